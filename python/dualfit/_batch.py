@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import dense, check_policy, independent, one_sigma, samples, start_of
+from ._data import dense, check_policy, independent, meant, one_sigma, samples, start_of
 from ._progress import shown
 from ._settings import begin, told
 
@@ -142,6 +142,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     else:
         ready = model._prepared(x, _one(p0, shape), (n,))
     data["columns"] = ready.columns
+    sigma = meant(sigma, absolute)
     if sigma is not None:
         data["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else _each("sigma", sigma, given.shape, np.float64)
         data["absolute"] = absolute

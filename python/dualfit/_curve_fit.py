@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FitError
-from ._data import dense, one_sigma
+from ._data import dense, meant, one_sigma
 from ._prepare import Prepared, flat, prepared
 from ._settings import recorded_loss
 
@@ -41,8 +41,6 @@ _LM_STATUS = {"Cost": 1, "ExactFit": 1, "Step": 2, "Gradient": 4}
 _TRF_STATUS = {"Gradient": 1, "Cost": 2, "ExactFit": 2, "Step": 3}
 #: Ends after which SciPy raises.
 _LIMITS = frozenset({"MaxEvaluations", "TimeLimit", "ModelNonFinite"})
-#: MINPACK's first step, in units of the start.
-_BOLD = 100.0
 _DIFFERENCES = ("2-point", "3-point", "cs")
 
 
@@ -164,9 +162,8 @@ def curve_fit(
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
     settings = _settings(kwargs)
     shape = ydata.shape if ydata.size != 1 else None
-    if sigma is None and absolute_sigma:
-        sigma = np.ones(())  # as SciPy has it
-    each = sigma if sigma is None else _checked_sigma(sigma, ydata.size)
+    sigma = meant(sigma, absolute_sigma)
+    each = sigma if sigma is None else _checked_sigma(np.asarray(sigma), ydata.size)
     model = prepared(f, xdata, n, shape, start, jac=jac if callable(jac) else None)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
     y = dense(y).reshape(-1)
@@ -178,7 +175,7 @@ def curve_fit(
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
     try:
-        fit = _fitted(model, points, start, settings)
+        fit = model.model.fit(points, start, settings)
     except FitError as error:
         if "not positive definite" not in str(error):
             raise
@@ -322,16 +319,6 @@ def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
     elif loss != "linear":
         settings["loss"] = loss, scale
     return settings
-
-
-def _fitted(model: Prepared, points: dict[str, Any], start: NDArray[np.float64], settings: dict[str, Any]) -> _core.Fit:
-    """The fit; where a cautious first step led into a valley without end, that of a bold one, if it ends lower."""
-    fit = model.model.fit(points, start, settings)
-    if settings.keys() & {"max_evaluations", "initial_radius"} or fit.rank == start.size and fit.termination != "MaxEvaluations":
-        return fit
-    bold = model.model.fit(points, start, {**settings, "initial_radius": _BOLD})
-    lower = bold.statistics["cost"] < (1.0 - 1e-6) * fit.statistics["cost"]
-    return bold if bold.converged and (lower or not fit.converged) else fit
 
 
 def _no_result(fit: _core.Fit, method: str, settings: dict[str, Any]) -> str:

@@ -51,6 +51,11 @@ def samples(values: Any) -> NDArray[Any]:
     return dense(array).reshape(-1)
 
 
+def meant(sigma: Any, absolute: bool) -> Any:
+    """Sigma as it is meant: 1 where nothing is said but that it is absolute, as in SciPy."""
+    return 1.0 if sigma is None and absolute else sigma
+
+
 def one_sigma(sigma: Any) -> float:
     """A standard deviation of all points.
 

@@ -64,13 +64,17 @@ def devices() -> list[DeviceInfo]:
     return [DeviceInfo(**found) for found in _core.devices()]
 
 
+#: Where the wheels of CUDA 13 and 12 have their libraries, on Linux and on Windows.
+_LIBRARIES = (("cu13", "lib"), ("cu13", "bin", "x86_64"), ("cu13", "bin"), ("cuda_nvrtc", "lib"), ("cuda_nvrtc", "bin"))
+
+
 def find_nvrtc() -> None:
     """Says where NVRTC's wheel is, ``pip install dualfit[cuda]``, unless ``DUALFIT_NVRTC`` says something else."""
     if "DUALFIT_NVRTC" in os.environ:
         return
     nvidia = importlib.util.find_spec("nvidia")
     roots = list(nvidia.submodule_search_locations or []) if nvidia is not None else []
-    folders = [os.path.join(root, *part) for root in roots for part in (("cu13", "lib"), ("cuda_nvrtc", "lib"))]
+    folders = [os.path.join(root, *part) for root in roots for part in _LIBRARIES]
     found = [folder for folder in folders if os.path.isdir(folder)]
     if found:
         os.environ["DUALFIT_NVRTC"] = os.pathsep.join(found)

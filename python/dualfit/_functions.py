@@ -362,7 +362,7 @@ def _piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **options: A
         raise ValueError(f"with {len(conditions)} conditions, as many functions are expected, or one more")
     result: Any = np.zeros(np.shape(x))
     for condition, function in zip(conditions, functions, strict=True):
-        value = function(x, *args, **options) if callable(function) else function
+        value: Any = function(x, *args, **options) if callable(function) else function
         result = np.where(condition, value, result)
     return result
 

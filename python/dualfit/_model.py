@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._core import FitError
 from ._batch import Batch, stacked
-from ._data import check_policy, independent, one_sigma, real, samples, start_of, x_columns
+from ._data import check_policy, independent, meant, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
 from ._prepare import Prepared, over_columns, parameter_names, prepared, prepared_rows
 from ._progress import shown
@@ -138,6 +140,47 @@ class Model:
         found = self._library.guess({"columns": x_columns(x, self._variables), "y": samples(y)})
         return dict(zip(self._library.parameters, found))
 
+    def evaluate(self, x: Any, params: Any = None, **named: float) -> NDArray[np.float64]:
+        """The values of the model, for a look at a start before the fit.
+
+        Parameters
+        ----------
+        x : array_like
+            As for `fit`.
+        params : array_like or mapping of str to float, optional
+            All values, or some by name.
+        **named
+            Values by name. What is not given is what the signature has.
+
+        Raises
+        ------
+        FitError
+            For a parameter without a value, or one that there is not.
+
+        Examples
+        --------
+        >>> from dualfit import models
+        >>> models.linear().evaluate([0, 1, 2], slope=2, intercept=1)
+        array([1., 3., 5.])
+        """
+        params = start_of({} if params is None else params)
+        if isinstance(params, dict):
+            given = {**params, **named}
+            names, defaults = self.parameters, self._defaults or []
+            values = [given.pop(name, default) for name, default in zip_longest(names, defaults)]
+            if given or None in values:
+                missing = [name for name, value in zip(names, values) if value is None]
+                what = f"there is no parameter {', '.join(given)}" if given else f"no value is given for {', '.join(missing)}"
+                raise FitError(f"{what}; the model has {', '.join(names)}")
+        else:
+            values = real(params).reshape(-1).tolist()
+            if named or len(values) != self._count(params):
+                raise FitError(f"the model has {self._count(params)} parameter(s) but {len(values) + len(named)} value(s) are given")
+        if self._library is not None:
+            return self._library.model().evaluate(x_columns(independent(x), self._variables), [float(value) for value in values])
+        assert self._f is not None
+        return np.asarray(self._f(independent(x), *values), dtype=np.float64)
+
     def fit(self, x: Any, y: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False, x_sigma: Any = None,
             mask: Any = None, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit:
         """Fit the model to data.
@@ -154,7 +197,7 @@ class Model:
         sigma : float, array_like of length n or shape (n, n), optional
             Standard deviations of y, or their covariance.
         absolute_sigma : bool
-            Whether sigma is in the units of y; otherwise only its proportions count.
+            Whether sigma is in the units of y; otherwise only its proportions count. Without sigma it says that sigma is 1.
         x_sigma : float, array_like or list of them, optional
             Standard deviations of x, one entry per independent variable; sigma must be given, too.
         mask : array_like of bool, optional
@@ -175,6 +218,7 @@ class Model:
             says so.
         """
         known: dict[str, Any] = {"y": samples(y)}
+        sigma = meant(sigma, absolute_sigma)
         if sigma is not None:
             known["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else real(sigma)
             known["absolute"] = absolute_sigma

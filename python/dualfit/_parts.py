@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._data import check_policy, one_sigma, real, samples, start_of, x_columns
+from ._data import check_policy, meant, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
 from ._model import Model
 from ._progress import shown
@@ -70,6 +70,7 @@ class Part:
             raise ValueError("give x and y, or paths of files that have them")
         else:
             given = x_columns(x, model._variables)
+            sigma = meant(sigma, absolute_sigma)
             self._points: dict[str, Any] = {"columns": given, "y": samples(y), "omit": nan_policy == "omit"}
             if sigma is not None:
                 self._points["sigma"] = real(sigma) if hasattr(sigma, "__len__") else one_sigma(sigma)

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import check_policy, one_sigma, samples, start_of
+from ._data import check_policy, meant, one_sigma, samples, start_of
 from ._fit import Fit
 from ._model import Model
 from ._progress import shown
@@ -31,6 +31,7 @@ def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, ab
     if (x is None) != (y is None):
         raise ValueError("name the columns of x and that of y, or neither of them")
     variables = [x] if isinstance(x, (str, Integral)) else list(x) if x is not None else []
+    sigma = meant(sigma, absolute_sigma)
     has_column = isinstance(sigma, (str, Integral))
     files: dict[str, Any] = {"absolute": absolute_sigma, "omit": nan_policy == "omit", "has_sigma": has_column,
                              "variables": max(len(variables), 1), **reading}

@@ -175,6 +175,6 @@ def _constant(tape: Tape, result: Any, shape: Shape | None) -> Recording:
         raise tape.refuse(f"a result that is a {type(result).__name__} of {values.dtype}",
                           "return one array of numbers, made by operations with whole arrays")
     tape.check_is_current(values)
-    shape = values.shape if shape is None else shape
-    values = np.ascontiguousarray(np.broadcast_to(values, shape), np.float64).reshape(-1)
-    return Recording([("column", (), 0.0)], [values], True, shape)
+    whole: Shape = values.shape if shape is None else shape
+    values = np.ascontiguousarray(np.broadcast_to(values, whole), np.float64).reshape(-1)
+    return Recording([("column", (), 0.0)], [values], True, whole)

@@ -10,6 +10,7 @@ Each name of `names()` is a function of a prefix. lmfit's names, `GaussianModel(
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from . import _core
@@ -27,6 +28,9 @@ _LMFIT = {
     "SkewedVoigtModel": "skewed_voigt", "DoniachModel": "doniach", "SplitLorentzianModel": "split_lorentzian",
     "SineModel": "sine", "FermiModel": "fermi_dirac", "BoseModel": "bose_einstein",
 }
+
+#: What is no function of a prefix alone.
+_MADE = ("PolynomialModel", "SplineModel", "by_name", "names", "parse", "polynomial", "spline")
 
 
 def names() -> list[str]:
@@ -47,9 +51,46 @@ def by_name(name: str, prefix: str = "") -> Model:
     return Model._of("by_name", name, prefix)
 
 
+def polynomial(degree: int, prefix: str = "") -> Model:
+    """c0 + c1·x + c2·x² + …, with its start.
+
+    Parameters
+    ----------
+    degree : int
+        Of the highest power, at most 50.
+    prefix : str
+        What the names of its parameters begin with.
+    """
+    return Model._of("polynomial", index(degree), prefix)
+
+
+def spline(knots: Any, prefix: str = "") -> Model:
+    """A cubic spline: the curves that SciPy's `make_interp_spline` has through any values at the knots, with its start.
+
+    Parameters
+    ----------
+    knots : array_like
+        The x where its pieces meet, from 4 to 100 that rise. There is a parameter for each, `s0`, `s1`, …, and the
+        values there are derived quantities `at_knot0`, `at_knot1`, …
+    prefix : str
+        What the names of its parameters begin with.
+    """
+    return Model._of("spline", [float(knot) for knot in knots], prefix)
+
+
 def parse(text: str) -> Model:
     """What a text describes: ``"gaussian(g1_) + linear(bg_)"``."""
     return Model._of("parse", text)
+
+
+def PolynomialModel(degree: int = 7, prefix: str = "") -> Model:  # noqa: N802
+    """`polynomial`, as lmfit calls it."""
+    return polynomial(degree, prefix)
+
+
+def SplineModel(xknots: Any, prefix: str = "") -> Model:  # noqa: N802
+    """`spline`, as lmfit calls it."""
+    return spline(xknots, prefix)
 
 
 def __getattr__(name: str) -> Any:
@@ -66,4 +107,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_core.model_names(), *_LMFIT, "by_name", "names", "parse"])
+    return sorted([*_core.model_names(), *_LMFIT, *_MADE])

@@ -1,14 +1,32 @@
 """Models by name, which find their own starts, add, multiply and nest. Made by `tests/models_stub.py`."""
 
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
 from ._model import Model
 
 _LMFIT: dict[str, str]
+_MADE: tuple[str, ...]
 
 def names() -> list[str]:
     """The names of the models."""
 
 def by_name(name: str, prefix: str = "") -> Model:
     """The model of a name."""
+
+def polynomial(degree: int, prefix: str = "") -> Model:
+    """c0 + c1·x + c2·x² + …, with its start."""
+
+def PolynomialModel(degree: int = 7, prefix: str = "") -> Model:
+    """`polynomial`, as lmfit calls it."""
+
+def spline(knots: Sequence[float] | NDArray[np.float64], prefix: str = "") -> Model:
+    """A cubic spline with these knots, with its start."""
+
+def SplineModel(xknots: Sequence[float] | NDArray[np.float64], prefix: str = "") -> Model:
+    """`spline`, as lmfit calls it."""
 
 def parse(text: str) -> Model:
     """What a text describes: ``"gaussian(g1_) + linear(bg_)"``."""

@@ -1,7 +1,7 @@
 //! Many fits of one model.
 
 use crate::arrays::{Samples, columns, rows, slice};
-use crate::failure::raised;
+use crate::failure::{in_python, raised};
 use crate::model::Model;
 use crate::points::{GivenSigma, missing};
 use crate::settings::{Begin, Settings, start};
@@ -136,8 +136,8 @@ impl BatchFit {
 
     /// Where the fits were made, and why.
     #[getter]
-    fn reason(&self) -> &str {
-        self.batch.reason()
+    fn reason(&self) -> String {
+        in_python(self.batch.reason())
     }
 
     fn html(&self) -> String {

@@ -20,9 +20,54 @@ create_exception!(
     "A CUDA device was asked for, and cannot be used; the message says why."
 );
 
+/// What messages call the crate's items, and what Python calls them; a name that begins with another comes first.
+const WORDS: [(&str, &str); 23] = [
+    ("; infinite x can be allowed with allow_infinite_x(true)", ""),
+    (", or a function that finds one, by CurveFit::guess", ""),
+    (
+        "give it back by Fit::with_model, or fit a traced model to save it whole",
+        "fit a function that can be recorded to save it whole",
+    ),
+    ("allow_underdetermined(true)", "allow_underdetermined=True"),
+    ("clamp_start(true)", "clamp_start=True"),
+    ("Missing::Omit", "nan_policy=\"omit\""),
+    ("Estimator::LeastSquares", "poisson=False"),
+    ("Estimator::Poisson", "poisson=True"),
+    ("the values with Sigma::Relative or Sigma::Absolute", "one value per point as sigma"),
+    ("with Sigma::Constant or Sigma::Absolute", "with sigma and absolute_sigma=True"),
+    ("Sigma::AbsoluteColumn", "absolute_sigma=True"),
+    ("Sigma::RelativeColumn", "absolute_sigma=False"),
+    ("Sigma::Absolute", "absolute_sigma=True"),
+    ("Sigma::Constant", "one number as sigma"),
+    ("Sigma::Unknown", "no sigma"),
+    ("Sigma::Relative", "absolute_sigma=False"),
+    ("NewPoint::Constant or NewPoint::Each", "sigma"),
+    ("NewPoint::Each or NewPoint::Constant", "sigma"),
+    ("NewPoint::Each", "sigma"),
+    ("NewPoint::Relative", "sigma"),
+    ("Backend::Cpu", "backend=\"cpu\""),
+    ("Backend::Auto", "backend=\"auto\""),
+    ("Devices::All", "backend=\"cuda\""),
+];
+
+/// A message of the crate in the words of Python.
+pub(crate) fn in_python(message: &str) -> String {
+    let message =
+        WORDS.iter().fold(message.to_owned(), |text, (rust, python)| text.replace(rust, python));
+    // A start by name: `[("a", 1.0), ("b", 1.0)]`.
+    let Some((before, pairs, after)) = message.split_once("[(\"").and_then(|(before, rest)| {
+        let (pairs, after) = rest.split_once(")]")?;
+        Some((before, pairs, after))
+    }) else {
+        return message;
+    };
+    let pairs = pairs.replace("), (", ", ").replace("\", ", "\": ");
+    format!("{before}{{\"{pairs}}}{after}")
+}
+
 /// The exception for an error of the crate.
 pub(crate) fn raised(error: Error) -> PyErr {
-    let message = error.to_string();
+    let message = in_python(&error.to_string());
     match error {
         Error::CudaUnavailable { .. } => CudaError::new_err(message),
         _ => FitError::new_err(message),
@@ -31,7 +76,7 @@ pub(crate) fn raised(error: Error) -> PyErr {
 
 /// The exception for a file that cannot be read.
 pub(crate) fn unreadable(error: SourceError) -> PyErr {
-    PyOSError::new_err(error.to_string())
+    PyOSError::new_err(in_python(&error.to_string()))
 }
 
 /// The first exception that Python raised inside a fit, which then ends; it comes through instead of what the fit says of it.

@@ -1,7 +1,7 @@
 //! The result of a fit.
 
 use crate::arrays::{Samples, columns, slice, to_numpy};
-use crate::failure::raised;
+use crate::failure::{in_python, raised};
 use crate::native::Calls;
 use crate::points::Points;
 use dualfit::result::{Band, NewPoint, Side};
@@ -134,7 +134,7 @@ impl Fit {
         dict.set_item("processor", stats.processor.to_string())?;
         dict.set_item("instruction_set", &stats.instruction_set)?;
         dict.set_item("device", &stats.device)?;
-        dict.set_item("reason", &stats.reason)?;
+        dict.set_item("reason", in_python(&stats.reason))?;
         dict.set_item("threads", stats.threads)?;
         dict.set_item("evaluations", stats.evaluations)?;
         dict.set_item("passes", stats.passes)?;

@@ -49,6 +49,20 @@ impl LibraryModel {
         Ok(LibraryModel { model })
     }
 
+    /// A polynomial of a degree: c0 + c1·x + c2·x² + …
+    #[staticmethod]
+    #[pyo3(signature = (degree, prefix=""))]
+    fn polynomial(degree: usize, prefix: &str) -> PyResult<LibraryModel> {
+        Ok(LibraryModel { model: models::polynomial(degree, prefix).map_err(raised)? })
+    }
+
+    /// A cubic spline with these knots, in B-splines.
+    #[staticmethod]
+    #[pyo3(signature = (knots, prefix=""))]
+    fn spline(knots: Vec<f64>, prefix: &str) -> PyResult<LibraryModel> {
+        Ok(LibraryModel { model: models::spline(knots, prefix).map_err(raised)? })
+    }
+
     /// What text describes: `gaussian(g1_) + linear(bg_)`.
     #[staticmethod]
     fn parse(text: &str) -> PyResult<LibraryModel> {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -37,6 +38,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no points": (lambda: fit(decay, [], [], ONES), FitError, "no data points"),
     "lengths": (lambda: fit(decay, x, y[1:], ONES), ValueError, "(50,) (49,)"),
     "nan in y": (lambda: fit(decay, x, at(3, nan), ONES), FitError, "`y` is NaN at index 3"),
+    "nan in y, mended": (lambda: fit(decay, x, at(3, nan), ONES), FitError, "mask it, or use nan_policy=\"omit\""),
     "inf in y": (lambda: fit(decay, x, at(3, inf), ONES), FitError, "`y` is inf at index 3"),
     "-inf in y": (lambda: fit(decay, x, at(3, -inf), ONES), FitError, "`y` is -inf at index 3"),
     "nan in x": (lambda: fit(decay, at(7, nan, x), y, ONES), FitError, "`x` is NaN at index 7"),
@@ -54,16 +56,19 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a column of y": (lambda: fit(decay, x, y[:, None], ONES), ValueError, "(50,) (50, 1)"),
     "x by columns": (lambda: fit(lambda x, a, b: a * x[0] + b * x[1], np.ones((50, 2)), y, [1, 1]), ValueError, "(2,) (50,)"),
     "few points": (lambda: fit(decay, x[:2], y[:2], ONES), FitError, "2 point(s) cannot determine 3 free parameter(s)"),
+    "few points, mended": (lambda: fit(decay, x[:2], y[:2], ONES), FitError, "use allow_underdetermined=True"),
     # The start
     "nan in p0": (lambda: fit(decay, x, y, [1, nan, 1]), FitError, "the start of parameter `b` is NaN"),
     "inf in p0": (lambda: fit(decay, x, y, [1, inf, 1]), FitError, "the start of parameter `b` is inf"),
     "no p0": (lambda: fit(decay, x, y), FitError, "no start is known for b"),
+    "no p0, mended": (lambda: fit(decay, x, y), FitError, "{\"b\": 1.0}"),
     "empty p0": (lambda: fit(decay, x, y, []), FitError, "3 parameter(s) (a, b, c) but the start has 0"),
     "short p0": (lambda: fit(decay, x, y, [1, 1]), FitError, "3 parameter(s) (a, b, c) but the start has 2"),
     "long p0": (lambda: fit(decay, x, y, [1, 1, 1, 1]), FitError, "3 parameter(s) (a, b, c) but the start has 4"),
     "p0 of words": (lambda: fit(decay, x, y, list("abc")), ValueError, "could not convert string to float"),
     "p0 with another name": (lambda: fit(decay, x, y, {"q": 1}), FitError, "there is no parameter `q`; the model has a, b, c"),
     "p0 outside": (lambda: fit(decay, x, y, [1, 5, 1], bounds={"b": (0, 2)}), FitError, "the start of `b` is 5, outside its"),
+    "p0 outside, mended": (lambda: fit(decay, x, y, [1, 5, 1], bounds={"b": (0, 2)}), FitError, "use clamp_start=True"),
     "p0 of a tied parameter": (lambda: fit(decay, x, y, {"a": 1, "b": 1, "c": 1}, ties={"c": "a/5"}), FitError, "`c`"),
     # Errors of the observations
     "sigma of 0": (lambda: fit(decay, x, y, ONES, sigma=at(5, 0, x + 1)), FitError, "sigma is 0 at index 5"),
@@ -135,6 +140,7 @@ def test_refused(name: str) -> None:
     with pytest.raises(kind) as caught:
         call()
     assert words in str(caught.value)
+    assert not re.search(r"[A-Za-z]::[A-Za-z]|\((true|false)\)|\[\(", str(caught.value)), "that is Rust"
 
 
 #: What is no argument of anything.

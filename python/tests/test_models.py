@@ -52,6 +52,49 @@ def test_the_names_of_lmfit() -> None:
         assert set(ours.parameters) <= set(theirs.make_params()) | {"p_gamma"}, name
 
 
+@pytest.mark.parametrize("ours, theirs", [
+    (models.PolynomialModel(3, "p_"), lambda of: of.PolynomialModel(3, prefix="p_")),
+    (models.SplineModel([0, 2, 5, 7, 10], "p_"), lambda of: of.SplineModel([0, 2, 5, 7, 10], prefix="p_")),
+])
+def test_polynomials_and_splines_are_those_of_lmfit(ours: Model, theirs: Any) -> None:
+    expected = theirs(pytest.importorskip("lmfit.models"))
+    params = dict(zip(ours.parameters, [1.5, -0.7, 0.3, 0.4, -2.0]))
+    assert set(params) == set(expected.make_params())
+    np.testing.assert_allclose(ours.evaluate(x, params), expected.eval(x=x, **params), atol=1e-12)
+    found = pickle.loads(pickle.dumps(ours)).fit(x, ours.evaluate(x, params))
+    np.testing.assert_allclose(found.params, list(params.values()), rtol=1e-9)
+
+
+def test_values_of_a_model_before_any_fit() -> None:
+    expected = gaussian(x, 5, 4, 0.7) + background(x, 0.1, 0.5)
+    whole = {"g_amplitude": 5, "g_center": 4, "g_sigma": 0.7, "l_slope": 0.1, "l_intercept": 0.5}
+    np.testing.assert_allclose(SPECTRUM.evaluate(x, whole), expected, rtol=1e-12)
+    np.testing.assert_allclose(SPECTRUM.evaluate(x, list(whole.values())), expected, rtol=1e-12)
+    np.testing.assert_allclose(SPECTRUM.evaluate(list(x), {**whole, "l_slope": 7}, l_slope=0.1), expected, rtol=1e-12)
+    np.testing.assert_array_equal(Model(background).evaluate(x, slope=2), 2 * x)
+    np.testing.assert_array_equal(Model(lambda x, *p: p[0] * x + p[1]).evaluate(x, [2, 1]), 2 * x + 1)
+    plane = Model("a*u + b*v", variables=["u", "v"])
+    np.testing.assert_allclose(plane.evaluate({"v": x, "u": 2 * x}, a=1, b=3), 5 * x, rtol=1e-15)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: SPECTRUM.evaluate(x, g_sigma=1), "no value is given for g_amplitude, g_center, l_slope"),
+    (lambda: SPECTRUM.evaluate(x, g_sgma=1), "there is no parameter g_sgma; the model has g_amplitude"),
+    (lambda: SPECTRUM.evaluate(x, [1, 2]), r"5 parameter\(s\) but 2 value"),
+    (lambda: Model(decay).evaluate(x, [1, 2], a=3), r"2 parameter\(s\) but 3 value"),
+])
+def test_values_of_a_model_that_cannot_be(call: Any, words: str) -> None:
+    with pytest.raises(dualfit.FitError, match=words):
+        call()
+
+
+def test_polynomials_and_splines_that_there_are_not() -> None:
+    for model, words in [(lambda: models.polynomial(51), "degree 51"), (lambda: models.spline([0, 1, 2]), "3"),
+                         (lambda: models.spline([0, 1, 3, 2]), "rise")]:
+        with pytest.raises(dualfit.FitError, match=words):
+            model()
+
+
 def test_names_that_there_are_not() -> None:
     with pytest.raises(AttributeError, match="there is no model 'gausian'"):
         models.gausian  # noqa: B018

@@ -267,3 +267,16 @@ def test_points_that_are_no_numbers_have_their_place_among_all() -> None:
 def test_errors(call: Any, kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_absolute_sigma_alone_says_that_it_is_one_in_every_entry() -> None:
+    """As SciPy has it: pcov is not scaled."""
+    _, covariance = dualfit.curve_fit(decay, x, y, START, absolute_sigma=True)
+    expected = np.sqrt(np.diag(covariance))
+    alone = dualfit.fit(decay, x, y, START, absolute_sigma=True).std_errors
+    stream = fit_stream(decay, None, START, chunks=lambda: iter([(x, y)]), absolute_sigma=True).std_errors
+    parts = divided(GROUP, absolute_sigma=True).std_errors
+    batch = dualfit.fit_batch(decay, x, [y], START, absolute_sigma=True).std_errors[0]
+    for found in (alone, stream, parts, batch):
+        np.testing.assert_allclose(found, expected, rtol=1e-7)
+    assert (expected > 10 * dualfit.fit(decay, x, y, START).std_errors).all()

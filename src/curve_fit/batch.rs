@@ -15,6 +15,7 @@ use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, Made, device};
 use crate::fit::placement::{GivenDevice, Placement, names};
+use crate::fit::restart::first_options;
 use crate::observe::span;
 use crate::threads;
 use std::time::Instant;
@@ -127,6 +128,7 @@ impl CurveFit {
             estimator: self.estimator,
             precision: self.precision,
             options: &self.options,
+            first_options: &first_options(&self.options, free.len()),
             observer: self.observer.as_deref(),
             cancel: self.cancel.as_ref(),
             clamp_start: self.clamp_start,

@@ -16,6 +16,7 @@ impl Fit {
     /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model, what is wrong with the
     /// data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
     pub fn closest<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Vec<f64>>> {
+        self.check_model()?;
         let data = data.into();
         self.model.expect_columns(data.columns.len())?;
         let points = Points::validate(&data)?;

@@ -24,7 +24,7 @@ pub(crate) mod priors;
 pub(crate) mod propagated;
 pub(crate) mod replicates;
 pub(crate) mod report;
-mod restart;
+pub(crate) mod restart;
 mod rounding;
 #[cfg(feature = "serde")]
 pub(crate) mod saved;

@@ -3,11 +3,13 @@
 //! First with the parameters that crept towards a bound set on it, where that costs nothing: a model that is even
 //! in a parameter, as Voigt's profile in its Gaussian width, has no slope at 0, and steps towards a minimum there
 //! get ever smaller and end in rounding before they arrive. Then, if linear parameters were solved for, from where
-//! a search in the nonlinear ones alone leads, if that is better. Limits that the caller set forbid both.
+//! a search in the nonlinear ones alone leads, if that is better. Then with a first step that may be long: short ones
+//! from a start far below the data lead an exponential with an offset into the valley where its rate is 0. Limits that
+//! the caller set hold for all attempts together, and forbid the first two, whose work cannot be foreseen.
 //!
-//! Of a joint fit the search in all parameters ends after some evaluations, and that in the nonlinear ones comes before
-//! it goes on: each of its trials takes two passes, and most fits have ended by then, but those that have not would often
-//! follow a curved valley for hundreds (design.md has the figures).
+//! The first attempt ends after some evaluations, by which most fits have ended, and the others come before it goes on:
+//! those that have not ended would often follow a curved valley for hundreds (design.md has the figures). Of a joint fit
+//! whose linear parameters were solved for these are few, as each trial in the nonlinear ones takes two passes.
 
 use super::search::{PointSource, Rules, View, Workspace};
 use super::variable_projection::projected;
@@ -25,10 +27,32 @@ const CREEPING: f64 = 1e-6;
 const INSIDE: f64 = 1e-2;
 /// Evaluations of a joint fit before the nonlinear parameters are sought alone.
 const PATIENCE: usize = 30;
+/// Evaluations of another fit, for each free parameter and one more, before it is tried with a long first step; and of
+/// that attempt.
+const FAIR: usize = 50;
+/// The first radius of that attempt, in those that the caller set: MINPACK's, for the default.
+const LONG: f64 = 100.0;
 /// Held parameters at which that is looked at, each by a pass.
 const MOST_HELD: usize = 64;
 /// A cost that is no higher but for rounding, of sums of any length.
 const SAME: f64 = 1e-9;
+
+/// The options of the first attempt of a fit that is not joint.
+pub(crate) fn first_options(options: &Options, free: usize) -> Options {
+    let most = (FAIR * (free + 1)).min(options.evaluations(free));
+    Options { max_evaluations: Some(most), ..*options }
+}
+
+/// Whether the limit of an attempt may have ended it: at it no second run is made, and nothing is looked at twice.
+fn is_cut(end: &Outcome, options: &Options) -> bool {
+    options.max_evaluations.is_some_and(|most| end.work.evaluations >= most)
+}
+
+/// Whether an attempt with a long first step may end better than one that ended so.
+pub(super) fn may_need_a_long_step(reason: Termination) -> bool {
+    use Termination::{Degenerate, MaxEvaluations, NoProgress};
+    matches!(reason, MaxEvaluations | NoProgress | Degenerate)
+}
 
 impl Workspace {
     /// Whether the search ended for want of a way, and not because it was told to, and there is one more.
@@ -37,9 +61,11 @@ impl Workspace {
         let end = self.outcome();
         let ended = (end.termination.is_converged() && !self.coincides)
             || matches!(end.termination, Stopped | TimeLimit | AllFixed);
+        let has_other_ways = || !rules.linear.is_empty() || self.on_bounds().is_some();
         !ended
-            && !rules.options.is_limited()
-            && (!rules.linear.is_empty() || self.on_bounds().is_some())
+            && end.work.evaluations < rules.options.evaluations(self.problem.free.len())
+            && (may_need_a_long_step(end.termination)
+                || !rules.options.is_limited() && has_other_ways())
     }
 
     /// The options of the first attempt.
@@ -47,7 +73,7 @@ impl Workspace {
         let is_joint = !self.problem.shape.is_full() && !rules.linear.is_empty();
         match is_joint && !rules.options.is_limited() {
             true => Options { max_evaluations: Some(PATIENCE), ..*rules.options },
-            false => *rules.options,
+            false => first_options(rules.options, self.problem.free.len()),
         }
     }
 
@@ -59,9 +85,11 @@ impl Workspace {
         self.earlier = best.work;
         // What parameters did at the first start of all.
         let effects = best.effects.clone();
-        // The limit of the first attempt was not the caller's.
-        let unfinished = best.termination == Termination::MaxEvaluations;
-        if let Some(from) = self.on_bounds()
+        let is_limited = rules.options.is_limited();
+        // By a limit that was not the caller's.
+        let mut unfinished = is_cut(&best, &self.first_options(&rules));
+        if !is_limited
+            && let Some(from) = self.on_bounds()
             && let Some(second) = self.from(&rules, source, &from)
         {
             let arrived =
@@ -69,6 +97,7 @@ impl Workspace {
             best = if arrived { second } else { best };
         }
         if (!best.termination.is_converged() || coincides)
+            && !is_limited
             && !rules.linear.is_empty()
             && let Some(from) = self.projected(&rules, source, &start)
             && let Some(second) = self.from(&rules, source, &from)
@@ -82,8 +111,21 @@ impl Workspace {
             };
             best = if better { second } else { best };
         }
-        if best.termination == Termination::MaxEvaluations
-            && unfinished
+        let long = self.with_a_long_step(rules.options);
+        if may_need_a_long_step(best.termination)
+            && let Some(second) = self.from(&Rules { options: &long, ..rules }, source, &start)
+        {
+            // Where the attempt before would go on, another minimum that is higher is none.
+            let arrived = second.termination.is_converged() && !unfinished;
+            let better = second.cost < best.cost || second.termination == Termination::Stopped;
+            if arrived || better {
+                unfinished = is_cut(&second, &long);
+                best = second;
+            }
+        }
+        if unfinished
+            && may_need_a_long_step(best.termination)
+            && self.earlier.evaluations < rules.options.evaluations(self.problem.free.len())
             && let Some(last) = self.from(&rules, source, &best.params)
         {
             best = last;
@@ -93,6 +135,16 @@ impl Workspace {
         self.problem.loss = rules.loss;
         self.end.forget();
         *self.outcome_mut() = best;
+    }
+
+    /// The options of an attempt with a long first step.
+    fn with_a_long_step(&self, options: &Options) -> Options {
+        let (free, spent) = (self.problem.free.len(), self.earlier.evaluations);
+        let left = options.evaluations(free).saturating_sub(spent);
+        // The other half is for going on.
+        let most = spent + (FAIR * (free + 1)).min(left.div_ceil(2));
+        let initial_radius = LONG * options.initial_radius;
+        Options { initial_radius, max_evaluations: Some(most), ..*options }
     }
 
     /// The end of a search from other parameters, if it came to one.

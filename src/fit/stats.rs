@@ -28,7 +28,7 @@ pub struct Stats {
     pub passes: usize,
     /// Accepted steps, all runs and stages together.
     pub iterations: usize,
-    /// Whether a second run, with another scaling or start, was made.
+    /// Whether a second run, with another scaling, start or first step, was made.
     pub retried: bool,
     /// Operations per point and pass, those of the partials included; `None` for native models.
     pub operations: Option<usize>,

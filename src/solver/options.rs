@@ -39,7 +39,8 @@ pub struct Options {
     /// errors, which may take a pass. Default: none.
     pub max_time: Option<Duration>,
     /// Radius of the first trust region, relative to the scaled start. Default 1: a larger one takes
-    /// bolder first steps and loses some hard problems (MINPACK uses 100).
+    /// bolder first steps and loses some hard problems (MINPACK uses 100). A fit that does not converge is
+    /// tried with 100 times this.
     pub initial_radius: f64,
 }
 
@@ -94,7 +95,7 @@ impl Options {
         Ok(())
     }
 
-    /// Whether the caller set a limit, which forbids to begin once more.
+    /// Whether the caller set a limit, which forbids attempts whose work cannot be foreseen.
     pub(crate) fn is_limited(&self) -> bool {
         self.max_evaluations.is_some() || self.max_time.is_some()
     }

@@ -93,6 +93,9 @@ fn a_fit_of_a_native_model_is_saved_without_it() {
     assert_eq!(fit.to_string(), again.to_string());
     assert_eq!(again.predict(&x), Err(Error::Saved(SavedError::NoModel)));
     assert_eq!(again.confidence_band(&x, 0.95), Err(Error::Saved(SavedError::NoModel)));
+    let data = || Data::new(&x, &y).unwrap();
+    assert_eq!(again.diagnostics(data()), Err(Error::Saved(SavedError::NoModel)));
+    assert_eq!(again.closest(data()), Err(Error::Saved(SavedError::NoModel)));
 
     let other = CurveFit::native(|x, p| p[0] * x + p[1], 2).names(["slope", "offset"]);
     assert!(matches!(again.clone().with_model(&other), Err(Error::Uncertainty(_))));

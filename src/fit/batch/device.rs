@@ -17,6 +17,7 @@ use crate::data::loss::Loss;
 use crate::error::{Error, Result};
 use crate::fit::approach::judged;
 use crate::fit::placement::{failed, not_loaded, taken_over};
+use crate::fit::restart::may_need_a_long_step;
 use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
@@ -109,7 +110,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
             gtol: options.gtol,
             etol: options.etol,
             initial_radius: options.initial_radius,
-            evaluations: options.evaluations(free.len()),
+            evaluations: request.first_options.evaluations(free.len()),
             floor: ITERATION_FLOOR,
             rough: rough(request.loss),
         },
@@ -356,9 +357,10 @@ fn is_for_the_host(
         near.is_finite() && (beside(lower) || beside(upper))
     };
     // A restart, which only the host makes.
+    let has_other_ways = bounded || !request.starts.linear(fit).is_empty();
     let again = !termination.is_converged()
-        && !request.options.is_limited()
-        && (bounded || !request.starts.linear(fit).is_empty());
+        && (counts.evaluations as usize) < request.options.evaluations(free)
+        && (may_need_a_long_step(termination) || !request.options.is_limited() && has_other_ways);
     matches!(termination, NoProgress | Degenerate | ExactFit)
         || again
         || heavy

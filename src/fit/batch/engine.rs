@@ -58,6 +58,8 @@ pub(crate) struct BatchRequest<'a> {
     /// What a device computes with.
     pub(crate) precision: Precision,
     pub(crate) options: &'a Options,
+    /// Those of the first attempt.
+    pub(crate) first_options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
     /// Where set and cancelled, no further fit is made, and those under way are given up.
     pub(crate) cancel: Option<&'a CancelToken>,
@@ -103,7 +105,7 @@ impl<'a> BatchRequest<'a> {
 
     /// A minimisation beside others, which nobody watches.
     pub(super) fn task<'t>(&'t self, problem: &'t Problem) -> Task<'t> {
-        let (options, begun, work) = (self.options, self.begun, Work::default());
+        let (options, begun, work) = (self.first_options, self.begun, Work::default());
         Task { problem, options, observer: None, begun, work, known: None }
     }
 

@@ -74,6 +74,7 @@ impl Fit {
     /// [`UncertaintyError::OtherFit`] if another number of points counts than was fitted,
     /// and as [`predict`](Fit::predict) and [`CurveFit::fit`](crate::CurveFit::fit) for the data.
     pub fn diagnostics<'a>(&self, data: impl Into<Data<'a>>) -> Result<Diagnostics> {
+        self.check_model()?;
         let data = data.into();
         self.model.expect_columns(data.columns.len())?;
         let mut points = Points::validate(&data)?;

@@ -157,6 +157,22 @@ fn every_pass_and_every_step_is_counted() {
     assert!(log.windows(2).all(|l| l[0].1 < l[1].1) && fit.evaluations() >= log[log.len() - 1].1);
 }
 
+#[test]
+fn an_offset_far_above_the_start_is_reached() {
+    // SciPy's start, ones, below data that it cannot see. An offset in y is one in c and changes nothing else.
+    let (x, y) = (abscissa(), noisy());
+    let Solution { params, relative, .. } = solve_decay(&x, &y, None);
+    for offset in (-60..60).map(f64::from) {
+        let above: Vec<f64> = y.iter().map(|y| y + offset).collect();
+        let fit = decay().fit(Data::new(&x, &above).unwrap(), [1.0; 3]).unwrap();
+        assert!(fit.converged(), "{offset}: {fit}");
+        let expected = [params[0], params[1], params[2] + offset];
+        assert_all_close(fit.params(), &expected, 1e-8);
+        assert_all_close(&fit.std_errors(), &relative, 1e-6);
+        assert!(fit.evaluations() < 500, "{offset}: {}", fit.evaluations());
+    }
+}
+
 const TUKEY: Loss = Loss::Tukey { scale: 0.1 };
 
 /// Twice the cost by Tukey's loss, as it is defined.
