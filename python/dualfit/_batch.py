@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._data import dense, check_policy, independent, meant, one_sigma, samples, start_of
 from ._progress import shown
-from ._settings import begin, told
+from ._settings import begin, told, with_fixed
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -131,7 +131,12 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     if given.ndim < 1:
         raise ValueError("a stack has at least one axis, the last one that of the points")
     *shape, n = given.shape
-    x, p0 = independent(x), start_of(p0)
+    if options.get("derived"):
+        raise TypeError("fits of a batch have no derived quantities; compute them from the parameters, as batch[\"a\"]/batch[\"b\"]")
+    x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), model._names)
+    if p0 is not None and not isinstance(p0, dict) and np.ndim(p0) > 1 and np.shape(p0)[:-1] != tuple(shape):
+        raise ValueError(f"p0 has the shape {np.shape(p0)}; for a stack of the shape {given.shape} give one start for all, of "
+                         f"shape (parameters,), or {(*shape, 'parameters')}".replace("'", ""))
     if n == 0:
         raise _core.FitError("no data points: the last axis of the stack is empty")
     own = np.shape(x) == given.shape and given.ndim > 1 and not model._takes_rows(x, _one(p0, shape))
@@ -146,8 +151,11 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     if sigma is not None:
         data["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else _each("sigma", sigma, given.shape, np.float64)
         data["absolute"] = absolute
+    if isinstance(stack, np.ma.MaskedArray):
+        seen = ~np.ma.getmaskarray(stack)
+        mask = seen if mask is None else seen & _each("mask", _of_fits(mask, given.shape), given.shape, np.bool_).reshape(given.shape)
     if mask is not None:
-        data["mask"] = _each("mask", mask, given.shape, np.bool_)
+        data["mask"] = _each("mask", _of_fits(mask, given.shape), given.shape, np.bool_)
     names = ready.model.parameters
     start = begin(p0, names, model._defaults, options)
     settings = told(names, options)
@@ -156,10 +164,16 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     return Batch(core, tuple(shape))
 
 
+def _of_fits(mask: Any, shape: tuple[int, ...]) -> Any:
+    """A mask of whole fits, an image of pixels say, as one of samples."""
+    mask = np.asarray(mask, dtype=np.bool_)
+    return mask[..., None] if len(shape) > 1 and mask.shape == shape[:-1] != shape[-1:] else mask
+
+
 def _each(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """One value per point, the same for every fit, or one per sample."""
     array = np.asarray(values, dtype=dtype)
-    if array.shape != shape[-1:]:
+    if array.shape != shape[-1:] or array.size == 1:
         try:
             array = np.broadcast_to(array, shape)
         except ValueError:

@@ -41,7 +41,7 @@ class _Device(TypedDict):
     text: str
 
 __all__ = [
-    "BatchFit", "CudaError", "Fit", "FitError", "GROUP", "LibraryModel", "Model", "Profile", "__version__", "answer",
+    "BatchFit", "CudaError", "Fit", "FitError", "GROUP", "LibraryModel", "Model", "PartialError", "Profile", "__version__", "answer",
     "answer_stream", "devices", "fit_batch", "fit_parts", "fit_stream", "merge", "model_names",
 ]
 GROUP: int
@@ -49,6 +49,9 @@ __version__: str
 
 class FitError(ValueError):
     """What makes a request senseless; the message names the place, the number and the remedy."""
+
+class PartialError(FitError):
+    """The model has a value at the start and a partial has none, as that of (k/x)**n by n at x = 0."""
 
 class CudaError(FitError):
     """A CUDA device was asked for, and cannot be used; the message says why."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._data import dense, meant, one_sigma
-from ._prepare import Prepared, flat, prepared
+from ._prepare import Prepared, flat, prepared, with_partials
 from ._settings import recorded_loss
 
 
@@ -132,6 +132,12 @@ def curve_fit(
     NotTracedWarning
         If `f` cannot be recorded.
 
+    Notes
+    -----
+    Error bars are SciPy's but for two cases. With a robust `loss` and sigma that is not absolute they follow from the scatter that the
+    loss sees (Huber's estimate), where SciPy takes the sum of squares of all points. Points of infinite sigma do not count as
+    observations. What `xdata` and `ydata` have masked, as `numpy.ma` has it, is fitted, as in SciPy.
+
     See Also
     --------
     fit : the same with names, a report, bands, profiles and more.
@@ -174,8 +180,14 @@ def curve_fit(
     points: dict[str, Any] = {"columns": model.columns, "y": y}
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
+
+
+    def made(ready: Prepared) -> _core.Fit:
+        points["columns"] = ready.columns
+        return ready.model.fit(points, start, settings)
+
     try:
-        fit = model.model.fit(points, start, settings)
+        model, fit = with_partials(model, xdata, start, None, made)
     except FitError as error:
         if "not positive definite" not in str(error):
             raise

@@ -13,6 +13,7 @@ from ._kept import as_json, state
 from ._prepare import KEPT, Prepared
 from ._progress import shown
 from ._results import Array, Band, Component, Quantity
+from ._settings import check_constants
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,6 +124,7 @@ class Fit:
         >>> round(fit.propagate("ln(2)/rate").value, 2)
         0.53
         """
+        check_constants(self.names)
         return Quantity(*self._core.propagate(formula))
 
     # How it ended
@@ -327,10 +329,13 @@ class Fit:
         return plotted(self, ax, level, points, components)
 
     def uncertainties(self) -> dict[str, Any]:
-        """The parameters as correlated numbers of the package `uncertainties`, by name."""
-        from uncertainties import correlated_values
+        """The parameters as correlated numbers of the package `uncertainties`, by name; of those without an error, NaN."""
+        from uncertainties import correlated_values, ufloat
 
-        return dict(zip(self.names, correlated_values(self.params, self.covariance)))
+        known = np.isfinite(np.diag(self.covariance))
+        made = iter(correlated_values(self.params[known], self.covariance[np.ix_(known, known)]))
+        return {name: next(made) if is_known else ufloat(value, np.nan)
+                for name, value, is_known in zip(self.names, self.params, known)}
 
     # The names of lmfit
 

@@ -15,9 +15,9 @@ from ._core import FitError
 from ._batch import Batch, stacked
 from ._data import check_policy, independent, meant, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
-from ._prepare import Prepared, over_columns, parameter_names, prepared, prepared_rows
+from ._prepare import Prepared, over_columns, parameter_names, prepared, prepared_rows, with_partials
 from ._progress import shown
-from ._settings import Options, begin, told
+from ._settings import Options, begin, told, with_fixed
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -201,7 +201,7 @@ class Model:
         x_sigma : float, array_like or list of them, optional
             Standard deviations of x, one entry per independent variable; sigma must be given, too.
         mask : array_like of bool, optional
-            Which points are fitted.
+            Which points are fitted; of a masked array y those that are not masked.
         nan_policy : {'raise', 'omit'}
             What to do with points that are not finite.
         **options
@@ -228,17 +228,26 @@ class Model:
                 known["sigma"] = np.full(known["y"].size, float(sigma))
             each = [x_sigma] if np.ndim(x_sigma) < 2 and not isinstance(x_sigma, (list, tuple)) else list(x_sigma)
             known["x_sigma"] = [np.atleast_1d(real(column)) for column in each]
+        if isinstance(y, np.ma.MaskedArray):
+            seen = ~np.ma.getmaskarray(y)
+            mask = seen if mask is None else seen & np.asarray(mask, dtype=bool)
         if mask is not None:
             known["mask"] = np.ascontiguousarray(mask, dtype=bool).reshape(-1)
         check_policy(nan_policy)
         known["omit"] = nan_policy == "omit"
-        x, p0 = independent(x), start_of(p0)
+        x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), self._names)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         names = ready.model.parameters
         settings = told(names, options)
-        points = {"columns": ready.columns, **known}
+        points: dict[str, Any] = {"columns": ready.columns, **known}
+        start = begin(p0, names, self._defaults, options)
+
+        def made(ready: Prepared) -> _core.Fit:
+            points["columns"] = ready.columns
+            return ready.model.fit(points, start, settings)
+
         with shown(settings):
-            core = ready.model.fit(points, begin(p0, names, self._defaults, options), settings)
+            ready, core = with_partials(ready, x, self._somewhere(p0), self._names, made)
         return Fit(core, ready, x, y, points, settings, self._variables)
 
     def fit_batch(self, x: Any, stack: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False,

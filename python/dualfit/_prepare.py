@@ -268,9 +268,36 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
     return Prepared(f, model, columns, points, called=called)
 
 
+def with_partials(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None,
+                  work: Callable[[Prepared], _core.Fit]) -> tuple[Prepared, _core.Fit]:
+    """What `work` makes of a model; of the function as it is, by differences, where it has a value at the start and a partial has none."""
+    try:
+        return ready, work(ready)
+    except _core.PartialError as error:
+        if ready.f is None or ready.called is not None:
+            raise
+        ready = _called(ready.f, [x], at.size, ready.shape, at, names, None, str(error).split(";")[0])
+        return ready, work(ready)
+
+
+def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:
+    """Whether a column that was computed from x is not finite where x is."""
+    finite = np.logical_and.reduce([np.isfinite(column) for column in columns])
+    if finite.all():
+        return False
+    try:
+        given = np.logical_and.reduce([np.isfinite(column) for column in x_columns(x)])
+    except (KeyError, TypeError, ValueError):
+        return True
+    return bool((~finite & given).any()) if given.shape == finite.shape else True
+
+
 def _recorded(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
               names: list[str] | None) -> Prepared:
     columns = columns_of(recording)
+    if _has_holes(columns, x):
+        raise NotTraceable("something that it computes from x alone is not finite at some points; give what is computed "
+                           "there another x, as in np.where(x > 1, a*np.sqrt(np.where(x > 1, x - 1, 0)), 0)")
     key, model = _traced(recording, len(columns), at.size, names)
     known = (getattr(f, "__code__", None), key)
     if known[0] is None or not _MODELS.agrees(known):

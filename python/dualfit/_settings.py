@@ -22,8 +22,8 @@ class Options(TypedDict, total=False):
     ----------
     bounds : mapping of str to (float or None, float or None), or (lower, upper)
         Bounds by the parameters' names, or as SciPy has them.
-    fixed : str or iterable of str
-        Parameters that stay at their starts.
+    fixed : str, iterable of str, or mapping of str to float
+        Parameters that stay at their starts, or at these values.
     ties : mapping of str to str
         Parameters that follow from others by formulas: ``{"b_width": "2*a_width"}``.
     derived : mapping of str to str
@@ -109,7 +109,9 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "fixed":
             settings["fixed"] = [value] if isinstance(value, str) else list(value)
         elif name in ("ties", "derived", "scales"):
-            settings[name] = list(value.items())
+            settings[name] = _by_name(name, value, float if name == "scales" else str)
+            if name != "scales":
+                check_constants(names)
         elif name == "priors":
             settings["priors"] = [(parameter, float(mean), float(sigma)) for parameter, (mean, sigma) in value.items()]
         elif name == "loss":
@@ -118,11 +120,55 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
             settings["backend"], settings["devices"] = _backend(value)
         elif name not in ("loss_scale", "progress", "callback"):
             known = ", ".join(sorted(Options.__annotations__))
-            raise TypeError(f"there is no option {name!r}; there are {known}")
+            hint = "; for weights give sigma = 1/weights" if name == "weights" else ""
+            raise TypeError(f"there is no option {name!r}{hint}; there are {known}")
     callback = watcher(options.get("progress", False), options.get("callback"))
     if callback is not None:
         settings["callback"] = callback
     return settings
+
+
+def with_fixed(p0: Any, fixed: Any, names: list[str] | None) -> Any:
+    """A start with the values at which parameters are fixed, where they are given."""
+    if not isinstance(fixed, Mapping):
+        return p0
+    if p0 is None or isinstance(p0, dict):
+        return {**(p0 or {}), **fixed}
+    values = np.array(p0, dtype=np.float64).reshape(-1)
+    for name, value in fixed.items():
+        if names is None or name not in names or len(names) != values.size:
+            raise FitError(f"there is no parameter {name!r} to fix at {value}; the model has {', '.join(names or [])}")
+        values[names.index(name)] = value
+    return values
+
+
+def check_constants(names: list[str]) -> None:
+    """Refuses formulas over parameters whose names are those of constants.
+
+    Raises
+    ------
+    FitError
+        Where a parameter is called `e` or `pi`.
+    """
+    taken = [name for name in ("e", "pi") if name in names]
+    if taken:
+        raise FitError(f"{' and '.join(taken)} in a formula is the constant and not the parameter of that name; rename the parameter")
+
+
+def _by_name(what: str, given: Any, kind: type[Any]) -> list[tuple[str, Any]]:
+    """What is said of parameters by name.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    wanted = {str: "formulas, as in {\"c\": \"a/2\"}", float: "numbers"}[kind]
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise TypeError(f"{what} is {given!r}; give a mapping of names to {wanted}")
+    if kind is str and not all(isinstance(value, str) for value in given.values()):
+        raise TypeError(f"{what} is {dict(given)!r}; give a mapping of names to {wanted}")
+    return [(name, kind(value)) for name, value in given.items()]
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -140,12 +186,20 @@ def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
     if bounds is None:
         return []
     if isinstance(bounds, Mapping):
-        ends = ((name, *pair) for name, pair in bounds.items())
+        pairs = [(name, *_pair(bounds, pair)) for name, pair in bounds.items()]
         return [(name, -np.inf if low is None else float(low), np.inf if high is None else float(high))
-                for name, low, high in ends]
-    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+                for name, low, high in pairs]
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else _pair(bounds, bounds)
     low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), (len(names),)).tolist() for end in (low, high))
     return list(zip(names, low, high))
+
+
+def _pair(bounds: Any, pair: Any) -> tuple[Any, Any]:
+    try:
+        low, high = pair
+    except (TypeError, ValueError):
+        raise TypeError(f"bounds is {bounds!r}; give (lower, upper) for all, or a mapping of names to (lower, upper)") from None
+    return low, high
 
 
 def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:

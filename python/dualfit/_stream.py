@@ -107,10 +107,9 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     p0 : array_like or mapping of str to float, optional
         As for `fit`.
     x : str, int, or sequence of them, optional
-        The columns of the independent variables, by name or by number from 0; the first column by default. Of chunks
-        their number counts.
+        The columns of the independent variables, by name or by number from 0. Of chunks their number counts.
     y : str or int, optional
-        The column of the observations; the second one by default.
+        The column of the observations. Give x and y, or neither of them: then the first column is x and the second y.
     sigma : str, int or float, optional
         The column of their standard deviations, or a number (a float) for all.
     absolute_sigma : bool

@@ -20,8 +20,15 @@ create_exception!(
     "A CUDA device was asked for, and cannot be used; the message says why."
 );
 
+create_exception!(
+    dualfit,
+    PartialError,
+    FitError,
+    "The model has a value at the start and a partial has none, as that of (k/x)**n by n at x = 0."
+);
+
 /// What messages call the crate's items, and what Python calls them; a name that begins with another comes first.
-const WORDS: [(&str, &str); 23] = [
+const WORDS: &[(&str, &str)] = &[
     ("; infinite x can be allowed with allow_infinite_x(true)", ""),
     (", or a function that finds one, by CurveFit::guess", ""),
     (
@@ -39,7 +46,10 @@ const WORDS: [(&str, &str); 23] = [
     ("Sigma::RelativeColumn", "absolute_sigma=False"),
     ("Sigma::Absolute", "absolute_sigma=True"),
     ("Sigma::Constant", "one number as sigma"),
-    ("Sigma::Unknown", "no sigma"),
+    ("no Sigma::Unknown or Relative", "only a sigma in the units of y, with absolute_sigma=True"),
+    ("no Sigma::Unknown", "only a sigma that is given"),
+    ("models::names()", "models.names()"),
+    ("make it with profile_to", "ask for the profile to that level"),
     ("Sigma::Relative", "absolute_sigma=False"),
     ("NewPoint::Constant or NewPoint::Each", "sigma"),
     ("NewPoint::Each or NewPoint::Constant", "sigma"),
@@ -70,6 +80,7 @@ pub(crate) fn raised(error: Error) -> PyErr {
     let message = in_python(&error.to_string());
     match error {
         Error::CudaUnavailable { .. } => CudaError::new_err(message),
+        Error::PartialNonFiniteAtStart { .. } => PartialError::new_err(message),
         _ => FitError::new_err(message),
     }
 }

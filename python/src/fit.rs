@@ -4,6 +4,7 @@ use crate::arrays::{Samples, columns, slice, to_numpy};
 use crate::failure::{in_python, raised};
 use crate::native::Calls;
 use crate::points::Points;
+use dualfit::Warning;
 use dualfit::result::{Band, NewPoint, Side};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -118,7 +119,10 @@ impl Fit {
 
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.fit.warnings().iter().map(ToString::to_string).collect()
+        // The column of a function that is called as it is has the same number at every point.
+        let is_native = self.fit.stats().operations.is_none();
+        let says = |w: &&Warning| !(is_native && matches!(w, Warning::FewDistinctPoints { .. }));
+        self.fit.warnings().iter().filter(says).map(ToString::to_string).collect()
     }
 
     #[getter]

@@ -26,6 +26,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("GROUP", dualfit::parts::Part::GROUP)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("FitError", module.py().get_type::<failure::FitError>())?;
+    module.add("PartialError", module.py().get_type::<failure::PartialError>())?;
     module.add("CudaError", module.py().get_type::<failure::CudaError>())?;
     module.add_class::<model::Model>()?;
     module.add_class::<library::LibraryModel>()?;
