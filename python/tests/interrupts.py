@@ -103,6 +103,8 @@ def interrupted(work: Callable[[], Any]) -> tuple[str, float]:
 
 
 if __name__ == "__main__":
+    # Programs that a shell starts in the background ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     found = {name: interrupted(CASES[name]) for name in sys.argv[1:]}
     after = dualfit.fit(decay, few, stack[0], [1, 1, 0]).converged
     print(json.dumps({"found": found, "after": after}))
