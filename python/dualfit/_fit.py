@@ -285,7 +285,10 @@ class Fit:
 
     def diagnostics(self) -> dict[str, Any]:
         """What the residuals say of the model and of single points: ``studentized``, ``leverage``, ``cooks_distance``,
-        ``durbin_watson``, ``runs_p_value``, ..."""
+        ``durbin_watson``, ``runs_p_value``, ...
+
+        Under a robust loss there is no leverage: what needs it is NaN, and ``standardized`` is the residual in units of its scatter.
+        """
         return self._core.diagnostics(self._data("_points"))
 
     def profile(self, name: str, level: float = 0.99) -> _core.Profile:
