@@ -121,8 +121,6 @@ def main() -> None:
                 print("| model | points | " + " | ".join(header) + " |")
                 print("|---|---|" + "---|" * len(header))
             print(f"| {name} | {points:,} | " + " | ".join(_row(made, arguments.seconds)) + " |", flush=True)
-
-
     print("\nBeside the fit, µs a call: " + ", ".join(f"{name} {_beside(model(np), truth, start):.0f}"
                                                     for name, model, truth, start in MODELS))
 

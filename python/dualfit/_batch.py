@@ -151,11 +151,12 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     if sigma is not None:
         data["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else _each("sigma", sigma, given.shape, np.float64)
         data["absolute"] = absolute
-    if isinstance(stack, np.ma.MaskedArray):
-        seen = ~np.ma.getmaskarray(stack)
-        mask = seen if mask is None else seen & _each("mask", _of_fits(mask, given.shape), given.shape, np.bool_).reshape(given.shape)
     if mask is not None:
         data["mask"] = _each("mask", _of_fits(mask, given.shape), given.shape, np.bool_)
+    if isinstance(stack, np.ma.MaskedArray):
+        # Samples by fits; a mask for all fits is one row.
+        seen = ~np.ma.getmaskarray(stack).reshape(-1, n)
+        data["mask"] = (seen & data["mask"].reshape(-1, n) if mask is not None else seen).reshape(-1)
     names = ready.model.parameters
     start = begin(p0, names, model._defaults, options)
     settings = told(names, options)
@@ -173,7 +174,7 @@ def _of_fits(mask: Any, shape: tuple[int, ...]) -> Any:
 def _each(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """One value per point, the same for every fit, or one per sample."""
     array = np.asarray(values, dtype=dtype)
-    if array.shape != shape[-1:] or array.size == 1:
+    if array.shape != shape[-1:]:
         try:
             array = np.broadcast_to(array, shape)
         except ValueError:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._data import dense, meant, one_sigma
-from ._prepare import Prepared, flat, prepared, with_partials
+from ._prepare import Prepared, fitted, flat, prepared
 from ._settings import recorded_loss
 
 
@@ -180,14 +180,8 @@ def curve_fit(
     points: dict[str, Any] = {"columns": model.columns, "y": y}
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
-
-
-    def made(ready: Prepared) -> _core.Fit:
-        points["columns"] = ready.columns
-        return ready.model.fit(points, start, settings)
-
     try:
-        model, fit = with_partials(model, xdata, start, None, made)
+        model, fit = fitted(model, xdata, start, None, points, start, settings)
     except FitError as error:
         if "not positive definite" not in str(error):
             raise

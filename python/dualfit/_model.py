@@ -15,7 +15,7 @@ from ._core import FitError
 from ._batch import Batch, stacked
 from ._data import check_policy, independent, meant, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
-from ._prepare import Prepared, over_columns, parameter_names, prepared, prepared_rows, with_partials
+from ._prepare import Prepared, fitted, over_columns, parameter_names, prepared, prepared_rows
 from ._progress import shown
 from ._settings import Options, begin, told, with_fixed
 
@@ -241,13 +241,8 @@ class Model:
         settings = told(names, options)
         points: dict[str, Any] = {"columns": ready.columns, **known}
         start = begin(p0, names, self._defaults, options)
-
-        def made(ready: Prepared) -> _core.Fit:
-            points["columns"] = ready.columns
-            return ready.model.fit(points, start, settings)
-
         with shown(settings):
-            ready, core = with_partials(ready, x, self._somewhere(p0), self._names, made)
+            ready, core = fitted(ready, x, self._somewhere(p0), self._names, points, start, settings)
         return Fit(core, ready, x, y, points, settings, self._variables)
 
     def fit_batch(self, x: Any, stack: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False,

@@ -268,16 +268,17 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
     return Prepared(f, model, columns, points, called=called)
 
 
-def with_partials(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None,
-                  work: Callable[[Prepared], _core.Fit]) -> tuple[Prepared, _core.Fit]:
-    """What `work` makes of a model; of the function as it is, by differences, where it has a value at the start and a partial has none."""
+def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, points: dict[str, Any], start: Any,
+           settings: dict[str, Any]) -> tuple[Prepared, _core.Fit]:
+    """The fit of a model; of the function as it is, by differences, where it has a value at the start and a partial has none."""
     try:
-        return ready, work(ready)
+        return ready, ready.model.fit(points, start, settings)
     except _core.PartialError as error:
         if ready.f is None or ready.called is not None:
             raise
         ready = _called(ready.f, [x], at.size, ready.shape, at, names, None, str(error).split(";")[0])
-        return ready, work(ready)
+        points["columns"] = ready.columns
+        return ready, ready.model.fit(points, start, settings)
 
 
 def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:
