@@ -1,6 +1,6 @@
 """Whole calls of curve fitting in Python: dualfit, SciPy, lmfit and NLSQ, the same data, starts and tolerances of their own.
 
-python bench/compare.py [--points 1000 10000 100000 1000000] [--seconds 1.0]
+python bench/compare.py [--points 1000 10000 100000 1000000] [--seconds 1.0] [--libraries SciPy lmfit NLSQ]
 
 Prints a table in Markdown: the median and, in brackets, the fastest of calls that take turns, in milliseconds. A library
 that is not installed is left out. NLSQ gets its functions from jax.numpy and has compiled them before it is timed. A
@@ -53,15 +53,16 @@ Call = Callable[[], tuple[Any, Any]]
 _SAME = 1e-3
 
 
-def calls(model: Callable[[Any], Callable[..., Any]], x: Any, y: Any, start: list[float]) -> dict[str, Call]:
-    """A whole call of each library that is there: parameters and standard errors."""
+def calls(model: Callable[[Any], Callable[..., Any]], x: Any, y: Any, start: list[float],
+          libraries: list[str]) -> dict[str, Call]:
+    """A whole call of dualfit and of each of these libraries that is there: parameters and standard errors."""
     f = model(np)
     made: dict[str, Call] = {"dualfit": lambda: _errors(dualfit.curve_fit(f, x, y, start))}
-    if _there("scipy.optimize"):
+    if "SciPy" in libraries and _there("scipy.optimize"):
         from scipy.optimize import curve_fit
 
         made["SciPy"] = lambda: _errors(curve_fit(f, x, y, start))
-    if _there("lmfit"):
+    if "lmfit" in libraries and _there("lmfit"):
         import lmfit
 
         reference = lmfit.Model(f)
@@ -74,7 +75,7 @@ def calls(model: Callable[[Any], Callable[..., Any]], x: Any, y: Any, start: lis
                     np.array([result.params[n].stderr or np.nan for n in names]))
 
         made["lmfit"] = by_lmfit
-    if _there("nlsq"):
+    if "NLSQ" in libraries and _there("nlsq"):
         import jax.numpy as jnp
         import nlsq
 
@@ -104,18 +105,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each cell of the table")
+    parser.add_argument("--libraries", nargs="+", default=["SciPy", "lmfit", "NLSQ"], help="what dualfit is compared with")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
           + ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "lmfit", "nlsq", "jax") if _there(name)))
+    for device in dualfit.devices():
+        print(device)
     header: list[str] = []
     for name, model, truth, start in MODELS:
         for points in arguments.points:
             rng = np.random.default_rng(points)
             x = np.linspace(0.0, 10.0 if len(truth) > 3 else 4.0, points)
             y = model(np)(x, *truth) + 0.05 * rng.normal(size=points)
-            made = calls(model, x, y, start)
+            made = calls(model, x, y, start, arguments.libraries)
             if not header:
                 header = list(made)
                 print("| model | points | " + " | ".join(header) + " |")
