@@ -254,7 +254,7 @@ pub mod source {
     pub use crate::data::table::ColumnKeys;
 }
 
-/// What the program `dualfit` shares with the library; no part of the interface, and free to change.
+/// What the program `dualfit` and the Python package share with the library; no part of the interface, and free to change.
 #[doc(hidden)]
 pub mod shared {
     pub use crate::error::nearest::nearest;

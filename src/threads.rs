@@ -6,6 +6,7 @@
 //! threads, and would wait for them for ever. In both cases the calling thread becomes a pool of one,
 //! which does all that is handed to it. The results are the same.
 
+use rayon::iter::{ParallelIterator, repeat_n};
 use std::error::Error;
 use std::mem::forget;
 use std::panic::catch_unwind;
@@ -74,6 +75,16 @@ pub(crate) fn for_each<S: Send>(slots: &mut [S], work: impl Fn(usize, &mut S) + 
         }
     }
     halved(slots, 0, &work);
+}
+
+/// So many of a value. The first touch of new memory costs more than what is written, so all threads share it.
+pub(crate) fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Vec<T> {
+    const LONG: usize = 1 << 16;
+    if len < LONG {
+        return vec![value; len];
+    }
+    ready();
+    repeat_n(value, len).collect()
 }
 
 /// What `work` makes of each part, in their order, at the same time as far as there are threads.

@@ -41,8 +41,8 @@ class _Device(TypedDict):
     text: str
 
 __all__ = [
-    "BatchFit", "CudaError", "Fit", "FitError", "GROUP", "LibraryModel", "Model", "PartialError", "Profile", "__version__", "answer",
-    "answer_stream", "devices", "fit_batch", "fit_parts", "fit_stream", "merge", "model_names",
+    "BatchFit", "CudaError", "Fit", "FitError", "GROUP", "LibraryModel", "Model", "PartialError", "Profile", "__version__",
+    "all_finite", "answer", "answer_stream", "devices", "fit_batch", "fit_parts", "fit_stream", "merge", "model_names",
 ]
 GROUP: int
 __version__: str
@@ -218,4 +218,5 @@ def answer(model: Model, points: _Points, first: int, question: bytes, settings:
 def answer_stream(model: Model, files: _Files, first: int, question: bytes, settings: _Settings) -> bytes: ...
 def merge(left: bytes, right: bytes) -> bytes: ...
 def model_names() -> list[str]: ...
+def all_finite(array: NDArray[np.float64]) -> bool: ...
 def devices() -> list[_Device]: ...

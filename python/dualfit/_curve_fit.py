@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FitError
-from ._data import dense, meant, one_sigma
+from ._data import all_finite, dense, meant, one_sigma
 from ._prepare import Prepared, fitted, flat, prepared
 from ._settings import recorded_loss
 
@@ -258,10 +258,10 @@ def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
     """The data as SciPy takes them, NaN left out if that was asked for."""
     if check_finite is None:
         check_finite = nan_policy is None
-    as_array = np.asarray_chkfinite if check_finite else np.asarray
-    y = as_array(ydata, float)
+    as_array = _finite_array if check_finite else _array
+    y = as_array(ydata)
     if isinstance(xdata, (list, tuple, np.ndarray)):
-        xdata = as_array(xdata, float)
+        xdata = as_array(xdata)
     elif getattr(xdata, "ndim", 0) == 1 and hasattr(xdata, "__array__"):
         xdata = np.asarray(xdata, dtype=np.float64)
     if y.size == 0:
@@ -287,6 +287,18 @@ def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
     elif sigma is not None and sigma.ndim == 2:
         sigma = sigma[~missing][:, ~missing]
     return xdata[..., ~missing], y[~missing], sigma
+
+
+def _array(values: Any) -> NDArray[np.float64]:
+    return np.asarray(values, dtype=np.float64)
+
+
+def _finite_array(values: Any) -> NDArray[np.float64]:
+    """As `numpy.asarray_chkfinite`, by all threads."""
+    array = _array(values)
+    if not all_finite(array):
+        raise ValueError("array must not contain infs or NaNs")
+    return array
 
 
 def _checked_sigma(sigma: NDArray[np.float64], points: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _core
 from ._core import FitError
 
 #: Sample types that are fitted as they lie; others are widened to double precision.
@@ -19,6 +20,11 @@ def dense(array: NDArray[Any]) -> NDArray[Any]:
     """The numbers side by side and where a processor reads them at once, which they may not be after a transfer."""
     array = np.ascontiguousarray(array)
     return array if array.flags.aligned else array.copy()
+
+
+def all_finite(array: NDArray[np.float64]) -> bool:
+    """Whether there is no NaN and no infinity."""
+    return _core.all_finite(dense(array).reshape(-1))
 
 
 def real(values: Any) -> NDArray[np.float64]:

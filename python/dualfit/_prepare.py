@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import joined_points, x_columns
+from ._data import all_finite, joined_points, x_columns
 from ._trace import NotTraceable, Recording, record, record_columns
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -283,9 +283,9 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
 
 def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:
     """Whether a column that was computed from x is not finite where x is."""
-    finite = np.logical_and.reduce([np.isfinite(column) for column in columns])
-    if finite.all():
+    if all(all_finite(column) for column in columns):
         return False
+    finite = np.logical_and.reduce([np.isfinite(column) for column in columns])
     try:
         given = np.logical_and.reduce([np.isfinite(column) for column in x_columns(x)])
     except (KeyError, TypeError, ValueError):

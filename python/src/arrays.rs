@@ -2,9 +2,11 @@
 
 use dualfit::arrays::Values;
 use dualfit::nalgebra::DMatrix;
+use dualfit::shared::ready;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use rayon::prelude::*;
 
 /// An array of one dimension, of any sample type that a fit takes.
 #[derive(FromPyObject)]
@@ -37,6 +39,22 @@ pub(crate) fn slice<'a, T: numpy::Element>(
     array: &'a PyReadonlyArray1<'_, T>,
 ) -> PyResult<&'a [T]> {
     array.as_slice().map_err(|_| PyValueError::new_err("the array is not contiguous"))
+}
+
+/// Whether an array has no NaN and no infinity: a pass by all threads, in which nothing is written.
+#[pyfunction]
+pub(crate) fn all_finite(py: Python<'_>, array: PyReadonlyArray1<'_, f64>) -> PyResult<bool> {
+    /// Numbers that a thread takes at a time.
+    const PORTION: usize = 1 << 16;
+    let numbers = slice(&array)?;
+    let are_finite = |part: &[f64]| part.iter().fold(true, |all, number| all & number.is_finite());
+    if numbers.len() <= PORTION {
+        return Ok(are_finite(numbers));
+    }
+    Ok(py.detach(|| {
+        ready();
+        numbers.par_chunks(PORTION).all(are_finite)
+    }))
 }
 
 /// The columns of x.

@@ -33,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fit::Fit>()?;
     module.add_class::<batch::BatchFit>()?;
     module.add_class::<profile::Profile>()?;
+    module.add_function(wrap_pyfunction!(arrays::all_finite, module)?)?;
     module.add_function(wrap_pyfunction!(batch::fit_batch, module)?)?;
     module.add_function(wrap_pyfunction!(stream::fit_stream, module)?)?;
     module.add_function(wrap_pyfunction!(stream::fit_parts, module)?)?;

@@ -3,6 +3,7 @@
 
 use super::status::FitStatus;
 use crate::solver::bounds::Side;
+use crate::threads;
 
 /// Results as structure of arrays: n values for n fits or, where each fit has one per parameter,
 /// n × params, row-major.
@@ -53,17 +54,17 @@ impl Arrays {
         let wanted = |yes: bool| if yes { fits * width } else { 0 };
         Arrays {
             width,
-            params: vec![f64::NAN; fits * width],
-            errors: vec![f64::NAN; fits * width],
-            costs: vec![f64::NAN; fits],
-            statuses: vec![FitStatus::NotRun; fits],
+            params: threads::filled(f64::NAN, fits * width),
+            errors: threads::filled(f64::NAN, fits * width),
+            costs: threads::filled(f64::NAN, fits),
+            statuses: threads::filled(FitStatus::NotRun, fits),
             iterations: vec![0; fits],
             evaluations: vec![0; fits],
             points: vec![0; fits],
-            weights: vec![f64::NAN; fits],
+            weights: threads::filled(f64::NAN, fits),
             ranks: vec![0; fits],
             sides: vec![None; wanted(bounded)],
-            covariances: vec![f64::NAN; wanted(covariances) * width],
+            covariances: threads::filled(f64::NAN, wanted(covariances) * width),
         }
     }
 
@@ -91,6 +92,25 @@ impl<'a> BatchPart<'a> {
     /// Number of fits.
     pub(crate) fn len(&self) -> usize {
         self.statuses.len()
+    }
+
+    /// The same fits, for a while.
+    pub(crate) fn reborrow(&mut self) -> BatchPart<'_> {
+        BatchPart {
+            first: self.first,
+            width: self.width,
+            params: self.params,
+            errors: self.errors,
+            costs: self.costs,
+            statuses: self.statuses,
+            iterations: self.iterations,
+            evaluations: self.evaluations,
+            points: self.points,
+            weights: self.weights,
+            ranks: self.ranks,
+            sides: self.sides,
+            covariances: self.covariances,
+        }
     }
 
     /// The first `fits` of them, and the rest.

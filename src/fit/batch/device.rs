@@ -2,7 +2,7 @@
 //! where the devices fail and may be done without.
 
 use super::arrays::BatchPart;
-use super::engine::{self, BatchRequest};
+use super::engine::{self, BatchRequest, portions};
 use super::pipeline::{FitQueue, Pipeline};
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
@@ -23,6 +23,8 @@ use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
 use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
 use crate::solver::termination::Termination;
+use crate::threads;
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -33,6 +35,8 @@ use std::thread::{Builder, scope};
 const CHUNK: usize = 64 << 20;
 /// The same where an observer wants to hear of the fits, or a token may be cancelled.
 const WATCHED: usize = 16 << 20;
+/// Fits whose numbers a thread takes over at a time: some tenths of a millisecond of work.
+const TAKEN: usize = 2048;
 /// Least tolerances in f32 of the cost, of the step, and of the step beside the standard errors. The last is where
 /// a fit should end: the step that is left is taken without an evaluation, whose cost would be rounding. Robust
 /// losses converge more slowly.
@@ -246,11 +250,18 @@ impl Host<'_> {
         let _span = span!(DEBUG, "portion", first = part.first);
         self.course.chunks += 1;
         self.finished += part.len();
-        for index in 0..part.len() {
-            take(request, found, index, &mut part);
+        let first = part.first;
+        threads::map(portions(part.reborrow(), TAKEN), |mut some| {
+            let from = some.first - first;
+            for index in 0..some.len() {
+                take(request, (found, from + index), index, &mut some);
+            }
+        });
+        let left = part.statuses.iter().filter(|&&s| s == FitStatus::NotRun).count();
+        if left > 0 {
+            self.course.by_host += left;
+            engine::run(&BatchRequest { observer: None, ..*request }, part)?;
         }
-        self.course.by_host += part.statuses.iter().filter(|&&s| s == FitStatus::NotRun).count();
-        engine::run(&BatchRequest { observer: None, ..*request }, part)?;
         self.stopped = tells_to_stop(request, self.finished)? || request.is_cancelled();
         Ok(())
     }
@@ -275,9 +286,14 @@ impl Host<'_> {
     }
 }
 
-/// Takes what the device found of the `index`-th fit of `out`, if it made it.
-fn take(request: &BatchRequest<'_>, found: &BatchNumbers, index: usize, out: &mut BatchPart<'_>) {
-    let counts = found.counts(index);
+/// Takes what the device found, its `at`-th, of the `index`-th fit of `out`, if it made it.
+fn take(
+    request: &BatchRequest<'_>,
+    (found, at): (&BatchNumbers, usize),
+    index: usize,
+    out: &mut BatchPart<'_>,
+) {
+    let counts = found.counts(at);
     let termination = match counts.kind {
         FitEnd::ForTheHost => return,
         FitEnd::BadData(point) => {
@@ -288,16 +304,17 @@ fn take(request: &BatchRequest<'_>, found: &BatchNumbers, index: usize, out: &mu
     };
     let width = out.width;
     let fit = (out.first + index, !out.sides.is_empty());
-    if is_for_the_host(request, termination, (found, index), fit) {
+    if is_for_the_host(request, termination, (found, at), fit) {
         return;
     }
     let row = index * width..(index + 1) * width;
-    out.params[row.clone()].copy_from_slice(&found.params[row.clone()]);
-    out.errors[row.clone()].copy_from_slice(&found.errors[row.clone()]);
-    out.costs[index] = found.costs[index];
+    let there = at * width..(at + 1) * width;
+    out.params[row.clone()].copy_from_slice(&found.params[there.clone()]);
+    out.errors[row.clone()].copy_from_slice(&found.errors[there.clone()]);
+    out.costs[index] = found.costs[at];
     if !out.covariances.is_empty() {
-        let square = row.start * width..row.end * width;
-        out.covariances[square.clone()].copy_from_slice(&found.covariances[square]);
+        let square = |row: &Range<usize>| row.start * width..row.end * width;
+        out.covariances[square(&row)].copy_from_slice(&found.covariances[square(&there)]);
     }
     let Counts { iterations, evaluations, points, rank, held, weight, .. } = counts;
     out.iterations[index] = iterations;

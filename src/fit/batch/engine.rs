@@ -158,7 +158,7 @@ pub(super) fn run_after(
 }
 
 /// A part in portions of so many fits.
-fn portions(part: BatchPart<'_>, fits: usize) -> impl Iterator<Item = BatchPart<'_>> {
+pub(super) fn portions(part: BatchPart<'_>, fits: usize) -> impl Iterator<Item = BatchPart<'_>> {
     let mut rest = Some(part);
     from_fn(move || {
         let (head, behind) = match rest.take()? {
