@@ -148,7 +148,7 @@ impl Points {
     fn fitted(&self, backend: &Backend) -> Outcome<(f64, JointFit)> {
         let begun = Instant::now();
         let curve = CurveFit::new(|t, [k1, k2, a, b]| a * (-k1 * t).exp() + b * (-k2 * t).exp());
-        let curve = curve.names(["k1", "k2", "a", "b"]).backend(backend.clone());
+        let curve = curve.names(["k1", "k2", "a", "b"]).backend(*backend);
         let sets = self.t.chunks(POINTS).zip(self.y.chunks(POINTS));
         let sets = sets.map(|(t, y)| Data::new(t, y)).collect::<Result<Vec<_>, _>>()?;
         let joint = GlobalFit::new(&curve).share(["k1", "k2"]).fit(sets, START)?;

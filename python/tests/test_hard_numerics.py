@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dualfit
-from dualfit import fit
+from dualfit import curve_fit, fit, fit_batch
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -233,3 +233,15 @@ def test_narrow_types_do_not_wrap_around(kind: str) -> None:
     values: Any = (np.arange(50) * 5 % (2 if kind == "?" else 256)).astype(kind)
     np.testing.assert_allclose(fit(line, x, values).params, np.polyfit(x, values.astype(float), 1), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(fit(line, values, y).params, np.polyfit(values.astype(float), y, 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [65535.0, 4096.0, 7.0, 0.1, 0.0])
+@pytest.mark.parametrize("start", [[100, 1, 10], [1, 1, 1]], ids=["far", "ones"])
+def test_a_constant_row_determines_no_rate(value: float, start: list[float]) -> None:
+    # A saturated pixel: the amplitude is 0, and rounding must not give the rate an error bar.
+    found = fit(decay, x, np.full(x.size, value), start)
+    assert found.undetermined == ["b"] and found.std_errors[1] == np.inf
+    batch = fit_batch(decay, x, np.full((3, x.size), value), start)
+    assert np.isinf(batch.std_errors[:, 1]).all()
+    with pytest.warns(dualfit.OptimizeWarning, match="Covariance of the parameters could not be estimated"):
+        assert np.isinf(curve_fit(decay, x, np.full(x.size, value), start)[1]).all()

@@ -14,6 +14,7 @@ pub(crate) mod distributions;
 pub(crate) mod end;
 pub(crate) mod engine;
 pub(crate) mod execution;
+mod judge;
 mod last_workspace;
 mod latex;
 pub(crate) mod linear_start;

@@ -5,7 +5,7 @@
 //! with Cauchy's, f64 after f32; a search that ends without a minimum may be made once more
 //! ([`restart`](super::restart)). Counts and limits are those of all stages and attempts together.
 
-use super::approach::{FALL, ROUGH, came_to_nothing, judged};
+use super::approach::{FALL, ROUGH, came_to_nothing};
 use super::end::End;
 use crate::backend::cuda::source::Arithmetic;
 use crate::constants::FAR;
@@ -447,33 +447,6 @@ impl Workspace {
     /// Analyses the end without the points; false if that takes a pass over them.
     pub(crate) fn analyse_without_points(&mut self) -> bool {
         self.end.analyse_without_points(&self.problem, &self.minimiser.ends.best)
-    }
-
-    /// Whether the end is what it seems: converged only if the loss lets enough points count there, not where terms
-    /// coincide if there is a better way, and degenerate only if the cost does not rise from every bound that took a parameter its effect.
-    pub(super) fn judge(
-        &mut self,
-        rules: &Rules<'_>,
-        points: &mut dyn Evaluator,
-    ) -> Result<(), Failure> {
-        let reason = self.outcome().termination;
-        if rules.loss.redescends() && reason.is_converged() {
-            self.analyse(points)?;
-            let counting = (self.end.weight, self.problem.points);
-            let reason = judged(reason, rules.loss, counting, self.end.number_estimated());
-            self.outcome_mut().termination = reason;
-        }
-        if reason.is_converged() && !self.problem.shape.is_full() && !rules.linear.is_empty() {
-            self.analyse(points)?;
-            self.coincides = self.end.coincides();
-        }
-        if reason == Termination::Degenerate {
-            self.analyse(points)?;
-            if self.end.determines_all(self.problem.points) && self.rises_from_bounds(points) {
-                self.outcome_mut().termination = Termination::Cost;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@
 mod behaviour;
 mod boxes;
 mod collinear;
+mod constant;
 mod joint_valleys;
 mod properties;
 mod redundant;

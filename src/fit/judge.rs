@@ -1,0 +1,139 @@
+//! Whether the end of a search is what it seems.
+//!
+//! An exact fit may have parameters that are zero but for rounding, and without which others have no effect. `a·exp(−r·x) + b`
+//! through a row of equal values, a saturated pixel say, ends with an a of some units in the last place of b. What is left of
+//! the column of r is that rounding, from which a covariance would say that r is known. With a = 0, which passes through the
+//! points as well once b is adjusted, the column is 0, as it is in truth: the row says nothing of r.
+
+use super::approach::judged;
+use super::search::{Rules, Workspace};
+use crate::normal::{Normal, Triangular, pair};
+use crate::solver::evaluator::Evaluator;
+use crate::solver::outcome::Failure;
+use crate::solver::task::Problem;
+use crate::solver::termination::Termination;
+
+/// An end with rounding of so many times what an exact fit may have can be beside an exact one.
+const NEARLY: f64 = 1e2;
+/// A parameter that does less than so many times what rounding does may owe its effect to one that is zero but for rounding.
+const FAINT: f64 = 1e8;
+
+impl Workspace {
+    /// Whether the end is what it seems: exact without effects that are rounding, converged only if the loss lets enough points
+    /// count there, not where terms coincide if there is a better way, and degenerate only if the cost does not rise from
+    /// every bound that took a parameter its effect.
+    pub(super) fn judge(
+        &mut self,
+        rules: &Rules<'_>,
+        points: &mut dyn Evaluator,
+    ) -> Result<(), Failure> {
+        let reason = self.outcome().termination;
+        if reason.is_converged() {
+            self.take_zeros(points)?;
+        }
+        if rules.loss.redescends() && reason.is_converged() {
+            self.analyse(points)?;
+            let counting = (self.end.weight, self.problem.points);
+            let reason = judged(reason, rules.loss, counting, self.end.number_estimated());
+            self.outcome_mut().termination = reason;
+        }
+        if reason.is_converged() && !self.problem.shape.is_full() && !rules.linear.is_empty() {
+            self.analyse(points)?;
+            self.coincides = self.end.coincides();
+        }
+        if reason == Termination::Degenerate {
+            self.analyse(points)?;
+            if self.end.determines_all(self.problem.points) && self.rises_from_bounds(points) {
+                self.outcome_mut().termination = Termination::Cost;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets what is zero but for rounding to 0, where that takes others their effect. A joint fit keeps it: each of its
+    /// parameters would take a pass over all sets.
+    fn take_zeros(&mut self, points: &mut dyn Evaluator) -> Result<(), Failure> {
+        let (Problem { free, shape, .. }, end) = (&self.problem, self.outcome());
+        let most = FAINT * self.problem.rounding().sqrt();
+        let is_faint = |(j, &k): (usize, &usize)| {
+            let length = end.normal.corner()[pair(j, j)].sqrt();
+            length * end.params[k].abs() <= most * end.columns[j]
+        };
+        let has_faint = shape.is_full() && free.iter().enumerate().any(is_faint);
+        let is_nearly_exact = 2.0 * end.cost <= (NEARLY * NEARLY) * self.problem.rounding();
+        if !has_faint || !is_nearly_exact || !self.linearise(points) {
+            return Ok(());
+        }
+        for j in 0..self.problem.free.len() {
+            let Some(params) = self.with_zero(j) else { continue };
+            let mut normal = Normal::shaped(&self.problem.shape);
+            let end = self.outcome_mut();
+            end.work.other_passes += 1;
+            let is_known = points.normal(&params, &end.columns, &mut normal).is_ok();
+            let is_better = without_effect(&normal) > without_effect(&end.normal);
+            let is_exact = is_known && 2.0 * normal.cost <= self.problem.rounding();
+            if is_better && is_exact && points.is_exact(&params)? {
+                let end = self.outcome_mut();
+                (end.params, end.cost, end.normal) = (params, normal.cost, normal);
+                end.termination = Termination::ExactFit;
+                if !self.linearise(points) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the linear model to the end; false if there is none.
+    fn linearise(&mut self, points: &mut dyn Evaluator) -> bool {
+        let (end, outcome) = (&mut self.end, &mut self.minimiser.ends.best);
+        if end.model.set_normal(&outcome.normal) {
+            return true;
+        }
+        outcome.work.other_passes += 1;
+        let is_known = points.factor(&outcome.params, &outcome.columns, &mut end.factor).is_ok();
+        if is_known {
+            end.model.set_factor(&end.factor);
+        }
+        is_known
+    }
+
+    /// The parameters with the j-th free one at 0 and those whose effect is more than rounding adjusted to that, if by the linear
+    /// model the fit is exact there, too.
+    fn with_zero(&self, j: usize) -> Option<Vec<f64>> {
+        let (problem, outcome) = (&self.problem, &self.minimiser.ends.best);
+        let Problem { free, shape, bounds, .. } = problem;
+        let (value, (lower, upper)) = (outcome.params[free[j]], bounds[free[j]]);
+        if value == 0.0 || !(lower..=upper).contains(&0.0) {
+            return None;
+        }
+        let model = &self.end.model;
+        let scaled = |i: usize| outcome.params[free[i]] / outcome.columns[i];
+        let most = problem.rounding();
+        let others = (0..free.len()).filter(|&i| i != j);
+        let others = others.filter(|&i| (model.norms[i] * scaled(i)).powi(2) > most);
+        let others: Vec<usize> = others.collect();
+        let mut delta = vec![0.0; free.len()];
+        delta[j] = -scaled(j);
+        let mut reduced = Triangular::zero(shape);
+        model.problem.restrict(&others, &delta, &mut reduced, &mut Vec::new());
+        let mut step = vec![0.0; others.len()];
+        reduced.gauss_newton(&mut step);
+        others.iter().zip(&step).for_each(|(&i, &d)| delta[i] = d);
+        let promised = outcome.cost + model.problem.change(&delta);
+        if !(2.0 * promised <= most.max(2.0 * outcome.cost)) {
+            return None;
+        }
+        let mut params = outcome.params.clone();
+        for ((&k, d), column) in free.iter().zip(&delta).zip(&outcome.columns) {
+            params[k] = (params[k] + d * column).clamp(bounds[k].0, bounds[k].1);
+        }
+        params[free[j]] = 0.0;
+        Some(params)
+    }
+}
+
+/// How many columns of the Jacobian are 0.
+fn without_effect(normal: &Normal) -> usize {
+    (0..normal.n).filter(|&j| normal.corner()[pair(j, j)] == 0.0).count()
+}
