@@ -121,7 +121,7 @@ impl Workspace {
         reduced.gauss_newton(&mut step);
         others.iter().zip(&step).for_each(|(&i, &d)| delta[i] = d);
         let promised = outcome.cost + model.problem.change(&delta);
-        if !(2.0 * promised <= most.max(2.0 * outcome.cost)) {
+        if promised.is_nan() || 2.0 * promised > most.max(2.0 * outcome.cost) {
             return None;
         }
         let mut params = outcome.params.clone();

@@ -31,7 +31,7 @@ fn the_shape_of_what_is_not_there_is_undetermined() {
 
                 let stack = y.repeat(3);
                 let batch =
-                    curve.fit_batch(&BatchData::shared([&x], &stack).unwrap(), start).unwrap();
+                    curve.fit_batch(BatchData::shared([&x], &stack).unwrap(), start).unwrap();
                 for row in batch.iter() {
                     assert_eq!(row.params(), fit.params(), "{what}: {batch}");
                     assert_eq!(row.std_errors(), fit.std_errors(), "{what}: {batch}");
