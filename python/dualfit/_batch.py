@@ -158,6 +158,9 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         seen = ~np.ma.getmaskarray(stack).reshape(-1, n)
         data["mask"] = (seen & data["mask"].reshape(-1, n) if mask is not None else seen).reshape(-1)
     names = ready.model.parameters
+    if p0 is not None and not isinstance(p0, dict) and np.ndim(p0) == 1 and np.size(p0) != len(names):
+        raise ValueError(f"p0 has {np.size(p0)} values for {len(names)} parameters; give one start for all, or one of each fit, "
+                         "in rows")
     start = begin(p0, names, model._defaults, options)
     settings = told(names, options)
     with shown(settings):

@@ -101,6 +101,8 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """
     options = {name: value for name, value in options.items() if value is not None}
     settings: dict[str, Any] = {"backend": "auto"}
+    if "loss_scale" in options and "loss" not in options:
+        raise FitError(f"loss_scale is {options['loss_scale']!r} and there is no loss; give one, as in loss=\"soft_l1\"")
     for name, value in options.items():
         if name in _PLAIN:
             settings[name] = _plain(name, value)

@@ -110,6 +110,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "radius of 0": (lambda: fit(decay, x, y, ONES, initial_radius=0), FitError, "initial_radius"),
     "loss": (lambda: fit(decay, x, y, ONES, loss="hubert"), ValueError, 'there is no loss "hubert"'),
     "scale of a loss": (lambda: fit(decay, x, y, ONES, loss="huber", loss_scale=-1), FitError, "scale"),
+    "scale of no loss": (lambda: fit(decay, x, y, ONES, loss_scale=0.1), FitError, "loss_scale is 0.1 and there is no loss"),
     "backend": (lambda: fit(decay, x, y, ONES, backend="gpu"), ValueError, 'there is no backend "gpu"; there are "auto"'),
     "device": (lambda: fit(decay, x, y, ONES, backend="cuda:x"), ValueError, "devices have numbers"),
     "precision": (lambda: fit(decay, x, y, ONES, precision="half"), ValueError, 'there is no precision "half"'),

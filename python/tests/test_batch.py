@@ -277,6 +277,7 @@ def test_pickles() -> None:
     (lambda: fit_batch(decay, x[:0], np.zeros((3, 0)), [30, 1]), ValueError, "no data points"),
     (lambda: fit_batch(decay, x, STACK), ValueError, "no start is known for b"),
     (lambda: fit_batch(decay, x, STACK, TRUE[:5]), ValueError, "p0 has the shape \\(5, 2\\)"),
+    (lambda: fit_batch(decay, x, STACK, TRUE.ravel()), ValueError, "p0 has 24 values for 2 parameters"),
     (lambda: fit_batch(decay, x, STACK, {"q": 1}), ValueError, "there is no parameter `q`"),
     (lambda: fit_batch(decay, x, STACK, [30, 1], sigma=np.ones(39)), ValueError, r"sigma has the shape \(39,\)"),
     (lambda: fit_batch(decay, x, STACK, [30, 1], sigma=0), ValueError, "sigma is 0"),
