@@ -15,9 +15,11 @@ from ._core import FitError
 from ._batch import Batch, stacked
 from ._data import check_policy, independent, meant, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
+from ._formula import written
 from ._prepare import Prepared, fitted, over_columns, parameter_names, prepared, prepared_rows
 from ._progress import shown
 from ._settings import Options, begin, told, with_fixed
+from ._trace import NotTraceable, record_columns
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -92,9 +94,6 @@ class Model:
     def _cook(self) -> None:
         assert self._recipe is not None
         method, *given = self._recipe
-        if any(isinstance(part, Model) and part._library is None for part in given):
-            raise TypeError("a function is put together with functions: write the sum as one function, or this model as "
-                            "a formula, Model(\"a*exp(-b*x)\")")
         parts = [part._library if isinstance(part, Model) else part for part in given]
         library: _core.LibraryModel = getattr(_core.LibraryModel, method)(*parts)
         self._library, self._variables, self._names = library, library.variables, library.parameters
@@ -344,8 +343,8 @@ class Model:
         return at
 
     def of(self, inner: Model) -> Model:
-        """This model of the library with the value of `inner` in the place of its variable."""
-        return Model._of("of", self, inner)
+        """This model with the value of `inner` in the place of its variable."""
+        return self._put_together("of", self, inner)
 
     def prefixed(self, prefix: str) -> Model:
         """The same model with `prefix` before all names of its parameters."""
@@ -357,7 +356,38 @@ class Model:
         if not isinstance(other, (Model, Real)):
             return cast(Model, NotImplemented)
         operation = f"__r{sign}__" if swapped else f"__{sign}__"
-        return Model._of(operation, self, other if isinstance(other, Model) else float(other))
+        return self._put_together(operation, self, other if isinstance(other, Model) else float(other))
+
+    @staticmethod
+    def _put_together(operation: str, *parts: Model | float) -> Model:
+        """What the core makes of models, functions among them as formulas; the defaults of these are starts."""
+        made = Model._of(operation, *(part._as_formula() if isinstance(part, Model) else part for part in parts))
+        models = [part for part in parts if isinstance(part, Model)]
+        defaults = [default for part in models for default in part._defaults or [None] * len(part.parameters)]
+        made._defaults = defaults if any(default is not None for default in defaults) else None
+        return made
+
+    def _as_formula(self) -> Model:
+        """A model of the library, which a function over one x becomes by what it does with it.
+
+        Raises
+        ------
+        TypeError
+            For a function that cannot be written so.
+        """
+        if self._library is not None:
+            return self
+        assert self._f is not None
+        try:
+            text = written(record_columns(self._f, 1, len(self.parameters)).nodes, ["x"], self.parameters)
+            why = "an operation of it has no name in formulas"
+        except NotTraceable as error:
+            text, why = None, str(error)
+        made = None if text is None else Model._of("expression", text, ["x"], self.parameters)
+        if made is None or made.parameters != self.parameters:
+            raise TypeError(f"a function that is put together with a model by name must be a formula of x, and {self!r} is none: "
+                            + (why if made is None else "it does not depend on all its parameters"))
+        return made
 
     def __add__(self, other: Model | float) -> Model:
         return self._joined(other, "add")
@@ -384,7 +414,7 @@ class Model:
         return self._joined(other, "truediv", swapped=True)
 
     def __neg__(self) -> Model:
-        return Model._of("__neg__", self)
+        return self._put_together("__neg__", self)
 
     def __repr__(self) -> str:
         if self._library is not None:

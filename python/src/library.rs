@@ -69,11 +69,16 @@ impl LibraryModel {
         Ok(LibraryModel { model: models::parse(text).map_err(raised)? })
     }
 
-    /// A formula over the independent `variables`.
+    /// A formula over the independent `variables`; its parameters are in the order of the text, or in this one.
     #[staticmethod]
-    fn expression(text: &str, variables: Vec<String>) -> PyResult<LibraryModel> {
+    #[pyo3(signature = (text, variables, parameters=Vec::new()))]
+    fn expression(
+        text: &str,
+        variables: Vec<String>,
+        parameters: Vec<String>,
+    ) -> PyResult<LibraryModel> {
         let model = models::Model::expression(text, variables).map_err(raised)?;
-        Ok(LibraryModel { model })
+        Ok(LibraryModel { model: model.ordered(&parameters) })
     }
 
     fn __add__(&self, other: Operand<'_>) -> LibraryModel {

@@ -16,6 +16,7 @@ import models_with_solvers  # noqa: E402, F401
 from cases import CASES, Case  # noqa: E402
 from test_operations import assert_same, program_values  # noqa: E402
 
+from dualfit import Model  # noqa: E402
 from dualfit._trace import NotTraceable, record  # noqa: E402
 
 
@@ -50,6 +51,26 @@ def test_fate(name: str) -> None:
         for column in recording.columns:
             assert column.dtype == np.float64 and column.flags.c_contiguous
             assert column.shape == (int(np.prod(recording.shape)),)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_formulas() -> None:
+    # What is a formula of one x has the values of the function as a formula, too.
+    written = 0
+    for case in CASES.values():
+        if case.fate != "traced" or not isinstance(case.x, np.ndarray) or case.x.ndim != 1:
+            continue
+        try:
+            model = 1.0 * Model(case.f, [f"p{k}" for k in range(len(case.second))])
+        except (TypeError, ValueError):
+            continue
+        with np.errstate(all="ignore"):
+            expected = np.asarray(case.f(case.x, *map(np.float64, case.second)), float)
+        actual = model.evaluate(case.x, case.second)
+        expected = np.broadcast_to(expected, actual.shape)
+        assert_same(actual + np.nanmax(abs(expected)), expected + np.nanmax(abs(expected)), 1e-11)
+        written += 1
+    assert written >= 75, written
 
 
 def test_there_are_enough_cases() -> None:

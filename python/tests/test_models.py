@@ -11,6 +11,7 @@ import pytest
 import dualfit
 from dualfit import Model, models
 
+special = pytest.importorskip("scipy.special")
 pytestmark = pytest.mark.filterwarnings("error")
 
 x = np.linspace(0, 10, 200)
@@ -178,13 +179,37 @@ def test_sums_of_functions() -> None:
         np.testing.assert_allclose(held.predict(), value(decay(x, 2, 0.3), background(x, 0.5, 1)), rtol=1e-12)
 
 
+def test_functions_beside_models_by_name() -> None:
+    def late(x, rate, size=2.0):
+        return np.where((x > 1) & ~(x == 2), size * special.erfc(rate * x) + np.sqrt(x) ** 3, np.maximum(-size, (x < 0.5) * rate))
+
+    model = Model(late, prefix="l_") + models.gaussian("g_")
+    assert model.parameters == ["l_rate", "l_size", "g_amplitude", "g_center", "g_sigma"]
+    assert pickle.loads(pickle.dumps(model)).parameters == model.parameters
+    truth = [0.3, 1.5, 4.0, 4.0, 1.0]
+    expected = late(x, 0.3, 1.5) + models.gaussian().evaluate(x, truth[2:])
+    np.testing.assert_allclose(model.evaluate(x, truth), expected, rtol=1e-12)
+    # The default of the signature is the start; what the library finds it finds.
+    model = Model(lambda x, rate, size=2.0: size * np.exp(-rate * x)) + models.gaussian("g_")
+    fit = model.fit(x, decay(x, 1.5, 0.7) + models.gaussian().evaluate(x, truth[2:]), {"rate": 0.5})
+    assert fit.start[1] == 2.0
+    np.testing.assert_allclose(fit.params, [0.7, 1.5, *truth[2:]], rtol=1e-6)
+    for made, value in ((2 * Model(decay) - 1, 2 * decay(x, 2, 0.3) - 1), (-Model(decay), -decay(x, 2, 0.3)),
+                        (models.linear() / Model(decay), (0.5 * x + 1) / decay(x, 2, 0.3)),
+                        (Model(decay).of(models.linear()), decay(0.5 * x + 1, 2, 0.3))):
+        named = {"a": 2, "b": 0.3, "slope": 0.5, "intercept": 1}
+        found = made.evaluate(x, **{name: named[name] for name in made.parameters})
+        np.testing.assert_allclose(found, value, rtol=1e-12)
+
+
 def test_sums_that_make_no_sense() -> None:
     with pytest.raises(ValueError, match=r"both functions have a parameter a, b; give one of them a prefix"):
         Model(decay) + Model(decay)
-    for wrong in (lambda: Model(decay) + models.linear(), lambda: models.linear() + Model(decay), lambda: Model(decay) + 3,
-                  lambda: 2 * Model(decay), lambda: -Model(decay), lambda: models.exponential().of(Model(decay))):
-        with pytest.raises(TypeError, match=r'write the sum as one function, or this model as a formula, Model\("a\*exp'):
-            wrong()
+    for wrong, why in ((lambda x, a: a * x / x.max(), "of all points together"), (lambda x, a, b: a * x, "not depend on all its"),
+                       (lambda x, a: a * x if a > 0 else x, "a branch on a value that depends on a parameter"),
+                       (lambda x, a: a * special.polygamma(1, x), "has no name in formulas")):
+        with pytest.raises(TypeError, match=why):
+            Model(wrong) + models.linear()
     for wrong in (lambda: models.linear() + "x", lambda: models.linear() * None, lambda: [1] - models.linear()):
         with pytest.raises(TypeError, match="unsupported operand type"):
             wrong()

@@ -103,6 +103,26 @@ impl Model {
         Ok(Model::leaf(Leaf::of(Expression::parse(text, &variables)?, text)))
     }
 
+    /// The parameters of an [`expression`](Model::expression) in the order in which values are to be given; without it that is
+    /// the order of the text. Names that are not mentioned follow the others. For a composite it has no effect.
+    ///
+    /// ```
+    /// use dualfit::models::Model;
+    /// let model = Model::expression("a*exp(-b*x)", ["x"])?.ordered(&["b", "a"]);
+    /// assert_eq!(model.parameters(), ["b", "a"]);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ordered<S: AsRef<str>>(mut self, names: &[S]) -> Model {
+        if let [CompositeStep::Leaf(leaf)] = self.steps.as_mut_slice() {
+            let place = |(name, _): &(String, (f64, f64))| {
+                names.iter().position(|n| n.as_ref() == name).unwrap_or(names.len())
+            };
+            Arc::make_mut(leaf).parameters.sort_by_key(place);
+        }
+        self
+    }
+
     /// How a start is found for an [`expression`](Model::expression): called with points that this
     /// model alone describes, it returns one value per parameter. For a composite it has no effect.
     #[must_use]
