@@ -263,7 +263,7 @@ def test_points_that_are_no_numbers_have_their_place_among_all() -> None:
     (lambda: fit_parts(decay, PART.answer, [1, 1]), ValueError, "the start has 2 value"),
     (lambda: fit_parts(lambda x, *p: p[0] * x, PART.answer), ValueError, "how many parameters"),
     (lambda: fit_parts(decay, 3, START), TypeError, "not callable"),
-], ids=str)
+], ids=lambda part: part if isinstance(part, str) else getattr(part, "__name__", None))
 def test_errors(call: Any, kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
         call()
