@@ -4,7 +4,8 @@
 //!
 //! Each size is a process of its own, so that a peak of memory belongs to one of them. Arguments that are numbers are the
 //! sizes in place of these; with `--cuda` the fits are on a device. If `DUALFIT_JOINT_FOLDER` names a folder, the data and what
-//! was found of the last size go there, as `tests/record/joint.py` reads them. Without `--bench`, as `cargo test --benches` runs it, there are few sets.
+//! was found of the last size go there, as `tests/record/joint.py` reads them. Without `--bench`, as `cargo test --benches`
+//! runs it, there are few sets.
 
 use dualfit::{Backend, CurveFit, Data, GlobalFit, JointFit};
 use rand::rngs::StdRng;
@@ -92,19 +93,19 @@ fn measured(sets: usize, repeats: usize, on_device: bool) -> Outcome<[f64; 5]> {
 /// the first fit beside what there was before it.
 fn measure(sets: usize, repeats: usize, backend: Backend) -> Outcome<()> {
     // Code that runs and threads that wait are there whatever the sets are.
-    Points::new(FEW)?.fitted(&backend)?;
+    Points::new(FEW)?.fitted(backend)?;
     let points = Points::new(sets)?;
     let before = status_bytes("VmRSS:");
     // Peaks are counted anew from here on, where the system lets a process ask for it.
     let _ = fs::write("/proc/self/clear_refs", "5");
-    let (_, joint) = points.fitted(&backend)?;
+    let (_, joint) = points.fitted(backend)?;
     let bytes = status_bytes("VmHWM:").zip(before).map_or(f64::NAN, |(peak, before)| peak - before);
     if let Some(folder) = std::env::var_os("DUALFIT_JOINT_FOLDER") {
         points.write(&joint, Path::new(&folder))?;
     }
     let (mut times, mut views) = (Vec::new(), Vec::new());
     for _ in 0..repeats {
-        times.push(points.fitted(&backend)?.0);
+        times.push(points.fitted(backend)?.0);
         let begun = Instant::now();
         for set in 0..joint.sets() {
             black_box(joint.set(set).ok_or("a set has a view")?.std_errors());
@@ -145,10 +146,10 @@ impl Points {
     }
 
     /// Seconds of a whole fit, as a user has it: the model, the data, the fit, all errors.
-    fn fitted(&self, backend: &Backend) -> Outcome<(f64, JointFit)> {
+    fn fitted(&self, backend: Backend) -> Outcome<(f64, JointFit)> {
         let begun = Instant::now();
         let curve = CurveFit::new(|t, [k1, k2, a, b]| a * (-k1 * t).exp() + b * (-k2 * t).exp());
-        let curve = curve.names(["k1", "k2", "a", "b"]).backend(*backend);
+        let curve = curve.names(["k1", "k2", "a", "b"]).backend(backend);
         let sets = self.t.chunks(POINTS).zip(self.y.chunks(POINTS));
         let sets = sets.map(|(t, y)| Data::new(t, y)).collect::<Result<Vec<_>, _>>()?;
         let joint = GlobalFit::new(&curve).share(["k1", "k2"]).fit(sets, START)?;

@@ -54,14 +54,16 @@ impl Workspace {
     /// parameters would take a pass over all sets.
     fn take_zeros(&mut self, points: &mut dyn Evaluator) -> Result<(), Failure> {
         let (Problem { free, shape, .. }, end) = (&self.problem, self.outcome());
+        let is_nearly_exact = 2.0 * end.cost <= (NEARLY * NEARLY) * self.problem.rounding();
+        if !is_nearly_exact || !shape.is_full() {
+            return Ok(());
+        }
         let most = FAINT * self.problem.rounding().sqrt();
         let is_faint = |(j, &k): (usize, &usize)| {
             let length = end.normal.corner()[pair(j, j)].sqrt();
             length * end.params[k].abs() <= most * end.columns[j]
         };
-        let has_faint = shape.is_full() && free.iter().enumerate().any(is_faint);
-        let is_nearly_exact = 2.0 * end.cost <= (NEARLY * NEARLY) * self.problem.rounding();
-        if !has_faint || !is_nearly_exact || !self.linearise(points) {
+        if !free.iter().enumerate().any(is_faint) || !self.linearise(points) {
             return Ok(());
         }
         for j in 0..self.problem.free.len() {

@@ -51,7 +51,7 @@ fn an_amplitude_that_may_not_be_zero_stays() {
 
 #[test]
 fn what_is_small_beside_an_offset_is_found() {
-    // A millionth of a millionth of the offset: far above rounding, and known from exact values.
+    // 1e-10 of the offset: far above rounding, and known from exact values.
     let x: Vec<f64> = (0..200).map(|i| 0.02 * f64::from(i)).collect();
     let y: Vec<f64> =
         x.iter().map(|x| 1.0 + 1e-10 * (-0.5 * ((x - 2.0) / 0.5).powi(2)).exp()).collect();
