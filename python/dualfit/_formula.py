@@ -6,11 +6,11 @@ import math
 
 from ._tape import Node
 
-#: How operations are written that the text has no function for; (c) a condition, (v) a value.
+#: How operations are written that are no functions of their names in a text.
 _WRITTEN = {
-    "add": "{v} + {v}", "sub": "{v} - {v}", "mul": "{v}*{v}", "div": "{v}/{v}", "neg": "-{v}", "pow": "{v}^{v}",
-    "recip": "1/{v}", "lt": "{v} < {v}", "le": "{v} <= {v}", "eq": "{v} == {v}", "and": "{c} and {c}", "or": "{c} or {c}",
-    "not": "not {c}", "select": "where({c}, {v}, {v})", "to_radians": "radians({v})", "to_degrees": "degrees({v})",
+    "add": "{} + {}", "sub": "{} - {}", "mul": "{}*{}", "div": "{}/{}", "neg": "-{}", "pow": "{}^{}", "recip": "1/{}",
+    "lt": "{} < {}", "le": "{} <= {}", "eq": "{} == {}", "and": "{} and {}", "or": "{} or {}", "not": "not {}",
+    "select": "where({}, {}, {})", "to_radians": "radians({})", "to_degrees": "degrees({})",
 }
 #: Operations that give conditions.
 _CONDITIONS = frozenset(("lt", "le", "eq", "and", "or", "not"))
@@ -43,14 +43,10 @@ def written(nodes: list[Node], columns: list[str], params: list[str]) -> str | N
             if number != 0.0:
                 return None
             text = f"digamma({value(operands[0])})"
-        elif name in _WRITTEN:
-            pieces = _WRITTEN[name].replace("{v}", "\0v").replace("{c}", "\0c").split("\0")
-            text = pieces[0]
-            for piece, at in zip(pieces[1:], operands):
-                text += (value if piece[0] == "v" else condition)(at) + piece[1:]
-            text = f"({text})"
         else:
-            text = f"{name}({', '.join(value(at) for at in operands)})"
+            joins = name in ("and", "or", "not")
+            given = [condition(at) if joins or (name == "select" and k == 0) else value(at) for k, at in enumerate(operands)]
+            text = f"({_WRITTEN[name].format(*given)})" if name in _WRITTEN else f"{name}({', '.join(given)})"
         if len(text) > _LONGEST:
             return None
         texts.append(text)
