@@ -100,6 +100,19 @@ def test_errors_of_two_x() -> None:
     np.testing.assert_allclose(fit.params, expected.x, rtol=1e-6)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_errors_of_x_that_are_not_known(bad: float) -> None:
+    sigma = np.full(50, 0.1)
+    sigma[[3, 20]] = bad
+    known = np.isfinite(sigma)
+    with pytest.raises(dualfit.FitError, match="x_sigma is .* at index 3"):
+        dualfit.fit(decay, x, y, [2, 1, 0.5], sigma=0.05, x_sigma=sigma)
+    left = dualfit.fit(decay, x, y, [2, 1, 0.5], sigma=0.05, x_sigma=sigma, nan_policy="omit")
+    without = dualfit.fit(decay, x[known], y[known], [2, 1, 0.5], sigma=0.05, x_sigma=0.1)
+    np.testing.assert_allclose(left.params, without.params, rtol=1e-9)
+    np.testing.assert_allclose(left.covariance, without.covariance, rtol=1e-7)
+
+
 # Counts
 
 

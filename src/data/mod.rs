@@ -37,7 +37,7 @@ use sigma::{Sigma, Weights};
 use values::Values;
 use x_sigma::XSigma;
 
-/// What to do with points that have a NaN or an infinity in x, y or sigma.
+/// What to do with points that have a NaN or an infinity in x, y, sigma or x_sigma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
@@ -160,7 +160,7 @@ impl<'a> Data<'a> {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] for another number of columns or of values. When the fit begins,
-    /// [`Error::BadXSigma`] for a value that is negative or not finite.
+    /// [`Error::BadXSigma`] for a value that is negative, or not finite where such points are not left out.
     pub fn x_sigma(mut self, sigma: impl Columns<'a>) -> Result<Self> {
         self.x_sigma = XSigma::new(sigma.columns()?, self.columns.len())?;
         self.x_sigma

@@ -181,7 +181,8 @@ impl<'a> Points<'a> {
             return Err(Error::SigmaNotPositive { index: 0, value });
         }
         let mut points = Points::unchecked(data);
-        let plain = if points.mask.is_none() { points.plain(known_x) } else { None };
+        let may_be_plain = points.mask.is_none() && points.x_sigma.is_exact();
+        let plain = if may_be_plain { points.plain(known_x) } else { None };
         if plain.is_none() {
             points.filtered = true;
             points.check_sigma()?;
@@ -309,6 +310,7 @@ impl<'a> Points<'a> {
         self.y.at(i).is_finite()
             && self.columns.iter().all(|c| self.valid_x(c.at(i)))
             && self.sigma_at(i).is_none_or(f64::is_finite)
+            && self.x_sigma.is_finite_at(i)
     }
 
     /// Indices of the points that count.
@@ -410,7 +412,9 @@ impl<'a> Points<'a> {
             let name = || column_name(c, self.columns.len());
             refuse(&name, hint, &|i| Some(column.at(i)).filter(|&x| !self.valid_x(x)))?;
         }
-        refuse(&|| "sigma".into(), "", &|i| self.sigma_at(i).filter(|s| s.is_nan()))
+        refuse(&|| "sigma".into(), "", &|i| self.sigma_at(i).filter(|s| s.is_nan()))?;
+        let weighs = |&i: &usize| masked_in(i) && self.sigma_at(i).is_none_or(f64::is_finite);
+        self.x_sigma.check(self.sigma, (0..self.len()).filter(weighs))
     }
 
     /// The largest magnitudes of the points that count, one by one.

@@ -102,6 +102,11 @@ impl<'a> XSigma<'a> {
         values.at(if values.len() == 1 { 0 } else { i })
     }
 
+    /// Whether the standard deviations that point `i` has of its own are finite.
+    pub(crate) fn is_finite_at(&self, i: usize) -> bool {
+        self.columns.iter().all(|c| c.len() == 1 || c.at(i).is_finite())
+    }
+
     /// The columns, in order.
     pub(crate) fn columns(&self) -> &[Values<'a>] {
         &self.columns

@@ -329,15 +329,28 @@ fn what_makes_no_sense_is_refused() {
     assert!(error.contains("columns of x_sigma"), "{error}");
     for bad in [-0.1, f64::NAN, f64::INFINITY] {
         let sigma = [0.1, 0.1, bad, 0.1];
-        let missing = data().x_sigma(&sigma).unwrap().missing(Missing::Omit);
-        for data in [data().x_sigma(&sigma).unwrap(), missing] {
-            let error = line.fit(data, start).unwrap_err();
-            assert!(matches!(error, Error::BadXSigma { index: 2, .. }), "{error}");
-        }
-        // A point that is masked may have any.
+        let given = || data().x_sigma(&sigma).unwrap();
+        let error = line.fit(given(), start).unwrap_err();
+        assert!(matches!(error, Error::BadXSigma { index: 2, .. }), "{error}");
+        // A point that is masked may have any, and so may one that weighs nothing.
         let mask = [true, true, false, true];
-        line.fit(data().x_sigma(&sigma).unwrap().mask(&mask).unwrap(), start).unwrap();
+        let masked = line.fit(given().mask(&mask).unwrap(), start).unwrap();
+        line.fit(given().sigma(Sigma::Absolute(&[0.1, 0.1, f64::INFINITY, 0.1])).unwrap(), start)
+            .unwrap();
+        // What is not known is missing; a negative number is a mistake.
+        let omitted = line.fit(given().missing(Missing::Omit), start);
+        if bad == -0.1 {
+            assert!(matches!(omitted, Err(Error::BadXSigma { index: 2, .. })), "{omitted:?}");
+        } else {
+            let omitted = omitted.unwrap();
+            assert_eq!((omitted.omitted(), omitted.params()), (1, masked.params()));
+            assert_eq!(omitted.std_errors(), masked.std_errors());
+        }
     }
+    // One number for all points is not missing at one of them.
+    let error =
+        line.fit(data().x_sigma(&[f64::NAN]).unwrap().missing(Missing::Omit), start).unwrap_err();
+    assert!(matches!(error, Error::BadXSigma { index: 0, .. }), "{error}");
     let unknown = Data::new(&x, &y).unwrap().x_sigma(&[0.1]).unwrap();
     let error = line.fit(unknown.clone(), start).unwrap_err();
     assert!(matches!(error, Error::UnsuitedSigma { given: "Unknown", .. }), "{error}");
