@@ -119,6 +119,20 @@ def test_a_model_finds_its_start() -> None:
     np.testing.assert_allclose(partly.params, fit.params, rtol=1e-6)
 
 
+def test_what_is_known_of_one_peak_moves_the_other() -> None:
+    two = models.gaussian("a_") + models.gaussian("b_") + models.linear("l_")
+    values = VALUES + gaussian(x, 2, 7.5, 0.5)
+    right = two.fit(x, values, {"a_center": 7})
+    bounded = two.fit(x, values, bounds={"a_center": (7, 9)})
+    for fit in (right, bounded, two.fit(x, values, fixed={"a_center": 7.5})):
+        assert fit.converged
+        np.testing.assert_allclose([fit["a_center"].value, fit["b_center"].value], [7.5, 4], atol=0.02)
+    stack = np.array([values, values[::-1]])
+    batch = two.fit_batch(x, stack, {"a_center": 7})
+    np.testing.assert_allclose(batch["a_center"], [7.5, 6], atol=0.02)
+    np.testing.assert_allclose(batch["b_center"], [4, 2.5], atol=0.02)
+
+
 def test_a_model_has_bounds_and_derived_quantities() -> None:
     assert models.gaussian("g_").bounds == {"g_sigma": (np.finfo(float).tiny, np.inf)}
     fit = SPECTRUM.fit(x, VALUES)

@@ -189,8 +189,9 @@ pub struct CurveFit {
     pub(crate) take_over: bool,
 }
 
-/// What finds a start, one value per parameter, in the points; NaN for a parameter it does not know.
-pub(crate) type Guess = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
+/// What finds a start, one value per parameter, in the points and in the range in which each may be; NaN for a
+/// parameter it does not know.
+pub(crate) type Guess = dyn Fn(&Observations, &[(f64, f64)]) -> Vec<f64> + Send + Sync;
 
 impl CurveFit {
     fn with_names(model: Result<Model>, names: Vec<String>) -> CurveFit {

@@ -198,8 +198,16 @@ impl CurveFit {
     /// parameter, NaN for one that it does not know.
     #[must_use]
     pub fn guess(
-        mut self,
+        self,
         guess: impl Fn(&Observations) -> Vec<f64> + Send + Sync + 'static,
+    ) -> CurveFit {
+        self.guess_within(move |points, _| guess(points))
+    }
+
+    /// The same, where a guess of one parameter may depend on what is known of the others.
+    pub(crate) fn guess_within(
+        mut self,
+        guess: impl Fn(&Observations, &[(f64, f64)]) -> Vec<f64> + Send + Sync + 'static,
     ) -> CurveFit {
         self.guess = Some(Arc::new(guess));
         self

@@ -133,11 +133,16 @@ impl CurveFit {
         Ok(given)
     }
 
-    /// The model's own guess inside the bounds, for each parameter, where it has one.
-    fn guessed(&self, points: &Points<'_>) -> Result<Vec<Option<f64>>> {
+    /// The model's own guess inside the bounds, for each parameter, where it has one; it knows what is given.
+    fn guessed(&self, points: &Points<'_>, given: &[Option<f64>]) -> Result<Vec<Option<f64>>> {
         let Some(guess) = &self.guess else { return Ok(vec![None; self.names.len()]) };
         let seen = Observations::of(points);
-        let values = catch_unwind(AssertUnwindSafe(|| guess(&seen)));
+        let limits = given.iter().zip(&self.bounds).map(|(given, &bounds)| match *given {
+            Some(value) if value.is_finite() => (value, value),
+            _ => bounds,
+        });
+        let limits: Vec<(f64, f64)> = limits.collect();
+        let values = catch_unwind(AssertUnwindSafe(|| guess(&seen, &limits)));
         let values = values.map_err(|panic| Error::ModelPanicked {
             message: panic_message(&*panic),
             place: "its guess of a start; give a complete start, or mend the guess".into(),
@@ -256,7 +261,7 @@ impl<'c> Finder<'c> {
         let missing: Vec<usize> = (0..given.len()).filter(|&i| given[i].is_none()).collect();
         let guessed = match missing.is_empty() {
             true => vec![None; given.len()],
-            false => curve.guessed(points)?,
+            false => curve.guessed(points, given)?,
         };
         let is_known = |i: usize| guessed[i].is_some();
         if let Some(&i) = missing.iter().find(|&&i| curve.fixed[i] && !is_known(i)) {

@@ -12,6 +12,8 @@ pub struct Observations {
     pub columns: Vec<Vec<f64>>,
     /// The response, one value per point.
     pub y: Vec<f64>,
+    /// The range of x in which the center of a peak or a step is looked for.
+    pub(crate) center: (f64, f64),
 }
 
 impl Observations {
@@ -24,7 +26,11 @@ impl Observations {
             values.pick(&index, &mut out);
             out
         };
-        Observations { columns: points.columns.iter().map(pick).collect(), y: pick(&points.y) }
+        Observations::new(points.columns.iter().map(pick).collect(), pick(&points.y))
+    }
+
+    pub(crate) fn new(columns: Vec<Vec<f64>>, y: Vec<f64>) -> Observations {
+        Observations { columns, y, center: (f64::NEG_INFINITY, f64::INFINITY) }
     }
 
     /// The first independent variable, one value per point.
@@ -35,6 +41,6 @@ impl Observations {
     /// The same points with another response.
     #[must_use]
     pub fn with_response(&self, y: Vec<f64>) -> Observations {
-        Observations { columns: self.columns.clone(), y }
+        Observations { columns: self.columns.clone(), y, center: self.center }
     }
 }

@@ -42,9 +42,9 @@ impl Assembled {
         Ok(Assembled { variables, formula, expression, tree })
     }
 
-    /// A start for all parameters of the composite.
-    pub(super) fn start(&self, points: &Observations) -> Vec<f64> {
-        self.tree.start(&self.variables, points)
+    /// A start for all parameters of the composite, within limits of each.
+    pub(super) fn start(&self, points: &Observations, limits: &[(f64, f64)]) -> Vec<f64> {
+        self.tree.start(&self.variables, points, limits)
     }
 }
 

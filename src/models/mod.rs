@@ -13,6 +13,9 @@
 //! assert_eq!(curve.parameters()[3], "g2_amplitude");
 //! ```
 //!
+//! What is given of a start, and bounds, help to find the rest: `fit(data, [("g1_center", 9.5)])` looks for the
+//! first peak there, and for the second in what that leaves.
+//!
 //! The same as text is read by [`parse`]; [`names`] lists the models.
 //!
 //! **Widths** are more than 0: their lower bound is the smallest normal number, so that no formula

@@ -240,7 +240,7 @@ impl Model {
         let data = data.into();
         let assembled = Assembled::of(self)?;
         let points = Points::validate(&data)?;
-        Ok(assembled.start(&Observations::of(&points)))
+        Ok(assembled.start(&Observations::of(&points), &self.bounds()))
     }
 
     /// The model as it is fitted: with names, bounds, guess and derived quantities.
@@ -256,7 +256,7 @@ impl Model {
         for (name, formula) in self.derived() {
             curve = curve.derive(&name, &formula);
         }
-        Ok(curve.guess(move |points| assembled.start(points)))
+        Ok(curve.guess_within(move |points, limits| assembled.start(points, limits)))
     }
 }
 

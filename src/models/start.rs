@@ -28,35 +28,80 @@ pub(super) struct PlacedTerm {
 
 /// Points whose columns have names.
 #[derive(Clone)]
-struct NamedValue {
+struct NamedValue<'l> {
     variables: Vec<String>,
     points: Observations,
+    /// Where each parameter of the composite may be: at one value, if it is given.
+    limits: &'l [(f64, f64)],
 }
 
-impl NamedValue {
-    fn with_response(&self, y: Vec<f64>) -> NamedValue {
-        NamedValue { variables: self.variables.clone(), points: self.points.with_response(y) }
+impl NamedValue<'_> {
+    fn with_response(&self, y: Vec<f64>) -> Self {
+        NamedValue {
+            points: self.points.with_response(y),
+            variables: self.variables.clone(),
+            ..*self
+        }
+    }
+
+    /// The same response over another variable, whose name is known to a model of one.
+    fn over(&self, variables: Vec<String>, values: Vec<f64>) -> Self {
+        let points = Observations::new(vec![values], self.points.y.clone());
+        NamedValue { variables, points, ..*self }
     }
 
     /// Those points for which `keep` holds.
-    fn only(&self, keep: &[bool]) -> NamedValue {
+    fn only(&self, keep: &[bool]) -> Self {
         let pick = |values: &Vec<f64>| {
             let kept = values.iter().zip(keep).filter(|(_, keep)| **keep);
             kept.map(|(value, _)| *value).collect::<Vec<f64>>()
         };
         let columns = self.points.columns.iter().map(pick).collect();
-        let points = Observations { columns, y: pick(&self.points.y) };
-        NamedValue { variables: self.variables.clone(), points }
+        let points = Observations::new(columns, pick(&self.points.y));
+        NamedValue { variables: self.variables.clone(), points, ..*self }
     }
 
-    /// The columns that a model wants, in its order.
-    fn for_leaf(&self, leaf: &Leaf) -> Observations {
+    /// The columns that a model wants, in its order, and where its center may be.
+    fn for_term(&self, term: &PlacedTerm) -> Observations {
         let column = |name: &String| {
             let place = self.variables.iter().position(|variable| variable == name);
             place.and_then(|i| self.points.columns.get(i).cloned()).unwrap_or_default()
         };
-        let columns = leaf.variables().iter().map(column).collect();
-        Observations { columns, y: self.points.y.clone() }
+        let columns = term.leaf.variables().iter().map(column).collect();
+        let points = Observations::new(columns, self.points.y.clone());
+        let center = self.limits(term, sum::CENTER).unwrap_or(points.center);
+        Observations { center, ..points }
+    }
+
+    /// Where a parameter of a term may be; `None` if it has none of that name.
+    fn limits(&self, term: &PlacedTerm, parameter: &str) -> Option<(f64, f64)> {
+        let place = term.leaf.parameters.iter().position(|(name, _)| name == parameter)?;
+        self.limits.get(term.first + place).copied()
+    }
+
+    /// Whether more is known of a parameter than what its formula allows.
+    fn is_limited(&self, term: &PlacedTerm, parameter: &str) -> bool {
+        let own = term.leaf.parameters.iter().find(|(name, _)| name == parameter);
+        own.map(|(_, bounds)| *bounds) != self.limits(term, parameter)
+    }
+
+    /// Writes what was found for a term into its places, within their limits. A center that is given is where the
+    /// term was looked for; others are looked for in what it leaves where it was found.
+    fn place(&self, term: &PlacedTerm, found: &[f64], params: &mut [f64]) {
+        let known = self.limits.iter().skip(term.first).zip(&term.leaf.parameters);
+        let places = params.iter_mut().skip(term.first).zip(found);
+        for ((place, &value), (&(low, high), (name, _))) in places.zip(known) {
+            let is_place = low == high && name == sum::CENTER && value.is_finite();
+            let (low, high) = if is_place { (value, value) } else { (low, high) };
+            // What is not known remains so.
+            *place = if low == high || value < low {
+                low
+            } else if value > high {
+                high
+            } else {
+                value
+            };
+        }
     }
 }
 
@@ -106,32 +151,24 @@ impl Tree {
         }
     }
 
-    /// One value per parameter of the composite; NaN for those that have no estimate.
-    pub(super) fn start(&self, variables: &[String], points: &Observations) -> Vec<f64> {
-        let mut params = vec![f64::NAN; self.parameters()];
-        let points = NamedValue { variables: variables.to_vec(), points: points.clone() };
+    /// One value per parameter of the composite, within its limits; NaN for those that have no estimate.
+    pub(super) fn start(
+        &self,
+        variables: &[String],
+        points: &Observations,
+        limits: &[(f64, f64)],
+    ) -> Vec<f64> {
+        let mut params = vec![f64::NAN; limits.len()];
+        let points = NamedValue { variables: variables.to_vec(), points: points.clone(), limits };
         self.find(&points, &mut params);
         params
     }
 
-    fn parameters(&self) -> usize {
-        match self {
-            Tree::Leaf(placed) => placed.first + placed.leaf.parameters.len(),
-            Tree::Number(_) => 0,
-            Tree::Sum(parts) | Tree::Product(parts) => {
-                parts.iter().map(|(_, part)| part.parameters()).max().unwrap_or(0)
-            }
-            Tree::Nest(outer, inner) => outer.parameters().max(inner.parameters()),
-        }
-    }
-
     /// Writes the start of every part into its places of `params`.
-    fn find(&self, points: &NamedValue, params: &mut [f64]) {
+    fn find(&self, points: &NamedValue<'_>, params: &mut [f64]) {
         match self {
-            Tree::Leaf(placed) => {
-                let found = placed.leaf.start(&points.for_leaf(&placed.leaf));
-                let places = params.iter_mut().skip(placed.first);
-                places.zip(found).for_each(|(place, value)| *place = value);
+            Tree::Leaf(term) => {
+                points.place(term, &term.leaf.start(&points.for_term(term)), params);
             }
             Tree::Number(_) => {}
             Tree::Sum(terms) => sum::find(terms, points, params),
@@ -140,14 +177,13 @@ impl Tree {
                 // Inside, nothing is known but the scale of x: the inner value begins as x itself.
                 inner.find(&points.with_response(points.points.x().to_vec()), params);
                 let value = inner.values(points, params);
-                let points = Observations { columns: vec![value], y: points.points.y.clone() };
-                outer.find(&NamedValue { variables: outer.variables(), points }, params);
+                outer.find(&points.over(outer.variables(), value), params);
             }
         }
     }
 
     /// The values at all points; NaN where a parameter is not known.
-    fn values(&self, points: &NamedValue, params: &[f64]) -> Vec<f64> {
+    fn values(&self, points: &NamedValue<'_>, params: &[f64]) -> Vec<f64> {
         let count = points.points.y.len();
         match self {
             Tree::Leaf(placed) => placed.values(points, params),
@@ -171,8 +207,7 @@ impl Tree {
             }
             Tree::Nest(outer, inner) => {
                 let value = inner.values(points, params);
-                let points = Observations { columns: vec![value], y: points.points.y.clone() };
-                outer.values(&NamedValue { variables: outer.variables(), points }, params)
+                outer.values(&points.over(outer.variables(), value), params)
             }
         }
     }
@@ -205,8 +240,8 @@ impl Tree {
 }
 
 impl PlacedTerm {
-    fn values(&self, points: &NamedValue, params: &[f64]) -> Vec<f64> {
-        let columns = points.for_leaf(&self.leaf).columns;
+    fn values(&self, points: &NamedValue<'_>, params: &[f64]) -> Vec<f64> {
+        let columns = points.for_term(self).columns;
         let last = self.first + self.leaf.parameters.len();
         let own = params.get(self.first..last).unwrap_or_default();
         let mut x = vec![0.0; columns.len()];
@@ -221,7 +256,7 @@ impl PlacedTerm {
 
 /// The factor that makes the shape first, as if the others were 1; then each of the others in what
 /// is left of y, where that is more than noise.
-fn find_product(factors: &[(f64, Tree)], points: &NamedValue, params: &mut [f64]) {
+fn find_product(factors: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     use super::definition::ModelKind;
     let shapes = |(exponent, factor): &&(f64, Tree)| {
         *exponent > 0.0 && !matches!(factor.kind(), ModelKind::Background)

@@ -2,6 +2,7 @@
 
 use super::sketch::Sketch;
 use crate::data::observations::Observations;
+use std::ops::Range;
 
 /// Points that are looked at; where there are more, neighbours are averaged.
 const MOST: usize = 4096;
@@ -22,17 +23,18 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// The one that stands out most of the points, which have no background.
+    /// The one that stands out most of the points, which have no background, where its center may be.
     pub(crate) fn of(points: &Observations) -> Peak {
         let sketch = Sketch::of(points, MOST);
         let smooth = without_outliers(&sketch.y);
-        let up = Top::of(&smooth, 1.0);
-        let down = Top::of(&smooth, -1.0);
+        let places = within(&sketch, points.center);
+        let up = Top::of(&smooth, 1.0, &places);
+        let down = Top::of(&smooth, -1.0, &places);
         let sign = if down.size() > up.size() { -1.0 } else { 1.0 };
         let run = if sign < 0.0 { down } else { up };
         // Means over a third of the width leave the top and both flanks what they are.
         let smooth = means(&smooth, run.points / 6);
-        let top = Top::of(&smooth, sign);
+        let top = Top::of(&smooth, sign, &places);
         let (left, right) = top.crossings(&sketch.x, &smooth, sign);
         let least = least_step(&sketch.x);
         let center = sketch.x.get(top.at).copied().unwrap_or(0.0);
@@ -42,10 +44,10 @@ impl Peak {
             center: center * unit,
             left: (center - left).max(least) * unit,
             right: (right - center).max(least) * unit,
-            points: Observations {
-                columns: vec![scale(&sketch.x, unit)],
-                y: scale(&sketch.y, sketch.y_unit),
-            },
+            points: Observations::new(
+                vec![scale(&sketch.x, unit)],
+                scale(&sketch.y, sketch.y_unit),
+            ),
         }
     }
 
@@ -77,7 +79,7 @@ impl Peak {
         let lacking = 7_usize.saturating_sub(to - from).div_ceil(2);
         let (from, to) = (from.saturating_sub(lacking), (to + lacking).min(x.len()));
         let part = |values: &[f64]| values.get(from..to).unwrap_or(values).to_vec();
-        Sketch::of(&Observations { columns: vec![part(x)], y: part(&self.points.y) }, IN_WINDOW)
+        Sketch::of(&Observations::new(vec![part(x)], part(&self.points.y)), IN_WINDOW)
     }
 }
 
@@ -91,9 +93,10 @@ struct Top {
 }
 
 impl Top {
-    fn of(y: &[f64], sign: f64) -> Top {
+    /// The highest of `places`.
+    fn of(y: &[f64], sign: f64, places: &Range<usize>) -> Top {
         let height = |i: usize| sign * y.get(i).copied().unwrap_or(0.0);
-        let at = (0..y.len()).max_by(|&a, &b| height(a).total_cmp(&height(b))).unwrap_or(0);
+        let at = places.clone().max_by(|&a, &b| height(a).total_cmp(&height(b))).unwrap_or(0);
         let half = height(at) / 2.0;
         let above = |i: &usize| height(*i) > half;
         let first = (0..at).rev().take_while(above).last().unwrap_or(at);
@@ -132,6 +135,23 @@ impl Top {
     }
 }
 
+/// The points of a range of x; the nearest one of a range between two.
+fn within(points: &Sketch, (low, high): (f64, f64)) -> Range<usize> {
+    let x = &points.x;
+    let at = |limit: f64| limit / points.x_unit;
+    let from = x.partition_point(|x| *x < at(low));
+    let to = x.partition_point(|x| *x <= at(high)).max(from);
+    if from < to {
+        return from..to;
+    }
+    let is_left_nearer = |left: usize| match x.get(from) {
+        Some(right) => at(low) - x[left] < right - at(low),
+        None => true,
+    };
+    let nearest = from.checked_sub(1).filter(|&left| is_left_nearer(left)).unwrap_or(from);
+    nearest..nearest + 1
+}
+
 /// Each value replaced by the middle one of itself and its neighbours: a single outlier vanishes.
 pub(crate) fn without_outliers(y: &[f64]) -> Vec<f64> {
     let middle = |i: usize| match (i.checked_sub(1).and_then(|i| y.get(i)), y.get(i + 1)) {
@@ -167,7 +187,7 @@ mod tests {
     fn peak(f: impl Fn(f64) -> f64) -> Peak {
         let x: Vec<f64> = (0..200).map(|i| 0.1 * f64::from((i * 77) % 200)).collect();
         let y = x.iter().map(|&x| f(x)).collect();
-        Peak::of(&Observations { columns: vec![x], y })
+        Peak::of(&Observations::new(vec![x], y))
     }
 
     #[test]
@@ -197,7 +217,7 @@ mod tests {
             (vec![1.0, 2.0, 3.0], vec![-1.0, 5.0, 2.0]),
             (vec![1e200, -1e200], vec![1e-200, 1e200]),
         ] {
-            let found = Peak::of(&Observations { columns: vec![x], y });
+            let found = Peak::of(&Observations::new(vec![x], y));
             assert!(found.center.is_finite() && found.half_width() > 0.0, "{found:?}");
             assert!(found.window(3.0).x.len() <= 3);
         }

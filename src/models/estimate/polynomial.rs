@@ -73,7 +73,7 @@ mod tests {
     fn polynomials_are_found_again() {
         let x: Vec<f64> = [7.0, -3.0, 2.5, 11.0, 4.0, 0.5, 9.0].to_vec();
         let y = x.iter().map(|x| 2.0 - 3.0 * x + 0.5 * x * x - 0.25 * x * x * x).collect();
-        let points = Observations { columns: vec![x], y };
+        let points = Observations::new(vec![x], y);
         for (found, expected) in polynomial_fit(&points, 3).iter().zip([2.0, -3.0, 0.5, -0.25]) {
             assert!((found - expected).abs() < 1e-10, "{found} {expected}");
         }
@@ -81,8 +81,7 @@ mod tests {
 
     #[test]
     fn too_few_points_give_the_lower_powers() {
-        let points =
-            |x: &[f64], y: &[f64]| Observations { columns: vec![x.to_vec()], y: y.to_vec() };
+        let points = |x: &[f64], y: &[f64]| Observations::new(vec![x.to_vec()], y.to_vec());
         assert_eq!(polynomial_fit(&points(&[2.0], &[5.0]), 2), [5.0, 0.0, 0.0]);
         assert_eq!(polynomial_fit(&points(&[2.0, 2.0], &[5.0, 7.0]), 1), [6.0, 0.0]);
         let line = polynomial_fit(&points(&[1.0, 3.0], &[1.0, 2.0]), 2);

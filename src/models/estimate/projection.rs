@@ -214,7 +214,7 @@ mod tests {
     fn sketch(f: impl Fn(f64) -> f64) -> Sketch {
         let x: Vec<f64> = (1..=40).map(|i| 0.1 * f64::from(i)).collect();
         let y = x.iter().map(|&x| f(x)).collect();
-        Sketch::of(&Observations { columns: vec![x], y }, 100)
+        Sketch::of(&Observations::new(vec![x], y), 100)
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn factors_are_those_of_least_squares() {
         // Through (1, 1), (2, 2), (3, 2): the line of least squares is 2/3 + x/2.
-        let points = Observations { columns: vec![vec![1.0, 2.0, 3.0]], y: vec![1.0, 2.0, 2.0] };
+        let points = Observations::new(vec![vec![1.0, 2.0, 3.0]], vec![1.0, 2.0, 2.0]);
         let points = Sketch::of(&points, 3);
         let found = search(&points, [], 2, |[], x, out| out.copy_from_slice(&[1.0, x]));
         let (y, x) = (points.y_unit, points.x_unit);

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn points(x: &[f64], y: &[f64]) -> Observations {
-        Observations { columns: vec![x.to_vec()], y: y.to_vec() }
+        Observations::new(vec![x.to_vec()], y.to_vec())
     }
 
     #[test]

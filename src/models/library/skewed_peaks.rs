@@ -1,6 +1,7 @@
 //! Peaks whose sides differ.
 
 use super::peaks::{parts_of_voigt, widths};
+use crate::data::observations::Observations;
 use crate::model::scalar::Scalar;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
@@ -198,7 +199,8 @@ define! {
         height = "amplitude/(sigma*sqrt(2*pi))*exp(sigma^2/2 - center)" "the value at the maximum",
     }
     estimate |points| {
-        let peak = Peak::of(points);
+        let (low, high) = points.center;
+        let peak = Peak::of(&Observations { center: (low.exp(), high.exp()), ..points.clone() });
         let window = peak.skewed_window(REACH);
         let unit = window.x_unit;
         let (low, high) = (peak.center - peak.left, peak.center + peak.right);

@@ -151,7 +151,8 @@ fn step(points: &Observations, form: StepForm) -> Vec<f64> {
     let sketch = Sketch::of(points, MOST);
     let ((low, high), width) = (sketch.ends(), sketch.width());
     let widths = SearchAxis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, 11);
-    let axes = [SearchAxis::linear(low, high, 61), widths];
+    let place = |limit: f64| (limit / sketch.x_unit).max(low).min(high);
+    let axes = [SearchAxis::linear(place(points.center.0), place(points.center.1), 61), widths];
     let smooth = search(&sketch, axes, 1, |&[center, sigma], x, out| {
         out[0] = (form.smooth)((x - center) / sigma);
     });

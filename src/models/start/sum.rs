@@ -1,15 +1,17 @@
 //! The terms of a sum: backgrounds where nothing stands on them, then what changes slowly, then what
 //! stands out, the largest first.
 
-use super::{NamedValue, Tree, together};
+use super::{NamedValue, PlacedTerm, Tree, together};
 use crate::models::definition::ModelKind;
 use crate::models::estimate::median;
 
 /// Rounds in which each term that stands out is looked for again in what all others leave.
 const ROUNDS: usize = 3;
+/// The parameter that says where a model stands.
+pub(super) const CENTER: &str = "center";
 
 /// Writes the start of every term into its places of `params`.
-pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue, params: &mut [f64]) {
+pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     let mut left = points.points.y.clone();
     for (sign, term) in terms.iter().filter(|(_, term)| matches!(term, Tree::Number(_))) {
         subtract(&mut left, *sign, &term.values(points, params));
@@ -51,17 +53,43 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue, params: &mut [f64
     }
     for kind in [ModelKind::Step, ModelKind::Wave, ModelKind::Peak] {
         let all = of(kind);
-        for (sign, term) in &all {
-            find_in(points, &left, *sign, None, term, params);
-            subtract(&mut left, *sign, &term.values(points, params));
-        }
-        again(&all, points, &mut left, params);
-        in_order(&all, params);
+        one_by_one(&all, points, &mut left, params);
+        in_order(&all, points, params);
     }
 }
 
+/// The terms that stand out; where one must stand before the others or after them, whichever leaves less, since
+/// the larger hide the smaller.
+fn one_by_one(
+    terms: &[&(f64, Tree)],
+    points: &NamedValue<'_>,
+    left: &mut Vec<f64>,
+    params: &mut [f64],
+) {
+    let (placed, free): (Vec<&(f64, Tree)>, Vec<_>) =
+        terms.iter().partition(|(_, term)| is_placed(term, points));
+    let in_turn = |order: &[&(f64, Tree)]| {
+        let (mut rest, mut found) = (left.clone(), params.to_vec());
+        for (sign, term) in order {
+            find_in(points, &rest, *sign, None, term, &mut found);
+            subtract(&mut rest, *sign, &term.values(points, &found));
+        }
+        again(order, points, &mut rest, &mut found);
+        (rest, found)
+    };
+    let (mut rest, mut found) = in_turn(&[&placed[..], &free].concat());
+    if !(placed.is_empty() || free.is_empty()) {
+        let other = in_turn(&[&free[..], &placed].concat());
+        if squares(&other.0) < squares(&rest) {
+            (rest, found) = other;
+        }
+    }
+    params.copy_from_slice(&found);
+    *left = rest;
+}
+
 /// Looks for each term again in what all others leave, as long as that leaves less.
-fn again(terms: &[&(f64, Tree)], points: &NamedValue, left: &mut Vec<f64>, params: &mut [f64]) {
+fn again(terms: &[&(f64, Tree)], points: &NamedValue<'_>, left: &mut Vec<f64>, params: &mut [f64]) {
     if terms.len() < 2 {
         return;
     }
@@ -79,44 +107,43 @@ fn again(terms: &[&(f64, Tree)], points: &NamedValue, left: &mut Vec<f64>, param
     }
 }
 
-/// Gives equal models their finds from left to right, by their parameter `center`.
-fn in_order(terms: &[&(f64, Tree)], params: &mut [f64]) {
-    let leaves: Vec<_> = terms
-        .iter()
-        .filter_map(|(sign, term)| match term {
-            Tree::Leaf(placed) => Some((*sign, placed)),
-            _ => None,
-        })
-        .collect();
-    for (i, (sign, first)) in leaves.iter().enumerate() {
-        let like = |(s, other): &&(f64, &super::PlacedTerm)| {
-            s == sign && other.leaf.name == first.leaf.name
+/// Whether something is known of where a term stands.
+fn is_placed(term: &Tree, points: &NamedValue<'_>) -> bool {
+    matches!(term, Tree::Leaf(term) if points.is_limited(term, CENTER))
+}
+
+/// Gives equal models that may stand in one range their finds from left to right.
+fn in_order(terms: &[&(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
+    let mut groups: Vec<(f64, Vec<&PlacedTerm>)> = Vec::new();
+    for (sign, term) in terms {
+        let Tree::Leaf(term) = term else { continue };
+        let like = |(s, peers): &&mut (f64, Vec<&PlacedTerm>)| {
+            let range = |term: &PlacedTerm| points.limits(term, CENTER);
+            *s == *sign
+                && peers.iter().all(|p| p.leaf.name == term.leaf.name && range(p) == range(term))
         };
-        if leaves[..i].iter().any(|leaf| like(&leaf)) {
-            continue;
+        match groups.iter_mut().find(like) {
+            Some((_, peers)) => peers.push(term),
+            None => groups.push((*sign, vec![term])),
         }
-        let peers: Vec<_> = leaves.iter().filter(like).collect();
-        let is_center = |(name, _): &(String, (f64, f64))| name == "center";
-        let Some(center) = first.leaf.parameters.iter().position(is_center) else { continue };
-        let block = |first: usize| params.get(first..first + leaf_size(peers[0].1)).unwrap_or(&[]);
-        let mut blocks: Vec<Vec<f64>> =
-            peers.iter().map(|(_, p)| block(p.first).to_vec()).collect();
-        let key = |block: &Vec<f64>| block.get(center).copied().unwrap_or(0.0);
-        blocks.sort_by(|a, b| key(a).total_cmp(&key(b)));
-        for ((_, placed), block) in peers.iter().zip(blocks) {
-            let places = params.iter_mut().skip(placed.first);
-            places.zip(block).for_each(|(place, value)| *place = value);
+    }
+    for (_, peers) in groups {
+        let is_center = |(name, _): &(String, (f64, f64))| name == CENTER;
+        let Some(center) = peers[0].leaf.parameters.iter().position(is_center) else { continue };
+        let size = peers[0].leaf.parameters.len();
+        let block =
+            |term: &&PlacedTerm| params.get(term.first..term.first + size).map(<[f64]>::to_vec);
+        let mut blocks: Vec<Vec<f64>> = peers.iter().filter_map(block).collect();
+        blocks.sort_by(|a, b| a[center].total_cmp(&b[center]));
+        for (term, block) in peers.iter().zip(&blocks) {
+            points.place(term, block, params);
         }
     }
 }
 
-fn leaf_size(placed: &super::PlacedTerm) -> usize {
-    placed.leaf.parameters.len()
-}
-
 /// Looks for one term in what is left of the response, at the points of `keep`.
 fn find_in(
-    points: &NamedValue,
+    points: &NamedValue<'_>,
     left: &[f64],
     sign: f64,
     keep: Option<&[bool]>,
@@ -143,7 +170,7 @@ fn squares(values: &[f64]) -> f64 {
 }
 
 /// The order of the points by x.
-fn by_x(points: &NamedValue) -> Vec<usize> {
+fn by_x(points: &NamedValue<'_>) -> Vec<usize> {
     let x = points.points.x();
     let mut order: Vec<usize> = (0..points.points.y.len()).collect();
     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
@@ -152,7 +179,7 @@ fn by_x(points: &NamedValue) -> Vec<usize> {
 }
 
 /// Marks those of a range of ranks by x; `share`s of all points.
-fn ranks(points: &NamedValue, from: f64, to: f64) -> Vec<bool> {
+fn ranks(points: &NamedValue<'_>, from: f64, to: f64) -> Vec<bool> {
     let order = by_x(points);
     let count = order.len() as f64;
     let mut keep = vec![false; order.len()];
@@ -163,16 +190,16 @@ fn ranks(points: &NamedValue, from: f64, to: f64) -> Vec<bool> {
     if keep.iter().filter(|keep| **keep).count() < 3 { vec![true; keep.len()] } else { keep }
 }
 
-fn first_points(points: &NamedValue, share: f64) -> Vec<bool> {
+fn first_points(points: &NamedValue<'_>, share: f64) -> Vec<bool> {
     ranks(points, 0.0, share)
 }
 
-fn last_points(points: &NamedValue, share: f64) -> Vec<bool> {
+fn last_points(points: &NamedValue<'_>, share: f64) -> Vec<bool> {
     ranks(points, 1.0 - share, 1.0)
 }
 
 /// The end at which y changes less.
-fn level_end(points: &NamedValue) -> Vec<bool> {
+fn level_end(points: &NamedValue<'_>) -> Vec<bool> {
     const SHARE: f64 = 0.15;
     let (first, last) = (first_points(points, SHARE), last_points(points, SHARE));
     let next_first = ranks(points, SHARE, 2.0 * SHARE);
@@ -184,7 +211,7 @@ fn level_end(points: &NamedValue) -> Vec<bool> {
 }
 
 /// The points at the ends of every variable, a tenth of all at each: no peak stands there.
-fn quiet_points(points: &NamedValue) -> Vec<bool> {
+fn quiet_points(points: &NamedValue<'_>) -> Vec<bool> {
     const SHARE: f64 = 0.1;
     let mut ends = vec![false; points.points.y.len()];
     for column in &points.points.columns {
