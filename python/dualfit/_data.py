@@ -116,6 +116,28 @@ def x_columns(x: Any, variables: list[str] | None = None) -> list[NDArray[Any]]:
     return [samples(row) for row in array]
 
 
+def each_column(values: Any) -> list[Any]:
+    """The columns of what may be one, or one number."""
+    if hasattr(values, "columns") and hasattr(values, "__getitem__"):
+        return [values[name] for name in values.columns]
+    return list(values) if isinstance(values, (list, tuple)) or np.ndim(values) > 1 else [values]
+
+
+def seen(mask: Any, y: Any, others: list[Any]) -> NDArray[np.bool_] | None:
+    """Which points count, in the order of `y`; None for all. Others have a value per point, or rows of them."""
+    shape = np.shape(y)
+    flags = [] if mask is None else [np.asarray(mask, dtype=bool)]
+    for values in (y, *others):
+        columns = values if isinstance(values, (list, tuple)) else [values]
+        for column in columns:
+            if isinstance(column, np.ma.MaskedArray):
+                shown = np.logical_not(np.ma.getmaskarray(column))
+                each = shown.all(axis=0) if shown.shape[1:] == shape != shown.shape else shown
+                if np.shape(each) == shape:
+                    flags.append(np.asarray(each))
+    return np.ascontiguousarray(np.logical_and.reduce(flags)).reshape(-1) if flags else None
+
+
 def joined_points(first: Any, second: Any) -> Any:
     """The points of one x and then those of another of its kind; None where it is not known how."""
     try:

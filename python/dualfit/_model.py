@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._batch import Batch, stacked
-from ._data import check_policy, independent, meant, one_sigma, real, samples, start_of, x_columns
+from ._data import check_policy, each_column, independent, meant, one_sigma, real, samples, seen, start_of, x_columns
 from ._fit import Fit
 from ._formula import written
 from ._prepare import Prepared, fitted, over_columns, parameter_names, prepared, prepared_rows
@@ -200,7 +200,7 @@ class Model:
         x_sigma : float, array_like or list of them, optional
             Standard deviations of x, one entry per independent variable; sigma must be given, too.
         mask : array_like of bool, optional
-            Which points are fitted; of a masked array y those that are not masked.
+            Which points are fitted; of masked arrays those that are masked in none.
         nan_policy : {'raise', 'omit'}
             What to do with points that are not finite.
         **options
@@ -225,13 +225,10 @@ class Model:
             if sigma is not None and np.ndim(sigma) == 0:
                 # Beside errors of x, those of y count even where they are known up to a factor.
                 known["sigma"] = np.full(known["y"].size, float(sigma))
-            each = [x_sigma] if np.ndim(x_sigma) < 2 and not isinstance(x_sigma, (list, tuple)) else list(x_sigma)
-            known["x_sigma"] = [np.atleast_1d(real(column)) for column in each]
-        if isinstance(y, np.ma.MaskedArray):
-            seen = ~np.ma.getmaskarray(y)
-            mask = seen if mask is None else seen & np.asarray(mask, dtype=bool)
+            known["x_sigma"] = [np.atleast_1d(real(column)) for column in each_column(x_sigma)]
+        mask = seen(mask, y, [x, sigma, x_sigma])
         if mask is not None:
-            known["mask"] = np.ascontiguousarray(mask, dtype=bool).reshape(-1)
+            known["mask"] = mask
         check_policy(nan_policy)
         known["omit"] = nan_policy == "omit"
         x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), self._names)

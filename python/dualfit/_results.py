@@ -65,6 +65,9 @@ class Quantity:
     value: float
     std_error: float
 
+    def __float__(self) -> float:
+        return float(self.value)
+
     def __repr__(self) -> str:
         return f"{self.value:.8g} ± {self.std_error:.4g}"
 

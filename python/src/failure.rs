@@ -49,6 +49,8 @@ const WORDS: &[(&str, &str)] = &[
     ("no Sigma::Unknown or Relative", "only a sigma in the units of y, with absolute_sigma=True"),
     ("no Sigma::Unknown", "only a sigma that is given"),
     ("models::names()", "models.names()"),
+    ("names come before what is said of them", "correct the name"),
+    ("`starts` has", "`p0` has"),
     ("make it with profile_to", "ask for the profile to that level"),
     ("Sigma::Relative", "absolute_sigma=False"),
     ("NewPoint::Constant or NewPoint::Each", "sigma"),

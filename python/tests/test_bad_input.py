@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     # What is said of parameters
     "bounds reversed": (lambda: fit(decay, x, y, ONES, bounds={"b": (2, 1)}), FitError, "the bounds of `b` are reversed"),
     "bounds of nan": (lambda: fit(decay, x, y, ONES, bounds={"b": (nan, 1)}), FitError, "the lower bound of parameter `b`"),
-    "bounds of another name": (lambda: fit(decay, x, y, ONES, bounds={"q": (0, 1)}), FitError, "there is no parameter `q`"),
+    "bounds of another name": (lambda: fit(decay, x, y, ONES, bounds={"q": (0, 1)}), FitError, "the model has a, b, c; correct the name"),
     "short bounds": (lambda: fit(decay, x, y, ONES, bounds=([0, 0], [1, 1])), ValueError, "could not be broadcast"),
     "bounds of words": (lambda: fit(decay, x, y, ONES, bounds={"b": ("low", "high")}), ValueError, "could not convert"),
     "one bound": (lambda: fit(decay, x, y, ONES, bounds={"b": 3}), TypeError, ""),

@@ -189,6 +189,9 @@ def test_pandas() -> None:
     near(plane, np.linalg.lstsq(table[["t", "u"]].to_numpy(), y)[0])
     near(Model("a*t + b*u", variables=["t", "u"]).fit(table, table["y"]), plane.params)
     np.testing.assert_allclose(plane.residuals(), y - plane.predict(), rtol=1e-12)
+    blurred = table.assign(error=0.1)[["error"]]
+    fits = [dualfit.fit(decay, table["t"], table["y"], [1, 1, 1], sigma=0.05, x_sigma=sigma) for sigma in (blurred, 0.1)]
+    np.testing.assert_allclose(fits[0].params, fits[1].params, rtol=1e-12)
 
 
 def test_starts_of_pandas() -> None:

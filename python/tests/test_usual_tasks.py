@@ -100,6 +100,22 @@ def test_masked_arrays() -> None:
     assert fewer.statistics["points"] == int(((x <= 3) & (x > 0.5)).sum())
     batch = fit_batch(decay, x, np.ma.stack([masked, masked]), ONES)
     np.testing.assert_allclose(batch.params, [expected.params] * 2, rtol=1e-9)
+    # What is masked in x or in an error is left out, too.
+    hidden = np.ma.array(x, mask=x > 3)
+    np.testing.assert_allclose(fit("a*exp(-b*x) + c", hidden, y, ONES).params, expected.params, rtol=1e-9)
+    sigma = np.ma.array(np.full(50, 0.1), mask=x > 3)
+    np.testing.assert_allclose(fit(decay, x, y, ONES, sigma=sigma).params, expected.params, rtol=1e-9)
+    blurred = fit(decay, x, y, ONES, sigma=0.02, x_sigma=sigma)
+    assert blurred.statistics["points"] == int((x <= 3).sum())
+    two = dualfit.Model("a*x + b*z + c", variables=["x", "z"]).fit([hidden, x**2], y)
+    assert two.statistics["points"] == int((x <= 3).sum())
+
+
+def test_a_result_is_the_start_of_another_fit() -> None:
+    before = fit(decay, x, y, ONES)
+    again = fit(decay, x, y, {"a": before["a"], "b": before["b"]})
+    assert float(before["a"]) == before["a"].value
+    np.testing.assert_allclose(again.params, before.params, rtol=1e-7)
 
 
 def test_dead_pixels_are_left_out_by_an_image_of_them() -> None:

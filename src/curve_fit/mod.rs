@@ -42,6 +42,7 @@ use crate::fit::priors::Prior;
 use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
+use crate::model::known::Known;
 use crate::model::native::Model;
 use crate::model::program::Program;
 use crate::model::ties::Tie;
@@ -189,9 +190,9 @@ pub struct CurveFit {
     pub(crate) take_over: bool,
 }
 
-/// What finds a start, one value per parameter, in the points and in the range in which each may be; NaN for a
-/// parameter it does not know.
-pub(crate) type Guess = dyn Fn(&Observations, &[(f64, f64)]) -> Vec<f64> + Send + Sync;
+/// What finds a start, one value per parameter, in the points and what is known besides; NaN for a parameter it does
+/// not know.
+pub(crate) type Guess = dyn Fn(&Observations, &Known) -> Vec<f64> + Send + Sync;
 
 impl CurveFit {
     fn with_names(model: Result<Model>, names: Vec<String>) -> CurveFit {

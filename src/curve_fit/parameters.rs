@@ -7,6 +7,7 @@ use crate::data::observations::Observations;
 use crate::error::names::{NameError, check_distinct, check_shown, position};
 use crate::error::{Error, Result, TieError};
 use crate::model::Expression;
+use crate::model::known::Known;
 use crate::model::native::Model;
 use crate::model::ties::{Tie, Ties};
 use crate::solver::observe::{Event, Observe, Observer, Progress};
@@ -201,13 +202,13 @@ impl CurveFit {
         self,
         guess: impl Fn(&Observations) -> Vec<f64> + Send + Sync + 'static,
     ) -> CurveFit {
-        self.guess_within(move |points, _| guess(points))
+        self.guess_knowing(move |points, _| guess(points))
     }
 
     /// The same, where a guess of one parameter may depend on what is known of the others.
-    pub(crate) fn guess_within(
+    pub(crate) fn guess_knowing(
         mut self,
-        guess: impl Fn(&Observations, &[(f64, f64)]) -> Vec<f64> + Send + Sync + 'static,
+        guess: impl Fn(&Observations, &Known) -> Vec<f64> + Send + Sync + 'static,
     ) -> CurveFit {
         self.guess = Some(Arc::new(guess));
         self

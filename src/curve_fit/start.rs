@@ -12,6 +12,7 @@ use crate::error::names::position;
 use crate::error::{Error, Result, StartError, TieError};
 use crate::fit::engine::{Request, Spent, error_at_start};
 use crate::fit::linear_start::solved;
+use crate::model::known::Known;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
 use crate::model::program::panic_message;
@@ -137,12 +138,14 @@ impl CurveFit {
     fn guessed(&self, points: &Points<'_>, given: &[Option<f64>]) -> Result<Vec<Option<f64>>> {
         let Some(guess) = &self.guess else { return Ok(vec![None; self.names.len()]) };
         let seen = Observations::of(points);
-        let limits = given.iter().zip(&self.bounds).map(|(given, &bounds)| match *given {
-            Some(value) if value.is_finite() => (value, value),
-            _ => bounds,
-        });
-        let limits: Vec<(f64, f64)> = limits.collect();
-        let values = catch_unwind(AssertUnwindSafe(|| guess(&seen, &limits)));
+        let mut known = Known { ties: self.placed_ties()?, ..Known::within(self.bounds.clone()) };
+        for (i, given) in given.iter().enumerate() {
+            match given.filter(|given| given.is_finite()) {
+                Some(given) if self.fixed[i] => known.limits[i] = (given, given),
+                given => known.starts[i] = given,
+            }
+        }
+        let values = catch_unwind(AssertUnwindSafe(|| guess(&seen, &known)));
         let values = values.map_err(|panic| Error::ModelPanicked {
             message: panic_message(&*panic),
             place: "its guess of a start; give a complete start, or mend the guess".into(),

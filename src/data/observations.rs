@@ -14,6 +14,8 @@ pub struct Observations {
     pub y: Vec<f64>,
     /// The range of x in which the center of a peak or a step is looked for.
     pub(crate) center: (f64, f64),
+    /// The range of its amplitude; a peak is looked for on the sides of 0 that it has.
+    pub(crate) amplitude: (f64, f64),
 }
 
 impl Observations {
@@ -30,7 +32,8 @@ impl Observations {
     }
 
     pub(crate) fn new(columns: Vec<Vec<f64>>, y: Vec<f64>) -> Observations {
-        Observations { columns, y, center: (f64::NEG_INFINITY, f64::INFINITY) }
+        let any = (f64::NEG_INFINITY, f64::INFINITY);
+        Observations { columns, y, center: any, amplitude: any }
     }
 
     /// The first independent variable, one value per point.
@@ -41,6 +44,6 @@ impl Observations {
     /// The same points with another response.
     #[must_use]
     pub fn with_response(&self, y: Vec<f64>) -> Observations {
-        Observations { columns: self.columns.clone(), y, center: self.center }
+        Observations { columns: self.columns.clone(), y, ..*self }
     }
 }

@@ -8,6 +8,7 @@ mod expression;
 pub(crate) mod functions;
 #[cfg(feature = "serde")]
 pub(crate) mod json;
+pub(crate) mod known;
 mod latex;
 pub(crate) mod linear;
 mod listing;

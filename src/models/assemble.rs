@@ -8,6 +8,7 @@ use crate::data::observations::Observations;
 use crate::error::names::NameError;
 use crate::error::{Error, ModelError, Result};
 use crate::model::Expression;
+use crate::model::known::Known;
 use crate::model::parse::names::replace_names;
 use crate::model::parse::tokens::{TokenKind, Tokens, is_name};
 use std::collections::HashMap;
@@ -42,9 +43,9 @@ impl Assembled {
         Ok(Assembled { variables, formula, expression, tree })
     }
 
-    /// A start for all parameters of the composite, within limits of each.
-    pub(super) fn start(&self, points: &Observations, limits: &[(f64, f64)]) -> Vec<f64> {
-        self.tree.start(&self.variables, points, limits)
+    /// A start for all parameters of the composite, by what is known of them.
+    pub(super) fn start(&self, points: &Observations, known: &Known) -> Vec<f64> {
+        self.tree.start(&self.variables, points, known)
     }
 }
 

@@ -13,8 +13,8 @@
 //! assert_eq!(curve.parameters()[3], "g2_amplitude");
 //! ```
 //!
-//! What is given of a start, and bounds, help to find the rest: `fit(data, [("g1_center", 9.5)])` looks for the
-//! first peak there, and for the second in what that leaves.
+//! Of equal models the first is found on the left, unless a start, bounds or ties say otherwise: `fit(data,
+//! [("g1_center", 9.5)])` begins with the first peak there, and finds the second elsewhere.
 //!
 //! The same as text is read by [`parse`]; [`names`] lists the models.
 //!

@@ -9,6 +9,7 @@ use crate::data::observations::Observations;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::model::Expression;
+use crate::model::known::Known;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
@@ -240,7 +241,7 @@ impl Model {
         let data = data.into();
         let assembled = Assembled::of(self)?;
         let points = Points::validate(&data)?;
-        Ok(assembled.start(&Observations::of(&points), &self.bounds()))
+        Ok(assembled.start(&Observations::of(&points), &Known::within(self.bounds())))
     }
 
     /// The model as it is fitted: with names, bounds, guess and derived quantities.
@@ -256,7 +257,7 @@ impl Model {
         for (name, formula) in self.derived() {
             curve = curve.derive(&name, &formula);
         }
-        Ok(curve.guess_within(move |points, limits| assembled.start(points, limits)))
+        Ok(curve.guess_knowing(move |points, known| assembled.start(points, known)))
     }
 }
 

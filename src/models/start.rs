@@ -3,10 +3,23 @@
 use super::leaf::Leaf;
 use super::model::{Joint, Model};
 use crate::data::observations::Observations;
+use crate::model::known::{Known, nearest};
+use crate::models::estimate::projection::left_by;
+use std::ops::Range;
 use std::sync::Arc;
 
+mod assign;
 mod sum;
 mod together;
+
+/// The parameter that says where a term stands.
+const CENTER: &str = "center";
+/// Widths within which a find is the one that is meant by a center.
+const NEAR: f64 = 3.0;
+/// Points at most by which finds are compared.
+const FEW: usize = 1000;
+/// Costs or contradictions that differ by rounding.
+const SAME: f64 = 1e-9;
 
 /// A composite with sums and products flattened.
 pub(super) enum Tree {
@@ -28,11 +41,12 @@ pub(super) struct PlacedTerm {
 
 /// Points whose columns have names.
 #[derive(Clone)]
-struct NamedValue<'l> {
+struct NamedValue<'k> {
     variables: Vec<String>,
     points: Observations,
-    /// Where each parameter of the composite may be: at one value, if it is given.
-    limits: &'l [(f64, f64)],
+    known: &'k Known,
+    /// Whether terms are looked for where they are known to be.
+    is_held: bool,
 }
 
 impl NamedValue<'_> {
@@ -61,7 +75,14 @@ impl NamedValue<'_> {
         NamedValue { variables: self.variables.clone(), points, ..*self }
     }
 
-    /// The columns that a model wants, in its order, and where its center may be.
+    /// Every k-th point, so that there are no more than `most`.
+    fn thinned(&self, most: usize) -> Self {
+        let stride = self.points.y.len().div_ceil(most).max(1);
+        let keep: Vec<bool> = (0..self.points.y.len()).map(|i| i % stride == 0).collect();
+        self.only(&keep)
+    }
+
+    /// The columns that a model wants, in its order, and where it is looked for.
     fn for_term(&self, term: &PlacedTerm) -> Observations {
         let column = |name: &String| {
             let place = self.variables.iter().position(|variable| variable == name);
@@ -69,38 +90,25 @@ impl NamedValue<'_> {
         };
         let columns = term.leaf.variables().iter().map(column).collect();
         let points = Observations::new(columns, self.points.y.clone());
-        let center = self.limits(term, sum::CENTER).unwrap_or(points.center);
-        Observations { center, ..points }
+        let range = |name, any| self.range(term, name).filter(|_| self.is_held).unwrap_or(any);
+        let (center, amplitude) =
+            (range(CENTER, points.center), range("amplitude", points.amplitude));
+        Observations { center, amplitude, ..points }
     }
 
-    /// Where a parameter of a term may be; `None` if it has none of that name.
-    fn limits(&self, term: &PlacedTerm, parameter: &str) -> Option<(f64, f64)> {
-        let place = term.leaf.parameters.iter().position(|(name, _)| name == parameter)?;
-        self.limits.get(term.first + place).copied()
+    /// Where a parameter of a term begins or may be; `None` if it has none of that name.
+    fn range(&self, term: &PlacedTerm, parameter: &str) -> Option<(f64, f64)> {
+        Some(self.known.range(term.first + term.position(parameter)?))
     }
 
-    /// Whether more is known of a parameter than what its formula allows.
-    fn is_limited(&self, term: &PlacedTerm, parameter: &str) -> bool {
-        let own = term.leaf.parameters.iter().find(|(name, _)| name == parameter);
-        own.map(|(_, bounds)| *bounds) != self.limits(term, parameter)
-    }
-
-    /// Writes what was found for a term into its places, within their limits. A center that is given is where the
-    /// term was looked for; others are looked for in what it leaves where it was found.
+    /// Writes what was found for a term into its places. Others are looked for in what it leaves where it is known to
+    /// be; a center is where it was found, near the one from which it begins.
     fn place(&self, term: &PlacedTerm, found: &[f64], params: &mut [f64]) {
-        let known = self.limits.iter().skip(term.first).zip(&term.leaf.parameters);
-        let places = params.iter_mut().skip(term.first).zip(found);
-        for ((place, &value), (&(low, high), (name, _))) in places.zip(known) {
-            let is_place = low == high && name == sum::CENTER && value.is_finite();
-            let (low, high) = if is_place { (value, value) } else { (low, high) };
-            // What is not known remains so.
-            *place = if low == high || value < low {
-                low
-            } else if value > high {
-                high
-            } else {
-                value
-            };
+        let places = params.iter_mut().enumerate().skip(term.first).zip(found);
+        for (((i, place), &value), (name, _)) in places.zip(&term.leaf.parameters) {
+            let (low, high) = self.known.range(i);
+            let is_known = self.is_held && !(name == CENTER && low == high && value.is_finite());
+            *place = if is_known { nearest(value, (low, high)) } else { value };
         }
     }
 }
@@ -151,17 +159,73 @@ impl Tree {
         }
     }
 
-    /// One value per parameter of the composite, within its limits; NaN for those that have no estimate.
+    /// One value per parameter of the composite; NaN for those that have no estimate.
+    ///
+    /// The terms are looked for by the points alone, and by what is known of them. The first is the start where it
+    /// explains the points as well, since what is known may be so roughly; but not where a center is far from the one
+    /// from which it is to begin.
     pub(super) fn start(
         &self,
         variables: &[String],
         points: &Observations,
-        limits: &[(f64, f64)],
+        known: &Known,
     ) -> Vec<f64> {
-        let mut params = vec![f64::NAN; limits.len()];
-        let points = NamedValue { variables: variables.to_vec(), points: points.clone(), limits };
-        self.find(&points, &mut params);
-        params
+        let (variables, points) = (variables.to_vec(), points.clone());
+        let free = NamedValue { variables, points, known, is_held: false };
+        let find = |points: &NamedValue<'_>| {
+            let mut params = vec![f64::NAN; known.limits.len()];
+            self.find(points, &mut params);
+            params
+        };
+        let found = find(&free);
+        let mut terms = Vec::new();
+        self.add_terms(&mut terms);
+        if terms.iter().all(|term| term.is_known_by_formula(known)) {
+            return found;
+        }
+        let held = find(&NamedValue { is_held: true, ..free.clone() });
+        let few = free.thinned(FEW);
+        // What is known of a width changes what a find is times.
+        let cost = |params: &[f64]| {
+            let allowed = known.allowed(params);
+            let columns = match self {
+                Tree::Sum(parts) => {
+                    parts.iter().map(|(_, part)| part.values(&few, &allowed)).collect()
+                }
+                other => vec![other.values(&few, &allowed)],
+            };
+            left_by(columns, &few.points.y)
+        };
+        let is_meant =
+            |found: &[f64]| terms.iter().all(|term| term.is_near_its_start(known, found));
+        let is_better = !is_meant(&found) || cost(&held) < cost(&found);
+        let mut best = if is_better { held } else { found };
+        // Finds that are nearly alike tell by the points which is whose.
+        for (i, a) in terms.iter().enumerate() {
+            for b in terms[..i].iter().filter(|b| b.is_like(a)) {
+                let mut other = best.clone();
+                a.swap(b, &mut other);
+                if is_meant(&other) && cost(&other) < cost(&best) * (1.0 - SAME) {
+                    best = other;
+                }
+            }
+        }
+        best
+    }
+
+    /// All terms, in the order of their parameters.
+    fn add_terms<'t>(&'t self, terms: &mut Vec<&'t PlacedTerm>) {
+        match self {
+            Tree::Leaf(term) => terms.push(term),
+            Tree::Number(_) => {}
+            Tree::Sum(parts) | Tree::Product(parts) => {
+                parts.iter().for_each(|(_, part)| part.add_terms(terms));
+            }
+            Tree::Nest(outer, inner) => {
+                outer.add_terms(terms);
+                inner.add_terms(terms);
+            }
+        }
     }
 
     /// Writes the start of every part into its places of `params`.
@@ -240,6 +304,42 @@ impl Tree {
 }
 
 impl PlacedTerm {
+    /// The places of its parameters among those of the composite.
+    fn places(&self) -> Range<usize> {
+        self.first..self.first + self.leaf.parameters.len()
+    }
+
+    /// Which of its parameters has this name, without the prefix.
+    fn position(&self, parameter: &str) -> Option<usize> {
+        self.leaf.parameters.iter().position(|(name, _)| name == parameter)
+    }
+
+    /// Whether it is the same model, by another prefix.
+    fn is_like(&self, other: &PlacedTerm) -> bool {
+        self.leaf.name == other.leaf.name && self.places().len() == other.places().len()
+    }
+
+    /// Exchanges what was found for it and for one that is like it.
+    fn swap(&self, other: &PlacedTerm, params: &mut [f64]) {
+        self.places().zip(other.places()).for_each(|(i, j)| params.swap(i, j));
+    }
+
+    /// Whether no more is known of it than where its formula has a meaning.
+    fn is_known_by_formula(&self, known: &Known) -> bool {
+        let is_own = |(j, (_, own)): (usize, &(String, (f64, f64)))| {
+            known.range(self.first + j) == *own && !known.ties.has(self.first + j)
+        };
+        self.leaf.parameters.iter().enumerate().all(is_own)
+    }
+
+    /// Whether its center was found within some widths of where it is to begin, if that is given.
+    fn is_near_its_start(&self, known: &Known, found: &[f64]) -> bool {
+        let value = |name| found.get(self.first + self.position(name)?).copied();
+        let (Some(center), Some(sigma)) = (value(CENTER), value("sigma")) else { return true };
+        let start = self.position(CENTER).and_then(|j| known.starts[self.first + j]);
+        start.is_none_or(|start| (center - start).abs() <= NEAR * sigma)
+    }
+
     fn values(&self, points: &NamedValue<'_>, params: &[f64]) -> Vec<f64> {
         let columns = points.for_term(self).columns;
         let last = self.first + self.leaf.parameters.len();

@@ -30,7 +30,12 @@ impl Peak {
         let places = within(&sketch, points.center);
         let up = Top::of(&smooth, 1.0, &places);
         let down = Top::of(&smooth, -1.0, &places);
-        let sign = if down.size() > up.size() { -1.0 } else { 1.0 };
+        let (may_be_up, may_be_down) = (points.amplitude.1 > 0.0, points.amplitude.0 < 0.0);
+        let is_down = match may_be_up == may_be_down {
+            true => down.size() > up.size(),
+            false => may_be_down,
+        };
+        let sign = if is_down { -1.0 } else { 1.0 };
         let run = if sign < 0.0 { down } else { up };
         // Means over a third of the width leave the top and both flanks what they are.
         let smooth = means(&smooth, run.points / 6);

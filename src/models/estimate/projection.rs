@@ -194,6 +194,25 @@ impl<const Q: usize> Projection<'_, Q> {
     }
 }
 
+/// The sum of squares that columns leave of `y`, each with its factor of least squares; one that is not finite has none.
+pub(crate) fn left_by(mut columns: Vec<Vec<f64>>, y: &[f64]) -> f64 {
+    let mut rest = y.to_vec();
+    while let Some(mut column) = columns.pop() {
+        let norm = dot(&column, &column).sqrt();
+        if !(norm > 0.0 && norm.is_finite()) {
+            continue;
+        }
+        column.iter_mut().for_each(|v| *v /= norm);
+        let share = dot(&column, &rest);
+        subtract(&mut rest, share, &column);
+        for other in &mut columns {
+            let share = dot(&column, other);
+            subtract(other, share, &column);
+        }
+    }
+    dot(&rest, &rest)
+}
+
 fn values<const Q: usize>(axes: &[SearchAxis; Q], position: &[f64; Q]) -> [f64; Q] {
     std::array::from_fn(|i| axes[i].value(position[i]))
 }

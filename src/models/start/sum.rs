@@ -1,14 +1,13 @@
 //! The terms of a sum: backgrounds where nothing stands on them, then what changes slowly, then what
 //! stands out, the largest first.
 
-use super::{NamedValue, PlacedTerm, Tree, together};
+use super::assign::assign;
+use super::{CENTER, NamedValue, Tree, together};
 use crate::models::definition::ModelKind;
-use crate::models::estimate::median;
+use crate::models::estimate::{mean, median};
 
 /// Rounds in which each term that stands out is looked for again in what all others leave.
 const ROUNDS: usize = 3;
-/// The parameter that says where a model stands.
-pub(super) const CENTER: &str = "center";
 
 /// Writes the start of every term into its places of `params`.
 pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
@@ -16,58 +15,133 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut 
     for (sign, term) in terms.iter().filter(|(_, term)| matches!(term, Tree::Number(_))) {
         subtract(&mut left, *sign, &term.values(points, params));
     }
-    let of = |kind: ModelKind| {
-        let wanted =
-            move |(_, term): &&(f64, Tree)| term.kind() == kind && !matches!(term, Tree::Number(_));
-        terms.iter().filter(wanted).collect::<Vec<_>>()
-    };
-    let has = |kind| terms.iter().any(|(_, term)| term.kind() == kind);
-    let quiet = match () {
-        () if has(ModelKind::Step) => first_points(points, 0.15),
-        () if has(ModelKind::Peak) => quiet_points(&points.with_response(left.clone())),
-        () if has(ModelKind::Curve) => level_end(&points.with_response(left.clone())),
-        () => vec![true; left.len()],
-    };
-    for (sign, term) in of(ModelKind::Background) {
-        find_in(points, &left, *sign, Some(&quiet), term, params);
-        subtract(&mut left, *sign, &term.values(points, params));
-    }
-    let mut curves = of(ModelKind::Curve);
-    if together::find(&curves, points, &left, params) {
-        let exponentials: Vec<&(f64, Tree)>;
-        (exponentials, curves) =
-            curves.into_iter().partition(|term| together::as_exponential(term).is_some());
-        for (sign, term) in exponentials {
-            subtract(&mut left, *sign, &term.values(points, params));
+    let sum = Terms { terms, points: points.with_response(left) };
+    let mut best = sum.found(&sum.first_look(), params);
+    for look in sum.further_looks(&best) {
+        let other = sum.found(&look, params);
+        if squares(&other.left) < squares(&best.left) {
+            best = other;
         }
     }
-    // What peaks stand on shows itself where none stands, too.
-    let below_peaks = has(ModelKind::Peak) && !has(ModelKind::Step) && curves.len() == 1;
-    for (i, (sign, term)) in curves.iter().enumerate() {
-        let part = match below_peaks {
-            true => quiet.clone(),
-            false => last_points(points, 1.0 / (curves.len() - i) as f64),
-        };
-        find_in(points, &left, *sign, Some(&part), term, params);
-        subtract(&mut left, *sign, &term.values(points, params));
+    params.copy_from_slice(&best.params);
+}
+
+/// Where the background and a curve are looked for.
+struct Look {
+    background: Vec<bool>,
+    /// Where there are peaks and one curve.
+    curve: Vec<bool>,
+}
+
+/// What was found, and what it leaves.
+struct Find {
+    params: Vec<f64>,
+    left: Vec<f64>,
+}
+
+/// Terms that are not numbers, and the points without the numbers.
+struct Terms<'t> {
+    terms: &'t [(f64, Tree)],
+    points: NamedValue<'t>,
+}
+
+impl<'t> Terms<'t> {
+    fn of(&self, kind: ModelKind) -> Vec<&'t (f64, Tree)> {
+        let is_wanted =
+            |(_, term): &&(f64, Tree)| term.kind() == kind && !matches!(term, Tree::Number(_));
+        self.terms.iter().filter(is_wanted).collect()
     }
-    for kind in [ModelKind::Step, ModelKind::Wave, ModelKind::Peak] {
-        let all = of(kind);
-        one_by_one(&all, points, &mut left, params);
-        in_order(&all, points, params);
+
+    fn has(&self, kind: ModelKind) -> bool {
+        self.terms.iter().any(|(_, term)| term.kind() == kind)
+    }
+
+    /// Where nothing stands on the background.
+    fn first_look(&self) -> Look {
+        let points = &self.points;
+        let background = match () {
+            () if self.has(ModelKind::Step) => first_points(points, 0.15),
+            () if self.has(ModelKind::Peak) => quiet_points(points),
+            () if self.has(ModelKind::Curve) => level_end(points),
+            () => vec![true; points.points.y.len()],
+        };
+        Look { curve: background.clone(), background }
+    }
+
+    /// Where a curve bends, its background is seen at its level end; where a peak stands at an end, at the other one.
+    fn further_looks(&self, found: &Find) -> Vec<Look> {
+        let points = &self.points;
+        let has_plane = points.points.columns.len() > 1;
+        if !self.has(ModelKind::Peak) || self.has(ModelKind::Step) || has_plane {
+            return Vec::new();
+        }
+        if !self.leaves_much(found) {
+            return Vec::new();
+        }
+        if self.has(ModelKind::Curve) {
+            let all = vec![true; points.points.y.len()];
+            return vec![Look { background: level_end(points), curve: all }];
+        }
+        let look = |background: Vec<bool>| Look { curve: background.clone(), background };
+        vec![look(first_points(points, 0.2)), look(last_points(points, 0.2))]
+    }
+
+    /// Whether a twentieth or more of the scatter of y is left, and neighbours are alike in it, as they are not in noise.
+    fn leaves_much(&self, found: &Find) -> bool {
+        let y = &self.points.points.y;
+        let mean = mean(y);
+        let scatter = squares(&y.iter().map(|y| y - mean).collect::<Vec<_>>());
+        let left: Vec<f64> = by_x(&self.points).into_iter().map(|i| found.left[i]).collect();
+        let steps: Vec<f64> = left.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        squares(&left) > 0.05 * scatter && squares(&steps) < 0.5 * squares(&left)
+    }
+
+    fn found(&self, look: &Look, params: &[f64]) -> Find {
+        let Terms { points, .. } = self;
+        let (mut left, mut params) = (points.points.y.clone(), params.to_vec());
+        for (sign, term) in self.of(ModelKind::Background) {
+            find_in(points, &left, *sign, Some(&look.background), term, &mut params);
+            subtract(&mut left, *sign, &term.values(points, &params));
+        }
+        let all = self.of(ModelKind::Curve);
+        let mut curves = all.clone();
+        if together::find(&curves, points, &left, &mut params) {
+            let exponentials: Vec<&(f64, Tree)>;
+            (exponentials, curves) =
+                curves.into_iter().partition(|term| together::as_exponential(term).is_some());
+            for (sign, term) in exponentials {
+                subtract(&mut left, *sign, &term.values(points, &params));
+            }
+        }
+        // What peaks stand on shows itself where none stands, too.
+        let below_peaks =
+            self.has(ModelKind::Peak) && !self.has(ModelKind::Step) && curves.len() == 1;
+        for (i, (sign, term)) in curves.iter().enumerate() {
+            let part = match below_peaks {
+                true => look.curve.clone(),
+                false => last_points(points, 1.0 / (curves.len() - i) as f64),
+            };
+            find_in(points, &left, *sign, Some(&part), term, &mut params);
+            subtract(&mut left, *sign, &term.values(points, &params));
+        }
+        assign(&all, points, &mut params);
+        for kind in [ModelKind::Step, ModelKind::Wave, ModelKind::Peak] {
+            let all = self.of(kind);
+            one_by_one(&all, points, &mut left, &mut params);
+            assign(&all, points, &mut params);
+        }
+        Find { params, left }
     }
 }
 
-/// The terms that stand out; where one must stand before the others or after them, whichever leaves less, since
-/// the larger hide the smaller.
+/// The terms that stand out, in an order and in the other one, whichever leaves less: one of which is known where it
+/// stands may be hidden by one that is larger, and shapes that differ take each other's places.
 fn one_by_one(
     terms: &[&(f64, Tree)],
     points: &NamedValue<'_>,
     left: &mut Vec<f64>,
     params: &mut [f64],
 ) {
-    let (placed, free): (Vec<&(f64, Tree)>, Vec<_>) =
-        terms.iter().partition(|(_, term)| is_placed(term, points));
     let in_turn = |order: &[&(f64, Tree)]| {
         let (mut rest, mut found) = (left.clone(), params.to_vec());
         for (sign, term) in order {
@@ -77,9 +151,14 @@ fn one_by_one(
         again(order, points, &mut rest, &mut found);
         (rest, found)
     };
+    let (placed, free): (Vec<&(f64, Tree)>, Vec<_>) =
+        terms.iter().partition(|(_, term)| is_placed(term, points));
     let (mut rest, mut found) = in_turn(&[&placed[..], &free].concat());
-    if !(placed.is_empty() || free.is_empty()) {
-        let other = in_turn(&[&free[..], &placed].concat());
+    let differ = terms.windows(2).any(|pair| shape(&pair[0].1) != shape(&pair[1].1));
+    if differ || !(placed.is_empty() || free.is_empty()) {
+        let turned: Vec<&(f64, Tree)> =
+            free.iter().rev().chain(placed.iter().rev()).copied().collect();
+        let other = in_turn(&turned);
         if squares(&other.0) < squares(&rest) {
             (rest, found) = other;
         }
@@ -107,37 +186,18 @@ fn again(terms: &[&(f64, Tree)], points: &NamedValue<'_>, left: &mut Vec<f64>, p
     }
 }
 
-/// Whether something is known of where a term stands.
+/// Whether a term is looked for where it is known to stand.
 fn is_placed(term: &Tree, points: &NamedValue<'_>) -> bool {
-    matches!(term, Tree::Leaf(term) if points.is_limited(term, CENTER))
+    let Tree::Leaf(term) = term else { return false };
+    let own = |j: usize| term.leaf.parameters[j].1;
+    points.is_held && points.range(term, CENTER) != term.position(CENTER).map(own)
 }
 
-/// Gives equal models that may stand in one range their finds from left to right.
-fn in_order(terms: &[&(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
-    let mut groups: Vec<(f64, Vec<&PlacedTerm>)> = Vec::new();
-    for (sign, term) in terms {
-        let Tree::Leaf(term) = term else { continue };
-        let like = |(s, peers): &&mut (f64, Vec<&PlacedTerm>)| {
-            let range = |term: &PlacedTerm| points.limits(term, CENTER);
-            *s == *sign
-                && peers.iter().all(|p| p.leaf.name == term.leaf.name && range(p) == range(term))
-        };
-        match groups.iter_mut().find(like) {
-            Some((_, peers)) => peers.push(term),
-            None => groups.push((*sign, vec![term])),
-        }
-    }
-    for (_, peers) in groups {
-        let is_center = |(name, _): &(String, (f64, f64))| name == CENTER;
-        let Some(center) = peers[0].leaf.parameters.iter().position(is_center) else { continue };
-        let size = peers[0].leaf.parameters.len();
-        let block =
-            |term: &&PlacedTerm| params.get(term.first..term.first + size).map(<[f64]>::to_vec);
-        let mut blocks: Vec<Vec<f64>> = peers.iter().filter_map(block).collect();
-        blocks.sort_by(|a, b| a[center].total_cmp(&b[center]));
-        for (term, block) in peers.iter().zip(&blocks) {
-            points.place(term, block, params);
-        }
+/// The name of a term that is one model.
+fn shape(term: &Tree) -> Option<&str> {
+    match term {
+        Tree::Leaf(term) => Some(&term.leaf.name),
+        _ => None,
     }
 }
 

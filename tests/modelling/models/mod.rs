@@ -3,6 +3,7 @@
 mod components;
 mod compose;
 mod errors;
+mod known;
 mod lmfit;
 mod partials;
 mod rates;

@@ -1,0 +1,84 @@
+//! Which find is whose, where several terms of a sum are equal models.
+
+use super::{CENTER, NamedValue, PlacedTerm, SAME, Tree};
+use crate::model::known::Known;
+
+/// The contradiction of a sign, or of what is not known; that of a factor is no larger.
+const OPPOSITE: f64 = 10.0;
+
+/// Gives equal models their finds: as fits best what is known of each, where it stands, how wide or large it is, what
+/// follows from others; for the rest from left to right.
+pub(super) fn assign(terms: &[&(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
+    for peers in groups(terms) {
+        let far = |params: &[f64]| contradiction(&peers, points.known, params);
+        in_order(&peers, params);
+        let mut least = far(params);
+        let mut is_better = least > 0.0;
+        while is_better {
+            is_better = false;
+            for (i, a) in peers.iter().enumerate() {
+                for b in &peers[..i] {
+                    a.swap(b, params);
+                    let with = far(params);
+                    if with < least * (1.0 - SAME) {
+                        (least, is_better) = (with, true);
+                    } else {
+                        a.swap(b, params);
+                    }
+                }
+            }
+        }
+        let mut ordered = params.to_vec();
+        let is_any = |term: &&PlacedTerm| term.is_known_by_formula(points.known);
+        in_order(&peers.iter().copied().filter(is_any).collect::<Vec<_>>(), &mut ordered);
+        if far(&ordered) <= least * (1.0 + SAME) {
+            params.copy_from_slice(&ordered);
+        }
+    }
+}
+
+/// Terms of one sign and model.
+fn groups<'t>(terms: &[&'t (f64, Tree)]) -> Vec<Vec<&'t PlacedTerm>> {
+    let mut groups: Vec<(f64, Vec<&PlacedTerm>)> = Vec::new();
+    for (sign, term) in terms {
+        let Tree::Leaf(term) = term else { continue };
+        let is_like =
+            |(s, peers): &&mut (f64, Vec<&PlacedTerm>)| *s == *sign && peers[0].is_like(term);
+        match groups.iter_mut().find(is_like) {
+            Some((_, peers)) => peers.push(term),
+            None => groups.push((*sign, vec![term])),
+        }
+    }
+    groups.into_iter().map(|(_, peers)| peers).collect()
+}
+
+/// From left to right, if they have a place.
+fn in_order(peers: &[&PlacedTerm], params: &mut [f64]) {
+    let Some(center) = peers.first().and_then(|term| term.position(CENTER)) else { return };
+    let block = |term: &&PlacedTerm| params[term.places()].to_vec();
+    let mut blocks: Vec<Vec<f64>> = peers.iter().map(block).collect();
+    blocks.sort_by(|a, b| a[center].total_cmp(&b[center]));
+    for (term, block) in peers.iter().zip(&blocks) {
+        params[term.places()].copy_from_slice(block);
+    }
+}
+
+/// How far the finds are from what is known of their terms: centers in widths, others as logarithms of factors.
+fn contradiction(peers: &[&PlacedTerm], known: &Known, params: &[f64]) -> f64 {
+    let begun = known.begun(params);
+    let of_term = |term: &&PlacedTerm| {
+        let sigma = term.position("sigma").map(|j| params[term.first + j]);
+        let names = term.leaf.parameters.iter().map(|(name, _)| name);
+        let of_parameter = |(i, name): (usize, &String)| {
+            let (found, wanted) = (params[i], begun[i]);
+            let away = match sigma.filter(|sigma| name == CENTER && *sigma > 0.0) {
+                Some(sigma) => (found - wanted).abs() / sigma,
+                None if found == wanted => 0.0,
+                None => (found / wanted).ln().abs().min(OPPOSITE),
+            };
+            if away.is_finite() { away } else { OPPOSITE }
+        };
+        term.places().zip(names).map(of_parameter).sum::<f64>()
+    };
+    peers.iter().map(of_term).sum()
+}
