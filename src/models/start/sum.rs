@@ -96,6 +96,7 @@ impl<'t> Terms<'t> {
         squares(&left) > 0.05 * scatter && squares(&steps) < 0.5 * squares(&left)
     }
 
+    /// What is found when the background and a curve are looked for as `look` says.
     fn found(&self, look: &Look, params: &[f64]) -> Find {
         let Terms { points, .. } = self;
         let (mut left, mut params) = (points.points.y.clone(), params.to_vec());
