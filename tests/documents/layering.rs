@@ -108,6 +108,7 @@ const CIRCLES: &[&[&str]] = &[
         "models/leaf.rs",
         "models/model.rs",
         "models/start.rs",
+        "models/start/assign.rs",
         "models/start/sum.rs",
         "models/start/together.rs",
     ],
