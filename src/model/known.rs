@@ -27,18 +27,19 @@ impl Known {
 
     /// The parameters within their limits, those that follow from others by these.
     pub(crate) fn allowed(&self, params: &[f64]) -> Vec<f64> {
-        let inside = |(&value, &range): (&f64, &(f64, f64))| nearest(value, range);
-        let mut allowed: Vec<f64> = params.iter().zip(&self.limits).map(inside).collect();
-        self.ties.complete(&mut allowed);
-        allowed
+        self.within_ranges(params, |i| self.limits[i])
     }
 
     /// The same, from where they begin.
     pub(crate) fn begun(&self, params: &[f64]) -> Vec<f64> {
-        let begun = params.iter().enumerate().map(|(i, &value)| nearest(value, self.range(i)));
-        let mut begun: Vec<f64> = begun.collect();
-        self.ties.complete(&mut begun);
-        begun
+        self.within_ranges(params, |i| self.range(i))
+    }
+
+    fn within_ranges(&self, params: &[f64], range: impl Fn(usize) -> (f64, f64)) -> Vec<f64> {
+        let inside = |(i, &value): (usize, &f64)| nearest(value, range(i));
+        let mut inside: Vec<f64> = params.iter().enumerate().map(inside).collect();
+        self.ties.complete(&mut inside);
+        inside
     }
 }
 

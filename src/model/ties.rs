@@ -145,11 +145,6 @@ impl Ties {
         self.0.iter().find(|placed| placed.index == index).map(|placed| placed.tie.text.as_str())
     }
 
-    /// Whether parameter `index` is tied.
-    pub(crate) fn has(&self, index: usize) -> bool {
-        self.tied().any(|tied| tied == index)
-    }
-
     /// The tied parameters.
     pub(crate) fn tied(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().map(|placed| placed.index)

@@ -327,7 +327,7 @@ impl PlacedTerm {
     /// Whether no more is known of it than where its formula has a meaning.
     fn is_known_by_formula(&self, known: &Known) -> bool {
         let is_own = |(j, (_, own)): (usize, &(String, (f64, f64)))| {
-            known.range(self.first + j) == *own && !known.ties.has(self.first + j)
+            known.range(self.first + j) == *own && known.ties.formula(self.first + j).is_none()
         };
         self.leaf.parameters.iter().enumerate().all(is_own)
     }

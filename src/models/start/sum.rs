@@ -33,6 +33,13 @@ struct Look {
     curve: Vec<bool>,
 }
 
+impl Look {
+    /// The curve where the background is.
+    fn at(background: Vec<bool>) -> Look {
+        Look { curve: background.clone(), background }
+    }
+}
+
 /// What was found, and what it leaves.
 struct Find {
     params: Vec<f64>,
@@ -59,13 +66,12 @@ impl<'t> Terms<'t> {
     /// Where nothing stands on the background.
     fn first_look(&self) -> Look {
         let points = &self.points;
-        let background = match () {
+        Look::at(match () {
             () if self.has(ModelKind::Step) => first_points(points, 0.15),
             () if self.has(ModelKind::Peak) => quiet_points(points),
             () if self.has(ModelKind::Curve) => level_end(points),
             () => vec![true; points.points.y.len()],
-        };
-        Look { curve: background.clone(), background }
+        })
     }
 
     /// Where a curve bends, its background is seen at its level end; where a peak stands at an end, at the other one.
@@ -82,8 +88,7 @@ impl<'t> Terms<'t> {
             let all = vec![true; points.points.y.len()];
             return vec![Look { background: level_end(points), curve: all }];
         }
-        let look = |background: Vec<bool>| Look { curve: background.clone(), background };
-        vec![look(first_points(points, 0.2)), look(last_points(points, 0.2))]
+        vec![Look::at(first_points(points, 0.2)), Look::at(last_points(points, 0.2))]
     }
 
     /// Whether a twentieth or more of the scatter of y is left, and neighbours are alike in it, as they are not in noise.

@@ -286,7 +286,7 @@ fn what_is_known_does_no_harm() {
     }
 }
 
-/// What is said of a fit, in words, and its start. What is tied is the last word.
+/// What is said of a fit, in words, and its start. What is tied follows `tied: `.
 type Saying = (&'static str, fn(CurveFit) -> CurveFit, &'static [(&'static str, f64)]);
 
 /// Fits by all sayings end where they do from the truth.
