@@ -5,7 +5,7 @@ use super::device::BatchFitData;
 use super::ready::Ready;
 use super::start::{CompleteStart, Finder};
 use crate::data::batch::{BatchData, Starts};
-use crate::data::loss::Estimator;
+use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Sigma;
 use crate::data::start::Start;
 use crate::error::{Error, Result, StartError};
@@ -13,7 +13,7 @@ use crate::fit::batch::arrays::{Arrays, BatchPart};
 use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
-use crate::fit::batch::{BatchFit, Made, device};
+use crate::fit::batch::{BatchFit, ChiSquareOf, Made, device};
 use crate::fit::placement::{GivenDevice, Placement, names};
 use crate::fit::restart::first_options;
 use crate::observe::span;
@@ -160,6 +160,13 @@ impl CurveFit {
             fixed: (0..self.names.len()).map(|i| !request.prepared.free.contains(&i)).collect(),
             arrays,
             priors: self.priors.len(),
+            chi_square: match self.estimator {
+                Estimator::Poisson => ChiSquareOf::Counts,
+                _ if self.loss == Loss::Linear && request.data.sigma.is_absolute() => {
+                    ChiSquareOf::Errors
+                }
+                _ => ChiSquareOf::Scatter,
+            },
             seconds: request.begun.elapsed().as_secs_f64(),
             threads: threads::count(),
             made,

@@ -5,6 +5,7 @@ mod arrays;
 pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
+pub(crate) mod deviance;
 mod given;
 mod heaviest;
 pub(crate) mod loss;

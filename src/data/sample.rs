@@ -58,6 +58,15 @@ impl Sample {
         of(self) == of(other)
     }
 
+    /// The same with at most so many points.
+    pub(crate) fn at_most(&self, most: usize) -> Sample {
+        let mut sample = Sample { most: self.most.min(most), ..self.clone() };
+        while sample.len() > sample.most {
+            sample.thin();
+        }
+        sample
+    }
+
     /// Points at most.
     pub(crate) fn most(&self) -> usize {
         self.most

@@ -61,6 +61,18 @@ pub(crate) fn chi_square_upper(x: f64, d: f64) -> f64 {
     upper(x, |x| gamma(0.5 * d, 0.5 * x))
 }
 
+/// The probability that a sum of `terms` squared deviates of this mean and variance each exceeds `x`, of which fitting
+/// has taken `rank` standard normal ones away: that of the multiple of a chi-square with the same mean and variance.
+pub(crate) fn sum_upper(x: f64, [mean, variance]: [f64; 2], terms: usize, rank: usize) -> f64 {
+    let (terms, rank) = (terms as f64, rank as f64);
+    let (mean, variance) = (terms * mean - rank, terms * variance - 2.0 * rank);
+    let unit = variance / (2.0 * mean);
+    match unit > 0.0 && mean > 0.0 {
+        true => chi_square_upper(x / unit, mean / unit),
+        false => f64::NAN,
+    }
+}
+
 /// The probability that a standard normal variable is farther from 0 than `z`.
 pub(crate) fn normal_two_sided(z: f64) -> f64 {
     math::erfc(z.abs() * std::f64::consts::FRAC_1_SQRT_2)

@@ -1,6 +1,7 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
+use super::lack_of_fit::ResidualTests;
 use super::priors::{Prior, WithPriors};
 use super::search::{PointSource, Rules, View, Visit, Workspace};
 use super::stats::Stats;
@@ -141,6 +142,9 @@ impl Request<'_> {
         let cost_unit = space.cost_unit(covariance.rank);
         let mut at_bound = vec![None; self.names.len()];
         free.iter().zip(&end.sides).for_each(|(&k, &side)| at_bound[k] = side);
+        let termination = end.stopped.map_or(outcome.termination, Termination::from);
+        let at_end = (&outcome.params[..], termination);
+        let tests = ResidualTests::of(evaluator, at_end, end.number_estimated());
         let stats = self.stats(evaluator, outcome, end.passes, [solving, begun.elapsed()]);
         let mut fit = Fit {
             model: self.model.clone(),
@@ -155,11 +159,12 @@ impl Request<'_> {
             row_unit: points.units.row,
             cost_unit,
             scatter: points.summary.scatter,
+            deviance: None,
             points: points.used,
             omitted: points.omitted,
             ignored: points.ignored,
             weight: end.weight,
-            termination: end.stopped.map_or(outcome.termination, Termination::from),
+            termination,
             warnings: Vec::new(),
             stats,
             start: self.start.clone(),
@@ -177,6 +182,7 @@ impl Request<'_> {
         let mut effects = vec![None; self.names.len()];
         free.iter().zip(&outcome.effects).for_each(|(&k, &effect)| effects[k] = Some(effect));
         fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &effects);
+        tests.apply(&mut fit);
         Ok(fit)
     }
 

@@ -84,6 +84,7 @@ impl Fit {
             cost_unit: self.cost_unit,
             weight: self.weight,
             scatter: self.scatter,
+            deviance: self.deviance,
             omitted: self.omitted,
             ignored: self.ignored,
             termination: self.termination,

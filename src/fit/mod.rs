@@ -15,6 +15,7 @@ pub(crate) mod end;
 pub(crate) mod engine;
 pub(crate) mod execution;
 mod judge;
+pub(crate) mod lack_of_fit;
 mod last_workspace;
 mod latex;
 pub(crate) mod linear_start;
@@ -104,6 +105,8 @@ pub struct Fit {
     pub(crate) weight: f64,
     /// Σ(w(y − mean))², in row units.
     pub(crate) scatter: f64,
+    /// Of counts, mean and variance of the deviance of one at the fitted expectations.
+    pub(crate) deviance: Option<[f64; 2]>,
     pub(crate) points: usize,
     pub(crate) omitted: usize,
     pub(crate) ignored: usize,

@@ -5,7 +5,7 @@
 //! subject to a loss, and is never called heavy: unlike a point's it is the same row everywhere.
 
 use crate::normal::{BlockRow, Normal, RFactor};
-use crate::solver::evaluator::{DeviceUse, Evaluator};
+use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -113,6 +113,14 @@ impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let at_means = self.priors.iter().all(|prior| params[prior.param] == prior.mean);
         Ok(at_means && self.points.is_exact(params)?)
+    }
+
+    fn residuals(
+        &mut self,
+        params: &[f64],
+        visit: &mut dyn FnMut(&ResidualSample),
+    ) -> Result<(), Fault> {
+        self.points.residuals(params, visit)
     }
 
     fn take_time(&mut self) {

@@ -123,6 +123,10 @@ impl Fit {
                 row.iter().map(|(name, value)| format!("{name:<18} {value:>12}")).collect();
             writeln!(f, "{}", cells.join("   "))?;
         }
+        if let Some(p_value) = self.chi_square_p_value() {
+            let title = format!("p of {loss}");
+            writeln!(f, "{title:<18} {:>12}", significant(p_value, 3))?;
+        }
         if self.omitted > 0 {
             writeln!(f, "{} point(s) masked or omitted", self.omitted)?;
         }

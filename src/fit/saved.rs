@@ -64,6 +64,8 @@ pub(crate) struct SavedFit {
     #[serde(default)]
     weight: Option<Exact>,
     #[serde(default)]
+    deviance: Option<[Exact; 2]>,
+    #[serde(default)]
     priors: Vec<Prior>,
     omitted: usize,
     ignored: usize,
@@ -196,6 +198,7 @@ impl From<Fit> for SavedFit {
             points: fit.points,
             priors: fit.priors.clone(),
             weight: Some(Exact(fit.weight)),
+            deviance: fit.deviance.map(|moments| moments.map(Exact)),
             omitted: fit.omitted,
             ignored: fit.ignored,
             termination: fit.termination,
@@ -257,6 +260,7 @@ impl TryFrom<SavedFit> for Fit {
             points: saved.points,
             priors: saved.priors,
             weight: saved.weight.map_or(unknown, |weight| weight.0),
+            deviance: saved.deviance.map(|moments| moments.map(|moment| moment.0)),
             omitted: saved.omitted,
             ignored: saved.ignored,
             termination: saved.termination,

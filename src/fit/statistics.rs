@@ -2,7 +2,7 @@
 
 use super::Fit;
 use super::bands::reach;
-use super::distributions::{check_level, chi_square_upper, half_width};
+use super::distributions::{check_level, half_width, sum_upper};
 use crate::data::loss::Loss;
 use crate::error::Result;
 
@@ -63,7 +63,8 @@ impl Fit {
 
     /// The probability that χ² is as large as this, or larger, if the model and sigma are right: the test of goodness
     /// of fit. A small one, below 0.01, say, speaks against one of them; one near 1 says that sigma is too large.
-    /// Of counts χ² is the deviance, for which the probability is good where most expectations are above 5.
+    /// Of counts χ² is the deviance, whose distribution is taken for that of a multiple of chi-square with the mean and
+    /// the variance that the fitted expectations give it.
     ///
     /// `None` without degrees of freedom, unless sigma is absolute or y are counts, and under a robust loss.
     ///
@@ -77,7 +78,10 @@ impl Fit {
     pub fn chi_square_p_value(&self) -> Option<f64> {
         let dof = self.degrees_of_freedom();
         let tells = dof > 0 && !self.scaled && self.loss == Loss::Linear;
-        tells.then(|| chi_square_upper(self.chi_square(), dof as f64))
+        let rank = self.fitted_rank();
+        let of_each = self.deviance.unwrap_or([1.0, 2.0]);
+        let p_value = tells.then(|| sum_upper(self.chi_square(), of_each, dof + rank, rank));
+        p_value.filter(|p| !p.is_nan())
     }
 
     /// √χ²ᵣ, the standard deviation of the (weighted) residuals; `None` without degrees of freedom.

@@ -104,6 +104,33 @@ pub enum Warning {
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         r_squared: f64,
     },
+    /// Chi-square is larger than chance makes it, though the fit converged: the curve is not that of the data, this is
+    /// not the best minimum, or sigma is too small. Only if sigma is absolute or y are counts, of which it is the
+    /// deviance. About 1 of 10,000 right fits has it.
+    Rejected {
+        /// [`Fit::chi_square`](crate::Fit::chi_square).
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        chi_square: f64,
+        /// [`Fit::degrees_of_freedom`](crate::Fit::degrees_of_freedom).
+        degrees_of_freedom: usize,
+        /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value).
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        p_value: f64,
+    },
+    /// Residuals of neighbouring points are alike, though the fit converged: the curve misses a trend of the data,
+    /// this is not the best minimum, or the errors of neighbours are not independent. Standard errors are too small
+    /// then. At most 1 of 1000 right fits has it.
+    CorrelatedResiduals {
+        /// Durbin and Watson's statistic of the residuals in order of x: about 2 if they are independent, near 0 if
+        /// neighbours are alike.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        durbin_watson: f64,
+        /// The probability of residuals as alike as these in a right fit.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        p_value: f64,
+        /// The data set of a joint fit, counted from 0, whose residuals are the most alike.
+        set: Option<usize>,
+    },
     /// Of many starts a single one reached the best optimum, so that there may well be a better one.
     ReachedOnce {
         /// Starts that converged.
@@ -144,9 +171,20 @@ impl Warning {
             | Warning::FewDistinctPoints { .. }
             | Warning::FewPointsCount { .. }
             | Warning::ReachedOnce { .. }
+            | Warning::Rejected { .. }
+            | Warning::CorrelatedResiduals { .. }
             | Warning::PoorFit { .. } => {}
         }
         Some(warning)
+    }
+}
+
+/// A probability with one digit.
+fn probability(p: f64) -> String {
+    match p {
+        p if p < f64::MIN_POSITIVE => "p < 1e-307".to_owned(),
+        p if p < 1e-3 => format!("p = {p:.0e}"),
+        p => format!("p = {}", significant(p, 2)),
     }
 }
 
@@ -204,6 +242,21 @@ impl fmt::Display for Warning {
                 f,
                 "the fit is hardly better than a constant (R² = {r_squared:.3}); try another start"
             ),
+            Warning::Rejected { chi_square, degrees_of_freedom, p_value } => write!(
+                f,
+                "the data reject this fit: chi-square is {} for {degrees_of_freedom} degrees of freedom ({}); look at the residuals: the curve may miss something, another start may find a better minimum, or sigma is too small",
+                significant(*chi_square, 4),
+                probability(*p_value)
+            ),
+            Warning::CorrelatedResiduals { durbin_watson, p_value, set } => {
+                let of_set = set.map_or(String::new(), |set| format!(" of set {}", set + 1));
+                write!(
+                    f,
+                    "the residuals{of_set} are not independent (Durbin-Watson {}, {}): the curve misses a trend of the data, so standard errors are too small; look at the residuals, try another start, or add what the model lacks, such as a background",
+                    significant(*durbin_watson, 2),
+                    probability(*p_value)
+                )
+            }
             Warning::ReachedOnce { starts, unseen, more } => write!(
                 f,
                 "1 of {starts} starts reached this optimum, so there may be a better one: one more start finds a new optimum with a probability of at most about {unseen:.2}, and it takes some {more} more to find one that is as hard to reach"

@@ -58,6 +58,16 @@ pub(crate) trait Evaluator {
     /// Lets all passes from here on take as long as they do; a stream's still end at its limit of time.
     fn take_time(&mut self) {}
 
+    /// Calls `visit` with the residuals at `params` of each data set, in the order of the sets; of a long one with
+    /// those of some of its points. For tests of whether the data reject the curve. Partials are not evaluated.
+    fn residuals(
+        &mut self,
+        _params: &[f64],
+        _visit: &mut dyn FnMut(&ResidualSample),
+    ) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
 
@@ -65,6 +75,38 @@ pub(crate) trait Evaluator {
     fn device(&self) -> Option<DeviceUse> {
         None
     }
+}
+
+/// Residuals of a data set in an order in which neighbours are close to each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ResidualSample {
+    /// The data set, counted from 0.
+    pub(crate) set: usize,
+    /// Weighted residuals (f − y)/σ in row units, times ρ' under a robust loss; of counts Pearson's (f − y)/√f. In
+    /// the order of the data.
+    pub(crate) values: Vec<f64>,
+    /// The positions of these in ascending order of x, if the model has one independent variable that does not rise
+    /// or fall from point to point.
+    pub(crate) by_x: Option<Vec<usize>>,
+    /// Σ (y/σ)² of the sample in row units.
+    pub(crate) square: f64,
+    /// The sum of squares that rounding of y to its type leaves: f32, or whole numbers.
+    pub(crate) rounding: f64,
+    /// Points of the data set that count.
+    pub(crate) points: usize,
+    /// If y are counts.
+    pub(crate) deviance: Option<MeanDeviance>,
+}
+
+/// The deviance of a single count if the curve is right, on average over a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MeanDeviance {
+    /// Its expectation.
+    pub(crate) mean: f64,
+    /// Its variance.
+    pub(crate) variance: f64,
+    /// By how much the expectation may differ if the sample is a part of the points.
+    pub(crate) margin: f64,
 }
 
 /// What the passes of a fit took of a device.

@@ -7,6 +7,7 @@ mod domain_walls;
 mod errors_in_x;
 mod hard_numerics;
 mod heavy_points;
+mod lack_of_fit;
 mod large;
 mod nist;
 mod nist_linear;

@@ -18,6 +18,7 @@ mod points_alone;
 mod poisson;
 pub(crate) mod predict;
 mod prepared;
+mod residuals;
 mod robust;
 mod rows;
 pub(crate) mod simd_batch;
@@ -32,7 +33,7 @@ use crate::model::native::{Calls, PointCalls, Steps};
 use crate::model::program::panic_message;
 use crate::normal::{BlockRow, Normal, RFactor, heaviest_first};
 use crate::observe::span;
-use crate::solver::evaluator::Evaluator;
+use crate::solver::evaluator::{Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Patience;
 use crate::threads;
@@ -197,16 +198,8 @@ impl<'a> Cpu<'a> {
         if start == end {
             return Ok(());
         }
-        let uniforms = Uniforms::OfOne(pass.uniforms);
-        let registers = pass.code.map_or(self.model.registers(), |code| code.registers);
-        worker.machine.reserve(registers, self.points.columns.len());
-        worker.rows.reserve(self.model.outputs());
-        if let Some(code) = pass.code {
-            worker.machine.broadcast(code, uniforms, end - start);
-        }
         let mut picked = std::mem::take(&mut worker.picked);
-        let slopes = pass.slopes.filter(|_| !self.points.x_sigma.is_exact());
-        let mut closest = worker.closest.take();
+        self.begin(pass, worker, end - start);
         let mut next = start;
         let mut outcome = Ok(());
         while next < end && outcome.is_ok() {
@@ -231,36 +224,66 @@ impl<'a> Cpu<'a> {
                 block = Block::Run(next);
                 next += len;
             }
-            let moved;
-            let (inputs, distances) = match slopes {
-                None => (Inputs::new(&self.points.columns, block, len), None),
-                Some(slopes) => {
-                    let closest = closest.get_or_insert_default();
-                    closest.find(slopes, self.kernels, self.points, (block, len));
-                    moved = closest.columns();
-                    let distances = closest.distances(len);
-                    (Inputs::new(&moved, Block::Run(0), len), Some(distances))
-                }
-            };
-            worker.machine.load(&inputs);
-            match (&self.model.kind, pass.code) {
-                (PreparedForm::Native { native, bounds, .. }, _) => match &native.calls {
-                    Calls::Arrays(_) => {
-                        self.scratch.arrays.copy(block, len, &mut worker.machine);
-                    }
-                    Calls::Points(calls) => {
-                        let steps = Steps { bounds, least: &self.scratch.least };
-                        outcome = self.call_native(calls, steps, pass.params, block, len, worker);
-                    }
-                },
-                (_, Some(code)) => worker.machine.run(code, self.kernels, uniforms, &inputs),
-                (_, None) => {}
-            }
-            if outcome.is_ok() {
-                visit(worker, BlockPoints { inputs: &inputs, block, distances });
-            }
+            outcome = self.block(pass, (block, len), worker, &mut visit);
         }
-        (worker.picked, worker.closest) = (picked, closest);
+        worker.picked = picked;
+        outcome
+    }
+
+    /// Makes a worker ready for blocks of a pass over so many points.
+    fn begin(&self, pass: Pass<'_>, worker: &mut Worker, points: usize) {
+        let registers = pass.code.map_or(self.model.registers(), |code| code.registers);
+        worker.machine.reserve(registers, self.points.columns.len());
+        worker.rows.reserve(self.model.outputs());
+        if let Some(code) = pass.code {
+            worker.machine.broadcast(code, Uniforms::OfOne(pass.uniforms), points);
+        }
+    }
+
+    /// Evaluates value and partials at the points of a block.
+    fn block(
+        &self,
+        pass: Pass<'_>,
+        (block, len): (Block<'_>, usize),
+        worker: &mut Worker,
+        visit: &mut impl FnMut(&mut Worker, BlockPoints<'_>),
+    ) -> Result<(), Fault> {
+        let uniforms = Uniforms::OfOne(pass.uniforms);
+        let slopes = pass.slopes.filter(|_| !self.points.x_sigma.is_exact());
+        let mut closest = worker.closest.take();
+        let moved;
+        let (inputs, distances) = match slopes {
+            None => (Inputs::new(&self.points.columns, block, len), None),
+            Some(slopes) => {
+                let closest = closest.get_or_insert_default();
+                closest.find(slopes, self.kernels, self.points, (block, len));
+                moved = closest.columns();
+                let distances = closest.distances(len);
+                (Inputs::new(&moved, Block::Run(0), len), Some(distances))
+            }
+        };
+        worker.machine.load(&inputs);
+        let outcome = match (&self.model.kind, pass.code) {
+            (PreparedForm::Native { native, bounds, .. }, _) => match &native.calls {
+                Calls::Arrays(_) => {
+                    self.scratch.arrays.copy(block, len, &mut worker.machine);
+                    Ok(())
+                }
+                Calls::Points(calls) => {
+                    let steps = Steps { bounds, least: &self.scratch.least };
+                    self.call_native(calls, steps, pass.params, block, len, worker)
+                }
+            },
+            (_, Some(code)) => {
+                worker.machine.run(code, self.kernels, uniforms, &inputs);
+                Ok(())
+            }
+            (_, None) => Ok(()),
+        };
+        if outcome.is_ok() {
+            visit(worker, BlockPoints { inputs: &inputs, block, distances });
+        }
+        worker.closest = closest;
         outcome
     }
 
@@ -376,6 +399,15 @@ impl Evaluator for Cpu<'_> {
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
         self.passes_through(params)
+    }
+
+    fn residuals(
+        &mut self,
+        params: &[f64],
+        visit: &mut dyn FnMut(&ResidualSample),
+    ) -> Result<(), Fault> {
+        visit(&self.residual_sample(params)?);
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;
 use crate::normal::{Influence, Normal, RFactor, Summary, pair};
 use crate::observe::span;
-use crate::solver::evaluator::Evaluator;
+use crate::solver::evaluator::{Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 
 /// Evaluates over points with a covariance matrix.
@@ -149,6 +149,22 @@ impl Evaluator for Whitened<'_> {
     fn scratch_bytes(&self) -> usize {
         let numbers = (self.columns.len() + 1) * self.row.len();
         self.inner.scratch_bytes() + self.correlation.bytes() + numbers * size_of::<f64>()
+    }
+
+    /// Of combinations of points, which have no order in x.
+    fn residuals(
+        &mut self,
+        params: &[f64],
+        visit: &mut dyn FnMut(&ResidualSample),
+    ) -> Result<(), Fault> {
+        self.evaluate(params, &vec![1.0; self.inner.model.free.len()], 0.0)?;
+        let residuals = &self.columns[self.columns.len() - 1];
+        let factor = |i: usize| if self.inner.loss == Loss::Linear { 1.0 } else { self.row[i] };
+        let values = residuals.iter().enumerate().map(|(i, r)| r * factor(i)).collect();
+        let points = self.inner.points.used;
+        let square = self.inner.points.summary.square;
+        visit(&ResidualSample { values, square, points, ..ResidualSample::default() });
+        Ok(())
     }
 
     fn take_time(&mut self) {

@@ -6,7 +6,7 @@ use super::evaluator::Cuda;
 use super::source::FEW_PARAMETERS;
 use crate::backend::cpu::Cpu;
 use crate::normal::{BlockRow, Normal, RFactor};
-use crate::solver::evaluator::{DeviceUse, Evaluator};
+use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 
 /// An evaluator on a device that asks the CPU for bad points and magnitudes.
@@ -77,6 +77,14 @@ impl Evaluator for WithCpuFallback<'_> {
 
     fn scratch_bytes(&self) -> usize {
         self.cpu.scratch_bytes()
+    }
+
+    fn residuals(
+        &mut self,
+        params: &[f64],
+        visit: &mut dyn FnMut(&ResidualSample),
+    ) -> Result<(), Fault> {
+        self.cpu.residuals(params, visit)
     }
 
     fn take_time(&mut self) {

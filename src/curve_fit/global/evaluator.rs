@@ -5,7 +5,7 @@ use super::sets::{SetEvaluator, SetGroup};
 use super::together::TogetherPasses;
 use crate::backend::cuda::passes::PassKind;
 use crate::normal::{Arrow, BlockRow, Normal, RFactor, Summary, heaviest_first};
-use crate::solver::evaluator::{DeviceUse, Evaluator};
+use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::threads;
 use std::sync::Arc;
@@ -208,6 +208,22 @@ impl Evaluator for JointEvaluator<'_> {
             }
         }
         Ok(true)
+    }
+
+    fn residuals(
+        &mut self,
+        params: &[f64],
+        visit: &mut dyn FnMut(&ResidualSample),
+    ) -> Result<(), Fault> {
+        for part in self.sets_mut() {
+            part.take_params(params);
+            let (set, evaluator) = (part.set, &mut part.evaluator);
+            let seen = evaluator.residuals(&part.own, &mut |sample| {
+                visit(&ResidualSample { set, ..sample.clone() });
+            });
+            seen.map_err(|f| joint(f, set, params))?;
+        }
+        Ok(())
     }
 
     fn take_time(&mut self) {

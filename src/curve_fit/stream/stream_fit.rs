@@ -1,7 +1,7 @@
 //! The course of a fit over a stream: a first pass, a start from a sample, steps to the end.
 
 use crate::backend::Backend;
-use crate::backend::cpu::Prepared;
+use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::stream::{Evaluated, FirstPass, Holder, Passes};
 use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::start::CompleteStart;
@@ -15,6 +15,7 @@ use crate::data::stream::{Stream, StreamPoints};
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::{Request, Spent};
+use crate::fit::lack_of_fit::ResidualTests;
 use crate::fit::search::View;
 use crate::fit::stream::checkpoint::Store;
 use crate::fit::stream::contents::Contents;
@@ -38,6 +39,9 @@ use std::time::{Duration, Instant};
 
 /// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
 const SAMPLE_EVALUATIONS: usize = 100;
+
+/// Points of the sample whose residuals are tested at the end.
+const TESTED: usize = 4096;
 
 /// What was asked: a model, ready for evaluation, and a start.
 pub(super) struct Asked<'f> {
@@ -214,7 +218,8 @@ impl<'f> StreamFit<'f> {
             false => SubsampleStart::none(first.sample.len(), "none was asked for"),
         };
         let (start, linear) = (self.start().to_vec(), self.linear());
-        let opening = SubsampleStart { start, linear, ..opening };
+        let tested = Some(first.sample.at_most(TESTED));
+        let opening = SubsampleStart { start, linear, tested, ..opening };
         // What breaks passes off ends the fits of the sample, too: they say nothing then that may be kept.
         if self.subsample && self.patience().check().is_err() {
             passes.keep_first(&first)?;
@@ -281,6 +286,7 @@ impl<'f> StreamFit<'f> {
         from: Beginning,
     ) -> Result<Fit> {
         let mut fit = fit;
+        self.test_residuals(&mut fit, opening);
         let passes = lock(&self.supply.passes);
         if let Some(fault) = &passes.failed {
             return Err(self.refused(fault.clone()));
@@ -321,6 +327,22 @@ impl<'f> StreamFit<'f> {
             fit.warnings.push(Warning::CheckpointNotWritten { why });
         }
         Ok(fit)
+    }
+
+    /// Tests the residuals of a part of the points, so that no pass over all of them is needed.
+    fn test_residuals(&self, fit: &mut Fit, opening: &SubsampleStart) {
+        let Some(sample) = &opening.tested else { return };
+        let curve = self.asked.curve;
+        let tests = self.with_data(&sample.part(SampleHalf::All), |data| {
+            let points = curve.validate(&data)?;
+            let mut cpu = Cpu::new(self.prepared(), &points, curve.loss, self.start());
+            let end = (&fit.params[..], fit.termination);
+            Ok(ResidualTests::of(&mut cpu, end, fit.estimated()))
+        });
+        // Points that cannot be tested by themselves are no reason to lose the fit.
+        if let Ok(tests) = tests {
+            tests.apply(fit);
+        }
     }
 
     fn request<'r>(
@@ -428,9 +450,10 @@ impl<'f> StreamFit<'f> {
         columns: &[Vec<f64>],
         work: impl FnOnce(Data<'_>) -> Result<R>,
     ) -> Result<R> {
-        let (x, y) = columns.split_at(self.shape.x.len());
+        let empty = Error::EmptyData { given: 0, omitted: 0 };
+        let (x, y) = columns.split_at_checked(self.shape.x.len()).ok_or(empty.clone())?;
         let (y, sigma) = (y.first(), y.get(1).map(Vec::as_slice));
-        let y = y.ok_or(Error::EmptyData { given: 0, omitted: 0 })?;
+        let y = y.ok_or(empty)?;
         let mut data = Data::new(x.iter().collect::<Vec<_>>(), y)?;
         data.sigma = self.said.weights(sigma);
         work(data.allow_infinite_x(self.said.infinite_x))

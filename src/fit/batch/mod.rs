@@ -17,7 +17,10 @@ mod table;
 mod tied;
 mod workspace;
 
+use super::distributions::sum_upper;
+use super::lack_of_fit::REJECTED;
 use crate::backend::Processor;
+use crate::data::deviance::LARGEST_DEVIANCE;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use arrays::Arrays;
@@ -40,9 +43,23 @@ pub struct BatchFit {
     pub(crate) arrays: Arrays,
     /// How many parameters had a prior.
     pub(crate) priors: usize,
+    pub(crate) chi_square: ChiSquareOf,
     pub(crate) seconds: f64,
     pub(crate) threads: usize,
     pub(crate) made: Made,
+}
+
+/// The distribution that the chi-square of right fits of a batch has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) enum ChiSquareOf {
+    /// None: the scatter is not known, or the loss is robust.
+    #[default]
+    Scatter,
+    /// Chi-square: sigma is absolute.
+    Errors,
+    /// That of a sum of deviances of counts.
+    Counts,
 }
 
 /// Where a batch was made.
@@ -177,6 +194,13 @@ impl BatchFit {
         self.arrays.statuses.iter().filter(|s| s.converged()).count()
     }
 
+    /// Which fits the data reject: those that converged, and whose
+    /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4. None if sigma is not absolute and y are
+    /// not counts; [`Fit`](crate::Fit) tests the residuals of single fits then.
+    pub fn rejected(&self) -> Vec<bool> {
+        self.iter().map(|fit| fit.is_rejected()).collect()
+    }
+
     /// The first fit that did not converge, if there is one.
     pub fn first_bad(&self) -> Option<usize> {
         self.arrays.statuses.iter().position(|s| !s.converged() && *s != FitStatus::Fixed)
@@ -283,6 +307,31 @@ impl<'a> BatchFitView<'a> {
     pub fn reduced_chi_square(&self) -> Option<f64> {
         let degrees = self.degrees_of_freedom();
         (degrees > 0).then(|| self.chi_square() / degrees as f64)
+    }
+
+    /// The probability that χ² is as large as this, or larger, if the curve and sigma are right; as
+    /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value). `None` without degrees of freedom, unless sigma is
+    /// absolute or y are counts, and under a robust loss.
+    ///
+    /// Of counts it is an upper limit, since a batch does not keep the fitted expectations: it takes the mean and the
+    /// variance of the deviance where they are largest, 1.16 for an expectation of 1.3 and 2.41 for one of 3.0. So a fit of
+    /// many counts is rejected from a reduced deviance of about 1.16 on, where 1 is usual.
+    pub fn chi_square_p_value(&self) -> Option<f64> {
+        let dof = self.degrees_of_freedom();
+        if dof == 0 || !self.cost().is_finite() {
+            return None;
+        }
+        let unit = match self.batch.chi_square {
+            ChiSquareOf::Scatter => return None,
+            ChiSquareOf::Errors => [1.0, 2.0],
+            ChiSquareOf::Counts => LARGEST_DEVIANCE,
+        };
+        Some(sum_upper(self.chi_square(), unit, self.points() + self.batch.priors, self.rank()))
+    }
+
+    /// Returns true if the fit converged but the data reject it; see [`BatchFit::rejected`].
+    pub fn is_rejected(&self) -> bool {
+        self.converged() && self.chi_square_p_value().is_some_and(|p| p < REJECTED)
     }
 
     /// How the fit ended.

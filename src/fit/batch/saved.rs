@@ -2,7 +2,7 @@
 
 use super::arrays::Arrays;
 use super::status::FitStatus;
-use super::{BatchFit, Made};
+use super::{BatchFit, ChiSquareOf, Made};
 use crate::error::names::{check_distinct, check_shown};
 use crate::error::{Error, Result};
 use crate::model::exact::{Exact, exact, plain};
@@ -33,6 +33,8 @@ pub(super) struct SavedBatch {
     covariances: Vec<Exact>,
     #[serde(default)]
     priors: usize,
+    #[serde(default)]
+    chi_square: ChiSquareOf,
     seconds: Exact,
     threads: usize,
     made: Made,
@@ -61,7 +63,7 @@ impl BatchFit {
 
 impl From<BatchFit> for SavedBatch {
     fn from(batch: BatchFit) -> SavedBatch {
-        let BatchFit { names, fixed, arrays, priors, seconds, threads, made } = batch;
+        let BatchFit { names, fixed, arrays, priors, chi_square, seconds, threads, made } = batch;
         SavedBatch {
             version: VERSION,
             names,
@@ -78,6 +80,7 @@ impl From<BatchFit> for SavedBatch {
             sides: arrays.sides,
             covariances: exact(&arrays.covariances),
             priors,
+            chi_square,
             seconds: Exact(seconds),
             threads,
             made,
@@ -135,7 +138,8 @@ impl TryFrom<SavedBatch> for BatchFit {
             sides: saved.sides,
             covariances: plain(&saved.covariances),
         };
-        let SavedBatch { names, fixed, priors, seconds, threads, made, .. } = saved;
-        Ok(BatchFit { names, fixed, arrays, priors, seconds: seconds.0, threads, made })
+        let SavedBatch { names, fixed, priors, chi_square, seconds, threads, made, .. } = saved;
+        let seconds = seconds.0;
+        Ok(BatchFit { names, fixed, arrays, priors, chi_square, seconds, threads, made })
     }
 }

@@ -57,6 +57,10 @@ impl fmt::Display for BatchFit {
         if few > 0 {
             writeln!(f, "  of {few} that converged only few points count under the loss")?;
         }
+        let rejected = self.iter().filter(BatchFitView::is_rejected).count();
+        if rejected > 0 {
+            writeln!(f, "  of {rejected} that converged the data reject the curve (chi-square)")?;
+        }
         if let Some(fit) = self.first_bad() {
             writeln!(
                 f,

@@ -6,6 +6,7 @@
 use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, PassCache, PassResult, from_bytes, to_bytes};
 use crate::data::overview::Overview;
+use crate::data::sample::Sample;
 use crate::data::tree::Tree;
 use crate::data::validate_stream::pieces_of;
 use serde::{Deserialize, Serialize};
@@ -50,11 +51,13 @@ impl Contents<'_> {
                 first.is_sound(0..first.next)
                     && first.sums.iter().flat_map(Tree::sums).all(|sums| sums.is_of(free))
             }
-            Contents::Opened { cache, .. } => {
+            Contents::Opened { cache, opening, .. } => {
+                let has_sound_sample = opening.tested.as_ref().is_none_or(Sample::is_sound);
                 let unfinished = cache.unfinished.as_ref().is_none_or(|pass| {
                     pass.sums.is_whole(0..pieces_of(pass.next)) && pass.sums.is_of(free)
                 });
-                unfinished
+                has_sound_sample
+                    && unfinished
                     && cache.results.iter().all(|(_, result)| match result {
                         PassResult::Normal(normal) => normal.is_of(free),
                         PassResult::Factor(factor) => factor.is_of(free),
@@ -70,7 +73,6 @@ mod tests {
     use crate::backend::stream::{Answer, PassKey, Unfinished};
     use crate::data::loss::Estimator;
     use crate::data::loss::Loss;
-    use crate::data::sample::Sample;
     use crate::normal::{Influence, Normal, RFactor, Tree};
     use proptest::prelude::*;
 

@@ -47,6 +47,8 @@ pub(crate) struct SubsampleStart {
     pub(crate) inside: Vec<usize>,
     /// Points of the sample.
     pub(crate) points: usize,
+    /// A part of the sample, of which residuals are tested at the end.
+    pub(crate) tested: Option<Sample>,
     /// In words.
     pub(crate) reason: String,
 }

@@ -1,0 +1,179 @@
+//! Residuals in an order in which neighbours are close to each other, for tests of whether the data reject the curve.
+
+use super::closest::{BlockPoints, Distances};
+use super::code::BLOCK;
+use super::loss_rows::FormulaMachine;
+use super::machine::Block;
+use super::robust::RobustSums;
+use super::sums::Worker;
+use super::{Cpu, Pass, PreparedForm};
+use crate::data::deviance::expected_deviance;
+use crate::data::loss::{Estimator, Loss};
+use crate::data::values::Values;
+use crate::model::native::{Calls, PointCalls};
+use crate::model::program::panic_message;
+use crate::solver::evaluator::{MeanDeviance, ResidualSample};
+use crate::solver::outcome::Fault;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Points of a sample at most: an autocorrelation of 0.1 is 6 standard deviations of what chance gives.
+const MOST: usize = 4096;
+/// Consecutive points that a sample of sorted points takes together.
+const RUN: usize = 128;
+/// Relative spacing of f32 numbers.
+const SINGLE: f64 = f32::EPSILON as f64;
+/// The mean over a sample of runs is uncertain by the scatter over the root of their number; standard deviations allowed for.
+const MARGIN: f64 = 3.0;
+
+impl Cpu<'_> {
+    /// The residuals of at most [`MOST`] points, as [`Evaluator::residuals`](crate::solver::evaluator::Evaluator::residuals).
+    pub(super) fn residual_sample(&mut self, params: &[f64]) -> Result<ResidualSample, Fault> {
+        let picks = self.picks();
+        let mut sample = ResidualSample { points: self.points.used, ..ResidualSample::default() };
+        let mut expected = Vec::new();
+        let points = self.points;
+        let counts = points.estimator == Estimator::Poisson;
+        self.values_at(params, &picks, |i, value, distance| {
+            let (y, mut weight) = (points.y.at(i), points.weight(i));
+            if counts {
+                weight = value.sqrt().recip();
+                expected.push(expected_deviance(value));
+            }
+            sample.values.push(distance.unwrap_or((value - y) * weight));
+            sample.square += (y * weight).powi(2);
+            sample.rounding += (spacing(&points.y, y) * weight).powi(2) / 12.0;
+        })?;
+        if self.loss != Loss::Linear {
+            // Residuals become ψ/s, rows s.
+            let mut row = vec![1.0; sample.values.len()];
+            let (rule, sums) = ((self.loss, 0.0), &mut RobustSums::default());
+            let formulas = &mut FormulaMachine::default();
+            formulas.correct(self.kernels, rule, &mut sample.values, &mut row, sums);
+            sample.values.iter_mut().zip(row).for_each(|(r, row)| *r *= row);
+        }
+        sample.deviance = counts.then(|| mean_deviance(&expected));
+        sample.by_x = self.by_x(&picks);
+        Ok(sample)
+    }
+
+    /// The points of the sample, in the order of the data: all; if they are many and in the order of x, runs of
+    /// consecutive ones at equal distances; else single ones at equal distances.
+    fn picks(&self) -> Vec<usize> {
+        let n = self.points.len();
+        if n <= MOST {
+            return self.points.kept().collect();
+        }
+        let counts = |i: &usize| !self.points.is_filtered() || self.points.counts(*i);
+        let runs = MOST / RUN;
+        let run = |r: usize| {
+            let first = (n - RUN) * r / (runs - 1);
+            first..first + RUN
+        };
+        let picks: Vec<usize> = (0..runs).flat_map(run).filter(counts).collect();
+        match self.is_ordered(&picks) {
+            true => picks,
+            false => (0..MOST).map(|p| n * p / MOST).filter(counts).collect(),
+        }
+    }
+
+    /// Returns true if x rises or falls from each of these points to the next, or if there are several variables,
+    /// which have no order.
+    fn is_ordered(&self, picks: &[usize]) -> bool {
+        let [x] = &self.points.columns[..] else { return true };
+        let (mut rises, mut falls) = (true, true);
+        for pair in picks.windows(2) {
+            let (a, b) = (x.at(pair[0]), x.at(pair[1]));
+            (rises, falls) = (rises && a <= b, falls && a >= b);
+        }
+        rises || falls
+    }
+
+    /// The positions of these points in ascending order of x, unless they are in the order of x.
+    fn by_x(&self, picks: &[usize]) -> Option<Vec<usize>> {
+        let [x] = &self.points.columns[..] else { return None };
+        if self.is_ordered(picks) {
+            return None;
+        }
+        let mut order: Vec<(f64, usize)> = (0..picks.len()).map(|p| (x.at(picks[p]), p)).collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        Some(order.into_iter().map(|(_, p)| p).collect())
+    }
+
+    /// Calls `visit` for each of these points with its index, the model's value and, if x has errors, its signed
+    /// distance from the curve.
+    fn values_at(
+        &mut self,
+        params: &[f64],
+        picks: &[usize],
+        mut visit: impl FnMut(usize, f64, Option<f64>),
+    ) -> Result<(), Fault> {
+        if let PreparedForm::Native { native, .. } = &self.model.kind {
+            match &native.calls {
+                Calls::Points(calls) => {
+                    for &i in picks {
+                        self.patience.check()?;
+                        visit(i, self.value_of(calls, params, i)?, None);
+                    }
+                }
+                Calls::Arrays(_) => {
+                    self.call_arrays(params, |arrays, request| arrays.values(request))?;
+                    let values = &self.scratch.arrays.outputs[0];
+                    picks.iter().for_each(|&i| visit(i, values[i], None));
+                }
+            }
+            return Ok(());
+        }
+        let mut numbers = std::mem::take(&mut self.scratch.numbers);
+        let pass = Pass::new(self.model, params, &mut numbers);
+        let mut each = |worker: &mut Worker, points: BlockPoints<'_>| {
+            let values = worker.machine.source(pass.outputs[0], points.inputs);
+            let distance = |of: Distances<'_>, i: usize| of.distance[i];
+            for (i, value) in values.iter().enumerate() {
+                let distance = points.distances.map(|distances| distance(distances, i));
+                visit(points.block.index(i), *value, distance);
+            }
+        };
+        let done = Worker::with(|worker| {
+            self.begin(pass, worker, picks.len());
+            let mut blocks = picks.chunks(BLOCK);
+            blocks.try_for_each(|block| {
+                let len = block.len();
+                let is_run = block[len - 1] - block[0] + 1 == len;
+                let block = if is_run { Block::Run(block[0]) } else { Block::Picked(block) };
+                self.block(pass, (block, len), worker, &mut each)
+            })
+        });
+        self.scratch.numbers = numbers;
+        done
+    }
+
+    /// The value of a model that is called point by point.
+    fn value_of(&self, calls: &PointCalls, params: &[f64], i: usize) -> Result<f64, Fault> {
+        let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(i)).collect();
+        let call = AssertUnwindSafe(|| (calls.value)(&x, params));
+        catch_unwind(call).map_err(|panic| Fault::Panicked {
+            message: panic_message(&*panic),
+            point: Some((i, x.clone())),
+            params: params.to_vec(),
+        })
+    }
+}
+
+/// The distance between numbers of the type of y near `y`; 0 for f64, whose rounding no fit sees.
+fn spacing(values: &Values<'_>, y: f64) -> f64 {
+    match values {
+        Values::F64(_) => 0.0,
+        Values::F32(_) => SINGLE * y.abs(),
+        _ => 1.0,
+    }
+}
+
+/// Averages of the moments of single counts.
+fn mean_deviance(expected: &[[f64; 2]]) -> MeanDeviance {
+    let n = expected.len() as f64;
+    let of_each = |k: usize| expected.iter().map(|moments| moments[k]).sum::<f64>() / n;
+    let (mean, variance) = (of_each(0), of_each(1));
+    let scatter = expected.iter().map(|moments| (moments[0] - mean).powi(2)).sum::<f64>() / n;
+    let runs = (MOST / RUN) as f64;
+    MeanDeviance { mean, variance, margin: MARGIN * (scatter / runs).sqrt() }
+}
