@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._data import dense, check_policy, independent, meant, one_sigma, samples, start_of
+from ._prepare import fitted_batch
 from ._progress import shown
 from ._settings import begin, told, with_fixed
 
@@ -142,7 +143,8 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     own = np.shape(x) == given.shape and given.ndim > 1 and not model._takes_rows(x, _one(p0, shape))
     data: dict[str, Any] = {"stack": samples(given), "omit": nan_policy == "omit"}
     if own:
-        ready = model._prepared_rows(np.asarray(x, dtype=np.float64).reshape(-1, n), _one(p0, shape))
+        x = np.asarray(x, dtype=np.float64).reshape(-1, n)
+        ready = model._prepared_rows(x, _one(p0, shape))
         data["points_per_fit"] = n
     else:
         ready = model._prepared(x, _one(p0, shape), (n,))
@@ -164,7 +166,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     start = begin(p0, names, model._defaults, options)
     settings = told(names, options)
     with shown(settings):
-        core = _core.fit_batch(ready.model, data, start, settings, covariance)
+        core = fitted_batch(ready, x, model._somewhere(_one(p0, shape)), model._names, data, start, settings, covariance)
     return Batch(core, tuple(shape))
 
 
