@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import dense, check_policy, independent, meant, one_sigma, samples, start_of
+from ._data import dense, check_policy, guarded, independent, meant, one_sigma, samples, start_of
 from ._prepare import fitted_batch
 from ._progress import shown
 from ._settings import begin, told, with_fixed
@@ -134,7 +134,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     *shape, n = given.shape
     if options.get("derived"):
         raise TypeError("fits of a batch have no derived quantities; compute them from the parameters, as batch[\"a\"]/batch[\"b\"]")
-    x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), model._names)
+    x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), model._names)
     if p0 is not None and not isinstance(p0, dict) and np.ndim(p0) > 1 and np.shape(p0)[:-1] != tuple(shape):
         raise ValueError(f"p0 has the shape {np.shape(p0)}; for a stack of the shape {given.shape} give one start for all, of "
                          f"shape (parameters,), or {(*shape, 'parameters')}".replace("'", ""))

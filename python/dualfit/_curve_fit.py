@@ -44,6 +44,7 @@ _TRF_STATUS = {"Gradient": 1, "Cost": 2, "ExactFit": 2, "Step": 3}
 #: Ends after which SciPy raises.
 _LIMITS = frozenset({"MaxEvaluations", "TimeLimit", "ModelNonFinite"})
 _DIFFERENCES = ("2-point", "3-point", "cs")
+_NO_BOUNDS = (-np.inf, np.inf)
 
 
 @overload
@@ -63,7 +64,7 @@ def curve_fit(
     sigma: Any = None,
     absolute_sigma: bool = False,
     check_finite: bool | None = None,
-    bounds: Any = (-np.inf, np.inf),
+    bounds: Any = _NO_BOUNDS,
     method: str | None = None,
     jac: Any = None,
     *,
@@ -169,6 +170,7 @@ def curve_fit(
     if not (jac is None or callable(jac) or jac in _DIFFERENCES):
         raise ValueError("`jac` must be '2-point', '3-point', 'cs' or callable.")
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
+    xdata = guarded(xdata)
     by_column = bool(kwargs.pop("col_deriv", False))
     settings = _settings(kwargs)
     shape = ydata.shape if ydata.size != 1 else None
@@ -223,7 +225,7 @@ def _check_jacobian(model: Prepared, xdata: Any, start: NDArray[np.float64], low
     partials = called.first_jacobian(start)
 
     def values(p: NDArray[np.float64]) -> NDArray[Any]:
-        return np.broadcast_to(np.asarray(f(guarded(xdata), *p)), model.shape).reshape(-1)
+        return np.broadcast_to(np.asarray(f(xdata, *p)), model.shape).reshape(-1)
 
     with np.errstate(all="ignore"):
         difference, which = doubts(values, partials, start, low, high)
@@ -259,6 +261,8 @@ def _positional(f: Callable[..., Any]) -> int:
 
 
 def _bounds(bounds: Any, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    if bounds is _NO_BOUNDS:
+        return np.full(n, -np.inf), np.full(n, np.inf), False
     if hasattr(bounds, "lb"):
         bounds = (bounds.lb, bounds.ub)
     low, high = bounds
@@ -407,7 +411,7 @@ def _weighted(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
               sigma: Any) -> NDArray[np.float64]:
     """Residuals, model minus y, in units of sigma."""
     assert model.f is not None
-    residuals = flat(model.f(guarded(xdata), *p), model.shape) - y
+    residuals = flat(model.f(xdata, *p), model.shape) - y
     if sigma is None:
         return residuals
     if np.ndim(sigma) == 2:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ._data import x_columns
 from ._prepare import over_columns
 from ._trace import NotTraceable
-from ._verify import is_close, spread_places
+from ._verify import spread_places
 
 if TYPE_CHECKING:
     from ._fit import Fit
@@ -63,7 +63,7 @@ def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
             return text, columns
         model, places = ready.model, spread_places(points)
         few, values = [column[places] for column in columns], fit._core.predict([column[places] for column in own])
-        if not is_close(model.evaluate(few, fit.params), values):
+        if not model.agrees(few, fit.params, values):
             return None
         # A fit is what writes programs.
         said = {"backend": "cpu", "max_evaluations": 1, "allow_underdetermined": True}

@@ -231,7 +231,7 @@ class Model:
             known["mask"] = mask
         check_policy(nan_policy)
         known["omit"] = nan_policy == "omit"
-        x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), self._names)
+        x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), self._names)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         names = ready.model.parameters
         settings = told(names, options)

@@ -2,13 +2,16 @@
 
 A recording shows what a function does with recorders. State, randomness, aliased arrays and questions about the type of
 a parameter do not show in it, so that values of both are compared: before a fit at a few points, away from special
-parameters, and after it at the parameters that it found.
+parameters, and after it at the parameters that it found. The comparison before a fit is left out only if nothing that the
+function can see has changed since it last agreed.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,16 +20,22 @@ from numpy.typing import NDArray
 from . import _core
 from ._data import guarded
 from ._refusal import NotTraceable
+from ._tape import FLOAT64
 
-#: Points compared before a fit.
-_FEW = 8
+#: Points compared before a fit, and for each fit of a batch.
+FEW = 8
 #: Points compared after a fit: all, if there are no more.
 _MANY = 1024
 #: Fits of a batch compared.
 _FITS = 8
-#: Relative difference that rounding may make between the function and its recording. Terms that cancel
-#: leave more of it than single operations do.
-_TOLERANCE = 1e-6
+#: Functions whose agreement is remembered.
+_MOST_AGREED = 1024
+#: Modules whose functions do not change.
+_LIBRARIES = frozenset({"numpy", "scipy", "math", "cmath"})
+#: Types whose values do not change.
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), np.float64})
+#: Whether a recording has these values: of its columns, and of one value per point.
+Agrees = Callable[[list[NDArray[Any]], NDArray[np.float64]], bool]
 
 _DIFFERS = ("its values differ from what was recorded of it: it has state, randomness, asks what its parameters are, or changes "
             "arrays in ways that cannot be recorded; compute what is random once, outside the function")
@@ -51,6 +60,8 @@ def numbers(values: Any) -> NDArray[np.float64]:
 
 def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Values of a model, one per point."""
+    if type(values) is np.ndarray and values.shape == shape and values.ndim == 1 and values.dtype == FLOAT64:
+        return np.ascontiguousarray(values)
     array = numbers(values)
     if array.shape != shape:
         array = np.broadcast_to(array, shape)
@@ -58,32 +69,27 @@ def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=256)
-def spread_places(points: int, most: int = _FEW) -> NDArray[np.intp]:
+def spread_places(points: int, most: int = FEW) -> NDArray[np.intp]:
     """At most so many of the points, evenly spaced from the first to the last."""
     places = np.unique(np.linspace(0, points - 1, min(points, most)).astype(np.intp))
     places.setflags(write=False)
     return places
 
 
-def is_close(values: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
-    """Returns true if they are the same to rounding; `values` is broadcast."""
-    largest = np.abs(expected).max(initial=0.0)
-    if largest < np.inf:
-        # NaN of `values` fails here, and the rest decides nothing then.
-        return bool(np.abs(values - expected).max(initial=0.0) <= _TOLERANCE * largest)
-    values = np.broadcast_to(values, expected.shape)
-    same = (values == expected) | (np.isnan(values) & np.isnan(expected))
-    finite = np.abs(expected[np.isfinite(expected)])
-    return bool((same | (np.abs(values - expected) <= _TOLERANCE * finite.max(initial=0.0))).all())
+@lru_cache(maxsize=256)
+def _factors(params: int) -> NDArray[np.float64]:
+    factors: NDArray[np.float64] = 1.0 + 1e-3 * np.arange(1, params + 1)
+    factors.setflags(write=False)
+    return factors
 
 
 def beside(at: NDArray[np.float64]) -> NDArray[np.float64]:
     """Parameters near `at` that are not special: none is 0, 1 or equal to another one that it equals there."""
-    return at * (1.0 + 1e-3 * np.arange(1, at.size + 1)) if at.all() else at + 1e-3
+    return at * _factors(at.size) if np.count_nonzero(at) == at.size else at + 1e-3
 
 
-def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[NDArray[Any]], model: _core.Model,
-          p: NDArray[np.float64], most: int = _FEW) -> None:
+def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[NDArray[Any]], agrees: Agrees,
+          p: NDArray[np.float64], most: int = FEW) -> None:
     """Compares a recording with the function itself, at no more than `most` of its points.
 
     A function whose values belong to all points together (it divides by a maximum, it integrates) is called for all
@@ -99,10 +105,10 @@ def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[N
         The shape of the points.
     columns : list of arrays
         Those of the recording, one value per point.
-    model : Model
-        The recording.
+    agrees : callable
+        Compares values of `f` with those of the recording at columns of as many points.
     p : array
-        Parameters.
+        The parameters at which it does.
     most : int
         Points that are compared.
 
@@ -113,24 +119,24 @@ def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[N
     """
     points = columns[0].size
     is_whole = points <= most
-    places = None if is_whole else spread_places(points, most)
-    expected = model.evaluate(columns if is_whole else [column[places] for column in columns], p)
+    places = slice(None) if is_whole else spread_places(points, most)
+    few = columns if is_whole else [column[places] for column in columns]
     x = guarded(x)
     with np.errstate(all="ignore"):
         if not is_whole and len(shape) == 1 and isinstance(x, np.ndarray) and x.shape[-1:] == shape:
             try:
-                if is_close(numbers(f(x[..., places], *p)), expected):
+                if agrees(few, flat(f(x[..., places], *p), few[0].shape)):
                     return
             except Exception:  # It may need all points; what is wrong with it shows below.
                 pass
         values = flat(f(x, *p), shape)
-        if not is_close(values if is_whole else values[places], expected):
-            raise NotTraceable(_DIFFERS)
+    if not agrees(few, values[places]):
+        raise NotTraceable(_DIFFERS)
 
 
-def check_end(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[NDArray[Any]], model: _core.Model,
-              p: NDArray[np.float64]) -> None:
-    """As `check`, at many points and the parameters `p` that a fit found.
+def check_end(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[NDArray[Any]], agrees: Agrees,
+              p: NDArray[np.float64], most: int = _MANY) -> None:
+    """As `check`, at the parameters `p` that a fit found.
 
     Raises
     ------
@@ -138,7 +144,7 @@ def check_end(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: li
         If they differ, or the function has no values there.
     """
     try:
-        check(f, x, shape, columns, model, p, _MANY)
+        check(f, x, shape, columns, agrees, p, most)
     except NotTraceable:
         raise
     except Exception as error:
@@ -172,9 +178,55 @@ def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDAr
     rows = [column.reshape(x.shape) for column in columns]
     with np.errstate(all="ignore"):
         for k in fits:
-            expected = model.evaluate([row[k] for row in rows], each[k])
-            if not is_close(flat(f(x[k], *each[k]), x[k].shape), expected):
+            if not model.agrees([row[k] for row in rows], each[k], flat(f(x[k], *each[k]), x[k].shape)):
                 raise NotTraceable(_DIFFERS)
+
+
+def sight(f: Callable[..., Any]) -> tuple[Any, ...] | None:
+    """All that a function can see, as a key: its code, and the numbers and texts in its closure, defaults and globals.
+
+    None if it sees something that may change unnoticed: an object, an array, another function.
+    """
+    if type(f) is not FunctionType or f.__dict__:
+        return None
+    code, names = f.__code__, f.__globals__
+    values = [names[name] for name in code.co_names if name in names]
+    try:
+        values += [cell.cell_contents for cell in f.__closure__ or ()]
+    except ValueError:  # A name that has no value yet.
+        return None
+    values += f.__defaults__ or ()
+    values += (f.__kwdefaults__ or {}).values()
+    key: list[Any] = [code]
+    for value in values:
+        kind = type(value)
+        if kind is ModuleType and value.__name__.partition(".")[0] in _LIBRARIES:
+            key.append(value.__name__)
+        elif kind in _PLAIN:
+            key.append((kind, value))
+        else:
+            return None
+    # What a nested function sees is not among these names.
+    return None if any(type(constant) is CodeType for constant in code.co_consts) else tuple(key)
+
+
+class Agreed:
+    """Functions that were found to agree with their recordings, by what they can see."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keys: set[Any] = set()
+
+    def has(self, seen: tuple[Any, ...] | None, model: _core.Model) -> bool:
+        return seen is not None and (seen, model) in self._keys
+
+    def add(self, seen: tuple[Any, ...] | None, model: _core.Model) -> None:
+        if seen is None:
+            return
+        with self._lock:
+            if len(self._keys) >= _MOST_AGREED:
+                self._keys.clear()
+            self._keys.add((seen, model))
 
 
 def some_fits(fits: int) -> NDArray[np.intp]:

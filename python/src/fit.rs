@@ -1,5 +1,6 @@
 //! The result of a fit.
 
+use crate::agreement::agree;
 use crate::arrays::{Samples, columns, slice, to_numpy};
 use crate::failure::{in_python, raised};
 use crate::model::Model;
@@ -187,6 +188,11 @@ impl Fit {
         x: Vec<Samples<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_vec(py, self.outcome(self.fit.predict(columns(&x)?))?))
+    }
+
+    /// Returns true if a function's own `values` are those of the fitted curve.
+    fn agrees(&self, x: Vec<Samples<'_>>, values: PyReadonlyArray1<'_, f64>) -> PyResult<bool> {
+        Ok(agree(slice(&values)?, &self.outcome(self.fit.predict(columns(&x)?))?))
     }
 
     /// The fit with the program of another model of its parameters.
