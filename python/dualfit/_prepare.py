@@ -215,7 +215,7 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
     try:
         recording, by_point = record_rows(f, x, params)
         ready = _recorded(f, x.reshape(-1), _dependent(recording), at, names)
-        fits = spread_places(len(x)) if by_point else np.arange(len(x))
+        fits = spread_places(len(x)) if by_point else range(len(x))
         check_rows(f, x, ready.columns, ready.model, beside(at), fits)
         return ready
     except NotTraceable as error:
@@ -276,17 +276,18 @@ def fitted_batch(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[s
     ``x``: an array of shape (fits, points) if ``data`` has ``points_per_fit``, else what the function gets for x.
     """
     batch = _core.fit_batch(ready.model, data, start, settings, covariance)
-    f, params = ready.f, batch.params
-    if f is None or ready.called is not None or not len(params):
+    f, is_own = ready.f, "points_per_fit" in data
+    if f is None or ready.called is not None:
         return batch
-    fits = some_fits(len(params))
-    fits = fits[np.isfinite(params[fits]).all(axis=1)]
-    is_own = "points_per_fit" in data
+    found = {int(k): batch.params_of(k) for k in some_fits(len(batch))}
     try:
-        if is_own:
-            check_rows(f, x, ready.columns, ready.model, params, fits)
-        for p in () if is_own else params[fits]:
-            check_end(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p, FEW)
+        for k, p in found.items():
+            if not np.isfinite(p).all():
+                continue
+            if is_own:
+                check_rows(f, x, ready.columns, ready.model, p, [k])
+            else:
+                check_end(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p, FEW)
     except NotTraceable as error:
         shape = x.shape[1:] if is_own else ready.shape
         ready = _called(f, list(x) if is_own else [x], at.size, shape, at, names, None, str(error))

@@ -9,7 +9,7 @@ function can see has changed since it last agreed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -152,7 +152,7 @@ def check_end(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: li
 
 
 def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDArray[Any]], model: _core.Model,
-               params: NDArray[np.float64], fits: NDArray[np.intp]) -> None:
+               p: NDArray[np.float64], fits: Iterable[int]) -> None:
     """Compares a recording with the function itself at all points of some rows of x.
 
     Parameters
@@ -163,9 +163,9 @@ def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDAr
         Each fit's own.
     columns : list of arrays
         Those of the recording, fits * points values.
-    params : array of shape (parameters,) or (fits, parameters)
-        One set of parameters for all fits, or each fit's own.
-    fits : array of int
+    p : array
+        Parameters.
+    fits : iterable of int
         The rows that are compared.
 
     Raises
@@ -174,11 +174,10 @@ def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDAr
         If they differ in one of them.
     """
     x = guarded(x)
-    each = np.broadcast_to(params, (len(x), params.shape[-1]))
     rows = [column.reshape(x.shape) for column in columns]
     with np.errstate(all="ignore"):
         for k in fits:
-            if not model.agrees([row[k] for row in rows], each[k], flat(f(x[k], *each[k]), x[k].shape)):
+            if not model.agrees([row[k] for row in rows], p, flat(f(x[k], *p), x[k].shape)):
                 raise NotTraceable(_DIFFERS)
 
 

@@ -179,7 +179,9 @@ def test_pickles_of_functions_that_are_called_as_they_are() -> None:
     np.testing.assert_array_equal(again.predict(at), fit.predict(at))
     nameless = pickle.loads(pickle.dumps(dualfit.fit(lambda x, a, b, c: branching(x, a, b, c), x, y, [1, 1, 1])))
     assert str(nameless).splitlines()[:6] == str(fit).splitlines()[:6]
-    for ask in (nameless.predict, nameless.confidence_band, again.confidence_band):
+    # The function came along, and the band is of it.
+    np.testing.assert_allclose(again.confidence_band(at).std_errors, fit.confidence_band(at).std_errors, rtol=1e-5)
+    for ask in (nameless.predict, nameless.confidence_band):
         with pytest.raises(ValueError, match="function is not with this fit|without its model"):
             ask(at)
     with pytest.raises(ValueError, match="the data are not with this fit"):
