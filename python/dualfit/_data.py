@@ -139,7 +139,10 @@ def seen(mask: Any, y: Any, others: list[Any]) -> NDArray[np.bool_] | None:
 
 
 def guarded(x: Any) -> Any:
-    """x for a call of a model function, which cannot change the caller's arrays by it: NumPy raises where it tries to."""
+    """x for a call of a model function, which cannot change the caller's arrays by it: NumPy raises where it tries to.
+
+    A table is another one of the same columns, whose changes end with the call.
+    """
     if isinstance(x, np.ndarray):
         if not x.flags.writeable:
             return x
@@ -151,4 +154,8 @@ def guarded(x: Any) -> Any:
         return kind(guarded(part) for part in x)
     if kind is dict:
         return {name: guarded(part) for name, part in x.items()}
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(x, pandas.DataFrame):
+        # Before version 3 tables that have columns in common change each other's.
+        return x.copy(deep=int(pandas.__version__.partition(".")[0]) < 3)
     return x

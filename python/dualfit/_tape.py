@@ -65,7 +65,7 @@ class Tape:
         numbers, which are constants.
     """
 
-    __slots__ = ("nodes", "columns", "maps", "given", "apart", "in_arrays", "watches", "of_elements", "refusal", "_copies", "_watched", "_saved")
+    __slots__ = ("nodes", "columns", "maps", "given", "apart", "in_arrays", "watches", "refusal", "_known", "_copies", "_watched", "_saved")
 
     def __init__(self, params: int, given: tuple[NDArray[Any], ...] = (), apart: bool = False) -> None:
         self.nodes: list[Node] = [("param", (), float(k)) for k in range(params)]
@@ -74,10 +74,9 @@ class Tape:
         self.given, self.apart = given, apart
         #: Whether a value was made an element of an array of objects.
         self.in_arrays = False
-        #: Whether x looks for such arrays.
+        #: Whether x looks for such arrays. Then equal operations are one node: elements of an array are often the same.
         self.watches = False
-        #: Values of ufuncs of elements, by ufunc and node: elements of an array are often the same.
-        self.of_elements: dict[tuple[str, int], Any] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
         self.refusal: NotTraceable | None = None
         self._copies: list[tuple[bytes, int]] = []
         self._watched: list[_Watched] = []
@@ -94,6 +93,10 @@ class Tape:
         """A new node."""
         nodes = self.nodes
         at = len(nodes)
+        if self.watches:
+            known = self._known.setdefault((name, operands, float(number).hex()), at)
+            if known < at:
+                return known
         if at > MOST_NODES:
             raise self.refuse(f"it takes more than {MOST_NODES} operations", "compute with whole arrays")
         nodes.append((name, operands, number))

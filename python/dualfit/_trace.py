@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from . import _complex, _functions, _special  # noqa: F401  They fill the tables of `_tracer`.
 from ._data import guarded
 from ._lowering import lowered
-from ._refusal import NotTraceable, definition_of, place_of
+from ._refusal import NotTraceable, definition_of, place_of, remedy_of
 from ._tape import Node, Tape
 from ._tracer import Tracer, Watching, gathered, has_objects
 from ._value import Shape
@@ -167,7 +167,8 @@ def _refusal(tape: Tape, f: Any, error: Exception) -> NotTraceable:
     if isinstance(found, NotTraceable):
         return NotTraceable(found.what, found.remedy, place)
     what = f"it raises {type(error).__name__} ({error}) when its parameters are not plain numbers"
-    return NotTraceable(what, "", place)
+    # JAX raises exceptions of Python as well as its own, and takes itself out of their tracebacks.
+    return NotTraceable(what, remedy_of("jax" if "JAX" in what else type(error).__module__), place)
 
 
 def _recording(tape: Tape, result: Any, shape: Shape | None) -> Recording:

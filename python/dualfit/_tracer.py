@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._refusal import NotTraceable
+from ._refusal import NotTraceable, remedy_of
 from ._tape import FLOAT64, Tape
 from ._value import FUNCTIONS, Handler, Shape, Value
 
@@ -313,7 +313,7 @@ def as_array(value: Any) -> NDArray[Any]:
     if hasattr(kind, "__float__") and not hasattr(kind, "__array__"):
         return np.asarray(float(value))
     raise NotTraceable(f"a {kind.__name__} beside a value that depends on a parameter",
-                       "use plain numbers and arrays of NumPy")
+                       remedy_of(kind.__module__) or "use plain numbers and arrays of NumPy")
 
 
 def is_complex(value: Any) -> bool:

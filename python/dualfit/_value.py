@@ -150,19 +150,11 @@ class Value:
         if function is not None:
             return partial(FUNCTIONS[function] if function in FUNCTIONS else function, self)
         if not self.shape and isinstance(getattr(np, name, None), np.ufunc):
-            return partial(self._of_element, name)
+            # What NumPy calls for an element of an array of objects.
+            return partial(getattr(np, name), self)
         if not name.startswith("__") and (hasattr(np.ndarray, name) or hasattr(np.float64, name)):
             raise self.tape.refuse(f".{name} of a value that depends on a parameter")
         raise AttributeError(f"a value that depends on a parameter has no attribute {name!r}")
-
-    def _of_element(self, name: str, *others: Any) -> Any:
-        """The value of a ufunc, as NumPy calls it for each element of an array of objects."""
-        if others:
-            return getattr(np, name)(self, *others)
-        known = self.tape.of_elements
-        if (name, self.at) not in known:
-            known[name, self.at] = getattr(np, name)(self)
-        return known[name, self.at]
 
     # Shapes and copies.
 
