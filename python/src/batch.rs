@@ -91,7 +91,8 @@ impl BatchFit {
     fn params_of<'py>(&self, py: Python<'py>, fit: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let n = self.batch.n_params();
         let params = self.batch.params().chunks_exact(n.max(1)).nth(fit);
-        let params = params.ok_or_else(|| PyIndexError::new_err(format!("there is no fit {fit}")))?;
+        let params =
+            params.ok_or_else(|| PyIndexError::new_err(format!("there is no fit {fit}")))?;
         Ok(PyArray1::from_slice(py, params))
     }
 

@@ -261,6 +261,18 @@ def test_plot_without_a_band(axes: Any) -> None:
     assert axes.lines[1].get_xdata().size == 50
 
 
+def test_plot_of_a_function_of_all_points(axes: Any) -> None:
+    """Where it is fitted: among other points it is another curve."""
+    own = np.concatenate([x[:10], x[10:] ** 2])[::-1].copy()
+    fit = dualfit.fit(lambda x, a, b: a * (x - x.mean()) ** 2 + b * x[0], own, np.cos(own), [1, 1])
+    fit.plot(axes)
+    line = axes.get_lines()[-1]
+    order = np.argsort(own)
+    np.testing.assert_array_equal(line.get_xdata(), own[order])
+    np.testing.assert_allclose(line.get_ydata(), fit.predict()[order], rtol=1e-9)
+    fit.plot(axes, level=None)
+
+
 def test_plot_of_errors_and_components(axes: Any) -> None:
     spectrum = models.gaussian("g_") + models.linear("l_")
     fit = spectrum.fit(x, np.exp(-((x - 2) ** 2)) + x + 0.01 * np.sin(9 * x), sigma=0.02 + 0.001 * x)
