@@ -376,6 +376,7 @@ class Model:
             return self
         assert self._f is not None
         try:
+            self.over_columns(1)  # which also holds it against the function
             text = written(record_columns(self._f, 1, len(self.parameters)).nodes, ["x"], self.parameters)
             why = "an operation of it has no name in formulas"
         except NotTraceable as error:

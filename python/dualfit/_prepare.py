@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import warnings
+from array import array
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -160,8 +161,8 @@ class Prepared:
 
 def recording_key(recording: Recording) -> Any:
     """What two recordings of one program have in common."""
-    numbers = np.array([node[2] for node in recording.nodes])
-    return tuple((node[0], node[1]) for node in recording.nodes), numbers.tobytes()
+    names, operands, numbers = zip(*recording.nodes)
+    return names, operands, array("d", numbers).tobytes()
 
 
 def columns_of(recording: Recording) -> list[NDArray[Any]]:
@@ -196,17 +197,28 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
     reason = "its partials are given"
     if jac is None:
         try:
-            recording = _dependent(record(f, x, params, shape))
-            ready = _recorded(f, x, recording, at, names, with_holes)
-            seen = sight(f)
-            if not _AGREED.has(seen, ready.model):
-                p = beside(at)
-                check(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p)
-                _AGREED.add(seen, ready.model)
-            return ready
+            return recorded(f, x, params, shape, at, names, with_holes)
         except NotTraceable as error:
             reason = str(error)
     return _called(f, [x], params, shape, at, names, jac, reason)
+
+
+def recorded(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
+             names: list[str] | None = None, with_holes: bool = False) -> Prepared:
+    """As `prepared`, for a function that can be recorded.
+
+    Raises
+    ------
+    NotTraceable
+        If it cannot, or if it differs from its recording.
+    """
+    ready = _ready(f, x, _dependent(record(f, x, params, shape)), at, names, with_holes)
+    seen = sight(f)
+    if not _AGREED.has(seen, ready.model):
+        p = beside(at)
+        check(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p)
+        _AGREED.add(seen, ready.model)
+    return ready
 
 
 def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at: NDArray[np.float64],
@@ -214,7 +226,7 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
     """`f` over rows of points: each fit of a batch has its own, and `f` sees no others."""
     try:
         recording, by_point = record_rows(f, x, params)
-        ready = _recorded(f, x.reshape(-1), _dependent(recording), at, names)
+        ready = _ready(f, x.reshape(-1), _dependent(recording), at, names)
         fits = spread_places(len(x)) if by_point else range(len(x))
         check_rows(f, x, ready.columns, ready.model, beside(at), fits)
         return ready
@@ -313,8 +325,8 @@ def _dependent(recording: Recording) -> Recording:
     return recording
 
 
-def _recorded(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
-              names: list[str] | None, with_holes: bool = False) -> Prepared:
+def _ready(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
+           names: list[str] | None, with_holes: bool = False) -> Prepared:
     columns = columns_of(recording)
     if not with_holes and _has_holes(columns, x):
         raise NotTraceable("something that it computes from x alone is not finite at some points; give what is computed "

@@ -150,3 +150,19 @@ def test_randomness_is_noticed_whatever_was_fitted_before() -> None:
     noise[0] = 1e-3
     with pytest.warns(dualfit.NotTracedWarning, match="randomness"):
         dualfit.fit(f, X, y, START, max_evaluations=5)
+
+
+def test_a_loss_that_differs_from_its_recording_is_refused() -> None:
+    y = 2.0 * X + 0.5
+
+    def loss(u):
+        return u**2 if isinstance(u, float) else np.log1p(u**2)
+
+    with pytest.raises(dualfit.NotTraceable, match="its values differ from what was recorded of it"):
+        dualfit.fit(lambda x, a, b: a * x + b, X, y, START, loss=loss)
+    assert dualfit.fit(lambda x, a, b: a * x + b, X, y, START, loss=lambda u: np.log1p(u**2)).converged
+
+
+def test_a_function_in_a_sum_of_models_is_compared() -> None:
+    with pytest.raises(TypeError, match="its values differ from what was recorded of it"):
+        dualfit.models.gaussian("g_") + dualfit.Model(of_a_closure(True))
