@@ -185,7 +185,7 @@ def curve_fit(
     if bounded:
         settings["bounds"] = [(f"p{k}", low[k], high[k]) for k in range(n)]
     if model.called is not None and jacobian is not None:
-        _check_jacobian(model, xdata, start, low, high)
+        _check_jacobian(model, start, low, high)
     points: dict[str, Any] = {"columns": model.columns, "y": y}
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
@@ -211,8 +211,7 @@ def curve_fit(
     return fit.params, covariance, *_full(fit, model, xdata, y, each, method)
 
 
-def _check_jacobian(model: Prepared, xdata: Any, start: NDArray[np.float64], low: NDArray[np.float64],
-                    high: NDArray[np.float64]) -> None:
+def _check_jacobian(model: Prepared, start: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
     """Warns of partials that differ from differences of the function at the start.
 
     Raises
@@ -222,13 +221,11 @@ def _check_jacobian(model: Prepared, xdata: Any, start: NDArray[np.float64], low
     """
     f, called = model.f, model.called
     assert f is not None and called is not None
-    partials = called.first_jacobian(start)
-
-    def values(p: NDArray[np.float64]) -> NDArray[Any]:
-        return np.broadcast_to(np.asarray(f(xdata, *p)), model.shape).reshape(-1)
+    partials, here = called.first_jacobian(start), called.value(0, start)
 
     with np.errstate(all="ignore"):
-        difference, which = doubts(values, partials, start, low, high)
+        difference, which = doubts(lambda p: called.value(0, p), called.precision, partials, start, low, high)
+    called.known(start, here)
     if difference:
         named = parameter_names(f)
         names = named[0] if named is not None and len(named[0]) == start.size else [f"p{k}" for k in range(start.size)]

@@ -70,7 +70,8 @@ class Jacobian:
         return TypeError(text) if self._method == "lm" else ValueError(text)
 
 
-def doubts(f: Callable[[Array], NDArray[Any]], jacobian: Array, at: Array, low: Array, high: Array) -> tuple[float, list[int]]:
+def doubts(f: Callable[[Array], Array], precision: np.dtype[Any], jacobian: Array, at: Array, low: Array,
+           high: Array) -> tuple[float, list[int]]:
     """A comparison of a Jacobian with finite differences of `f` along one direction.
 
     With partials J and the direction d, J d is compared with (f(at + d) - f(at - d)) / 2. Every parameter moves so far
@@ -80,7 +81,9 @@ def doubts(f: Callable[[Array], NDArray[Any]], jacobian: Array, at: Array, low: 
     Parameters
     ----------
     f : callable
-        Values at parameters, in the precision in which they are computed.
+        Values at parameters, shape (points,).
+    precision : dtype
+        The type in which it computes them.
     jacobian : array of shape (points, parameters)
         That of the caller at `at`.
     at, low, high : arrays of shape (parameters,)
@@ -94,9 +97,8 @@ def doubts(f: Callable[[Array], NDArray[Any]], jacobian: Array, at: Array, low: 
         The parameters whose partials differ by themselves.
     """
     here = f(at)
-    precision = here.dtype if here.dtype.kind == "f" else np.dtype(np.float64)
     # A third of the digits: rounding and curvature then leave errors of about the same size.
-    step = float(np.finfo(precision).eps) ** (1.0 / 3.0) * np.where(at == 0.0, 1.0, np.abs(at))
+    step = float(np.finfo(precision if precision.kind == "f" else np.float64).eps) ** (1.0 / 3.0) * np.where(at == 0.0, 1.0, np.abs(at))
     room = np.minimum(step, np.minimum(at - low, high - at))
     lengths = np.sqrt((jacobian**2).sum(axis=0))
     effects = lengths * room
@@ -107,7 +109,7 @@ def doubts(f: Callable[[Array], NDArray[Any]], jacobian: Array, at: Array, low: 
     reach = np.minimum(room, np.divide(parts, lengths, out=np.full(at.size, np.inf), where=lengths > 0.0))
 
     def difference(reach: Array) -> float:
-        above, below = (sign * (f(at + sign * reach) - here.astype(np.float64)) for sign in (1.0, -1.0))
+        above, below = (sign * (f(at + sign * reach) - here) for sign in (1.0, -1.0))
         central, claimed = 0.5 * (above + below), jacobian @ reach
         found, size = _length(claimed - central), max(_length(central), _length(claimed))
         return found / size if found > max(_TOLERANCE * size, _CERTAIN * _length(above - below)) else 0.0

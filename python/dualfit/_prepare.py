@@ -58,8 +58,8 @@ _MODELS, _AGREED = _Models(), Agreed()
 class Called:
     """A function at all points of a data set, or of several, which the core names by numbers."""
 
-    def __init__(self, f: Callable[..., Any], jac: Jacobian | None) -> None:
-        self.f, self.jac = f, jac
+    def __init__(self, f: Callable[..., Any], jac: Jacobian | None, precision: np.dtype[Any]) -> None:
+        self.f, self.jac, self.precision = f, jac, precision
         self.places: list[tuple[Any, tuple[int, ...]]] = []
         #: What was asked last, and the answer: the same parameters are often asked for twice in turn.
         self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
@@ -237,7 +237,8 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
 def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
             names: list[str] | None, jac: Jacobian | None, reason: str) -> Prepared:
     """`f`, called as it is, over the points of each x."""
-    made = numbers(f(guarded(xs[0]), *at))
+    returned = f(guarded(xs[0]), *at)
+    made = numbers(returned)
     points: tuple[int, ...] = shape or made.shape
     if made.shape != points and made.size != 1:
         raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {points}: the model must "
@@ -245,7 +246,7 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
     if jac is None:
         warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
                       _level_of_caller())
-    called = Called(f, jac)
+    called = Called(f, jac, np.asarray(returned).dtype)
     model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
     columns: list[NDArray[Any]] = [np.concatenate([called.column(x, points) for x in xs])]
     called.known(at, made)

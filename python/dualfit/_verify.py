@@ -78,7 +78,7 @@ def spread_places(points: int, most: int = FEW) -> NDArray[np.intp]:
 
 @lru_cache(maxsize=256)
 def _factors(params: int) -> NDArray[np.float64]:
-    factors: NDArray[np.float64] = 1.0 + 1e-3 * np.arange(1, params + 1)
+    factors = np.linspace(1.0, 1.0 + 1e-3 * params, params + 1)[1:]
     factors.setflags(write=False)
     return factors
 

@@ -151,9 +151,13 @@ def sums_of_arrays(x, a, b, c):
     return p.sum() * x + np.prod(p) + (p**2).sum() * x**2
 
 
+def filled(x, a, b):
+    return np.full(x.shape, a) * x + b
+
+
 IN_ARRAYS = [
     (peaks_in_a_loop, 6), (peaks_by_arrays, 6), (peaks_by_columns, 6), (group_factors, 3), (group_offsets, 3), (group_rates, 3),
-    (group_rates_of_functions, 3), (one_of_an_array, 3), (with_numbers, 3), (sums_of_arrays, 3),
+    (group_rates_of_functions, 3), (one_of_an_array, 3), (with_numbers, 3), (sums_of_arrays, 3), (filled, 2),
 ]
 
 
