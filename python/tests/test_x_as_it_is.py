@@ -250,3 +250,21 @@ def test_a_size_that_decides_on_the_function() -> None:
     np.testing.assert_allclose(dualfit.fit_batch(f, own, stack, [1, 1]).params, np.tile([2.0, 1.0], (9, 1)), rtol=1e-9)
     with pytest.raises(dualfit.NotTraceable):
         dualfit.fit_stream(f, chunks=lambda: [(x, x)], p0=[1, 1])
+
+
+def divided_and_tied(x, a, b, c):
+    return a * x / x.max() + b + c * x**2
+
+
+def test_a_band_of_another_program_keeps_ties() -> None:
+    x = np.linspace(0.0, 2.0, 30)
+    y = divided_and_tied(x, 2.0, 0.5, 1.0) + 0.1 * np.cos(9 * x)
+    fit = dualfit.fit(divided_and_tied, x, y, {"a": 1.0, "b": 1.0}, ties={"c": "2*b"})
+    at = np.array([1.0, 3.0])
+    partials = np.stack([at / 3.0, 1.0 + 2.0 * at**2], axis=1)
+    variance = np.einsum("ij,jk,ik->i", partials, fit.covariance[:2, :2], partials)
+    for each in (fit, pickle.loads(pickle.dumps(fit))):
+        band = each.confidence_band(at)
+        np.testing.assert_allclose(band.center, divided_and_tied(at, *fit.params), rtol=1e-12)
+        np.testing.assert_allclose(band.std_errors**2, variance, rtol=1e-9)
+        assert (each.prediction_band(at).std_errors > band.std_errors).all()
