@@ -21,7 +21,7 @@ from ._data import all_finite, guarded, x_columns
 from ._jacobian import Jacobian
 from ._rows import record_rows
 from ._trace import NotTraceable, Recording, record, record_columns
-from ._verify import FEW, Agreed, beside, check, check_end, check_rows, flat, numbers, sight, some_fits, spread_places
+from ._verify import FEW, Agreed, Agrees, beside, check, check_end, check_rows, flat, numbers, sight, some_fits, spread_places
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: What is said where a fit that was kept has no model any more.
@@ -214,10 +214,10 @@ def recorded(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
     """
     ready = _ready(f, x, _dependent(record(f, x, params, shape)), at, names, with_holes)
     seen = sight(f)
-    if not _AGREED.has(seen, ready.model):
+    if not _AGREED.has(seen, ready.key):
         p = beside(at)
         check(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p)
-        _AGREED.add(seen, ready.model)
+        _AGREED.add(seen, ready.key)
     return ready
 
 
@@ -264,7 +264,7 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
     try:
         fit = ready.model.fit(points, start, settings)
         if ready.over_x:
-            check_columns(ready, ready.columns, fit.params)
+            check_columns(ready, ready.columns, fit.params, fit.agrees)
         elif f is not None and ready.called is None:
             check_end(f, x, ready.shape, ready.columns, fit.agrees, fit.params)
         return ready, fit
@@ -388,7 +388,8 @@ def over_columns(f: Callable[..., Any], columns: int, at: NDArray[np.float64], n
     return ready
 
 
-def check_columns(ready: Prepared, columns: int | list[NDArray[Any]], params: NDArray[np.float64]) -> None:
+def check_columns(ready: Prepared, columns: int | list[NDArray[Any]], params: NDArray[np.float64],
+                  agrees: Agrees | None = None) -> None:
     """Compares a recording over raw columns of x with the function, at these or, if their number is given, at a few points
     that are made up.
 
@@ -402,5 +403,5 @@ def check_columns(ready: Prepared, columns: int | list[NDArray[Any]], params: ND
     if isinstance(columns, int):
         columns = [np.linspace(0.3, 1.7, 8) * (1.0 + 0.1 * k) for k in range(columns)]
     x = columns[0] if len(columns) == 1 else tuple(columns)
-    check_end(ready.f, x, columns[0].shape, columns, lambda few, values: ready.model.agrees(few, params, values),
-              params)
+    agrees = agrees or (lambda few, values: ready.model.agrees(few, params, values))
+    check_end(ready.f, x, columns[0].shape, columns, agrees, params)

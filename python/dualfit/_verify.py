@@ -216,16 +216,16 @@ class Agreed:
         self._lock = threading.Lock()
         self._keys: set[Any] = set()
 
-    def has(self, seen: tuple[Any, ...] | None, model: _core.Model) -> bool:
-        return seen is not None and (seen, model) in self._keys
+    def has(self, seen: tuple[Any, ...] | None, recording: Any) -> bool:
+        return seen is not None and (seen, recording) in self._keys
 
-    def add(self, seen: tuple[Any, ...] | None, model: _core.Model) -> None:
+    def add(self, seen: tuple[Any, ...] | None, recording: Any) -> None:
         if seen is None:
             return
         with self._lock:
             if len(self._keys) >= _MOST_AGREED:
                 self._keys.clear()
-            self._keys.add((seen, model))
+            self._keys.add((seen, recording))
 
 
 def some_fits(fits: int) -> NDArray[np.intp]:
