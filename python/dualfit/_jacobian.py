@@ -98,8 +98,8 @@ def doubts(f: Callable[[Array], Array], precision: np.dtype[Any], jacobian: Arra
     """
     here = f(at)
     # A third of the digits: rounding and curvature then leave errors of about the same size.
-    step = float(np.finfo(precision if precision.kind == "f" else np.float64).eps) ** (1.0 / 3.0) * np.where(at == 0.0, 1.0, np.abs(at))
-    room = np.minimum(step, np.minimum(at - low, high - at))
+    relative = float(np.finfo(precision if precision.kind == "f" else np.float64).eps) ** (1.0 / 3.0)
+    room = np.minimum(relative * np.where(at == 0.0, 1.0, np.abs(at)), np.minimum(at - low, high - at))
     lengths = np.sqrt((jacobian**2).sum(axis=0))
     effects = lengths * room
     # One of hardly any effect would make the others' too small to be told from rounding.

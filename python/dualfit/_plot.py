@@ -43,7 +43,7 @@ def _curve(fit: Fit, fine: Any, own: Any, level: float | None) -> tuple[Any, Any
     try:
         at, order = (fine, np.arange(fine.size)) if _is_by_point(fit, own) else (None, np.argsort(own, kind="stable"))
         center = fit.predict(at)
-    except ValueError:
+    except (IndexError, TypeError, ValueError):
         at, order = None, np.argsort(own, kind="stable")
         center = fit.predict()
     drawn = (own if at is None else at)[order]

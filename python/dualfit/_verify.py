@@ -37,8 +37,8 @@ _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), np.float6
 #: Whether a recording has these values: of its columns, and of one value per point.
 Agrees = Callable[[list[NDArray[Any]], NDArray[np.float64]], bool]
 
-_DIFFERS = ("its values differ from what was recorded of it: it has state, randomness, asks what its parameters are, or changes "
-            "arrays in ways that cannot be recorded; compute what is random once, outside the function")
+_DIFFERS = ("its values differ from what was recorded of it: it has state, randomness, asks what its parameters are, or "
+            "changes arrays in ways that cannot be recorded; compute what is random once, outside the function")
 
 
 def numbers(values: Any) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ impl Fit {
     /// and the bands evaluate the other model. It is for a function whose form depends on the points, as one that divides
     /// by the largest x: at other points it is another model of the same parameters.
     ///
-    /// Ties of the fit hold in the other model, too. Components are those of the fit's own model, and there are none.
+    /// Ties of the fit hold in the other model, too. The result has no [components](Fit::components).
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
