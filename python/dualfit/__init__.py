@@ -11,33 +11,34 @@ backgrounds that find their own starts; `fit_batch` makes thousands of fits in o
 than memory holds, `fit_parts` one of points that others hold.
 """
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from . import models
 from ._batch import Batch
 from ._core import CudaError, FitError, Profile, __version__
-from ._curve_fit import curve_fit, optimize_warning
+from ._curve_fit import curve_fit
+from ._curve_fit import optimize_warning as _optimize_warning
 from ._devices import DeviceInfo, devices
 from ._fit import Fit
 from ._model import Model, fit, fit_batch
-from ._parts import GROUP, Part, fit_parts, merge, share
+from ._parts import GROUP, Part, fit_parts, merge
 from ._prepare import NotTracedWarning
 from ._results import Band, Component, Quantity
 from ._settings import Options
 from ._stream import fit_stream
 from ._trace import NotTraceable
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from ._curve_fit import OptimizeWarning
 else:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> type[UserWarning]:
         if name == "OptimizeWarning":
-            return optimize_warning()
+            return _optimize_warning()
         raise AttributeError(f"module 'dualfit' has no attribute {name!r}")
 
 __all__ = [
     "GROUP", "Band", "Batch", "Component", "CudaError", "DeviceInfo", "Fit", "FitError", "Model", "NotTraceable",
     "NotTracedWarning", "OptimizeWarning", "Options", "Part", "Profile", "Quantity", "__version__", "curve_fit", "devices",
-    "fit", "fit_batch", "fit_parts", "fit_stream", "merge", "models", "share",
+    "fit", "fit_batch", "fit_parts", "fit_stream", "merge", "models",
 ]

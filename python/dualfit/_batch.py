@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import dense, check_policy, independent, meant, one_sigma, samples, start_of
+from ._data import dense, check_policy, guarded, independent, meant, one_sigma, samples, start_of
+from ._prepare import fitted_batch
 from ._progress import shown
 from ._settings import begin, told, with_fixed
 
@@ -133,7 +134,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     *shape, n = given.shape
     if options.get("derived"):
         raise TypeError("fits of a batch have no derived quantities; compute them from the parameters, as batch[\"a\"]/batch[\"b\"]")
-    x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), model._names)
+    x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), model._names)
     if p0 is not None and not isinstance(p0, dict) and np.ndim(p0) > 1 and np.shape(p0)[:-1] != tuple(shape):
         raise ValueError(f"p0 has the shape {np.shape(p0)}; for a stack of the shape {given.shape} give one start for all, of "
                          f"shape (parameters,), or {(*shape, 'parameters')}".replace("'", ""))
@@ -142,7 +143,8 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     own = np.shape(x) == given.shape and given.ndim > 1 and not model._takes_rows(x, _one(p0, shape))
     data: dict[str, Any] = {"stack": samples(given), "omit": nan_policy == "omit"}
     if own:
-        ready = model._prepared_rows(np.asarray(x, dtype=np.float64).reshape(-1, n), _one(p0, shape))
+        x = np.asarray(x, dtype=np.float64).reshape(-1, n)
+        ready = model._prepared_rows(x, _one(p0, shape))
         data["points_per_fit"] = n
     else:
         ready = model._prepared(x, _one(p0, shape), (n,))
@@ -164,7 +166,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     start = begin(p0, names, model._defaults, options)
     settings = told(names, options)
     with shown(settings):
-        core = _core.fit_batch(ready.model, data, start, settings, covariance)
+        core = fitted_batch(ready, x, model._somewhere(_one(p0, shape)), model._names, data, start, settings, covariance)
     return Batch(core, tuple(shape))
 
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FitError
-from ._data import all_finite, dense, meant, one_sigma
-from ._prepare import Prepared, fitted, flat, prepared
+from ._data import all_finite, dense, guarded, meant, one_sigma
+from ._jacobian import Jacobian, doubts
+from ._prepare import Prepared, fitted, parameter_names, prepared
 from ._settings import recorded_loss
+from ._verify import flat
 
 
 Array = NDArray[np.float64]
@@ -33,7 +35,7 @@ def optimize_warning() -> type[UserWarning]:
 
 
 #: Keywords of `leastsq` and `least_squares` that say how partials are found, or what is printed. Partials are exact here.
-_NEEDLESS = frozenset({"epsfcn", "diag", "col_deriv", "diff_step", "tr_solver", "tr_options", "jac_sparsity",
+_NEEDLESS = frozenset({"epsfcn", "diag", "diff_step", "tr_solver", "tr_options", "jac_sparsity",
                        "verbose", "x_scale", "workers"})
 _STOPS = frozenset({"ftol", "xtol", "gtol"})
 #: `ier` of leastsq and `status` of least_squares for the test that ended a fit.
@@ -42,6 +44,7 @@ _TRF_STATUS = {"Gradient": 1, "Cost": 2, "ExactFit": 2, "Step": 3}
 #: Ends after which SciPy raises.
 _LIMITS = frozenset({"MaxEvaluations", "TimeLimit", "ModelNonFinite"})
 _DIFFERENCES = ("2-point", "3-point", "cs")
+_NO_BOUNDS = (-np.inf, np.inf)
 
 
 @overload
@@ -61,7 +64,7 @@ def curve_fit(
     sigma: Any = None,
     absolute_sigma: bool = False,
     check_finite: bool | None = None,
-    bounds: Any = (-np.inf, np.inf),
+    bounds: Any = _NO_BOUNDS,
     method: str | None = None,
     jac: Any = None,
     *,
@@ -97,15 +100,15 @@ def curve_fit(
     method : {'lm', 'trf', 'dogbox'}, optional
         Accepted for SciPy's sake: all are the same trust region here, and 'lm' refuses bounds as SciPy does.
     jac : callable or str, optional
-        Partials of `f`. With a callable both are called as they are, as in SciPy; without it partials are exact, too, and
-        the fit is faster.
+        Partials of `f`, shape (M, N), or (N, M) with ``col_deriv=True``. With a callable both are called as they are, as in
+        SciPy; without it partials are exact, too, and the fit is faster.
     full_output : bool
         Whether `infodict`, `mesg` and `ier` are returned, too.
     nan_policy : {'raise', 'omit', None}
         What to do with NaN, as in SciPy.
     **kwargs
         Those of `leastsq` and `least_squares`: ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or ``max_nfev``, ``factor``,
-        ``loss`` and ``f_scale`` are heeded; those about differences and printing change nothing.
+        ``loss``, ``f_scale`` and ``col_deriv`` are heeded; those about differences and printing change nothing.
 
     Returns
     -------
@@ -119,16 +122,17 @@ def curve_fit(
     Raises
     ------
     ValueError
-        For data with NaN, shapes that do not fit together, a start outside the bounds.
+        For data with NaN, shapes that do not fit together, a start outside the bounds, and, except for 'lm', a Jacobian of
+        another shape than (M, N).
     RuntimeError
         If no minimum was found within the limits.
     TypeError
-        If 'lm' has fewer points than parameters.
+        If 'lm' has fewer points than parameters, or a Jacobian of another shape.
 
     Warns
     -----
     OptimizeWarning
-        If the covariance cannot be estimated, or the end is no certain minimum.
+        If the covariance cannot be estimated, the end is no certain minimum, or `jac` differs from finite differences of `f`.
     NotTracedWarning
         If `f` cannot be recorded.
 
@@ -166,17 +170,22 @@ def curve_fit(
     if not (jac is None or callable(jac) or jac in _DIFFERENCES):
         raise ValueError("`jac` must be '2-point', '3-point', 'cs' or callable.")
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
+    xdata = guarded(xdata)
+    by_column = bool(kwargs.pop("col_deriv", False))
     settings = _settings(kwargs)
     shape = ydata.shape if ydata.size != 1 else None
     sigma = meant(sigma, absolute_sigma)
     each = sigma if sigma is None else _checked_sigma(np.asarray(sigma), ydata.size)
-    model = prepared(f, xdata, n, shape, start, jac=jac if callable(jac) else None)
+    jacobian = Jacobian(jac, n, by_column, method) if callable(jac) else None
+    model = prepared(f, xdata, n, shape, start, jac=jacobian)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
     y = dense(y).reshape(-1)
     if method == "lm" and n > y.size:
         raise TypeError(f"The number of func parameters={n} must not exceed the number of data points={y.size}")
     if bounded:
         settings["bounds"] = [(f"p{k}", low[k], high[k]) for k in range(n)]
+    if model.called is not None and jacobian is not None:
+        _check_jacobian(model, start, low, high)
     points: dict[str, Any] = {"columns": model.columns, "y": y}
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
@@ -202,6 +211,30 @@ def curve_fit(
     return fit.params, covariance, *_full(fit, model, xdata, y, each, method)
 
 
+def _check_jacobian(model: Prepared, start: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+    """Warns of partials that differ from differences of the function at the start.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an array of another shape than SciPy takes.
+    """
+    f, called = model.f, model.called
+    assert f is not None and called is not None
+    partials, here = called.first_jacobian(start), called.value(0, start)
+
+    with np.errstate(all="ignore"):
+        difference, which = doubts(lambda p: called.value(0, p), called.precision, partials, start, low, high)
+    called.known(start, here)
+    if difference:
+        named = parameter_names(f)
+        names = named[0] if named is not None and len(named[0]) == start.size else [f"p{k}" for k in range(start.size)]
+        of = f" by {', '.join(names[k] for k in which)}" if which else ""
+        warnings.warn(f"`jac` differs from finite differences of `f` at the start, by {100.0 * difference:.2g} % along one "
+                      f"direction: correct its partials{of}, or leave `jac` out, since partials are found without it. "
+                      f"Standard errors are wrong by about as much, and the fit may miss the minimum", optimize_warning(), 3)
+
+
 def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, int]:
     """The start that was given, and the number of parameters."""
     if p0 is not None:
@@ -225,6 +258,8 @@ def _positional(f: Callable[..., Any]) -> int:
 
 
 def _bounds(bounds: Any, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    if bounds is _NO_BOUNDS:
+        return np.full(n, -np.inf), np.full(n, np.inf), False
     if hasattr(bounds, "lb"):
         bounds = (bounds.lb, bounds.ub)
     low, high = bounds

@@ -138,15 +138,24 @@ def seen(mask: Any, y: Any, others: list[Any]) -> NDArray[np.bool_] | None:
     return np.ascontiguousarray(np.logical_and.reduce(flags)).reshape(-1) if flags else None
 
 
-def joined_points(first: Any, second: Any) -> Any:
-    """The points of one x and then those of another of its kind; None where it is not known how."""
-    try:
-        if isinstance(first, np.ndarray):
-            return np.concatenate([first, second], axis=-1)
-        if isinstance(first, dict):
-            return {name: np.concatenate([column, second[name]], axis=-1) for name, column in first.items()}
-        if hasattr(first, "columns") and "pandas" in sys.modules:
-            return sys.modules["pandas"].concat([first, second])
-    except (KeyError, TypeError, ValueError):
-        pass
-    return None
+def guarded(x: Any) -> Any:
+    """x for a call of a model function, which cannot change the caller's arrays by it: NumPy raises where it tries to.
+
+    A table is another one of the same columns, whose changes end with the call.
+    """
+    if isinstance(x, np.ndarray):
+        if not x.flags.writeable:
+            return x
+        x = x.view()
+        x.flags.writeable = False
+        return x
+    kind = type(x)
+    if kind in (list, tuple):
+        return kind(guarded(part) for part in x)
+    if kind is dict:
+        return {name: guarded(part) for name, part in x.items()}
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(x, pandas.DataFrame):
+        # Before version 3 tables that have columns in common change each other's.
+        return x.copy(deep=int(pandas.__version__.partition(".")[0]) < 3)
+    return x

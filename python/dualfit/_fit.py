@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import independent, x_columns
+from ._data import guarded, independent, x_columns
 from ._kept import as_json, state
 from ._prepare import KEPT, Prepared
 from ._progress import shown
@@ -231,9 +231,10 @@ class Fit:
             if x is None:
                 self._data("y")
             at = self.x if x is None else independent(x)
-            values = np.asarray(prepared.f(at, *self.params), dtype=np.float64)
+            values = np.asarray(prepared.f(guarded(at), *self.params), dtype=np.float64)
             return np.array(np.broadcast_to(values, prepared.shape)) if x is None else values
-        return self._core.predict(self._columns(x))
+        core, columns = self._over(x)
+        return core.predict(columns)
 
     def __call__(self, x: Any) -> Array:
         """As `predict`."""
@@ -255,7 +256,8 @@ class Fit:
         simultaneous : bool
             Whether it holds for the whole curve at once rather than for each point.
         """
-        return Band(**self._core.confidence_band(self._columns(x), level, simultaneous), level=level)
+        core, columns = self._over(x)
+        return Band(**core.confidence_band(columns, level, simultaneous), level=level)
 
     def prediction_band(self, x: Any = None, level: float = 0.95, sigma: Any = None) -> Band:
         """The band that covers a new observation at each point.
@@ -271,7 +273,8 @@ class Fit:
         """
         if sigma is not None and np.ndim(sigma):
             sigma = np.ascontiguousarray(sigma, dtype=np.float64)
-        return Band(**self._core.prediction_band(self._columns(x), level, sigma), level=level)
+        core, columns = self._over(x)
+        return Band(**core.prediction_band(columns, level, sigma), level=level)
 
     def components(self, x: Any = None) -> list[Component]:
         """The terms of a sum of library models, each by itself; they add up to the curve.
@@ -281,7 +284,8 @@ class Fit:
         x : array_like, optional
             As in the fit; the data's own by default.
         """
-        return [Component(*each) for each in self._core.components(self._columns(x))]
+        core, columns = self._over(x)
+        return [Component(*each) for each in core.components(columns)]
 
     def diagnostics(self) -> dict[str, Any]:
         """What the residuals say of the model and of single points: ``studentized``, ``leverage``, ``cooks_distance``,
@@ -414,24 +418,21 @@ class Fit:
             raise ValueError("the data are not with this fit, which was kept in a file or was one of files or parts")
         return value
 
-    def _columns(self, x: Any) -> list[NDArray[Any]]:
-        """The columns of the model's points at `x`."""
+    def _over(self, x: Any) -> tuple[_core.Fit, list[NDArray[Any]]]:
+        """The fit with the program that the model is at `x`, and the columns of the points there."""
         prepared = self._prepared
         if x is None:
             self._data("y")
             assert prepared is not None
-            return prepared.columns
+            return self._core, prepared.columns
         if prepared is None or prepared.over_x:
-            return x_columns(x, self._variables)
+            return self._core, x_columns(x, self._variables)
         if prepared.f is None:
             raise ValueError("the function is not with this fit, which was kept, and its program has values at the data only; "
                              "fit a function that pickle finds by its name, or a formula")
-        columns = prepared.columns_at(independent(x), self.params, self.x)
-        if columns is None:
-            raise ValueError("at these x the function does something else than at the data (it branches on x, takes a "
-                             "maximum, a mean, ... of it, or what was the same at all points of the data is not so here), "
-                             "so that the fit's errors do not hold there")
-        return columns
+        here = prepared.at(independent(x), self.params, self.names)
+        is_same = here.called is prepared.called and here.key == prepared.key
+        return self._core if is_same else self._core.replace_model(here.model), here.columns
 
 
 #: What `statistics` has, as attributes.

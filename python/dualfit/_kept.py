@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._data import x_columns
-from ._prepare import few_places, is_close, over_columns
+from ._prepare import over_columns
 from ._trace import NotTraceable
+from ._verify import spread_places
 
 if TYPE_CHECKING:
     from ._fit import Fit
@@ -57,12 +58,12 @@ def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
         if any(column.size != points for column in columns):
             return None
         own = prepared.columns
-        if len(own) == len(columns) and all(map(np.array_equal, own, columns)):
+        ready = over_columns(prepared.f, len(columns), fit.params, fit.names)
+        if ready.key == prepared.key and len(own) == len(columns) and all(map(np.array_equal, own, columns)):
             return text, columns
-        model = over_columns(prepared.f, len(columns), fit.params.size, fit.names).model
-        places = few_places(points)
+        model, places = ready.model, spread_places(points)
         few, values = [column[places] for column in columns], fit._core.predict([column[places] for column in own])
-        if not is_close(model.evaluate(few, fit.params), values):
+        if not model.agrees(few, fit.params, values):
             return None
         # A fit is what writes programs.
         said = {"backend": "cpu", "max_evaluations": 1, "allow_underdetermined": True}

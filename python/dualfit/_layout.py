@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._tracer import Mask, Tracer, apply, binary, not_equal, real, spread
+from ._tracer import Mask, Tracer, apply, binary, not_equal, number, real, spread
 from ._value import FUNCTIONS
 
 #: Values along an axis up to which a sum over them is written out.
@@ -99,8 +99,8 @@ def with_item(old: Tracer, key: Any, value: Any) -> Tracer:
     source = np.zeros(old.size, np.intp)
     source[places] = np.arange(places.size).reshape(np.shape(places))
     new: Any
+    value = value if isinstance(value, Tracer) else number(tape, value)
     if not isinstance(value, Tracer):
-        value = real(tape, value)
         new = value if type(value) is float else np.broadcast_to(value, places.shape).reshape(-1)[source]
     elif value.size == 1:
         new = Tracer(tape, value.at, ())
@@ -121,7 +121,8 @@ def joined(join: Callable[..., Any], parts: Sequence[Any]) -> Any:
         raise tape.refuse("complex values are put together", "use np.concatenate([z.real, z.imag])")
     if sum(isinstance(part, Tracer) for part in parts) > MOST_TERMS:
         raise tape.refuse(f"more than {MOST_TERMS} arrays are put together", "compute with whole arrays")
-    plain = [part if isinstance(part, Tracer) else np.asarray(real(tape, part)) for part in parts]
+    plain = [part if isinstance(part, Tracer) else number(tape, part) for part in parts]
+    plain = [part if isinstance(part, Tracer) else np.asarray(part) for part in plain]
     owner = join([np.full(part.shape, k) for k, part in enumerate(plain)])
     places = join([np.arange(part.size).reshape(part.shape) for part in plain]).reshape(-1)
     flat = owner.reshape(-1)

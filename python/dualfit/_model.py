@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._batch import Batch, stacked
-from ._data import check_policy, each_column, independent, meant, one_sigma, real, samples, seen, start_of, x_columns
+from ._data import check_policy, each_column, guarded, independent, meant, one_sigma, real, samples, seen, start_of, x_columns
 from ._fit import Fit
 from ._formula import written
 from ._prepare import Prepared, fitted, over_columns, parameter_names, prepared, prepared_rows
@@ -178,7 +178,7 @@ class Model:
         if self._library is not None:
             return self._library.model().evaluate(x_columns(independent(x), self._variables), [float(value) for value in values])
         assert self._f is not None
-        return np.asarray(self._f(independent(x), *values), dtype=np.float64)
+        return np.asarray(self._f(guarded(independent(x)), *values), dtype=np.float64)
 
     def fit(self, x: Any, y: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False, x_sigma: Any = None,
             mask: Any = None, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit:
@@ -231,7 +231,7 @@ class Model:
             known["mask"] = mask
         check_policy(nan_policy)
         known["omit"] = nan_policy == "omit"
-        x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), self._names)
+        x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), self._names)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         names = ready.model.parameters
         settings = told(names, options)
@@ -279,7 +279,7 @@ class Model:
         if self._library is not None:
             return Prepared(None, self._library.model(), [], (), over_x=True)
         assert self._f is not None
-        return over_columns(self._f, columns, self._count(p0), self._names)
+        return over_columns(self._f, columns, self._somewhere(p0), self._names)
 
     def latex(self) -> str:
         """The formula of the model for LaTeX."""
@@ -302,8 +302,8 @@ class Model:
         assert self._f is not None
         if by_column:
             columns = x_columns(x)
-            ready = over_columns(self._f, len(columns), self._count(p0), self._names)
-            return Prepared(self._f, ready.model, columns, shape, over_x=True)
+            ready = over_columns(self._f, len(columns), self._somewhere(p0), self._names)
+            return Prepared(self._f, ready.model, columns, shape, key=ready.key, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
 
     def _takes_rows(self, x: NDArray[np.float64], p0: Any) -> bool:
@@ -314,7 +314,7 @@ class Model:
             return False
         try:
             with np.errstate(all="ignore"):
-                return bool(np.shape(self._f(x, *self._somewhere(p0))) == x.shape[1:])
+                return bool(np.shape(self._f(guarded(x), *self._somewhere(p0))) == x.shape[1:])
         except Exception:  # It is no function of such an x.
             return False
 
@@ -376,6 +376,7 @@ class Model:
             return self
         assert self._f is not None
         try:
+            self.over_columns(1)  # which also holds it against the function
             text = written(record_columns(self._f, 1, len(self.parameters)).nodes, ["x"], self.parameters)
             why = "an operation of it has no name in formulas"
         except NotTraceable as error:

@@ -12,6 +12,7 @@ from . import _core
 from ._data import check_policy, meant, one_sigma, real, samples, start_of, x_columns
 from ._fit import Fit
 from ._model import Model
+from ._prepare import check_columns
 from ._progress import shown
 from ._settings import Options, begin, told
 from ._stream import Path, files_of
@@ -59,7 +60,7 @@ class Part:
                  absolute_sigma: bool = False, nan_policy: str = "raise", **options: Unpack[Options]) -> None:
         model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
         if first < 0 or first % GROUP:
-            raise _core.FitError(f"first is {first}; parts begin at multiples of {GROUP}, as dualfit.share divides them")
+            raise _core.FitError(f"first is {first}; parts begin at multiples of {GROUP}, as dualfit.Part.share divides them")
         check_policy(nan_policy)
         self.first = first
         self._files: dict[str, Any] | None = None
@@ -109,6 +110,21 @@ class Part:
         if not self._points["y"].size:
             return b""
         return _core.answer(self._model, self._points, self.first, question, self._settings)
+
+    @staticmethod
+    def share(points: int, parts: int) -> list[tuple[int, int]]:
+        """From where to where each of so many parts has its points: whole groups, as even as can be.
+
+        Examples
+        --------
+        >>> Part.share(5 * GROUP + 1, 2) == [(0, 3 * GROUP), (3 * GROUP, 5 * GROUP + 1)]
+        True
+        """
+        if points < 0 or parts < 1:
+            raise ValueError(f"{points} points cannot be divided into {parts} parts")
+        groups = -(-points // GROUP)
+        ends = [min(groups * k // parts * GROUP, points) for k in range(parts + 1)]
+        return list(zip(ends[:-1], ends[1:]))
 
 
 def options_of_parts(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,19 +178,5 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     settings = told(names, options)
     with shown(settings):
         core = _core.fit_parts(ready.model, ask, begin(p0, names, model._defaults, options), settings, path)
+    check_columns(ready, variables, core.params)
     return Fit(core, ready, variables=model._variables)
-
-
-def share(points: int, parts: int) -> list[tuple[int, int]]:
-    """From where to where each of so many parts has its points: whole groups, as even as can be.
-
-    Examples
-    --------
-    >>> share(5 * GROUP + 1, 2) == [(0, 3 * GROUP), (3 * GROUP, 5 * GROUP + 1)]
-    True
-    """
-    if points < 0 or parts < 1:
-        raise ValueError(f"{points} points cannot be divided into {parts} parts")
-    groups = -(-points // GROUP)
-    ends = [min(groups * k // parts * GROUP, points) for k in range(parts + 1)]
-    return list(zip(ends[:-1], ends[1:]))

@@ -8,22 +8,22 @@ import os
 import sys
 import threading
 import warnings
+from array import array
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import all_finite, joined_points, x_columns
+from ._data import all_finite, guarded, x_columns
+from ._jacobian import Jacobian
+from ._rows import record_rows
 from ._trace import NotTraceable, Recording, record, record_columns
+from ._verify import FEW, Agreed, Agrees, beside, check, check_end, check_rows, flat, numbers, sight, some_fits, spread_places
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-#: Points at which a recording is held against the function itself.
-_CHECKED_POINTS = 8
-#: Relative difference that rounding may make between the function and its recording. Terms that cancel
-#: leave more of it than single operations do.
-_TOLERANCE = 1e-6
 #: What is said where a fit that was kept has no model any more.
 KEPT = "a fit that was kept is not fitted again; make it anew, and profile that"
 #: Recordings that are kept ready.
@@ -35,12 +35,11 @@ class NotTracedWarning(UserWarning):
 
 
 class _Models:
-    """Models that are ready, by their recordings, and the functions that were found to agree with them."""
+    """Models that are ready, by their recordings."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._models: dict[Any, _core.Model] = {}
-        self._checked: set[Any] = set()
 
     def ready(self, key: Any, made: Callable[[], _core.Model]) -> _core.Model:
         model = self._models.get(key)
@@ -49,29 +48,23 @@ class _Models:
             with self._lock:
                 if len(self._models) >= _MOST_MODELS:
                     self._models.clear()
-                    self._checked.clear()
                 self._models[key] = model
         return model
 
-    def agrees(self, key: Any) -> bool:
-        return key in self._checked
 
-    def found_to_agree(self, key: Any) -> None:
-        with self._lock:
-            self._checked.add(key)
-
-
-_MODELS = _Models()
+_MODELS, _AGREED = _Models(), Agreed()
 
 
 class Called:
     """A function at all points of a data set, or of several, which the core names by numbers."""
 
-    def __init__(self, f: Callable[..., Any], jac: Callable[..., Any] | None, params: int) -> None:
-        self.f, self.jac, self.params = f, jac, params
+    def __init__(self, f: Callable[..., Any], jac: Jacobian | None, precision: np.dtype[Any]) -> None:
+        self.f, self.jac, self.precision = f, jac, precision
         self.places: list[tuple[Any, tuple[int, ...]]] = []
         #: What was asked last, and the answer: the same parameters are often asked for twice in turn.
         self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
+        #: The same of partials, at the start of a fit.
+        self._first: tuple[int, bytes, NDArray[np.float64]] | None = None
         self.here()
 
     def here(self) -> None:
@@ -79,6 +72,7 @@ class Called:
         self._thread, self._context = threading.get_ident(), contextvars.copy_context()
 
     def _made(self, function: Callable[..., Any], x: Any, p: NDArray[np.float64]) -> Any:
+        x = guarded(x)
         if threading.get_ident() == self._thread:
             return function(x, *p)
         return self._context.copy().run(function, x, *p)
@@ -102,35 +96,19 @@ class Called:
         self._last = 0, p.tobytes(), flat(values, self.places[0][1])
 
     def jacobian(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The partials at points, shape (points, parameters)."""
         assert self.jac is not None
+        first, self._first = self._first, None
+        if first is not None and first[:2] == (key, p.tobytes()):
+            return first[2]
         x, shape = self.places[key]
-        points = int(np.prod(shape))
-        return np.ascontiguousarray(np.asarray(self._made(self.jac, x, p), dtype=np.float64).reshape(points, self.params))
+        return self.jac.rows(self._made(self.jac, x, p), shape)
 
-
-def numbers(values: Any) -> NDArray[np.float64]:
-    """What a model returned, as doubles.
-
-    Raises
-    ------
-    TypeError
-        For None and for complex numbers.
-    """
-    if values is None:
-        raise TypeError("the model returned None; it must return one number per point")
-    array = np.asarray(values)
-    if array.dtype.kind == "c":
-        raise TypeError("the model returned complex numbers; return np.abs(z), or np.concatenate([z.real, z.imag]) with y "
-                        "likewise")
-    return np.asarray(array, dtype=np.float64)
-
-
-def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Values of a model, one per point."""
-    array = numbers(values)
-    if array.shape != shape:
-        array = np.broadcast_to(array, shape)
-    return np.ascontiguousarray(array).reshape(-1)
+    def first_jacobian(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The partials at the first points, which the fit then need not ask for again."""
+        values = self.jacobian(0, p)
+        self._first = 0, p.tobytes(), values
+        return values
 
 
 class Prepared:
@@ -159,48 +137,42 @@ class Prepared:
             raise ValueError(KEPT)
         return self._model
 
-    def columns_at(self, x: Any, params: NDArray[np.float64], data_x: Any) -> list[NDArray[Any]] | None:
-        """The columns of other points than those of the data, or None where the function there is another program.
+    def at(self, x: Any, params: NDArray[np.float64], names: list[str]) -> Prepared:
+        """The function over other points: what it is when it is called with exactly this `x`.
 
-        ``params``: those of the fit, at which the function has values.
+        Its program may be another one than at the data, if it branches on x or takes a maximum of it.
+
+        Parameters
+        ----------
+        x : object
+            What the function gets for x.
+        params : array
+            Those of the fit, at which the function has values.
+        names : list of str
+            Names of the parameters.
         """
-        if self.called is not None:
-            first = np.asarray(self.called.f(x, *params))
-            return [self.called.column(x, first.shape if first.ndim else np.shape(x)[-1:])]
-        if self.over_x or self.key is None:
-            return x_columns(x)
-        found = self._columns_of(x, params.size)
-        if found is None and len(self.shape) == 1:
-            # What is constant, or the same, at these few points is no column; beside the data's points it is.
-            both = joined_points(data_x, x)
-            found = None if both is None else self._columns_of(both, params.size)
-            found = None if found is None else [column[self.shape[0]:] for column in found]
-        return found
-
-    def _columns_of(self, x: Any, params: int) -> list[NDArray[Any]] | None:
         assert self.f is not None
-        try:
-            recording = record(self.f, x, params, None)
-        except NotTraceable:
-            return None
-        return columns_of(recording) if recording_key(recording) == self.key else None
+        if self.called is not None:
+            first = np.asarray(self.called.f(guarded(x), *params))
+            column = self.called.column(x, first.shape if first.ndim else np.shape(x)[-1:])
+            return Prepared(self.f, self._model, [column], first.shape, self.called)
+        return prepared(self.f, x, params.size, None, params, names, with_holes=True)
 
 
 def recording_key(recording: Recording) -> Any:
     """What two recordings of one program have in common."""
-    numbers = np.array([node[2] for node in recording.nodes])
-    return tuple((node[0], node[1]) for node in recording.nodes), numbers.tobytes(), len(recording.columns)
+    names, operands, numbers = zip(*recording.nodes)
+    return names, operands, array("d", numbers).tobytes()
 
 
 def columns_of(recording: Recording) -> list[NDArray[Any]]:
     """The columns of a recording; one of zeros where the model depends on none, so that its points are counted."""
-    points = int(np.prod(recording.shape))
-    return recording.columns or [np.zeros(points)]
+    return recording.columns or [np.zeros(prod(recording.shape))]
 
 
 def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None,
              at: NDArray[np.float64], names: list[str] | None = None,
-             jac: Callable[..., Any] | None = None) -> Prepared:
+             jac: Jacobian | None = None, with_holes: bool = False) -> Prepared:
     """`f` over the points `x`, ready for fits.
 
     Parameters
@@ -217,43 +189,56 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
         Parameters at which `f` has values: those of the start.
     names : list of str, optional
         Names of the parameters.
-    jac : callable, optional
-        ``jac(x, *params)``, rows of partials per point, for an `f` that cannot be recorded.
+    jac : Jacobian, optional
+        The partials, with which `f` is called as it is.
+    with_holes : bool
+        Whether a column that is computed from x alone may have points without a value. No fit can be made over such.
     """
     reason = "its partials are given"
     if jac is None:
         try:
-            recording = record(f, x, params, shape)
-            if recording.constant:
-                raise NotTraceable("its value depends on no parameter")
-            return _recorded(f, x, recording, at, names)
+            return recorded(f, x, params, shape, at, names, with_holes)
         except NotTraceable as error:
             reason = str(error)
     return _called(f, [x], params, shape, at, names, jac, reason)
+
+
+def recorded(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
+             names: list[str] | None = None, with_holes: bool = False) -> Prepared:
+    """As `prepared`, for a function that can be recorded.
+
+    Raises
+    ------
+    NotTraceable
+        If it cannot, or if it differs from its recording.
+    """
+    ready = _ready(f, x, _dependent(record(f, x, params, shape)), at, names, with_holes)
+    seen = sight(f)
+    if not _AGREED.has(seen, ready.key):
+        p = beside(at)
+        check(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p)
+        _AGREED.add(seen, ready.key)
+    return ready
 
 
 def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at: NDArray[np.float64],
                   names: list[str] | None = None) -> Prepared:
     """`f` over rows of points: each fit of a batch has its own, and `f` sees no others."""
     try:
-        recording = record(f, x.reshape(-1), params, (x.size,))
-        if recording.constant:
-            raise NotTraceable("its value depends on no parameter")
-        ready = _recorded(f, x.reshape(-1), recording, at, names)
-        columns = [column.reshape(x.shape) for column in ready.columns]
-        for k in few_places(len(x)):
-            expected = ready.model.evaluate([np.ascontiguousarray(column[k]) for column in columns], at)
-            if not is_close(flat(f(x[k], *at), x[k].shape), expected):
-                raise NotTraceable("it takes a maximum, a mean, ... of its points, and each fit has its own")
+        recording, by_point = record_rows(f, x, params)
+        ready = _ready(f, x.reshape(-1), _dependent(recording), at, names)
+        fits = spread_places(len(x)) if by_point else range(len(x))
+        check_rows(f, x, ready.columns, ready.model, beside(at), fits)
         return ready
     except NotTraceable as error:
         return _called(f, list(x), params, x.shape[1:], at, names, None, str(error))
 
 
 def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
-            names: list[str] | None, jac: Callable[..., Any] | None, reason: str) -> Prepared:
+            names: list[str] | None, jac: Jacobian | None, reason: str) -> Prepared:
     """`f`, called as it is, over the points of each x."""
-    made = numbers(f(xs[0], *at))
+    returned = f(guarded(xs[0]), *at)
+    made = numbers(returned)
     points: tuple[int, ...] = shape or made.shape
     if made.shape != points and made.size != 1:
         raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {points}: the model must "
@@ -261,7 +246,7 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
     if jac is None:
         warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
                       _level_of_caller())
-    called = Called(f, jac, params)
+    called = Called(f, jac, np.asarray(returned).dtype)
     model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
     columns: list[NDArray[Any]] = [np.concatenate([called.column(x, points) for x in xs])]
     called.known(at, made)
@@ -270,15 +255,57 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
 
 def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, points: dict[str, Any], start: Any,
            settings: dict[str, Any]) -> tuple[Prepared, _core.Fit]:
-    """The fit of a model; of the function as it is, by differences, where it has a value at the start and a partial has none."""
+    """The fit of a model.
+
+    It is one of the function as it is, with partials by differences, if a partial has no value at the start where the
+    function has one, or if the function and its recording differ at the parameters that were found.
+    """
+    f, reason = ready.f, ""
     try:
-        return ready, ready.model.fit(points, start, settings)
+        fit = ready.model.fit(points, start, settings)
+        if ready.over_x:
+            check_columns(ready, ready.columns, fit.params, fit.agrees)
+        elif f is not None and ready.called is None:
+            check_end(f, x, ready.shape, ready.columns, fit.agrees, fit.params)
+        return ready, fit
     except _core.PartialError as error:
-        if ready.f is None or ready.called is not None:
+        if f is None or ready.called is not None:
             raise
-        ready = _called(ready.f, [x], at.size, ready.shape, at, names, None, str(error).split(";")[0])
-        points["columns"] = ready.columns
-        return ready, ready.model.fit(points, start, settings)
+        reason = str(error).split(";")[0]
+    except NotTraceable as error:
+        if ready.over_x:
+            raise
+        reason = str(error)
+    assert f is not None
+    ready = _called(f, [x], at.size, ready.shape, at, names, None, reason)
+    points["columns"] = ready.columns
+    return ready, ready.model.fit(points, start, settings)
+
+
+def fitted_batch(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, data: dict[str, Any],
+                 start: Any, settings: dict[str, Any], covariance: bool) -> _core.BatchFit:
+    """The fits of a batch; of the function as it is, if it and its recording differ at the parameters of some fits.
+
+    ``x``: an array of shape (fits, points) if ``data`` has ``points_per_fit``, else what the function gets for x.
+    """
+    batch = _core.fit_batch(ready.model, data, start, settings, covariance)
+    f, is_own = ready.f, "points_per_fit" in data
+    if f is None or ready.called is not None:
+        return batch
+    found = {int(k): batch.params_of(k) for k in some_fits(len(batch))}
+    try:
+        for k, p in found.items():
+            if not np.isfinite(p).all():
+                continue
+            if is_own:
+                check_rows(f, x, ready.columns, ready.model, p, [k])
+            else:
+                check_end(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p, FEW)
+    except NotTraceable as error:
+        shape = x.shape[1:] if is_own else ready.shape
+        ready = _called(f, list(x) if is_own else [x], at.size, shape, at, names, None, str(error))
+        return _core.fit_batch(ready.model, {**data, "columns": ready.columns}, start, settings, covariance)
+    return batch
 
 
 def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:
@@ -293,17 +320,19 @@ def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:
     return bool((~finite & given).any()) if given.shape == finite.shape else True
 
 
-def _recorded(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
-              names: list[str] | None) -> Prepared:
+def _dependent(recording: Recording) -> Recording:
+    if recording.constant:
+        raise NotTraceable("its value depends on no parameter")
+    return recording
+
+
+def _ready(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
+           names: list[str] | None, with_holes: bool = False) -> Prepared:
     columns = columns_of(recording)
-    if _has_holes(columns, x):
+    if not with_holes and _has_holes(columns, x):
         raise NotTraceable("something that it computes from x alone is not finite at some points; give what is computed "
                            "there another x, as in np.where(x > 1, a*np.sqrt(np.where(x > 1, x - 1, 0)), 0)")
     key, model = _traced(recording, len(columns), at.size, names)
-    known = (getattr(f, "__code__", None), key)
-    if known[0] is None or not _MODELS.agrees(known):
-        _check(f, x, recording, columns, model, at)
-        _MODELS.found_to_agree(known)
     return Prepared(f, model, columns, recording.shape, key=key[0])
 
 
@@ -311,53 +340,6 @@ def _traced(recording: Recording, columns: int, params: int, names: list[str] | 
     """The ready model of a recording over so many columns, and what it is known by."""
     key = recording_key(recording), columns, params, None if names is None else tuple(names)
     return key, _MODELS.ready(key, lambda: _core.Model.traced(columns, params, recording.nodes, names))
-
-
-def few_places(points: int) -> NDArray[np.intp]:
-    """A few of the points, from the first to the last."""
-    return np.unique(np.linspace(0, points - 1, min(points, _CHECKED_POINTS)).astype(np.intp))
-
-
-def _check(f: Callable[..., Any], x: Any, recording: Recording, columns: list[NDArray[Any]],
-           model: _core.Model, at: NDArray[np.float64]) -> None:
-    """Holds a recording against the function itself, at a few points of its x and away from special parameters.
-
-    A function whose values belong to all points together (it divides by a maximum, it integrates) is called for all
-    of them.
-
-    Raises
-    ------
-    NotTraceable
-        Where they differ: the function has state or randomness, or does what a recording cannot show.
-    """
-    p = at * (1.0 + 1e-3 * np.arange(1, at.size + 1)) if at.all() else at + 1e-3
-    places = few_places(columns[0].size)
-    expected = model.evaluate([np.ascontiguousarray(column[places]) for column in columns], p)
-    few = isinstance(x, np.ndarray) and len(recording.shape) == 1 and x.shape[-1:] == recording.shape
-    with np.errstate(all="ignore"):
-        if few:
-            try:
-                if is_close(numbers(f(x[..., places], *p)), expected):
-                    return
-            except (KeyboardInterrupt, SystemExit):
-                raise
-            except Exception:  # It may need all points; what is wrong with it shows below.
-                pass
-        if is_close(flat(f(x, *p), recording.shape)[places], expected):
-            return
-    raise NotTraceable("its values differ from what was recorded of it: it has state, randomness, or changes arrays "
-                       "in ways that cannot be recorded; compute what is random once, outside the function")
-
-
-def is_close(values: NDArray[np.float64], expected: NDArray[np.float64]) -> bool:
-    """Whether they are the same to rounding."""
-    values = np.broadcast_to(values, expected.shape) if values.shape != expected.shape else values
-    same = (values == expected) | (np.isnan(values) & np.isnan(expected))
-    if same.all():
-        return True
-    finite = np.abs(expected[np.isfinite(expected)])
-    size = finite.max() if finite.size else 0.0
-    return bool((same | (np.abs(values - expected) <= _TOLERANCE * size)).all())
 
 
 def parameter_names(f: Callable[..., Any]) -> tuple[list[str], list[float | None]] | None:
@@ -392,7 +374,34 @@ def _level_of_caller() -> int:
     return level
 
 
-def over_columns(f: Callable[..., Any], columns: int, params: int, names: list[str] | None) -> Prepared:
-    """`f` over raw columns of x, which are recorded as the parameters are: for points that are not all here."""
-    _, model = _traced(record_columns(f, columns, params), columns, params, names)
-    return Prepared(f, model, [], (), over_x=True)
+def over_columns(f: Callable[..., Any], columns: int, at: NDArray[np.float64], names: list[str] | None) -> Prepared:
+    """`f` over raw columns of x, which are recorded as the parameters are: for points that are not all here.
+
+    Raises
+    ------
+    NotTraceable
+        Where it cannot be recorded so, or differs from its recording.
+    """
+    key, model = _traced(record_columns(f, columns, at.size), columns, at.size, names)
+    ready = Prepared(f, model, [], (), key=key[0], over_x=True)
+    check_columns(ready, columns, beside(at))
+    return ready
+
+
+def check_columns(ready: Prepared, columns: int | list[NDArray[Any]], params: NDArray[np.float64],
+                  agrees: Agrees | None = None) -> None:
+    """Compares a recording over raw columns of x with the function, at these or, if their number is given, at a few points
+    that are made up.
+
+    Raises
+    ------
+    NotTraceable
+        If they differ.
+    """
+    if ready.f is None:
+        return
+    if isinstance(columns, int):
+        columns = [np.linspace(0.3, 1.7, 8) * (1.0 + 0.1 * k) for k in range(columns)]
+    x = columns[0] if len(columns) == 1 else tuple(columns)
+    agrees = agrees or (lambda few, values: ready.model.agrees(few, params, values))
+    check_end(ready.f, x, columns[0].shape, columns, agrees, params)

@@ -13,7 +13,10 @@ import numpy as np
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_LIBRARIES = tuple(os.sep + name + os.sep for name in ("scipy", "pandas", "numpy"))
+_LIBRARIES = tuple(os.sep + name + os.sep for name in ("scipy", "pandas", "numpy", "jax", "jaxlib"))
+#: What to do with a function that computes with JAX, which knows nothing of recorders.
+_JAX = ("write it with NumPy (np.exp instead of jnp.exp), so that it is recorded with exact partials; or let JAX find them for "
+        "`curve_fit`: jac=lambda x, *p: jax.jacfwd(lambda p: f(x, *p))(np.array(p))")
 
 
 class NotTraceable(TypeError):
@@ -54,6 +57,11 @@ def place_of(trace: TracebackType | None) -> str:
         if _is_the_users(filename):
             place = _place(filename, line, linecache.getline(filename, line, frame.f_globals))
     return place
+
+
+def remedy_of(module: str) -> str:
+    """What to do where values of a module's types or functions meet recorders; "" where nothing is known."""
+    return _JAX if module.partition(".")[0] in ("jax", "jaxlib") else ""
 
 
 def definition_of(function: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._core import FitError
 from ._data import dense
+from ._prepare import recorded
 from ._progress import watcher
 from ._tape import Node
 from ._trace import record
@@ -212,9 +213,24 @@ def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:
     return recorded_loss(loss), scale
 
 
+#: Residuals at which a loss is held against its recording.
+_RESIDUALS = (0.3, -1.7, 40.0)
+
+
 def recorded_loss(loss: Callable[[Any], Any]) -> list[Node]:
-    """The operations of a loss, which has the residual where a model has its parameter, and no points."""
-    recording = record(lambda _, u: loss(u), np.zeros(1), 1, None)
+    """The operations of a loss, which has the residual where a model has its parameter, and no points.
+
+    Raises
+    ------
+    NotTraceable
+        For a loss that cannot be recorded, or differs from its recording.
+    """
+    def of_residual(_: Any, u: Any) -> Any:
+        return loss(u)
+
+    for u in _RESIDUALS:
+        recorded(of_residual, np.zeros(1), 1, (1,), np.array([u]))
+    recording = record(of_residual, np.zeros(1), 1, None)
     numbers = [float(column[0]) for column in recording.columns]
     return [("const", (), numbers[int(node[2])]) if node[0] == "column" else node for node in recording.nodes]
 

@@ -11,6 +11,7 @@ from . import _core
 from ._data import check_policy, meant, one_sigma, samples, start_of
 from ._fit import Fit
 from ._model import Model
+from ._prepare import check_columns
 from ._progress import shown
 from ._settings import Options, begin, told
 
@@ -159,4 +160,5 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     settings = told(names, options)
     with shown(settings):
         core = _core.fit_stream(ready.model, files, begin(p0, names, model._defaults, options), settings)
+    check_columns(ready, columns, core.params)
     return Fit(core, ready, variables=model._variables)

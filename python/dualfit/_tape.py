@@ -60,15 +60,23 @@ class Tape:
         Parameters of the function; node k is parameter k.
     given : tuple of arrays
         The caller's own arrays, which must not be written to.
+    apart : bool
+        Whether equal short columns stay apart: then the nodes depend on the operations alone, but for columns of equal
+        numbers, which are constants.
     """
 
-    __slots__ = ("nodes", "columns", "maps", "given", "refusal", "_copies", "_watched", "_saved")
+    __slots__ = ("nodes", "columns", "maps", "given", "apart", "in_arrays", "watches", "refusal", "_known", "_copies", "_watched", "_saved")
 
-    def __init__(self, params: int, given: tuple[NDArray[Any], ...] = ()) -> None:
+    def __init__(self, params: int, given: tuple[NDArray[Any], ...] = (), apart: bool = False) -> None:
         self.nodes: list[Node] = [("param", (), float(k)) for k in range(params)]
         self.columns: list[NDArray[np.float64]] = []
         self.maps: list[NDArray[np.intp]] = []
-        self.given = given
+        self.given, self.apart = given, apart
+        #: Whether a value was made an element of an array of objects.
+        self.in_arrays = False
+        #: Whether x looks for such arrays. Then equal operations are one node: elements of an array are often the same.
+        self.watches = False
+        self._known: dict[tuple[Any, ...], int] = {}
         self.refusal: NotTraceable | None = None
         self._copies: list[tuple[bytes, int]] = []
         self._watched: list[_Watched] = []
@@ -85,6 +93,10 @@ class Tape:
         """A new node."""
         nodes = self.nodes
         at = len(nodes)
+        if self.watches:
+            known = self._known.setdefault((name, operands, float(number).hex()), at)
+            if known < at:
+                return known
         if at > MOST_NODES:
             raise self.refuse(f"it takes more than {MOST_NODES} operations", "compute with whole arrays")
         nodes.append((name, operands, number))
@@ -104,9 +116,10 @@ class Tape:
         text = (array if array.dtype is FLOAT64 else array.astype(FLOAT64)).tobytes()
         if size > 1 and text[:8] == text[-8:] and text == text[:8] * size:
             return self.add("const", (), float(array.flat[0]))
-        for known, at in self._copies:
-            if known == text:
-                return at
+        if not self.apart:
+            for known, at in self._copies:
+                if known == text:
+                    return at
         at = self._new_column(np.frombuffer(text, FLOAT64))
         self._copies.append((text, at))
         return at

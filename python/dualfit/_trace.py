@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _complex, _functions, _special  # noqa: F401  They fill the tables of `_tracer`.
+from ._data import guarded
 from ._lowering import lowered
-from ._refusal import NotTraceable, definition_of, place_of
+from ._refusal import NotTraceable, definition_of, place_of, remedy_of
 from ._tape import Node, Tape
-from ._tracer import Tracer
+from ._tracer import Tracer, Watching, gathered, has_objects
 from ._value import Shape
 
 __all__ = ["NotTraceable", "Recording", "Tape", "Tracer", "record", "record_columns"]
@@ -46,14 +47,15 @@ class Recording:
     shape: Shape
 
 
-#: Numbers of points for which a recording has to be the same where any number of them may come.
-_SOME_POINTS = (7, 11)
+#: Numbers of points for which a recording has to be the same where any number of them may come: a function that branches
+#: on their number is noticed if it does so between the first and the last.
+_SOME_POINTS = (7, 11, 100_003)
 #: What and remedy, where it is not.
 _OF_ALL_POINTS = ("it asks for something of all points together (a sum, a maximum, their number, a single one), which are "
                   "not here", "compute it before, and let the function use the number")
 
 
-def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None) -> Recording:
+def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None, apart: bool = False) -> Recording:
     """Record ``f(x, *params)``.
 
     Parameters
@@ -66,6 +68,8 @@ def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None) ->
         Parameters that follow.
     shape : tuple of int or None
         The shape of the points, those of y; None where that of the result decides.
+    apart : bool
+        Whether equal columns stay apart, so that which nodes there are does not depend on the values of x.
 
     Returns
     -------
@@ -76,21 +80,45 @@ def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None) ->
     NotTraceable
         Where `f` does something with its parameters that cannot be recorded, or raises an exception.
     """
-    tape = Tape(n_params, _arrays(x))
-    params = [Tracer(tape, k, ()) for k in range(n_params)]
-    return _recorded(tape, f, (x, *params), shape)
+    x = guarded(x)
+    tape = Tape(n_params, _arrays(x), apart)
+    try:
+        return _recorded(tape, f, (x, *_parameters(tape, n_params)), shape)
+    except NotTraceable:
+        # Parameters in arrays of objects meet x, which then looks for them.
+        if not tape.in_arrays or not isinstance(x, np.ndarray):
+            raise
+    tape = Tape(n_params, (x,), apart)
+    tape.watches = True
+    return _recorded(tape, f, (x.view(Watching), *_parameters(tape, n_params)), shape)
 
 
-def record_columns(f: Callable[..., Any], columns: int, n_params: int) -> Recording:
+def _parameters(tape: Tape, count: int) -> list[Tracer]:
+    return [Tracer(tape, k, ()) for k in range(count)]
+
+
+def record_columns(f: Callable[..., Any], columns: int, n_params: int,
+                   sizes: tuple[int, ...] = _SOME_POINTS) -> Recording:
     """Record ``f(x, *params)`` for points that are not here: x is traced too, one column or a tuple of them.
+
+    Parameters
+    ----------
+    f : callable
+        The model.
+    columns : int
+        Columns of x.
+    n_params : int
+        Parameters that follow.
+    sizes : tuple of int
+        Numbers of points; the recording has to be the same for all of them.
 
     Raises
     ------
     NotTraceable
         As `record`; also where the columns would have to be here.
     """
-    first, second = (_of_points(f, points, columns, n_params) for points in _SOME_POINTS)
-    if first.nodes != second.nodes:
+    first, *others = (_of_points(f, points, columns, n_params) for points in sizes)
+    if any(other.nodes != first.nodes for other in others):
         raise NotTraceable(*_OF_ALL_POINTS, definition_of(f))
     return first
 
@@ -98,8 +126,9 @@ def record_columns(f: Callable[..., Any], columns: int, n_params: int) -> Record
 def _of_points(f: Callable[..., Any], points: int, columns: int, n_params: int) -> Recording:
     """The recording for so many points, which x has a shape of, so that what asks for all of them is refused."""
     tape = Tape(n_params)
+    tape.watches = True
     x = [Tracer(tape, tape.add("column", (), float(k)), (points,)) for k in range(columns)]
-    params = [Tracer(tape, k, ()) for k in range(n_params)]
+    params = _parameters(tape, n_params)
     try:
         recording = _recorded(tape, f, (x[0] if columns == 1 else tuple(x), *params), (points,))
     except NotTraceable as error:
@@ -138,12 +167,15 @@ def _refusal(tape: Tape, f: Any, error: Exception) -> NotTraceable:
     if isinstance(found, NotTraceable):
         return NotTraceable(found.what, found.remedy, place)
     what = f"it raises {type(error).__name__} ({error}) when its parameters are not plain numbers"
-    return NotTraceable(what, "", place)
+    # JAX raises exceptions of Python as well as its own, and takes itself out of their tracebacks.
+    return NotTraceable(what, remedy_of("jax" if "JAX" in what else type(error).__module__), place)
 
 
 def _recording(tape: Tape, result: Any, shape: Shape | None) -> Recording:
     if type(result) is np.ndarray and result.dtype == object and not result.ndim:
         result = result.item()
+    if has_objects(result) and any(hasattr(value, "tape") for value in result.flat):
+        result = gathered(tape, result)
     if not isinstance(result, Tracer):
         if hasattr(result, "tape"):
             raise tape.refuse("a complex result",
@@ -162,7 +194,7 @@ def _recording(tape: Tape, result: Any, shape: Shape | None) -> Recording:
                           "return one value per point")
     points = prod(shape)
     constant = tape.nodes[result.at][0] in ("const", "column")
-    if not tape.maps and all(column.size == points for column in tape.columns):
+    if not tape.apart and not tape.maps and all(column.size == points for column in tape.columns):
         return Recording(tape.nodes[: result.at + 1], tape.columns, constant, shape)
     nodes, columns = lowered(tape, result.at, points)
     return Recording(nodes, columns, constant, shape)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._refusal import NotTraceable
+from ._refusal import NotTraceable, remedy_of
 from ._tape import FLOAT64, Tape
 from ._value import FUNCTIONS, Handler, Shape, Value
 
@@ -23,6 +23,8 @@ UFUNCS: dict[np.ufunc, str | Handler] = {}
 SPECIAL: dict[str, str | Handler] = {}
 #: Operations on two numbers, one of which at least is complex.
 COMPLEX: dict[str, Handler] = {}
+#: Different values in an array of separate objects, among which an operation then chooses at each point.
+MOST_CHOICES = 128
 
 
 class Tracer(Value):
@@ -291,9 +293,6 @@ def real(tape: Tape, value: Any) -> Any:
     if not isinstance(value, (np.floating, np.integer, np.bool_)):
         value = as_array(value)
     if value.dtype.kind not in "fiub":
-        if value.dtype.kind == "O":
-            raise tape.refuse("an array of separate objects beside a value that depends on a parameter",
-                              "compute with arrays of numbers")
         raise tape.refuse(f"an array of {value.dtype} beside a value that depends on a parameter")
     if value.ndim:
         return value
@@ -306,13 +305,15 @@ def as_array(value: Any) -> NDArray[Any]:
     kind = type(value)
     if kind is np.ndarray:
         return value  # type: ignore[no-any-return]
+    if kind is Watching:
+        return value.view(np.ndarray)  # type: ignore[no-any-return]
     # A subclass of an array may mean something else by an operation: a matrix, a quantity with a unit.
     if isinstance(value, (list, tuple, np.memmap)) or kind.__module__.partition(".")[0] == "pandas":
         return np.asarray(value)
     if hasattr(kind, "__float__") and not hasattr(kind, "__array__"):
         return np.asarray(float(value))
     raise NotTraceable(f"a {kind.__name__} beside a value that depends on a parameter",
-                       "use plain numbers and arrays of NumPy")
+                       remedy_of(kind.__module__) or "use plain numbers and arrays of NumPy")
 
 
 def is_complex(value: Any) -> bool:
@@ -354,10 +355,63 @@ def lifted(tape: Tape, value: Any) -> tuple[Tape, int, Shape]:
     return tape, _node(tape, plain, shape), shape
 
 
-def operands(values: tuple[Any, ...]) -> tuple[Tape, tuple[int, ...], Shape]:
-    """Nodes of real operands, at least one of them traced, in the shape of them all."""
-    tape = tape_of(*values)
-    plain = [value if type(value) in _TRACED else real(tape, value) for value in values]
+def has_objects(value: Any) -> bool:
+    """Returns true for an array of separate objects, which `np.array` makes of parameters."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "O"
+
+
+def number(tape: Tape, value: Any) -> Any:
+    """A real operand: as `real`, or traced if it is an array of objects that are."""
+    return gathered(tape, value) if has_objects(value) else real(tape, value)
+
+
+def gathered(tape: Tape, array: NDArray[Any]) -> Tracer:
+    """An array of separate objects, traced numbers among them, as one traced array: a choice among those that differ."""
+    if not tape.watches:
+        raise tape.refuse("an array of separate objects beside a value that depends on a parameter",
+                          "compute with arrays of numbers")
+    which = np.empty(array.size, np.intp)
+    found: dict[Any, tuple[int, Any]] = {}
+    for k, value in enumerate(array.flat):
+        if type(value) in _TRACED and value.shape:
+            raise tape.refuse("an array of arrays that depend on a parameter", "use np.stack([...])")
+        plain = value if type(value) in _TRACED else real(tape, value)
+        key = plain.at if type(plain) in _TRACED else ("number", plain)
+        which[k] = found.setdefault(key, (len(found), plain))[0]
+        if len(found) > MOST_CHOICES:
+            raise tape.refuse(f"an array of more than {MOST_CHOICES} separate values that depend on a parameter",
+                              "compute with whole arrays")
+    values = [value for _, value in found.values()]
+    result: Any = values[0]
+    for k, value in enumerate(values[1:], 1):
+        result = apply("select", which == k, value, result, tape=tape)
+    kind = Mask if all(type(value) is Mask for value in values) else Tracer
+    _, at, _ = lifted(tape, result)
+    return kind(tape, at, array.shape)
+
+
+class Watching(np.ndarray):
+    """x for a function that puts parameters into arrays: an operation of x and of such an array is recorded as one.
+
+    NumPy would carry it out object by object, with nodes for each.
+    """
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [value.view(np.ndarray) if type(value) is Watching else value for value in inputs]
+        objects = [value for value in plain if has_objects(value) and value.size]
+        tape = next((part.tape for value in objects for part in value.flat if hasattr(part, "tape")), None)
+        if tape is not None:
+            plain = [gathered(tape, value) if has_objects(value) else value for value in plain]
+        if "out" in options:
+            options["out"] = tuple(to.view(np.ndarray) if type(to) is Watching else to for to in options["out"])
+        result = getattr(ufunc, method)(*plain, **options)
+        return result.view(Watching) if type(result) is np.ndarray else result
+
+
+def operands(values: tuple[Any, ...], tape: Tape | None = None) -> tuple[Tape, tuple[int, ...], Shape]:
+    """Nodes of real operands, at least one of them traced unless the tape is given, in the shape of them all."""
+    tape = tape or tape_of(*values)
+    plain = [value if type(value) in _TRACED else number(tape, value) for value in values]
     shape: Shape = ()
     for value in plain:
         if type(value) is not float:
@@ -379,9 +433,9 @@ def _node(tape: Tape, value: Any, shape: Shape) -> int:
     return tape.column(value)
 
 
-def apply(name: str, *values: Any, kind: type[Tracer] = Tracer) -> Tracer:
-    """An operation of the core on real operands, at least one of them traced."""
-    tape, nodes, shape = operands(values)
+def apply(name: str, *values: Any, kind: type[Tracer] = Tracer, tape: Tape | None = None) -> Tracer:
+    """An operation of the core on real operands, at least one of them traced unless the tape is given."""
+    tape, nodes, shape = operands(values, tape)
     return kind(tape, tape.add(name, nodes), shape)
 
 

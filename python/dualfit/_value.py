@@ -132,6 +132,7 @@ class Value:
                                    "use np.where instead of y[mask] = ..., sum() or np.stack instead of "
                                    "np.array([...]), whole arrays instead of loops over them")
         # A separate value may be an element of an array of objects, whose arithmetic is that of the elements.
+        self.tape.in_arrays = True
         array = np.empty((), object)
         array[()] = self
         return array
@@ -148,6 +149,9 @@ class Value:
         function = _METHODS.get(name)
         if function is not None:
             return partial(FUNCTIONS[function] if function in FUNCTIONS else function, self)
+        if not self.shape and isinstance(getattr(np, name, None), np.ufunc):
+            # What NumPy calls for an element of an array of objects.
+            return partial(getattr(np, name), self)
         if not name.startswith("__") and (hasattr(np.ndarray, name) or hasattr(np.float64, name)):
             raise self.tape.refuse(f".{name} of a value that depends on a parameter")
         raise AttributeError(f"a value that depends on a parameter has no attribute {name!r}")

@@ -26,7 +26,7 @@ def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: 
         The model.
     parts : list of futures
         Of tuples ``(x, y, first)`` or ``(x, y, first, sigma)`` in the order of the points, with the number of the first
-        point, a multiple of `dualfit.GROUP`: what ``client.map`` of a loading function gives. `dualfit.share` divides.
+        point, a multiple of `dualfit.GROUP`: what ``client.map`` of a loading function gives. `dualfit.Part.share` divides.
     p0 : array_like or mapping, optional
         As for `dualfit.fit`.
     variables : int

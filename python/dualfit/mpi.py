@@ -28,7 +28,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     x, y, sigma : array_like
         The points of this rank, which may be none.
     first : int
-        The number of the first of them among all points, a multiple of `dualfit.GROUP`; `dualfit.share` divides.
+        The number of the first of them among all points, a multiple of `dualfit.GROUP`; `dualfit.Part.share` divides.
     p0, absolute_sigma, nan_policy, **options
         As for `dualfit.fit`, the same on every rank.
 

@@ -21,7 +21,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster, Client(
             cluster) as client:
-        parts = client.map(load, dualfit.share(shared_points.POINTS, count))
+        parts = client.map(load, dualfit.Part.share(shared_points.POINTS, count))
         wait(parts)
         fit = dualfit.dask.fit(client, shared_points.model, parts, shared_points.START)
     print(shared_points.shown(fit.params))

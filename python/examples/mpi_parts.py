@@ -11,7 +11,7 @@ import dualfit.mpi
 
 def main() -> None:
     comm = MPI.COMM_WORLD
-    first, end = dualfit.share(shared_points.POINTS, comm.size)[comm.rank]
+    first, end = dualfit.Part.share(shared_points.POINTS, comm.size)[comm.rank]
     x, y = shared_points.points(first, end)
     fit = dualfit.mpi.fit(comm, shared_points.model, x, y, first, shared_points.START)
     if fit is not None:

@@ -8,6 +8,7 @@ use crate::settings::{Begin, Settings, start};
 use crate::watch::{Thread, watched};
 use dualfit::{BatchData, FitStatus, Sigma, Starts};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::cell::OnceCell;
 
@@ -84,6 +85,15 @@ impl BatchFit {
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         rows(py, self.batch.params(), self.batch.n_params())
+    }
+
+    /// The parameters of one fit.
+    fn params_of<'py>(&self, py: Python<'py>, fit: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let n = self.batch.n_params();
+        let params = self.batch.params().chunks_exact(n.max(1)).nth(fit);
+        let params =
+            params.ok_or_else(|| PyIndexError::new_err(format!("there is no fit {fit}")))?;
+        Ok(PyArray1::from_slice(py, params))
     }
 
     #[getter]

@@ -1,7 +1,9 @@
 //! The result of a fit.
 
+use crate::agreement::agree;
 use crate::arrays::{Samples, columns, slice, to_numpy};
 use crate::failure::{in_python, raised};
+use crate::model::Model;
 use crate::native::Calls;
 use crate::points::Points;
 use dualfit::Warning;
@@ -186,6 +188,17 @@ impl Fit {
         x: Vec<Samples<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_vec(py, self.outcome(self.fit.predict(columns(&x)?))?))
+    }
+
+    /// Returns true if a function's own `values` are those of the fitted curve.
+    fn agrees(&self, x: Vec<Samples<'_>>, values: PyReadonlyArray1<'_, f64>) -> PyResult<bool> {
+        Ok(agree(slice(&values)?, &self.outcome(self.fit.predict(columns(&x)?))?))
+    }
+
+    /// The fit with the program of another model of its parameters.
+    fn replace_model(&self, model: &Model) -> PyResult<Fit> {
+        let fit = self.fit.replace_model(&model.curve).map_err(raised)?;
+        Ok(Fit { fit, calls: model.calls.clone() })
     }
 
     fn confidence_band<'py>(

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is public in Python but exceptions; `dualfit/*.py` has the calls that users see.
 
+mod agreement;
 mod arrays;
 mod batch;
 mod chunks;

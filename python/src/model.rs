@@ -1,6 +1,7 @@
 //! A model, from operations that Python recorded, from a Python function, from text or from the library, and what is asked of it.
 
-use crate::arrays::{Samples, columns};
+use crate::agreement::agree;
+use crate::arrays::{Samples, columns, slice};
 use crate::failure::raised;
 use crate::fit::Fit;
 use crate::native::{self, Calls};
@@ -11,7 +12,7 @@ use crate::tape::{Node, replay};
 use crate::watch::{Thread, watched};
 use dualfit::program::Program;
 use dualfit::{CurveFit, Var};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::cell::Cell;
@@ -39,6 +40,25 @@ impl Model {
             None => self.curve.program()?,
         };
         Ok(self.program.get_or_init(|| made))
+    }
+
+    /// The values at the points of the columns.
+    fn values(&self, columns: &[Samples<'_>], params: &[f64]) -> PyResult<Vec<f64>> {
+        let program = self.program().map_err(raised)?;
+        let columns = self::columns(columns)?;
+        if columns.len() != program.columns().len() || params.len() != program.params().len() {
+            return Err(PyValueError::new_err(format!(
+                "the program has {} columns and {} parameters, not {} and {}",
+                program.columns().len(),
+                program.params().len(),
+                columns.len(),
+                params.len()
+            )));
+        }
+        let wide: Vec<Vec<f64>> = columns.iter().map(|column| column.to_f64()).collect();
+        let points = wide.iter().map(Vec::len).min().unwrap_or(1);
+        let at = |i: usize| wide.iter().map(|column| column[i]).collect::<Vec<f64>>();
+        Ok((0..points).map(|i| program.evaluate(&at(i), params)).collect())
     }
 
     /// The model with what was said of it.
@@ -103,22 +123,17 @@ impl Model {
         columns: Vec<Samples<'py>>,
         params: Vec<f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let program = self.program().map_err(raised)?;
-        let columns = self::columns(&columns)?;
-        if columns.len() != program.columns().len() || params.len() != program.params().len() {
-            return Err(PyValueError::new_err(format!(
-                "the program has {} columns and {} parameters, not {} and {}",
-                program.columns().len(),
-                program.params().len(),
-                columns.len(),
-                params.len()
-            )));
-        }
-        let wide: Vec<Vec<f64>> = columns.iter().map(|column| column.to_f64()).collect();
-        let points = wide.iter().map(Vec::len).min().unwrap_or(1);
-        let at = |i: usize| wide.iter().map(|column| column[i]).collect::<Vec<f64>>();
-        let values: Vec<f64> = (0..points).map(|i| program.evaluate(&at(i), &params)).collect();
-        Ok(PyArray1::from_vec(py, values))
+        Ok(PyArray1::from_vec(py, self.values(&columns, &params)?))
+    }
+
+    /// Returns true if a function's own `values` are those of `evaluate`.
+    fn agrees(
+        &self,
+        columns: Vec<Samples<'_>>,
+        params: Vec<f64>,
+        values: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<bool> {
+        Ok(agree(slice(&values)?, &self.values(&columns, &params)?))
     }
 
     fn latex(&self) -> PyResult<String> {

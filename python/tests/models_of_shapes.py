@@ -33,7 +33,7 @@ def columns_of_a_table(X, a, b):
     return a * X[:, 0] + b * X[:, 1]
 
 
-@model(1.0, 2.0, x=XY.T, fate="native")
+@model(1.0, 2.0, x=XY.T)
 def linear_model_by_matmul(X, *beta):
     return X @ np.array(beta)
 

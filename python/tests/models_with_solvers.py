@@ -36,7 +36,7 @@ def rounded_by_numpy(x, a, n):
     return a * x ** np.round(n)
 
 
-@model(1.0, 0.5, fate="native")
+@model(1.0, 0.5)
 def vectorised_by_numpy(x, a, b):
     return np.vectorize(lambda t: a * t if t < 3 else b)(x)
 
@@ -146,12 +146,12 @@ def diode_by_lambert_w(v, i0, n, rs):
     return n / rs * np.real(sp.lambertw(arg)) - i0
 
 
-@model(1.0, 0.5, fate="native")
+@model(1.0, 0.5)
 def polynomial_class(x, a, b):
     return np.polynomial.Polynomial([a, b, 0.1])(x)
 
 
-@model(1.0, 0.5, fate="native")
+@model(1.0, 0.5)
 def polynomial_package(x, a, b):
     return np.polynomial.polynomial.polyval(x, [a, b])
 

@@ -191,7 +191,7 @@ def test_oddities_as_models_and_results() -> None:
             lambda: result.predict(odd), lambda: result.confidence_band(odd), lambda: result.confidence_band(level=odd),
             lambda: result.prediction_band(sigma=odd), lambda: result.profile(odd), lambda: result.profile("a", odd),
             lambda: result.propagate(odd), lambda: result[odd], lambda: dualfit.Fit.from_json(odd),
-            lambda: dualfit.merge(odd), lambda: dualfit.share(odd, 2),
+            lambda: dualfit.merge(odd), lambda: dualfit.Part.share(odd, 2),
             lambda: dualfit.Part(decay, odd, odd), lambda: dualfit.Part(decay, x, y, odd),
             lambda: dualfit.fit_parts(decay, odd, ONES), lambda: dualfit.fit_stream(decay, odd, ONES),
             lambda: dualfit.fit_stream(decay, "missing.npy", ONES, x=odd, y=odd, sigma=odd),

@@ -125,8 +125,7 @@ def test_own_x_of_a_function_that_sees_all_its_points() -> None:
     def scaled(x, a, b):
         return a * np.exp(-b * x / x.max())
 
-    with pytest.warns(dualfit.NotTracedWarning, match="each fit has its own"):
-        batch = fit_batch(scaled, own, STACK, [30, 4])
+    batch = fit_batch(scaled, own, STACK, [30, 4])
     alike(batch, [dualfit.fit(scaled, *points, [30, 4]) for points in zip(own, STACK)])
     np.testing.assert_allclose(batch.params, BATCH.params * [1, 4], rtol=1e-6)
 

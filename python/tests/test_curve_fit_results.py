@@ -199,5 +199,6 @@ def test_partials_that_are_given_are_those_of_the_covariance() -> None:
     _, pcov = dualfit.curve_fit(decay, x, y, jac=lambda x, *p: jacobian(p))
     _, expected = dualfit.curve_fit(decay, x, y)
     np.testing.assert_allclose(pcov, expected, rtol=1e-9)
-    _, wrong = dualfit.curve_fit(decay, x, y, [2.52, 1.31, 0.5], jac=three_times)
+    with pytest.warns(dualfit.OptimizeWarning, match="by 67 % along one direction: correct its partials by a, b, c"):
+        _, wrong = dualfit.curve_fit(decay, x, y, [2.52, 1.31, 0.5], jac=three_times)
     np.testing.assert_allclose(wrong, expected / 9, rtol=1e-2)

@@ -179,7 +179,9 @@ def test_pickles_of_functions_that_are_called_as_they_are() -> None:
     np.testing.assert_array_equal(again.predict(at), fit.predict(at))
     nameless = pickle.loads(pickle.dumps(dualfit.fit(lambda x, a, b, c: branching(x, a, b, c), x, y, [1, 1, 1])))
     assert str(nameless).splitlines()[:6] == str(fit).splitlines()[:6]
-    for ask in (nameless.predict, nameless.confidence_band, again.confidence_band):
+    # The function came along, and the band is of it.
+    np.testing.assert_allclose(again.confidence_band(at).std_errors, fit.confidence_band(at).std_errors, rtol=1e-5)
+    for ask in (nameless.predict, nameless.confidence_band):
         with pytest.raises(ValueError, match="function is not with this fit|without its model"):
             ask(at)
     with pytest.raises(ValueError, match="the data are not with this fit"):
@@ -257,6 +259,18 @@ def test_plot_without_a_band(axes: Any) -> None:
     FIT.plot(axes, level=None, points=50)
     assert (len(axes.lines), len(axes.collections)) == (2, 0)
     assert axes.lines[1].get_xdata().size == 50
+
+
+def test_plot_of_a_function_of_all_points(axes: Any) -> None:
+    """Where it is fitted: among other points it is another curve."""
+    own = np.concatenate([x[:10], x[10:] ** 2])[::-1].copy()
+    fit = dualfit.fit(lambda x, a, b: a * (x - x.mean()) ** 2 + b * x[0], own, np.cos(own), [1, 1])
+    fit.plot(axes)
+    line = axes.get_lines()[-1]
+    order = np.argsort(own)
+    np.testing.assert_array_equal(line.get_xdata(), own[order])
+    np.testing.assert_allclose(line.get_ydata(), fit.predict()[order], rtol=1e-9)
+    fit.plot(axes, level=None)
 
 
 def test_plot_of_errors_and_components(axes: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dualfit
-from dualfit import GROUP, Part, fit_parts, fit_stream, merge, models, share
+from dualfit import GROUP, Part, fit_parts, fit_stream, merge, models
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -51,7 +51,7 @@ def test_the_bits_do_not_depend_on_who_holds_what() -> None:
     assert bits(divided(GROUP)) == whole
     assert bits(divided(2 * GROUP)) == whole
     assert bits(divided(GROUP, 2 * GROUP)) == whole
-    parts = [Part(decay, x[a:b], y[a:b], a) for a, b in share(TOTAL, 5)]
+    parts = [Part(decay, x[a:b], y[a:b], a) for a, b in Part.share(TOTAL, 5)]
     assert bits(fit_parts(decay, asking(parts), START)) == whole
 
 
@@ -85,13 +85,13 @@ def test_parts_of_files(tmp_path: Path) -> None:
 
 
 def test_share() -> None:
-    assert share(TOTAL, 2) == [(0, GROUP), (GROUP, TOTAL)]
-    assert share(10 * GROUP, 3) == [(0, 3 * GROUP), (3 * GROUP, 6 * GROUP), (6 * GROUP, 10 * GROUP)]
-    assert share(5, 3) == [(0, 0), (0, 0), (0, 5)]
-    assert share(0, 2) == [(0, 0), (0, 0)]
+    assert Part.share(TOTAL, 2) == [(0, GROUP), (GROUP, TOTAL)]
+    assert Part.share(10 * GROUP, 3) == [(0, 3 * GROUP), (3 * GROUP, 6 * GROUP), (6 * GROUP, 10 * GROUP)]
+    assert Part.share(5, 3) == [(0, 0), (0, 0), (0, 5)]
+    assert Part.share(0, 2) == [(0, 0), (0, 0)]
     for points, parts in [(5, 0), (-5, 2), (5, -1)]:
         with pytest.raises(ValueError, match=f"{points} points cannot be divided into {parts} parts"):
-            share(points, parts)
+            Part.share(points, parts)
 
 
 # What is said of the fit

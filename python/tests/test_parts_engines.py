@@ -38,7 +38,7 @@ def here() -> str:
 
 def test_a_stream_and_memory_have_the_same_minimum(here: str) -> None:
     # They begin with a fit of a sample of the points, from which the steps differ.
-    ends = dualfit.share(shared_points.POINTS, 5)
+    ends = dualfit.Part.share(shared_points.POINTS, 5)
     stream = dualfit.fit_stream(shared_points.model, None, shared_points.START,
                                 chunks=lambda: (shared_points.points(*each) for each in ends))
     memory = dualfit.fit(shared_points.model, *shared_points.points(0, shared_points.POINTS), shared_points.START)
@@ -49,7 +49,7 @@ def test_a_stream_and_memory_have_the_same_minimum(here: str) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_parts_in_one_process(count: int, here: str) -> None:
-    ends = dualfit.share(shared_points.POINTS, count)
+    ends = dualfit.Part.share(shared_points.POINTS, count)
     parts = [dualfit.Part(shared_points.model, *shared_points.points(a, b), a) for a, b in ends]
 
     def ask(question: bytes) -> bytes:

@@ -222,7 +222,7 @@ def test_recording_warns_of_nothing() -> None:
 
 def test_an_expression_for_each_value_is_given_up() -> None:
     with pytest.raises(NotTraceable):
-        record(lambda x, a: np.array([a, 2 * a]) @ np.ones((2, 100_000)), T, 1, None)
+        record(lambda x, a: np.array([a, 2 * a]) @ np.arange(200_000.0).reshape(2, -1), T, 1, None)
 
 
 def test_recordings_of_columns_that_are_not_here() -> None:

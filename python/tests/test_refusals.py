@@ -30,7 +30,6 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "np.array": lambda x, a: np.array(a * x),
     "np.array of numbers as float": lambda x, a: np.array([a, 1.0], float) * 2,
     "np.asarray": lambda x, a: np.asarray(a * x),
-    "np.full": lambda x, a: np.full(x.shape, a),
     "a loop over points": lambda x, a: sum(a * np.tile(x, 20)),
     "tolist": lambda x, a: (a * x).tolist(),
     "item": lambda x, a: (a * x).item(),

@@ -1,4 +1,4 @@
-//! A fit that was saved without its model gets it back.
+//! A fit that was saved without its model gets it back, or a fit gets another model.
 
 use super::CurveFit;
 use super::same_fit::check_same_parameters;
@@ -38,5 +38,34 @@ impl Fit {
         model.expect_columns(columns)?;
         self.model = model;
         Ok(self)
+    }
+
+    /// The fit with the model of `curve` in place of its own. Parameters, errors and statistics stay; [`predict`](Fit::predict)
+    /// and the bands evaluate the other model. It is for a function whose form depends on the points, as one that divides
+    /// by the largest x: at other points it is another model of the same parameters.
+    ///
+    /// Ties of the fit hold in the other model, too. The result has no [components](Fit::components).
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data};
+    /// let line = |largest: f64| CurveFit::new(move |x, [a, b]| a * x / largest + b);
+    /// let fit = line(2.0).fit(Data::new(&[0.0, 1.0, 2.0], &[1.0, 2.0, 3.0])?, [1.0, 1.0])?;
+    /// let elsewhere = fit.replace_model(&line(4.0))?;
+    /// assert!((elsewhere.predict(&[4.0])?[0] - 3.0).abs() < 1e-9);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`UncertaintyError::OtherFit`](crate::error::UncertaintyError::OtherFit) if `curve` has other parameters; the error of
+    /// `curve` if its model is invalid.
+    pub fn replace_model(&self, curve: &CurveFit) -> Result<Fit> {
+        curve.check()?;
+        check_same_parameters(curve, self)?;
+        let model = curve.model.as_ref().map_err(Clone::clone)?;
+        let model = match self.ties.is_empty() {
+            true => model.clone(),
+            false => self.ties.substituted(model)?,
+        };
+        Ok(Fit { model, components: [].into(), ..self.clone() })
     }
 }

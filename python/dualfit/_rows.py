@@ -1,0 +1,98 @@
+"""Recordings of a function over rows of x, of which each fit of a batch has one.
+
+A function that takes every point by itself gives one recording for all points of all rows. Any other (it subtracts its
+first x, it divides by a maximum) is recorded with each row, and the recordings are merged: the operations must be the
+same, and a number that differs between rows becomes a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._refusal import NotTraceable, definition_of
+from ._tape import Node, Tape
+from ._trace import Recording, record, record_columns
+
+#: Nodes that hold numbers, which may differ between rows.
+_NUMBERS = ("const", "column")
+
+
+def record_rows(f: Callable[..., Any], x: NDArray[np.float64], n_params: int) -> tuple[Recording, bool]:
+    """Record ``f(row, *params)`` for the rows of `x`.
+
+    Parameters
+    ----------
+    f : callable
+        The model; it gets one row.
+    x : array of shape (fits, points)
+        The rows.
+    n_params : int
+        Parameters that follow.
+
+    Returns
+    -------
+    recording : Recording
+        Its columns have fits * points values, row after row.
+    by_point : bool
+        True if `f` takes every point by itself, so that the values at a point do not depend on its row.
+
+    Raises
+    ------
+    NotTraceable
+        As `record`; also if the operations differ between rows.
+    """
+    if _is_by_point(f, n_params, (x.shape[1], x.size)):
+        return record(f, x.reshape(-1), n_params, (x.size,)), True
+    rows = [record(f, row, n_params, row.shape, apart=True) for row in x]
+    for k, row in enumerate(rows):
+        if not _is_alike(rows[0].nodes, row.nodes):
+            raise NotTraceable(f"its operations for the x of fit {k} are not those for the x of fit 0: it branches on x",
+                               "use np.where(condition, value where it holds, value elsewhere)", definition_of(f))
+    return _merged(rows, n_params, x.shape), False
+
+
+def _is_by_point(f: Callable[..., Any], n_params: int, sizes: tuple[int, ...]) -> bool:
+    """Returns true if `f` can be recorded without the values of x, the same for all these numbers of points."""
+    try:
+        record_columns(f, 1, n_params, sizes)
+    except NotTraceable:
+        return False
+    return True
+
+
+def _is_alike(one: list[Node], two: list[Node]) -> bool:
+    """Returns true if two recordings are the same but for numbers."""
+    return len(one) == len(two) and all(
+        first == second or (first[0] in _NUMBERS and second[0] in _NUMBERS) for first, second in zip(one, two))
+
+
+def _merged(rows: list[Recording], n_params: int, shape: tuple[int, ...]) -> Recording:
+    """The recording of all rows, from recordings that are alike."""
+    tape, at = Tape(n_params), list(range(n_params))
+    known: list[tuple[NDArray[np.float64], int]] = []
+    for k, (name, operands, number) in enumerate(rows[0].nodes[n_params:], n_params):
+        if name not in _NUMBERS:
+            at.append(tape.add(name, tuple([at[operand] for operand in operands]), number))
+            continue
+        values = np.empty(shape)
+        for to, row in zip(values, rows):
+            to[...] = row.columns[int(row.nodes[k][2])] if row.nodes[k][0] == "column" else row.nodes[k][2]
+        at.append(_column(tape, values.reshape(-1), known))
+    constant = tape.nodes[at[-1]][0] in _NUMBERS
+    # The last node is the result, also if it is an earlier one.
+    if at[-1] != len(tape.nodes) - 1:
+        tape.nodes = tape.nodes[: at[-1] + 1]
+    return Recording(tape.nodes, tape.columns, constant, (shape[0] * shape[1],))
+
+
+def _column(tape: Tape, values: NDArray[np.float64], known: list[tuple[NDArray[np.float64], int]]) -> int:
+    """The node of `values`; equal columns are one, whatever their length."""
+    for other, at in known:
+        if np.array_equal(other, values):
+            return at
+    known.append((values, tape.column(values)))
+    return known[-1][1]
