@@ -5,8 +5,8 @@
 use dualfit::Error;
 use dualfit::error::{
     CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, PartsError,
-    PlotError, SavedError, SourceChange, SourceError, StartError, TableError, TieError, UncertaintyError,
-    WorkerError,
+    PlotError, SavedError, SourceChange, SourceError, StartError, TableError, TieError,
+    UncertaintyError, WorkerError,
 };
 
 fn own(text: &str) -> String {

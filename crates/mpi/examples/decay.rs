@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let die_at: Option<u64> = after("--die-at").map(|n| n.parse()).transpose()?;
     let mine = dualfit_mpi::share_of(&world, points);
     let bad_at: Option<u64> = after("--bad-at").map(|i| i.parse()).transpose()?;
-    let value_at = |i| if bad_at == Some(i) { (point(i, points).0, f64::NAN) } else { point(i, points) };
+    let value_at =
+        |i| if bad_at == Some(i) { (point(i, points).0, f64::NAN) } else { point(i, points) };
     let (x, y): (Vec<f64>, Vec<f64>) = mine.map(value_at).unzip();
     let last = world.rank() == world.size() - 1;
     let value = move |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2];

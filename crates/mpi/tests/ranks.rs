@@ -136,7 +136,8 @@ fn a_point_that_is_no_number_is_an_error_on_every_rank() {
         let at = format!("at index {last}");
         for rank in 0..ranks {
             let line = said.lines().find(|line| line.starts_with(&format!("rank {rank}: ")));
-            let line = line.unwrap_or_else(|| panic!("rank {rank} of {ranks} said nothing: {said}"));
+            let line =
+                line.unwrap_or_else(|| panic!("rank {rank} of {ranks} said nothing: {said}"));
             assert!(line.contains(&at), "{line}");
             assert_eq!(line.contains("the fit failed at its leader: "), rank > 0, "{line}");
         }

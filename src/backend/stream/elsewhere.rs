@@ -3,8 +3,8 @@
 use super::bytes::to_bytes;
 use super::message::{Envelope, Held, ModelIdentity, Refusal, Reply, Request, Said, read_reply};
 use crate::data::source::{Shape, Width};
-use crate::error::{Error, PartsError};
 use crate::error::source::SourceError;
+use crate::error::{Error, PartsError};
 use crate::solver::outcome::Fault;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -55,8 +55,10 @@ fn every_question_has_the_same_answer() {
         for chunk in [1, 4095, 4096, 4097, POINTS] {
             let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).loss(loss);
             let free = curve.free_positions();
-            let identity = curve.shared_identity(&curve.ready(&free).expect("a model").model, &free);
-            let model: Model = identity.0.into_iter().map(|(name, v)| (name.to_owned(), v)).collect();
+            let identity =
+                curve.shared_identity(&curve.ready(&free).expect("a model").model, &free);
+            let model: Model =
+                identity.0.into_iter().map(|(name, v)| (name.to_owned(), v)).collect();
             let model = &model;
             let data = Data::new(&x, &y).and_then(|data| data.sigma(Sigma::Absolute(&sigma)));
             let source = SliceSource::new(&x, &y).and_then(|source| source.sigma(&sigma));

@@ -342,7 +342,8 @@ fn passes_are_numbered_on_after_a_stop() {
         let numbers = numbers.lock().unwrap().clone();
         (fit, numbers)
     };
-    for case in cases().into_iter().filter(|case| ["plain", "tukey, sampled"].contains(&case.name)) {
+    for case in cases().into_iter().filter(|case| ["plain", "tukey, sampled"].contains(&case.name))
+    {
         let (_, whole) = seen(&case, usize::MAX);
         for most in 1..whole.len().min(24) {
             let (first, begun) = seen(&case, most);
