@@ -235,7 +235,7 @@ def test_parts_without_points() -> None:
 
 
 @pytest.mark.parametrize(("f", "start", "words"), [
-    (lambda x, a, b, c: a * np.exp(-b * x) + 2 * c, START, r"model: .*2\.0 \* c"),
+    (lambda x, a, b, c: a * np.exp(-b * x) + 2 * c, START, r"\(model: v\d+ = c \* 2\.0 at the leader, v\d+ = .* at the part\)"),
     (lambda x, a, b: a * np.exp(-b * x), [2, 1], "parameters: a, b at the leader, a, b, c at the part"),
 ])
 def test_parts_of_another_model(f: Any, start: list[float], words: str) -> None:

@@ -216,9 +216,10 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
         // ∂/∂x = y·xʸ/x; at x = 0 its limit: 0 for y > 1, 1 for y = 1, else the convention 0.
         let at_zero = y.eq(1.0).select(1.0, 0.0);
         let by_base = x.eq(0.0).select(at_zero, y * power / x);
-        // ∂/∂y = xʸ·ln x → 0 for x → 0 wherever the power itself is finite.
-        let by_exponent = except(x.eq(0.0), power * x.ln());
-        self.chain2(exponent, power, by_base, by_exponent)
+        // ∂/∂y = xʸ·ln x → 0 for x → 0 wherever the power itself is finite. As a function of y it settles, as exp does.
+        let slope = if y.may_be_infinite() { capped(power) } else { power };
+        let by_exponent = except(x.eq(0.0), slope * x.ln());
+        self.chain2(exponent.settled(), power, by_base, by_exponent)
     }
     fn powi(self, exponent: i32) -> Self {
         let power = self.value.powi(exponent);

@@ -364,6 +364,9 @@ fn responses_to_no_dose_have_the_partials_of_the_limit() {
     fn wave<T: Scalar>(x: T, [b, c, d, e]: [T; 4]) -> T {
         c + (d - c) * ((b * (x * e).log10()).exp2() + 1.0).recip()
     }
+    fn power<T: Scalar>(x: T, [b, c, d, e]: [T; 4]) -> T {
+        c + (d - c) / (T::from(10.0).powf(b * (x / e).log10()) + 1.0)
+    }
     // For b > 0 the response without a dose is d, for b < 0 it is c.
     let cases = [(1.3, [0.0, 0.0, 1.0, 0.0]), (-1.3, [0.0, 1.0, 0.0, 0.0])];
     for (b, expected) in cases {
@@ -389,6 +392,7 @@ fn responses_to_no_dose_have_the_partials_of_the_limit() {
         check!(response);
         check!(step);
         check!(wave);
+        check!(power);
     }
 }
 

@@ -230,7 +230,7 @@ fn what_is_wrong_at_a_part_is_said_by_the_leader() {
     let differs = |field: &str, leader: &str, part: &str| {
         (field.to_owned(), leader.to_owned(), part.to_owned())
     };
-    assert_eq!(difference(&line), differs("model", "# once per pass", "# per point"));
+    assert_eq!(difference(&line), differs("model", "v4 = -p1", "v4 = x * p0"));
     let doubled = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c * 2.0);
     assert_eq!(difference(&doubled).0, "model");
     let fewer = CurveFit::new(|x, [a, b]| a * (-b * x).exp());

@@ -27,7 +27,11 @@ impl CurveFit {
     /// The operations of a model, one a line; of a native one only the number of its parameters is known.
     pub(in crate::curve_fit) fn listing(&self, model: &Model) -> String {
         match model {
-            Model::Traced(program) => program.to_string(),
+            Model::Traced(program) => {
+                let text = program.to_string();
+                let operations = text.lines().filter(|line| !line.starts_with('#'));
+                operations.collect::<Vec<_>>().join("\n")
+            }
             Model::Native(_) => format!("native, {} parameters", self.names.len()),
         }
     }

@@ -287,7 +287,7 @@ fn a_checkpoint_of_another_fit_is_refused_and_nothing_is_touched() {
     }
     // Of another model the first operation that differs, in place of a number for each.
     let other = other.fit_stream(stream(), start).unwrap_err().to_string();
-    let names = ["fit.checkpoint.1, or", "(model: v5 = v4 + c there, v5 = v4 - c here)"];
+    let names = ["fit.checkpoint.1, or", "(model: v8 = c + v7 there, v8 = v7 - c here)"];
     assert!(names.iter().all(|name| other.contains(name)), "{other}");
     file(folder.path(), &values(1.5));
     let fit = decay().fit_stream(stream(), start);
