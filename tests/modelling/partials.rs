@@ -379,9 +379,9 @@ fn responses_to_no_dose_have_the_partials_of_the_limit() {
                 let name = stringify!($model);
                 let value = if b > 0.0 { p[2] } else { p[1] };
                 assert_eq!((dual.value, printed[0].1), (value, value), "{name}, b = {b}");
-                for k in 0..4 {
-                    assert_eq!(printed[1 + k].1, expected[k], "{name}, b = {b}, partial {k}");
-                    assert_eq!(dual.partials[k], expected[k], "{name}, b = {b}, dual {k}");
+                for (k, limit) in expected.into_iter().enumerate() {
+                    assert_eq!(printed[1 + k].1, limit, "{name}, b = {b}, partial {k}");
+                    assert_eq!(dual.partials[k], limit, "{name}, b = {b}, dual {k}");
                 }
                 // And near it the limits are approached.
                 let near: Dual<f64, 4> = $model(1e-300.into(), variables(p));
