@@ -34,7 +34,7 @@ use quote::{MOST_LISTED, asked, emptied, end, excerpt, listed, taken_name};
 pub use quote::{Named, NamedValues};
 #[cfg(feature = "ndarray")]
 pub use requests::LayoutError;
-pub use requests::{GlobalError, ModelError, StartError, TieError, WorkerError};
+pub use requests::{GlobalError, ModelError, PartsError, StartError, TieError, WorkerError};
 pub use saved::SavedError;
 pub use source::SourceError;
 pub use table::TableError;
@@ -427,6 +427,9 @@ pub enum Error {
     /// A worker will make no fits of a batch.
     #[error(transparent)]
     Worker(#[from] WorkerError),
+    /// Points that others hold cannot be fitted.
+    #[error(transparent)]
+    Parts(#[from] PartsError),
     /// A table has not what it is asked for.
     #[error(transparent)]
     Table(#[from] TableError),

@@ -18,8 +18,12 @@ pages! {
     choosing: "../docs/guide/choosing.md";
     #[cfg(any(not(doctest), feature = "csv"))]
     tables: "../docs/guide/tables.md";
+    #[cfg(any(not(doctest), feature = "csv"))]
+    streaming_csv: "../docs/guide/streaming_csv.md";
     global_fits: "../docs/guide/global_fits.md";
     models: "../docs/guide/models.md";
+    compiler: "../docs/guide/compiler.md";
+    angles: "../docs/guide/angles.md";
     not_converging: "../docs/guide/not_converging.md";
     error_bars: "../docs/guide/error_bars.md";
     checking: "../docs/guide/checking.md";

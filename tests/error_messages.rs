@@ -4,9 +4,9 @@
 
 use dualfit::Error;
 use dualfit::error::{
-    CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, PlotError,
-    SavedError, SourceChange, SourceError, StartError, TableError, TieError, UncertaintyError,
-    WorkerError,
+    CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, PartsError,
+    PlotError, SavedError, SourceChange, SourceError, StartError, TableError, TieError,
+    UncertaintyError, WorkerError,
 };
 
 fn own(text: &str) -> String {
@@ -85,6 +85,14 @@ fn of_parameters() -> Vec<Error> {
         GlobalError::NoSets.into(),
         GlobalError::Differs { set: 2, what: "its loss", remedy: "set one" }.into(),
         WorkerError { worker: 2, message: own("it has another model") }.into(),
+        PartsError::AnotherModel {
+            first: 1 << 20,
+            field: own("model"),
+            leader: own("f = v2"),
+            part: own("v3 = 2.0 * v2"),
+        }
+        .into(),
+        PartsError::Leader { message: own("the model has no parameters to fit") }.into(),
     ]
 }
 

@@ -15,7 +15,7 @@ import typing as _typing
 
 from . import models
 from ._batch import Batch
-from ._core import CudaError, FitError, Profile, __version__
+from ._core import CudaError, FitError, __version__
 from ._curve_fit import curve_fit
 from ._curve_fit import optimize_warning as _optimize_warning
 from ._devices import DeviceInfo, devices
@@ -23,6 +23,7 @@ from ._fit import Fit
 from ._model import Model, fit, fit_batch
 from ._parts import GROUP, Part, fit_parts, merge
 from ._prepare import NotTracedWarning
+from ._profile import Profile
 from ._results import Band, Component, Quantity
 from ._settings import Options
 from ._stream import fit_stream

@@ -11,6 +11,7 @@ from . import _core
 from ._data import guarded, independent, x_columns
 from ._kept import as_json, state
 from ._prepare import KEPT, Prepared
+from ._profile import Profile
 from ._progress import shown
 from ._results import Array, Band, Component, Quantity
 from ._settings import check_constants
@@ -295,7 +296,7 @@ class Fit:
         """
         return self._core.diagnostics(self._data("_points"))
 
-    def profile(self, name: str, level: float = 0.99) -> _core.Profile:
+    def profile(self, name: str, level: float = 0.99) -> Profile:
         """Refits with one parameter held on both sides of its value: intervals that need no parabola.
 
         Parameters
@@ -303,19 +304,24 @@ class Fit:
         name : str
             The parameter.
         level : float
-            How far the profile goes.
+            How far the profile goes; an interval of a higher level extends it.
 
         Returns
         -------
         Profile
             With ``values``, ``taus``, ``params`` and ``interval(level)``.
         """
-        if self._prepared is None:
+        prepared = self._prepared
+        if prepared is None:
             raise ValueError(KEPT)
-        if self._prepared.called is not None:
-            self._prepared.called.here()
-        with shown(self._settings):
-            return self._prepared.model.profile(self._core, self._data("_points"), self._settings, name, level)
+
+        def walked(level: float) -> _core.Profile:
+            if prepared.called is not None:
+                prepared.called.here()
+            with shown(self._settings):
+                return prepared.model.profile(self._core, self._data("_points"), self._settings, name, level)
+
+        return Profile(walked, level)
 
     def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True) -> Axes:
         """Data, curve and confidence band, with matplotlib.

@@ -158,7 +158,7 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     variables : int
         Columns of x that the parts have.
     checkpoint : path, optional
-        A file from which the fit goes on after it was stopped.
+        A file from which the fit goes on after it was stopped, as in `fit_stream`.
     **options
         See `Options`.
 

@@ -125,7 +125,9 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     chunk_points : int, optional
         Points of a chunk; as many as memory allows by default. The result does not depend on it.
     checkpoint : path, optional
-        A file from which the fit goes on, to the same bits, after it was stopped.
+        A file from which the fit goes on, to the same bits, after it was stopped. The checkpoint before it is kept beside
+        it, at the same path with ``.1``, in case it is damaged. Both are removed when the fit has ended; to begin anew,
+        remove the file.
     **options
         See `Options`.
 

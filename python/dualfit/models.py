@@ -10,6 +10,7 @@ Each name of `names()` is a function of a prefix. lmfit's names, `GaussianModel(
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
@@ -29,8 +30,12 @@ _LMFIT = {
     "SineModel": "sine", "FermiModel": "fermi_dirac", "BoseModel": "bose_einstein",
 }
 
+#: Shapes of a step or of the sides of a rectangle, by lmfit's names.
+_FORMS = {"linear": "linear", "atan": "atan", "arctan": "atan", "erf": "erf", "logistic": "logistic"}
+
 #: What is no function of a prefix alone.
-_MADE = ("PolynomialModel", "SplineModel", "by_name", "names", "parse", "polynomial", "spline")
+_MADE = ("ExpressionModel", "Gaussian2dModel", "PolynomialModel", "RectangleModel", "SplineModel", "StepModel",
+         "ThermalDistributionModel", "by_name", "names", "parse", "polynomial", "spline")
 
 
 def names() -> list[str]:
@@ -91,6 +96,59 @@ def PolynomialModel(degree: int = 7, prefix: str = "") -> Model:  # noqa: N802
 def SplineModel(xknots: Any, prefix: str = "") -> Model:  # noqa: N802
     """`spline`, as lmfit calls it."""
     return spline(xknots, prefix)
+
+
+def ExpressionModel(expr: str, independent_vars: Sequence[str] = ("x",)) -> Model:  # noqa: N802
+    """A formula, as lmfit calls it: ``Model(expr, variables=independent_vars)``."""
+    return Model(expr, variables=independent_vars)
+
+
+def Gaussian2dModel(prefix: str = "") -> Model:  # noqa: N802
+    """`gaussian2d_elliptic`, as lmfit calls it."""
+    return by_name("gaussian2d_elliptic", prefix)
+
+
+def StepModel(form: str = "linear", prefix: str = "") -> Model:  # noqa: N802
+    """`step_linear`, `step_atan`, `step_erf` or `step_logistic`, as lmfit calls them by `form`."""
+    return by_name(f"step_{_form('StepModel', form)}", prefix)
+
+
+def RectangleModel(form: str = "linear", prefix: str = "") -> Model:  # noqa: N802
+    """`rectangle_atan`, `rectangle_erf` or `rectangle_logistic`, as lmfit calls them by `form`.
+
+    Raises
+    ------
+    ValueError
+        For the form ``"linear"``: the sides of lmfit's are 2 sigma long, those of `rectangle_linear` one.
+    """
+    if _form("RectangleModel", form) == "linear":
+        raise ValueError("the sides of lmfit's linear rectangle are 2 sigma long; use rectangle_linear, whose sides are one "
+                         "sigma long, so that sigma1 and sigma2 are twice lmfit's, or another form")
+    return by_name(f"rectangle_{_FORMS[form]}", prefix)
+
+
+def ThermalDistributionModel(form: str = "bose", prefix: str = "") -> Model:  # noqa: N802
+    """Names the replacement of lmfit's model of this name, of which amplitude and center are one parameter.
+
+    Raises
+    ------
+    ValueError
+        Always, with the model to use.
+    """
+    known = {"bose": "bose_einstein", "fermi": "fermi_dirac", "maxwell": "exponential"}
+    if form not in known:
+        raise ValueError(f"ThermalDistributionModel has no form {form!r}; there are {', '.join(known)}")
+    instead = ("with decay in place of kt" if form == "maxwell"
+               else "with amplitude fixed at 1; its center is lmfit's center - kt*ln(amplitude)")
+    raise ValueError(f"lmfit's ThermalDistributionModel has one parameter twice, as amplitude and in center; use "
+                     f"{known[form]}({prefix!r}) {instead}")
+
+
+def _form(model: str, form: str) -> str:
+    """The name here of a form of lmfit's steps."""
+    if form not in _FORMS:
+        raise ValueError(f"{model} has no form {form!r}; there are {', '.join(_FORMS)}")
+    return _FORMS[form]
 
 
 def __getattr__(name: str) -> Any:

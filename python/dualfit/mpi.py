@@ -40,7 +40,8 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     Raises
     ------
     FitError
-        On rank 0, while the other ranks return; on every rank where the part of one makes no sense.
+        On every rank, with the same text, if the points or the model of one rank make no sense. What is raised on one
+        rank and is no `FitError`, such as an exception of a callback, is raised there, and on the others as a `FitError`.
     """
     said = options_of_parts(options)
 
@@ -52,27 +53,66 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
 
     part = _on_all_ranks(comm, made())
 
-    def merged(question: bytes) -> bytes:
-        """The answers of all ranks from this one on, as far as it collects them: a tree, whose root is rank 0."""
-        answer, step = part.answer(question), 1
+    def merged(question: bytes) -> bytes | FitError:
+        """The answers of this rank and of those whose answers it collects, in a tree whose root is rank 0."""
+        answer, step = _answer(part, question), 1
         while step < comm.size:
             if comm.rank % (2 * step):
                 comm.send(answer, comm.rank - step)
                 break
             if comm.rank + step < comm.size:
-                given = [part for part in (answer, comm.recv(source=comm.rank + step)) if part]
-                answer = merge(given) if given else b""
+                answer = _both(answer, comm.recv(source=comm.rank + step))
             step *= 2
         return answer
 
+    def ask(question: bytes) -> bytes:
+        answer = merged(comm.bcast(question))
+        if isinstance(answer, FitError):
+            raise answer
+        return answer
+
     if comm.rank:
-        while (question := comm.bcast(None)) is not None:
-            merged(question)
+        # Rank 0 sends questions, then None or its error.
+        while isinstance(message := comm.bcast(None), bytes):
+            merged(message)
+        if message is not None:
+            raise message
         return None
+    failure = None
     try:
-        return fit_parts(f, lambda question: merged(comm.bcast(question)), p0, variables=part.variables, **options)
+        return fit_parts(f, ask, p0, variables=part.variables, **options)
+    except BaseException as error:
+        failure = _for_others(error)
+        raise
     finally:
-        comm.bcast(None)
+        comm.bcast(failure)
+
+
+def _answer(part: Part, question: bytes) -> bytes | FitError:
+    """The answer of a part, or the error that takes its place on the way to rank 0."""
+    try:
+        return part.answer(question)
+    except Exception as error:
+        return _for_others(error)
+
+
+def _both(left: bytes | FitError, right: bytes | FitError) -> bytes | FitError:
+    """The merged answers of two ranks, of which either may have no points; or the first error."""
+    for answer in (left, right):
+        if isinstance(answer, FitError):
+            return answer
+    if not (left and right):
+        return left or right
+    try:
+        return merge([left, right])
+    except FitError as error:
+        return error
+
+
+def _for_others(error: BaseException) -> FitError:
+    """An error as other ranks raise it: of a type that every rank can read."""
+    text = str(error) if isinstance(error, FitError) else f"{type(error).__name__}: {error}"
+    return FitError(text)
 
 
 def _on_all_ranks(comm: Any, part: Part | Exception) -> Part:

@@ -5,6 +5,7 @@ use dualfit::error::SourceError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::{PyErr, PyResult};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 create_exception!(
@@ -90,6 +91,11 @@ pub(crate) fn raised(error: Error) -> PyErr {
 /// The exception for a file that cannot be read.
 pub(crate) fn unreadable(error: SourceError) -> PyErr {
     PyOSError::new_err(in_python(&error.to_string()))
+}
+
+/// The exception for bytes that are no question or answer, and for answers that do not belong together.
+pub(crate) fn misfit(error: io::Error) -> PyErr {
+    FitError::new_err(error.to_string())
 }
 
 /// The first exception that Python raised inside a fit, which then ends; it comes through instead of what the fit says of it.

@@ -1,7 +1,7 @@
 //! Points in files, and points that others hold.
 
 use crate::chunks::ChunkSource;
-use crate::failure::{Raised, raised, unreadable};
+use crate::failure::{Raised, misfit, raised, unreadable};
 use crate::fit::Fit;
 use crate::model::Model;
 use crate::points::{Points, missing};
@@ -212,7 +212,7 @@ pub(crate) fn answer<'py>(
         py.detach(|| Part::new(&curve, data, first).map(|mut part| part.answer(question)))
             .map_err(raised)
     })?;
-    Ok(PyBytes::new(py, &answer?))
+    Ok(PyBytes::new(py, &answer.map_err(misfit)?))
 }
 
 /// What the points of files answer to a question.
@@ -230,7 +230,7 @@ pub(crate) fn answer_stream<'py>(
     let answer = py
         .detach(|| Part::stream(&curve, stream, first).map(|mut part| part.answer(question)))
         .map_err(raised)
-        .and_then(|answer| Ok(answer?));
+        .and_then(|answer| answer.map_err(misfit));
     Ok(PyBytes::new(py, &kept.checked(answer)?))
 }
 
@@ -242,5 +242,5 @@ pub(crate) fn merged<'py>(
     left: &[u8],
     right: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &merge(left, right)?))
+    Ok(PyBytes::new(py, &merge(left, right).map_err(misfit)?))
 }

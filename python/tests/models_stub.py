@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ._model import Model
 
+_FORMS: dict[str, str]
 _LMFIT: dict[str, str]
 _MADE: tuple[str, ...]
 
@@ -36,6 +37,21 @@ def spline(knots: Sequence[float] | NDArray[np.float64], prefix: str = "") -> Mo
 
 def SplineModel(xknots: Sequence[float] | NDArray[np.float64], prefix: str = "") -> Model:
     """`spline`, as lmfit calls it."""
+
+def ExpressionModel(expr: str, independent_vars: Sequence[str] = ("x",)) -> Model:
+    """A formula, as lmfit calls it: ``Model(expr, variables=independent_vars)``."""
+
+def Gaussian2dModel(prefix: str = "") -> Model:
+    """`gaussian2d_elliptic`, as lmfit calls it."""
+
+def StepModel(form: str = "linear", prefix: str = "") -> Model:
+    """`step_linear`, `step_atan`, `step_erf` or `step_logistic`, as lmfit calls them by `form`."""
+
+def RectangleModel(form: str = "linear", prefix: str = "") -> Model:
+    """`rectangle_atan`, `rectangle_erf` or `rectangle_logistic`, as lmfit calls them by `form`."""
+
+def ThermalDistributionModel(form: str = "bose", prefix: str = "") -> Model:
+    """Names the replacement of lmfit's model of this name, of which amplitude and center are one parameter."""
 
 def parse(text: str) -> Model:
     """What a text describes: ``"gaussian(g1_) + linear(bg_)"``."""

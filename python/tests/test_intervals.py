@@ -205,9 +205,19 @@ def test_a_profile_that_is_no_parabola() -> None:
         assert tau == pytest.approx(reach, rel=1e-5)
 
 
-def test_profiles_beyond_their_level() -> None:
-    with pytest.raises(dualfit.FitError, match="the level 0.9 and not to 0.99"):
-        FIT.profile("a", level=0.9).interval(0.99)
+def test_an_interval_beyond_the_level_of_a_profile_extends_it() -> None:
+    profile = LINE.profile("a")
+    short = profile.values
+    for level in (0.9973, 0.99994, 0.95):
+        np.testing.assert_allclose(profile.interval(level), LINE.confidence_intervals(level)["a"], rtol=1e-6)
+    assert profile.values[0] < short[0] and short[-1] < profile.values[-1]
+    assert FIT.profile("b", level=0.9).interval(0.99) == FIT.profile("b").interval(0.99)
+    for level in (1.0, 1.5, -0.5, np.nan):
+        with pytest.raises(dualfit.FitError, match="it must be a probability between 0 and 1"):
+            profile.interval(level)
+
+
+def test_profiles_that_cannot_be() -> None:
     with pytest.raises(dualfit.FitError, match="there is no parameter `q`"):
         FIT.profile("q")
     for ask in (FIT.profile, lambda name, level: FIT.confidence_band(level=level)):

@@ -105,6 +105,35 @@ def test_models_have_lmfits_values(name: str, form: dict[str, str], ours: str) -
         assert model.parameters == reference.param_names
 
 
+@pytest.mark.parametrize(("name", "given", "ours"), [
+    ("StepModel", {}, "step_linear"), ("StepModel", {"form": "arctan"}, "step_atan"), ("StepModel", {"form": "erf"}, "step_erf"),
+    ("RectangleModel", {"form": "logistic"}, "rectangle_logistic"), ("RectangleModel", {"form": "atan"}, "rectangle_atan"),
+    ("Gaussian2dModel", {}, "gaussian2d_elliptic"),
+])
+def test_lmfits_names_with_their_arguments(name: str, given: dict[str, str], ours: str) -> None:
+    model = getattr(models, name)(prefix="a_", **given)
+    assert model.parameters == models.by_name(ours, "a_").parameters
+    assert set(model.parameters) == set(getattr(lmfit.models, name)(prefix="a_", **given).param_names)
+
+
+def test_an_expression_by_lmfits_name() -> None:
+    expected = dualfit.fit("a*exp(-b*x)", x, decay(x, 3, 0.7, 0), {"a": 1, "b": 1}).values
+    model = models.ExpressionModel("a*exp(-b*t)", independent_vars=["t"])
+    assert model.fit(x, decay(x, 3, 0.7, 0), {"a": 1, "b": 1}).values == expected
+
+
+def test_names_of_lmfit_that_mean_something_else_here_name_the_replacement() -> None:
+    for name, form, replacement in [("ThermalDistributionModel", "fermi", "fermi_dirac"),
+                                    ("ThermalDistributionModel", "bose", "bose_einstein"),
+                                    ("ThermalDistributionModel", "maxwell", "exponential"),
+                                    ("RectangleModel", "linear", "rectangle_linear")]:
+        with pytest.raises(ValueError, match=rf"use {replacement}\b"):
+            getattr(models, name)(form=form)
+    for name in ("StepModel", "RectangleModel", "ThermalDistributionModel"):
+        with pytest.raises(ValueError, match=f"{name} has no form 'round'; there are "):
+            getattr(models, name)(form="round")
+
+
 def test_what_the_page_says_of_bounds() -> None:
     y = decay(x, 3, 0.7, 0.2) + NOISE
     ours = dualfit.fit(decay, x, y, [2, 1, 0.2], bounds={"rate": (0.9, 2)})

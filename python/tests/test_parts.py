@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -200,10 +201,10 @@ def test_damaged_answers() -> None:
     for question in questions:
         answer = PART.answer(question)
         for length in range(0, len(answer), 7):
-            with pytest.raises(OSError, match="no answer"):
+            with pytest.raises(dualfit.FitError, match="no answer"):
                 merge([answer[:length] or b"\0", answer])
     for question in (b"", b"hello", bytes(100), questions[0][:-1], questions[0] + b"\0"):
-        with pytest.raises(OSError, match="no question"):
+        with pytest.raises(dualfit.FitError, match="no question"):
             PART.answer(question)
     for question in ("text", None, 3):
         with pytest.raises(TypeError):
@@ -212,14 +213,14 @@ def test_damaged_answers() -> None:
 
 def test_parts_in_disorder() -> None:
     first, second = Part(decay, x[:GROUP], y[:GROUP]), Part(decay, x[GROUP:], y[GROUP:], GROUP)
-    with pytest.raises(OSError, match=f"points {GROUP}..{TOTAL} are followed by points 0..{GROUP}"):
+    with pytest.raises(dualfit.FitError, match=f"points {GROUP}..{TOTAL} are followed by points 0..{GROUP}"):
         fit_parts(decay, asking([second, first]), START)
-    with pytest.raises(OSError, match=f"points 0..{GROUP} are followed by points 0..{GROUP}"):
+    with pytest.raises(dualfit.FitError, match=f"points 0..{GROUP} are followed by points 0..{GROUP}"):
         fit_parts(decay, asking([first, first]), START)
     with pytest.raises(dualfit.FitError, match=f"the first {GROUP} points are missing"):
         fit_parts(decay, second.answer, START)
     gap = Part(decay, u, v, 3 * GROUP)
-    with pytest.raises(OSError, match="are followed by points"):
+    with pytest.raises(dualfit.FitError, match="are followed by points"):
         fit_parts(decay, asking([first, gap]), START)
 
 
@@ -233,14 +234,15 @@ def test_parts_without_points() -> None:
         merge([])
 
 
-@pytest.mark.parametrize(("f", "start"), [
-    (lambda x, a, b, c: a * np.exp(-b * x) + 2 * c, START),
-    (lambda x, a, b: a * np.exp(-b * x), [2, 1]),
+@pytest.mark.parametrize(("f", "start", "words"), [
+    (lambda x, a, b, c: a * np.exp(-b * x) + 2 * c, START, r"\(model: v\d+ = c \* 2\.0 at the leader, v\d+ = .* at the part\)"),
+    (lambda x, a, b: a * np.exp(-b * x), [2, 1], "parameters: a, b at the leader, a, b, c at the part"),
 ])
-def test_parts_of_another_model(f: Any, start: list[float]) -> None:
-    with pytest.raises(dualfit.FitError, match="the leader asks about another model"):
+def test_parts_of_another_model(f: Any, start: list[float], words: str) -> None:
+    with pytest.raises(dualfit.FitError, match="^the part that begins at point 0 has another model than the leader") as caught:
         fit_parts(f, PART.answer, start)
-    with pytest.raises(dualfit.FitError, match="with other parameters fixed"):
+    assert re.search(words, str(caught.value))
+    with pytest.raises(dualfit.FitError, match="free parameters: b, c at the leader, a, b, c at the part"):
         fit_parts(decay, PART.answer, START, fixed="a")
 
 

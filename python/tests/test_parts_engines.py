@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -94,6 +95,58 @@ said = comm.gather(said)
 if said:
     print(said)
 """
+
+
+#: What every rank of two or three says of a fit that cannot be made; the argument says why it cannot.
+FAILS = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import dualfit.mpi
+comm, why, group = MPI.COMM_WORLD, sys.argv[1], dualfit.GROUP
+first = comm.rank * group
+x = np.linspace(0, 4, group)
+y = 2.5 * np.exp(-1.3 * x) + 0.5
+f = lambda x, a, b, c: a * np.exp(-b * x) + c
+options = {}
+if why == "nan" and comm.rank == 1:
+    y[5] = np.nan
+if why == "model" and comm.rank == 1:
+    f = lambda x, a, b, c: a * np.exp(-b * x) + 2 * c
+if why == "gap" and comm.rank:
+    first += group * comm.rank
+if why == "order":
+    first = (comm.size - 1 - comm.rank) * group
+if why == "callback":
+    def callback(event):
+        raise LookupError("mine")
+    options["callback"] = callback
+try:
+    dualfit.mpi.fit(comm, f, x, y, first, [9.0, 9.0, 9.0], **options)
+    said = "nothing"
+except Exception as error:
+    said = f"{type(error).__name__}: {error}"
+said = comm.gather(said)
+if said:
+    print(" | ".join(said))
+"""
+
+
+@pytest.mark.parametrize(("why", "words"), [
+    ("nan", "FitError: .*`y` is NaN at index 1048581"),
+    ("model", "FitError: the part that begins at point 1048576 has another model than the leader"),
+    ("gap", "FitError: answers that do not go together: points .* are followed by points"),
+    ("order", "FitError: answers that do not go together: points .* are followed by points"),
+])
+@pytest.mark.parametrize("count", [2, 3])
+def test_every_rank_raises_what_one_rank_finds(why: str, words: str, count: int) -> None:
+    said = mpirun(count, "-c", FAILS, why).split(" | ")
+    assert len(said) == count and set(said) == {said[0]}, said
+    assert re.match(words, said[0]), said
+
+
+def test_what_a_callback_raises_on_rank_0_ends_the_others() -> None:
+    assert mpirun(2, "-c", FAILS, "callback") == "LookupError: mine | FitError: LookupError: mine"
 
 
 def test_what_is_wrong_on_one_rank_is_said_on_all() -> None:

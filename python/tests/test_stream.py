@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -246,12 +247,33 @@ def test_checkpoint(many: tuple[Path, dualfit.Fit], tmp_path: Path) -> None:
     assert place.exists()
     with pytest.raises(dualfit.FitError, match="checkpoint"):
         fit_stream(lambda x, a, b: a * x + b, path, [1, 1], checkpoint=place)
-    done: list[int] = []
+    done: list[tuple[int, int]] = []
     fit = fit_stream(decay, path, [9, 9, 9], memory_limit=2**22, checkpoint=place,
-                     callback=lambda event: done.append(event["done"]) if event["kind"] == "stream" else None)
+                     callback=lambda event: done.append((event["pass"], event["done"])) if event["kind"] == "stream" else None)
     assert bits(fit) == bits(whole)
-    assert done[0] > GROUP and fit.stats["passes"] == 1
+    # The pass goes on where it was stopped, under its number.
+    assert done[0][0] == whole.stats["passes"] and done[0][1] > GROUP and fit.stats["passes"] == 1
     assert not place.exists()
+
+
+def test_a_fit_whose_checkpoint_was_removed_begins_anew(many: tuple[Path, dualfit.Fit], tmp_path: Path) -> None:
+    path, place = many[0], tmp_path / "checkpoint"
+
+    def in_the_third_pass(event: dict[str, Any]) -> None:
+        if event.get("pass") == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        fit_stream(decay, path, [9, 9, 9], memory_limit=2**22, checkpoint=place, callback=in_the_third_pass)
+    older = tmp_path / "checkpoint.1"
+    assert older.exists()
+    # Both files are named, and the model, in place of a number for each.
+    with pytest.raises(dualfit.FitError, match=rf"belongs to another fit \(model: .* there, .* here\).*{re.escape(str(older))}"):
+        fit_stream(lambda x, a, b: a * x + b, path, [1, 1], checkpoint=place)
+    place.unlink()
+    fit = fit_stream(decay, path, [9, 9, 9], memory_limit=2**22, checkpoint=place)
+    assert fit.stats["passes"] == fit_stream(decay, path, [9, 9, 9], memory_limit=2**22).stats["passes"]
+    assert not older.exists()
 
 
 def test_checkpoints_that_cannot_be_used(folder: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ use crate::observe::span;
 use std::sync::{Arc, OnceLock};
 
 impl CurveFit {
-    /// A model of one independent variable.
+    /// A model of one independent variable; of several it is [`multivariate`](CurveFit::multivariate).
     pub fn new<const N: usize>(model: impl Fn(Var, [Var; N]) -> Var) -> CurveFit {
         CurveFit::trace(1, N, |x, p| model(Var::arguments(x), array(p)))
     }

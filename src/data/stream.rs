@@ -153,6 +153,11 @@ impl<'a> Stream<'a> {
     /// Keeps what the passes gave in this file, after each of them and when the fit is stopped or its time is
     /// over. A fit that finds it there goes on from it and ends with the same bits; when it has ended, the
     /// file is removed. Several processes may make the same fit with the same file.
+    ///
+    /// There are two files: `path` has the newest checkpoint, and `path` with `.1` at its end the one before it, which
+    /// serves if the newest is damaged. Both are removed when the fit has ended. A fit begins anew if there is no file at
+    /// `path`, whatever is at the other. A file of another fit, or one that is no checkpoint, is an error that says what
+    /// differs.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(path.as_ref().to_owned());

@@ -1,6 +1,13 @@
 //! What can be wrong with a checkpoint.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The file of the checkpoint before the one at `path`: the same path with `.1`.
+pub(crate) fn one_before(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".1");
+    PathBuf::from(name)
+}
 
 /// Why a checkpoint cannot be used, or not be written. No data file is ever touched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,8 +15,9 @@ use std::path::PathBuf;
 pub enum CheckpointError {
     /// It belongs to another fit.
     #[error(
-        "the checkpoint {} belongs to another fit: its {field} is {found}, here it is {expected}; remove it, or give another path",
-        path.display()
+        "the checkpoint {} belongs to another fit ({field}: {found} there, {expected} here); to begin anew remove it and the one before it, {}, or give another path",
+        path.display(),
+        one_before(path).display()
     )]
     Mismatch {
         /// The checkpoint.

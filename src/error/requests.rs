@@ -105,6 +105,32 @@ pub struct WorkerError {
     pub message: String,
 }
 
+/// Why points that others hold cannot be fitted, by [`fit_parts`](crate::CurveFit::fit_parts).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartsError {
+    /// A part has another model than the leader, or other parameters are fixed there.
+    #[error(
+        "the part that begins at point {first} has another model than the leader ({field}: {leader} at the leader, {part} at the part); make all with the same model, and fix the same parameters"
+    )]
+    AnotherModel {
+        /// Number of the part's first point among all.
+        first: u64,
+        /// The first property that differs: the parameters, the free ones, or the model.
+        field: String,
+        /// Its value at the leader; of a model the first operation that differs.
+        leader: String,
+        /// Its value at the part.
+        part: String,
+    },
+    /// The leader's fit failed, as another process than the leader learns.
+    #[error("the fit failed at its leader: {message}")]
+    Leader {
+        /// The error of the leader, in words.
+        message: String,
+    },
+}
+
 /// Why several sets of points cannot be fitted together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

@@ -45,20 +45,24 @@ pub(super) fn warnings(
         }
     }
     let estimated = fit.estimated();
+    // A fit that the caller or a limit of time stopped is on its way: where it stands says nothing of where it would end.
+    let on_its_way = matches!(fit.termination, Termination::Stopped | Termination::TimeLimit);
     found.extend(weak(fit, unused));
-    found.extend(ran_away(fit, effects));
+    if !on_its_way {
+        found.extend(ran_away(fit, effects));
+    }
     if fit.scaled && estimated > 0 && fit.degrees_of_freedom() == 0 {
         found.push(Warning::NoDegreesOfFreedom);
     }
     if distinct + fit.priors.len() < estimated && distinct < fit.points {
         found.push(Warning::FewDistinctPoints { distinct, estimated });
     }
-    if is_little(fit.weight, fit.points, estimated) {
+    if !on_its_way && is_little(fit.weight, fit.points, estimated) {
         let (effective, points) = (fit.weight, fit.points);
         found.push(Warning::FewPointsCount { effective, points, estimated });
     }
     if let Some(r_squared) =
-        fit.r_squared().filter(|&r2| r2 < if estimated > 1 { POOR } else { -POOR })
+        fit.r_squared().filter(|&r2| !on_its_way && r2 < if estimated > 1 { POOR } else { -POOR })
     {
         found.push(Warning::PoorFit { r_squared });
     }

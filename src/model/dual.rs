@@ -8,6 +8,7 @@
 //! 0 · ∞ does not turn a partial into NaN and a traced derivative carries no dead arithmetic.
 
 use super::functions::for_each_function;
+use super::op::Unary;
 use super::scalar::{Mask, Scalar};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -35,6 +36,20 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
     /// A value that depends on nothing.
     pub fn constant(value: S) -> Self {
         Dual { value, partials: [S::from(0.0); K] }
+    }
+
+    /// The argument of a function that [settles](super::op::Facts::settles): where it is infinite, as the exponent b·ln x is at
+    /// x = 0, partials that are not finite count as 0. The slope of the function there, 0, would make NaN of them.
+    fn settled(self) -> Self {
+        if !self.value.may_be_infinite() {
+            return self;
+        }
+        let infinite = self.value.abs().eq(f64::INFINITY);
+        let limit = |e: S| {
+            let finite = e.abs().lt(f64::INFINITY);
+            if e.is_known_zero() { e } else { infinite.and(finite.not()).select(0.0, e) }
+        };
+        Dual { value: self.value, partials: self.partials.map(limit) }
     }
 
     /// f(self) from f and f' at the value.
@@ -170,7 +185,8 @@ macro_rules! by_derivatives {
             fn $one(self) -> Self {
                 let value = self.value.$one();
                 let ($x, $f) = (self.value, value);
-                self.chain(value, $derivative)
+                let argument = if Unary::$One.facts().settles { self.settled() } else { self };
+                argument.chain(value, $derivative)
             }
         )?)*
         $($(
@@ -200,9 +216,10 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
         // ∂/∂x = y·xʸ/x; at x = 0 its limit: 0 for y > 1, 1 for y = 1, else the convention 0.
         let at_zero = y.eq(1.0).select(1.0, 0.0);
         let by_base = x.eq(0.0).select(at_zero, y * power / x);
-        // ∂/∂y = xʸ·ln x → 0 for x → 0 wherever the power itself is finite.
-        let by_exponent = except(x.eq(0.0), power * x.ln());
-        self.chain2(exponent, power, by_base, by_exponent)
+        // ∂/∂y = xʸ·ln x → 0 for x → 0 wherever the power itself is finite. As a function of y it settles, as exp does.
+        let slope = if y.may_be_infinite() { capped(power) } else { power };
+        let by_exponent = except(x.eq(0.0), slope * x.ln());
+        self.chain2(exponent.settled(), power, by_base, by_exponent)
     }
     fn powi(self, exponent: i32) -> Self {
         let power = self.value.powi(exponent);
@@ -250,6 +267,9 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
     }
     fn eq(self, other: impl Into<Self>) -> S::Mask {
         self.value.eq(other.into().value)
+    }
+    fn may_be_infinite(self) -> bool {
+        self.value.may_be_infinite()
     }
     fn is_known_zero(self) -> bool {
         self.value.is_known_zero() && self.partials.iter().all(|e| e.is_known_zero())

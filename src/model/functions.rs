@@ -23,13 +23,19 @@ macro_rules! for_each_function {
     one {
         /// e to the power of `self`.
         exp = Exp {
-            cost: 12.0, latex: r"\exp";
+            cost: 12.0, settles: true, latex: r"\exp";
             |_, e| capped(e)
         }
         /// 2 to the power of `self`.
-        exp2 = Exp2 { cost: 12.0, latex: r"2^{@}"; |_, e| capped(e) * std::f64::consts::LN_2 }
+        exp2 = Exp2 {
+            cost: 12.0, settles: true, latex: r"2^{@}";
+            |_, e| capped(e) * std::f64::consts::LN_2
+        }
         /// exp(self) − 1, accurate near 0.
-        exp_m1 = ExpM1 { cost: 12.0, text: &["expm1", "exp_m1"], cuda: "expm1"; |x, _| capped(x.exp()) }
+        exp_m1 = ExpM1 {
+            cost: 12.0, settles: true, text: &["expm1", "exp_m1"], cuda: "expm1";
+            |x, _| capped(x.exp())
+        }
         /// Natural logarithm.
         ln = Ln { cost: 12.0, text: &["ln", "log"], cuda: "log", latex: r"\ln"; |x, _| x.recip() }
         /// ln(1 + self), accurate near 0.
@@ -69,16 +75,19 @@ macro_rules! for_each_function {
         }
         /// Arc tangent, in radians.
         atan = Atan {
-            cost: 20.0, text: &["atan", "arctan"], latex: r"\arctan";
+            cost: 20.0, settles: true, text: &["atan", "arctan"], latex: r"\arctan";
             |x, _| (x * x + 1.0).recip()
         }
         /// Hyperbolic sine.
-        sinh = Sinh { cost: 20.0, latex: r"\sinh"; |x, _| capped(x.cosh()) }
+        sinh = Sinh { cost: 20.0, settles: true, latex: r"\sinh"; |x, _| capped(x.cosh()) }
         /// Hyperbolic cosine.
-        cosh = Cosh { cost: 20.0, latex: r"\cosh"; |x, _| x.sinh().clamp(-LARGEST_SLOPE, LARGEST_SLOPE) }
+        cosh = Cosh {
+            cost: 20.0, settles: true, latex: r"\cosh";
+            |x, _| x.sinh().clamp(-LARGEST_SLOPE, LARGEST_SLOPE)
+        }
         /// Hyperbolic tangent.
         tanh = Tanh {
-            cost: 20.0, latex: r"\tanh";
+            cost: 20.0, settles: true, latex: r"\tanh";
             // 1 − tanh² cancels where tanh is near ±1; (1 − t)(1 + t) does so by one rounding less.
             |_, t| (S::from(1.0) - t) * (t + 1.0)
         }
@@ -101,9 +110,9 @@ macro_rules! for_each_function {
             |x, _| ((S::from(1.0) - x) * (x + 1.0)).recip()
         }
         /// Error function.
-        erf = Erf { cost: 40.0; |x, _| gauss(x) }
+        erf = Erf { cost: 40.0, settles: true; |x, _| gauss(x) }
         /// Complementary error function, 1 − erf(self) without cancellation.
-        erfc = Erfc { cost: 40.0; |x, _| -gauss(x) }
+        erfc = Erfc { cost: 40.0, settles: true; |x, _| -gauss(x) }
         /// exp(self²)·erfc(self), which stays in range where erfc underflows; infinite below −26.6.
         erfcx = Erfcx {
             cost: 60.0;

@@ -27,13 +27,16 @@ pub(crate) struct Facts {
     pub(crate) cuda_file: Option<&'static str>,
     /// Its time in units of one addition, which it takes by default.
     pub(crate) cost: f64,
+    /// Whether it approaches a limit or overflows at an infinite argument, so that partials of the argument that are infinite
+    /// there count as 0.
+    pub(crate) settles: bool,
 }
 
 impl Facts {
     /// An operation of which there is nothing to say but its name.
     const fn named(name: &'static str) -> Facts {
         let (text, latex, cuda) = (&[], "", name);
-        Facts { name, text, latex, cuda, cuda_file: None, cost: 1.0 }
+        Facts { name, text, latex, cuda, cuda_file: None, cost: 1.0, settles: false }
     }
 }
 

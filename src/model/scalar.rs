@@ -166,6 +166,11 @@ pub trait Scalar:
     /// derivative. A recorded variable is not, whatever value it will have.
     #[doc(hidden)]
     fn is_known_zero(self) -> bool;
+
+    /// Whether this can be infinite at a point where the model is finite. Of a recorded variable that is taken to be so if it
+    /// contains the logarithm of an independent variable, which is −∞ at 0.
+    #[doc(hidden)]
+    fn may_be_infinite(self) -> bool;
 }
 
 /// The truth of a comparison between scalars of type `S`.
@@ -261,5 +266,8 @@ impl Scalar for f64 {
     }
     fn is_known_zero(self) -> bool {
         self == 0.0
+    }
+    fn may_be_infinite(self) -> bool {
+        self.is_infinite()
     }
 }

@@ -5,7 +5,7 @@
 //! may itself trace another. A variable remembers the tape it belongs to; one that strays into
 //! another tape marks that tape, and the trace ends with an error instead of a wrong program.
 
-use super::op::{Id, Node, Nodes};
+use super::op::{Id, Node, Nodes, Unary};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,6 +18,8 @@ pub(crate) struct Tape {
     pub(crate) nodes: Nodes,
     /// Whether a variable of another tape was used.
     pub(crate) foreign: bool,
+    /// Whether a logarithm was written down.
+    logarithms: bool,
 }
 
 /// Nodes of most models with their partials.
@@ -40,7 +42,7 @@ impl Drop for Guard {
 pub(crate) fn record<R>(record: impl FnOnce(TapeId) -> R) -> (R, Tape) {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    let with = |nodes| Tape { id, nodes, foreign: false };
+    let with = |nodes| Tape { id, nodes, foreign: false, logarithms: false };
     TAPES.with_borrow_mut(|tapes| tapes.push(with(Nodes::with_room(USUAL))));
     let guard = Guard;
     let result = record(id);
@@ -60,6 +62,35 @@ pub(crate) fn push(node: Node, operand_tapes: &[TapeId]) -> Option<(TapeId, Id)>
             tape.foreign = true;
             return None;
         }
+        tape.logarithms |= is_logarithm(node);
         Some((tape.id, tape.nodes.push(node)))
     })
+}
+
+/// Whether node `id` of the topmost tape is computed from the logarithm of something in which an independent variable occurs.
+pub(crate) fn has_logarithm_of_column(id: Id) -> bool {
+    TAPES.with_borrow(|tapes| {
+        let Some(tape) = tapes.last().filter(|tape| tape.logarithms) else { return false };
+        let nodes = tape.nodes.list.get(..=id as usize).unwrap_or_default();
+        // From the node back to what it is computed from: those that reach it, and those that do so through a logarithm.
+        let (mut used, mut inside) = (vec![false; nodes.len()], vec![false; nodes.len()]);
+        if let Some(last) = used.last_mut() {
+            *last = true;
+        }
+        for (i, &node) in nodes.iter().enumerate().rev() {
+            if inside[i] && matches!(node, Node::Column(_)) {
+                return true;
+            }
+            let within = inside[i] || used[i] && is_logarithm(node);
+            for operand in node.operands().map(|operand| operand as usize) {
+                used[operand] |= used[i];
+                inside[operand] |= within;
+            }
+        }
+        false
+    })
+}
+
+fn is_logarithm(node: Node) -> bool {
+    matches!(node, Node::Unary(Unary::Ln | Unary::Ln1p | Unary::Log2 | Unary::Log10, _))
 }

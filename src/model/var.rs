@@ -393,6 +393,12 @@ macro_rules! functions {
             fn is_known_zero(self) -> bool {
                 self.known() == Some(0.0)
             }
+            fn may_be_infinite(self) -> bool {
+                match self.0 {
+                    Repr::Const(value) => value.is_infinite(),
+                    Repr::Node(_, id) => tape::has_logarithm_of_column(id),
+                }
+            }
         }
     };
 }

@@ -62,8 +62,8 @@ proptest! {
     fn printed_partials_are_dual_numbers(tree in tree::tree(5, ordinary()), points in points()) {
         let program = traced(&tree);
         for (x, p) in points {
-            let parameter = |k| Dual::<_, PARAMS>::variable(Number::variable(p[k]), k);
-            let columns = x.map(|v| Dual::constant(Number::variable(v)));
+            let parameter = |k| Dual::<_, PARAMS>::variable(Number::parameter(p[k]), k);
+            let columns = x.map(|v| Dual::constant(Number::column(v)));
             let dual = program.evaluate(&columns, &std::array::from_fn::<_, PARAMS, _>(parameter));
             let plain = program.evaluate(&x.map(Dual::constant), &variables(p));
             let printed = listing::run(&program, &x, &p);
@@ -350,6 +350,50 @@ fn kinks_and_borders_have_the_documented_partials() {
     // The branch that is not taken leaves no trace, even where it is not a number.
     partials!(|a, b| a.le(0.0).select(b, b * a.ln()); [0.0, 3.0] => [0.0, 1.0], [-1.0, 3.0] => [0.0, 1.0], [1.0, 3.0] => [3.0, 0.0]);
     partials!(|a, b| a.gt(0.0).select(a.sqrt() * b, a * b); [-1.0, 3.0] => [3.0, -1.0], [4.0, 3.0] => [0.75, 2.0]);
+}
+
+/// An exponent with the logarithm of a dose is infinite at dose 0, and so is its slope; the response and its partials have limits.
+#[test]
+fn responses_to_no_dose_have_the_partials_of_the_limit() {
+    fn response<T: Scalar>(x: T, [b, c, d, e]: [T; 4]) -> T {
+        c + (d - c) / ((b * (x.ln() - e.ln())).exp() + 1.0)
+    }
+    fn step<T: Scalar>(x: T, [b, c, d, e]: [T; 4]) -> T {
+        c + (d - c) * (T::from(1.0) - (b * 0.5 * (x / e).ln()).tanh()) * 0.5
+    }
+    fn wave<T: Scalar>(x: T, [b, c, d, e]: [T; 4]) -> T {
+        c + (d - c) * ((b * (x * e).log10()).exp2() + 1.0).recip()
+    }
+    fn power<T: Scalar>(x: T, [b, c, d, e]: [T; 4]) -> T {
+        c + (d - c) / (T::from(10.0).powf(b * (x / e).log10()) + 1.0)
+    }
+    // For b > 0 the response without a dose is d, for b < 0 it is c.
+    let cases = [(1.3, [0.0, 0.0, 1.0, 0.0]), (-1.3, [0.0, 1.0, 0.0, 0.0])];
+    for (b, expected) in cases {
+        let p = [b, 2.0, 10.0, 4.0];
+        macro_rules! check {
+            ($model:ident) => {
+                let dual: Dual<f64, 4> = $model(0.0.into(), variables(p));
+                let program = CurveFit::new($model).program().unwrap();
+                let printed = listing::run(&program, &[0.0], &p);
+                let name = stringify!($model);
+                let value = if b > 0.0 { p[2] } else { p[1] };
+                assert_eq!((dual.value, printed[0].1), (value, value), "{name}, b = {b}");
+                for (k, limit) in expected.into_iter().enumerate() {
+                    assert_eq!(printed[1 + k].1, limit, "{name}, b = {b}, partial {k}");
+                    assert_eq!(dual.partials[k], limit, "{name}, b = {b}, dual {k}");
+                }
+                // And near it the limits are approached.
+                let near: Dual<f64, 4> = $model(1e-300.into(), variables(p));
+                let off = |k: usize| (near.partials[k] - expected[k]).abs();
+                assert!((0..4).all(|k| off(k) < 1e-90), "{name}, b = {b}: {near:?}");
+            };
+        }
+        check!(response);
+        check!(step);
+        check!(wave);
+        check!(power);
+    }
 }
 
 /// A sigmoid whose exponential overflows far from its edge is 0 there, and so are its partials.

@@ -1,5 +1,6 @@
 //! Fits of points that others hold: the bits do not depend on who holds what, and nothing that travels does harm.
 
+use dualfit::error::PartsError;
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::{RangeSource, SliceSource};
 use dualfit::{
@@ -220,10 +221,22 @@ fn what_is_wrong_at_a_part_is_said_by_the_leader() {
     };
     assert!(fit(&curve, &curve, &y).unwrap());
     let line = CurveFit::new(|x, [a, b, c]| a * x + b + c);
-    let refused = fit(&curve, &line, &y).unwrap_err().to_string();
-    assert!(refused.contains("another model"), "{refused}");
-    let refused = fit(&curve, &curve.clone().fix("p1"), &y).unwrap_err().to_string();
-    assert!(refused.contains("other parameters fixed"), "{refused}");
+    let difference = |other: &CurveFit| match fit(&curve, other, &y) {
+        Err(Error::Parts(PartsError::AnotherModel { first: 0, field, leader, part })) => {
+            (field, leader, part)
+        }
+        other => panic!("{other:?}"),
+    };
+    let differs = |field: &str, leader: &str, part: &str| {
+        (field.to_owned(), leader.to_owned(), part.to_owned())
+    };
+    assert_eq!(difference(&line), differs("model", "v4 = -p1", "v4 = x * p0"));
+    let doubled = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c * 2.0);
+    assert_eq!(difference(&doubled).0, "model");
+    let fewer = CurveFit::new(|x, [a, b]| a * (-b * x).exp());
+    assert_eq!(difference(&fewer), differs("parameters", "p0, p1, p2", "p0, p1"));
+    let fixed = differs("free parameters", "p0, p1, p2", "p0, p2");
+    assert_eq!(difference(&curve.clone().fix("p1")), fixed);
     y[567] = f64::NAN;
     let refused = fit(&curve, &curve, &y).unwrap_err().to_string();
     assert!(refused.contains("567"), "{refused}");

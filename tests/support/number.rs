@@ -1,36 +1,72 @@
-//! A number that remembers whether it was known while a model was traced.
+//! A number that remembers what it was computed from.
 //!
 //! Dual numbers leave out what is known to be zero. Over `f64` that is every zero, over `Var` only what
-//! does not depend on the variables; `Number` does as `Var`, so that its duals are the recorded ones.
+//! does not depend on the variables; `Number` does as `Var`, so that its duals are the recorded ones. In the same way it knows
+//! whether it may be infinite.
 
 use super::functions::for_each_function;
 use dualfit::{Mask, Scalar};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// A value, and whether it is a constant of the model.
+/// What a value was computed from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Origin {
+    /// Constants of the model alone.
+    known: bool,
+    /// Independent variables, among others.
+    column: bool,
+    /// The logarithm of something with an independent variable in it, among others.
+    logarithm: bool,
+}
+
+/// A value and its origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number {
     pub(crate) value: f64,
-    known: bool,
+    origin: Origin,
 }
 
-/// A truth value, and whether it is a constant of the model.
+/// A truth value and its origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Truth {
     holds: bool,
-    known: bool,
+    origin: Origin,
+}
+
+impl Origin {
+    const CONSTANT: Origin = Origin { known: true, column: false, logarithm: false };
+
+    /// That of the result of an operation on two operands.
+    fn with(self, other: Origin) -> Origin {
+        Origin {
+            known: self.known && other.known,
+            column: self.column || other.column,
+            logarithm: self.logarithm || other.logarithm,
+        }
+    }
+
+    /// That of a function of one operand.
+    fn through(self, function: &str) -> Origin {
+        let logarithm = ["ln", "ln_1p", "log2", "log10"].contains(&function) && self.column;
+        Origin { logarithm: self.logarithm || logarithm, ..self }
+    }
 }
 
 impl Number {
-    /// A variable or a parameter.
-    pub(crate) fn variable(value: f64) -> Number {
-        Number { value, known: false }
+    /// A parameter.
+    pub(crate) fn parameter(value: f64) -> Number {
+        Number { value, origin: Origin { known: false, ..Origin::CONSTANT } }
+    }
+
+    /// An independent variable.
+    pub(crate) fn column(value: f64) -> Number {
+        Number { value, origin: Origin { known: false, column: true, logarithm: false } }
     }
 }
 
 impl From<f64> for Number {
     fn from(value: f64) -> Number {
-        Number { value, known: true }
+        Number { value, origin: Origin::CONSTANT }
     }
 }
 
@@ -47,7 +83,7 @@ macro_rules! arithmetic {
             type Output = Number;
             fn $method(self, other: Number) -> Number {
                 let value = $trait::$method(self.value, other.value);
-                Number { value, known: self.known && other.known }
+                Number { value, origin: self.origin.with(other.origin) }
             }
         }
         impl $trait<f64> for Number {
@@ -72,14 +108,15 @@ macro_rules! functions {
             type Mask = Truth;
             $(
                 fn $one(self) -> Number {
-                    Number { value: Scalar::$one(self.value), ..self }
+                    let origin = self.origin.through(stringify!($one));
+                    Number { value: Scalar::$one(self.value), origin }
                 }
             )*
             $(
                 fn $two(self, other: impl Into<Number>) -> Number {
                     let other = other.into();
                     let value = Scalar::$two(self.value, other.value);
-                    Number { value, known: self.known && other.known }
+                    Number { value, origin: self.origin.with(other.origin) }
                 }
             )*
             fn lt(self, other: impl Into<Number>) -> Truth {
@@ -95,7 +132,13 @@ macro_rules! functions {
                 Number { value: self.value.polygamma(order), ..self }
             }
             fn is_known_zero(self) -> bool {
-                self.known && self.value == 0.0
+                self.origin.known && self.value == 0.0
+            }
+            fn may_be_infinite(self) -> bool {
+                match self.origin.known {
+                    true => self.value.is_infinite(),
+                    false => self.origin.logarithm,
+                }
             }
         }
     };
@@ -104,20 +147,24 @@ for_each_function!(functions);
 
 impl Truth {
     fn of(a: Number, b: Number, holds: fn(f64, f64) -> bool) -> Truth {
-        Truth { holds: holds(a.value, b.value), known: a.known && b.known }
+        Truth { holds: holds(a.value, b.value), origin: a.origin.with(b.origin) }
     }
 }
 
 impl Mask<Number> for Truth {
     fn select(self, yes: impl Into<Number>, no: impl Into<Number>) -> Number {
-        let chosen = if self.holds { yes.into() } else { no.into() };
-        Number { known: self.known && chosen.known, ..chosen }
+        let (yes, no) = (yes.into(), no.into());
+        let chosen = if self.holds { yes } else { no };
+        match self.origin.known {
+            true => chosen,
+            false => Number { origin: self.origin.with(yes.origin).with(no.origin), ..chosen },
+        }
     }
     fn and(self, other: Truth) -> Truth {
-        Truth { holds: self.holds && other.holds, known: self.known && other.known }
+        Truth { holds: self.holds && other.holds, origin: self.origin.with(other.origin) }
     }
     fn or(self, other: Truth) -> Truth {
-        Truth { holds: self.holds || other.holds, known: self.known && other.known }
+        Truth { holds: self.holds || other.holds, origin: self.origin.with(other.origin) }
     }
     fn not(self) -> Truth {
         Truth { holds: !self.holds, ..self }

@@ -1,11 +1,11 @@
 //! A decay whose points the ranks make themselves: `mpirun -n 4 target/release/examples/decay 4000000`.
 //!
 //! With `--checkpoint FILE` it goes on from there after a rank has died, and `--die-at N` lets the last rank die at its Nth
-//! question, for tests.
+//! question, for tests. So does `--bad-at I`, which makes point number I no number.
 
 use dualfit::parts::Part;
 use dualfit::{CurveFit, Data};
-use mpi::traits::Communicator;
+use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -30,7 +30,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let checkpoint = after("--checkpoint").map(PathBuf::from);
     let die_at: Option<u64> = after("--die-at").map(|n| n.parse()).transpose()?;
     let mine = dualfit_mpi::share_of(&world, points);
-    let (x, y): (Vec<f64>, Vec<f64>) = mine.map(|i| point(i, points)).unzip();
+    let bad_at: Option<u64> = after("--bad-at").map(|i| i.parse()).transpose()?;
+    let value_at =
+        |i| if bad_at == Some(i) { (point(i, points).0, f64::NAN) } else { point(i, points) };
+    let (x, y): (Vec<f64>, Vec<f64>) = mine.map(value_at).unzip();
     let last = world.rank() == world.size() - 1;
     let value = move |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2];
     let curve = match die_at {
@@ -65,7 +68,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fit = dualfit_mpi::fit_mpi(&curve, &world, &mut part, start, |parts| match &checkpoint {
         Some(path) => parts.checkpoint(path),
         None => parts,
-    })?;
+    });
+    if let Err(error) = &fit {
+        println!("rank {}: {error}", world.rank());
+        // MPI ends the job with the first rank that fails; before it all have said why.
+        world.barrier();
+    }
+    let fit = fit?;
     if let Some(fit) = fit {
         let numbers = [fit.params(), &fit.std_errors()].concat();
         let bits: Vec<String> = numbers.iter().map(|v| format!("{:016x}", v.to_bits())).collect();

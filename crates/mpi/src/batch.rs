@@ -1,5 +1,6 @@
 //! Batches whose fits the ranks make: rank 0 hands out portions, the others answer until they are told that there are no more.
 
+use crate::{ended, failure};
 use dualfit::parts::Workers;
 use dualfit::{BatchData, BatchFit, CurveFit, Starts};
 use mpi::topology::SimpleCommunicator;
@@ -23,7 +24,7 @@ const FAILED: u8 = 1;
 
 /// Makes a batch on all ranks, as [`CurveFit::fit_batch_parts`] does: rank 0 has the data, sends portions to the others, and makes
 /// portions itself. All ranks call it, with curves of which the same was said. `batch`: data and starts, on rank 0; what others give is not looked
-/// at, usually `None`. Rank 0 gets the fits, or what went wrong; the others get `None`, and so do all if rank 0 has no batch.
+/// at, usually `None`. Rank 0 gets the fits, the others get `None`, and so do all if rank 0 has no batch; all get the error if there is one.
 ///
 /// The bits are those of [`CurveFit::fit_batch`], on any number of ranks. One rank for each machine is best: each makes its
 /// fits on all cores that it may use. The messages are in a communicator of their own, and meet no others.
@@ -46,7 +47,7 @@ const FAILED: u8 = 1;
 /// ```
 ///
 /// # Errors
-/// On rank 0, as [`CurveFit::fit_batch_parts`].
+/// On rank 0, as [`CurveFit::fit_batch_parts`]; on the others [`PartsError::Leader`](dualfit::error::PartsError::Leader) with its text.
 pub fn fit_batch_mpi(
     curve: &CurveFit,
     world: &SimpleCommunicator,
@@ -61,11 +62,15 @@ pub fn fit_batch_mpi(
             };
             send(&ranks, 0, &bytes);
         }
-        return Ok(None);
+        return ended(receive(&ranks, 0));
     }
     let fits = batch.map(|(data, starts)| curve.fit_batch_parts(data, starts, &mut Ranks(&ranks)));
-    (1..ranks.size()).for_each(|rank| ranks.process_at_rank(rank).send_with_tag(&END, LENGTH));
-    fits.transpose()
+    let fits = fits.transpose();
+    for rank in 1..ranks.size() {
+        ranks.process_at_rank(rank).send_with_tag(&END, LENGTH);
+        send(&ranks, rank, &failure(&fits).unwrap_or_default());
+    }
+    fits
 }
 
 /// The ranks but 0, which leads, as workers.

@@ -27,7 +27,7 @@ mod batch;
 
 pub use batch::fit_batch_mpi;
 
-use dualfit::error::SourceError;
+use dualfit::error::{PartsError, SourceError};
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::{CurveFit, Fit, Start};
 use mpi::topology::SimpleCommunicator;
@@ -92,12 +92,12 @@ pub fn numbered<'a>(
 }
 
 /// Fits a model to the points that the ranks hold. All ranks call it, each with its part, for as many fits of its model as there are
-/// to make. Rank 0 gets the fit, or what went wrong; the others get `None`.
+/// to make. Rank 0 gets the fit, the others get `None`; all get the error if there is one.
 ///
 /// `how`: what else is to be said of the [`Parts`], on rank 0, such as `|parts| parts.checkpoint("decay.ckpt")`; else `|parts| parts`.
 ///
 /// # Errors
-/// On rank 0, as [`CurveFit::fit_parts`].
+/// On rank 0, as [`CurveFit::fit_parts`]; on the others [`PartsError::Leader`] with its text.
 pub fn fit_mpi(
     curve: &CurveFit,
     world: &SimpleCommunicator,
@@ -112,7 +112,7 @@ pub fn fit_mpi(
             // What goes wrong on the way is told to the one who asked.
             let _ = reduce(world, answer(&question));
         }
-        return Ok(None);
+        return ended(broadcast(world, 0, None));
     }
     let on_this_thread = OnThisThread(world);
     let ask = move |question: &[u8]| {
@@ -123,7 +123,27 @@ pub fn fit_mpi(
     };
     let fit = curve.fit_parts(how(Parts::new(ask)), start);
     broadcast(world, 0, None);
+    broadcast(world, 0, failure(&fit).as_deref());
     fit.map(Some)
+}
+
+/// The error of rank 0 as the bytes that the other ranks receive after the last question.
+fn failure<T>(outcome: &dualfit::Result<T>) -> Option<Vec<u8>> {
+    outcome.as_ref().err().map(|error| error.to_string().into_bytes())
+}
+
+/// The result of a rank other than 0, to which rank 0 has sent its [`failure`].
+///
+/// # Errors
+/// [`PartsError::Leader`] if there is one.
+fn ended<T>(failure: Option<Vec<u8>>) -> dualfit::Result<Option<T>> {
+    match failure {
+        None => Ok(None),
+        Some(text) => {
+            let message = String::from_utf8_lossy(&text).into_owned();
+            Err(PartsError::Leader { message }.into())
+        }
+    }
 }
 
 /// Brings what rank `from` has to say to all ranks, or the news that there is nothing.

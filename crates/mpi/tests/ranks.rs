@@ -127,6 +127,24 @@ fn what_is_wrong_with_the_files_of_a_rank_is_said_by_all() {
 }
 
 #[test]
+fn a_point_that_is_no_number_is_an_error_on_every_rank() {
+    let last = (POINTS - 5).to_string();
+    for ranks in [2, 3, 4] {
+        let output = run(ranks, &["--bad-at", &last]);
+        assert!(!output.status.success());
+        let said = String::from_utf8_lossy(&output.stdout);
+        let at = format!("at index {last}");
+        for rank in 0..ranks {
+            let line = said.lines().find(|line| line.starts_with(&format!("rank {rank}: ")));
+            let line =
+                line.unwrap_or_else(|| panic!("rank {rank} of {ranks} said nothing: {said}"));
+            assert!(line.contains(&at), "{line}");
+            assert_eq!(line.contains("the fit failed at its leader: "), rank > 0, "{line}");
+        }
+    }
+}
+
+#[test]
 fn a_batch_has_the_bits_of_one_process_on_any_number_of_ranks() {
     // More ranks than portions, too, and ranks that have nothing to do.
     for spots in ["3000", "1", "0"] {

@@ -1,10 +1,10 @@
 //! Those who hold the points of a fit, asked for what passes over them find.
 
 use super::bytes::to_bytes;
-use super::message::{Envelope, Held, ModelDigest, Reply, Request, Said, read_reply};
+use super::message::{Envelope, Held, ModelIdentity, Refusal, Reply, Request, Said, read_reply};
 use crate::data::source::{Shape, Width};
-use crate::error::Error;
 use crate::error::source::SourceError;
+use crate::error::{Error, PartsError};
 use crate::solver::outcome::Fault;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ pub(crate) type Ask<'a> = dyn FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a;
 /// The points of a fit that others hold.
 pub(crate) struct Elsewhere<'a> {
     ask: Box<Ask<'a>>,
-    model: ModelDigest,
+    model: ModelIdentity,
     /// What each point is made of, and how many there are.
     pub(crate) shape: Shape,
     /// Their fingerprint.
@@ -32,7 +32,7 @@ impl<'a> Elsewhere<'a> {
     /// Asks what is held.
     pub(crate) fn new(
         ask: Box<Ask<'a>>,
-        model: ModelDigest,
+        model: ModelIdentity,
     ) -> Result<(Elsewhere<'a>, Held), Fault> {
         let shape = Shape { x: Vec::new(), y: Width::F64, sigma: false, points: None };
         let mut elsewhere = Elsewhere { ask, model, shape, held: 0, questions: 0, bytes: 0 };
@@ -61,7 +61,7 @@ impl<'a> Elsewhere<'a> {
 
     /// What all reply.
     pub(crate) fn ask(&mut self, request: Request) -> Result<Reply, Fault> {
-        let question = to_bytes(&Envelope::new(self.model, request)).map_err(lost)?;
+        let question = to_bytes(&Envelope::new(self.model.clone(), request)).map_err(lost)?;
         let asked = catch_unwind(AssertUnwindSafe(|| (self.ask)(&question)));
         let answer = match asked {
             Ok(answer) => answer.map_err(|error| lost(error.to_string()))?,
@@ -71,7 +71,11 @@ impl<'a> Elsewhere<'a> {
         self.bytes += (question.len() + answer.len()) as u64;
         let reply = read_reply(&answer).map_err(lost)?;
         match reply.said {
-            Said::Refused(why) => Err(lost(why)),
+            Said::Refused(Refusal::Points(why)) => Err(lost(why)),
+            Said::Refused(Refusal::Model { first, field, leader, part }) => {
+                let refusal = PartsError::AnotherModel { first, field, leader, part };
+                Err(Fault::Points(refusal.into()))
+            }
             _ => Ok(reply),
         }
     }

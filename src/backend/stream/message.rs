@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The version of what travels.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// SHA-256 of a model with the positions of its free parameters.
-pub(crate) type ModelDigest = [u8; 32];
+/// The properties of a model in which the leader and a part must agree: names and values.
+pub(crate) type ModelIdentity = Vec<(String, String)>;
 
 /// What the leader asks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub(crate) enum Request {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Envelope {
     version: u32,
-    pub(crate) model: ModelDigest,
+    pub(crate) model: ModelIdentity,
     pub(crate) request: Request,
 }
 
@@ -59,7 +59,16 @@ pub(crate) enum Said {
     LookAgain(Box<Survey>),
     Answer(Answer),
     /// Why there is no answer.
-    Refused(String),
+    Refused(Refusal),
+}
+
+/// Why a part gives no answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Refusal {
+    /// Its points cannot be read or evaluated, in words.
+    Points(String),
+    /// The part that begins at point number `first` has another model than the leader.
+    Model { first: u64, field: String, leader: String, part: String },
 }
 
 /// What kind of points are held.
@@ -104,7 +113,7 @@ impl Held {
 }
 
 impl Envelope {
-    pub(crate) fn new(model: ModelDigest, request: Request) -> Envelope {
+    pub(crate) fn new(model: ModelIdentity, request: Request) -> Envelope {
         Envelope { version: VERSION, model, request }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) use elsewhere::{Ask, Elsewhere};
 pub(crate) use evaluated::Evaluated;
 pub(crate) use first_pass::{FirstPass, GROUP_POINTS};
 pub(crate) use message::{
-    Envelope, Held, KnownErrors, ModelDigest, Reply, Request, Said, read_envelope, read_reply,
+    Envelope, Held, KnownErrors, Refusal, Reply, Request, Said, read_envelope, read_reply,
 };
 pub(crate) use pass_cache::{PassCache, PassResult};
 #[cfg(test)]

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 /// How the world follows the passes.
 pub(crate) trait Watch: Send {
-    /// After each chunk: how many passes were begun, chunks and points of this one so far. Breaks to stop.
+    /// After each chunk: number of the pass, chunks and points of this one so far. Breaks to stop.
     fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<Stop>>;
 
     /// Keeps what there is: after each pass, and where one was stopped.
@@ -54,6 +54,8 @@ pub(crate) trait Watch: Send {
 pub(crate) struct Kept<'a> {
     pub(crate) overview: &'a Overview,
     pub(crate) distinct: usize,
+    /// Passes that were completed, by earlier runs of the fit too.
+    pub(crate) passes: usize,
     pub(crate) cache: &'a PassCache,
 }
 
@@ -75,7 +77,9 @@ pub(crate) struct Passes<'a> {
     pub(crate) cache: PassCache,
     watch: Box<dyn Watch + 'a>,
     scratch: Scratch,
-    /// Passes that were begun.
+    /// Passes that earlier runs of the fit completed, by its checkpoint.
+    pub(crate) earlier: usize,
+    /// Passes that this run began.
     pub(crate) begun: usize,
     /// Time that chunks were worked on.
     pub(crate) working: Duration,
@@ -100,6 +104,7 @@ impl<'a> Passes<'a> {
             cache: PassCache::default(),
             watch,
             scratch: Scratch::default(),
+            earlier: 0,
             begun: 0,
             working: Duration::ZERO,
             stopped: None,
@@ -245,11 +250,12 @@ impl<'a> Passes<'a> {
         self.may_begin()?;
         let Holder::Elsewhere(elsewhere) = &mut self.holder else { return Err(odd()) };
         self.begun += 1;
-        let _span = span!(DEBUG, "pass", number = self.begun);
+        let pass = self.earlier + self.begun;
+        let _span = span!(DEBUG, "pass", number = pass);
         let begun = Instant::now();
         let reply = elsewhere.ask(request)?;
         self.working += begun.elapsed();
-        self.stopped = self.watch.chunk(self.begun, 1, reply.points.end)?.break_value();
+        self.stopped = self.watch.chunk(pass, 1, reply.points.end)?.break_value();
         match (&self.known, reply.points) {
             (Some((overview, _)), points) if points != (0..overview.given()) => {
                 let (expected, got) = (overview.given(), points.end - points.start);
@@ -405,8 +411,9 @@ impl<'a> Passes<'a> {
     ) -> std::result::Result<(), Fault> {
         self.may_begin()?;
         self.begun += 1;
-        let _span = span!(DEBUG, "pass", number = self.begun);
-        let (watch, pass, working) = (&mut self.watch, self.begun, &mut self.working);
+        let pass = self.earlier + self.begun;
+        let _span = span!(DEBUG, "pass", number = pass);
+        let (watch, working) = (&mut self.watch, &mut self.working);
         let (mut chunks, mut stopped) = (0, None);
         let Holder::Here(prefetch) = &mut self.holder else { return Err(odd()) };
         prefetch.for_each(skip, |first, chunk| {
@@ -435,7 +442,9 @@ impl<'a> Passes<'a> {
             Some((overview, distinct)) => (overview, *distinct),
             None => return Ok(()),
         };
-        self.watch.keep(&Kept { overview, distinct, cache: &self.cache })
+        let unfinished = usize::from(self.cache.unfinished.is_some());
+        let passes = (self.earlier + self.begun).saturating_sub(unfinished);
+        self.watch.keep(&Kept { overview, distinct, passes, cache: &self.cache })
     }
 
     /// Lets a first pass be kept.

@@ -197,10 +197,6 @@ impl CurveFit {
             format!("{} in [{lower:?}, {upper:?}]{}{tied}", self.names[i], fixed(i))
         };
         let parameters: Vec<String> = (0..self.names.len()).map(parameter).collect();
-        let model = match &ready.model {
-            Model::Traced(program) => digest_of(program.to_string().as_bytes()),
-            Model::Native(_) => "native".into(),
-        };
         // A formula of the caller's own has no name.
         let formula = match self.loss {
             Loss::Custom { .. } => digest_of(&to_bytes(&self.loss).unwrap_or_default()),
@@ -211,7 +207,7 @@ impl CurveFit {
         let guess = self.guess.is_some();
         Identity(vec![
             ("parameters", parameters.join("; ")),
-            ("model", model),
+            ("model", self.listing(&ready.model)),
             ("loss and estimator", format!("{loss:?} {formula}, {estimator:?}")),
             ("options", format!("{options:?}, {precision:?}")),
             ("priors and scales", format!("{priors:?}, {scales:?}")),

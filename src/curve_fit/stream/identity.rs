@@ -1,4 +1,4 @@
-//! What a checkpoint of a stream belongs to.
+//! The identity of a fit: what its checkpoint belongs to, and what its leader and its parts must share.
 
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::start::CompleteStart;
@@ -8,7 +8,6 @@ use crate::data::stream::StreamPoints;
 use crate::error::Result;
 use crate::fit::stream::checkpoint::Identity;
 use crate::model::native::Model;
-use sha2::{Digest, Sha256};
 
 impl CurveFit {
     /// Where each parameter begins, in words: what is not given is found in the points.
@@ -25,14 +24,28 @@ impl CurveFit {
         Ok(given.iter().map(word).collect())
     }
 
-    /// SHA-256 of a model, and of the positions of its free parameters, if they are to be in it.
-    pub(super) fn digest(&self, model: &Model, free: &[usize]) -> [u8; 32] {
-        let text = match model {
-            Model::Traced(program) => program.to_string(),
+    /// The operations of a model, one a line; of a native one only the number of its parameters is known.
+    pub(in crate::curve_fit) fn listing(&self, model: &Model) -> String {
+        match model {
+            Model::Traced(program) => {
+                let text = program.to_string();
+                let operations = text.lines().filter(|line| !line.starts_with('#'));
+                operations.collect::<Vec<_>>().join("\n")
+            }
             Model::Native(_) => format!("native, {} parameters", self.names.len()),
+        }
+    }
+
+    /// The properties in which the leader of a fit and each of its parts must agree: names and values.
+    pub(super) fn shared_identity(&self, model: &Model, free: &[usize]) -> Identity {
+        let named = |positions: &[usize]| {
+            positions.iter().map(|&k| self.names[k].as_str()).collect::<Vec<_>>().join(", ")
         };
-        let free = free.iter().flat_map(|&k| (k as u64).to_le_bytes());
-        Sha256::digest(text.into_bytes().into_iter().chain(free).collect::<Vec<u8>>()).into()
+        Identity(vec![
+            ("parameters", self.names.join(", ")),
+            ("free parameters", named(free)),
+            ("model", self.listing(model)),
+        ])
     }
 
     /// What a checkpoint of this fit belongs to.
@@ -44,8 +57,6 @@ impl CurveFit {
         said: &StreamPoints,
         subsample: bool,
     ) -> Identity {
-        let digest = self.digest(model, &[]);
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let fixed = |i: usize| if self.fixed[i] { ", fixed" } else { "" };
         let parameter = |i: usize| {
             let (lower, upper) = self.bounds[i];
@@ -54,7 +65,7 @@ impl CurveFit {
         let parameters: Vec<String> = (0..self.names.len()).map(parameter).collect();
         let Shape { x, y, sigma, .. } = shape;
         Identity(vec![
-            ("model", digest),
+            ("model", self.listing(model)),
             ("parameters", parameters.join("; ")),
             ("loss and estimator", format!("{:?}, {:?}", self.loss, self.estimator)),
             ("options", format!("{:?}", self.options)),

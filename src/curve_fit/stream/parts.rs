@@ -6,8 +6,8 @@ use super::stream_fit::PointsAsked;
 use crate::backend::Backend;
 use crate::backend::cpu::{Prepared, Scratch};
 use crate::backend::stream::{
-    Ask, Elsewhere, Envelope, Evaluated, FirstPass, GROUP_POINTS, Holder, ModelDigest, Question,
-    Reply, Request, Said, Terms, read_envelope, read_reply, to_bytes,
+    Ask, Elsewhere, Envelope, Evaluated, FirstPass, GROUP_POINTS, Holder, Question, Refusal, Reply,
+    Request, Said, Terms, read_envelope, read_reply, to_bytes,
 };
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
@@ -21,6 +21,7 @@ use crate::data::validate_stream::{Survey, pieces_of};
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
+use crate::fit::stream::checkpoint::{Difference, Identity};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;
@@ -63,8 +64,8 @@ pub struct Part<'a> {
     first: u64,
     on_device: Option<PartOnDevice>,
     scratch: Scratch,
-    /// Of the model, once it was asked for.
-    digest: OnceLock<ModelDigest>,
+    /// That of the model, once it was needed.
+    identity: OnceLock<Identity>,
 }
 
 impl<'a> Part<'a> {
@@ -143,9 +144,9 @@ impl<'a> Part<'a> {
         check_first(first, 0)?;
         let remedy = "fit them where they are together, by fit";
         curve.refuse_all_at_once("a part of the points", remedy)?;
-        let (points, scratch, digest) = (points()?, Scratch::default(), OnceLock::new());
+        let (points, scratch, identity) = (points()?, Scratch::default(), OnceLock::new());
         check_first(first, points.len())?;
-        Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, digest })
+        Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, identity })
     }
 
     /// The same points, the first of which is number `first` among all: where it is not known how many others have before all
@@ -173,7 +174,8 @@ impl<'a> Part<'a> {
     pub fn answer(&mut self, question: &[u8]) -> io::Result<Vec<u8>> {
         let asked = read_envelope(question).map_err(|why| invalid("no question", &why))?;
         let said = self.said(asked).unwrap_or_else(|error| {
-            Said::Refused(format!("points from number {} on: {error}", self.first))
+            let why = format!("points from number {} on: {error}", self.first);
+            Said::Refused(Refusal::Points(why))
         });
         let end = self.first + self.points.len();
         to_bytes(&Reply::new(self.first..end, said)).map_err(|why| invalid("no answer", &why))
@@ -182,10 +184,12 @@ impl<'a> Part<'a> {
     fn said(&mut self, asked: Envelope) -> Result<Said> {
         let free = self.curve.free_positions();
         let ready = self.curve.ready(&free)?;
-        let digest = self.digest.get_or_init(|| self.curve.digest(&ready.model, &free));
-        if *digest != asked.model {
-            let message = "the leader asks about another model, or with other parameters fixed";
-            return Err(SourceError::new("the part", message).into());
+        let own = self.identity.get_or_init(|| self.curve.shared_identity(&ready.model, &free));
+        let leaders: Vec<(&str, &str)> =
+            asked.model.iter().map(|(name, value)| (&**name, &**value)).collect();
+        if let Some(Difference { field, found, expected }) = own.compare(&leaders) {
+            let (first, leader, part) = (self.first, found, expected);
+            return Ok(Said::Refused(Refusal::Model { first, field, leader, part }));
         }
         let Part { curve, points, first, on_device, scratch, .. } = self;
         let (first, ready) = (*first, &*ready);
@@ -404,8 +408,9 @@ impl CurveFit {
     /// there are, nor on how their answers come together.
     ///
     /// # Errors
-    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Source`](crate::Error::Source) with what a part refused, with what
-    /// `ask` failed with, and for bytes that are no answer.
+    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Parts`](crate::Error::Parts) for a part with another model or with other
+    /// parameters fixed; [`Error::Source`](crate::Error::Source) with what else a part refused, with what `ask` failed with, and
+    /// for bytes that are no answer.
     pub fn fit_parts<'a>(
         &self,
         parts: impl Into<Parts<'a>>,
@@ -417,8 +422,9 @@ impl CurveFit {
         self.refuse_all_at_once("fit_parts", "no part has all points; use fit")?;
         let free = self.free_positions();
         let ready = self.ready(&free)?;
-        let digest = self.digest(&ready.model, &free);
-        let (elsewhere, held) = Elsewhere::new(parts.ask, digest).map_err(error_of)?;
+        let Identity(model) = self.shared_identity(&ready.model, &free);
+        let model = model.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let (elsewhere, held) = Elsewhere::new(parts.ask, model).map_err(error_of)?;
         self.accepts(held.columns as usize, &start)?;
         let points = PointsAsked {
             shape: elsewhere.shape.clone(),

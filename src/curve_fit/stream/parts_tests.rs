@@ -14,19 +14,22 @@ use crate::data::source::slices::SliceSource;
 use crate::data::stream::Stream;
 
 const POINTS: usize = 3 * 4096 + 77;
+/// A model as the leader names it.
+type Model = Vec<(String, String)>;
+
 const START: [f64; 3] = [2.0, 1.0, 0.3];
 
 /// The answer of both, which is one.
-fn both(parts: &mut [Part<'_>; 2], model: [u8; 32], request: Request) -> Said {
+fn both(parts: &mut [Part<'_>; 2], model: &Model, request: Request) -> Said {
     let what = format!("{request:?}");
-    let question = to_bytes(&Envelope::new(model, request)).expect("a question");
+    let question = to_bytes(&Envelope::new(model.clone(), request)).expect("a question");
     let [memory, stream] = parts.each_mut().map(|part| part.answer(&question).expect("an answer"));
     assert!(memory == stream, "{what}");
     read_reply(&memory).expect("a reply").said
 }
 
 /// What is known of the points, from a look at them and another one.
-fn overview(parts: &mut [Part<'_>; 2], model: [u8; 32], terms: &Terms) -> Overview {
+fn overview(parts: &mut [Part<'_>; 2], model: &Model, terms: &Terms) -> Overview {
     for at_start in [false, true] {
         let request = Request::Look { terms: terms.clone(), at_start, most: 500 };
         assert!(matches!(both(parts, model, request), Said::Look(_)));
@@ -52,7 +55,11 @@ fn every_question_has_the_same_answer() {
         for chunk in [1, 4095, 4096, 4097, POINTS] {
             let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).loss(loss);
             let free = curve.free_positions();
-            let model = curve.digest(&curve.ready(&free).expect("a model").model, &free);
+            let identity =
+                curve.shared_identity(&curve.ready(&free).expect("a model").model, &free);
+            let model: Model =
+                identity.0.into_iter().map(|(name, v)| (name.to_owned(), v)).collect();
+            let model = &model;
             let data = Data::new(&x, &y).and_then(|data| data.sigma(Sigma::Absolute(&sigma)));
             let source = SliceSource::new(&x, &y).and_then(|source| source.sigma(&sigma));
             let stream = Stream::new(source.expect("a source")).chunk_points(chunk);

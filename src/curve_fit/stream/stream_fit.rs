@@ -182,8 +182,9 @@ impl<'f> StreamFit<'f> {
         let mut passes = lock(&self.supply.passes);
         let free = self.asked.free.len();
         let mut first = match resumed {
-            Some(Contents::Opened { overview, distinct, opening, cache }) => {
+            Some(Contents::Opened { overview, distinct, passes: earlier, opening, cache }) => {
                 passes.known = Some((overview, distinct));
+                passes.earlier = earlier;
                 passes.cache = cache.into_owned();
                 let opening = opening.into_owned();
                 noted(&self.notes, |notes| notes.opening = Some(opening.clone()));

@@ -17,10 +17,11 @@ use std::borrow::Cow;
 pub(crate) enum Contents<'a> {
     /// A first pass that was stopped.
     First(Cow<'a, FirstPass>),
-    /// A fit after its first pass. `distinct`: its different points, as far as they were counted.
+    /// A fit after its first pass. `distinct`: its different points, as far as they were counted; `passes`: passes completed.
     Opened {
         overview: Overview,
         distinct: usize,
+        passes: usize,
         opening: Cow<'a, SubsampleStart>,
         cache: Cow<'a, PassCache>,
     },
@@ -99,6 +100,7 @@ mod tests {
         Contents::Opened {
             overview: Overview::unknown(Estimator::Poisson),
             distinct: 3,
+            passes: 2,
             opening: Cow::Owned(SubsampleStart::none(100, "none was asked for")),
             cache: Cow::Owned(PassCache { results, unfinished: Some(Box::new(unfinished)) }),
         }

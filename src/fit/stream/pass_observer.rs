@@ -99,6 +99,7 @@ impl Watch for PassObserver {
             Some(opening) => self.save(&Contents::Opened {
                 overview: *kept.overview,
                 distinct: kept.distinct,
+                passes: kept.passes,
                 opening: Cow::Owned(opening),
                 cache: Cow::Borrowed(kept.cache),
             }),

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StreamStats {
-    /// Passes over the points that this run made, whole or begun.
+    /// Passes over the points that this run made, whole or begun. Observers see numbers that go on from those of the runs before.
     pub passes: usize,
     /// Passes whose results came from a checkpoint.
     pub resumed_passes: usize,

@@ -58,6 +58,11 @@ define! {
         mode = "center*sqrt(max(1 - 2*sigma^2, 0))" "the position of the maximum",
         height = "amplitude/if(2*sigma^2 < 1, 2*sigma*sqrt(max(1 - sigma^2, 0.5)), 1)"
             "the value at the maximum",
+        // With w = (x/center)² the curve is at half of its maximum where (1 − w)² + 4 sigma² w is 4/height², a quadratic equation.
+        fwhm = "center*(sqrt(1 - 2*sigma^2 \
+            + sqrt(if(2*sigma^2 < 1, 12*sigma^2*(1 - sigma^2), (1 - 2*sigma^2)^2 + 3))) \
+            - sqrt(max(1 - 2*sigma^2 - sqrt(12*sigma^2*max(1 - sigma^2, 0.5)), 0)))"
+            "full width at half maximum, from x = 0 if the response at rest is above half of the maximum",
     }
     estimate |points| {
         let sketch = Sketch::of(points, MOST);

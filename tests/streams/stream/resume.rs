@@ -17,6 +17,7 @@ const POINTS: usize = 20_000;
 const CHUNK: usize = 4096;
 
 /// A way to fit the same points.
+#[derive(Clone)]
 struct Case {
     name: &'static str,
     model: CurveFit,
@@ -284,6 +285,10 @@ fn a_checkpoint_of_another_fit_is_refused_and_nothing_is_touched() {
         assert_eq!(field, expected);
         assert_eq!(std::fs::read(&path).unwrap(), kept);
     }
+    // Of another model the first operation that differs, in place of a number for each.
+    let other = other.fit_stream(stream(), start).unwrap_err().to_string();
+    let names = ["fit.checkpoint.1, or", "(model: v8 = c + v7 there, v8 = v7 - c here)"];
+    assert!(names.iter().all(|name| other.contains(name)), "{other}");
     file(folder.path(), &values(1.5));
     let fit = decay().fit_stream(stream(), start);
     assert!(
@@ -295,6 +300,81 @@ fn a_checkpoint_of_another_fit_is_refused_and_nothing_is_touched() {
     std::fs::write(&data, &before).unwrap();
     decay().fit_stream(stream(), start).unwrap();
     assert_eq!(std::fs::read(&data).unwrap(), before, "the data file is as it was");
+}
+
+/// Who removes the file of the checkpoint begins anew, although the one before it is still there.
+#[test]
+fn without_its_file_a_fit_begins_anew() {
+    let (x, folder) = (x(), folder());
+    let path = folder.path().join("fit.checkpoint");
+    let case = &cases()[0];
+    let (whole, chunks) = case.stopped_after(usize::MAX, Stop::Observer, case.stream(&x, &path));
+    let passes = whole.unwrap().stats().passes;
+    let (first, _) = case.stopped_after(chunks - 2, Stop::Observer, case.stream(&x, &path));
+    assert!(!ended(&first));
+    assert_eq!(entries(folder.path()), 2, "the checkpoint and the one before it");
+    std::fs::remove_file(&path).unwrap();
+    let other = CurveFit::new(|x, [a, b]| a * x + b);
+    let fit = other.fit_stream(case.stream(&x, &path), [1.0, 1.0]).unwrap();
+    assert!(fit.converged());
+    let fit = case.model.fit_stream(case.stream(&x, &path), &case.start).unwrap();
+    assert_eq!(fit.stats().passes, passes);
+    assert_eq!(fit.stats().stream.as_ref().unwrap().resumed_passes, 0);
+    assert_eq!(entries(folder.path()), 0);
+}
+
+/// An observer sees the passes of all runs numbered on, a pass that was stopped under the same number again.
+#[test]
+fn passes_are_numbered_on_after_a_stop() {
+    let (x, folder) = (x(), folder());
+    let path = folder.path().join("fit.checkpoint");
+    let seen = |case: &Case, most: usize| {
+        let numbers = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let kept = numbers.clone();
+        let observer = move |event: &Event<'_>| {
+            let Event::Stream(now) = event else { return ControlFlow::Continue(()) };
+            let mut numbers = kept.lock().unwrap();
+            numbers.push((now.pass, now.chunk));
+            if numbers.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let model = case.model.clone().observe(observer);
+        let fit = model.fit_stream(case.stream(&x, &path), &case.start);
+        let numbers = numbers.lock().unwrap().clone();
+        (fit, numbers)
+    };
+    for case in cases().into_iter().filter(|case| ["plain", "tukey, sampled"].contains(&case.name))
+    {
+        let (_, whole) = seen(&case, usize::MAX);
+        for most in 1..whole.len().min(24) {
+            let (first, begun) = seen(&case, most);
+            assert!(!ended(&first));
+            let (_, rest) = seen(&case, usize::MAX);
+            let passes = |numbers: &[(usize, u64)]| numbers.iter().map(|n| n.0).collect::<Vec<_>>();
+            assert_eq!(passes(&[begun, rest].concat()), passes(&whole), "{}, {most}", case.name);
+        }
+    }
+}
+
+/// Where a stopped fit stands says nothing of where it would end: it warns of no poor fit.
+#[test]
+fn a_stopped_fit_is_not_called_poor() {
+    let (x, folder) = (x(), folder());
+    let path = folder.path().join("fit.checkpoint");
+    let case = &cases()[0];
+    let far = Case { start: vec![-40.0, 3.0, 60.0], ..case.clone() };
+    let (stopped, _) = far.stopped_after(6, Stop::Observer, far.stream(&x, &path));
+    let stopped = stopped.unwrap();
+    assert_eq!(stopped.termination(), Termination::Stopped);
+    assert!(stopped.r_squared().unwrap() < 0.0, "{stopped}");
+    assert_eq!(stopped.warnings(), [], "{stopped}");
+    assert!(!stopped.to_string().contains("another start"), "{stopped}");
+    let at_once = |event: &Event<'_>| match event {
+        Event::Step(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let data = dualfit::Data::new(&x, &case.y).unwrap();
+    let memory = case.model.clone().observe(at_once).fit(data, &[-4.0, 9.0, 60.0][..]).unwrap();
+    assert_eq!((memory.termination(), memory.warnings()), (Termination::Stopped, &[][..]));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 pub(super) const MAGIC: &[u8; 8] = b"FITCKPT1";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Bytes before the payload: magic, version, length.
 pub(super) const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the payload.
@@ -23,6 +23,8 @@ const SHOWN: usize = 72;
 const BEFORE: usize = 16;
 /// What a value is called where there is none of its name.
 const ABSENT: &str = "not given";
+/// What a line is called in a value that has ended before it.
+const NO_LINE: &str = "nothing more";
 
 /// What a file that could be read holds.
 #[derive(Debug, PartialEq, Eq)]
@@ -138,7 +140,9 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
+    /// Of values of several lines, as that of a model, the first line that differs is kept.
     pub(crate) fn new(field: &str, found: &str, expected: &str) -> Difference {
+        let (found, expected) = differing_lines(found, expected);
         let same = found.chars().zip(expected.chars()).take_while(|(a, b)| a == b).count();
         let field = shown(field, 0);
         Difference { field, found: shown(found, same), expected: shown(expected, same) }
@@ -163,6 +167,18 @@ impl Identity {
             (Some((name, value)), None) => Some(Difference::new(name, ABSENT, value)),
             (None, None) => None,
         })
+    }
+}
+
+/// The first lines in which two values differ.
+fn differing_lines<'v>(found: &'v str, expected: &'v str) -> (&'v str, &'v str) {
+    let (mut left, mut right) = (found.lines(), expected.lines());
+    loop {
+        match (left.next(), right.next()) {
+            (Some(one), Some(other)) if one == other => {}
+            (None, None) => return (found, expected),
+            (one, other) => return (one.unwrap_or(NO_LINE), other.unwrap_or(NO_LINE)),
+        }
     }
 }
 
@@ -225,6 +241,16 @@ mod tests {
         // The boundary between name and value counts.
         let (here, there) = (identity(&[("ab", "c")]), identity(&[("a", "bc")]));
         assert_eq!(compared(&here, &there), difference("a", "bc", ABSENT));
+    }
+
+    #[test]
+    fn of_values_of_several_lines_the_first_that_differs_is_shown() {
+        let program = "# per point\nv1 = a * x\n# outputs\nf = v1\n";
+        let other = "# per point\nv1 = a * x\nv2 = b + v1\n# outputs\nf = v2\n";
+        let found = Difference::new("model", other, program);
+        assert_eq!(Some(found), difference("model", "v2 = b + v1", "# outputs"));
+        let found = Difference::new("model", program, &program[..program.len() - 7]);
+        assert_eq!(Some(found), difference("model", "f = v1", NO_LINE));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! The newest is at the path that the user gave, the one before it at the same path with `.1`. A new
 //! one is written beside, under a name of its own, and brought to the disk before it gets its name. Then the present one gets
-//! its second name `.1` as a link, and the new one is renamed over it. So there is at every moment a
-//! whole file at the path, also if power fails and the disk has seen the changes of names in another
-//! order. Where there are no links, the present one is renamed to `.1`, and for a moment is to be
-//! found there only.
+//! its second name `.1` as a link, or is copied there where the file system has no links, and the new one is renamed
+//! over it. So there is at every moment a whole file at the path, also if power fails and the disk has seen the changes of
+//! names in another order. Without a file at the path there is no checkpoint, whatever is at `.1`: a user who removes
+//! the file that he knows begins anew.
 //!
 //! Several processes may make the same fit with one checkpoint: each one's are those of all. What a process
 //! that was killed leaves beside is removed by the next that saves, which finds it unlocked.
@@ -18,12 +18,13 @@
 mod format;
 mod fs;
 
-pub(crate) use format::Identity;
+pub(crate) use format::{Difference, Identity};
 
-use crate::error::checkpoint::CheckpointError;
-use format::{Damage, Difference, FileContents};
+use crate::error::checkpoint::{CheckpointError, one_before};
+use format::{Damage, FileContents};
 use fs::{Disk, Fs};
-use std::io::{self, ErrorKind};
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Tries of a save that other processes come in the way of.
@@ -55,12 +56,8 @@ impl Store {
 
 impl<F: Fs> Store<F> {
     pub(crate) fn on(fs: F, path: &Path) -> Store<F> {
-        let with = |suffix| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            PathBuf::from(name)
-        };
-        Store { newest: path.to_owned(), older: with(".1"), beside: with(".checkpoint-part"), fs }
+        let (newest, older) = (path.to_owned(), one_before(path));
+        Store { newest, older, beside: with_suffix(path, ".checkpoint-part"), fs }
     }
 
     /// The contents of the last sound checkpoint, none if there is no checkpoint yet.
@@ -114,28 +111,18 @@ impl<F: Fs> Store<F> {
     fn usable(&self, identity: &Identity) -> Result<Usable, CheckpointError> {
         let damage = match self.find(&self.newest, identity)? {
             Some(Ok(contents)) => return Ok(Usable::Newest(contents)),
-            Some(Err(damage)) => Some(damage),
-            None => None,
+            Some(Err(damage)) => damage,
+            None => return Ok(Usable::None),
         };
-        let older = self.older.display();
-        match (damage, self.find(&self.older, identity)) {
-            (_, Ok(Some(Ok(contents)))) => Ok(Usable::Older(contents)),
-            (None, Ok(None)) => Ok(Usable::None),
-            (Some(damage), Ok(None)) => {
-                Err(self.corrupt(format!("{damage}, and there is none before it")))
+        let why = match self.find(&self.older, identity) {
+            Ok(Some(Ok(contents))) => return Ok(Usable::Older(contents)),
+            Ok(None) => format!("{damage}, and there is none before it"),
+            Ok(Some(Err(other))) => {
+                format!("{damage}; nor can the one before it, {}: {other}", self.older.display())
             }
-            (Some(damage), Ok(Some(Err(other)))) => Err(self.corrupt(format!(
-                "{damage}; nor can the one before it, {older}, which is to be removed too: {other}"
-            ))),
-            (None, Ok(Some(Err(other)))) => Err(CheckpointError::Corrupt {
-                path: self.older.clone(),
-                why: format!("{other}, and there is none after it"),
-            }),
-            (Some(damage), Err(CheckpointError::NotRead { message, .. })) => Err(self.corrupt(
-                format!("{damage}, and the one before it, {older}, cannot be read: {message}"),
-            )),
-            (_, Err(error)) => Err(error),
-        }
+            Err(error) => format!("{damage}, and of the one before it: {error}"),
+        };
+        Err(self.corrupt(why))
     }
 
     /// What the file at `path` contains, if there is one.
@@ -167,10 +154,8 @@ impl<F: Fs> Store<F> {
         let _ = self.remove_abandoned();
         let mut tries = 1;
         loop {
-            let mut part = self.beside.as_os_str().to_owned();
-            part.push(self.fs.unique());
-            let part = PathBuf::from(part);
-            let replaced = self.replace_by(&part, file, keep);
+            let kept = || if keep { self.keep_newest() } else { Ok(()) };
+            let replaced = self.write_as(&self.newest, &self.part(), file, kept);
             match &replaced {
                 Ok(()) => return self.fs.sync_folder(folder),
                 // Another has the name, or took the file for abandoned before it was locked.
@@ -180,28 +165,43 @@ impl<F: Fs> Store<F> {
         }
     }
 
-    fn replace_by(&self, part: &Path, file: &[u8], keep: bool) -> io::Result<()> {
-        let mut to = self.fs.create(part)?;
-        let written = to.write(file).and_then(|()| to.sync());
-        let replaced = written
-            .and_then(|()| if keep { self.keep_newest() } else { Ok(()) })
-            .and_then(|()| self.fs.rename(part, &self.newest));
-        if replaced.is_err() {
-            let _ = self.fs.remove(part);
-        }
-        replaced
-    }
-
     /// Keeps the newest as the older one, unless another process does it at this moment, or has ended the
     /// fit and removed both.
     fn keep_newest(&self) -> io::Result<()> {
         self.remove_checkpoint(&self.older)?;
         match self.fs.link(&self.newest, &self.older) {
-            Err(error) if !is_another(&error) => {
-                unless_absent(self.fs.rename(&self.newest, &self.older))
-            }
+            Err(error) if !is_another(&error) => unless_absent(self.copy_newest()),
             _ => Ok(()),
         }
+    }
+
+    /// Copies the newest to the name of the older one.
+    fn copy_newest(&self) -> io::Result<()> {
+        let mut file = Vec::new();
+        self.fs.open(&self.newest)?.bytes.read_to_end(&mut file)?;
+        self.write_as(&self.older, &self.part(), &file, || Ok(()))
+    }
+
+    /// A name of its own for a file that is being written.
+    fn part(&self) -> PathBuf {
+        with_suffix(&self.beside, self.fs.unique())
+    }
+
+    /// Writes `file` as `part`, and renames it to `path` after `ready`.
+    fn write_as(
+        &self,
+        path: &Path,
+        part: &Path,
+        file: &[u8],
+        ready: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut to = self.fs.create(part)?;
+        let written = to.write(file).and_then(|()| to.sync());
+        let renamed = written.and_then(|()| ready()).and_then(|()| self.fs.rename(part, path));
+        if renamed.is_err() {
+            let _ = self.fs.remove(part);
+        }
+        renamed
     }
 
     /// Removes what processes that were killed have left beside.
@@ -246,6 +246,13 @@ impl<F: Fs> Store<F> {
     pub(crate) fn not_written(&self, message: String) -> CheckpointError {
         CheckpointError::NotWritten { path: self.newest.clone(), message }
     }
+}
+
+/// `path` with more at its end.
+fn with_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 fn unless_absent(done: io::Result<()>) -> io::Result<()> {

@@ -60,9 +60,9 @@ impl Before {
     /// What is loaded as long as nothing new is there.
     fn contents(self) -> Option<Vec<u8>> {
         match self {
-            Before::Nothing => None,
+            Before::Nothing | Before::OlderOnly => None,
             Before::One | Before::Two | Before::StaleBeside => Some(b"old".to_vec()),
-            Before::DamagedAndOlder | Before::OlderOnly => Some(b"older".to_vec()),
+            Before::DamagedAndOlder => Some(b"older".to_vec()),
         }
     }
 
@@ -108,7 +108,7 @@ fn a_save_that_fails_leaves_what_was_there() {
                     let loaded = store.load(&identity()).expect(&place);
                     let is_new = loaded.as_deref() == Some(b"new");
                     match &saved {
-                        // Where there are no links, the file is renamed; and what killed processes left
+                        // Where there are no links, the file is copied; and what killed processes left
                         // need not be removed.
                         Ok(()) => {
                             let left = before == Before::StaleBeside && call == "remove";

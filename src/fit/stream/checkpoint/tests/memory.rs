@@ -4,7 +4,7 @@
 //! changed or not, each for itself and in any order, as a journal that promises nothing allows.
 
 use super::super::fs::{Fs, Readable, Writable};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ pub(super) struct Memory {
     links: bool,
     /// Whether the two changes of a rename happen together.
     atomic: bool,
+    /// Names that were given to files that are being written.
+    given: Cell<usize>,
 }
 
 impl State {
@@ -70,7 +72,7 @@ impl Memory {
             state.names.insert(name.clone(), number);
         }
         state.on_disk = state.names.clone();
-        Memory { state: state.into(), links, atomic }
+        Memory { state: state.into(), links, atomic, given: 0.into() }
     }
 
     /// Everything that may be there after power was lost now.
@@ -158,9 +160,9 @@ impl Fs for Memory {
         Ok(Box::new(Open { memory: self, number }))
     }
 
-    /// The same each time: there is one process, and what it leaves is removed before it writes again.
     fn unique(&self) -> String {
-        "-1".into()
+        self.given.set(self.given.get() + 1);
+        format!("-{}", self.given.get())
     }
 
     fn list(&self, _folder: &Path) -> io::Result<Vec<PathBuf>> {

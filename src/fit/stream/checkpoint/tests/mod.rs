@@ -53,7 +53,7 @@ fn what_is_saved_is_loaded_and_the_one_before_it_is_kept() {
     }
     assert_eq!(names(folder.path()), ["fit.checkpoint", "fit.checkpoint.1"]);
     std::fs::remove_file(&store.newest).unwrap();
-    assert_eq!(store.load(&identity).unwrap(), Some(vec![0; 100_000]), "the one before it");
+    assert_eq!(store.load(&identity), Ok(None), "a fit whose file was removed begins anew");
     store.save(&identity, b"next").unwrap();
     assert_eq!(store.load(&identity).unwrap().as_deref(), Some(&b"next"[..]));
     store.remove().unwrap();
@@ -207,11 +207,21 @@ fn another_fit_is_refused_by_name_and_not_overwritten() {
     let error = store.load(&identity()).unwrap_err();
     assert!(matches!(error, CheckpointError::Mismatch { .. }), "{error}");
 
-    // If only the one before it is left, it is the one to remove.
+    // One that is damaged, with another fit's before it.
     std::fs::copy(&store.newest, &store.older).unwrap();
-    std::fs::remove_file(&store.newest).unwrap();
+    std::fs::write(&store.newest, &before[..before.len() - 1]).unwrap();
     let error = store.load(&identity()).unwrap_err();
-    assert!(matches!(&error, CheckpointError::Mismatch { path, .. } if *path == store.older));
+    assert!(matches!(&error, CheckpointError::Corrupt { path, .. } if *path == store.newest));
+    assert!(error.to_string().contains("(start: 1, 3 there, 1, 2 here)"), "{error}");
+
+    // Who removes the file begins anew, whatever is left of the one before it.
+    std::fs::remove_file(&store.newest).unwrap();
+    assert_eq!(store.load(&identity()), Ok(None));
+    for contents in [&b"first"[..], b"second"] {
+        store.save(&identity(), contents).unwrap();
+        assert_eq!(store.load(&identity()).unwrap().as_deref(), Some(contents));
+    }
+    assert_eq!(std::fs::read(&store.older).unwrap(), file_of(&identity(), b"first"));
 }
 
 #[test]
@@ -230,9 +240,10 @@ fn other_versions_are_refused_by_number() {
         assert_eq!(
             error.to_string(),
             format!(
-                "the checkpoint {} belongs to another fit: its version of the format is {version}, \
-                 here it is 4; remove it, or give another path",
-                store.newest.display()
+                "the checkpoint {} belongs to another fit (version of the format: {version} there, 5 here); \
+                 to begin anew remove it and the one before it, {}, or give another path",
+                store.newest.display(),
+                store.older.display()
             )
         );
         assert_eq!(store.save(&identity(), b"contents"), Err(error));
@@ -252,7 +263,7 @@ fn the_format_is_fixed() {
     let file = file_of(&identity, b"xyz");
     let expected = [
         &b"FITCKPT1"[..],
-        &[4, 0, 0, 0],
+        &[5, 0, 0, 0],
         &[12, 0, 0, 0, 0, 0, 0, 0],
         &[1],
         &[5],

@@ -78,7 +78,7 @@ fn after_a_loss_of_power_the_old_or_the_new_is_found() {
         (files(Some(old), None, None), Some(b"old")),
         (files(Some(old), Some(older), Some(old)), Some(b"old")),
         (files(Some(damaged), Some(older), None), Some(b"older")),
-        (files(None, Some(older), None), Some(b"older")),
+        (files(None, Some(older), None), None),
     ];
     for (before, old) in cases {
         for kind in KINDS {
