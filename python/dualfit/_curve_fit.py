@@ -189,9 +189,6 @@ def curve_fit(
     if fit.termination in _LIMITS:
         raise RuntimeError(_no_result(fit, method, settings))
     covariance, rank = _covariance(fit, model, points, settings)
-    if each is not None and np.ndim(each) == 2 and not absolute_sigma and y.size > n:
-        # A matrix that is known up to a factor: the core takes it as it is.
-        covariance *= 2.0 * fit.statistics["cost"] / (y.size - n)
     if rank < n or (y.size <= n and not absolute_sigma) or not np.isfinite(covariance).all():
         covariance = np.full((n, n), np.inf)
         warnings.warn("Covariance of the parameters could not be estimated", optimize_warning(), 2)
