@@ -134,9 +134,9 @@ def curve_fit(
 
     Notes
     -----
-    Error bars are SciPy's but for two cases. With a robust `loss` and sigma that is not absolute they follow from the scatter that the
-    loss sees (Huber's estimate), where SciPy takes the sum of squares of all points. Points of infinite sigma do not count as
-    observations. What `xdata` and `ydata` have masked, as `numpy.ma` has it, is fitted, as in SciPy.
+    Error bars are SciPy's but for two cases. With a robust `loss` they follow from the scatter that the loss sees (Huber's
+    estimate), and where sigma is absolute they are no shorter than it says; SciPy takes the sum of squares of all points, or sigma
+    alone, under which error bars are too short where there are outliers. Points of infinite sigma do not count as observations. What `xdata` and `ydata` have masked, as `numpy.ma` has it, is fitted, as in SciPy.
 
     See Also
     --------

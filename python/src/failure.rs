@@ -53,6 +53,7 @@ const WORDS: &[(&str, &str)] = &[
     ("`starts` has", "`p0` has"),
     ("make it with profile_to", "ask for the profile to that level"),
     ("Sigma::Relative", "absolute_sigma=False"),
+    ("add the parameter by CurveFit::parameter", "add it, as in parameters=[\"d\"]"),
     ("NewPoint::Constant or NewPoint::Each", "sigma"),
     ("NewPoint::Each or NewPoint::Constant", "sigma"),
     ("NewPoint::Each", "sigma"),
