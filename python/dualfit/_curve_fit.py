@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FitError
-from ._data import all_finite, dense, meant, one_sigma
+from ._data import all_finite, dense, meant, one_sigma, relative_unit
 from ._prepare import Prepared, fitted, flat, prepared
 from ._settings import recorded_loss
 
@@ -166,10 +166,10 @@ def curve_fit(
     if not (jac is None or callable(jac) or jac in _DIFFERENCES):
         raise ValueError("`jac` must be '2-point', '3-point', 'cs' or callable.")
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
-    settings = _settings(kwargs)
     shape = ydata.shape if ydata.size != 1 else None
     sigma = meant(sigma, absolute_sigma)
     each = sigma if sigma is None else _checked_sigma(np.asarray(sigma), ydata.size)
+    settings = _settings(kwargs, relative_unit(each, absolute_sigma))
     model = prepared(f, xdata, n, shape, start, jac=jac if callable(jac) else None)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
     y = dense(y).reshape(-1)
@@ -307,8 +307,8 @@ def _checked_sigma(sigma: NDArray[np.float64], points: int) -> Any:
     return dense(sigma)
 
 
-def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What SciPy's keywords say, in the core's words."""
+def _settings(kwargs: dict[str, Any], unit: float) -> dict[str, Any]:
+    """What SciPy's keywords say, in the core's words. `unit`: that of residuals, in the core's."""
     if "args" in kwargs:
         raise ValueError("'args' is not a supported keyword argument.")
     settings: dict[str, Any] = {"backend": "auto", "allow_underdetermined": True}
@@ -327,6 +327,7 @@ def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
             scale = float(value)
         elif name not in _NEEDLESS:
             raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
+    scale *= unit
     if callable(loss):
         of_square: Callable[..., Any] = loss
         # SciPy's functions are of the square of the residual, and return two derivatives, too, which are not needed here.

@@ -299,6 +299,9 @@ class Fit:
         """What the residuals say of the model and of single points: ``studentized``, ``leverage``, ``cooks_distance``,
         ``durbin_watson``, ``runs_p_value``, ...
 
+        ``robust_scale`` is the standard deviation of the weighted residuals from their median absolute value, which outliers
+        hardly change: 4.685 times it is the usual `loss_scale` of Tukey's loss.
+
         Under a robust loss there is no leverage: what needs it is NaN, and ``standardized`` is the residual in units of its scatter.
         """
         return self._core.diagnostics(self._data("_points"))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._batch import Batch, stacked
-from ._data import check_policy, each_column, independent, meant, one_sigma, real, samples, seen, start_of, x_columns
+from ._data import check_policy, each_column, independent, meant, one_sigma, real, relative_unit, samples, seen, start_of, x_columns
 from ._fit import Fit
 from ._formula import variables_of, written
 from ._prepare import Prepared, fitted, over_columns, parameter_names, prepared, prepared_rows
@@ -234,7 +234,8 @@ class Model:
         x, p0 = independent(x), with_fixed(start_of(p0), options.get("fixed"), self._names)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         names = ready.model.parameters
-        settings = told(names, options)
+        has_own = np.ndim(known.get("sigma", 1.0)) > 0
+        settings = told(names, options, 1.0 if has_own else relative_unit(sigma, absolute_sigma))
         points: dict[str, Any] = {"columns": ready.columns, **known}
         start = begin(p0, names, self._defaults, options)
         with shown(settings):

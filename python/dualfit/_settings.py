@@ -95,8 +95,10 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("ftol", "xtol", "gtol", "etol", "max_seconds", "initial_radius"), float)}
 
 
-def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dict[str, Any]:
     """The options of a model whose parameters have these names, for the core; None is as if nothing were said.
+
+    `unit`: that of the residuals which the scale of a loss is relative to, in the core's.
 
     Raises
     ------
@@ -122,7 +124,7 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "priors":
             settings["priors"] = [(parameter, float(mean), float(sigma)) for parameter, (mean, sigma) in value.items()]
         elif name == "loss":
-            settings["loss"] = _loss(value, float(options.get("loss_scale", 1.0)))
+            settings["loss"] = _loss(value, unit * float(options.get("loss_scale", 1.0)))
         elif name == "backend":
             settings["backend"], settings["devices"] = _backend(value)
         elif name not in ("loss_scale", "parameters", "progress", "callback"):

@@ -52,6 +52,8 @@ const WORDS: &[(&str, &str)] = &[
     ("names come before what is said of them", "correct the name"),
     ("`starts` has", "`p0` has"),
     ("make it with profile_to", "ask for the profile to that level"),
+    ("no Sigma::RelativeCovariance", "no covariance matrix as sigma"),
+    ("no Sigma::Covariance", "no covariance matrix as sigma"),
     ("Sigma::Relative", "absolute_sigma=False"),
     ("add the parameter by CurveFit::parameter", "add it, as in parameters=[\"d\"]"),
     ("NewPoint::Constant or NewPoint::Each", "sigma"),

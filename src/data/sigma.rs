@@ -7,6 +7,9 @@ use nalgebra::DMatrix;
 /// ([`BatchData`](crate::BatchData)) and streams ([`Stream`](crate::Stream)). The choice is explicit because
 /// it decides the error bars: a parameter's standard error is a measured number only if the data's are.
 ///
+/// Under a robust [loss](crate::Loss) a covariance that is not scaled grows with the pull of outliers beyond that of
+/// normal errors of the given size.
+///
 /// An entry refuses what does not suit it with [`Error::UnsuitedSigma`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]

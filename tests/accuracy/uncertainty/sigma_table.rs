@@ -2,7 +2,7 @@
 //! here, or the combination is refused. No combination leaves an option without effect.
 
 use crate::support::losses::rho;
-use dualfit::error::UncertaintyError;
+use dualfit::error::{GlobalError, UncertaintyError};
 use dualfit::parts::Part;
 use dualfit::result::{NewPoint, Resample};
 use dualfit::source::SliceSource;
@@ -254,7 +254,10 @@ fn counts_take_no_sigma_and_no_robust_loss() {
     for (form, entry) in FORMS.into_iter().flat_map(|form| ENTRIES.map(|entry| (form, entry))) {
         for loss in losses(form) {
             let curve = line(loss, Estimator::Poisson);
-            let result = fitted(entry, &points, form, &curve, Estimator::Poisson);
+            let result = match fitted(entry, &points, form, &curve, Estimator::Poisson) {
+                Err(Error::Global(GlobalError::InSet { set: 1, error })) => Err(*error),
+                result => result,
+            };
             let what = format!("{entry:?} {form:?} {loss:?}: {result:?}");
             match result {
                 Ok((params, errors)) => {
