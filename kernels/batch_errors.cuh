@@ -70,18 +70,20 @@ struct Known {
     double row_error;  // the standard deviation of a row
 };
 
-// The standard deviation of a row: known, or from the scatter about the fit, as `Influence::row_error`.
+// The standard deviation of a row: known, or from the scatter about the fit, as `Influence::row_error`; under a robust
+// loss no less than the known one, as `Influence::row_error_from`.
 __device__ __forceinline__ double row_error(const Batch& batch, const Bench& bench, int rank) {
-    if (batch.absolute) return 1.0;
+    if (!WEIGHS && batch.absolute) return 1.0;
     const State& s = bench.state;
     const i64 degrees = s.points_counted - rank;
-    if (degrees <= 0) return NOT_A_NUMBER;
+    if (degrees <= 0) return batch.absolute ? 1.0 : NOT_A_NUMBER;
     if constexpr (!WEIGHS) return sqrt(2.0 * cost_of(s.present) / double(degrees));
     const double n = double(s.points_counted), slope = bench.influence[2] / n;
     if (!(slope > 0.0)) return NOT_A_NUMBER;
     const double variance = fmax(bench.influence[3] / n / (slope * slope) - 1.0, 0.0);
     const double scale = (1.0 + double(rank) / n * variance) * (bench.influence[1] / double(degrees)) / slope;
-    return sqrt(scale * (bench.influence[4] / bench.influence[2]));
+    const double error = sqrt(scale * (bench.influence[4] / bench.influence[2]));
+    return batch.absolute && error < 1.0 ? 1.0 : error;
 }
 
 // Writes the covariance matrix with the covariance of kept parameters i >= j from `of(i, j)`; NaN where a bound

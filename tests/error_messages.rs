@@ -54,6 +54,7 @@ fn of_parameters() -> Vec<Error> {
         Error::RangeOfStarts { name: name(), lower: 0.0, upper: f64::INFINITY, fault: own("open") },
         Error::SobolDimensions { parameters: 300, most: 256 },
         NameError::Unshowable { name: own("a\u{202e}") }.into(),
+        NameError::NotAWord { name: own("my a") }.into(),
         NameError::Taken {
             name: name(),
             first: own("gaussian"),
@@ -83,6 +84,7 @@ fn of_parameters() -> Vec<Error> {
         }
         .into(),
         GlobalError::NoSets.into(),
+        GlobalError::Outweighs { index: 3, value: -1e200 }.into(),
         GlobalError::Differs { set: 2, what: "its loss", remedy: "set one" }.into(),
         WorkerError { worker: 2, message: own("it has another model") }.into(),
         PartsError::AnotherModel {

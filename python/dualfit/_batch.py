@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import dense, check_policy, guarded, independent, meant, one_sigma, samples, start_of
+from ._data import dense, check_policy, guarded, independent, meant, one_sigma, relative_unit, samples, start_of
 from ._prepare import fitted_batch
 from ._progress import shown
-from ._settings import begin, told, with_fixed
+from ._settings import added, begin, told, with_fixed
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -160,11 +160,11 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         seen = ~np.ma.getmaskarray(stack).reshape(-1, n)
         data["mask"] = (seen & data["mask"].reshape(-1, n) if mask is not None else seen).reshape(-1)
     names = ready.model.parameters
-    if p0 is not None and not isinstance(p0, dict) and np.ndim(p0) == 1 and np.size(p0) != len(names):
-        raise ValueError(f"p0 has {np.size(p0)} values for {len(names)} parameters; give one start for all, or one of each fit, "
+    if p0 is not None and not isinstance(p0, dict) and np.ndim(p0) == 1 and np.size(p0) != len(names) + len(added(options)):
+        raise ValueError(f"p0 has {np.size(p0)} values for {len(names) + len(added(options))} parameters; give one start for all, or one of each fit, "
                          "in rows")
     start = begin(p0, names, model._defaults, options)
-    settings = told(names, options)
+    settings = told(names, options, relative_unit(sigma, absolute))
     with shown(settings):
         core = fitted_batch(ready, x, model._somewhere(_one(p0, shape)), model._names, data, start, settings, covariance)
     return Batch(core, tuple(shape))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FitError
-from ._data import all_finite, dense, guarded, meant, one_sigma
+from ._data import all_finite, dense, guarded, meant, one_sigma, relative_unit
 from ._jacobian import Jacobian, doubts
 from ._prepare import Prepared, fitted, parameter_names, prepared
 from ._settings import recorded_loss
@@ -138,9 +138,9 @@ def curve_fit(
 
     Notes
     -----
-    Error bars are SciPy's but for two cases. With a robust `loss` and sigma that is not absolute they follow from the scatter that the
-    loss sees (Huber's estimate), where SciPy takes the sum of squares of all points. Points of infinite sigma do not count as
-    observations. What `xdata` and `ydata` have masked, as `numpy.ma` has it, is fitted, as in SciPy.
+    Error bars are SciPy's but for two cases. With a robust `loss` they follow from the scatter that the loss sees (Huber's
+    estimate), and where sigma is absolute they are no shorter than it says; SciPy takes the sum of squares of all points, or sigma
+    alone, under which error bars are too short where there are outliers. Points of infinite sigma do not count as observations. What `xdata` and `ydata` have masked, as `numpy.ma` has it, is fitted, as in SciPy.
 
     See Also
     --------
@@ -172,10 +172,10 @@ def curve_fit(
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
     xdata = guarded(xdata)
     by_column = bool(kwargs.pop("col_deriv", False))
-    settings = _settings(kwargs)
     shape = ydata.shape if ydata.size != 1 else None
     sigma = meant(sigma, absolute_sigma)
     each = sigma if sigma is None else _checked_sigma(np.asarray(sigma), ydata.size)
+    settings = _settings(kwargs, relative_unit(each, absolute_sigma))
     jacobian = Jacobian(jac, n, by_column, method) if callable(jac) else None
     model = prepared(f, xdata, n, shape, start, jac=jacobian)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
@@ -198,9 +198,6 @@ def curve_fit(
     if fit.termination in _LIMITS:
         raise RuntimeError(_no_result(fit, method, settings))
     covariance, rank = _covariance(fit, model, points, settings)
-    if each is not None and np.ndim(each) == 2 and not absolute_sigma and y.size > n:
-        # A matrix that is known up to a factor: the core takes it as it is.
-        covariance *= 2.0 * fit.statistics["cost"] / (y.size - n)
     if rank < n or (y.size <= n and not absolute_sigma) or not np.isfinite(covariance).all():
         covariance = np.full((n, n), np.inf)
         warnings.warn("Covariance of the parameters could not be estimated", optimize_warning(), 2)
@@ -345,8 +342,8 @@ def _checked_sigma(sigma: NDArray[np.float64], points: int) -> Any:
     return dense(sigma)
 
 
-def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What SciPy's keywords say, in the core's words."""
+def _settings(kwargs: dict[str, Any], unit: float) -> dict[str, Any]:
+    """What SciPy's keywords say, in the core's words. `unit`: that of residuals, in the core's."""
     if "args" in kwargs:
         raise ValueError("'args' is not a supported keyword argument.")
     settings: dict[str, Any] = {"backend": "auto", "allow_underdetermined": True}
@@ -365,6 +362,7 @@ def _settings(kwargs: dict[str, Any]) -> dict[str, Any]:
             scale = float(value)
         elif name not in _NEEDLESS:
             raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
+    scale *= unit
     if callable(loss):
         of_square: Callable[..., Any] = loss
         # SciPy's functions are of the square of the residual, and return two derivatives, too, which are not needed here.

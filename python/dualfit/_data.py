@@ -62,6 +62,15 @@ def meant(sigma: Any, absolute: bool) -> Any:
     return 1.0 if sigma is None and absolute else sigma
 
 
+def relative_unit(sigma: Any, absolute: bool) -> float:
+    """The unit of residuals, in that of y, beside one sigma for all points that is not absolute.
+
+    The core takes such points as points without sigma; of all that is said of a fit only the scale of a loss depends on it.
+    """
+    is_one = sigma is not None and not isinstance(sigma, str) and np.ndim(sigma) == 0
+    return one_sigma(sigma) if is_one and not absolute else 1.0
+
+
 def one_sigma(sigma: Any) -> float:
     """A standard deviation of all points.
 

@@ -232,7 +232,9 @@ class Fit:
             if x is None:
                 self._data("y")
             at = self.x if x is None else independent(x)
-            values = np.asarray(prepared.f(guarded(at), *self.params), dtype=np.float64)
+            # Parameters beyond the function's own were added for ties.
+            own = self.params[:len(prepared.model.parameters)]
+            values = np.asarray(prepared.f(guarded(at), *own), dtype=np.float64)
             return np.array(np.broadcast_to(values, prepared.shape)) if x is None else values
         core, columns = self._over(x)
         return core.predict(columns)
@@ -260,7 +262,8 @@ class Fit:
         core, columns = self._over(x)
         return Band(**core.confidence_band(columns, level, simultaneous), level=level)
 
-    def prediction_band(self, x: Any = None, level: float = 0.95, sigma: Any = None) -> Band:
+    def prediction_band(self, x: Any = None, level: float = 0.95, sigma: Any = None,
+                        absolute_sigma: bool | None = None) -> Band:
         """The band that covers a new observation at each point.
 
         Parameters
@@ -271,11 +274,20 @@ class Fit:
             The probability.
         sigma : float or array_like, optional
             Standard deviations of the new observations, needed where those of the data differed.
+        absolute_sigma : bool, optional
+            Whether `sigma` is in the units of y. Otherwise it is in the measure of the fit's sigma, up to the factor that
+            the scatter of the data has shown. By default as the fit was told; in the units of y where it had no sigma.
         """
-        if sigma is not None and np.ndim(sigma):
-            sigma = np.ascontiguousarray(sigma, dtype=np.float64)
         core, columns = self._over(x)
-        return Band(**core.prediction_band(columns, level, sigma), level=level)
+        one = self._points.get("sigma")
+        # One relative sigma for all data is a unit of the core's, which does not know it.
+        one = float(one) if one is not None and np.ndim(one) == 0 and not self._points["absolute"] else None
+        relative = (core.has_relative_sigma or one is not None) if absolute_sigma is None else not absolute_sigma
+        if sigma is not None and (relative or np.ndim(sigma)):
+            sigma = np.ascontiguousarray(sigma, dtype=np.float64) / (one if relative and one is not None else 1.0)
+            if relative:
+                sigma = np.array(np.broadcast_to(sigma, (len(columns[0]),))) if sigma.ndim == 0 else sigma
+        return Band(**core.prediction_band(columns, level, sigma, relative), level=level)
 
     def components(self, x: Any = None) -> list[Component]:
         """The terms of a sum of library models, each by itself; they add up to the curve.
@@ -291,6 +303,9 @@ class Fit:
     def diagnostics(self) -> dict[str, Any]:
         """What the residuals say of the model and of single points: ``studentized``, ``leverage``, ``cooks_distance``,
         ``durbin_watson``, ``runs_p_value``, ...
+
+        ``robust_scale`` is the standard deviation of the weighted residuals from their median absolute value, which outliers
+        hardly change: 4.685 times it is the usual `loss_scale` of Tukey's loss.
 
         Under a robust loss there is no leverage: what needs it is NaN, and ``standardized`` is the residual in units of its scatter.
         """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 
+from ._core import FitError
 from ._tape import Node
 
 #: How operations are written that are no functions of their names in a text.
@@ -16,6 +18,28 @@ _WRITTEN = {
 _CONDITIONS = frozenset(("lt", "le", "eq", "and", "or", "not"))
 #: Characters beyond which a text is none that somebody meant: what is used twice is written twice.
 _LONGEST = 100_000
+
+#: A name in a formula that is not called as a function, nor the end of a number as in 1e5.
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()")
+#: Words of formulas that name neither a variable nor a parameter.
+_WORDS = frozenset(("and", "or", "not", "pi", "e"))
+
+
+def variables_of(text: str) -> list[str]:
+    """The independent variable of a formula of which none is declared: x, or t where there is no x.
+
+    Raises
+    ------
+    FitError
+        For a formula over several names with neither of them.
+    """
+    names = list(dict.fromkeys(name for name in _NAME.findall(text) if name not in _WORDS))
+    if "x" not in names and "t" in names:
+        return ["t"]
+    if "x" not in names and len(names) > 1:
+        raise FitError(f"the formula {text!r} contains neither x nor t; declare which of {', '.join(names)} is the variable, as in "
+                       f"Model({text!r}, variables=[{names[-1]!r}])")
+    return ["x"]
 
 
 def written(nodes: list[Node], columns: list[str], params: list[str]) -> str | None:

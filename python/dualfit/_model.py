@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._batch import Batch, stacked
-from ._data import check_policy, each_column, guarded, independent, meant, one_sigma, real, samples, seen, start_of, x_columns
+from ._data import (
+    check_policy, each_column, guarded, independent, meant, one_sigma, real, relative_unit, samples, seen, start_of, x_columns,
+)
 from ._fit import Fit
-from ._formula import written
+from ._formula import variables_of, written
 from ._prepare import Prepared, fitted, over_columns, parameter_names, prepared, prepared_rows
 from ._progress import shown
 from ._settings import Options, begin, told, with_fixed
@@ -40,8 +42,8 @@ class Model:
         Names of the parameters, where the signature does not say them: ``f(x, *p)``.
     prefix : str
         What names begin with, to tell the parameters of a sum apart.
-    variables : sequence of str
-        The independent variables of a formula.
+    variables : sequence of str, optional
+        The independent variables of a formula; by default x, or t where there is no x.
 
     Examples
     --------
@@ -58,12 +60,12 @@ class Model:
     _f: Callable[..., Any] | None
 
     def __init__(self, f: Callable[..., Any] | str | Model, names: Sequence[str] | None = None, *, prefix: str = "",
-                 variables: Sequence[str] = ("x",)) -> None:
+                 variables: Sequence[str] | None = None) -> None:
         self._library, self._f, self._defaults = None, None, None
         self._variables: list[str] | None = None
         self._recipe: tuple[Any, ...] | None = None
         if isinstance(f, str):
-            f = Model._of("expression", f, list(variables))
+            f = Model._of("expression", f, variables_of(f) if variables is None else list(variables))
         if isinstance(f, Model):
             if prefix and f._library is not None:
                 f = Model._of("prefixed", f, prefix)
@@ -234,7 +236,8 @@ class Model:
         x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), self._names)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         names = ready.model.parameters
-        settings = told(names, options)
+        has_own = np.ndim(known.get("sigma", 1.0)) > 0
+        settings = told(names, options, 1.0 if has_own else relative_unit(sigma, absolute_sigma))
         points: dict[str, Any] = {"columns": ready.columns, **known}
         start = begin(p0, names, self._defaults, options)
         with shown(settings):

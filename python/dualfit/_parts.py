@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
-from ._data import check_policy, meant, one_sigma, real, samples, start_of, x_columns
+from ._data import check_policy, meant, one_sigma, real, relative_unit, samples, start_of, x_columns
 from ._fit import Fit
 from ._model import Model
 from ._prepare import check_columns
@@ -80,6 +81,10 @@ class Part:
         self._over = model, count, p0
         self._model = self._ready()
         self._settings = told(self._model.parameters, options)
+        is_column = paths is not None and isinstance(sigma, (str, Integral))
+        if self._settings.get("loss") and not is_column and relative_unit(sigma, absolute_sigma) != 1.0:
+            raise _core.FitError("one relative sigma for all points is a unit of loss_scale that other parts do not know; leave "
+                                 f"it out and multiply loss_scale by {sigma:g}, or give absolute_sigma=True")
 
     def _ready(self) -> _core.Model:
         model, count, p0 = self._over

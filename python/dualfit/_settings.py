@@ -27,6 +27,9 @@ class Options(TypedDict, total=False):
         Parameters that stay at their starts, or at these values.
     ties : mapping of str to str
         Parameters that follow from others by formulas: ``{"b_width": "2*a_width"}``.
+    parameters : iterable of str
+        Parameters that the model does not have, for ties to name: ``ties={"t2": "t1 + d"}, parameters=["d"]``. They come
+        after the model's own and have starts and bounds as these.
     derived : mapping of str to str
         Quantities that follow from the parameters, which get errors.
     priors : mapping of str to (float, float)
@@ -66,6 +69,7 @@ class Options(TypedDict, total=False):
     bounds: Any
     fixed: str | Iterable[str]
     ties: Mapping[str, str]
+    parameters: Iterable[str]
     derived: Mapping[str, str]
     priors: Mapping[str, tuple[float, float]]
     scales: Mapping[str, float]
@@ -92,8 +96,10 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("ftol", "xtol", "gtol", "etol", "max_seconds", "initial_radius"), float)}
 
 
-def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dict[str, Any]:
     """The options of a model whose parameters have these names, for the core; None is as if nothing were said.
+
+    `unit`: that of the residuals which the scale of a loss is relative to, in the core's.
 
     Raises
     ------
@@ -101,7 +107,8 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
         For an option that there is not.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    settings: dict[str, Any] = {"backend": "auto"}
+    settings: dict[str, Any] = {"backend": "auto", "parameters": added(options)}
+    names = names + settings["parameters"]
     if "loss_scale" in options and "loss" not in options:
         raise FitError(f"loss_scale is {options['loss_scale']!r} and there is no loss; give one, as in loss=\"soft_l1\"")
     for name, value in options.items():
@@ -118,10 +125,10 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "priors":
             settings["priors"] = [(parameter, float(mean), float(sigma)) for parameter, (mean, sigma) in value.items()]
         elif name == "loss":
-            settings["loss"] = _loss(value, float(options.get("loss_scale", 1.0)))
+            settings["loss"] = _loss(value, unit * float(options.get("loss_scale", 1.0)))
         elif name == "backend":
             settings["backend"], settings["devices"] = _backend(value)
-        elif name not in ("loss_scale", "progress", "callback"):
+        elif name not in ("loss_scale", "parameters", "progress", "callback"):
             known = ", ".join(sorted(Options.__annotations__))
             hint = "; for weights give sigma = 1/weights" if name == "weights" else ""
             raise TypeError(f"there is no option {name!r}{hint}; there are {known}")
@@ -129,6 +136,12 @@ def told(names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
     if callback is not None:
         settings["callback"] = callback
     return settings
+
+
+def added(options: Mapping[str, Any]) -> list[str]:
+    """Names of the parameters that are added to the model's own."""
+    names = options.get("parameters") or []
+    return [names] if isinstance(names, str) else list(names)
 
 
 def with_fixed(p0: Any, fixed: Any, names: list[str] | None) -> Any:

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._data import check_policy, meant, one_sigma, samples, start_of
+from ._data import check_policy, meant, one_sigma, relative_unit, samples, start_of
 from ._fit import Fit
 from ._model import Model
 from ._prepare import check_columns
@@ -159,7 +159,8 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
                               chunk_points=chunk_points, checkpoint=None if checkpoint is None else os.fspath(checkpoint))
     ready = model.over_columns(columns, p0)
     names = ready.model.parameters
-    settings = told(names, options)
+    unit = 1.0 if isinstance(sigma, Integral) else relative_unit(sigma, absolute_sigma)
+    settings = told(names, options, unit)
     with shown(settings):
         core = _core.fit_stream(ready.model, files, begin(p0, names, model._defaults, options), settings)
     check_columns(ready, columns, core.params)

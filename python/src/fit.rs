@@ -218,16 +218,25 @@ impl Fit {
         )
     }
 
-    #[pyo3(signature = (x, level, sigma=None))]
+    /// Whether each point had a standard deviation of its own, known up to a common factor.
+    #[getter]
+    fn has_relative_sigma(&self) -> bool {
+        self.fit.has_relative_sigma()
+    }
+
+    /// `relative`: sigma is known up to the factor that the scatter measures.
+    #[pyo3(signature = (x, level, sigma=None, relative=false))]
     fn prediction_band<'py>(
         &self,
         py: Python<'py>,
         x: Vec<Samples<'py>>,
         level: f64,
         sigma: Option<GivenNewPoint<'py>>,
+        relative: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let new = match &sigma {
             None => NewPoint::Fitted,
+            Some(GivenNewPoint::Each(each)) if relative => NewPoint::Relative(slice(each)?),
             Some(GivenNewPoint::Constant(value)) => NewPoint::Constant(*value),
             Some(GivenNewPoint::Each(each)) => NewPoint::Each(slice(each)?),
         };
@@ -266,6 +275,7 @@ impl Fit {
         }
         dict.set_item("runs_p_value", found.runs.p_value)?;
         dict.set_item("durbin_watson", found.durbin_watson)?;
+        dict.set_item("robust_scale", found.robust_scale)?;
         dict.set_item("skewness", found.skewness)?;
         dict.set_item("excess_kurtosis", found.excess_kurtosis)?;
         Ok(dict)

@@ -48,7 +48,8 @@ impl GivenSigma<'_> {
             GivenSigma::Each(each) if absolute => Sigma::Absolute(slice(each)?),
             GivenSigma::Each(each) => Sigma::Relative(slice(each)?),
             GivenSigma::Covariance(given) => {
-                Sigma::Covariance(matrix.get_or_init(|| matrix_of(given)))
+                let matrix = matrix.get_or_init(|| matrix_of(given));
+                if absolute { Sigma::Covariance(matrix) } else { Sigma::RelativeCovariance(matrix) }
             }
         })
     }

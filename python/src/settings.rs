@@ -18,6 +18,9 @@ pub(crate) struct Settings {
     bounds: Vec<(String, f64, f64)>,
     #[pyo3(default)]
     fixed: Vec<String>,
+    /// Parameters that the model does not have, for ties.
+    #[pyo3(default)]
+    parameters: Vec<String>,
     #[pyo3(default)]
     ties: Vec<(String, String)>,
     #[pyo3(default)]
@@ -96,6 +99,9 @@ fn written(loss: Loss) -> String {
 impl Settings {
     /// `curve`, told all this.
     pub(crate) fn applied(&self, mut curve: CurveFit) -> PyResult<CurveFit> {
+        for name in &self.parameters {
+            curve = curve.parameter(name);
+        }
         for (name, lower, upper) in &self.bounds {
             curve = curve.bound(name, *lower..=*upper);
         }

@@ -270,3 +270,59 @@ def test_no_names_but_those() -> None:
         BEST["q"]
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         BEST.nothing  # noqa: B018
+
+
+def test_a_formula_of_t() -> None:
+    t = np.linspace(0, 4, 50)
+    decayed = 2.5 * np.exp(-1.3 * t)
+    found = dualfit.fit("a*exp(-b*t)", t, decayed, {"b": 1.0})
+    np.testing.assert_allclose(found.params, [2.5, 1.3], rtol=1e-9)
+    assert found.names == ["a", "b"]
+    both = dualfit.fit("t*exp(-b*x)", t, decayed, {"b": 1.0})
+    assert both.names == ["t", "b"]
+    for unclear in ("a*exp(-b*q)", "a*x0 + b*x1", "1e3*a + log(b)"):
+        with pytest.raises(dualfit.FitError, match="variables="):
+            dualfit.fit(unclear, t, decayed)
+    constant = dualfit.fit("c", t, decayed)
+    np.testing.assert_allclose(constant.params, [decayed.mean()])
+    declared = dualfit.Model("a*exp(-b*q)", variables=["q"]).fit(t, decayed, {"b": 1.0})
+    np.testing.assert_allclose(declared.params, [2.5, 1.3], rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["function", "formula"])
+def test_ties_name_added_parameters(form: str) -> None:
+    """lmfit's recipe for two ordered times: the distance is a parameter that the model does not have."""
+    t = np.linspace(0, 6, 80)
+    two = 3 * np.exp(-t / 0.4) + 2 * np.exp(-t / 2.5) + 0.01 * np.sin(17 * np.arange(80) ** 2)
+
+    def decays(x, a1, t1, a2, t2):
+        return a1 * np.exp(-x / t1) + a2 * np.exp(-x / t2)
+
+    model: Any = decays if form == "function" else "a1*exp(-x/t1) + a2*exp(-x/t2)"
+    options: dict[str, Any] = dict(ties={"t2": "t1 + d"}, parameters=["d"], bounds={"d": (0, None)})
+    found = dualfit.fit(model, t, two, {"a1": 1, "t1": 1, "a2": 1, "d": 1}, **options)
+    by_hand = dualfit.fit(lambda x, a1, t1, a2, d: decays(x, a1, t1, a2, t1 + d), t, two, [1, 1, 1, 1])
+    assert found.names[-1] == "d"
+    for name in ("a1", "t1", "a2", "d"):
+        assert found[name].value == pytest.approx(by_hand[name].value, rel=1e-6)
+        assert found[name].std_error == pytest.approx(by_hand[name].std_error, rel=1e-4)
+    assert found["t2"].value == found["t1"].value + found["d"].value
+    np.testing.assert_allclose(found.predict(), by_hand.predict(), rtol=1e-6)
+    np.testing.assert_allclose(found.predict(t[:3]), by_hand.predict(t[:3]), rtol=1e-6)
+    batch = dualfit.fit_batch(model, t, np.stack([two, two]), [1, 1, 1, 1, 1], **options)
+    np.testing.assert_allclose(batch["d"], by_hand["d"].value, rtol=1e-6)
+    del options["parameters"]
+    with pytest.raises(dualfit.FitError, match="parameters="):
+        dualfit.fit(model, t, two, {"a1": 1, "t1": 1, "a2": 1}, **{**options, "bounds": None})
+
+
+def test_the_scale_of_a_loss_from_the_median() -> None:
+    u = np.linspace(0, 5, 200)
+    noise = np.random.default_rng(1).normal(0, 0.1, 200)
+    noise[::10] += 20
+    first = dualfit.fit("a*x + b", u, 2 * u + noise, loss="soft_l1", loss_scale=1e-3)
+    scale = first.diagnostics()["robust_scale"]
+    assert scale == pytest.approx(1.4826 * np.median(np.abs(first.residuals())), rel=1e-4)
+    assert 0.08 < scale < 0.13
+    fit = dualfit.fit("a*x + b", u, 2 * u + noise, first.values, loss="tukey", loss_scale=4.685 * scale)
+    assert abs(fit["a"].value - 2) < 4 * fit["a"].std_error

@@ -91,11 +91,11 @@ impl CurveFit {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
         data.check_layout()?;
-        if self.estimator == Estimator::Poisson && data.sigma != Sigma::Unknown {
-            return Err(Error::NotForCounts { what: "sigma" });
-        }
         if self.estimator == Estimator::Poisson && !data.x_sigma.is_exact() {
             return Err(Error::NotForCounts { what: "x_sigma" });
+        }
+        if self.estimator == Estimator::Poisson && data.sigma != Sigma::Unknown {
+            return Err(Error::NotForCounts { what: "sigma" });
         }
         data.x_sigma.check_beside(data.sigma)?;
         self.check_priors(data.sigma.is_absolute() || self.estimator == Estimator::Poisson)?;

@@ -355,6 +355,9 @@ impl CurveFit {
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {
         let _span = span!(DEBUG, "validate", points = data.y.len());
+        if self.estimator == Estimator::Poisson && !data.x_sigma.is_exact() {
+            return Err(Error::NotForCounts { what: "x_sigma" });
+        }
         let mut points = Points::validate(data)?;
         if self.estimator == Estimator::Poisson {
             points.count_events()?;

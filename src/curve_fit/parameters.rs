@@ -9,6 +9,7 @@ use crate::error::{Error, Result, TieError};
 use crate::model::Expression;
 use crate::model::known::Known;
 use crate::model::native::Model;
+use crate::model::parse::is_name;
 use crate::model::ties::{Tie, Ties};
 use crate::solver::observe::{Event, Observe, Observer, Progress};
 use std::ops::{Bound, ControlFlow, RangeBounds};
@@ -93,6 +94,9 @@ impl CurveFit {
             return Err(Error::NoParameters);
         }
         check_shown(&self.names)?;
+        if let Some(name) = self.names.iter().find(|name| !is_name(name)) {
+            return Err(NameError::NotAWord { name: name.clone() }.into());
+        }
         for (name, &(lower, upper)) in self.names.iter().zip(&self.bounds) {
             for (what, value) in [("lower bound", lower), ("upper bound", upper)] {
                 let beyond = if what == "lower bound" { f64::INFINITY } else { f64::NEG_INFINITY };
@@ -253,7 +257,8 @@ impl CurveFit {
 
 impl CurveFit {
     /// Ties a parameter to others: `.tie("sigma2", "2*sigma1")`. The formula is read as by
-    /// [`parse`](CurveFit::parse), over the names of the parameters; it may name other tied ones.
+    /// [`parse`](CurveFit::parse), over the names of the parameters; it may name other tied ones, and parameters that
+    /// [`parameter`](CurveFit::parameter) has added.
     ///
     /// The formula takes the parameter's place in the model, with exact partials, on every backend. A
     /// tied parameter is not estimated and takes no degree of freedom; a fit has its value, and its
@@ -284,6 +289,48 @@ impl CurveFit {
             Err(error) => self.refuse(error),
         }
         self.unbind_tied();
+        self.changed()
+    }
+
+    /// Adds a parameter that the model does not contain, for [ties](CurveFit::tie) to name: `t2 = t1 + d` with a distance d
+    /// that has a start and bounds. It comes after the model's own parameters.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data};
+    /// # let x: Vec<f64> = (0..90).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 3.0 * (-x / 0.5).exp() + 2.0 * (-x / 2.5).exp()).collect();
+    /// let decays = CurveFit::parse("a1*exp(-x/t1) + a2*exp(-x/t2)", ["x"])?
+    ///     .parameter("d")
+    ///     .bound("d", 0.0..)
+    ///     .tie("t2", "t1 + d");
+    /// let fit = decays.fit(Data::new(&x, &y)?, [("t1", 1.0), ("d", 1.0)])?;
+    /// assert!((fit.param("d").unwrap() - 2.0).abs() < 1e-6);
+    /// assert_eq!(fit.param("t2").unwrap(), fit.param("t1").unwrap() + fit.param("d").unwrap());
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// [`fit`](CurveFit::fit) refuses a name that the model has already, and warns of a parameter that no tie names.
+    #[must_use]
+    pub fn parameter(mut self, name: &str) -> CurveFit {
+        if self.names.iter().any(|known| known == name) {
+            let remedy = "give the added one a name of its own";
+            self.refuse(NameError::taken(name, "a parameter of the model", "an added one", remedy));
+            return self;
+        }
+        self.names.push(name.to_owned());
+        self.bounds.push((f64::NEG_INFINITY, f64::INFINITY));
+        self.bounded.push(false);
+        self.fixed.push(false);
+        self.scales.push(f64::NAN);
+        self.model = self.model.map(|model| model.with_parameter(name));
+        if let Some(guess) = self.guess.take() {
+            let of_model = move |points: &Observations, known: &Known| {
+                let mut values = guess(points, known);
+                values.push(f64::NAN);
+                values
+            };
+            self.guess = Some(Arc::new(of_model));
+        }
         self.changed()
     }
 

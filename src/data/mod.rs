@@ -122,11 +122,11 @@ impl<'a> Data<'a> {
                 expect_length("sigma".into(), each.len(), n, remedy)?;
                 Weights::Each { sigma: each, absolute: sigma.is_absolute() }
             }
-            Sigma::Covariance(m) => {
+            Sigma::Covariance(matrix) | Sigma::RelativeCovariance(matrix) => {
                 let remedy = "the covariance matrix has one row and one column per point";
-                expect_length("rows of sigma".into(), m.nrows(), n, remedy)?;
-                expect_length("columns of sigma".into(), m.ncols(), n, remedy)?;
-                Weights::Covariance(m)
+                expect_length("rows of sigma".into(), matrix.nrows(), n, remedy)?;
+                expect_length("columns of sigma".into(), matrix.ncols(), n, remedy)?;
+                Weights::Covariance { matrix, absolute: sigma.is_absolute() }
             }
             Sigma::PerFit(_) => {
                 return Err(sigma.unsuited("one fit", "use Sigma::Constant for all its points"));

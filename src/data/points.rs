@@ -203,7 +203,7 @@ impl<'a> Points<'a> {
         }
         points.filtered &= points.used < points.len();
         points.x_sigma.check(points.sigma, points.kept())?;
-        if let Weights::Covariance(matrix) = points.sigma {
+        if let Weights::Covariance { matrix, .. } = points.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
         let largest = plain.map_or_else(|| points.largest(), |(largest, _)| largest);

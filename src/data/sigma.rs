@@ -7,6 +7,9 @@ use nalgebra::DMatrix;
 /// ([`BatchData`](crate::BatchData)) and streams ([`Stream`](crate::Stream)). The choice is explicit because
 /// it decides the error bars: a parameter's standard error is a measured number only if the data's are.
 ///
+/// Under a robust [loss](crate::Loss) a covariance that is not scaled grows with the pull of outliers beyond that of
+/// normal errors of the given size.
+///
 /// An entry refuses what does not suit it with [`Error::UnsuitedSigma`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -35,6 +38,9 @@ pub enum Sigma<'a> {
     /// The covariance matrix of y, n × n, symmetric and positive definite, in the units of y². Its
     /// factorisation takes n³/3 operations and n(n + 1)/2 numbers: meant for up to some thousand points.
     Covariance(&'a DMatrix<f64>),
+    /// The covariance matrix of y up to a common factor, which the scatter about the fit measures: SciPy's
+    /// `absolute_sigma=False`. Its shape is that of [`Covariance`](Sigma::Covariance).
+    RelativeCovariance(&'a DMatrix<f64>),
 }
 
 /// What each point of a fit weighs.
@@ -46,8 +52,8 @@ pub(crate) enum Weights<'a> {
     Constant(f64),
     /// One for each point. `absolute`: whether in the units of y.
     Each { sigma: &'a [f64], absolute: bool },
-    /// The covariance matrix of y.
-    Covariance(&'a DMatrix<f64>),
+    /// The covariance matrix of y. `absolute`: whether in the squared units of y.
+    Covariance { matrix: &'a DMatrix<f64>, absolute: bool },
 }
 
 /// What is known of how far a single observation scatters, whatever its point.
@@ -84,7 +90,13 @@ impl Sigma<'_> {
 
     /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
     pub(crate) fn is_absolute(&self) -> bool {
-        !matches!(self, Sigma::Unknown | Sigma::Relative(_) | Sigma::RelativeColumn)
+        !matches!(
+            self,
+            Sigma::Unknown
+                | Sigma::Relative(_)
+                | Sigma::RelativeColumn
+                | Sigma::RelativeCovariance(_)
+        )
     }
 
     /// The refusal of what `entry` cannot take.
@@ -98,6 +110,7 @@ impl Sigma<'_> {
             Sigma::RelativeColumn => "RelativeColumn",
             Sigma::AbsoluteColumn => "AbsoluteColumn",
             Sigma::Covariance(_) => "Covariance",
+            Sigma::RelativeCovariance(_) => "RelativeCovariance",
         };
         Error::UnsuitedSigma { given, entry, remedy }
     }
@@ -114,13 +127,17 @@ impl Weights<'_> {
         match *self {
             Weights::Equal => Spread::Measured,
             Weights::Constant(sigma) => Spread::Constant(sigma),
-            Weights::Each { .. } | Weights::Covariance(_) => Spread::Own,
+            Weights::Each { .. } | Weights::Covariance { .. } => Spread::Own,
         }
     }
 
     /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
     pub(crate) fn is_absolute(&self) -> bool {
-        !matches!(self, Weights::Equal | Weights::Each { absolute: false, .. })
+        match *self {
+            Weights::Equal => false,
+            Weights::Constant(_) => true,
+            Weights::Each { absolute, .. } | Weights::Covariance { absolute, .. } => absolute,
+        }
     }
 
     /// The factor of all rows, where it is one: 1/σ.

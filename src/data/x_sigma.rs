@@ -56,7 +56,12 @@ impl<'a> XSigma<'a> {
         }
         match weights {
             Weights::Equal => self.check_beside(Sigma::Unknown)?,
-            Weights::Covariance(matrix) => self.check_beside(Sigma::Covariance(matrix))?,
+            Weights::Covariance { matrix, absolute: true } => {
+                self.check_beside(Sigma::Covariance(matrix))?;
+            }
+            Weights::Covariance { matrix, absolute: false } => {
+                self.check_beside(Sigma::RelativeCovariance(matrix))?;
+            }
             Weights::Constant(_) | Weights::Each { .. } => {}
         }
         let kept: Vec<usize> = kept.collect();
@@ -79,7 +84,7 @@ impl<'a> XSigma<'a> {
         let remedy = match sigma {
             _ if self.is_exact() => return Ok(()),
             Sigma::Unknown => "errors of x are weighed against those of y: say what these are",
-            Sigma::Covariance(_) => "give each point its own sigma",
+            Sigma::Covariance(_) | Sigma::RelativeCovariance(_) => "give each point its own sigma",
             _ => return Ok(()),
         };
         Err(sigma.unsuited("a fit with errors in x", remedy))

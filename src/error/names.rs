@@ -17,6 +17,14 @@ pub enum NameError {
         /// The name.
         name: String,
     },
+    /// A parameter's name that no formula of a tie or a derived quantity could contain.
+    #[error(
+        "no formula can contain the parameter name `{name}`; use letters, digits and _, a letter first"
+    )]
+    NotAWord {
+        /// The name.
+        name: String,
+    },
     /// Two parameters or derived quantities have the same name.
     #[error("the name `{name}` belongs to both {first} and {second}; {remedy}")]
     Taken {

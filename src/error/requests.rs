@@ -1,7 +1,7 @@
 //! What can be wrong with a start, a tie, a fit of several sets of points, a composite model, an array or a worker.
 
 use super::Error;
-use super::quote::listed;
+use super::quote::{listed, short};
 
 /// Numbers of sets that are listed at most.
 const MOST_SETS: usize = 10;
@@ -155,6 +155,17 @@ pub enum GlobalError {
         sets: usize,
         /// What is wrong with the first of them.
         error: Box<Error>,
+    },
+    /// A value so large that the rows of the other sets vanish beside those of this one.
+    #[error(
+        "y is {} at index {index}, beside which the points of the other sets count for nothing; correct or mask it, or leave the set out by GlobalFit::leave_out_bad_sets",
+        short(value)
+    )]
+    Outweighs {
+        /// Index of the point.
+        index: usize,
+        /// Its y.
+        value: f64,
     },
     /// There are no sets.
     #[error("there is no set of points; give at least one")]

@@ -53,8 +53,8 @@ impl Fit {
 /// absolute or y are counts. Exact for linear models, and for others in the limit of many points.
 ///
 /// # Errors
-/// [`UncertaintyError::NotComparable`] if the fits are not of the same points, with the same loss and the
-/// same kind of sigma, if `large` has not more parameters or a higher cost, if it has no degree of freedom
+/// [`UncertaintyError::NotComparable`] if a fit did not converge, if the fits are not of the same points, with the same
+/// loss and the same kind of sigma, if `large` has not more parameters or a higher cost, if it has no degree of freedom
 /// left, and for robust losses, whose sums have no such distribution.
 pub fn compare_nested(small: &Fit, large: &Fit) -> Result<FTest> {
     comparable(small, large)?;
@@ -96,7 +96,7 @@ pub fn compare_nested(small: &Fit, large: &Fit) -> Result<FTest> {
 /// The weights of several models of the same data, in the order given; they need not contain each other.
 ///
 /// # Errors
-/// [`UncertaintyError::NotComparable`] if two of them are not of the same points, with the same loss and the
+/// [`UncertaintyError::NotComparable`] if one of them did not converge, or if two of them are not of the same points, with the same loss and the
 /// same kind of sigma; [`UncertaintyError::NoFits`] for none.
 pub fn akaike_weights(fits: &[&Fit]) -> Result<Vec<Akaike>> {
     let Some(first) = fits.first() else { return Err(UncertaintyError::NoFits.into()) };
@@ -124,6 +124,14 @@ fn weights(criteria: &[f64]) -> Vec<f64> {
 
 /// Whether two fits are of the same data in the same sense.
 fn comparable(a: &Fit, b: &Fit) -> Result<()> {
+    if !(a.converged() && b.converged()) {
+        let ends = [a, b].map(|fit| match fit.converged() {
+            true => "converged".to_owned(),
+            false => format!("not converged ({:?})", fit.termination),
+        });
+        let remedy = "a cost that is not the least says nothing of a model: fit again from another start";
+        return refuse("the result", ends, remedy);
+    }
     let same = "fit both to the same points";
     if a.points != b.points {
         return refuse("the number of points", [a.points.to_string(), b.points.to_string()], same);

@@ -163,7 +163,8 @@ impl Fit {
     }
 
     /// The covariance matrix of the parameters, p × p: V Σ⁻² Vᵀ of the weighted Jacobian's singular
-    /// value decomposition, times the reduced chi-square unless the data's errors are absolute.
+    /// value decomposition, times the reduced chi-square unless the data's errors are absolute; under a robust loss see
+    /// [`Sigma`](crate::Sigma).
     ///
     /// Fixed parameters have zeros; undetermined ones an infinite variance and NaN beside it;
     /// parameters on a bound NaN.

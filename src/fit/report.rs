@@ -5,6 +5,7 @@ use super::marginal::SetOfMany;
 use super::propagated::Derived;
 use super::significant::{significant, trimmed};
 use crate::data::loss::{Estimator, Loss};
+use crate::data::sigma::Spread;
 use std::fmt;
 
 /// Correlations below this are not worth a line.
@@ -105,7 +106,7 @@ impl Fit {
             [
                 (loss, significant(self.chi_square(), 6)),
                 (reduced, optional(self.reduced_chi_square())),
-                ("RMSE", significant(self.rmse(), 6)),
+                (self.rmse_title(), significant(self.rmse(), 6)),
             ],
             [
                 ("R²", optional(self.r_squared())),
@@ -153,6 +154,9 @@ impl Fit {
                 "standard errors are scaled by how far the points pull"
             }
             true => "standard errors are scaled by the scatter of the residuals",
+            false if self.loss != Loss::Linear => {
+                "standard errors follow from the given sigma, and are longer if outliers pull"
+            }
             false => "standard errors follow from the given sigma alone",
         };
         writeln!(f, "{errors}")?;
@@ -174,6 +178,11 @@ impl Fit {
             (_, Some(_)) => ["chi-square (loss)", "reduced χ²"],
             (_, None) => ["chi-square", "reduced χ²"],
         }
+    }
+
+    /// Residuals are in units of sigma if one was given for y or x, and of their own deviation for counts.
+    fn rmse_title(&self) -> &'static str {
+        if self.spread == Spread::Measured { "RMSE" } else { "RMSE / sigma" }
     }
 
     fn estimate_name(&self) -> &'static str {

@@ -89,6 +89,14 @@ struct Stage<'a> {
     options: &'a Options,
 }
 
+/// How far the scatter of rows follows from sigma alone.
+enum Known {
+    Exactly,
+    /// A robust loss is there for outliers, which scatter more.
+    AtLeast,
+    InProportion,
+}
+
 /// All that searches need beside the points, for any number of fits of one model one after another: on the
 /// CPU a fit that is not out of the ordinary allocates nothing.
 pub(crate) struct Workspace {
@@ -154,17 +162,30 @@ impl Workspace {
     /// The standard deviation of a row, by the rank; directions that the data do not determine take no degree of
     /// freedom.
     pub(crate) fn row_error(&self) -> impl Fn(usize) -> f64 {
-        let absolute = self.problem.absolute;
         let (unit, points) = (self.problem.row_unit, self.problem.points);
-        let influence = self.influence();
-        move |rank| if absolute { unit } else { influence.row_error(points, rank) }
+        let (known, influence) = (self.knows_errors(), self.influence());
+        move |rank| match known {
+            Known::Exactly => unit,
+            Known::AtLeast => influence.row_error_from(unit, points, rank),
+            Known::InProportion => influence.row_error(points, rank),
+        }
     }
 
     /// By what twice a rise of the cost is divided to be compared with χ².
     pub(crate) fn cost_unit(&self, rank: usize) -> f64 {
-        match self.problem.absolute {
-            true => self.problem.row_unit * self.problem.row_unit,
-            false => self.influence().scale(self.problem.points, rank),
+        let (unit, points) = (self.problem.row_unit, self.problem.points);
+        match self.knows_errors() {
+            Known::Exactly => unit * unit,
+            Known::AtLeast => self.influence().scale_from(unit, points, rank),
+            Known::InProportion => self.influence().scale(points, rank),
+        }
+    }
+
+    fn knows_errors(&self) -> Known {
+        match (self.problem.absolute, self.problem.loss) {
+            (true, Loss::Linear) => Known::Exactly,
+            (true, _) => Known::AtLeast,
+            (false, _) => Known::InProportion,
         }
     }
 

@@ -13,6 +13,8 @@ const ILL_CONDITIONED: f64 = 1e7;
 const POOR: f64 = 0.1;
 /// Ratio of effects at the start below which a parameter's scale is called poor.
 const POOR_SCALING: f64 = 1e-10;
+/// The part of the scatter of y below which a change of the model is rounding.
+const ROUNDING: f64 = 1e-10;
 /// Parts of a combination that are named.
 const MOST_PARTS: usize = 16;
 /// A parameter has no effect left where its partials are below this part of those at the start,
@@ -88,7 +90,7 @@ pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
         if used.is_empty() {
             return None;
         }
-        let combination = || combination(&used, &fit.names, &fit.params);
+        let combination = || combination(&used, &fit.names, &shown(fit));
         let (rank, estimated, condition) = (fit.rank(), fit.estimated(), fit.condition());
         // The cost does change with it, or this would be no minimum: in second order.
         if let ([(i, _)], true) = (&used[..], direction.undetermined && fit.converged())
@@ -105,6 +107,15 @@ pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
         }
     };
     fit.covariance.weak.iter().filter_map(warning).collect()
+}
+
+/// The values of the parameters, 0 for those that are near 0: within the change that moves the model by the standard
+/// deviation of a point, or by a part of the scatter of y that is rounding.
+fn shown(fit: &Fit) -> Vec<f64> {
+    let error = if fit.scaled { fit.residual_std_error().unwrap_or(0.0) } else { 1.0 };
+    let least = (error * fit.row_unit).max(ROUNDING * fit.scatter.sqrt());
+    let of = |(&value, &unit): (&f64, &f64)| if value.abs() <= least * unit { 0.0 } else { value };
+    fit.params.iter().zip(&fit.covariance.units).map(of).collect()
 }
 
 /// A combination of parameters as text, `a by 1 % with d by −1 %`: changes relative to the values, the

@@ -1,5 +1,6 @@
 //! Models: the scalar they are written in, how they are traced, what they become.
 
+mod added;
 pub(crate) mod collect;
 pub(crate) mod component;
 pub(crate) mod dual;

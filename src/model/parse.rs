@@ -44,7 +44,8 @@ use names::replace_names;
 use operation::{Operation, Stack};
 use part::{NOT, ParsedPart, Sort, TIGHT, infix, join, want};
 use std::collections::{HashMap, HashSet};
-use tokens::{Token, TokenKind, Tokens, is_name};
+pub(crate) use tokens::is_name;
+use tokens::{Token, TokenKind, Tokens};
 
 /// Levels of parentheses, calls, signs and exponents inside each other. Each takes a few stack
 /// frames; the worst text fits half of a Rust thread's two megabytes, even without optimisation.

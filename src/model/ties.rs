@@ -68,16 +68,16 @@ impl Ties {
     pub(crate) fn among(names: &[String], said: &[Tie]) -> Result<Ties> {
         let mut waiting: Vec<Placed> = Vec::with_capacity(said.len());
         for tie in said {
-            let place =
-                |name: &String| position(names, name, format!("correct the tie of `{}`", tie.name));
-            let index = place(&tie.name)?;
+            let correct = format!("correct the tie of `{}`", tie.name);
+            let index = position(names, &tie.name, correct.as_str())?;
             if let Some(before) = waiting.iter().find(|placed| placed.index == index) {
                 let besides = format!("to `{}`", tie.text);
                 let remedy = "leave one of these ties out";
                 return Err(TieError::besides(&tie.name, &before.tie.text, besides, remedy).into());
             }
-            let places = tie.expression.parameters().iter().map(place);
-            let places = places.collect::<Result<_>>()?;
+            let remedy = format!("{correct}, or add the parameter by CurveFit::parameter");
+            let place = |name: &String| position(names, name, remedy.as_str());
+            let places = tie.expression.parameters().iter().map(place).collect::<Result<_>>()?;
             waiting.push(Placed { index, tie: tie.clone(), places });
         }
         let mut ordered = Vec::with_capacity(waiting.len());

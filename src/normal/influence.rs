@@ -70,6 +70,23 @@ impl Influence {
     pub(crate) fn row_error(&self, points: usize, rank: usize) -> f64 {
         (self.scale(points, rank) * (self.row_squares / self.slopes)).sqrt()
     }
+
+    /// The same where the errors of y are known and independent: no less than `unit`, their standard deviation in
+    /// row units. Normal errors of that size give no more, since |ψ(r)| ≤ |r| and so E ψ² ≤ E rψ = E ψ' by Stein's
+    /// lemma; outliers do.
+    pub(crate) fn row_error_from(&self, unit: f64, points: usize, rank: usize) -> f64 {
+        at_least(unit, self.row_error(points, rank), points, rank)
+    }
+
+    /// [`scale`](Influence::scale) where the errors of y are known; see [`row_error_from`](Influence::row_error_from).
+    pub(crate) fn scale_from(&self, unit: f64, points: usize, rank: usize) -> f64 {
+        at_least(unit * unit, self.scale(points, rank), points, rank)
+    }
+}
+
+/// The larger of two numbers; the known one alone where no degree of freedom is left to estimate the other.
+fn at_least(known: f64, estimated: f64, points: usize, rank: usize) -> f64 {
+    if points <= rank || estimated < known { known } else { estimated }
 }
 
 #[cfg(test)]
@@ -93,6 +110,21 @@ mod tests {
             let sums = Influence { slopes, ..Influence::of(good) };
             assert!(sums.row_error(20, 3).is_nan(), "{slopes}");
         }
+    }
+
+    /// Known errors are a lower limit, and all there is without a degree of freedom.
+    #[test]
+    fn known_errors_grow_with_the_pull_of_outliers() {
+        let sums = Influence::of([20.0, 45.0, 15.0, 14.0, 15.0]);
+        let found = sums.row_error(20, 3);
+        assert!(found > 1.0, "{found}");
+        assert_eq!(sums.row_error_from(1.0, 20, 3), found);
+        assert_eq!(sums.row_error_from(8.0, 20, 3), 8.0);
+        assert_eq!(sums.scale_from(8.0, 20, 3), 64.0);
+        assert_eq!(sums.row_error_from(1.0, 3, 3), 1.0);
+        // Points that pull away from the minimum say nothing of the errors, however well y is known.
+        let away = Influence { slopes: -3.0, ..sums };
+        assert!(away.row_error_from(1.0, 20, 3).is_nan());
     }
 
     /// Sets whose rows are in other units add up to the same error in theirs.

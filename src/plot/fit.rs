@@ -299,8 +299,10 @@ impl<'a> FitPlot<'a> {
             }
             Weights::Each { sigma, absolute: true } => Some(sigma.to_vec()),
             Weights::Constant(sigma) => Some(vec![sigma; n]),
-            Weights::Covariance(matrix) => {
-                Some(matrix.diagonal().iter().map(|v| v.sqrt()).collect())
+            Weights::Covariance { matrix, absolute } => {
+                let factor = if absolute { Some(1.0) } else { self.fit.residual_std_error() };
+                let of = |v: &f64| factor.map(|factor| v.sqrt() * factor);
+                matrix.diagonal().iter().map(of).collect()
             }
         };
         Ok(DrawnPoints { x, y, sigma, counts })

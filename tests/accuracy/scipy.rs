@@ -45,9 +45,9 @@ fn run(case: &Case) -> Fit {
         Errors::Unknown => Sigma::Unknown,
         Errors::Sigma { values, absolute: true } => Sigma::Absolute(values),
         Errors::Sigma { values, absolute: false } => Sigma::Relative(values),
-        Errors::Matrix { values, .. } => {
+        Errors::Matrix { values, absolute } => {
             matrix = DMatrix::from_row_slice(n, n, values);
-            Sigma::Covariance(&matrix)
+            if *absolute { Sigma::Covariance(&matrix) } else { Sigma::RelativeCovariance(&matrix) }
         }
     };
     let columns: Vec<&[f64]> = case.x.iter().map(Vec::as_slice).collect();
@@ -73,14 +73,9 @@ fn sandwich(case: &Case, fit: &Fit) -> f64 {
     k * pull * n / (n - p) * kept / (slope * slope)
 }
 
-/// The covariance that SciPy would report. A covariance matrix of y is always absolute here, so that of
-/// a matrix known up to a factor is rescaled as SciPy's `absolute_sigma=False` does. Under a robust loss SciPy scales
-/// by the loss in place of squares.
+/// The covariance that SciPy would report. Under a robust loss SciPy scales by the loss in place of squares.
 fn covariance(case: &Case, fit: &Fit) -> DMatrix<f64> {
     match case.errors {
-        Errors::Matrix { absolute: false, .. } => {
-            fit.covariance() * fit.reduced_chi_square().expect("degrees of freedom")
-        }
         Errors::Unknown if case.loss != scipy::Loss::Linear => {
             let scipy = fit.reduced_chi_square().expect("degrees of freedom");
             fit.covariance() * (scipy / sandwich(case, fit))

@@ -249,3 +249,20 @@ fn models_and_data_that_are_no_usual_ones_are_drawn_too() {
         }
     }
 }
+
+/// A bound that holds the estimate holds replicates, too: their distribution has a step there, and no bias-corrected quantile.
+#[test]
+fn no_bca_interval_of_an_estimate_on_a_bound() {
+    let (x, y) = (x(), y());
+    let data = Data::new(&x, &y).unwrap();
+    let curve = decay().bound("c", 0.53..);
+    let fit = fitted(&curve, &data);
+    assert_eq!(fit.param("c"), Some(0.53));
+    let made = curve.bootstrap(&fit, data, &Bootstrap::new(400)).unwrap();
+    for quantity in ["c", "2*c"] {
+        let error = made.quantity(quantity).unwrap().bca_interval(0.9).unwrap_err();
+        assert!(error.to_string().contains("on a bound"), "{error}");
+        assert!(matches!(why(&error), UncertaintyError::NoBca { .. }), "{error}");
+    }
+    assert!(made.quantity("b").unwrap().bca_interval(0.9).is_ok());
+}

@@ -364,3 +364,37 @@ fn the_joint_fit_derives_what_its_sets_derive() {
     assert_eq!(names(&[&model, &other]), ["half_life_1", "area", "half_life_2"]);
     assert_eq!(names(&[&model, &model]), ["half_life", "area"]);
 }
+
+/// Beside one wild value the sums of all other sets vanish: the set is named, and can be left out.
+#[test]
+fn a_set_with_a_huge_value_is_named_and_left_out() {
+    let x: Vec<f64> = (0..12).map(|i| 0.25 * f64::from(i)).collect();
+    for (sets, wild) in [(2, 0), (5000, 1234)] {
+        let y = |set: usize| -> Vec<f64> {
+            let a = 1.0 + 0.5 * (set as f64).sin();
+            let value = |(i, x): (usize, &f64)| match (set == wild, i) {
+                (true, 7) => -1e200,
+                _ => a * (-0.7 * x).exp(),
+            };
+            x.iter().enumerate().map(value).collect()
+        };
+        let all: Vec<Vec<f64>> = (0..sets).map(y).collect();
+        let data = || all.iter().map(|y| Data::new(&x, y).unwrap());
+        let curve = CurveFit::parse("a*exp(-k*x)", ["x"]).unwrap();
+        let joint = GlobalFit::new(&curve).share(["k"]);
+        let start = [("k", 1.0)];
+        match joint.fit(data(), start).unwrap_err() {
+            Error::Global(GlobalError::InSet { set, error }) => {
+                assert_eq!(set, wild + 1);
+                assert_eq!(*error, GlobalError::Outweighs { index: 7, value: -1e200 }.into());
+            }
+            other => panic!("{other}"),
+        }
+        let fit = joint.leave_out_bad_sets(true).fit(data(), start).unwrap();
+        assert!(fit.fit().converged() && (fit.fit().param("k").unwrap() - 0.7).abs() < 1e-9);
+        assert_eq!(fit.left_out().map(|(set, _)| set).collect::<Vec<_>>(), [wild]);
+        let masked: Vec<bool> = (0..12).map(|i| i != 7).collect();
+        let data = all.iter().map(|y| Data::new(&x, y).unwrap().mask(&masked).unwrap());
+        assert_eq!(GlobalFit::new(&curve).share(["k"]).fit(data, start).unwrap().left_out().count(), 0);
+    }
+}

@@ -221,9 +221,10 @@ fn impossible_ties_are_refused() {
         error.to_string(),
         "ties run in a circle: `b` depends on `c` depends on `b`; leave one of them out"
     );
-    for (tied, formula) in [("a", "2*d"), ("d", "2*a")] {
+    let added = "correct the tie of `a`, or add the parameter by CurveFit::parameter";
+    for (tied, formula, remedy) in [("a", "2*d", added), ("d", "2*a", "correct the tie of `d`")] {
         let error = model().tie(tied, formula).fit(data.clone(), Start::Guess).unwrap_err();
-        let remedy = format!("correct the tie of `{tied}`");
+        let remedy = remedy.to_owned();
         let unknown =
             Error::UnknownParameter { name: "d".into(), known: own(&["a", "b", "c"]), remedy };
         assert_eq!(error, unknown);
@@ -246,4 +247,61 @@ fn impossible_ties_are_refused() {
     );
     let error = model().tie("a", "2*").fit(data, Start::Guess).unwrap_err();
     assert!(matches!(error, Error::Parse { column: 3, .. }), "{error}");
+}
+
+/// lmfit's recipe for ordered parameters: a tie names a parameter that the model does not have, in every form of a model.
+#[test]
+fn ties_may_name_added_parameters() {
+    let x: Vec<f64> = (0..60).map(|i| 0.1 * f64::from(i)).collect();
+    let value = |x: f64, p: &[f64]| p[0] * (-x / p[1]).exp() + p[2] * (-x / p[3]).exp();
+    let noise = |i: usize| 0.01 * (17.0 * (i * i) as f64).sin();
+    let y: Vec<f64> =
+        x.iter().enumerate().map(|(i, &x)| value(x, &[3.0, 0.4, 2.0, 2.5]) + noise(i)).collect();
+    let by_hand = CurveFit::parse("a1*exp(-x/t1) + a2*exp(-x/(t1 + d))", ["x"]).unwrap();
+    let data = || Data::new(&x, &y).unwrap();
+    let expected = by_hand.fit(data(), [("t1", 1.0), ("d", 1.0)]).unwrap();
+    let partials = |x: f64, p: &[f64], out: &mut [f64]| {
+        assert_eq!((p.len(), out.len()), (4, 4));
+        for k in [0, 2] {
+            out[k] = (-x / p[k + 1]).exp();
+            out[k + 1] = p[k] * out[k] * x / (p[k + 1] * p[k + 1]);
+        }
+    };
+    let names = ["a1", "t1", "a2", "t2"];
+    let native = || CurveFit::native(move |x, p| value(x, p), 4).names(names);
+    let arrays = move |x: &[f64], p: &[f64], out: &mut [f64]| {
+        assert_eq!(p.len(), 4);
+        out.iter_mut().zip(x).for_each(|(out, &x)| *out = value(x, p));
+    };
+    let traced = CurveFit::parse("a1*exp(-x/t1) + a2*exp(-x/t2)", ["x"]).unwrap();
+    for curve in [traced, native(), native().jacobian(partials), CurveFit::native_arrays(4, arrays).names(names)] {
+        let guess = |_: &dualfit::arrays::Observations| vec![3.0, 1.0, 2.0, f64::NAN];
+        let curve = curve.guess(guess).parameter("d").bound("d", 0.0..).tie("t2", "t1 + d");
+        assert_eq!(curve.parameters(), ["a1", "t1", "a2", "t2", "d"]);
+        let fit = curve.fit(data(), [("d", 1.0)]).unwrap();
+        for name in ["a1", "t1", "a2", "d"] {
+            let (found, error) = (fit.param(name).unwrap(), fit.std_error(name).unwrap());
+            let wanted = expected.std_error(name).unwrap();
+            assert!((found - expected.param(name).unwrap()).abs() < 1e-3 * wanted, "{name} {fit}");
+            assert!((error / wanted - 1.0).abs() < 1e-3, "{name}: {error} {wanted}");
+        }
+        assert_eq!(fit.param("t2").unwrap(), fit.param("t1").unwrap() + fit.param("d").unwrap());
+        assert!(fit.warnings().is_empty() && fit.estimated() == 4, "{fit}");
+        // A limit holds, and so does a fixed value.
+        let held = curve.clone().bound("d", 0.0..=1.0).fit(data(), [("d", 0.5)]).unwrap();
+        assert_eq!(held.param("d"), Some(1.0));
+        let fixed = curve.clone().fix("d").fit(data(), [("d", 2.1)]).unwrap();
+        assert_eq!((fixed.param("d"), fixed.estimated()), (Some(2.1), 3));
+        // Batches and joint fits know it as well.
+        let stack = [y.clone(), y.clone()].concat();
+        let batch = curve.fit_batch(BatchData::shared(&x, &stack).unwrap(), [3.0, 1.0, 2.0, 0.0, 1.0]).unwrap();
+        assert!((batch.params()[9] - expected.param("d").unwrap()).abs() < 1e-4);
+        let joint = GlobalFit::new(&curve).share(["d", "t1", "t2"]).fit([data(), data()], [3.0, 1.0, 2.0, 0.0, 1.0, 3.0, 2.0]);
+        let joint = joint.unwrap();
+        assert!((joint.fit().param("d").unwrap() - expected.param("d").unwrap()).abs() < 1e-4, "{}", joint.fit());
+    }
+    let taken = by_hand.clone().parameter("d").fit(data(), Start::Guess).unwrap_err();
+    assert!(matches!(taken, Error::Name(_)), "{taken}");
+    let unused = by_hand.parameter("q").fit(data(), [("t1", 1.0), ("d", 1.0), ("q", 1.0)]).unwrap();
+    assert!(unused.to_string().contains("`q` does not occur in the model"), "{unused}");
 }

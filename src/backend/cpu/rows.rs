@@ -134,8 +134,8 @@ impl BlockRows {
         }
         kernels.binary(Binary::Sub, value, y, residual);
         let weighted = match points.sigma {
-            Weights::Equal | Weights::Covariance(_) if points.units.row == 1.0 => false,
-            Weights::Equal | Weights::Covariance(_) | Weights::Constant(_) => {
+            Weights::Equal | Weights::Covariance { .. } if points.units.row == 1.0 => false,
+            Weights::Equal | Weights::Covariance { .. } | Weights::Constant(_) => {
                 factor.fill(points.weight(0));
                 true
             }

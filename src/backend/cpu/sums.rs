@@ -214,10 +214,10 @@ impl Cpu<'_> {
         let is_wanted = |code: &&Assembled| is_plain && code.is_worthwhile(end - start);
         let Some(code) = pass.code.filter(is_wanted) else { return 0 };
         let (weighted, shared, weights) = match points.sigma {
-            Weights::Equal | Weights::Covariance(_) if points.units.row == 1.0 => {
+            Weights::Equal | Weights::Covariance { .. } if points.units.row == 1.0 => {
                 (Weighted::Not, 1.0, None)
             }
-            Weights::Equal | Weights::Covariance(_) | Weights::Constant(_) => {
+            Weights::Equal | Weights::Covariance { .. } | Weights::Constant(_) => {
                 (Weighted::Alike, points.weight(0), None)
             }
             Weights::Each { sigma, .. } => (Weighted::BySigma, points.units.row, Some(sigma)),

@@ -44,7 +44,7 @@ fn push_sigma(points: &Points<'_>, out: &mut Vec<f64>) {
     match points.sigma {
         Weights::Constant(sigma) => out.extend(points.kept().map(|_| sigma)),
         Weights::Each { sigma, .. } => out.extend(points.kept().map(|i| sigma[i])),
-        Weights::Equal | Weights::Covariance(_) => out.extend(points.kept().map(|_| 1.0)),
+        Weights::Equal | Weights::Covariance { .. } => out.extend(points.kept().map(|_| 1.0)),
     }
 }
 

@@ -266,7 +266,7 @@ impl Errors {
         };
         let (counts, errors_in_x) = (fit.estimator == Estimator::Poisson, !data.x_sigma.is_exact());
         match resample {
-            Resample::Pairs if matches!(data.sigma, Weights::Covariance(_)) => {
+            Resample::Pairs if matches!(data.sigma, Weights::Covariance { .. }) => {
                 let remedy = "draw residuals, or errors (Resample::Parametric)";
                 refuse("points with correlated errors cannot be drawn one by one", remedy)
             }

@@ -215,7 +215,7 @@ impl<'a> Refits<'a> {
             Weights::Constant(sigma) => Sigma::Constant(sigma),
             Weights::Each { absolute: true, .. } => Sigma::Absolute(each),
             Weights::Each { absolute: false, .. } => Sigma::Relative(each),
-            Weights::Equal | Weights::Covariance(_) => Sigma::Unknown,
+            Weights::Equal | Weights::Covariance { .. } => Sigma::Unknown,
         }
     }
 

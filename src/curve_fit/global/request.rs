@@ -12,7 +12,7 @@ use crate::curve_fit::ready::Ready;
 use crate::curve_fit::start::CompleteStart;
 use crate::data::Data;
 use crate::data::sigma::Spread;
-use crate::error::{Error, Result};
+use crate::error::{Error, GlobalError, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
 use crate::fit::supply::InMemory;
@@ -20,6 +20,9 @@ use crate::model::native::Model;
 use crate::model::ties::Ties;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The part of the rows of one set below which those of another leave no trace in sums of squares: 2⁻³⁰⁰.
+const BESIDE: f64 = f64::from_bits((1023 - 300) << 52);
 
 impl JointLayout {
     pub(super) fn check_columns(&self, data: &[Data<'_>]) -> Result<()> {
@@ -42,7 +45,9 @@ impl JointLayout {
             let points = member.curve.validate(data).map_err(|error| (set, error))?;
             Ok(SetPoints { set, member, points })
         });
-        all_good(each)
+        let sets = all_good(each)?;
+        let bad = outweighing(&sets);
+        if bad.is_empty() { Ok(sets) } else { Err(bad) }
     }
 
     /// # Errors
@@ -187,4 +192,23 @@ fn view_without_points((member, ready): (&SetMember, &Arc<Ready>)) -> SetView {
         points: 0,
         spread: Spread::Own,
     }
+}
+
+/// Sets of rows beyond the ordinary range, if at least half of the sets have rows below [`BESIDE`] of theirs.
+fn outweighing(sets: &[SetPoints<'_, '_>]) -> BadSets {
+    let unit = |set: &SetPoints<'_, '_>| set.points.units.row;
+    if sets.iter().all(|set| unit(set) >= 1.0) {
+        return BadSets::new();
+    }
+    let mut units: Vec<f64> = sets.iter().map(unit).collect();
+    units.sort_by(f64::total_cmp);
+    let usual = units[units.len() / 2];
+    let bad = sets.iter().filter(|set| unit(set) < 1.0 && unit(set) < BESIDE * usual);
+    bad.map(|set| {
+        let points = &set.points;
+        let row = |i: usize| points.y.at(i).abs() * points.weight(i);
+        let index = points.kept().max_by(|&i, &j| row(i).total_cmp(&row(j))).unwrap_or_default();
+        (set.set, GlobalError::Outweighs { index, value: points.y.at(index) }.into())
+    })
+    .collect()
 }

@@ -89,7 +89,7 @@ impl<'a> PartPoints<'a> {
                 let mut ends = GroupEnds::default();
                 ends.add(&data.y);
                 let sigma = match data.sigma {
-                    Weights::Equal | Weights::Covariance(_) => KnownErrors::Unknown,
+                    Weights::Equal | Weights::Covariance { .. } => KnownErrors::Unknown,
                     Weights::Constant(sigma) => KnownErrors::Constant(sigma),
                     Weights::Each { absolute: false, .. } => KnownErrors::Relative,
                     Weights::Each { absolute: true, .. } => KnownErrors::Absolute,

@@ -85,7 +85,7 @@ impl<'a> Part<'a> {
         if !data.x_sigma.is_exact() {
             return Err(Error::ModelKind { what: "a part of points whose x has errors", remedy });
         }
-        if let Weights::Covariance(_) = data.sigma {
+        if let Weights::Covariance { .. } = data.sigma {
             return Err(Error::ModelKind { what: "a part of correlated points", remedy });
         }
         Part::of(curve, first, || Ok(PartPoints::Memory(data)))

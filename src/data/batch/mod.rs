@@ -280,8 +280,8 @@ impl<'a> BatchData<'a> {
     fn recheck(self) -> Result<BatchData<'a>> {
         self.sigma.check()?;
         match self.sigma {
-            Sigma::Covariance(_) => {
-                let remedy = "give Sigma::Absolute, or make the fits one by one with Data";
+            Sigma::Covariance(_) | Sigma::RelativeCovariance(_) => {
+                let remedy = "give Sigma::Absolute or Sigma::Relative, or make the fits one by one with Data";
                 return Err(self.sigma.unsuited("a batch", remedy));
             }
             Sigma::RelativeColumn | Sigma::AbsoluteColumn => {

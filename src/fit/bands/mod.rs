@@ -12,6 +12,7 @@ use super::components::Component;
 use super::distributions::{check_level, half_width, joint};
 use crate::backend::cpu::linearised::At;
 use crate::data::columns::Columns;
+use crate::data::sigma::Spread;
 use crate::data::values::Values;
 use crate::error::Result;
 use crate::model::native::Model;
@@ -92,6 +93,12 @@ impl Fit {
             _ => joint(level, rank, self.scatter_freedom()).sqrt(),
         };
         self.band(x.columns()?, level, width, &|_, _, error| error)
+    }
+
+    /// Whether each point of the data had a standard deviation of its own, known up to a common factor, as of
+    /// [`Sigma::Relative`](crate::Sigma::Relative): then those of new points are so, too, as [`NewPoint::Relative`].
+    pub fn has_relative_sigma(&self) -> bool {
+        self.scaled && self.spread == Spread::Own
     }
 
     /// The prediction band: at each single point it covers a new observation with probability `level`.

@@ -11,10 +11,12 @@ use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
-use sequence::{RunsTest, durbin_watson, moments, runs_test};
+use sequence::{RunsTest, durbin_watson, median_size, moments, runs_test};
 
 /// A leverage from which on a point's residual says nothing: the fit goes through it.
 const FULL: f64 = 1.0 - 1e-10;
+/// The standard deviation of normal errors over their median absolute value, 1/Φ⁻¹(3/4).
+const NORMAL_MAD: f64 = 1.482_602_218_505_602;
 
 /// What the residuals of a fit say, one value per point given in each array; NaN at points that were
 /// masked, missing or without weight.
@@ -51,6 +53,24 @@ pub struct Diagnostics {
     pub durbin_watson: f64,
     /// Skewness of the standardised residuals, 0 for normal ones, with a standard error of about √(6/n).
     pub skewness: f64,
+    /// The standard deviation of rᵢ from their median absolute value, 1.4826 median|rᵢ|, which up to half of the points
+    /// may be outliers without changing much: in the units of y if sigma is unknown, else in units of the given sigma.
+    /// It says what `scale` a robust [`Loss`](crate::Loss) should have: 1.345 times it for Huber's, 4.685 times for Tukey's.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, Loss};
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let mut y: Vec<f64> = x.iter().map(|x| 2.0 * x + 0.1 * (90.0 * x).sin()).collect();
+    /// # y[20] += 30.0;
+    /// let line = CurveFit::new(|x, [a, b]| a * x + b);
+    /// let first = line.clone().loss(Loss::SoftL1 { scale: 1e-3 }).fit(Data::new(&x, &y)?, [1.0, 0.0])?;
+    /// let sigma = first.diagnostics(Data::new(&x, &y)?)?.robust_scale;
+    /// assert!((0.05..0.15).contains(&sigma));
+    /// let fit = line.loss(Loss::Tukey { scale: 4.685 * sigma }).fit(Data::new(&x, &y)?, first.params())?;
+    /// assert!((fit.params()[0] - 2.0).abs() < 0.05);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub robust_scale: f64,
     /// Excess kurtosis of the standardised residuals, 0 for normal ones, with a standard error of about
     /// √(24/n).
     pub excess_kurtosis: f64,
@@ -190,6 +210,7 @@ impl Fit {
             runs: runs_test(&sequence),
             durbin_watson: durbin_watson(&sequence),
             order,
+            robust_scale: NORMAL_MAD * median_size(&sequence) / self.row_unit,
             skewness,
             excess_kurtosis,
         }

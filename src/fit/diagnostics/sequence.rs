@@ -23,6 +23,15 @@ pub struct RunsTest {
     pub p_value: f64,
 }
 
+/// The median absolute value; NaN for none.
+pub(super) fn median_size(residuals: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let middle = sizes.len().div_ceil(2).saturating_sub(1)..(sizes.len() / 2 + 1).min(sizes.len());
+    let (sum, count) = (sizes[middle.clone()].iter().sum::<f64>(), middle.len());
+    sum / count as f64
+}
+
 /// Of residuals in order.
 pub(super) fn runs_test(residuals: &[f64]) -> RunsTest {
     let signs: Vec<bool> =

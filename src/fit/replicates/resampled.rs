@@ -82,7 +82,7 @@ impl Resampled {
     /// # Errors
     /// As [`percentile_interval`](Resampled::percentile_interval), and if no value lies beyond an end;
     /// [`UncertaintyError::NoBca`] if the estimate
-    /// lies outside all values, for residuals of correlated data, and if a fit without some of the points did not
+    /// lies outside all values or on a bound, for residuals of correlated data, and if a fit without some of the points did not
     /// converge.
     pub fn bca_interval(&self, level: f64) -> Result<BootstrapInterval> {
         self.check(level)?;
@@ -107,7 +107,13 @@ impl Resampled {
             let (lower, upper) = (self.estimate, self.estimate);
             return Ok(BootstrapInterval { lower, upper, lower_error: 0.0, upper_error: 0.0 });
         }
-        let below = (count(&|v| *v < self.estimate) + 0.5 * equal) / n;
+        let (lower, upper) = (count(&|v| *v < self.estimate), count(&|v| *v > self.estimate));
+        if equal > 0.0 && (lower == 0.0 || upper == 0.0) {
+            // Without a bound no two fits of different points end at the same number.
+            let reason = "the estimate is on a bound, where replicates pile up";
+            return refuse(reason, "take percentile intervals, or a profile");
+        }
+        let below = (lower + 0.5 * equal) / n;
         if below == 0.0 || below == 1.0 {
             let reason = "the estimate lies outside all replicates";
             return refuse(reason, "look at the bias: refits may end in another minimum");

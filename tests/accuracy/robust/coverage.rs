@@ -1,9 +1,10 @@
-//! Errors under a robust loss, where the size of the errors of y is unknown: they are as large as parameters
+//! Errors under a robust loss. If the size of the errors of y is unknown, they are as large as parameters
 //! scatter from one set of points to the next, and intervals of nominally 95 % cover the truth in 93 to 97 of
-//! 100 sets, those of profiles too, whatever the loss and however many outliers there are.
+//! 100 sets, those of profiles too, whatever the loss and however many outliers there are. If it is known, intervals of
+//! data with outliers cover as well, and those of normal errors cover a little more.
 
 use super::support::{TRUTH, decay, log_cosh, welsch};
-use dualfit::{BatchData, Data, Loss};
+use dualfit::{BatchData, Data, Loss, Sigma};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,6 +19,8 @@ enum Errors {
     Normal,
     /// One in ten has a standard deviation of ten.
     Contaminated,
+    /// One in five has a standard deviation of ten.
+    Outliers,
     /// Student's t of three degrees of freedom.
     HeavyTails,
 }
@@ -28,22 +31,23 @@ impl Errors {
         match self {
             Errors::Normal => normal,
             Errors::Contaminated => normal * if random.random_bool(0.1) { 10.0 } else { 1.0 },
+            Errors::Outliers => normal * if random.random_bool(0.2) { 10.0 } else { 1.0 },
             Errors::HeavyTails => StudentT::new(3.0).expect("a distribution").sample(random),
         }
     }
 }
 
 /// The losses with their usual constants, which give 95 % of the efficiency of least squares where errors are
-/// normal; their scales are in the units of y.
-fn losses() -> [Loss; 7] {
+/// normal. `unit`: the standard deviation of y in the units of residuals.
+fn losses(unit: f64) -> [Loss; 7] {
     [
-        Loss::SoftL1 { scale: 1.345 * SIGMA },
-        Loss::Huber { scale: 1.345 * SIGMA },
-        Loss::Cauchy { scale: 2.385 * SIGMA },
-        Loss::Arctan { scale: 3.0 * SIGMA },
-        Loss::Tukey { scale: 4.685 * SIGMA },
-        welsch(2.985 * SIGMA),
-        log_cosh(1.205 * SIGMA),
+        Loss::SoftL1 { scale: 1.345 * unit },
+        Loss::Huber { scale: 1.345 * unit },
+        Loss::Cauchy { scale: 2.385 * unit },
+        Loss::Arctan { scale: 3.0 * unit },
+        Loss::Tukey { scale: 4.685 * unit },
+        welsch(2.985 * unit),
+        log_cosh(1.205 * unit),
     ]
 }
 
@@ -70,7 +74,7 @@ fn errors_are_those_of_simulated_fits() {
     ] {
         let (x, y) = sets(points, errors);
         let data = || BatchData::shared(&x, &y).expect("data");
-        for loss in losses() {
+        for loss in losses(SIGMA) {
             let model = decay().loss(loss);
             let batch = model.fit_batch(data(), TRUTH).expect("fits");
             for k in 0..3 {
@@ -94,11 +98,45 @@ fn errors_are_those_of_simulated_fits() {
     }
 }
 
+/// The parts of sets whose intervals of one standard error and of 95 % (1.96 standard errors) cover the truth, the
+/// smallest and the largest of the three parameters. Sigma is given.
+fn coverage_with_known_sigma((x, y): &(Vec<f64>, Vec<f64>), loss: Loss) -> [(f64, f64); 2] {
+    let data = BatchData::shared(x, y).expect("data").sigma(Sigma::Constant(SIGMA)).expect("sigma");
+    let batch = decay().loss(loss).fit_batch(data, TRUTH).expect("fits");
+    let ended: Vec<usize> = (0..FITS).filter(|&fit| batch.statuses()[fit].converged()).collect();
+    assert!(ended.len() > FITS - FITS / 100, "{loss:?}: {} converged", ended.len());
+    [1.0, 1.96].map(|most| {
+        let part = |k: usize| {
+            let z = |fit: usize| (batch.params()[3 * fit + k] - TRUTH[k]) / batch.std_errors()[3 * fit + k];
+            ended.iter().filter(|&&fit| z(fit).abs() < most).count() as f64 / ended.len() as f64
+        };
+        let parts = [part(0), part(1), part(2)];
+        (parts.iter().copied().fold(1.0, f64::min), parts.iter().copied().fold(0.0, f64::max))
+    })
+}
+
+#[test]
+fn known_errors_grow_with_outliers() {
+    for points in [30, 100] {
+        for errors in [Errors::Normal, Errors::Contaminated, Errors::Outliers, Errors::HeavyTails] {
+            let all = sets(points, errors);
+            for loss in losses(1.0) {
+                let [one, most] = coverage_with_known_sigma(&all, loss);
+                println!("{points} {errors:?} {loss:?}: {one:?} {most:?}");
+                let what = format!("{points} {errors:?} {loss:?}: {one:?} {most:?}");
+                assert!(one.0 > 0.64 && most.0 > 0.93, "{what}");
+                // Too long for normal errors, as the loss counts fewer points than there are.
+                assert!(one.1 < 0.78 && most.1 < 0.99, "{what}");
+            }
+        }
+    }
+}
+
 /// A profile's limits are where the cost has risen by as much as the loss makes of one standard error.
 #[test]
 fn profiles_cover_as_well() {
     let (x, y) = sets(100, Errors::Contaminated);
-    for loss in losses() {
+    for loss in losses(SIGMA) {
         let model = decay().loss(loss);
         let covers = |y: &[f64]| {
             let data = Data::new(&x, y).expect("data");

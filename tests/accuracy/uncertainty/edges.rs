@@ -410,3 +410,24 @@ fn the_probability_of_a_chi_square() {
     let robust = constant.loss(Loss::Huber { scale: 1.0 });
     assert_eq!(robust.fit(known, [1.0]).unwrap().chi_square_p_value(), None);
 }
+
+#[test]
+fn fits_that_did_not_converge_are_not_compared() {
+    let x: Vec<f64> = (0..30).map(|i| 0.1 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 1.0 + 0.01 * (40.0 * x).sin()).collect();
+    let data = || Data::new(&x, &y).unwrap();
+    let cut = |curve: CurveFit| curve.options(dualfit::Options::default().max_evaluations(2));
+    let small = || CurveFit::new(|x, [a, b]| a * (-b * x).exp());
+    let large = || CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
+    let (start, other) = ([9.0, 5.0], [9.0, 5.0, 0.0]);
+    let (whole, part) = (small().fit(data(), start).unwrap(), cut(small()).fit(data(), start).unwrap());
+    let (larger, less) = (large().fit(data(), other).unwrap(), cut(large()).fit(data(), other).unwrap());
+    assert!(compare_nested(&whole, &larger).unwrap().p_value < 1e-6);
+    for (a, b) in [(&whole, &less), (&part, &larger), (&part, &less)] {
+        for error in [compare_nested(a, b).map(|_| ()), akaike_weights(&[a, b]).map(|_| ())] {
+            let error = error.unwrap_err();
+            assert!(matches!(error, Error::Uncertainty(UncertaintyError::NotComparable { .. })));
+            assert!(error.to_string().contains("not converged (MaxEvaluations)"), "{error}");
+        }
+    }
+}

@@ -7,3 +7,4 @@ mod ends;
 mod joint_coverage;
 mod peers;
 mod scans;
+mod sigma_table;

@@ -264,3 +264,17 @@ fn row_44_start_at_the_exact_solution() {
     assert_eq!((fit.stats().iterations, fit.evaluations()), (0, 1));
     assert!(fit.std_errors().iter().all(|&e| (0.0..1e-13).contains(&e)), "{fit}");
 }
+
+/// A relative change of a parameter that is 0 to rounding says nothing.
+#[test]
+fn changes_of_parameters_near_zero_are_absolute() {
+    let x: Vec<f64> = (0..20).map(f64::from).collect();
+    let y: Vec<f64> = x.iter().map(|x| 2.0 * x).collect();
+    let curve = CurveFit::new(|x, [a, b]| (a + b) * x).names(["a", "b"]);
+    for near in [1e-13, -3e-15] {
+        let fit = curve.fit(Data::new(&x, &y).unwrap(), [2.0, near]).unwrap();
+        let combination = "a by 1 % with b by −0.02".to_owned();
+        let expected = Warning::RankDeficient { rank: 1, estimated: 2, combination };
+        assert_eq!(fit.warnings(), [expected], "{fit}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Parameters that a model does not contain, for ties to follow: they come after its own.
+
+use super::native::{ArrayCalls, Calls, Model, Native, PointCalls};
+use std::sync::Arc;
+
+impl Model {
+    /// The same model with one parameter more, on which it does not depend.
+    pub(crate) fn with_parameter(self, name: &str) -> Model {
+        match self {
+            Model::Traced(mut program) => {
+                Arc::make_mut(&mut program).params.push(name.to_owned());
+                Model::Traced(program)
+            }
+            Model::Native(native) => Model::Native(native.with_parameter()),
+        }
+    }
+}
+
+impl Native {
+    /// The function and its partials see their own parameters alone.
+    fn with_parameter(mut self) -> Native {
+        let own = self.params;
+        self.calls = match self.calls {
+            Calls::Points(PointCalls { value, jacobian }) => Calls::Points(PointCalls {
+                value: Arc::new(move |x: &[f64], p: &[f64]| value(x, &p[..own])),
+                jacobian: jacobian.map(|jacobian| {
+                    let partials = move |x: &[f64], p: &[f64], out: &mut [f64]| {
+                        let (out, added) = out.split_at_mut(own);
+                        jacobian(x, &p[..own], out);
+                        added.fill(0.0);
+                    };
+                    Arc::new(partials) as Arc<_>
+                }),
+            }),
+            Calls::Arrays(ArrayCalls { value, jacobian, parallel }) => Calls::Arrays(ArrayCalls {
+                value: Arc::new(move |x: &[&[f64]], p: &[f64], out: &mut [f64]| {
+                    value(x, &p[..own], out);
+                }),
+                jacobian: jacobian.map(|jacobian| {
+                    let partials = move |x: &[&[f64]], p: &[f64], rows: &mut [&mut [f64]]| {
+                        let (rows, added) = rows.split_at_mut(own);
+                        jacobian(x, &p[..own], rows);
+                        added.iter_mut().for_each(|row| row.fill(0.0));
+                    };
+                    Arc::new(partials) as Arc<_>
+                }),
+                parallel,
+            }),
+        };
+        self.params += 1;
+        self.scales.push(f64::NAN);
+        self
+    }
+}
