@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 import inspect
 import os
 import sys
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import all_finite, joined_points, x_columns
+from ._data import all_finite, joined_points, point_of, x_columns
 from ._trace import NotTraceable, Recording, record, record_columns
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -271,14 +272,16 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
 def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, points: dict[str, Any], start: Any,
            settings: dict[str, Any]) -> tuple[Prepared, _core.Fit]:
     """The fit of a model; of the function as it is, by differences, where it has a value at the start and a partial has none."""
+    # Formulas and models of the library know the names of their variables.
+    place = None if ready.f is None else functools.partial(point_of, x, ready.columns[0].size)
     try:
-        return ready, ready.model.fit(points, start, settings)
+        return ready, ready.model.fit(points, start, settings, place)
     except _core.PartialError as error:
         if ready.f is None or ready.called is not None:
             raise
         ready = _called(ready.f, [x], at.size, ready.shape, at, names, None, str(error).split(";")[0])
         points["columns"] = ready.columns
-        return ready, ready.model.fit(points, start, settings)
+        return ready, ready.model.fit(points, start, settings, place)
 
 
 def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:

@@ -5,6 +5,8 @@ use super::status::FitStatus;
 use super::{BatchFit, Made};
 use crate::error::names::{check_distinct, check_shown};
 use crate::error::{Error, Result};
+use crate::fit::propagated::Formula;
+use crate::fit::saved::SavedFormula;
 use crate::model::exact::{Exact, exact, plain};
 use crate::model::json::{read, write};
 use crate::model::saved::{check_index, check_version, expect};
@@ -33,6 +35,11 @@ pub(super) struct SavedBatch {
     covariances: Vec<Exact>,
     #[serde(default)]
     priors: usize,
+    /// Names, programs and parameters of derived quantities.
+    #[serde(default)]
+    derived: Vec<(String, SavedFormula)>,
+    #[serde(default)]
+    derived_by_model: usize,
     seconds: Exact,
     threads: usize,
     made: Made,
@@ -61,7 +68,18 @@ impl BatchFit {
 
 impl From<BatchFit> for SavedBatch {
     fn from(batch: BatchFit) -> SavedBatch {
-        let BatchFit { names, fixed, arrays, priors, seconds, threads, made } = batch;
+        let BatchFit {
+            names,
+            fixed,
+            arrays,
+            derived,
+            derived_by_model,
+            priors,
+            seconds,
+            threads,
+            made,
+        } = batch;
+        let saved = |(name, formula): (String, Formula)| (name, SavedFormula::from(formula));
         SavedBatch {
             version: VERSION,
             names,
@@ -78,6 +96,8 @@ impl From<BatchFit> for SavedBatch {
             sides: arrays.sides,
             covariances: exact(&arrays.covariances),
             priors,
+            derived: derived.into_iter().map(saved).collect(),
+            derived_by_model,
             seconds: Exact(seconds),
             threads,
             made,
@@ -91,8 +111,10 @@ impl TryFrom<SavedBatch> for BatchFit {
         check_version("batch", saved.version, VERSION)?;
         let (fits, width) = (saved.statuses.len(), saved.names.len());
         let wide = fits.saturating_mul(width);
-        check_distinct(&saved.names)?;
-        check_shown(&saved.names)?;
+        let derived = saved.derived.iter().map(|(name, ..)| name);
+        let all: Vec<String> = saved.names.iter().chain(derived).cloned().collect();
+        check_distinct(&all)?;
+        check_shown(&all)?;
         for (what, got, expected) in [
             ("fixed", saved.fixed.len(), width),
             ("params", saved.params.len(), wide),
@@ -135,7 +157,20 @@ impl TryFrom<SavedBatch> for BatchFit {
             sides: saved.sides,
             covariances: plain(&saved.covariances),
         };
-        let SavedBatch { names, fixed, priors, seconds, threads, made, .. } = saved;
-        Ok(BatchFit { names, fixed, arrays, priors, seconds: seconds.0, threads, made })
+        let checked = |(name, formula): (String, SavedFormula)| -> Result<(String, Formula)> {
+            Ok((name, formula.checked("batch", width)?))
+        };
+        let derived = saved.derived.into_iter().map(checked).collect::<Result<_>>()?;
+        Ok(BatchFit {
+            names: saved.names,
+            fixed: saved.fixed,
+            arrays,
+            derived,
+            derived_by_model: saved.derived_by_model,
+            priors: saved.priors,
+            seconds: saved.seconds.0,
+            threads: saved.threads,
+            made: saved.made,
+        })
     }
 }
