@@ -84,17 +84,19 @@ class Batch:
         return self._core.seconds
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """A parameter of all fits."""
-        return self.params[..., self._number(name)]
+        """A parameter or a derived quantity of all fits."""
+        return self._quantity(name)[0].reshape(self.shape)
 
     def error(self, name: str) -> NDArray[np.float64]:
-        """The standard errors of a parameter of all fits."""
-        return self.std_errors[..., self._number(name)]
+        """The standard errors of a parameter or a derived quantity of all fits."""
+        return self._quantity(name)[1].reshape(self.shape)
 
-    def _number(self, name: str) -> int:
-        if name not in self.names:
-            raise KeyError(f"{name!r} is no parameter; there are {', '.join(self.names)}")
-        return self.names.index(name)
+    def _quantity(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        found = self._core.quantity(name)
+        if found is None:
+            known = ", ".join(self.names + self._core.derived)
+            raise KeyError(f"{name!r} is neither a parameter nor a derived quantity; there are {known}")
+        return found
 
     def status(self, *index: int) -> str:
         """How a fit ended."""
@@ -132,8 +134,6 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     if given.ndim < 1:
         raise ValueError("a stack has at least one axis, the last one that of the points")
     *shape, n = given.shape
-    if options.get("derived"):
-        raise TypeError("fits of a batch have no derived quantities; compute them from the parameters, as batch[\"a\"]/batch[\"b\"]")
     x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), model._names)
     if p0 is not None and not isinstance(p0, dict) and np.ndim(p0) > 1 and np.shape(p0)[:-1] != tuple(shape):
         raise ValueError(f"p0 has the shape {np.shape(p0)}; for a stack of the shape {given.shape} give one start for all, of "

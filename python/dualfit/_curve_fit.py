@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal, cast, overload
@@ -11,9 +13,9 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FitError
-from ._data import all_finite, dense, guarded, meant, one_sigma, relative_unit
+from ._data import all_finite, dense, guarded, meant, numeric, one_sigma, relative_unit
 from ._jacobian import Jacobian, doubts
-from ._prepare import Prepared, fitted, parameter_names, prepared
+from ._prepare import Prepared, fitted, prepared
 from ._settings import recorded_loss
 from ._verify import flat
 
@@ -156,7 +158,8 @@ def curve_fit(
     >>> popt.round(6)
     array([2.5, 1.3, 0.5])
     """
-    start, n = _start(f, p0)
+    start, names = _start(f, p0)
+    n = len(names)
     low, high, bounded = _bounds(bounds, n)
     if start is None:
         start = _feasible(low, high)
@@ -174,23 +177,23 @@ def curve_fit(
     by_column = bool(kwargs.pop("col_deriv", False))
     shape = ydata.shape if ydata.size != 1 else None
     sigma = meant(sigma, absolute_sigma)
-    each = sigma if sigma is None else _checked_sigma(np.asarray(sigma), ydata.size)
+    each = sigma if sigma is None else _checked_sigma(np.asarray(sigma), ydata)
     settings = _settings(kwargs, relative_unit(each, absolute_sigma))
     jacobian = Jacobian(jac, n, by_column, method) if callable(jac) else None
-    model = prepared(f, xdata, n, shape, start, jac=jacobian)
+    model = prepared(f, xdata, n, shape, start, names, jacobian)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
     y = dense(y).reshape(-1)
     if method == "lm" and n > y.size:
         raise TypeError(f"The number of func parameters={n} must not exceed the number of data points={y.size}")
     if bounded:
-        settings["bounds"] = [(f"p{k}", low[k], high[k]) for k in range(n)]
+        settings["bounds"] = list(zip(names, low, high))
     if model.called is not None and jacobian is not None:
-        _check_jacobian(model, start, low, high)
+        _check_jacobian(model, names, start, low, high)
     points: dict[str, Any] = {"columns": model.columns, "y": y}
     if each is not None:
         points["sigma"], points["absolute"] = each, absolute_sigma
     try:
-        model, fit = fitted(model, xdata, start, None, points, start, settings)
+        model, fit = fitted(model, xdata, start, names, points, start, settings)
     except FitError as error:
         if "not positive definite" not in str(error):
             raise
@@ -208,7 +211,8 @@ def curve_fit(
     return fit.params, covariance, *_full(fit, model, xdata, y, each, method)
 
 
-def _check_jacobian(model: Prepared, start: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+def _check_jacobian(model: Prepared, names: list[str], start: NDArray[np.float64], low: NDArray[np.float64],
+                    high: NDArray[np.float64]) -> None:
     """Warns of partials that differ from differences of the function at the start.
 
     Raises
@@ -216,42 +220,48 @@ def _check_jacobian(model: Prepared, start: NDArray[np.float64], low: NDArray[np
     TypeError, ValueError
         For an array of another shape than SciPy takes.
     """
-    f, called = model.f, model.called
-    assert f is not None and called is not None
+    called = model.called
+    assert called is not None
     partials, here = called.first_jacobian(start), called.value(0, start)
 
     with np.errstate(all="ignore"):
         difference, which = doubts(lambda p: called.value(0, p), called.precision, partials, start, low, high)
     called.known(start, here)
     if difference:
-        named = parameter_names(f)
-        names = named[0] if named is not None and len(named[0]) == start.size else [f"p{k}" for k in range(start.size)]
         of = f" by {', '.join(names[k] for k in which)}" if which else ""
         warnings.warn(f"`jac` differs from finite differences of `f` at the start, by {100.0 * difference:.2g} % along one "
                       f"direction: correct its partials{of}, or leave `jac` out, since partials are found without it. "
                       f"Standard errors are wrong by about as much, and the fit may miss the minimum", optimize_warning(), 3)
 
 
-def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, int]:
-    """The start that was given, and the number of parameters."""
+def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, list[str]]:
+    """The start that was given, and the names of the parameters."""
+    names = _positional(f)[1:]
     if p0 is not None:
         start = dense(np.asarray(p0, dtype=np.float64)).reshape(-1)
-        return start, start.size
-    n = _positional(f) - 1
-    if n < 1:
+        # Those of f(x, *p) have no names.
+        return start, names if len(names) == start.size else [f"p{k}" for k in range(start.size)]
+    if not names:
         raise ValueError("Unable to determine number of fit parameters.")
-    return None, n
+    return None, names
 
 
-def _positional(f: Callable[..., Any]) -> int:
-    """The positional arguments of a function, 0 where their number is open."""
-    code = getattr(f, "__code__", None)
-    if code is not None:
-        return int(code.co_argcount) - hasattr(f, "__self__")
-    import inspect
+def _positional(f: Callable[..., Any]) -> list[str]:
+    """Names of the positional arguments of a function; none if it has no signature.
 
-    kinds = [p.kind for p in inspect.signature(f).parameters.values()]
-    return sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+    Raises
+    ------
+    TypeError
+        For what cannot be called.
+    """
+    if isinstance(f, types.FunctionType) and not f.__dict__:
+        # No decorator has left another signature; reading this one takes no time.
+        return list(f.__code__.co_varnames[:f.__code__.co_argcount])
+    try:
+        signature = inspect.signature(f)
+    except ValueError:
+        return []
+    return [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _bounds(bounds: Any, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
@@ -295,7 +305,7 @@ def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
     if isinstance(xdata, (list, tuple, np.ndarray)):
         xdata = as_array(xdata)
     elif getattr(xdata, "ndim", 0) == 1 and hasattr(xdata, "__array__"):
-        xdata = np.asarray(xdata, dtype=np.float64)
+        xdata = _array(xdata)
     if y.size == 0:
         raise ValueError("`ydata` must not be empty!")
     sigma = None if sigma is None else np.asarray(sigma, dtype=np.float64)
@@ -322,6 +332,9 @@ def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
 
 
 def _array(values: Any) -> NDArray[np.float64]:
+    given = np.asarray(values)
+    if given.dtype.kind in "mMO":
+        numeric(given)
     return np.asarray(values, dtype=np.float64)
 
 
@@ -333,11 +346,13 @@ def _finite_array(values: Any) -> NDArray[np.float64]:
     return array
 
 
-def _checked_sigma(sigma: NDArray[np.float64], points: int) -> Any:
-    """A number, one value per point, or a covariance matrix."""
+def _checked_sigma(sigma: NDArray[np.float64], y: NDArray[np.float64]) -> Any:
+    """A number, one value per point, in the shape of an image perhaps, or a covariance matrix."""
     if sigma.size == 1:
         return one_sigma(sigma.reshape(-1)[0])
-    if sigma.shape not in ((points,), (points, points)):
+    if sigma.shape == y.shape:
+        return dense(sigma).reshape(-1)
+    if sigma.shape not in ((y.size,), (y.size, y.size)):
         raise ValueError("`sigma` has incorrect shape.")
     return dense(sigma)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 
+#: Times of the standard library; those of pandas are among them.
+_TIMES = (datetime.date, datetime.time, datetime.timedelta)
 #: Sample types that are fitted as they lie; others are widened to double precision.
 _AS_THEY_LIE = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "i2", "u4", "i4"))
 
@@ -29,11 +32,17 @@ def all_finite(array: NDArray[np.float64]) -> bool:
 
 def real(values: Any) -> NDArray[np.float64]:
     """Values of any kind (lists, Series, DataArrays, ...) as contiguous doubles."""
-    return dense(np.asarray(_numbers(values), dtype=np.float64))
+    return dense(np.asarray(numeric(values), dtype=np.float64))
 
 
-def _numbers(values: Any) -> NDArray[Any]:
-    """An array of what can be made real numbers.
+def per_point(values: Any, y: Any) -> NDArray[np.float64]:
+    """Values as `real` has them, one per point where they have the shape of `y`, which may be an image."""
+    array = real(values)
+    return array.reshape(-1) if array.shape == np.shape(y) else array
+
+
+def numeric(values: Any) -> NDArray[Any]:
+    """An array of values that can become real numbers.
 
     Raises
     ------
@@ -44,14 +53,16 @@ def _numbers(values: Any) -> NDArray[Any]:
     if array.dtype.kind == "c":
         raise TypeError("complex data have two real numbers per point: fit np.concatenate([z.real, z.imag]), with a model "
                         "that returns likewise")
-    if array.dtype.kind in "mM":
-        raise TypeError("times are no numbers; fit (t - t[0]) / np.timedelta64(1, \"s\")")
+    is_object = array.dtype.kind == "O"
+    if array.dtype.kind in "mM" or is_object and any(isinstance(value, _TIMES) for value in array.reshape(-1)):
+        raise TypeError("times have no unit that a fit could use; make them numbers: t = np.asarray(t, dtype=\"datetime64[us]\"), "
+                        "then (t - t[0]) / np.timedelta64(1, \"s\") in seconds")
     return array
 
 
 def samples(values: Any) -> NDArray[Any]:
     """Observations, flat and contiguous, of their own sample type if a fit takes it."""
-    array = _numbers(values)
+    array = numeric(values)
     if array.dtype not in _AS_THEY_LIE or not array.dtype.isnative:
         array = array.astype(np.float64)
     return dense(array).reshape(-1)
@@ -106,7 +117,7 @@ def independent(x: Any) -> Any:
     """
     is_array = getattr(x, "ndim", 0) == 1 or hasattr(x, "dims")
     if isinstance(x, (list, tuple, np.ndarray)) or (is_array and hasattr(x, "__array__")):
-        return np.asarray(_numbers(x), dtype=np.float64)
+        return np.asarray(numeric(x), dtype=np.float64)
     return x
 
 
@@ -123,6 +134,20 @@ def x_columns(x: Any, variables: list[str] | None = None) -> list[NDArray[Any]]:
     if array.ndim <= 1 or (variables is not None and len(variables) == 1):
         return [samples(array)]
     return [samples(row) for row in array]
+
+
+def point_of(x: Any, points: int, index: int) -> list[tuple[str, float]]:
+    """Names and values of the independent variables at one of the points, for messages; none for an x of another kind."""
+    try:
+        columns = [samples(x)] if np.size(x) == points else x_columns(x)
+    except (KeyError, TypeError, ValueError):
+        return []
+    if any(column.size != points for column in columns):
+        return []
+    names = [str(name) for name in (x.columns if hasattr(x, "columns") else x if isinstance(x, dict) else ())]
+    if len(names) != len(columns):
+        names = ["x"] if len(columns) == 1 else [f"x[{k}]" for k in range(len(columns))]
+    return [(name, float(column[index])) for name, column in zip(names, columns)]
 
 
 def each_column(values: Any) -> list[Any]:

@@ -84,14 +84,11 @@ class Fit:
 
     def __getitem__(self, name: str) -> Quantity:
         """A parameter or a derived quantity, with its standard error."""
-        for known, value, error in self._core.derived:
-            if known == name:
-                return Quantity(value, error)
-        if name not in self.names:
+        found = self._core.quantity(name)
+        if found is None:
             raise KeyError(f"{name!r} is neither a parameter nor a derived quantity; there are "
                            f"{', '.join(self.names + [known for known, _, _ in self._core.derived])}")
-        k = self.names.index(name)
-        return Quantity(float(self.params[k]), float(self.std_errors[k]))
+        return Quantity(*found)
 
     @property
     def derived(self) -> dict[str, Quantity]:
@@ -109,7 +106,7 @@ class Fit:
         return dict(zip(self.names, self._core.confidence_intervals(level)))
 
     def propagate(self, formula: str) -> Quantity:
-        """The value of a formula in the parameters, with the standard error that their covariance gives it.
+        """The value of a formula in the parameters and derived quantities, with the standard error that the covariance gives it.
 
         Parameters
         ----------

@@ -14,7 +14,8 @@ from . import _core
 from ._core import FitError
 from ._batch import Batch, stacked
 from ._data import (
-    check_policy, each_column, guarded, independent, meant, one_sigma, real, relative_unit, samples, seen, start_of, x_columns,
+    check_policy, each_column, guarded, independent, meant, one_sigma, per_point, real, relative_unit, samples, seen, start_of,
+    x_columns,
 )
 from ._fit import Fit
 from ._formula import variables_of, written
@@ -221,13 +222,14 @@ class Model:
         known: dict[str, Any] = {"y": samples(y)}
         sigma = meant(sigma, absolute_sigma)
         if sigma is not None:
-            known["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else real(sigma)
+            known["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else per_point(sigma, y)
             known["absolute"] = absolute_sigma
         if x_sigma is not None:
             if sigma is not None and np.ndim(sigma) == 0:
                 # Beside errors of x, those of y count even where they are known up to a factor.
                 known["sigma"] = np.full(known["y"].size, float(sigma))
-            known["x_sigma"] = [np.atleast_1d(real(column)) for column in each_column(x_sigma)]
+            each = [x_sigma] if np.shape(x_sigma) == np.shape(y) else each_column(x_sigma)
+            known["x_sigma"] = [np.atleast_1d(per_point(column, y)) for column in each]
         mask = seen(mask, y, [x, sigma, x_sigma])
         if mask is not None:
             known["mask"] = mask
@@ -304,8 +306,12 @@ class Model:
             return Prepared(None, self._library.model(), x_columns(x, self._variables), shape, over_x=True)
         assert self._f is not None
         if by_column:
-            columns = x_columns(x)
-            ready = over_columns(self._f, len(columns), self._somewhere(p0), self._names)
+            # An x of the shape of an image y is one variable.
+            columns = [samples(x)] if len(shape) > 1 and np.shape(x) == shape else x_columns(x)
+            try:
+                ready = over_columns(self._f, len(columns), self._somewhere(p0), self._names)
+            except NotTraceable as error:
+                raise FitError(f"x_sigma needs a function that can be recorded over any x; {error}") from None
             return Prepared(self._f, ready.model, columns, shape, key=ready.key, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
 

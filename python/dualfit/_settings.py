@@ -41,6 +41,8 @@ class Options(TypedDict, total=False):
         u = residual / `loss_scale`.
     loss_scale : float
         The residual beyond which a point counts as an outlier, in units of sigma, or of y where there is none.
+    f_scale : float
+        SciPy's name for `loss_scale`.
     poisson : bool
         Whether y are counts, which are fitted by maximum likelihood.
     ftol, xtol, gtol, etol : float
@@ -75,6 +77,7 @@ class Options(TypedDict, total=False):
     scales: Mapping[str, float]
     loss: str | Callable[[Any], Any]
     loss_scale: float
+    f_scale: float
     poisson: bool
     ftol: float
     xtol: float
@@ -107,8 +110,16 @@ def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dic
         For an option that there is not.
     """
     options = {name: value for name, value in options.items() if value is not None}
+<<<<<<< HEAD
     settings: dict[str, Any] = {"backend": "auto", "parameters": added(options)}
     names = names + settings["parameters"]
+=======
+    settings: dict[str, Any] = {"backend": "auto"}
+    if "f_scale" in options:
+        if "loss_scale" in options:
+            raise TypeError("f_scale is another name for loss_scale; give one of them")
+        options["loss_scale"] = options.pop("f_scale")
+>>>>>>> h2
     if "loss_scale" in options and "loss" not in options:
         raise FitError(f"loss_scale is {options['loss_scale']!r} and there is no loss; give one, as in loss=\"soft_l1\"")
     for name, value in options.items():

@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::points::{GivenSigma, missing};
 use crate::settings::{Begin, Settings, start};
 use crate::watch::{Thread, watched};
-use dualfit::{BatchData, FitStatus, Sigma, Starts};
+use dualfit::{BatchData, Sigma, Starts};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -128,9 +128,26 @@ impl BatchFit {
         PyArray1::from_iter(py, converged)
     }
 
+    /// Names of the derived quantities.
+    #[getter]
+    fn derived(&self) -> Vec<&str> {
+        self.batch.derived_names().collect()
+    }
+
+    /// Values and standard errors of the parameter or the derived quantity called `name`, one per fit.
+    fn quantity<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let found = self.batch.quantity(name)?.map(|found| (found.value, found.std_error));
+        let (values, std_errors): (Vec<f64>, Vec<f64>) = found.unzip();
+        Some((PyArray1::from_vec(py, values), PyArray1::from_vec(py, std_errors)))
+    }
+
     /// How a fit ended, in a sentence.
     fn status(&self, fit: usize) -> Option<String> {
-        self.batch.statuses().get(fit).map(FitStatus::to_string)
+        self.batch.get(fit).map(|fit| in_python(&fit.status_text()))
     }
 
     /// How many fits ended how.

@@ -1,11 +1,15 @@
 //! Exceptions for what is wrong with a request.
 
 use dualfit::Error;
-use dualfit::error::SourceError;
+use dualfit::error::{Named, NamedValues, SourceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
+<<<<<<< HEAD
 use pyo3::{PyErr, PyResult};
 use std::io;
+=======
+use pyo3::{Py, PyAny, PyErr, PyResult, Python};
+>>>>>>> h2
 use std::sync::{Arc, Mutex, PoisonError};
 
 create_exception!(
@@ -36,6 +40,10 @@ const WORDS: &[(&str, &str)] = &[
         "give it back by Fit::with_model, or fit a traced model to save it whole",
         "fit a function that can be recorded to save it whole",
     ),
+    (
+        "give Sigma::Absolute, or make the fits one by one with Data",
+        "give one value per point as sigma, or make the fits one by one with dualfit.fit",
+    ),
     ("allow_underdetermined(true)", "allow_underdetermined=True"),
     ("clamp_start(true)", "clamp_start=True"),
     ("Missing::Omit", "nan_policy=\"omit\""),
@@ -53,10 +61,25 @@ const WORDS: &[(&str, &str)] = &[
     ("names come before what is said of them", "correct the name"),
     ("`starts` has", "`p0` has"),
     ("make it with profile_to", "ask for the profile to that level"),
+<<<<<<< HEAD
     ("no Sigma::RelativeCovariance", "no covariance matrix as sigma"),
     ("no Sigma::Covariance", "no covariance matrix as sigma"),
     ("Sigma::Relative", "absolute_sigma=False"),
     ("add the parameter by CurveFit::parameter", "add it, as in parameters=[\"d\"]"),
+=======
+    ("fit again from its parameters", "fit again with p0=profile.better"),
+    ("Sigma::Relative", "absolute_sigma=False"),
+    ("no Sigma::Covariance", "no covariance matrix as sigma"),
+    (
+        "give those of the new ones, in the units of y: NewPoint::Each or NewPoint::Constant",
+        "give those of the new ones as sigma, in the units of y",
+    ),
+    (
+        "give those of the new ones: NewPoint::Relative, in the same measure",
+        "give those of the new ones as sigma, in the same measure",
+    ),
+    ("without absolute sigma", "without sigma and absolute_sigma=True"),
+>>>>>>> h2
     ("NewPoint::Constant or NewPoint::Each", "sigma"),
     ("NewPoint::Each or NewPoint::Constant", "sigma"),
     ("NewPoint::Each", "sigma"),
@@ -70,6 +93,8 @@ const WORDS: &[(&str, &str)] = &[
 pub(crate) fn in_python(message: &str) -> String {
     let message =
         WORDS.iter().fold(message.to_owned(), |text, (rust, python)| text.replace(rust, python));
+    // The x of a point, which is left out if it has no columns that the caller would know.
+    let message = message.replace(" ()", "");
     // A start by name: `[("a", 1.0), ("b", 1.0)]`.
     let Some((before, pairs, after)) = message.split_once("[(\"").and_then(|(before, rest)| {
         let (pairs, after) = rest.split_once(")]")?;
@@ -89,6 +114,41 @@ pub(crate) fn raised(error: Error) -> PyErr {
         Error::PartialNonFiniteAtStart { .. } => PartialError::new_err(message),
         _ => FitError::new_err(message),
     }
+}
+
+/// The exception for an error of the crate at a point. `at`: the function from the index of a point to the names and values of
+/// its independent variables, as the caller has them; the columns of a recorded function are other ones.
+pub(crate) fn raised_at(py: Python<'_>, mut error: Error, at: Option<&Py<PyAny>>) -> PyErr {
+    let index = match &error {
+        Error::ModelNonFiniteAtStart { index, .. }
+        | Error::PartialNonFiniteAtStart { index, .. }
+        | Error::ModelNotPositiveAtStart { index, .. } => *index,
+        Error::NonFinite { what, index, .. } if what == "x" || what.starts_with("x column") => {
+            *index
+        }
+        _ => return raised(error),
+    };
+    let Some(at) = at else { return raised(error) };
+    let known = at.call1(py, (index,)).and_then(|known| known.extract::<Vec<(String, f64)>>(py));
+    let known = match known {
+        Ok(known) => known,
+        Err(failed) => return failed,
+    };
+    match &mut error {
+        Error::ModelNonFiniteAtStart { point, .. }
+        | Error::PartialNonFiniteAtStart { point, .. }
+        | Error::ModelNotPositiveAtStart { point, .. } => {
+            let named = known.into_iter().map(|(name, value)| Named { name, value });
+            *point = NamedValues(named.collect());
+        }
+        Error::NonFinite { what, value, .. } => {
+            if let Some((name, bad)) = known.into_iter().find(|(_, value)| !value.is_finite()) {
+                (*what, *value) = (name, bad);
+            }
+        }
+        _ => {}
+    }
+    raised(error)
 }
 
 /// The exception for a file that cannot be read.

@@ -116,7 +116,7 @@ impl Fit {
     /// Why the fit stopped, in a sentence.
     #[getter]
     fn message(&self) -> String {
-        self.fit.termination().to_string()
+        in_python(&self.fit.termination().to_string())
     }
 
     #[getter]
@@ -124,7 +124,7 @@ impl Fit {
         // The column of a function that is called as it is has the same number at every point.
         let is_native = self.fit.stats().operations.is_none();
         let says = |w: &&Warning| !(is_native && matches!(w, Warning::FewDistinctPoints { .. }));
-        self.fit.warnings().iter().filter(says).map(ToString::to_string).collect()
+        self.fit.warnings().iter().filter(says).map(|w| in_python(&w.to_string())).collect()
     }
 
     #[getter]
@@ -281,7 +281,12 @@ impl Fit {
         Ok(dict)
     }
 
-    /// The value and the standard error of a formula in the parameters.
+    /// The value and the standard error of the parameter or the derived quantity called `name`.
+    fn quantity(&self, name: &str) -> Option<(f64, f64)> {
+        self.fit.quantity(name).map(|found| (found.value, found.std_error))
+    }
+
+    /// The value and the standard error of a formula in the parameters and derived quantities.
     fn propagate(&self, formula: &str) -> PyResult<(f64, f64)> {
         let found = self.fit.propagate(formula).map_err(raised)?;
         Ok((found.value, found.std_error))

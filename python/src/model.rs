@@ -1,8 +1,13 @@
 //! A model, from operations that Python recorded, from a Python function, from text or from the library, and what is asked of it.
 
+<<<<<<< HEAD
 use crate::agreement::agree;
 use crate::arrays::{Samples, columns, slice};
 use crate::failure::raised;
+=======
+use crate::arrays::{Samples, columns};
+use crate::failure::{raised, raised_at};
+>>>>>>> h2
 use crate::fit::Fit;
 use crate::native::{self, Calls};
 use crate::points::Points;
@@ -140,22 +145,24 @@ impl Model {
         self.curve.latex().map_err(raised)
     }
 
-    /// One fit.
-    #[pyo3(signature = (points, begin, settings))]
+    /// One fit. `at`: see [`raised_at`].
+    #[pyo3(signature = (points, begin, settings, at=None))]
     fn fit(
         &self,
         py: Python<'_>,
         points: Points<'_>,
         begin: Option<Begin<'_>>,
         settings: Settings,
+        at: Option<Py<PyAny>>,
     ) -> PyResult<Fit> {
         let (curve, begin) = (self.told(&settings)?, start(begin.as_ref())?);
         let fit = points.with_data(|data| {
             let (n, calls) = (data.len(), self.calls.as_deref());
             watched(py, curve, Thread::of_fit(n, calls), calls, settings.callback, move |curve| {
-                curve.fit(data, begin)
+                Ok(curve.fit(data, begin))
             })
         })?;
+        let fit = fit.map_err(|error| raised_at(py, error, at.as_ref()))?;
         Ok(Fit { fit, calls: self.calls.clone() })
     }
 

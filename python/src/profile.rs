@@ -4,6 +4,7 @@ use crate::arrays::rows;
 use crate::failure::raised;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// The best fits with one parameter held at values on both sides of its best one.
 #[pyclass(frozen, module = "dualfit._core")]
@@ -43,6 +44,17 @@ impl Profile {
         let params = self.profile.params();
         let width = params.first().map_or(0, |row| row.len());
         rows(py, &params.concat(), width)
+    }
+
+    /// The parameters, by name, of a fit with a lower cost than the one that was profiled, if a refit came upon one.
+    #[getter]
+    fn better<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(fit) = self.profile.better() else { return Ok(None) };
+        let params = PyDict::new(py);
+        for (name, value) in fit.names().iter().zip(fit.params()) {
+            params.set_item(name, value)?;
+        }
+        Ok(Some(params))
     }
 
     /// The lower and the upper end of the interval of a level: infinite where nothing limits it, NaN where refits failed.

@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "words in x": (lambda: fit(decay, ["a"] * 50, y, ONES), ValueError, "could not convert string to float"),
     "complex y": (lambda: fit(decay, x, 1j * y, ONES), TypeError, "complex data have two real numbers per point"),
     "complex x": (lambda: fit(decay, 1j * x, y, ONES), TypeError, "complex data have two real numbers per point"),
-    "times in x": (lambda: fit(line, np.arange(50).astype("M8[s]"), y), TypeError, "times are no numbers"),
+    "times in x": (lambda: fit(line, np.arange(50).astype("M8[s]"), y), TypeError, "times have no unit"),
     "ragged x": (lambda: fit(decay, [[1, 2], [3]], [1, 2], ONES), ValueError, "inhomogeneous"),
     "two rows of y": (lambda: fit(decay, x, np.stack([y, y]), ONES), ValueError, "(50,) (2, 50)"),
     "a column of y": (lambda: fit(decay, x, y[:, None], ONES), ValueError, "(50,) (50, 1)"),

@@ -285,8 +285,8 @@ def test_pickles() -> None:
     (lambda: fit_batch(decay, x, STACK, [30, 1], nonsense=1), TypeError, "there is no option 'nonsense'"),
     (lambda: fit_batch(decay, x, [["a"] * 40], [30, 1]), ValueError, "could not convert string"),
     (lambda: fit_batch(decay, x, 1j * STACK, [30, 1]), TypeError, "complex"),
-    (lambda: BATCH["q"], KeyError, "'q' is no parameter; there are a, b"),
-    (lambda: BATCH.error("q"), KeyError, "'q' is no parameter; there are a, b"),
+    (lambda: BATCH["q"], KeyError, "'q' is neither a parameter nor a derived quantity; there are a, b"),
+    (lambda: BATCH.error("q"), KeyError, "'q' is neither a parameter nor a derived quantity; there are a, b"),
     (lambda: BATCH.status(99), IndexError, "out of bounds"),
     (lambda: BATCH.status(1, 1), IndexError, "has 1 numbers, not 2"),
 ])

@@ -15,7 +15,9 @@ use crate::fit::batch::place::place;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, ChiSquareOf, Made, device};
 use crate::fit::placement::{GivenDevice, Placement, names};
+use crate::fit::propagated::Formula;
 use crate::fit::restart::first_options;
+use crate::model::Expression;
 use crate::observe::span;
 use crate::threads;
 use std::time::Instant;
@@ -72,7 +74,7 @@ impl CurveFit {
         self.with_batch(data, starts, begun, |request, ready| {
             let mut arrays = self.batch_arrays(request);
             let made = self.make_fits(request, ready, given, arrays.whole())?;
-            Ok(self.batch_fit(request, ready, arrays, made))
+            self.batch_fit(request, ready, arrays, made)
         })
     }
 
@@ -147,16 +149,28 @@ impl CurveFit {
     }
 
     /// The batch of what was found.
+    ///
+    /// # Errors
+    /// None after [`check_batch`](Self::check_batch), which knows the names in formulas.
     pub(super) fn batch_fit(
         &self,
         request: &BatchRequest<'_>,
         ready: &Ready,
         mut arrays: Arrays,
         made: Made,
-    ) -> BatchFit {
-        arrays.tie(&ready.ties, self.keep_covariance);
-        BatchFit {
+    ) -> Result<BatchFit> {
+        arrays.tie(&ready.ties);
+        if !(self.keep_covariance || self.asks_for_derived()) {
+            arrays.covariances = Vec::new();
+        }
+        let derived = |(name, formula): &(String, Expression)| {
+            Ok((name.clone(), Formula::of(formula, &self.names)?))
+        };
+        let derived = self.derived.iter().map(derived).collect::<Result<_>>()?;
+        Ok(BatchFit {
             names: self.names.clone(),
+            derived,
+            derived_by_model: self.derived_by_model,
             fixed: (0..self.names.len()).map(|i| !request.prepared.free.contains(&i)).collect(),
             arrays,
             priors: self.priors.len(),
@@ -170,7 +184,7 @@ impl CurveFit {
             seconds: request.begun.elapsed().as_secs_f64(),
             threads: threads::count(),
             made,
-        }
+        })
     }
 
     /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
@@ -270,13 +284,18 @@ impl CurveFit {
         Ok(Made { reason, device: Some((name, course)), parts: None })
     }
 
-    /// Whether covariance matrices are computed: errors of tied parameters follow from them.
+    /// Returns true if covariance matrices are computed: errors of tied parameters and derived quantities follow from them.
     fn wants_covariances(&self) -> bool {
-        self.keep_covariance || !self.ties.is_empty()
+        self.keep_covariance || !self.ties.is_empty() || self.asks_for_derived()
+    }
+
+    /// Returns true if there are derived quantities beside those that the model came with.
+    fn asks_for_derived(&self) -> bool {
+        self.derived.len() > self.derived_by_model
     }
 
     /// Whether a batch keeps the covariance matrix of every fit, n_params² numbers each, for
-    /// [`BatchFit::covariance`](crate::BatchFit::covariance). Not by default.
+    /// [`BatchFit::covariance`](crate::BatchFit::covariance). By default if [`derive`](CurveFit::derive) asked for a quantity.
     #[must_use]
     pub fn keep_covariance(mut self, keep: bool) -> CurveFit {
         self.keep_covariance = keep;

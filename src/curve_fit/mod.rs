@@ -170,6 +170,8 @@ pub struct CurveFit {
     guess: Option<Arc<Guess>>,
     /// Names and formulas of quantities that are reported with a fit.
     derived: Vec<(String, Expression)>,
+    /// How many of these came with the model, the first ones.
+    pub(crate) derived_by_model: usize,
     /// Parameters that follow from others.
     ties: Vec<Tie>,
     /// What is known of parameters before a fit.
@@ -216,6 +218,7 @@ impl CurveFit {
             cancel: None,
             guess: None,
             derived: Vec::new(),
+            derived_by_model: 0,
             ties: Vec::new(),
             priors: Vec::new(),
             components: Arc::default(),

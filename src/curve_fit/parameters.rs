@@ -220,16 +220,33 @@ impl CurveFit {
 
     /// A quantity that follows from the parameters, reported with its error: `.derive("fwhm",
     /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
-    /// names of the parameters, tied and fixed ones too. [`fit`](CurveFit::fit) refuses a formula that cannot be
-    /// read, a name in it that is none of the parameters, and a quantity that is called as a parameter or
-    /// another quantity is. See [`Fit::derived`](crate::Fit::derived); batches do not work them out.
+    /// names of the parameters, tied and fixed ones too, and of other derived quantities, in any order.
+    /// [`fit`](CurveFit::fit) refuses a formula that cannot be read, a name in it that is neither a parameter nor a
+    /// quantity, quantities that follow from themselves, and a quantity that is called as a parameter or another quantity
+    /// is. [`Fit::quantity`](crate::Fit::quantity) has the value and the error.
     #[must_use]
     pub fn derive(mut self, name: &str, formula: &str) -> CurveFit {
-        match Expression::parse(formula, &[]) {
-            Ok(expression) => self.derived.push((name.to_owned(), expression)),
-            Err(error) => self.refuse(error),
+        if let Err(error) = self.add_derived(name, formula) {
+            self.refuse(error);
         }
         self
+    }
+
+    /// Adds a quantity. All formulas are kept in terms of what is no derived quantity.
+    fn add_derived(&mut self, name: &str, formula: &str) -> Result<()> {
+        let formula = Expression::parse(formula, &[])?.substituted(&self.derived)?;
+        let is_parameter = self.names.iter().any(|known| known == name);
+        if !is_parameter && formula.parameters().iter().any(|used| used == name) {
+            return Err(NameError::Circular { name: name.to_owned() }.into());
+        }
+        let added = [(name.to_owned(), formula)];
+        if !is_parameter {
+            for (_, other) in &mut self.derived {
+                *other = other.substituted(&added)?;
+            }
+        }
+        self.derived.extend(added);
+        Ok(())
     }
 
     /// # Errors
@@ -346,6 +363,29 @@ impl CurveFit {
 
     pub(super) fn is_tied(&self, i: usize) -> bool {
         self.ties.iter().any(|tie| tie.name == self.names[i])
+    }
+
+    /// The formulas of tied parameters in terms of those that are not tied.
+    pub(super) fn tied_expressions(&self) -> Result<Vec<(String, Expression)>> {
+        let mut flat: Vec<(String, Expression)> = Vec::with_capacity(self.ties.len());
+        for tie in self.placed_ties()?.said() {
+            let expression = tie.expression.substituted(&flat)?;
+            flat.push((tie.name.clone(), expression));
+        }
+        Ok(flat)
+    }
+
+    /// The same with a further, last parameter that the model does not depend on by itself.
+    pub(super) fn with_further_parameter(&self, name: &str) -> Result<CurveFit> {
+        let mut curve = self.clone();
+        curve.model = Ok(self.model.as_ref().map_err(Clone::clone)?.with_further_parameter(name));
+        curve.names.push(name.to_owned());
+        curve.bounds.push((f64::NEG_INFINITY, f64::INFINITY));
+        curve.bounded.push(false);
+        curve.fixed.push(false);
+        curve.scales.push(f64::NAN);
+        curve.guess = None;
+        Ok(curve.changed())
     }
 
     /// The ties in the order of their evaluation.

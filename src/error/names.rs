@@ -37,6 +37,14 @@ pub enum NameError {
         /// What to do.
         remedy: String,
     },
+    /// The formula of a derived quantity needs the quantity itself.
+    #[error(
+        "the derived quantity `{name}` follows from itself; write its formula in terms of parameters and other quantities"
+    )]
+    Circular {
+        /// The name.
+        name: String,
+    },
 }
 
 impl NameError {

@@ -172,6 +172,7 @@ impl Request<'_> {
             ties: self.ties.clone(),
             components: self.components.clone(),
             derived: Vec::new(),
+            formulas: Vec::new(),
             priors: self.priors.to_vec(),
             bounds: self.bounds.to_vec(),
             spread: self.supply.spread(),

@@ -2,6 +2,7 @@
 
 use super::Fit;
 use super::marginal::SetOfMany;
+use super::propagated::Propagated;
 use super::rounding::rounded;
 use super::significant::significant;
 use crate::data::loss::Estimator;
@@ -9,11 +10,11 @@ use crate::model::{escaped, power_of_ten, symbols};
 use crate::solver::bounds::Side;
 
 impl Fit {
-    /// The value of a parameter with its standard error in parentheses, in units of the last digit:
+    /// The value of a parameter or a derived quantity with its standard error in parentheses, in units of the last digit:
     /// `1.235(12)` is 1.235 ± 0.012, `1.235(12)e-9` that times 10⁻⁹. The error has two significant
     /// digits and the value ends where it does. Where there is no error to give, the text says why:
     /// `0.3 (fixed)`, `(at lower bound)`, `(undetermined)`, `(error unknown)`. `None` if there is no
-    /// such parameter.
+    /// such parameter or quantity.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -25,8 +26,12 @@ impl Fit {
     /// # Ok::<(), dualfit::Error>(())
     /// ```
     pub fn param_text(&self, name: &str) -> Option<String> {
-        let i = self.position(name)?;
-        let (value, remark) = (self.shown(i), self.remark(i));
+        let found = self.quantity(name)?;
+        let remark = match self.position(name) {
+            Some(i) => self.remark(i),
+            None => no_error(found.std_error),
+        };
+        let value = shown(found, remark);
         Some(remark.map_or(value.clone(), |remark| format!("{value} ({remark})")))
     }
 
@@ -65,22 +70,11 @@ impl Fit {
     }
 
     fn cell(&self, i: usize) -> String {
-        let value = self.shown(i).split(" ± ").map(power_of_ten).collect::<Vec<_>>().join(" \\pm ");
-        self.remark(i).map_or(format!("${value}$"), |remark| format!("${value}$ ({remark})"))
-    }
-
-    /// The value with its error, if there is one to give.
-    fn shown(&self, i: usize) -> String {
-        let (value, error) = (self.params[i], self.error(i));
-        match (self.remark(i), rounded(value, error)) {
-            (None, Some(text)) => text,
-            (None, None) => format!("{value} ± {}", significant(error, 2)),
-            (Some(_), _) => significant(value, 6),
-        }
-    }
-
-    fn error(&self, i: usize) -> f64 {
-        self.covariance.errors[i]
+        let (value, std_error) = (self.params[i], self.covariance.errors[i]);
+        let remark = self.remark(i);
+        let value = shown(Propagated { value, std_error }, remark);
+        let value = value.split(" ± ").map(power_of_ten).collect::<Vec<_>>().join(" \\pm ");
+        remark.map_or(format!("${value}$"), |remark| format!("${value}$ ({remark})"))
     }
 
     /// Why there is no error, if there is none.
@@ -89,9 +83,7 @@ impl Fit {
             (true, _) => Some("fixed"),
             (_, Some(Side::Lower)) => Some("at lower bound"),
             (_, Some(Side::Upper)) => Some("at upper bound"),
-            _ if self.error(i) == f64::INFINITY => Some("undetermined"),
-            _ if self.error(i).is_nan() => Some("error unknown"),
-            _ => None,
+            _ => no_error(self.covariance.errors[i]),
         }
     }
 
@@ -111,5 +103,23 @@ impl Fit {
         cells.extend(optional.into_iter().filter_map(|(t, value)| Some((t, number(value?)))));
         cells.extend([("AIC", number(self.aic())), ("BIC", number(self.bic()))]);
         cells
+    }
+}
+
+/// A value with its error, unless a `remark` says why there is none.
+fn shown(Propagated { value, std_error }: Propagated, remark: Option<&str>) -> String {
+    match (remark, rounded(value, std_error)) {
+        (None, Some(text)) => text,
+        (None, None) => format!("{value} ± {}", significant(std_error, 2)),
+        (Some(_), _) => significant(value, 6),
+    }
+}
+
+/// Why an error is no number, if it is none.
+fn no_error(std_error: f64) -> Option<&'static str> {
+    match std_error {
+        f64::INFINITY => Some("undetermined"),
+        error if error.is_nan() => Some("error unknown"),
+        _ => None,
     }
 }

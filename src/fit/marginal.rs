@@ -66,6 +66,7 @@ impl Fit {
             ties: seen.ties.clone(),
             components: seen.components.clone(),
             derived: Vec::new(),
+            formulas: Vec::new(),
             warnings: Vec::new(),
             priors: self.priors_of(keep),
             part: Some(SetOfMany {

@@ -60,7 +60,7 @@ use covariance::Covariance;
 use marginal::SetOfMany;
 use nalgebra::DMatrix;
 use priors::Prior;
-use propagated::Derived;
+use propagated::{Derived, Formula};
 use stats::Stats;
 use std::fmt;
 use std::sync::Arc;
@@ -85,6 +85,8 @@ pub struct Fit {
     /// The terms of the model, if it is known as a sum.
     pub(crate) components: Arc<[ComponentModel]>,
     pub(crate) derived: Vec<Derived>,
+    /// Of the derived quantities, in their order; of a fit that an older version saved there are none.
+    pub(crate) formulas: Vec<Formula>,
     pub(crate) priors: Vec<Prior>,
     pub(crate) bounds: Vec<(f64, f64)>,
     pub(crate) at_bound: Vec<Option<Side>>,
@@ -133,14 +135,14 @@ impl Fit {
         &self.start
     }
 
-    /// The parameter called `name`.
+    /// The value of the parameter or the derived quantity called `name`.
     pub fn param(&self, name: &str) -> Option<f64> {
-        self.position(name).map(|i| self.params[i])
+        self.quantity(name).map(|found| found.value)
     }
 
-    /// The standard error of the parameter called `name`; see [`std_errors`](Fit::std_errors).
+    /// The standard error of the parameter or the derived quantity called `name`; see [`std_errors`](Fit::std_errors).
     pub fn std_error(&self, name: &str) -> Option<f64> {
-        self.position(name).map(|i| self.covariance.errors[i])
+        self.quantity(name).map(|found| found.std_error)
     }
 
     /// The formula that the parameter called `name` is tied to, if it is; see

@@ -90,6 +90,10 @@ impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
         self.points.expect_below(cost);
     }
 
+    fn noise(&self) -> f64 {
+        self.points.noise()
+    }
+
     fn threads(&self) -> usize {
         self.points.threads()
     }

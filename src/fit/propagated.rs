@@ -43,12 +43,42 @@ impl Fit {
     /// # Ok::<(), dualfit::Error>(())
     /// ```
     ///
+    /// The expression may also name [derived](Fit::derived) quantities.
+    ///
     /// # Errors
-    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence, [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that the
-    /// model does not have.
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence, [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that is
+    /// neither a parameter nor a derived quantity.
     pub fn propagate(&self, expression: &str) -> Result<Propagated> {
-        let expression = Expression::parse(expression, &[])?;
-        propagated(&expression, &self.names, &self.params, &self.covariance)
+        let named = |(derived, formula): (&Derived, &Formula)| {
+            let names = formula.places.iter().map(|&k| self.names[k].clone()).collect();
+            (derived.name.clone(), formula.expression.renamed(names))
+        };
+        let known: Vec<_> = self.derived.iter().zip(&self.formulas).map(named).collect();
+        let formula =
+            Formula::of(&Expression::parse(expression, &[])?.substituted(&known)?, &self.names)?;
+        Ok(formula.propagated(&self.params, &self.covariance))
+    }
+
+    /// The value and the standard error of the parameter or the [derived](Fit::derived) quantity called `name`.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
+    /// let decay = dualfit::CurveFit::parse("a * exp(-b * x)", ["x"])?
+    ///     .derive("half_life", "ln(2) / b");
+    /// let fit = decay.fit(dualfit::Data::new(&x, &y)?, [("b", 2.0)])?;
+    /// let half_life = fit.quantity("half_life").unwrap();
+    /// assert_eq!(half_life, fit.propagate("ln(2) / b")?);
+    /// assert_eq!(fit.quantity("b").unwrap().std_error, fit.std_error("b").unwrap());
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn quantity(&self, name: &str) -> Option<Propagated> {
+        if let Some(i) = self.position(name) {
+            let (value, std_error) = (self.params[i], self.covariance.errors[i]);
+            return Some(Propagated { value, std_error });
+        }
+        let Derived { value, std_error, .. } = *self.derived.iter().find(|d| d.name == name)?;
+        Some(Propagated { value, std_error })
     }
 
     /// The same of a closure over the parameters, in the model's order.
@@ -69,42 +99,45 @@ impl Fit {
         let program = Program::trace(0, self.params.len(), |_, p| quantity(p))?;
         let of = |p: &[Dual<f64, LANES>]| program.evaluate(&[], p);
         let all: Vec<usize> = (0..self.params.len()).collect();
-        Ok(linear(of, &all, &self.params, &self.covariance))
+        Ok(with_error(linear(of, &all, &self.params), &all, &self.covariance))
     }
 }
 
-/// An expression over parameters of these names and values.
-///
-/// # Errors
-/// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in it that is none of them.
-pub(crate) fn propagated(
-    expression: &Expression,
-    names: &[String],
-    params: &[f64],
-    covariance: &Covariance,
-) -> Result<Propagated> {
-    let of = |name: &String| position(names, name, "correct the formula");
-    let positions: Vec<usize> = expression.parameters().iter().map(of).collect::<Result<_>>()?;
-    Ok(propagated_at(expression, &positions, params, covariance))
+/// A formula over parameters of a fit.
+#[derive(Clone, Debug)]
+pub(crate) struct Formula {
+    pub(crate) expression: Expression,
+    /// The parameter that each name of the expression is.
+    pub(crate) places: Vec<usize>,
 }
 
-/// The same where the parameter is known that each name of the expression is.
-pub(crate) fn propagated_at(
-    expression: &Expression,
-    places: &[usize],
-    params: &[f64],
-    covariance: &Covariance,
-) -> Propagated {
-    linear(|named| expression.evaluate(&[], named), places, params, covariance)
+impl Formula {
+    /// Over parameters of these names.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in it that is none of them.
+    pub(crate) fn of(expression: &Expression, names: &[String]) -> Result<Formula> {
+        let of = |name: &String| position(names, name, "correct the formula");
+        let places = expression.parameters().iter().map(of).collect::<Result<_>>()?;
+        Ok(Formula { expression: expression.clone(), places })
+    }
+
+    /// The value at `params` and the exact partials by those at the formula's places.
+    pub(crate) fn linear(&self, params: &[f64]) -> (f64, Vec<f64>) {
+        linear(|named| self.expression.evaluate(&[], named), &self.places, params)
+    }
+
+    pub(crate) fn propagated(&self, params: &[f64], covariance: &Covariance) -> Propagated {
+        with_error(self.linear(params), &self.places, covariance)
+    }
 }
 
-/// The value of `of` at the parameters at `places` and, from its exact partials by these, its error.
+/// The value of `of` at the parameters at `places`, and its exact partials by these.
 fn linear(
     of: impl Fn(&[Dual<f64, LANES>]) -> Dual<f64, LANES>,
     places: &[usize],
     params: &[f64],
-    covariance: &Covariance,
-) -> Propagated {
+) -> (f64, Vec<f64>) {
     let mut gradient = vec![0.0; places.len()];
     let mut value = f64::NAN;
     for group in 0..places.len().div_ceil(LANES).max(1) {
@@ -116,6 +149,15 @@ fn linear(
         let out = gradient.iter_mut().skip(group * LANES);
         out.zip(found.partials).for_each(|(out, partial)| *out = partial);
     }
+    (value, gradient)
+}
+
+/// A value with the error that follows from its partials by the parameters at `places`.
+fn with_error(
+    (value, gradient): (f64, Vec<f64>),
+    places: &[usize],
+    covariance: &Covariance,
+) -> Propagated {
     let finite = value.is_finite() && gradient.iter().all(|partial| partial.is_finite());
     let std_error = if finite { covariance.error_among(places, &gradient) } else { f64::NAN };
     Propagated { value, std_error }
@@ -156,19 +198,16 @@ impl Fit {
     /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is none
     /// of the parameters.
     pub(crate) fn derive(&mut self, asked: &[(String, Expression)]) -> Result<()> {
-        let derived = asked.iter().map(|(name, expression)| {
-            let found = propagated(expression, &self.names, &self.params, &self.covariance)?;
-            let Propagated { value, std_error } = found;
-            Ok(Derived { name: name.clone(), value, std_error })
-        });
-        self.derived = derived.collect::<Result<_>>()?;
+        for (name, expression) in asked {
+            self.add_derived(name.clone(), Formula::of(expression, &self.names)?);
+        }
         Ok(())
     }
 
-    /// Works out a further quantity. `places`: the parameter that each name of the formula is.
-    pub(crate) fn derive_at(&mut self, name: String, formula: &Expression, places: &[usize]) {
-        let found = propagated_at(formula, places, &self.params, &self.covariance);
-        let Propagated { value, std_error } = found;
+    /// Works out a further quantity.
+    pub(crate) fn add_derived(&mut self, name: String, formula: Formula) {
+        let Propagated { value, std_error } = formula.propagated(&self.params, &self.covariance);
         self.derived.push(Derived { name, value, std_error });
+        self.formulas.push(formula);
     }
 }

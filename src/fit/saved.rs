@@ -9,7 +9,7 @@ use super::block_matrix::{Block, BlockMatrix};
 use super::covariance::{Covariance, Direction};
 use super::marginal::SetOfMany;
 use super::priors::Prior;
-use super::propagated::Derived;
+use super::propagated::{Derived, Formula};
 use super::stats::Stats;
 use super::warning::Warning;
 use crate::data::loss::{Estimator, Loss};
@@ -76,6 +76,9 @@ pub(crate) struct SavedFit {
     part: Option<SetOfMany>,
     #[serde(default)]
     components: Vec<SavedComponent>,
+    /// Of the derived quantities: programs, and the parameters that they are of.
+    #[serde(default)]
+    formulas: Vec<SavedFormula>,
 }
 
 /// A term of a sum, over those of the model's variables and parameters whose positions it has.
@@ -87,6 +90,10 @@ pub(crate) struct SavedComponent {
     variables: Vec<usize>,
     parameters: Vec<usize>,
 }
+
+/// The program of a derived quantity, and the parameters that it is of.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct SavedFormula(SavedProgram, Vec<usize>);
 
 /// Names of tied parameters and the formulas that they follow.
 #[derive(Clone, Serialize, Deserialize)]
@@ -206,6 +213,7 @@ impl From<Fit> for SavedFit {
             stats: fit.stats,
             part: fit.part,
             components,
+            formulas: fit.formulas.into_iter().map(SavedFormula::from).collect(),
         }
     }
 }
@@ -236,10 +244,15 @@ impl TryFrom<SavedFit> for Fit {
             value: value.0,
             std_error: error.0,
         };
+        let formula = |formula: SavedFormula| formula.checked("fit", p);
+        if !saved.formulas.is_empty() {
+            expect("fit", "formulas", saved.formulas.len(), saved.derived.len())?;
+        }
         let least_squares = saved.loss == Loss::Linear;
         let unknown = if least_squares { saved.points as f64 } else { f64::NAN };
         Ok(Fit {
             derived: saved.derived.into_iter().map(derived).collect(),
+            formulas: saved.formulas.into_iter().map(formula).collect::<Result<_>>()?,
             model,
             names: saved.names,
             start: plain(&saved.start),
@@ -288,6 +301,24 @@ pub(crate) fn model_of(program: Option<SavedProgram>, variables: usize, p: usize
     let program = Program::try_from(program)?;
     expect("fit", "parameters of the program", program.params.len(), p)?;
     Ok(Model::Traced(Arc::new(program)))
+}
+
+impl From<Formula> for SavedFormula {
+    fn from(Formula { expression, places }: Formula) -> SavedFormula {
+        SavedFormula(expression.program().clone().into(), places)
+    }
+}
+
+impl SavedFormula {
+    /// Over `p` parameters of `what`, a fit or a batch.
+    pub(crate) fn checked(self, what: &'static str, p: usize) -> Result<Formula> {
+        let SavedFormula(program, places) = self;
+        let program = Program::try_from(program)?;
+        expect(what, "parameters of a formula", places.len(), program.params.len())?;
+        let place = format!("a formula of the saved {what}");
+        places.iter().try_for_each(|&k| check_index(&place, "parameter", k, p))?;
+        Ok(Formula { expression: Expression::of_program(program), places })
+    }
 }
 
 impl SavedTies {

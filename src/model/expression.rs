@@ -2,6 +2,8 @@
 
 use super::program::Program;
 use super::scalar::Scalar;
+use super::var::Var;
+use crate::error::Result;
 
 /// A formula with its independent variables and its parameters, made by
 /// [`parse`](Expression::parse). The result has the bits of the closure that says the same: operands are
@@ -33,8 +35,40 @@ impl Expression {
     }
 
     /// The same with other names of its parameters.
-    pub(super) fn renamed(&self, params: Vec<String>) -> Expression {
+    pub(crate) fn renamed(&self, params: Vec<String>) -> Expression {
         Expression(Program { params, ..self.0.clone() })
+    }
+
+    /// The same with the formulas of `known` in the places of the parameters that are called as they are. Neither has
+    /// independent variables.
+    ///
+    /// # Errors
+    /// None in practice: replaying a program cannot panic.
+    pub(crate) fn substituted(&self, known: &[(String, Expression)]) -> Result<Expression> {
+        let formula = |name: &String| known.iter().find(|(known, _)| known == name).map(|(_, f)| f);
+        if !self.parameters().iter().any(|name| formula(name).is_some()) {
+            return Ok(self.clone());
+        }
+        let mut params: Vec<String> = Vec::new();
+        let mut place = |name: &String| {
+            params.iter().position(|known| known == name).unwrap_or_else(|| {
+                params.push(name.clone());
+                params.len() - 1
+            })
+        };
+        let own = |name: &String| match formula(name) {
+            Some(formula) => formula.parameters().iter().map(&mut place).collect(),
+            None => vec![place(name)],
+        };
+        let places: Vec<Vec<usize>> = self.parameters().iter().map(own).collect();
+        let program = Program::trace(0, params.len(), |_, p| {
+            let named = self.parameters().iter().zip(&places).map(|(name, places)| {
+                let own: Vec<Var> = places.iter().map(|&k| p[k]).collect();
+                formula(name).map_or_else(|| own[0], |formula| formula.evaluate(&[], &own))
+            });
+            self.evaluate(&[], &named.collect::<Vec<Var>>())
+        })?;
+        Ok(Expression(program).renamed(params))
     }
 
     /// The value at a point. `x`: one value per variable; `p`: one per parameter. Those that are missing
@@ -47,7 +81,6 @@ impl Expression {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::var::Var;
 
     fn value(text: &str, x: f64, p: &[f64]) -> f64 {
         Expression::parse(text, &["x"]).unwrap_or_else(|e| panic!("{e}")).evaluate(&[x], p)

@@ -7,6 +7,7 @@ pub(crate) mod dual;
 pub(crate) mod exact;
 mod expression;
 pub(crate) mod functions;
+pub(crate) mod inverse;
 #[cfg(feature = "serde")]
 pub(crate) mod json;
 pub(crate) mod known;
@@ -18,6 +19,7 @@ mod num;
 pub(crate) mod op;
 pub(crate) mod optimise;
 pub(crate) mod parse;
+pub(crate) mod precision;
 pub(crate) mod program;
 pub(crate) mod saved;
 pub(crate) mod scalar;

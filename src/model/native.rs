@@ -1,6 +1,7 @@
 //! Models that cannot be traced: ordinary functions of numbers, called point by point or for all points
 //! at once.
 
+use super::precision::{Precision, Signs};
 use super::program::Program;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -60,11 +61,6 @@ pub(crate) enum Model {
     Native(Native),
 }
 
-/// The relative step of a central difference: the cube root of the precision balances truncation,
-/// h², against rounding, ε/h (Dennis and Schnabel, Numerical Methods, section 5.4).
-const CENTRAL_STEP: f64 = 6.055_454_452_393_343e-6;
-/// That of a forward difference: the square root, which balances h against ε/h.
-const FORWARD_STEP: f64 = 1.490_116_119_384_765_6e-8;
 /// The part of its start that a parameter's size is at least. A step relative to the parameter alone
 /// vanishes with it, and the difference drowns in rounding. With a part c of a start as large as the
 /// model's own scale, rounding leaves ε^⅔/c = 4e-8 of a partial; with a start 1/c times too large,
@@ -77,6 +73,8 @@ pub(crate) struct Steps<'a> {
     pub(crate) bounds: &'a [(f64, f64)],
     /// The least size of each parameter.
     pub(crate) least: &'a [f64],
+    /// Relative steps; empty for a function of doubles.
+    pub(crate) precisions: &'a [Precision],
 }
 
 impl Native {
@@ -96,6 +94,40 @@ impl Native {
         start.iter().zip(&self.scales).map(move |pair| PART_OF_START * size(pair))
     }
 
+    fn with_further_parameter(&self) -> Native {
+        let n = self.params;
+        let calls = match &self.calls {
+            Calls::Points(PointCalls { value, jacobian }) => {
+                let value = value.clone();
+                let jacobian = jacobian.clone().map(|jacobian| {
+                    let with_zero = move |x: &[f64], p: &[f64], out: &mut [f64]| {
+                        jacobian(x, &p[..n], &mut out[..n]);
+                        out[n] = 0.0;
+                    };
+                    Arc::new(with_zero) as Arc<_>
+                });
+                let value = Arc::new(move |x: &[f64], p: &[f64]| value(x, &p[..n]));
+                Calls::Points(PointCalls { value, jacobian })
+            }
+            Calls::Arrays(ArrayCalls { value, jacobian, parallel }) => {
+                let value = value.clone();
+                let jacobian = jacobian.clone().map(|jacobian| {
+                    let with_zeros = move |x: &[&[f64]], p: &[f64], rows: &mut [&mut [f64]]| {
+                        jacobian(x, &p[..n], &mut rows[..n]);
+                        rows[n].fill(0.0);
+                    };
+                    Arc::new(with_zeros) as Arc<_>
+                });
+                let value = Arc::new(move |x: &[&[f64]], p: &[f64], out: &mut [f64]| {
+                    value(x, &p[..n], out);
+                });
+                Calls::Arrays(ArrayCalls { value, jacobian, parallel: *parallel })
+            }
+        };
+        let scales = self.scales.iter().copied().chain([f64::NAN]).collect();
+        Native { calls, scales, params: n + 1, ..*self }
+    }
+
     /// What stands for a function that could not be saved: it has no value anywhere.
     #[cfg(feature = "serde")]
     pub(crate) fn lost(columns: usize, params: usize) -> Native {
@@ -110,42 +142,54 @@ impl Steps<'_> {
     /// The parameter `k` of `p` a step above and a step below, within its bounds.
     pub(crate) fn around(&self, p: &[f64], k: usize) -> (f64, f64) {
         let (lower, upper) = self.bounds[k];
-        let step = CENTRAL_STEP * self.size(p, k);
+        let step = self.precision(k).central * self.size(p, k);
         ((p[k] + step).min(upper), (p[k] - step).max(lower))
+    }
+
+    /// Returns true if no bound cuts the step above or below.
+    pub(crate) fn is_whole(&self, p: &[f64], k: usize) -> bool {
+        let (above, below) = self.around(p, k);
+        (above - p[k]).min(p[k] - below) > 0.25 * (above - below)
+    }
+
+    fn precision(&self, k: usize) -> Precision {
+        self.precisions.get(k).copied().unwrap_or(Precision::DOUBLE)
     }
 
     /// The parameter `k` of `p` a small step away, upwards unless a bound is there.
     pub(crate) fn beside(&self, p: &[f64], k: usize) -> f64 {
         let (lower, upper) = self.bounds[k];
-        let step = FORWARD_STEP * self.size(p, k);
+        let step = self.precision(k).forward * self.size(p, k);
         if p[k] + step <= upper { p[k] + step } else { (p[k] - step).max(lower) }
     }
 
     /// A parameter of 0 has no size at all, and one that began there none to be compared with.
-    fn size(&self, p: &[f64], k: usize) -> f64 {
+    pub(super) fn size(&self, p: &[f64], k: usize) -> f64 {
         let size = if p[k] == 0.0 { self.least[k] / PART_OF_START } else { p[k].abs() };
         size.max(self.least[k])
     }
 
-    /// The partials of `value` by the parameters `free` at one point, into `out`, from central differences.
-    /// `work` has room for all parameters.
+    /// The partials of a model by the parameters `free` at the point `x`, where its value is `here`, into `out`, from central
+    /// differences. `work` has room for all parameters. `signs` gets the values, if they are to be examined.
     pub(crate) fn differences(
         &self,
-        value: &Value,
-        x: &[f64],
-        p: &[f64],
-        free: &[usize],
+        (value, x, here): (&Value, &[f64], f64),
+        (p, free): (&[f64], &[usize]),
         work: &mut [f64],
         out: &mut [f64],
+        mut signs: Option<&mut Signs>,
     ) {
         work.copy_from_slice(p);
-        for (&k, partial) in free.iter().zip(out) {
+        for (j, (&k, partial)) in free.iter().zip(out).enumerate() {
             let (above, below) = self.around(p, k);
             work[k] = above;
             let higher = value(x, work);
             work[k] = below;
             let lower = value(x, work);
             work[k] = p[k];
+            if let Some(signs) = &mut signs {
+                signs.see(j, [lower, here, higher], self.is_whole(p, k));
+            }
             *partial = (higher - lower) / (above - below);
         }
     }
@@ -166,6 +210,18 @@ impl Model {
                     out
                 }
             },
+        }
+    }
+
+    /// The same with a further, last parameter called `name` that it does not depend on.
+    pub(crate) fn with_further_parameter(&self, name: &str) -> Model {
+        match self {
+            Model::Traced(program) => {
+                let mut program = Program::clone(program);
+                program.params.push(name.to_owned());
+                Model::Traced(Arc::new(program))
+            }
+            Model::Native(native) => Model::Native(native.with_further_parameter()),
         }
     }
 

@@ -58,7 +58,6 @@ impl Tie {
 
 impl Ties {
     /// What was said, each after those that it needs.
-    #[cfg(feature = "serde")]
     pub(crate) fn said(&self) -> impl Iterator<Item = &Tie> {
         self.0.iter().map(|placed| &placed.tie)
     }

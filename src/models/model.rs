@@ -254,9 +254,11 @@ impl Model {
         let assembled = Assembled::of(self)?;
         let mut curve = CurveFit::of_expression(&assembled.expression, self.parameters())?;
         curve = curve.sum_of(self.terms()?).bounds(self.bounds());
-        for (name, formula) in self.derived() {
-            curve = curve.derive(&name, &formula);
+        let derived = self.derived();
+        for (name, formula) in &derived {
+            curve = curve.derive(name, formula);
         }
+        curve.derived_by_model = derived.len();
         Ok(curve.guess_knowing(move |points, known| assembled.start(points, known)))
     }
 }

@@ -51,6 +51,12 @@ pub(crate) trait Evaluator {
         Ok(true)
     }
 
+    /// Noise of the model's values beyond the rounding of doubles, as a part of their root mean square: that of functions
+    /// which return f32, round their values or look them up. 0 for all others. Known after the first pass.
+    fn noise(&self) -> f64 {
+        0.0
+    }
+
     /// The next normal equations serve a trial that is rejected unless its cost is below this: their products
     /// may be left at 0 where it is not.
     fn expect_below(&mut self, _cost: f64) {}

@@ -140,7 +140,7 @@ impl Run for OnHost<'_> {
                         Err(Fault::Stopped(stop)) => return Ok(self.search.stopped(stop)),
                         outcome => outcome?,
                     }
-                    self.search.evaluated();
+                    self.search.evaluated(self.evaluator.noise());
                 }
                 Want::Factor => {
                     match self.evaluator.factor(params, columns, factor) {
@@ -188,7 +188,7 @@ impl<'a> OnHost<'a> {
                 evaluator.normal(params, &state.columns, normal)?;
             }
         }
-        search.evaluated();
+        search.evaluated(evaluator.noise());
         if search.start_is_safe() {
             return Ok(());
         }
@@ -201,7 +201,7 @@ impl<'a> OnHost<'a> {
         work.other_passes += 1;
         columns.iter_mut().zip(&*delta).for_each(|(c, &m)| *c = unit_of(m));
         evaluator.normal(&trial.params, columns, &mut trial.normal)?;
-        search.evaluated();
+        search.evaluated(evaluator.noise());
         if search.state.trial.normal.is_finite() { Ok(()) } else { Err(Failure::Overflow) }
     }
 }

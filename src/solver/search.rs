@@ -15,6 +15,9 @@ pub(super) struct Search<'a> {
     pub(super) state: &'a mut State,
 }
 
+/// The cost is compared beyond so many standard deviations of its noise.
+const NOISES: f64 = 3.0;
+
 impl<'a> Search<'a> {
     /// `state` may be that of a fit before this one.
     pub(super) fn new(task: &'a Task<'a>, state: &'a mut State) -> Self {
@@ -56,9 +59,10 @@ impl<'a> Search<'a> {
         if self.state.phase == Phase::Judge { self.state.normal.cost } else { f64::INFINITY }
     }
 
-    /// The normal equations at the trial point have come.
-    pub(super) fn evaluated(&mut self) {
+    /// The normal equations at the trial point have come. `noise`: as [`Evaluator::noise`](super::evaluator::Evaluator::noise).
+    pub(super) fn evaluated(&mut self, noise: f64) {
         self.state.work.evaluations += 1;
+        self.state.noise = noise;
     }
 
     /// Some point is not passed to its own rounding, though all together seem to be: a few large values
@@ -209,13 +213,22 @@ impl<'a> Search<'a> {
         self.state.q[j].abs().max(deviation / self.state.model.norms[j])
     }
 
-    /// The uncertainty of the cost by rounding of the model's values.
+    /// The uncertainty of the cost by rounding of the model's values or, if that is more, by their noise. Rounding has the same
+    /// sign at many points; noise of the size σ is independent from point to point and changes the cost by σ‖r‖ and nσ²/2.
     pub(super) fn noise(&self) -> f64 {
         let residual = self.residual();
         let effect = |j: usize| self.state.model.norms[j] * self.state.q[j].abs();
         let terms = (0..self.state.q.len()).map(effect).fold(0.0, f64::max);
         let values = residual * (self.task.problem.square.sqrt() + residual).max(terms);
-        ROUNDING * values.max(self.state.normal.cost)
+        let rounding = ROUNDING * values.max(self.state.normal.cost);
+        match self.state.noise {
+            0.0 => rounding,
+            noise => {
+                let all = noise * self.task.problem.square.sqrt();
+                let each = all / (self.task.problem.points.max(1) as f64).sqrt();
+                rounding.max(NOISES * each * residual + 0.5 * all * all)
+            }
+        }
     }
 }
 

@@ -19,6 +19,9 @@ use std::collections::HashSet;
 /// Differences are over this part of a parameter's size: the cube root of ε, which balances what they
 /// leave out against rounding.
 const DIFFERENCE: f64 = 6e-6;
+/// Gradients of a model whose values have the relative noise η are wrong by η^⅔: the part is then the cube root of that, and
+/// curvatures are known to the part η^⁴⁄⁹.
+const OF_NOISE: f64 = 2.0 / 9.0;
 /// A curvature below this part of the largest, of parameters scaled to curvature 1, is 0 to the accuracy
 /// of differences.
 const FLAT: f64 = 1e-7;
@@ -65,6 +68,8 @@ struct Curvature<'a> {
     /// The change of each parameter that stands for 1.
     unit: Vec<f64>,
     eigen: SymmetricEigen<f64, nalgebra::Dyn>,
+    /// The part of the largest curvature up to which others are 0.
+    least: f64,
 }
 
 /// Where Newton's steps led.
@@ -79,7 +84,7 @@ enum Walk {
 impl Curvature<'_> {
     /// Eigenvalues up to this one are 0 to the accuracy of differences.
     fn flat(&self) -> f64 {
-        FLAT * self.eigen.eigenvalues.amax()
+        self.least * self.eigen.eigenvalues.amax()
     }
 
     fn is_saddle(&self) -> bool {
@@ -176,12 +181,14 @@ impl OnHost<'_> {
     fn curvature<'u>(&mut self, by: &'u Undecided) -> Result<Option<Curvature<'u>>, Failure> {
         let Undecided { of, sizes, .. } = by;
         let m = of.len();
+        let noise = self.search.state.noise.powf(OF_NOISE);
+        let (difference, least) = (DIFFERENCE.max(noise), FLAT.max(noise * noise));
         let mut hessian = DMatrix::zeros(m, m);
         for (c, (&j, &size)) in of.iter().zip(sizes).enumerate() {
             let at = self.search.state.q[j];
             let (low, high) = self.search.state.limits[j];
             let (below, above) =
-                ((at - DIFFERENCE * size).max(low), (at + DIFFERENCE * size).min(high));
+                ((at - difference * size).max(low), (at + difference * size).min(high));
             let mut gradients = [DVector::zeros(m), DVector::zeros(m)];
             for (gradient, to) in gradients.iter_mut().zip([below, above]) {
                 let Some(found) = self.gradient_at(&[(j, to)], of)? else { return Ok(None) };
@@ -198,7 +205,7 @@ impl OnHost<'_> {
         // What has no curvature of its own keeps its size.
         let largest = hessian.amax();
         let root = |j: usize| match hessian[(j, j)].abs() {
-            h if h > FLAT * FLAT * largest => h.sqrt(),
+            h if h > least * least * largest => h.sqrt(),
             _ => largest.sqrt(),
         };
         let roots: Vec<f64> = (0..m).map(root).collect();
@@ -207,7 +214,7 @@ impl OnHost<'_> {
         }
         let scaled = DMatrix::from_fn(m, m, |i, j| hessian[(i, j)] / (roots[i] * roots[j]));
         let unit = sizes.iter().zip(&roots).map(|(size, root)| size / root).collect();
-        Ok(Some(Curvature { by, unit, eigen: scaled.symmetric_eigen() }))
+        Ok(Some(Curvature { by, unit, eigen: scaled.symmetric_eigen(), least }))
     }
 
     /// A change of parameter j alone that changes the cost by almost [`SEEN`], within a factor of ten; the
@@ -287,7 +294,7 @@ impl OnHost<'_> {
             state.trial.q[j] = value / state.columns[j];
         }
         self.evaluator.normal(&state.trial.params, &state.columns, &mut state.trial.normal)?;
-        search.evaluated();
+        search.evaluated(self.evaluator.noise());
         let normal = &self.search.state.trial.normal;
         let slopes = || DVector::from_iterator(of.len(), of.iter().map(|&j| normal.jtr(j)));
         Ok(normal.is_finite().then(slopes))
@@ -295,7 +302,7 @@ impl OnHost<'_> {
 
     /// Newton's steps with this Hessian, as long as they lower the cost or rounding hides what they do.
     fn newton(&mut self, curvature: &Curvature<'_>) -> Result<Walk, Failure> {
-        let Curvature { by: Undecided { of, .. }, unit, eigen } = curvature;
+        let Curvature { by: Undecided { of, .. }, unit, eigen, .. } = curvature;
         let begun = self.search.state.normal.cost;
         let slopes = of.iter().map(|&j| self.search.state.normal.jtr(j));
         let mut slopes = DVector::from_iterator(of.len(), slopes);
@@ -365,7 +372,7 @@ impl OnHost<'_> {
 
     /// Parameters at which the cost is lower than at this saddle, if there are any within the bounds.
     fn below(&mut self, curvature: &Curvature<'_>) -> Result<Option<Vec<f64>>, Failure> {
-        let Curvature { by: Undecided { of, sizes, .. }, unit, eigen } = curvature;
+        let Curvature { by: Undecided { of, sizes, .. }, unit, eigen, .. } = curvature;
         let down = eigen.eigenvectors.column(eigen.eigenvalues.imin());
         let changes: Vec<f64> = (0..of.len()).map(|i| down[i] * unit[i]).collect();
         let relative = changes.iter().zip(sizes).map(|(c, size)| (c / size).abs());

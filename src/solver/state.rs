@@ -110,6 +110,8 @@ pub(super) struct State {
     pub(super) work: Work,
     /// The sum of squares from which on a fit may be exact.
     pub(super) rounding: f64,
+    /// Of the model's values, as the evaluator knows it.
+    pub(super) noise: f64,
     /// Accepted steps before this run.
     pub(super) earlier: usize,
     pub(super) effects: Vec<f64>,
@@ -232,6 +234,7 @@ impl State {
             ahead: Ahead { is_known: false, model: LinearModel::new(shape), step: line },
             work: Work::default(),
             rounding: 0.0,
+            noise: 0.0,
             earlier: 0,
             effects: Vec::with_capacity(n),
         }
@@ -246,6 +249,7 @@ impl State {
         self.params.copy_from_slice(&problem.start);
         self.effects.clear();
         self.stopped = false;
+        self.noise = 0.0;
         self.ahead.is_known = false;
         self.work = work;
         self.earlier = work.iterations;

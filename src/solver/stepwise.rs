@@ -62,7 +62,7 @@ impl Waiting {
         let State { ahead, trial, .. } = &mut self.state;
         ahead.is_known = ahead.model.set_lane(models, lane, &trial.normal, &mut ahead.step);
         let mut search = Search { task, state: &mut self.state };
-        search.evaluated();
+        search.evaluated(0.0);
         if std::mem::take(&mut self.at_start) {
             if !search.start_is_safe() {
                 return Verdict::Alone;

@@ -15,6 +15,7 @@ mod joint_arrow;
 mod joint_over;
 mod joint_sets;
 mod multi_start;
+mod named_quantities;
 mod nothing_panics;
 mod same_answer;
 

@@ -1,6 +1,7 @@
 //! Models: how they are given, traced and differentiated, tied, started, and the library of them.
 
 mod all_points;
+mod coarse_values;
 mod expressions;
 mod model_forms;
 mod models;

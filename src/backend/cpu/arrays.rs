@@ -3,6 +3,7 @@
 use super::machine::{Block, Machine};
 use crate::data::values::Values;
 use crate::model::native::{ArrayCalls, ArrayJacobian, Steps};
+use crate::model::precision::{Moves, Precision, Precisions, Signs, Suspicion};
 use crate::model::program::panic_message;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;
@@ -25,6 +26,8 @@ pub(super) struct ArrayPass {
     /// The points it sees, if some have no finite coordinates.
     seen: Option<Vec<usize>>,
     points: usize,
+    /// Of the values, from the first differences.
+    pub(super) precisions: Precisions,
     /// Values, then partials by the free parameters; NaN at points that the model does not see.
     pub(super) outputs: Vec<Vec<f64>>,
 }
@@ -52,6 +55,11 @@ impl<'a> ArrayRequest<'a> {
     ) -> ArrayRequest<'a> {
         let patience = Patience::default();
         ArrayRequest { calls, params, free, steps, patience, parallel: true }
+    }
+
+    /// The same with steps for values of these precisions.
+    fn with(self, precisions: &'a [Precision]) -> ArrayRequest<'a> {
+        ArrayRequest { steps: Steps { precisions, ..self.steps }, ..self }
     }
 }
 
@@ -134,41 +142,129 @@ impl ArrayPass {
         Ok(())
     }
 
+    /// Partials by differences, whose steps follow from the precision of the values.
     fn numerical(
-        &self,
+        &mut self,
         request: ArrayRequest<'_>,
         values: &[f64],
         partials: &mut [Vec<f64>],
         differences: Differences,
     ) -> Result<(), Fault> {
-        let ArrayRequest { params, steps, .. } = request;
-        let one = |(&k, partial): (&usize, &mut Vec<f64>)| -> Result<(), Fault> {
-            let mut moved = params.to_vec();
-            let (to, from);
-            let mut other = Vec::new();
-            let base = match differences {
+        let mut precisions = std::mem::take(&mut self.precisions);
+        let done = self.measured(request, (values, partials), differences, &mut precisions);
+        self.precisions = precisions;
+        done
+    }
+
+    /// Takes differences, and again those whose steps prove too short for the precision of the values.
+    fn measured(
+        &self,
+        request: ArrayRequest<'_>,
+        (values, partials): (&[f64], &mut [Vec<f64>]),
+        differences: Differences,
+        precisions: &mut Precisions,
+    ) -> Result<(), Fault> {
+        let ArrayRequest { params, free, steps, .. } = request;
+        let first = differences == Differences::Central && !precisions.are_examined();
+        let at = request.with(precisions.by());
+        let one = |((j, &k), partial): ((usize, &usize), &mut Vec<f64>)| -> Result<Seen, Fault> {
+            match differences {
                 Differences::Forward => {
-                    (to, from) = (steps.beside(params, k), params[k]);
-                    values
+                    Ok((None, self.forward(at, k, values, partial)?.suspicion()))
                 }
                 Differences::Central => {
-                    (to, from) = steps.around(params, k);
-                    moved[k] = from;
-                    other.resize(self.points, f64::NAN);
-                    self.call(request, &moved, &mut other)?;
-                    &other
+                    let mut signs = first.then(|| Signs::new(free.len()));
+                    self.central(at, (j, k), values, partial, signs.as_mut())?;
+                    Ok((signs, None))
                 }
-            };
-            moved[k] = to;
-            self.call(request, &moved, partial)?;
-            partial.iter_mut().zip(base).for_each(|(p, b)| *p = (*p - b) / (to - from));
-            Ok(())
+            }
         };
-        if request.parallel && request.calls.parallel && request.free.len() > 1 {
-            threads::map(request.free.iter().zip(partials), one).into_iter().collect()
+        let each = free.iter().enumerate().zip(partials.iter_mut());
+        let seen: Vec<Seen> = if request.parallel && request.calls.parallel && free.len() > 1 {
+            threads::map(each, one).into_iter().collect::<Result<_, Fault>>()?
         } else {
-            request.free.iter().zip(partials).try_for_each(one)
+            each.map(one).collect::<Result<_, Fault>>()?
+        };
+        let suspicions: Vec<Option<Suspicion>> = if first {
+            let mut all = Signs::new(free.len());
+            seen.iter().filter_map(|(signs, _)| signs.as_ref()).for_each(|signs| all.merge(signs));
+            all.suspicions()
+        } else {
+            seen.into_iter().map(|(_, suspicion)| suspicion).collect()
+        };
+        let changed = precisions.examine(&suspicions, steps, (params, free), |p| {
+            let mut out = vec![f64::NAN; self.points];
+            self.call(request, p, &mut out).map(|()| out)
+        })?;
+        if changed.is_empty() {
+            return Ok(());
         }
+        let at = request.with(precisions.by());
+        for (j, (&k, partial)) in free.iter().zip(partials).enumerate() {
+            match differences {
+                _ if !changed.contains(&k) => {}
+                Differences::Forward => drop(self.forward(at, k, values, partial)?),
+                Differences::Central => self.central(at, (j, k), values, partial, None)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Forward differences by parameter `k`, in place of the partials that the model had before.
+    fn forward(
+        &self,
+        request: ArrayRequest<'_>,
+        k: usize,
+        values: &[f64],
+        partial: &mut Vec<f64>,
+    ) -> Result<Moves, Fault> {
+        let before = partial.clone();
+        let step = self.moved(request, k, request.steps.beside(request.params, k), partial)?;
+        let mut moves = Moves::default();
+        for ((p, &value), before) in partial.iter_mut().zip(values).zip(before) {
+            let change = *p - value;
+            moves.see(value, change, before * step);
+            *p = change / step;
+        }
+        Ok(moves)
+    }
+
+    /// Central differences by parameter `k`, the free one number `j`.
+    fn central(
+        &self,
+        request: ArrayRequest<'_>,
+        (j, k): (usize, usize),
+        values: &[f64],
+        partial: &mut Vec<f64>,
+        mut signs: Option<&mut Signs>,
+    ) -> Result<(), Fault> {
+        let ArrayRequest { params, steps, .. } = request;
+        let (above, below) = steps.around(params, k);
+        let mut lower = vec![f64::NAN; self.points];
+        self.moved(request, k, below, &mut lower)?;
+        self.moved(request, k, above, partial)?;
+        let whole = steps.is_whole(params, k);
+        for ((p, lower), &value) in partial.iter_mut().zip(lower).zip(values) {
+            if let Some(signs) = &mut signs {
+                signs.see(j, [lower, value, *p], whole);
+            }
+            *p = (*p - lower) / (above - below);
+        }
+        Ok(())
+    }
+
+    /// The values with parameter `k` moved to `to`, into `out`. Returns the distance.
+    fn moved(
+        &self,
+        request: ArrayRequest<'_>,
+        k: usize,
+        to: f64,
+        out: &mut [f64],
+    ) -> Result<f64, Fault> {
+        let mut moved = request.params.to_vec();
+        moved[k] = to;
+        self.call(request, &moved, out)?;
+        Ok(to - request.params[k])
     }
 
     /// Calls the model.
@@ -226,6 +322,9 @@ impl ArrayPass {
         }
     }
 }
+
+/// What the differences by one parameter show of the precision of the values: signs, before it is known, or a suspicion after.
+type Seen = (Option<Signs>, Option<Suspicion>);
 
 /// Calls the user's code, whose panic is a fault.
 fn guarded(request: ArrayRequest<'_>, call: impl FnOnce()) -> Result<(), Fault> {

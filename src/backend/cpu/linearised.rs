@@ -13,10 +13,12 @@ use super::sums::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::model::native::{Calls, Model, PointCalls, Steps};
+use crate::model::precision::{Precisions, SAMPLE, Signs};
 use crate::model::program::panic_message;
-use crate::threads;
+use crate::threads::{self, lock};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 /// Blocks per task.
 const TASK: usize = 4;
@@ -63,15 +65,9 @@ impl At<'_> {
             }
             Model::Native(native) => {
                 let least: Vec<f64> = native.least_sizes(self.start).collect();
-                let steps = Steps { bounds: self.bounds, least: &least };
+                let steps = Steps { bounds: self.bounds, least: &least, precisions: &[] };
                 match &native.calls {
-                    Calls::Points(calls) => {
-                        let one = |i: usize| {
-                            let (value, partials) = self.call(calls, steps, columns, i)?;
-                            Ok(each(i, value, &partials))
-                        };
-                        of_points(n, one)
-                    }
+                    Calls::Points(calls) => self.by_calls(calls, steps, (columns, n), &each),
                     Calls::Arrays(calls) => {
                         let mut arrays = ArrayPass::of(columns, n, 1 + self.by.len());
                         let request = ArrayRequest::new(calls, self.params, self.by, steps);
@@ -120,6 +116,43 @@ impl At<'_> {
         }
     }
 
+    /// What `each` makes of every point of a model that is called point by point; once more if the steps of differences prove
+    /// too short for the precision of the values.
+    fn by_calls<R: Send>(
+        &self,
+        calls: &PointCalls,
+        steps: Steps<'_>,
+        (columns, n): (&[Values<'_>], usize),
+        each: &(impl Fn(usize, f64, &[f64]) -> R + Sync),
+    ) -> Result<Vec<R>> {
+        let signs = Mutex::new(Signs::new(self.by.len()));
+        let with = |steps: Steps<'_>, signs: Option<&Mutex<Signs>>| {
+            of_points(n, |i| {
+                let (value, partials) = self.call(calls, steps, columns, i, signs)?;
+                Ok(each(i, value, &partials))
+            })
+        };
+        let first = with(steps, Some(&signs))?;
+        if calls.jacobian.is_some() {
+            return Ok(first);
+        }
+        let signs = signs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut precisions = Precisions::default();
+        let at = (self.params, self.by);
+        let changed = precisions.examine(&signs.suspicions(), steps, at, |p| {
+            let stride = n.div_ceil(SAMPLE).max(1);
+            let value = |i: usize| {
+                let x: Vec<f64> = columns.iter().map(|c| c.at(i)).collect();
+                guarded(i, || (calls.value)(&x, p))
+            };
+            (0..n).step_by(stride).map(value).collect()
+        })?;
+        if changed.is_empty() {
+            return Ok(first);
+        }
+        with(Steps { precisions: precisions.by(), ..steps }, None)
+    }
+
     /// The value and the partials of a native model at point `i`.
     fn call(
         &self,
@@ -127,10 +160,11 @@ impl At<'_> {
         steps: Steps<'_>,
         columns: &[Values<'_>],
         i: usize,
+        signs: Option<&Mutex<Signs>>,
     ) -> Result<(f64, Vec<f64>)> {
         let x: Vec<f64> = columns.iter().map(|c| c.at(i)).collect();
         let count = self.params.len();
-        let call = AssertUnwindSafe(|| {
+        guarded(i, || {
             let value = (calls.value)(&x, self.params);
             let mut partials = vec![0.0; count];
             if let Some(jacobian) = &calls.jacobian {
@@ -139,16 +173,25 @@ impl At<'_> {
                 self.by.iter().for_each(|&k| partials[k] = all[k]);
             } else {
                 let (mut work, mut found) = (vec![0.0; count], vec![0.0; self.by.len()]);
-                steps.differences(&*calls.value, &x, self.params, self.by, &mut work, &mut found);
+                let mut seen = signs.map(|_| Signs::new(self.by.len()));
+                let at = (&*calls.value, &x[..], value);
+                steps.differences(at, (self.params, self.by), &mut work, &mut found, seen.as_mut());
+                if let (Some(signs), Some(seen)) = (signs, seen) {
+                    lock(signs).merge(&seen);
+                }
                 self.by.iter().zip(found).for_each(|(&k, partial)| partials[k] = partial);
             }
             (value, partials)
-        });
-        catch_unwind(call).map_err(|panic| Error::ModelPanicked {
-            message: panic_message(&*panic),
-            place: format!("point {i} of a prediction"),
         })
     }
+}
+
+/// Calls the user's code for point `i` of a prediction; its panic is an error.
+fn guarded<R>(i: usize, call: impl FnOnce() -> R) -> Result<R> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Error::ModelPanicked {
+        message: panic_message(&*panic),
+        place: format!("point {i} of a prediction"),
+    })
 }
 
 /// What `one` makes of each of `n` points, of which a thread takes several at a time.

@@ -29,14 +29,15 @@ mod whitened;
 
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::model::native::{Calls, PointCalls, Steps};
+use crate::model::native::{Calls, Native, PointCalls, Steps};
+use crate::model::precision::{Precisions, SAMPLE, Signs};
 use crate::model::program::panic_message;
 use crate::normal::{BlockRow, Normal, RFactor, heaviest_first};
 use crate::observe::span;
 use crate::solver::evaluator::{Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Patience;
-use crate::threads;
+use crate::threads::{self, lock};
 use arrays::ArrayPass;
 use closest::BlockPoints;
 use code::BLOCK;
@@ -47,6 +48,7 @@ pub(crate) use prepared::Prepared;
 use prepared::{Pass, PassNumbers, PreparedForm};
 use rows::Weighting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use sums::{Tasks, Worker};
 pub(crate) use whitened::Whitened;
 
@@ -82,10 +84,36 @@ pub(crate) struct Cpu<'a> {
 pub(crate) struct Scratch {
     /// The least size of each parameter, for numerical partials.
     least: Vec<f64>,
+    /// Of the values of a model of single points.
+    precisions: Precisions,
+    /// What passes see of it until it is known.
+    signs: Mutex<Option<Signs>>,
     numbers: PassNumbers,
     arrays: ArrayPass,
     normals: Tasks<Normal>,
     factors: Tasks<RFactor>,
+}
+
+impl Scratch {
+    /// Takes the sizes of parameters from the start, and forgets the precision of values unless the fit is the same: the first
+    /// part of its points decides.
+    fn begin(&mut self, native: &Native, free: usize, (start, part): (&[f64], bool)) {
+        let least = || native.least_sizes(start);
+        if part && self.least.iter().copied().eq(least()) {
+            return;
+        }
+        self.least.clear();
+        self.least.extend(least());
+        self.precisions.clear();
+        self.arrays.precisions.clear();
+        let differs = matches!(&native.calls, Calls::Points(calls) if calls.jacobian.is_none());
+        self.signs = Mutex::new(differs.then(|| Signs::new(free)));
+    }
+
+    /// As [`Evaluator::noise`].
+    pub(crate) fn noise(&self) -> f64 {
+        self.precisions.noise().max(self.arrays.precisions.noise())
+    }
 }
 
 impl<'a> Cpu<'a> {
@@ -101,11 +129,22 @@ impl<'a> Cpu<'a> {
 
     /// As [`new`](Cpu::new), with the scratch of an evaluator of the same model before it.
     pub(crate) fn reusing(
-        mut scratch: Scratch,
+        scratch: Scratch,
         model: &'a Prepared,
         points: &'a Points<'a>,
         loss: Loss,
         start: &[f64],
+    ) -> Cpu<'a> {
+        Cpu::over(scratch, model, points, loss, (start, false))
+    }
+
+    /// `part`: the scratch may be that of another part of the same fit's points.
+    fn over(
+        mut scratch: Scratch,
+        model: &'a Prepared,
+        points: &'a Points<'a>,
+        loss: Loss,
+        (start, part): (&[f64], bool),
     ) -> Cpu<'a> {
         let k = model.outputs();
         let (pieces, parallel) = match model.work_of_a_point() {
@@ -116,9 +155,8 @@ impl<'a> Cpu<'a> {
             // Several pieces are worth several threads.
             None => (Pieces::of_calls(points.len()), true),
         };
-        scratch.least.clear();
         if let PreparedForm::Native { native, .. } = &model.kind {
-            scratch.least.extend(native.least_sizes(start));
+            scratch.begin(native, model.free.len(), (start, part));
             if native.takes_arrays() {
                 scratch.arrays.load(&points.columns, points.len());
                 scratch.arrays.clear(k);
@@ -147,7 +185,7 @@ impl<'a> Cpu<'a> {
         loss: Loss,
         start: &[f64],
     ) -> Cpu<'a> {
-        let mut cpu = Cpu::reusing(scratch, model, points, loss, start);
+        let mut cpu = Cpu::over(scratch, model, points, loss, (start, true));
         cpu.pieces = Pieces::of_blocks(points.len());
         cpu
     }
@@ -224,7 +262,39 @@ impl<'a> Cpu<'a> {
                 block = Block::Run(next);
                 next += len;
             }
+<<<<<<< HEAD
             outcome = self.block(pass, (block, len), worker, &mut visit);
+=======
+            let moved;
+            let (inputs, distances) = match slopes {
+                None => (Inputs::new(&self.points.columns, block, len), None),
+                Some(slopes) => {
+                    let closest = closest.get_or_insert_default();
+                    closest.find(slopes, self.kernels, self.points, (block, len));
+                    moved = closest.columns();
+                    let distances = closest.distances(len);
+                    (Inputs::new(&moved, Block::Run(0), len), Some(distances))
+                }
+            };
+            worker.machine.load(&inputs);
+            match (&self.model.kind, pass.code) {
+                (PreparedForm::Native { native, bounds, .. }, _) => match &native.calls {
+                    Calls::Arrays(_) => {
+                        self.scratch.arrays.copy(block, len, &mut worker.machine);
+                    }
+                    Calls::Points(calls) => {
+                        let precisions = self.scratch.precisions.by();
+                        let steps = Steps { bounds, least: &self.scratch.least, precisions };
+                        outcome = self.call_native(calls, steps, pass.params, block, len, worker);
+                    }
+                },
+                (_, Some(code)) => worker.machine.run(code, self.kernels, uniforms, &inputs),
+                (_, None) => {}
+            }
+            if outcome.is_ok() {
+                visit(worker, BlockPoints { inputs: &inputs, block, distances });
+            }
+>>>>>>> h2
         }
         worker.picked = picked;
         outcome
@@ -301,6 +371,7 @@ impl<'a> Cpu<'a> {
         let Worker { machine, x, p, partials, .. } = worker;
         p.resize(params.len(), 0.0);
         partials.resize(params.len(), 0.0);
+        let mut signs = lock(&self.scratch.signs).as_ref().map(|_| Signs::new(free.len()));
         for i in 0..len {
             self.patience.check()?;
             let index = block.index(i);
@@ -316,7 +387,10 @@ impl<'a> Cpu<'a> {
                         // Free positions ascend, so gathering in place overwrites nothing unread.
                         free.iter().enumerate().for_each(|(j, &k)| partials[j] = partials[k]);
                     }
-                    None => steps.differences(&*calls.value, x, params, free, p, partials),
+                    None => {
+                        let at = (&*calls.value, &x[..], value);
+                        steps.differences(at, (params, free), p, partials, signs.as_mut());
+                    }
                 }
                 value
             };
@@ -331,7 +405,42 @@ impl<'a> Cpu<'a> {
                 }
             }
         }
+        if let (Some(signs), Some(all)) = (signs, &mut *lock(&self.scratch.signs)) {
+            all.merge(&signs);
+        }
         Ok(())
+    }
+
+    /// Examines what a pass saw of the precision of a model of single points, once. Returns true if the steps of its differences
+    /// have changed, after which the pass is repeated.
+    fn settle_steps(&mut self, params: &[f64]) -> Result<bool, Fault> {
+        let PreparedForm::Native { native, bounds, .. } = &self.model.kind else {
+            return Ok(false);
+        };
+        let Calls::Points(calls) = &native.calls else { return Ok(false) };
+        let Some(signs) = lock(&self.scratch.signs).take() else { return Ok(false) };
+        let mut precisions = std::mem::take(&mut self.scratch.precisions);
+        let points = self.points;
+        let stride = points.len().div_ceil(SAMPLE).max(1);
+        let sample = (0..points.len()).step_by(stride).filter(|&i| points.counts(i));
+        let x_of = |i: usize| points.columns.iter().map(|c| c.at(i)).collect();
+        let sample: Vec<(usize, Vec<f64>)> = sample.map(|i| (i, x_of(i))).collect();
+        let steps = Steps { bounds, least: &self.scratch.least, precisions: &[] };
+        let at = (params, &self.model.free[..]);
+        let changed = precisions.examine(&signs.suspicions(), steps, at, |p| {
+            let value = |(index, x): &(usize, Vec<f64>)| {
+                self.patience.check()?;
+                let call = AssertUnwindSafe(|| (calls.value)(x, p));
+                catch_unwind(call).map_err(|panic| Fault::Panicked {
+                    message: panic_message(&*panic),
+                    point: Some((*index, x.clone())),
+                    params: p.to_vec(),
+                })
+            };
+            sample.iter().map(value).collect()
+        });
+        self.scratch.precisions = precisions;
+        Ok(!changed?.is_empty())
     }
 
     fn weighting<'w>(&'w self, columns: &'w [f64], floor: f64) -> Weighting<'w> {
@@ -377,6 +486,10 @@ impl Evaluator for Cpu<'_> {
 
     fn expect_below(&mut self, cost: f64) {
         self.worthless = cost;
+    }
+
+    fn noise(&self) -> f64 {
+        self.scratch.noise()
     }
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {

@@ -43,7 +43,7 @@ pub(crate) fn values(
         Model::Native(native) => match &native.calls {
             Calls::Arrays(calls) => {
                 let mut arrays = ArrayPass::of(columns, n, 1);
-                let steps = Steps { bounds: &[], least: &[] };
+                let steps = Steps { bounds: &[], least: &[], precisions: &[] };
                 let request = ArrayRequest::new(calls, params, &[], steps);
                 arrays.values(request).map_err(panicked)?;
                 out = arrays.outputs.swap_remove(0);

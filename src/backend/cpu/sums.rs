@@ -160,7 +160,11 @@ impl Cpu<'_> {
             },
         );
         (self.scratch.numbers, self.scratch.normals) = (numbers, normals);
-        outcome
+        outcome?;
+        if self.settle_steps(params)? {
+            return self.normal_pass(params, columns, first);
+        }
+        Ok(())
     }
 
     /// Begins the sums of a piece with those of its first points that machine code has made, where they are summed up as they
@@ -259,7 +263,11 @@ impl Cpu<'_> {
             },
         );
         (self.scratch.numbers, self.scratch.factors) = (numbers, factors);
-        outcome
+        outcome?;
+        if self.settle_steps(params)? {
+            return self.factors(params, columns, first);
+        }
+        Ok(())
     }
 
     /// Puts the normal equations of all points into `out`.
@@ -316,7 +324,7 @@ impl Cpu<'_> {
     pub(super) fn array_request<'r>(&'r self, params: &'r [f64]) -> Option<ArrayRequest<'r>> {
         let PreparedForm::Native { native, bounds, .. } = &self.model.kind else { return None };
         let Calls::Arrays(calls) = &native.calls else { return None };
-        let steps = Steps { bounds, least: &self.scratch.least };
+        let steps = Steps { bounds, least: &self.scratch.least, precisions: &[] };
         let (free, patience) = (&self.model.free, self.patience);
         Some(ArrayRequest { calls, params, free, steps, patience, parallel: !self.alone })
     }

@@ -142,6 +142,10 @@ impl Evaluator for Whitened<'_> {
         Ok(())
     }
 
+    fn noise(&self) -> f64 {
+        self.inner.noise()
+    }
+
     fn threads(&self) -> usize {
         1
     }

@@ -120,6 +120,11 @@ impl<'a> Passes<'a> {
         }
     }
 
+    /// As [`Evaluator::noise`](crate::solver::evaluator::Evaluator::noise), of points that are here.
+    pub(crate) fn noise(&self) -> f64 {
+        self.scratch.noise()
+    }
+
     /// Bytes of the buffers for points.
     pub(crate) fn bytes(&self) -> usize {
         if let Holder::Here(prefetch) = &self.holder { prefetch.bytes() } else { 0 }

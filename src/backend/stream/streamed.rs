@@ -134,6 +134,10 @@ impl Evaluator for StreamEvaluator<'_, '_> {
         Ok(matches!(answer, Answer::IsExact(true)))
     }
 
+    fn noise(&self) -> f64 {
+        lock(self.passes).noise()
+    }
+
     fn threads(&self) -> usize {
         threads::count()
     }

@@ -135,7 +135,7 @@ impl CurveFit {
                     leader.conclude()?
                 }
             };
-            Ok(self.batch_fit(request, ready, arrays, made))
+            self.batch_fit(request, ready, arrays, made)
         })
     }
 

@@ -142,6 +142,10 @@ impl Evaluator for JointEvaluator<'_> {
         self.worthless = cost;
     }
 
+    fn noise(&self) -> f64 {
+        self.sets().map(|part| part.evaluator.noise()).fold(0.0, f64::max)
+    }
+
     fn threads(&self) -> usize {
         let several = if self.parallel { threads::count().min(self.groups.len()) } else { 1 };
         self.sets().map(|part| part.evaluator.threads()).fold(several, usize::max)

@@ -3,6 +3,7 @@
 use crate::data::sigma::Spread;
 use crate::fit::Fit;
 use crate::fit::marginal::Seen;
+use crate::fit::propagated::{Formula, Propagated};
 use crate::fit::report::MOST_ROWS;
 use crate::fit::significant::significant;
 use crate::fit::table::ParameterTable;
@@ -90,8 +91,8 @@ impl JointFit {
         Some(fit)
     }
 
-    /// The values of the parameter that the sets' models call `name`, one per set; NaN for a set whose model has no such
-    /// parameter, and for one that was left out. `None` if no model has it.
+    /// The values of the parameter or the derived quantity that the sets' models call `name`, one per set; NaN for a set
+    /// whose model has no such name, and for one that was left out. `None` if no model has it.
     ///
     /// ```
     /// # use dualfit::{CurveFit, Data, GlobalFit};
@@ -107,22 +108,39 @@ impl JointFit {
     /// # Ok::<(), dualfit::Error>(())
     /// ```
     pub fn param(&self, name: &str) -> Option<Vec<f64>> {
-        self.of_parameter(name, self.fit.params())
+        Some(self.quantity(name)?.into_iter().map(|found| found.value).collect())
     }
 
-    /// The standard errors of the parameter that the sets' models call `name`, as [`param`](JointFit::param).
+    /// The standard errors of the parameter or the derived quantity that the sets' models call `name`, as
+    /// [`param`](JointFit::param).
     pub fn std_error(&self, name: &str) -> Option<Vec<f64>> {
-        self.of_parameter(name, &self.fit.covariance.errors)
+        Some(self.quantity(name)?.into_iter().map(|found| found.std_error).collect())
     }
 
-    fn of_parameter(&self, name: &str, of_all: &[f64]) -> Option<Vec<f64>> {
-        let place = |(set, view): (usize, &SetView)| {
-            let i = view.names.iter().position(|own| own == name)?;
-            (!self.left_out.contains_key(&set)).then(|| view.params[i])
+    /// Values and standard errors of the parameter or the derived quantity that the sets' models call `name`, as
+    /// [`param`](JointFit::param). The joint fit itself knows those that differ from set to set as `name_1`, `name_2`, …
+    pub fn quantity(&self, name: &str) -> Option<Vec<Propagated>> {
+        let (params, covariance) = (&self.fit.params, &self.fit.covariance);
+        let of_set = |view: &SetView| -> Option<Propagated> {
+            if let Some(i) = view.names.iter().position(|own| own == name) {
+                let k = view.params[i];
+                return Some(Propagated { value: params[k], std_error: covariance.errors[k] });
+            }
+            let (_, formula) = view.derived.iter().find(|(own, _)| own == name)?;
+            let Formula { expression, places } = Formula::of(formula, &view.names).ok()?;
+            let places = places.into_iter().map(|i| view.params[i]).collect();
+            Some(Formula { expression, places }.propagated(params, covariance))
         };
-        let is_known = self.views.iter().any(|view| view.names.iter().any(|own| own == name));
-        let each = self.views.iter().enumerate().map(place);
-        is_known.then(|| each.map(|place| place.map_or(f64::NAN, |k| of_all[k])).collect())
+        let found: Vec<_> = self.views.iter().map(of_set).collect();
+        let unknown = Propagated { value: f64::NAN, std_error: f64::NAN };
+        found.iter().any(Option::is_some).then(|| {
+            let each = found.into_iter().enumerate();
+            each.map(|(set, found)| match self.left_out.contains_key(&set) {
+                true => unknown,
+                false => found.unwrap_or(unknown),
+            })
+            .collect()
+        })
     }
 
     /// For each set the sum of its squared weighted residuals, or of their loss; together they are the

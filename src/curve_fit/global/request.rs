@@ -15,6 +15,7 @@ use crate::data::sigma::Spread;
 use crate::error::{Error, GlobalError, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
+use crate::fit::propagated::Formula;
 use crate::fit::supply::InMemory;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
@@ -165,7 +166,7 @@ impl JointLayout {
         };
         let mut fit = request.fit()?;
         for Asked { name, formula, places } in layout::derived_of_all(&self.members, &self.names) {
-            fit.derive_at(name, formula, &places);
+            fit.add_derived(name, Formula { expression: formula.clone(), places });
         }
         let mut views: Vec<SetView> =
             self.members.iter().zip(&ready).map(view_without_points).collect();

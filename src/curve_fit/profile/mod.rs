@@ -9,6 +9,7 @@
 
 pub(crate) mod contour;
 mod contour_lines;
+mod derived;
 pub(crate) mod interval;
 mod refits;
 #[cfg(feature = "serde")]
@@ -51,8 +52,8 @@ pub struct Profile {
 }
 
 impl CurveFit {
-    /// The profile of the parameter `name` about `fit`, which this model made of `data`: refits with the
-    /// parameter held at values on both sides, each from the end of its neighbour, to the level 99.9 %, or
+    /// The profile of the parameter or the [derived](CurveFit::derive) quantity `name` about `fit`, which this model made
+    /// of `data`: refits with it held at values on both sides, each from the end of its neighbour, to the level 99.9 %, or
     /// as far as the profile goes. The values lie so close that each end of a [`Profile::interval`] is exact to
     /// about 1e-6 of its distance from the best value. Where the profile flattens out below the level, it
     /// ends soon: [`ProfileEnd::Open`].
@@ -79,8 +80,8 @@ impl CurveFit {
     ///
     /// # Errors
     /// [`Error::UnknownParameter`](crate::Error::UnknownParameter);
-    /// [`UncertaintyError::NoProfile`] for a parameter that is not free, and where nothing measures the
-    /// scatter; [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
+    /// [`UncertaintyError::NoProfile`] for a parameter that is not free, for a quantity whose formula no parameter can be
+    /// computed from, and where nothing measures the scatter; [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
     /// [`fit`](CurveFit::fit).
     pub fn profile<'a>(&self, fit: &Fit, data: impl Into<Data<'a>>, name: &str) -> Result<Profile> {
         self.profile_to(fit, data, name, USUAL_LEVEL)
@@ -100,6 +101,9 @@ impl CurveFit {
         let data = data.into();
         let _span = span!(INFO, "profile", points = data.y.len());
         check_level(level)?;
+        if let Some((name, formula)) = self.derived.iter().find(|(derived, _)| derived == name) {
+            return self.profile_of_derived(fit, &data, (name, formula), level);
+        }
         let which = self.profiled(name)?;
         let refits = Refits::new(self, fit, data, &[which])?;
         let dof = fit.scatter_freedom();

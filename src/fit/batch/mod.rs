@@ -1,6 +1,7 @@
 //! What a batch of fits found: flat arrays, and a view of each fit.
 
 pub(crate) mod arrays;
+mod derived;
 pub(crate) mod device;
 pub(crate) mod engine;
 mod errors;
@@ -17,8 +18,12 @@ mod table;
 mod tied;
 mod workspace;
 
+<<<<<<< HEAD
 use super::distributions::sum_upper;
 use super::lack_of_fit::REJECTED;
+=======
+use super::propagated::{Formula, Propagated};
+>>>>>>> h2
 use crate::backend::Processor;
 use crate::data::deviance::LARGEST_DEVIANCE;
 use crate::solver::bounds::Side;
@@ -41,6 +46,10 @@ pub struct BatchFit {
     pub(crate) names: Vec<String>,
     pub(crate) fixed: Vec<bool>,
     pub(crate) arrays: Arrays,
+    /// Names and formulas of quantities that follow from the parameters.
+    pub(crate) derived: Vec<(String, Formula)>,
+    /// How many of these came with the model, the first ones.
+    pub(crate) derived_by_model: usize,
     /// How many parameters had a prior.
     pub(crate) priors: usize,
     pub(crate) chi_square: ChiSquareOf,
@@ -168,25 +177,46 @@ impl BatchFit {
         (0..self.n_fits()).map(|index| BatchFitView { batch: self, index })
     }
 
-    /// The values of the parameter called `name`, one per fit.
+    /// The values of the parameter or the derived quantity called `name`, one per fit.
     pub fn param(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64>> {
-        self.of_parameter(name, &self.arrays.params)
+        Some(self.quantity(name)?.map(|found| found.value))
     }
 
-    /// The standard errors of the parameter called `name`, one per fit.
+    /// The standard errors of the parameter or the derived quantity called `name`, one per fit.
     pub fn std_error(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64>> {
-        self.of_parameter(name, &self.arrays.errors)
+        Some(self.quantity(name)?.map(|found| found.std_error))
     }
 
-    /// Of `values`, n_fits × n_params, those that belong to a parameter.
-    fn of_parameter(
-        &self,
-        name: &str,
-        values: &[f64],
-    ) -> Option<impl ExactSizeIterator<Item = f64>> {
-        let at = self.names.iter().position(|n| n == name)?;
-        let width = self.n_params();
-        Some((0..self.n_fits()).map(move |fit| values[fit * width + at]))
+    /// Values and standard errors of the parameter or the derived quantity called `name`, one per fit. The error of a quantity
+    /// that follows from several parameters needs their covariances: a batch keeps them if
+    /// [`derive`](crate::CurveFit::derive) or [`keep_covariance`](crate::CurveFit::keep_covariance) asked for them; the error
+    /// is NaN otherwise, as for what models of the library derive.
+    ///
+    /// ```
+    /// use dualfit::{BatchData, CurveFit};
+    /// let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
+    /// let decay = |rate: f64| x.iter().map(move |x| 3.0 * (-rate * x).exp());
+    /// let stack: Vec<f64> = [0.5, 1.0, 2.0].into_iter().flat_map(decay).collect();
+    /// let curve = CurveFit::parse("a*exp(-rate*x)", ["x"])?.derive("half_life", "ln(2)/rate");
+    /// let batch = curve.fit_batch(BatchData::shared(&x, &stack)?, [1.0, 1.0])?;
+    /// let half_lives: Vec<f64> = batch.param("half_life").unwrap().collect();
+    /// assert!((half_lives[2] - 0.5 * 2f64.ln()).abs() < 1e-9);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn quantity(&self, name: &str) -> Option<impl ExactSizeIterator<Item = Propagated>> {
+        let named = self.named(name)?;
+        Some((0..self.n_fits()).map(move |fit| self.found(named, fit)))
+    }
+
+    /// The names of the derived quantities: those that the model came with, and those that
+    /// [`derive`](crate::CurveFit::derive) asked for.
+    pub fn derived_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.derived.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Those that [`derive`](crate::CurveFit::derive) asked for.
+    pub(super) fn asked_for(&self) -> impl Iterator<Item = &str> {
+        self.derived_names().skip(self.derived_by_model)
     }
 
     /// How many fits converged.
@@ -278,14 +308,19 @@ impl<'a> BatchFitView<'a> {
         self.row(&self.batch.arrays.errors)
     }
 
-    /// The parameter called `name`.
+    /// The value of the parameter or the derived quantity called `name`.
     pub fn param(&self, name: &str) -> Option<f64> {
-        self.position(name).map(|i| self.params()[i])
+        self.quantity(name).map(|found| found.value)
     }
 
-    /// The standard error of the parameter called `name`.
+    /// The standard error of the parameter or the derived quantity called `name`.
     pub fn std_error(&self, name: &str) -> Option<f64> {
-        self.position(name).map(|i| self.std_errors()[i])
+        self.quantity(name).map(|found| found.std_error)
+    }
+
+    /// The value and the standard error of the parameter or the derived quantity called `name`.
+    pub fn quantity(&self, name: &str) -> Option<Propagated> {
+        Some(self.batch.found(self.batch.named(name)?, self.index))
     }
 
     /// The covariance matrix, n_params × n_params, if it was kept.
@@ -339,6 +374,11 @@ impl<'a> BatchFitView<'a> {
         self.batch.arrays.statuses[self.index]
     }
 
+    /// How the fit ended, in a sentence with the names of parameters.
+    pub fn status_text(&self) -> String {
+        self.status().with_names(&self.batch.names)
+    }
+
     /// Why it stopped, if it was made.
     pub fn termination(&self) -> Option<Termination> {
         self.status().termination()
@@ -389,9 +429,5 @@ impl<'a> BatchFitView<'a> {
     fn row(&self, array: &'a [f64]) -> &'a [f64] {
         let width = self.batch.n_params();
         &array[self.index * width..(self.index + 1) * width]
-    }
-
-    fn position(&self, name: &str) -> Option<usize> {
-        self.batch.names.iter().position(|n| n == name)
     }
 }

@@ -5,6 +5,8 @@ use super::status::FitStatus;
 use super::{BatchFit, ChiSquareOf, Made};
 use crate::error::names::{check_distinct, check_shown};
 use crate::error::{Error, Result};
+use crate::fit::propagated::Formula;
+use crate::fit::saved::SavedFormula;
 use crate::model::exact::{Exact, exact, plain};
 use crate::model::json::{read, write};
 use crate::model::saved::{check_index, check_version, expect};
@@ -33,8 +35,16 @@ pub(super) struct SavedBatch {
     covariances: Vec<Exact>,
     #[serde(default)]
     priors: usize,
+<<<<<<< HEAD
     #[serde(default)]
     chi_square: ChiSquareOf,
+=======
+    /// Names, programs and parameters of derived quantities.
+    #[serde(default)]
+    derived: Vec<(String, SavedFormula)>,
+    #[serde(default)]
+    derived_by_model: usize,
+>>>>>>> h2
     seconds: Exact,
     threads: usize,
     made: Made,
@@ -63,7 +73,22 @@ impl BatchFit {
 
 impl From<BatchFit> for SavedBatch {
     fn from(batch: BatchFit) -> SavedBatch {
+<<<<<<< HEAD
         let BatchFit { names, fixed, arrays, priors, chi_square, seconds, threads, made } = batch;
+=======
+        let BatchFit {
+            names,
+            fixed,
+            arrays,
+            derived,
+            derived_by_model,
+            priors,
+            seconds,
+            threads,
+            made,
+        } = batch;
+        let saved = |(name, formula): (String, Formula)| (name, SavedFormula::from(formula));
+>>>>>>> h2
         SavedBatch {
             version: VERSION,
             names,
@@ -80,7 +105,12 @@ impl From<BatchFit> for SavedBatch {
             sides: arrays.sides,
             covariances: exact(&arrays.covariances),
             priors,
+<<<<<<< HEAD
             chi_square,
+=======
+            derived: derived.into_iter().map(saved).collect(),
+            derived_by_model,
+>>>>>>> h2
             seconds: Exact(seconds),
             threads,
             made,
@@ -94,8 +124,10 @@ impl TryFrom<SavedBatch> for BatchFit {
         check_version("batch", saved.version, VERSION)?;
         let (fits, width) = (saved.statuses.len(), saved.names.len());
         let wide = fits.saturating_mul(width);
-        check_distinct(&saved.names)?;
-        check_shown(&saved.names)?;
+        let derived = saved.derived.iter().map(|(name, ..)| name);
+        let all: Vec<String> = saved.names.iter().chain(derived).cloned().collect();
+        check_distinct(&all)?;
+        check_shown(&all)?;
         for (what, got, expected) in [
             ("fixed", saved.fixed.len(), width),
             ("params", saved.params.len(), wide),
@@ -138,8 +170,26 @@ impl TryFrom<SavedBatch> for BatchFit {
             sides: saved.sides,
             covariances: plain(&saved.covariances),
         };
+<<<<<<< HEAD
         let SavedBatch { names, fixed, priors, chi_square, seconds, threads, made, .. } = saved;
         let seconds = seconds.0;
         Ok(BatchFit { names, fixed, arrays, priors, chi_square, seconds, threads, made })
+=======
+        let checked = |(name, formula): (String, SavedFormula)| -> Result<(String, Formula)> {
+            Ok((name, formula.checked("batch", width)?))
+        };
+        let derived = saved.derived.into_iter().map(checked).collect::<Result<_>>()?;
+        Ok(BatchFit {
+            names: saved.names,
+            fixed: saved.fixed,
+            arrays,
+            derived,
+            derived_by_model: saved.derived_by_model,
+            priors: saved.priors,
+            seconds: saved.seconds.0,
+            threads: saved.threads,
+            made: saved.made,
+        })
+>>>>>>> h2
     }
 }

@@ -190,6 +190,22 @@ impl From<Failure> for FitStatus {
     }
 }
 
+impl FitStatus {
+    /// As it is displayed, with the name of a parameter, out of `names`, in the place of its position.
+    pub(crate) fn with_names(self, names: &[String]) -> String {
+        let text = self.to_string();
+        match self {
+            FitStatus::Singular { parameter, .. }
+            | FitStatus::BadStart { parameter }
+            | FitStatus::BadBounds { parameter } => match names.get(parameter) {
+                Some(name) => text.replace(&format!("parameter {parameter}"), &format!("`{name}`")),
+                None => text,
+            },
+            _ => text,
+        }
+    }
+}
+
 impl fmt::Display for FitStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

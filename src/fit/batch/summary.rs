@@ -65,7 +65,7 @@ impl fmt::Display for BatchFit {
             writeln!(
                 f,
                 "  the first that did not converge is fit {fit}: {}",
-                self.fit(fit).status()
+                self.fit(fit).status_text()
             )?;
         }
         let mut first = true;

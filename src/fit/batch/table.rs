@@ -1,10 +1,12 @@
 //! A batch as a table: one row for each fit.
 
 use super::BatchFit;
+use crate::fit::propagated::Propagated;
 use crate::fit::table::{ParameterTable, TableCell};
 
 impl BatchFit {
-    /// All fits as a table, one row each: its number, how it ended, each parameter and, under the parameter's name
+    /// All fits as a table, one row each: its number, how it ended, each parameter and each quantity that
+    /// [`derive`](crate::CurveFit::derive) asked for and, under its name
     /// with ` std. error` behind it, its standard error, the cost, and the points that count. Numbers of fits that
     /// were not made are NaN.
     ///
@@ -19,15 +21,18 @@ impl BatchFit {
     /// ```
     pub fn table(&self) -> ParameterTable {
         let mut heads = vec!["fit".to_owned(), "status".to_owned()];
-        heads.extend(
-            self.names.iter().flat_map(|name| [name.clone(), format!("{name} std. error")]),
-        );
+        let names = self.names.iter().map(String::as_str).chain(self.asked_for());
+        heads.extend(names.flat_map(|name| [name.to_owned(), format!("{name} std. error")]));
         heads.extend(["cost".to_owned(), "points".to_owned()]);
         let row = |fit: super::BatchFitView<'_>| {
             let mut row = Vec::with_capacity(heads.len());
             row.extend([TableCell::Count(fit.index()), TableCell::Words(fit.status().kind())]);
             for (&value, &error) in fit.params().iter().zip(fit.std_errors()) {
                 row.extend([TableCell::Value(value, error), TableCell::Error(error)]);
+            }
+            for name in self.asked_for() {
+                let Some(Propagated { value, std_error }) = fit.quantity(name) else { continue };
+                row.extend([TableCell::Value(value, std_error), TableCell::Error(std_error)]);
             }
             row.extend([TableCell::Plain(fit.cost()), TableCell::Count(fit.points())]);
             row

@@ -8,9 +8,8 @@ use crate::threads;
 const PORTION: usize = 256;
 
 impl Arrays {
-    /// Gives tied parameters what follows from the others, for which the covariances must be there; those
-    /// are dropped afterwards unless they are to be kept.
-    pub(crate) fn tie(&mut self, ties: &Ties, keep_covariance: bool) {
+    /// Gives tied parameters what follows from the others, for which the covariances must be there.
+    pub(crate) fn tie(&mut self, ties: &Ties) {
         if ties.is_empty() {
             return;
         }
@@ -31,24 +30,18 @@ impl Arrays {
                 }
             }
         });
-        if !keep_covariance {
-            self.covariances = Vec::new();
-        }
     }
 }
 
-/// One tied parameter `t` with these partials by those that are not tied, whose covariances are there.
-fn tie_one(t: usize, row: &[(usize, f64)], errors: &mut [f64], covariance: &mut [f64]) {
+/// The standard error of a quantity with these partials by parameters whose errors and covariances are there. Those at bounds add
+/// nothing beside others.
+pub(super) fn error_of(row: &[(usize, f64)], errors: &[f64], covariance: &[f64]) -> f64 {
     let width = errors.len();
     let entering = row.iter().copied().filter(|&(k, w)| w != 0.0 && errors[k] != 0.0);
     let entering: Vec<(usize, f64)> = entering.collect();
-    // Those at bounds add nothing beside others.
-    let known = entering.iter().copied().filter(|(k, _)| !errors[*k].is_nan());
-    let known: Vec<(usize, f64)> = known.collect();
-    let with = |j: usize, covariance: &[f64]| -> f64 {
-        known.iter().map(|&(k, w)| w * covariance[k * width + j]).sum()
-    };
-    errors[t] = if known.iter().any(|(k, _)| errors[*k].is_infinite()) {
+    let known: Vec<(usize, f64)> =
+        entering.iter().copied().filter(|(k, _)| !errors[*k].is_nan()).collect();
+    if known.iter().any(|(k, _)| errors[*k].is_infinite()) {
         f64::INFINITY
     } else if known.is_empty() && !entering.is_empty() {
         f64::NAN
@@ -57,15 +50,29 @@ fn tie_one(t: usize, row: &[(usize, f64)], errors: &mut [f64], covariance: &mut 
     } else {
         let largest = known.iter().map(|&(k, w)| w * w * covariance[k * width + k]);
         let in_range = known.is_empty() || largest.fold(0.0, f64::max).is_normal();
-        let square = known.iter().map(|&(k, w)| w * with(k, covariance)).sum::<f64>();
+        let with = |j: usize| covariance_with(&known, j, errors, covariance);
+        let square = known.iter().map(|&(k, w)| w * with(k)).sum::<f64>();
         // Where variances leave the range of f64 nothing is known.
         if in_range { square.max(0.0).sqrt() } else { f64::NAN }
-    };
+    }
+}
+
+/// The covariance of such a quantity with parameter `j`.
+fn covariance_with(row: &[(usize, f64)], j: usize, errors: &[f64], covariance: &[f64]) -> f64 {
+    let entering =
+        row.iter().filter(|&&(k, w)| w != 0.0 && errors[k] != 0.0 && !errors[k].is_nan());
+    entering.map(|&(k, w)| w * covariance[k * errors.len() + j]).sum()
+}
+
+/// One tied parameter `t` with these partials by those that are not tied, whose covariances are there.
+fn tie_one(t: usize, row: &[(usize, f64)], errors: &mut [f64], covariance: &mut [f64]) {
+    let width = errors.len();
+    errors[t] = error_of(row, errors, covariance);
     for j in (0..width).filter(|&j| j != t) {
         let value = match (errors[t], errors[j]) {
             (a, b) if a == 0.0 || b == 0.0 => 0.0,
             (a, b) if !a.is_finite() || !b.is_finite() => f64::NAN,
-            _ => with(j, covariance),
+            _ => covariance_with(row, j, errors, covariance),
         };
         covariance[t * width + j] = value;
         covariance[j * width + t] = value;

@@ -145,7 +145,7 @@ impl Replicates {
         let formula = match asked {
             Some((_, formula)) => formula,
             None => {
-                parsed = Expression::parse(expression, &[])?;
+                parsed = Expression::parse(expression, &[])?.substituted(&self.derived)?;
                 &parsed
             }
         };

@@ -1,0 +1,74 @@
+//! The profile of a derived quantity: that of a parameter which takes the place of one in the quantity's formula.
+//!
+//! With q = g(p₁, p₂, …) the model is written in q, p₂, …: p₁ is tied to the inverse of g. Refits hold q as they hold any other
+//! parameter, so that bounds, losses and native models are those of the fit.
+
+use super::Profile;
+use crate::curve_fit::CurveFit;
+use crate::curve_fit::same_fit::check_same_fit;
+use crate::data::Data;
+use crate::error::Result;
+use crate::error::uncertainty::UncertaintyError;
+use crate::fit::Fit;
+use crate::model::Expression;
+use crate::model::inverse::inverse;
+use crate::model::ties::Tie;
+
+impl CurveFit {
+    /// The profile of the quantity called `name`, to a level.
+    ///
+    /// # Errors
+    /// [`UncertaintyError::NoProfile`] if no free parameter without bounds and priors can be written in terms of it, and as for
+    /// a parameter.
+    pub(super) fn profile_of_derived(
+        &self,
+        fit: &Fit,
+        data: &Data<'_>,
+        (name, formula): (&str, &Expression),
+        level: f64,
+    ) -> Result<Profile> {
+        check_same_fit(self, fit, data)?;
+        let (curve, start) = self.in_terms_of(name, formula, fit)?;
+        let mut profile = curve.profile_to(&curve.fit(data, start)?, data, name, level)?;
+        let width = self.names.len();
+        profile.nodes.iter_mut().for_each(|node| node.params.truncate(width));
+        if let Some(better) = &mut profile.better {
+            **better = self.fit(data, &better.params[..width])?;
+        }
+        Ok(profile)
+    }
+
+    /// The model with the quantity as its last parameter, and the fit's values of all.
+    fn in_terms_of(
+        &self,
+        name: &str,
+        formula: &Expression,
+        fit: &Fit,
+    ) -> Result<(CurveFit, Vec<f64>)> {
+        let formula = formula.substituted(&self.tied_expressions()?)?;
+        let place = |name: &String| self.names.iter().position(|known| known == name);
+        let places: Vec<usize> = formula.parameters().iter().filter_map(place).collect();
+        let at: Vec<f64> = places.iter().map(|&k| fit.params[k]).collect();
+        let free = self.free_positions();
+        let is_open = |&(_, &k): &(usize, &usize)| {
+            let unbounded = self.bounds[k] == (f64::NEG_INFINITY, f64::INFINITY);
+            unbounded && free.contains(&k) && !self.priors.iter().any(|prior| prior.param == k)
+        };
+        let mut pivots = places.iter().enumerate().filter(is_open);
+        let found = pivots.find_map(|(i, &k)| Some((k, inverse(&formula, i, name, &at)?)));
+        let Some((pivot, expression)) = found else {
+            let reason = "no free parameter without bounds and priors occurs once in its formula";
+            let remedy = "write the model in terms of the quantity, and profile that parameter";
+            return Err(
+                UncertaintyError::NoProfile { name: name.to_owned(), reason, remedy }.into()
+            );
+        };
+        let mut curve = self.with_further_parameter(name)?;
+        curve.derived.clear();
+        let text = format!("the inverse of `{name}`");
+        curve.ties.push(Tie { name: self.names[pivot].clone(), text, expression });
+        let mut start = fit.params.clone();
+        start.push(formula.evaluate(&[], &at));
+        Ok((curve, start))
+    }
+}

@@ -1,0 +1,430 @@
+//! Precision of the values of a native model, which sets the steps of its differences.
+//!
+//! A function may compute in f32, round its values to a grid or look them up in a table. A difference over a step for doubles
+//! then consists of rounding. The first central differences of a fit show signs of it at no cost ([`Signs`]): all values fit into
+//! f32, or a parameter moved up changes a value while the same parameter moved down does not. Only then are further values
+//! requested: the step grows until the second difference f⁺ − 2f + f⁻, which is noise, is small beside the first, f⁺ − f⁻.
+//! With σ the noise of a value, s the size of the parameter and f′ the derivative, η = σ/(f′s) replaces ε in the rules of steps:
+//! h = η^⅓ s for central and η^½ s for forward differences.
+
+use super::native::Steps;
+
+/// The relative step of a central difference: the cube root of the precision balances truncation,
+/// h², against rounding, ε/h (Dennis and Schnabel, Numerical Methods, section 5.4).
+const CENTRAL_STEP: f64 = 6.055_454_452_393_343e-6;
+/// That of a forward difference: the square root, which balances h against ε/h.
+const FORWARD_STEP: f64 = 1.490_116_119_384_765_6e-8;
+/// A change of a value by more than this part of it is not the rounding of a function of doubles.
+const ROUNDING: f64 = 1024.0 * f64::EPSILON;
+/// Low bits of a double that are 0 in each f32.
+const LOW_BITS_OF_SINGLE: u32 = 29;
+/// A parameter is suspected if one of so many changes is one-sided. A kink beside a point makes one of all.
+const ONE_SIDED: usize = 10;
+/// Second differences below this part of the first: the noise of a value is then below 1% of its change.
+const CLEAN: f64 = 0.05;
+/// Second differences above this part of the first are not accepted: a jump, which no step makes smooth, has 1.
+const ACCEPTED: f64 = 0.5;
+/// Noise falls to this part of the first difference at least where the step grows; a kink keeps its part.
+const FALL: f64 = 0.5;
+/// Factor between one trial step and the next: five of them reach from `CENTRAL_STEP` to `LARGEST_STEP`.
+const GROWTH: f64 = 8.0;
+/// The largest relative step.
+const LARGEST_STEP: f64 = 0.25;
+/// Values that measure the precision of a model that is called point by point, at most.
+pub(crate) const SAMPLE: usize = 512;
+
+/// Relative steps of differences by one parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Precision {
+    pub(crate) central: f64,
+    pub(crate) forward: f64,
+}
+
+impl Precision {
+    /// That of functions of doubles.
+    pub(crate) const DOUBLE: Precision = Precision { central: CENTRAL_STEP, forward: FORWARD_STEP };
+
+    /// For values whose noise is the part `noise` of their change over the size of the parameter.
+    fn of(noise: f64) -> Precision {
+        let noise = noise.clamp(f64::EPSILON, LARGEST_STEP.powi(3));
+        Precision { central: noise.cbrt(), forward: noise.sqrt() }
+    }
+}
+
+/// Counts of changes by one parameter.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changes {
+    /// Values that differ above and below.
+    all: usize,
+    /// Values that change on one side only, by more than rounding.
+    one_sided: usize,
+}
+
+/// Signs of coarse values among those of a pass with central differences.
+///
+/// Counts are integers, so that parts of the points may be merged in any order.
+#[derive(Clone, Debug)]
+pub(crate) struct Signs {
+    /// All mantissas, combined by or.
+    bits: u64,
+    /// One for each free parameter.
+    changes: Vec<Changes>,
+}
+
+/// Values that a forward difference by one parameter changes, against those that the derivative before it says it would.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moves {
+    changed: usize,
+    expected: usize,
+    /// Expected to change, but the same.
+    stuck: usize,
+}
+
+impl Moves {
+    /// Adds a value that is `change` away from `value`, where `expected` was expected.
+    pub(crate) fn see(&mut self, value: f64, change: f64, expected: f64) {
+        self.changed += usize::from(change != 0.0);
+        if expected.abs() > ROUNDING * value.abs() {
+            self.expected += 1;
+            self.stuck += usize::from(change == 0.0);
+        }
+    }
+
+    /// Suspects the values if some are stuck, unless they do not change over the longer step of a central difference either.
+    pub(crate) fn suspicion(&self) -> Option<Suspicion> {
+        let least = self.changed + self.stuck.div_ceil(2);
+        (self.stuck * ONE_SIDED > self.expected).then_some(Suspicion {
+            unit: f64::EPSILON,
+            nothing: false,
+            least,
+        })
+    }
+}
+
+/// A parameter by which values may be coarse, and what was seen of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspicion {
+    /// Relative distance of neighbouring values of the type that holds all of them.
+    unit: f64,
+    /// No value changed over the step of a central difference: the parameter is unused, or the step too short.
+    nothing: bool,
+    /// Fewer values that change over that step clear the function of the suspicion.
+    least: usize,
+}
+
+impl Signs {
+    /// Of no value yet, by so many free parameters.
+    pub(crate) fn new(free: usize) -> Signs {
+        Signs { bits: 0, changes: vec![Changes::default(); free] }
+    }
+
+    /// Adds a value with those below and above it by the free parameter number `j`. `both`: neither side is cut by a bound.
+    pub(crate) fn see(&mut self, j: usize, [below, value, above]: [f64; 3], both: bool) {
+        self.bits |= below.to_bits() | value.to_bits() | above.to_bits();
+        if above == below || !(above - below).is_finite() {
+            return;
+        }
+        let changes = &mut self.changes[j];
+        changes.all += 1;
+        let one_sided = both && (above == value) != (below == value);
+        let large = (above - below).abs() > ROUNDING * above.abs().max(below.abs());
+        changes.one_sided += usize::from(one_sided && large);
+    }
+
+    /// Adds the signs of other points.
+    pub(crate) fn merge(&mut self, other: &Signs) {
+        self.bits |= other.bits;
+        for (changes, more) in self.changes.iter_mut().zip(&other.changes) {
+            changes.all += more.all;
+            changes.one_sided += more.one_sided;
+        }
+    }
+
+    /// Relative distance of neighbouring values of the type that holds all of them.
+    fn unit(&self) -> f64 {
+        let low = self.bits.trailing_zeros().min(f64::MANTISSA_DIGITS - 1);
+        f64::EPSILON * f64::from(low).exp2()
+    }
+
+    /// Suspects the values by a parameter if all are of a shorter type, if none changes, or if many changes are one-sided.
+    pub(crate) fn suspicions(&self) -> Vec<Option<Suspicion>> {
+        let single = self.bits.trailing_zeros() >= LOW_BITS_OF_SINGLE;
+        let suspicion = |&Changes { all, one_sided }: &Changes| {
+            let suspected = single || one_sided * ONE_SIDED >= all;
+            suspected.then(|| Suspicion { unit: self.unit(), nothing: all == 0, least: 0 })
+        };
+        self.changes.iter().map(suspicion).collect()
+    }
+}
+
+/// Changes of the values over one step, as root mean squares over the points.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    step: f64,
+    /// f⁺ − f⁻.
+    first: f64,
+    /// f⁺ − 2f + f⁻.
+    second: f64,
+    value: f64,
+    /// Values that change.
+    count: usize,
+}
+
+impl Change {
+    fn of(step: f64, below: &[f64], values: &[f64], above: &[f64]) -> Change {
+        let (mut first, mut second, mut value, mut n, mut count) = (0.0, 0.0, 0.0, 0usize, 0);
+        for ((b, v), a) in below.iter().zip(values).zip(above) {
+            if (a - b).is_finite() && v.is_finite() {
+                n += 1;
+                count += usize::from(a != b);
+                first += (a - b).powi(2);
+                second += (a - 2.0 * v + b).powi(2);
+                value += v.powi(2);
+            }
+        }
+        let mean = |square: f64| (square / n.max(1) as f64).sqrt();
+        Change { step, first: mean(first), second: mean(second), value: mean(value), count }
+    }
+
+    fn ratio(&self) -> f64 {
+        if self.first > 0.0 { self.second / self.first } else { f64::INFINITY }
+    }
+
+    /// The noise of a value that second differences show: their variance is 1 + 4 + 1 times that of a value.
+    fn noise(&self) -> f64 {
+        self.second / 6.0_f64.sqrt()
+    }
+}
+
+/// Precisions by all parameters, and which of them are known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Precisions {
+    /// By parameter; empty if all are those of doubles.
+    by: Vec<Precision>,
+    /// Parameters that were measured.
+    measured: Vec<usize>,
+    /// The largest noise of the values by any of them, as a part of their root mean square.
+    noise: f64,
+    /// The first central differences have been examined.
+    examined: bool,
+}
+
+impl Precisions {
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        self.by.clear();
+        self.measured.clear();
+        self.noise = 0.0;
+        self.examined = false;
+    }
+
+    /// One for each parameter, or none if all are those of doubles.
+    pub(crate) fn by(&self) -> &[Precision] {
+        &self.by
+    }
+
+    /// The first central differences have been examined.
+    pub(crate) fn are_examined(&self) -> bool {
+        self.examined
+    }
+
+    /// Noise of the values as a part of their root mean square; 0 for a function of doubles.
+    pub(crate) fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    /// Measures the precision by the suspected ones of the parameters `free`, each once. `values` gives the values at other
+    /// parameters. Returns the parameters whose steps have changed.
+    pub(crate) fn examine<E>(
+        &mut self,
+        suspicions: &[Option<Suspicion>],
+        steps: Steps<'_>,
+        (p, free): (&[f64], &[usize]),
+        mut values: impl FnMut(&[f64]) -> Result<Vec<f64>, E>,
+    ) -> Result<Vec<usize>, E> {
+        self.examined = true;
+        let mut changed = Vec::new();
+        for (&k, suspicion) in free.iter().zip(suspicions) {
+            let Some(suspicion) = suspicion.filter(|_| !self.measured.contains(&k)) else {
+                continue;
+            };
+            self.measured.push(k);
+            if let Some(noise) = noise_of(steps, (p, k), suspicion, &mut values)? {
+                self.by.resize(p.len(), Precision::DOUBLE);
+                self.by[k] = Precision::of(noise.of_change);
+                self.noise = self.noise.max(noise.of_value);
+                changed.push(k);
+            }
+        }
+        Ok(changed)
+    }
+}
+
+/// Noise of the values of a function.
+struct Noise {
+    /// As a part of their change over the size of a parameter.
+    of_change: f64,
+    /// As a part of their root mean square.
+    of_value: f64,
+}
+
+/// The noise of the values by parameter `k`; `None` if the function is one of doubles.
+fn noise_of<E>(
+    steps: Steps<'_>,
+    (p, k): (&[f64], usize),
+    seen: Suspicion,
+    values: &mut impl FnMut(&[f64]) -> Result<Vec<f64>, E>,
+) -> Result<Option<Noise>, E> {
+    let (size, (lower, upper)) = (steps.size(p, k), steps.bounds[k]);
+    let largest = (LARGEST_STEP * size).min(0.5 * (upper - lower));
+    let mut at = p.to_vec();
+    let mut over = |step: f64| -> Result<Change, E> {
+        // Both sides lie within the bounds.
+        let middle = p[k].min(upper - step).max(lower + step);
+        let mut side = |value: f64| {
+            at[k] = value.clamp(lower, upper);
+            values(&at)
+        };
+        let (below, inside, above) = (side(middle - step)?, side(middle)?, side(middle + step)?);
+        Ok(Change::of(step, &below, &inside, &above))
+    };
+    if seen.nothing && over(largest)?.count == 0 {
+        return Ok(None);
+    }
+    let (mut step, mut first, mut best, mut noise) = (CENTRAL_STEP * size, None, None, 0.0_f64);
+    while step <= largest {
+        let change = over(step)?;
+        let first = *first.get_or_insert(change);
+        if !seen.nothing && first.count < seen.least {
+            return Ok(None);
+        }
+        let ratio = change.ratio();
+        if best.is_none_or(|best: Change| ratio <= best.ratio()) {
+            best = Some(change);
+        } else if ratio > 2.0 * best.map_or(ratio, |best| best.ratio()) {
+            break;
+        }
+        if ratio <= CLEAN {
+            break;
+        }
+        // Second differences of longer steps are curvature.
+        noise = noise.max(change.noise());
+        step *= GROWTH;
+    }
+    let (Some(first), Some(best)) = (first, best) else { return Ok(None) };
+    let single = seen.unit >= f64::from(f32::EPSILON);
+    let falls = first.ratio() <= CLEAN || best.ratio() <= FALL * first.ratio();
+    if best.ratio() > ACCEPTED || !(falls || single) {
+        return Ok(None);
+    }
+    if noise == 0.0 {
+        noise = best.noise();
+    }
+    if single && (first.ratio() <= CLEAN || !falls) {
+        // Rounding to the type alone: uniform over its unit.
+        noise = seen.unit * best.value / 12.0_f64.sqrt();
+    }
+    let over_size = best.first / (2.0 * best.step) * size;
+    let of_value = if best.value > 0.0 { noise / best.value } else { 0.0 };
+    Ok(Some(Noise { of_change: noise / over_size, of_value }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    type Function = fn(f64, &[f64]) -> f64;
+
+    const X: [f64; 12] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5];
+
+    /// The precisions that the first central differences lead to, and calls beside these.
+    fn examined(f: Function, p: &[f64], bounds: &[(f64, f64)]) -> (Precisions, usize) {
+        let least: Vec<f64> =
+            p.iter().map(|p| 1e-3 * if *p == 0.0 { 1.0 } else { p.abs() }).collect();
+        let steps = Steps { bounds, least: &least, precisions: &[] };
+        let free: Vec<usize> = (0..p.len()).collect();
+        let mut signs = Signs::new(p.len());
+        for k in 0..p.len() {
+            let (above, below) = steps.around(p, k);
+            let at = |x: f64, value: f64| {
+                let mut p = p.to_vec();
+                p[k] = value;
+                f(x, &p)
+            };
+            for x in X {
+                signs.see(k, [at(x, below), f(x, p), at(x, above)], steps.is_whole(p, k));
+            }
+        }
+        let (mut precisions, mut calls) = (Precisions::default(), 0);
+        let values = |p: &[f64]| {
+            calls += 1;
+            Ok::<_, Infallible>(X.iter().map(|&x| f(x, p)).collect::<Vec<f64>>())
+        };
+        precisions.examine(&signs.suspicions(), steps, (p, &free), values).unwrap();
+        (precisions, calls)
+    }
+
+    const OPEN: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+    #[test]
+    fn functions_of_doubles_keep_their_steps() {
+        let without_calls: [(&str, Function, &[f64]); 5] = [
+            ("decay", |x, p| p[0] * (-p[1] * x).exp() + p[2], &[3.0, 0.7, 0.0]),
+            ("whole numbers", |x, p| p[0] * x + p[1], &[1.0, 0.0]),
+            ("peak far from 0", |x, p| p[0] * (-(x + 5000.0 - p[1]).powi(2)).exp(), &[1.0, 5002.0]),
+            ("wave", |x, p| (p[0] * x).sin(), &[3000.0]),
+            ("saturation", |x, p| (p[0] * x).min(2.0), &[1.1]),
+        ];
+        for (name, f, p) in without_calls {
+            let (precisions, calls) = examined(f, p, &vec![OPEN; p.len()]);
+            assert!(
+                precisions.by().is_empty() && precisions.noise() == 0.0,
+                "{name}: {precisions:?}"
+            );
+            assert_eq!(calls, 0, "{name}");
+        }
+        let suspected: [(&str, Function, &[f64]); 6] = [
+            ("kink at a point", |x, p| (x - p[0]).max(0.0), &[3.5]),
+            ("jump at a point", |x, p| if x < p[0] { 1.0 } else { 2.5 }, &[3.5]),
+            ("jump between points", |x, p| if x < p[0] { 1.0 } else { 2.5 }, &[3.7]),
+            ("unused", |x, p| p[0] * x, &[1.1, 2.0]),
+            ("lost", |x, p| (-(x - p[0]).powi(2)).exp(), &[200.0]),
+            ("tail", |x, p| 1.0 + 1e-12 * (x - p[0]).exp(), &[30.0]),
+        ];
+        for (name, f, p) in suspected {
+            let (precisions, calls) = examined(f, p, &vec![OPEN; p.len()]);
+            assert!(precisions.by().is_empty(), "{name}: {precisions:?}");
+            assert!(calls <= 24, "{name}: {calls} calls");
+        }
+        // At a bound one side does not move.
+        let (precisions, calls) =
+            examined(|x, p| p[0] * (-p[1] * x).exp(), &[3.0, 0.7], &[(3.0, 9.0), (0.0, 0.7)]);
+        assert!(precisions.by().is_empty() && calls == 0);
+    }
+
+    #[test]
+    fn coarse_functions_get_the_steps_of_their_noise() {
+        let noise = 1e-4 / 12.0_f64.sqrt();
+        let coarse: [(&str, Function, f64); 4] = [
+            (
+                "f32",
+                |x, p| f64::from((p[0] * (-0.3 * x).exp()) as f32),
+                f64::from(f32::EPSILON) / 12.0_f64.sqrt(),
+            ),
+            ("rounded", |x, p| (p[0] * (-0.3 * x).exp() * 1e4).round() / 1e4, noise),
+            ("table", |x, p| (-(p[0] * (0.1 + x) * 1e4).round() / 1e4).exp(), noise),
+            ("coarse table", |x, p| (-(p[0] * (0.1 + x) * 1e2).round() / 1e2).exp(), 100.0 * noise),
+        ];
+        for (name, f, noise) in coarse {
+            for bounds in [OPEN, (1.1, 9.0), (-9.0, 1.1)] {
+                let (precisions, _) = examined(f, &[1.1], &[bounds]);
+                let [Precision { central, forward }] = *precisions.by() else { panic!("{name}") };
+                // Within a factor of 5 of the noise over the change of the value.
+                let part = central / noise.cbrt();
+                assert!((0.5..2.0).contains(&part), "{name}, {bounds:?}: {central}, {noise}");
+                assert!(forward < central && precisions.noise() > 0.1 * noise, "{name}");
+            }
+        }
+    }
+}
