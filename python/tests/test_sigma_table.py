@@ -94,7 +94,7 @@ def assert_by_definition(kind: str, absolute: bool, loss: str | None, params: An
 
 
 @pytest.mark.parametrize("entry", list(ENTRIES))
-@pytest.mark.parametrize("kind,absolute", product(SIGMAS, (False, True)))
+@pytest.mark.parametrize("kind,absolute", list(product(SIGMAS, (False, True))))
 def test_each_meaning_of_sigma(entry: str, kind: str, absolute: bool) -> None:
     for loss in LOSSES:
         options = {} if loss is None else {"loss": loss, "loss_scale": scale(kind)}

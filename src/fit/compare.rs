@@ -129,7 +129,8 @@ fn comparable(a: &Fit, b: &Fit) -> Result<()> {
             true => "converged".to_owned(),
             false => format!("not converged ({:?})", fit.termination),
         });
-        let remedy = "a cost that is not the least says nothing of a model: fit again from another start";
+        let remedy =
+            "a cost that is not the least says nothing of a model: fit again from another start";
         return refuse("the result", ends, remedy);
     }
     let same = "fit both to the same points";

@@ -395,6 +395,9 @@ fn a_set_with_a_huge_value_is_named_and_left_out() {
         assert_eq!(fit.left_out().map(|(set, _)| set).collect::<Vec<_>>(), [wild]);
         let masked: Vec<bool> = (0..12).map(|i| i != 7).collect();
         let data = all.iter().map(|y| Data::new(&x, y).unwrap().mask(&masked).unwrap());
-        assert_eq!(GlobalFit::new(&curve).share(["k"]).fit(data, start).unwrap().left_out().count(), 0);
+        assert_eq!(
+            GlobalFit::new(&curve).share(["k"]).fit(data, start).unwrap().left_out().count(),
+            0
+        );
     }
 }

@@ -274,7 +274,12 @@ fn ties_may_name_added_parameters() {
         out.iter_mut().zip(x).for_each(|(out, &x)| *out = value(x, p));
     };
     let traced = CurveFit::parse("a1*exp(-x/t1) + a2*exp(-x/t2)", ["x"]).unwrap();
-    for curve in [traced, native(), native().jacobian(partials), CurveFit::native_arrays(4, arrays).names(names)] {
+    for curve in [
+        traced,
+        native(),
+        native().jacobian(partials),
+        CurveFit::native_arrays(4, arrays).names(names),
+    ] {
         let guess = |_: &dualfit::arrays::Observations| vec![3.0, 1.0, 2.0, f64::NAN];
         let curve = curve.guess(guess).parameter("d").bound("d", 0.0..).tie("t2", "t1 + d");
         assert_eq!(curve.parameters(), ["a1", "t1", "a2", "t2", "d"]);
@@ -294,11 +299,19 @@ fn ties_may_name_added_parameters() {
         assert_eq!((fixed.param("d"), fixed.estimated()), (Some(2.1), 3));
         // Batches and joint fits know it as well.
         let stack = [y.clone(), y.clone()].concat();
-        let batch = curve.fit_batch(BatchData::shared(&x, &stack).unwrap(), [3.0, 1.0, 2.0, 0.0, 1.0]).unwrap();
+        let batch = curve
+            .fit_batch(BatchData::shared(&x, &stack).unwrap(), [3.0, 1.0, 2.0, 0.0, 1.0])
+            .unwrap();
         assert!((batch.params()[9] - expected.param("d").unwrap()).abs() < 1e-4);
-        let joint = GlobalFit::new(&curve).share(["d", "t1", "t2"]).fit([data(), data()], [3.0, 1.0, 2.0, 0.0, 1.0, 3.0, 2.0]);
+        let joint = GlobalFit::new(&curve)
+            .share(["d", "t1", "t2"])
+            .fit([data(), data()], [3.0, 1.0, 2.0, 0.0, 1.0, 3.0, 2.0]);
         let joint = joint.unwrap();
-        assert!((joint.fit().param("d").unwrap() - expected.param("d").unwrap()).abs() < 1e-4, "{}", joint.fit());
+        assert!(
+            (joint.fit().param("d").unwrap() - expected.param("d").unwrap()).abs() < 1e-4,
+            "{}",
+            joint.fit()
+        );
     }
     let taken = by_hand.clone().parameter("d").fit(data(), Start::Guess).unwrap_err();
     assert!(matches!(taken, Error::Name(_)), "{taken}");

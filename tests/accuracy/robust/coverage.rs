@@ -107,7 +107,9 @@ fn coverage_with_known_sigma((x, y): &(Vec<f64>, Vec<f64>), loss: Loss) -> [(f64
     assert!(ended.len() > FITS - FITS / 100, "{loss:?}: {} converged", ended.len());
     [1.0, 1.96].map(|most| {
         let part = |k: usize| {
-            let z = |fit: usize| (batch.params()[3 * fit + k] - TRUTH[k]) / batch.std_errors()[3 * fit + k];
+            let z = |fit: usize| {
+                (batch.params()[3 * fit + k] - TRUTH[k]) / batch.std_errors()[3 * fit + k]
+            };
             ended.iter().filter(|&&fit| z(fit).abs() < most).count() as f64 / ended.len() as f64
         };
         let parts = [part(0), part(1), part(2)];

@@ -420,8 +420,10 @@ fn fits_that_did_not_converge_are_not_compared() {
     let small = || CurveFit::new(|x, [a, b]| a * (-b * x).exp());
     let large = || CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
     let (start, other) = ([9.0, 5.0], [9.0, 5.0, 0.0]);
-    let (whole, part) = (small().fit(data(), start).unwrap(), cut(small()).fit(data(), start).unwrap());
-    let (larger, less) = (large().fit(data(), other).unwrap(), cut(large()).fit(data(), other).unwrap());
+    let (whole, part) =
+        (small().fit(data(), start).unwrap(), cut(small()).fit(data(), start).unwrap());
+    let (larger, less) =
+        (large().fit(data(), other).unwrap(), cut(large()).fit(data(), other).unwrap());
     assert!(compare_nested(&whole, &larger).unwrap().p_value < 1e-6);
     for (a, b) in [(&whole, &less), (&part, &larger), (&part, &less)] {
         for error in [compare_nested(a, b).map(|_| ()), akaike_weights(&[a, b]).map(|_| ())] {

@@ -68,9 +68,12 @@ impl Points {
     fn new() -> Points {
         let x: Vec<f64> = (0..N).map(|i| 0.25 * i as f64).collect();
         let sigma: Vec<f64> = (0..N).map(|i| 0.1 + 0.05 * (0.9 * i as f64).sin()).collect();
-        let error = |i: usize| 1.7 * 1.4 * (7.1 * (i * i) as f64).sin() + if i % 13 == 5 { 9.0 } else { 0.0 };
+        let error = |i: usize| {
+            1.7 * 1.4 * (7.1 * (i * i) as f64).sin() + if i % 13 == 5 { 9.0 } else { 0.0 }
+        };
         let y = (0..N).map(|i| 1.5 + 0.7 * x[i] + sigma[i] * error(i)).collect();
-        let counts = (0..N).map(|i| (20.0 + 9.0 * x[i] + 4.0 * error(i)).round().max(0.0)).collect();
+        let counts =
+            (0..N).map(|i| (20.0 + 9.0 * x[i] + 4.0 * error(i)).round().max(0.0)).collect();
         let correlation = |i: usize, j: usize| 0.5_f64.powi(i.abs_diff(j) as i32);
         let matrix = DMatrix::from_fn(N, N, |i, j| sigma[i] * sigma[j] * correlation(i, j));
         Points { x, y, counts, sigma, matrix }
@@ -146,7 +149,13 @@ fn found(fit: &Fit) -> Found {
 }
 
 /// What an entry makes of the points.
-fn fitted(entry: Entry, points: &Points, form: Form, curve: &CurveFit, estimator: Estimator) -> Result<Found, Error> {
+fn fitted(
+    entry: Entry,
+    points: &Points,
+    form: Form,
+    curve: &CurveFit,
+    estimator: Estimator,
+) -> Result<Found, Error> {
     let y = points.y(estimator);
     match entry {
         Entry::Fit => curve.fit(points.data(form, estimator)?, START).map(|fit| found(&fit)),
@@ -159,7 +168,8 @@ fn fitted(entry: Entry, points: &Points, form: Form, curve: &CurveFit, estimator
         Entry::Stream => {
             let has_column = matches!(form, Form::RelativeColumn | Form::AbsoluteColumn);
             let source = SliceSource::new(&points.x, y).expect("a source");
-            let source = if has_column { source.sigma(&points.sigma).expect("a source") } else { source };
+            let source =
+                if has_column { source.sigma(&points.sigma).expect("a source") } else { source };
             let stream = Stream::new(source).sigma(points.sigma(form))?;
             curve.fit_stream(stream, START).map(|fit| found(&fit))
         }
@@ -187,7 +197,12 @@ fn is_suited(entry: Entry, form: Form) -> bool {
 
 /// Holds a least-squares or robust fit to the definition of its loss: the weighted residuals are orthogonal to the
 /// partials, and the errors are Huber's.
-fn assert_by_definition(points: &Points, (form, entry): (Form, Entry), loss: Loss, (params, errors): &Found) {
+fn assert_by_definition(
+    points: &Points,
+    (form, entry): (Form, Entry),
+    loss: Loss,
+    (params, errors): &Found,
+) {
     let (mut rows, mut y, absolute) = points.rows(form);
     if entry == Entry::Joint {
         // Two sets of the same points.
@@ -197,7 +212,8 @@ fn assert_by_definition(points: &Points, (form, entry): (Form, Entry), loss: Los
     let what = format!("{entry:?} {form:?} {loss:?}: {params:?} {errors:?}");
     let n = y.len();
     let residuals = &y - &rows * DVector::from_column_slice(params);
-    let (mut hessian, mut gradient, mut size) = (DMatrix::zeros(2, 2), DVector::zeros(2), DVector::zeros(2));
+    let (mut hessian, mut gradient, mut size) =
+        (DMatrix::zeros(2, 2), DVector::zeros(2), DVector::zeros(2));
     let (mut squares, mut slopes, mut slope_squares, mut row_squares) = (0.0, 0.0, 0.0, 0.0);
     for i in 0..n {
         let (row, r) = (rows.row(i).transpose(), residuals[i]);
@@ -240,7 +256,8 @@ fn each_meaning_of_sigma_has_its_errors_under_each_loss_in_each_entry() {
                     combinations += 1;
                 }
                 Err(Error::UnsuitedSigma { .. }) if !is_suited(entry, form) => {}
-                Err(Error::ModelKind { .. }) if entry == Entry::Parts && !is_suited(entry, form) => {}
+                Err(Error::ModelKind { .. })
+                    if entry == Entry::Parts && !is_suited(entry, form) => {}
                 other => panic!("{entry:?} {form:?} {loss:?}: {other:?}"),
             }
         }
@@ -266,13 +283,16 @@ fn counts_take_no_sigma_and_no_robust_loss() {
                     let mut information = DMatrix::zeros(2, 2);
                     for x in &points.x {
                         let row = DVector::from_column_slice(&[1.0, *x]);
-                        information += &row * row.transpose() * (sets / (params[0] + params[1] * x));
+                        information +=
+                            &row * row.transpose() * (sets / (params[0] + params[1] * x));
                     }
                     let inverse = information.try_inverse().expect("two parameters");
                     let near = |k: usize| (errors[k] / inverse[(k, k)].sqrt() - 1.0).abs() < 1e-6;
                     assert!(near(0) && near(1), "{what} {inverse}");
                 }
-                Err(Error::NotForCounts { .. }) => assert!(form != Form::Unknown || loss != Loss::Linear, "{what}"),
+                Err(Error::NotForCounts { .. }) => {
+                    assert!(form != Form::Unknown || loss != Loss::Linear, "{what}")
+                }
                 Err(Error::UnsuitedSigma { .. } | Error::ModelKind { .. }) => {
                     assert!(!is_suited(entry, form), "{what}");
                 }
@@ -294,7 +314,10 @@ fn errors_in_x_take_standard_deviations_only() {
         assert_eq!(refused, !suits, "{form:?}");
         // Whatever is said of y, counts have no errors in x; nothing else is complained of first.
         let counts = curve.clone().estimator(Estimator::Poisson).fit(data, START);
-        assert!(matches!(counts, Err(Error::NotForCounts { what: "x_sigma" })), "{form:?}: {counts:?}");
+        assert!(
+            matches!(counts, Err(Error::NotForCounts { what: "x_sigma" })),
+            "{form:?}: {counts:?}"
+        );
     }
 }
 
@@ -324,16 +347,24 @@ fn what_follows_from_a_fit_takes_sigma_as_the_fit_does() {
         assert!((judged.robust_scale / expected - 1.0).abs() < 1e-7, "{form:?}");
 
         // Of a linear model both intervals are the same.
-        let profile = curve.profile_to(&fit, data.clone(), "b", 0.9).unwrap().interval(0.9).unwrap();
+        let profile =
+            curve.profile_to(&fit, data.clone(), "b", 0.9).unwrap().interval(0.9).unwrap();
         let (lower, upper) = fit.confidence_intervals(0.9).unwrap()[1];
         let width = upper - lower;
-        assert!((profile.lower - lower).abs() < 1e-4 * width && (profile.upper - upper).abs() < 1e-4 * width, "{form:?}");
+        assert!(
+            (profile.lower - lower).abs() < 1e-4 * width
+                && (profile.upper - upper).abs() < 1e-4 * width,
+            "{form:?}"
+        );
 
         let x = [2.0];
         let at = DVector::from_column_slice(&[1.0, 2.0]);
         let curve_variance = unit * unit * (at.transpose() * &inverse * &at)[0];
-        let band = |new: NewPoint<'_>| fit.prediction_band(&x, 0.9, new).map(|band| band.std_errors[0]);
-        let near = |found: f64, sigma: f64| (found / (curve_variance + sigma * sigma).sqrt() - 1.0).abs() < 1e-7;
+        let band =
+            |new: NewPoint<'_>| fit.prediction_band(&x, 0.9, new).map(|band| band.std_errors[0]);
+        let near = |found: f64, sigma: f64| {
+            (found / (curve_variance + sigma * sigma).sqrt() - 1.0).abs() < 1e-7
+        };
         assert!(near(band(NewPoint::Constant(0.3)).unwrap(), 0.3), "{form:?}");
         let unknown = |found: Result<f64, Error>| {
             matches!(found, Err(Error::Uncertainty(UncertaintyError::NewPointUnknown { .. })))
@@ -363,7 +394,9 @@ fn what_follows_from_a_fit_takes_sigma_as_the_fit_does() {
         let pairs = replicates(Resample::Pairs);
         match form {
             Form::Covariance | Form::RelativeCovariance => {
-                let why = |error: &Error| matches!(error, Error::Uncertainty(UncertaintyError::NoBootstrap { .. }));
+                let why = |error: &Error| {
+                    matches!(error, Error::Uncertainty(UncertaintyError::NoBootstrap { .. }))
+                };
                 assert!(pairs.as_ref().is_err_and(why), "{form:?}");
             }
             _ => assert!(pairs.is_ok(), "{form:?}"),
