@@ -1,0 +1,410 @@
+"""From a model function to a model that is ready for fits: recorded where that is possible, called as it is elsewhere."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import inspect
+import os
+import sys
+import threading
+import warnings
+from array import array
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._data import all_finite, guarded, joined_points, point_of, x_columns
+from ._jacobian import Jacobian
+from ._rows import record_rows
+from ._trace import NotTraceable, Recording, record, record_columns
+from ._verify import FEW, Agreed, Agrees, beside, check, check_end, check_rows, flat, numbers, sight, some_fits, spread_places
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+#: What is said where a fit that was kept has no model any more.
+KEPT = "a fit that was kept is not fitted again; make it anew, and profile that"
+#: Recordings that are kept ready.
+_MOST_MODELS = 128
+
+
+class NotTracedWarning(UserWarning):
+    """The model could not be recorded and is called as it is: slower, with partials by differences."""
+
+
+class _Models:
+    """Models that are ready, by their recordings."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[Any, _core.Model] = {}
+
+    def ready(self, key: Any, made: Callable[[], _core.Model]) -> _core.Model:
+        model = self._models.get(key)
+        if model is None:
+            model = made()
+            with self._lock:
+                if len(self._models) >= _MOST_MODELS:
+                    self._models.clear()
+                self._models[key] = model
+        return model
+
+
+_MODELS, _AGREED = _Models(), Agreed()
+
+
+class Called:
+    """A function at all points of a data set, or of several, which the core names by numbers."""
+
+    def __init__(self, f: Callable[..., Any], jac: Jacobian | None, precision: np.dtype[Any]) -> None:
+        self.f, self.jac, self.precision = f, jac, precision
+        self.places: list[tuple[Any, tuple[int, ...]]] = []
+        #: What was asked last, and the answer: the same parameters are often asked for twice in turn.
+        self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
+        #: The same of partials, at the start of a fit.
+        self._first: tuple[int, bytes, NDArray[np.float64]] | None = None
+        self.here()
+
+    def here(self) -> None:
+        """Remembers who asks: batches and profiles call from other threads, where `np.errstate` and the like hold, too."""
+        self._thread, self._context = threading.get_ident(), contextvars.copy_context()
+
+    def _made(self, function: Callable[..., Any], x: Any, p: NDArray[np.float64]) -> Any:
+        x = guarded(x)
+        if threading.get_ident() == self._thread:
+            return function(x, *p)
+        return self._context.copy().run(function, x, *p)
+
+    def column(self, x: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """The column that stands for the points `x`."""
+        self.places.append((x, shape))
+        return np.full(int(np.prod(shape)), float(len(self.places) - 1))
+
+    def value(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        last, asked = self._last, p.tobytes()
+        if last is not None and last[:2] == (key, asked):
+            return last[2]
+        x, shape = self.places[key]
+        values = flat(self._made(self.f, x, p), shape)
+        self._last = key, asked, values
+        return values
+
+    def known(self, p: NDArray[np.float64], values: Any) -> None:
+        """The values at the first points, which somebody has found already."""
+        self._last = 0, p.tobytes(), flat(values, self.places[0][1])
+
+    def jacobian(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The partials at points, shape (points, parameters)."""
+        assert self.jac is not None
+        first, self._first = self._first, None
+        if first is not None and first[:2] == (key, p.tobytes()):
+            return first[2]
+        x, shape = self.places[key]
+        return self.jac.rows(self._made(self.jac, x, p), shape)
+
+    def first_jacobian(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The partials at the first points, which the fit then need not ask for again."""
+        values = self.jacobian(0, p)
+        self._first = 0, p.tobytes(), values
+        return values
+
+
+class Prepared:
+    """A model that is ready, and the columns of its points.
+
+    ``over_x``: the columns are those of x itself, and x was recorded with the parameters.
+    """
+
+    __slots__ = ("f", "_model", "columns", "shape", "called", "key", "over_x")
+
+    def __init__(self, f: Callable[..., Any] | None, model: _core.Model | None, columns: list[NDArray[Any]],
+                 shape: tuple[int, ...], called: Called | None = None, key: Any = None, over_x: bool = False) -> None:
+        self.f, self._model, self.columns, self.shape = f, model, columns, shape
+        self.called, self.key, self.over_x = called, key, over_x
+
+    @property
+    def model(self) -> _core.Model:
+        """What is fitted.
+
+        Raises
+        ------
+        ValueError
+            For what is left of a fit that was kept.
+        """
+        if self._model is None:
+            raise ValueError(KEPT)
+        return self._model
+
+    def at(self, x: Any, params: NDArray[np.float64], names: list[str]) -> Prepared:
+        """The function over other points: what it is when it is called with exactly this `x`.
+
+        Its program may be another one than at the data, if it branches on x or takes a maximum of it.
+
+        Parameters
+        ----------
+        x : object
+            What the function gets for x.
+        params : array
+            Those of the fit, at which the function has values.
+        names : list of str
+            Names of the parameters.
+        """
+        assert self.f is not None
+        if self.called is not None:
+            first = np.asarray(self.called.f(guarded(x), *params))
+            column = self.called.column(x, first.shape if first.ndim else np.shape(x)[-1:])
+            return Prepared(self.f, self._model, [column], first.shape, self.called)
+        return prepared(self.f, x, params.size, None, params, names, with_holes=True)
+
+
+def recording_key(recording: Recording) -> Any:
+    """What two recordings of one program have in common."""
+    names, operands, numbers = zip(*recording.nodes)
+    return names, operands, array("d", numbers).tobytes()
+
+
+def columns_of(recording: Recording) -> list[NDArray[Any]]:
+    """The columns of a recording; one of zeros where the model depends on none, so that its points are counted."""
+    return recording.columns or [np.zeros(prod(recording.shape))]
+
+
+def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None,
+             at: NDArray[np.float64], names: list[str] | None = None,
+             jac: Jacobian | None = None, with_holes: bool = False) -> Prepared:
+    """`f` over the points `x`, ready for fits.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, *params)``: one value per point.
+    x : object
+        What `f` gets for x.
+    params : int
+        Parameters of `f`.
+    shape : tuple of int or None
+        The shape of y; None where the shape of the model decides.
+    at : array
+        Parameters at which `f` has values: those of the start.
+    names : list of str, optional
+        Names of the parameters.
+    jac : Jacobian, optional
+        The partials, with which `f` is called as it is.
+    with_holes : bool
+        Whether a column that is computed from x alone may have points without a value. No fit can be made over such.
+    """
+    reason = "its partials are given"
+    if jac is None:
+        try:
+            return recorded(f, x, params, shape, at, names, with_holes)
+        except NotTraceable as error:
+            reason = str(error)
+    return _called(f, [x], params, shape, at, names, jac, reason)
+
+
+def recorded(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
+             names: list[str] | None = None, with_holes: bool = False) -> Prepared:
+    """As `prepared`, for a function that can be recorded.
+
+    Raises
+    ------
+    NotTraceable
+        If it cannot, or if it differs from its recording.
+    """
+    ready = _ready(f, x, _dependent(record(f, x, params, shape)), at, names, with_holes)
+    seen = sight(f)
+    if not _AGREED.has(seen, ready.key):
+        p = beside(at)
+        check(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p)
+        _AGREED.add(seen, ready.key)
+    return ready
+
+
+def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at: NDArray[np.float64],
+                  names: list[str] | None = None) -> Prepared:
+    """`f` over rows of points: each fit of a batch has its own, and `f` sees no others."""
+    try:
+        recording, by_point = record_rows(f, x, params)
+        ready = _ready(f, x.reshape(-1), _dependent(recording), at, names)
+        fits = spread_places(len(x)) if by_point else range(len(x))
+        check_rows(f, x, ready.columns, ready.model, beside(at), fits)
+        return ready
+    except NotTraceable as error:
+        return _called(f, list(x), params, x.shape[1:], at, names, None, str(error))
+
+
+def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
+            names: list[str] | None, jac: Jacobian | None, reason: str) -> Prepared:
+    """`f`, called as it is, over the points of each x."""
+    returned = f(guarded(xs[0]), *at)
+    made = numbers(returned)
+    points: tuple[int, ...] = shape or made.shape
+    if made.shape != points and made.size != 1:
+        raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {points}: the model must "
+                         f"return one number per point")
+    if jac is None:
+        warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
+                      _level_of_caller())
+    called = Called(f, jac, np.asarray(returned).dtype)
+    model = _core.Model.native(params, called.value, called.jacobian if jac is not None else None, names)
+    columns: list[NDArray[Any]] = [np.concatenate([called.column(x, points) for x in xs])]
+    called.known(at, made)
+    return Prepared(f, model, columns, points, called=called)
+
+
+def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, points: dict[str, Any], start: Any,
+           settings: dict[str, Any]) -> tuple[Prepared, _core.Fit]:
+    """The fit of a model.
+
+    It is one of the function as it is, with partials by differences, if a partial has no value at the start where the
+    function has one, or if the function and its recording differ at the parameters that were found.
+    """
+    f, reason = ready.f, ""
+    # Formulas and models of the library know the names of their variables.
+    place = None if f is None else functools.partial(point_of, x, ready.columns[0].size)
+    try:
+        fit = ready.model.fit(points, start, settings, place)
+        if ready.over_x:
+            check_columns(ready, ready.columns, fit.params, fit.agrees)
+        elif f is not None and ready.called is None:
+            check_end(f, x, ready.shape, ready.columns, fit.agrees, fit.params)
+        return ready, fit
+    except _core.PartialError as error:
+        if f is None or ready.called is not None:
+            raise
+        reason = str(error).split(";")[0]
+    except NotTraceable as error:
+        if ready.over_x:
+            raise
+        reason = str(error)
+    assert f is not None
+    ready = _called(f, [x], at.size, ready.shape, at, names, None, reason)
+    points["columns"] = ready.columns
+    return ready, ready.model.fit(points, start, settings, place)
+
+
+def fitted_batch(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, data: dict[str, Any],
+                 start: Any, settings: dict[str, Any], covariance: bool) -> _core.BatchFit:
+    """The fits of a batch; of the function as it is, if it and its recording differ at the parameters of some fits.
+
+    ``x``: an array of shape (fits, points) if ``data`` has ``points_per_fit``, else what the function gets for x.
+    """
+    batch = _core.fit_batch(ready.model, data, start, settings, covariance)
+    f, is_own = ready.f, "points_per_fit" in data
+    if f is None or ready.called is not None:
+        return batch
+    found = {int(k): batch.params_of(k) for k in some_fits(len(batch))}
+    try:
+        for k, p in found.items():
+            if not np.isfinite(p).all():
+                continue
+            if is_own:
+                check_rows(f, x, ready.columns, ready.model, p, [k])
+            else:
+                check_end(f, x, ready.shape, ready.columns, lambda few, values: ready.model.agrees(few, p, values), p, FEW)
+    except NotTraceable as error:
+        shape = x.shape[1:] if is_own else ready.shape
+        ready = _called(f, list(x) if is_own else [x], at.size, shape, at, names, None, str(error))
+        return _core.fit_batch(ready.model, {**data, "columns": ready.columns}, start, settings, covariance)
+    return batch
+
+
+def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:
+    """Whether a column that was computed from x is not finite where x is."""
+    if all(all_finite(column) for column in columns):
+        return False
+    finite = np.logical_and.reduce([np.isfinite(column) for column in columns])
+    try:
+        given = np.logical_and.reduce([np.isfinite(column) for column in x_columns(x)])
+    except (KeyError, TypeError, ValueError):
+        return True
+    return bool((~finite & given).any()) if given.shape == finite.shape else True
+
+
+def _dependent(recording: Recording) -> Recording:
+    if recording.constant:
+        raise NotTraceable("its value depends on no parameter")
+    return recording
+
+
+def _ready(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.float64],
+           names: list[str] | None, with_holes: bool = False) -> Prepared:
+    columns = columns_of(recording)
+    if not with_holes and _has_holes(columns, x):
+        raise NotTraceable("something that it computes from x alone is not finite at some points; give what is computed "
+                           "there another x, as in np.where(x > 1, a*np.sqrt(np.where(x > 1, x - 1, 0)), 0)")
+    key, model = _traced(recording, len(columns), at.size, names)
+    return Prepared(f, model, columns, recording.shape, key=key[0])
+
+
+def _traced(recording: Recording, columns: int, params: int, names: list[str] | None) -> tuple[Any, _core.Model]:
+    """The ready model of a recording over so many columns, and what it is known by."""
+    key = recording_key(recording), columns, params, None if names is None else tuple(names)
+    return key, _MODELS.ready(key, lambda: _core.Model.traced(columns, params, recording.nodes, names))
+
+
+def parameter_names(f: Callable[..., Any]) -> tuple[list[str], list[float | None]] | None:
+    """Names of the parameters of ``f(x, a, b, ...)`` and their defaults, or None where its signature does not say.
+
+    Arguments behind them whose defaults are no numbers are options of the function, and stay as they are.
+    """
+    try:
+        signature = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in signature):
+        return None
+    plain = [p for p in signature if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:]
+    options = [not (p.default is p.empty or _is_number(p.default)) for p in plain]
+    count = options.index(True) if any(options) else len(plain)
+    if not all(options[count:]):
+        late = plain[count + options[count:].index(False)]
+        raise ValueError(f"the parameter {late.name} stands behind {plain[count]}, which is an option; put options last")
+    return [p.name for p in plain[:count]], [None if p.default is p.empty else float(p.default) for p in plain[:count]]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _level_of_caller() -> int:
+    """How many calls above that of `warnings.warn` the caller of this package is."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def over_columns(f: Callable[..., Any], columns: int, at: NDArray[np.float64], names: list[str] | None) -> Prepared:
+    """`f` over raw columns of x, which are recorded as the parameters are: for points that are not all here.
+
+    Raises
+    ------
+    NotTraceable
+        Where it cannot be recorded so, or differs from its recording.
+    """
+    key, model = _traced(record_columns(f, columns, at.size), columns, at.size, names)
+    ready = Prepared(f, model, [], (), key=key[0], over_x=True)
+    check_columns(ready, columns, beside(at))
+    return ready
+
+
+def check_columns(ready: Prepared, columns: int | list[NDArray[Any]], params: NDArray[np.float64],
+                  agrees: Agrees | None = None) -> None:
+    """Compares a recording over raw columns of x with the function, at these or, if their number is given, at a few points
+    that are made up.
+
+    Raises
+    ------
+    NotTraceable
+        If they differ.
+    """
+    if ready.f is None:
+        return
+    if isinstance(columns, int):
+        columns = [np.linspace(0.3, 1.7, 8) * (1.0 + 0.1 * k) for k in range(columns)]
+    x = columns[0] if len(columns) == 1 else tuple(columns)
+    agrees = agrees or (lambda few, values: ready.model.agrees(few, params, values))
+    check_end(ready.f, x, columns[0].shape, columns, agrees, params)

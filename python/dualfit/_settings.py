@@ -110,16 +110,12 @@ def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dic
         For an option that there is not.
     """
     options = {name: value for name, value in options.items() if value is not None}
-<<<<<<< HEAD
-    settings: dict[str, Any] = {"backend": "auto", "parameters": added(options)}
-    names = names + settings["parameters"]
-=======
-    settings: dict[str, Any] = {"backend": "auto"}
     if "f_scale" in options:
         if "loss_scale" in options:
             raise TypeError("f_scale is another name for loss_scale; give one of them")
         options["loss_scale"] = options.pop("f_scale")
->>>>>>> h2
+    settings: dict[str, Any] = {"backend": "auto", "parameters": added(options)}
+    names = names + settings["parameters"]
     if "loss_scale" in options and "loss" not in options:
         raise FitError(f"loss_scale is {options['loss_scale']!r} and there is no loss; give one, as in loss=\"soft_l1\"")
     for name, value in options.items():

@@ -4,12 +4,8 @@ use dualfit::Error;
 use dualfit::error::{Named, NamedValues, SourceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
-<<<<<<< HEAD
-use pyo3::{PyErr, PyResult};
-use std::io;
-=======
 use pyo3::{Py, PyAny, PyErr, PyResult, Python};
->>>>>>> h2
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 create_exception!(
@@ -61,15 +57,11 @@ const WORDS: &[(&str, &str)] = &[
     ("names come before what is said of them", "correct the name"),
     ("`starts` has", "`p0` has"),
     ("make it with profile_to", "ask for the profile to that level"),
-<<<<<<< HEAD
+    ("fit again from its parameters", "fit again with p0=profile.better"),
     ("no Sigma::RelativeCovariance", "no covariance matrix as sigma"),
     ("no Sigma::Covariance", "no covariance matrix as sigma"),
     ("Sigma::Relative", "absolute_sigma=False"),
     ("add the parameter by CurveFit::parameter", "add it, as in parameters=[\"d\"]"),
-=======
-    ("fit again from its parameters", "fit again with p0=profile.better"),
-    ("Sigma::Relative", "absolute_sigma=False"),
-    ("no Sigma::Covariance", "no covariance matrix as sigma"),
     (
         "give those of the new ones, in the units of y: NewPoint::Each or NewPoint::Constant",
         "give those of the new ones as sigma, in the units of y",
@@ -79,7 +71,6 @@ const WORDS: &[(&str, &str)] = &[
         "give those of the new ones as sigma, in the same measure",
     ),
     ("without absolute sigma", "without sigma and absolute_sigma=True"),
->>>>>>> h2
     ("NewPoint::Constant or NewPoint::Each", "sigma"),
     ("NewPoint::Each or NewPoint::Constant", "sigma"),
     ("NewPoint::Each", "sigma"),

@@ -1,13 +1,8 @@
 //! A model, from operations that Python recorded, from a Python function, from text or from the library, and what is asked of it.
 
-<<<<<<< HEAD
 use crate::agreement::agree;
 use crate::arrays::{Samples, columns, slice};
-use crate::failure::raised;
-=======
-use crate::arrays::{Samples, columns};
 use crate::failure::{raised, raised_at};
->>>>>>> h2
 use crate::fit::Fit;
 use crate::native::{self, Calls};
 use crate::points::Points;

@@ -262,39 +262,7 @@ impl<'a> Cpu<'a> {
                 block = Block::Run(next);
                 next += len;
             }
-<<<<<<< HEAD
             outcome = self.block(pass, (block, len), worker, &mut visit);
-=======
-            let moved;
-            let (inputs, distances) = match slopes {
-                None => (Inputs::new(&self.points.columns, block, len), None),
-                Some(slopes) => {
-                    let closest = closest.get_or_insert_default();
-                    closest.find(slopes, self.kernels, self.points, (block, len));
-                    moved = closest.columns();
-                    let distances = closest.distances(len);
-                    (Inputs::new(&moved, Block::Run(0), len), Some(distances))
-                }
-            };
-            worker.machine.load(&inputs);
-            match (&self.model.kind, pass.code) {
-                (PreparedForm::Native { native, bounds, .. }, _) => match &native.calls {
-                    Calls::Arrays(_) => {
-                        self.scratch.arrays.copy(block, len, &mut worker.machine);
-                    }
-                    Calls::Points(calls) => {
-                        let precisions = self.scratch.precisions.by();
-                        let steps = Steps { bounds, least: &self.scratch.least, precisions };
-                        outcome = self.call_native(calls, steps, pass.params, block, len, worker);
-                    }
-                },
-                (_, Some(code)) => worker.machine.run(code, self.kernels, uniforms, &inputs),
-                (_, None) => {}
-            }
-            if outcome.is_ok() {
-                visit(worker, BlockPoints { inputs: &inputs, block, distances });
-            }
->>>>>>> h2
         }
         worker.picked = picked;
         outcome
@@ -340,7 +308,8 @@ impl<'a> Cpu<'a> {
                     Ok(())
                 }
                 Calls::Points(calls) => {
-                    let steps = Steps { bounds, least: &self.scratch.least };
+                    let precisions = self.scratch.precisions.by();
+                    let steps = Steps { bounds, least: &self.scratch.least, precisions };
                     self.call_native(calls, steps, pass.params, block, len, worker)
                 }
             },

@@ -18,12 +18,9 @@ mod table;
 mod tied;
 mod workspace;
 
-<<<<<<< HEAD
 use super::distributions::sum_upper;
 use super::lack_of_fit::REJECTED;
-=======
 use super::propagated::{Formula, Propagated};
->>>>>>> h2
 use crate::backend::Processor;
 use crate::data::deviance::LARGEST_DEVIANCE;
 use crate::solver::bounds::Side;

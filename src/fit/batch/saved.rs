@@ -35,16 +35,13 @@ pub(super) struct SavedBatch {
     covariances: Vec<Exact>,
     #[serde(default)]
     priors: usize,
-<<<<<<< HEAD
     #[serde(default)]
     chi_square: ChiSquareOf,
-=======
     /// Names, programs and parameters of derived quantities.
     #[serde(default)]
     derived: Vec<(String, SavedFormula)>,
     #[serde(default)]
     derived_by_model: usize,
->>>>>>> h2
     seconds: Exact,
     threads: usize,
     made: Made,
@@ -73,9 +70,6 @@ impl BatchFit {
 
 impl From<BatchFit> for SavedBatch {
     fn from(batch: BatchFit) -> SavedBatch {
-<<<<<<< HEAD
-        let BatchFit { names, fixed, arrays, priors, chi_square, seconds, threads, made } = batch;
-=======
         let BatchFit {
             names,
             fixed,
@@ -83,12 +77,12 @@ impl From<BatchFit> for SavedBatch {
             derived,
             derived_by_model,
             priors,
+            chi_square,
             seconds,
             threads,
             made,
         } = batch;
         let saved = |(name, formula): (String, Formula)| (name, SavedFormula::from(formula));
->>>>>>> h2
         SavedBatch {
             version: VERSION,
             names,
@@ -105,12 +99,9 @@ impl From<BatchFit> for SavedBatch {
             sides: arrays.sides,
             covariances: exact(&arrays.covariances),
             priors,
-<<<<<<< HEAD
             chi_square,
-=======
             derived: derived.into_iter().map(saved).collect(),
             derived_by_model,
->>>>>>> h2
             seconds: Exact(seconds),
             threads,
             made,
@@ -170,11 +161,6 @@ impl TryFrom<SavedBatch> for BatchFit {
             sides: saved.sides,
             covariances: plain(&saved.covariances),
         };
-<<<<<<< HEAD
-        let SavedBatch { names, fixed, priors, chi_square, seconds, threads, made, .. } = saved;
-        let seconds = seconds.0;
-        Ok(BatchFit { names, fixed, arrays, priors, chi_square, seconds, threads, made })
-=======
         let checked = |(name, formula): (String, SavedFormula)| -> Result<(String, Formula)> {
             Ok((name, formula.checked("batch", width)?))
         };
@@ -186,10 +172,10 @@ impl TryFrom<SavedBatch> for BatchFit {
             derived,
             derived_by_model: saved.derived_by_model,
             priors: saved.priors,
+            chi_square: saved.chi_square,
             seconds: saved.seconds.0,
             threads: saved.threads,
             made: saved.made,
         })
->>>>>>> h2
     }
 }
