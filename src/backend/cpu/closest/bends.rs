@@ -1,5 +1,8 @@
 //! Bounds of a curve's second derivatives.
 
+/// A deviation from the tangent by this part of the values may be rounding: points may almost coincide.
+const ROUNDING: f64 = 1e-9;
+
 /// The least and the largest second derivatives that were seen, in the order of `Program::with_slopes`, and 0.
 #[derive(Default)]
 pub(super) struct Bends {
@@ -20,6 +23,22 @@ impl Bends {
                 *least = least.min(second);
                 *largest = largest.max(second);
             }
+        }
+    }
+
+    /// Takes into account how curves of one variable bend between neighbouring points, by the values and slopes at
+    /// their `x`: by the mean value theorem f(b) − f(a) − f'(a)(b − a) is (b − a)²/2 times f'' of a place between. So a step
+    /// or a peak between points is known of.
+    pub(super) fn learn_between(&mut self, x: &[f64], tangents: &[(f64, f64)]) {
+        let bend = |from: usize, to: usize| {
+            let ((value, slope), ahead, step) = (tangents[from], tangents[to].0, x[to] - x[from]);
+            let rise = ahead - value - slope * step;
+            let is_rounding = rise.abs() <= ROUNDING * (value.abs() + ahead.abs());
+            if is_rounding { 0.0 } else { 2.0 * rise / (step * step) }
+        };
+        for i in 1..x.len() {
+            self.learn([bend(i - 1, i)].into_iter());
+            self.learn([bend(i, i - 1)].into_iter());
         }
     }
 

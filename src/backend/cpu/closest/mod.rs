@@ -10,7 +10,7 @@
 //! A minimum is found by Newton's method from the measured x ([`newton`]), by steps that never lead away, with the exact second
 //! derivatives of f. Where the curve bends strongly there may be a closer one, which a scan finds ([`scan`]). So a pass
 //! depends on the parameters alone, not on passes before, and d is continuous: it is the least of several smooth functions,
-//! its square has kinks only downwards, and no minimum of the cost is at a kink. With local minima d would jump.
+//! its square has kinks that point upwards only, and no minimum of the cost is at a kink. With local minima d would jump.
 
 mod bends;
 mod measured;
@@ -117,6 +117,9 @@ impl ClosestPoints {
             searches.push(point, code.inexact.iter().map(|_| 0.0));
         }
         searches.run(curve, measured, bends);
+        if let ([at], 1) = (&searches.at[..], measured.k) {
+            bends.learn_between(&at[..len], &searches.tangents[..len]);
+        }
         for starts in scan.starts(curve, measured, searches, bends).chunks(BLOCK) {
             further.clear();
             for start in starts {

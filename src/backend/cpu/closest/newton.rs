@@ -25,6 +25,8 @@ pub(super) struct Searches {
     pub(super) distance: Vec<f64>,
     /// 1/(σ√(1 + ‖a‖²)).
     pub(super) factor: Vec<f64>,
+    /// The model's value and its first slope.
+    pub(super) tangents: Vec<(f64, f64)>,
     /// Of each lane the shifts and the step from them, a number for each inexact variable.
     pub(super) shifts: Vec<f64>,
     steps: Vec<f64>,
@@ -84,6 +86,7 @@ impl Searches {
         }
         self.distance.resize(BLOCK, 0.0);
         self.factor.resize(BLOCK, 0.0);
+        self.tangents.resize(BLOCK, (0.0, 0.0));
         self.machine.reserve(code.registers, 0);
         self.machine.broadcast(code, uniforms, lanes);
         let mut left = lanes;
@@ -116,6 +119,7 @@ impl Searches {
                     let square = point.slopes(weight, |o| outputs[1 + o][i]);
                     self.distance[i] = point.search.reach.copysign(residual);
                     self.factor[i] = weight / (1.0 + square).sqrt();
+                    self.tangents[i] = (outputs[0][i], outputs.get(1).map_or(0.0, |a| a[i]));
                     bends.learn(outputs[1 + k..].iter().map(|second| second[i]));
                     let second = |o: usize| outputs[1 + k + o][i] * weight;
                     let given = |j: usize| measured.x[curve.code.inexact[j]][p];

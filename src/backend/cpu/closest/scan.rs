@@ -17,8 +17,8 @@ use crate::data::values::Values;
 /// Distance times curvature up to which the minimum counts as the only one: half of what would do if the curvature were
 /// known everywhere.
 const GENTLE: f64 = 0.5;
-/// A point so many times farther than the mean of its block is looked at whatever the curvature: the curve may turn or jump
-/// where no point is.
+/// A point so many times farther than the median of its block is scanned whatever the curvature: the curve may turn or
+/// jump where no point is.
 const OUTLYING: f64 = 4.0;
 /// Evaluations on each side of a line.
 const EVALUATIONS: (f64, f64) = (8.0, 32.0);
@@ -26,15 +26,22 @@ const EVALUATIONS: (f64, f64) = (8.0, 32.0);
 /// the curve by d/32 at most, and of more, where the closest point is between lines.
 const MARGIN: (f64, f64) = (1.0625, 1.25);
 
+/// Halvings of a segment at most: a step of the curve that is 1e6 times as steep as a segment is long is found.
+const HALVINGS: usize = 20;
+
 /// Room for a scan.
 #[derive(Default)]
 pub(super) struct Scan {
     machine: Machine,
     lines: Vec<Line>,
+    /// Distances of the block's points.
+    reaches: Vec<f64>,
     /// Where the model is evaluated: one column per variable.
     at: Vec<Vec<f64>>,
-    /// Residuals along all lines, one line after the other.
+    /// Residuals there.
     residuals: Vec<f64>,
+    /// The measured points of a block of evaluations.
+    points: Vec<usize>,
     /// Distances of a line's segments, and where along the line their closest points are.
     segments: Vec<(f64, f64)>,
     starts: Vec<Start>,
@@ -59,9 +66,22 @@ pub(super) struct Start {
     pub(super) point: usize,
     direction: Direction,
     length: f64,
+    /// Of the segment that it is in: where along the line they are, and the residuals there.
+    ends: [(f64, f64); 2],
+}
+
+/// Where the curve is evaluated: at `length` along a direction from a measured point.
+struct Place<'p> {
+    point: usize,
+    direction: &'p Direction,
+    length: f64,
 }
 
 impl Start {
+    fn place(&self) -> Place<'_> {
+        Place { point: self.point, direction: &self.direction, length: self.length }
+    }
+
     /// The shift of inexact variable `j`.
     pub(super) fn shift(&self, j: usize) -> f64 {
         let along = |&(variable, part): &(usize, f64)| if variable == j { part } else { 0.0 };
@@ -82,18 +102,22 @@ impl Scan {
         self.starts.clear();
         self.choose_lines(measured, found, bends);
         if !self.lines.is_empty() {
-            self.evaluate(curve, measured);
+            let lines = std::mem::take(&mut self.lines);
+            self.evaluate(curve, measured, lines.iter().flat_map(Line::places));
+            self.lines = lines;
             self.choose_starts(measured, found);
+            self.close_in(curve, measured, found);
         }
         &self.starts
     }
 
     /// Lines through the points whose minimum may not be the only one.
     fn choose_lines(&mut self, measured: &Measured, found: &Searches, bends: &Bends) {
-        let reaches = found.distance[..measured.len()].iter().map(|d| d.abs());
-        let weighing = reaches.filter(|&d| d > 0.0 && d.is_finite());
-        let (sum, count) = weighing.fold((0.0, 0), |(sum, count), d| (sum + d, count + 1));
-        let far = OUTLYING * sum / f64::from(count);
+        let reaches = &mut self.reaches;
+        reaches.clear();
+        reaches.extend(found.distance[..measured.len()].iter().map(|d| d.abs()));
+        let middle = reaches.len() / 2;
+        let far = OUTLYING * *reaches.select_nth_unstable_by(middle, f64::total_cmp).1;
         for point in 0..measured.len() {
             let (distance, sigma) = (found.distance[point], measured.sigma(point));
             // Below the curve, where its value is too large, the point sees bends downwards.
@@ -116,25 +140,28 @@ impl Scan {
         }
     }
 
-    /// Sets the residuals along all lines.
-    fn evaluate(&mut self, curve: Curve<'_>, measured: &Measured) {
-        let Scan { machine, lines, at, residuals, .. } = self;
+    /// Sets the residuals at these places, in their order.
+    fn evaluate<'p>(
+        &mut self,
+        curve: Curve<'_>,
+        measured: &Measured,
+        mut places: impl Iterator<Item = Place<'p>>,
+    ) {
+        let Scan { machine, at, points, residuals, .. } = self;
         let code = &curve.code.value;
         let uniforms = Uniforms::OfOne(&curve.numbers.value);
         machine.reserve(code.registers, 0);
         machine.broadcast(code, uniforms, BLOCK);
         at.resize(measured.x.len(), Vec::new());
         residuals.clear();
-        let mut places = lines.iter().flat_map(Line::places);
-        let mut points = Vec::with_capacity(BLOCK);
         loop {
             at.iter_mut().for_each(Vec::clear);
             points.clear();
-            for (line, length) in places.by_ref().take(BLOCK) {
-                points.push(line.point);
-                at.iter_mut().zip(&measured.x).for_each(|(at, x)| at.push(x[line.point]));
-                for &(j, part) in line.direction.iter().filter(|(_, part)| *part != 0.0) {
-                    let shift = length * part * measured.sigma(line.point)[j];
+            for Place { point, direction, length } in places.by_ref().take(BLOCK) {
+                points.push(point);
+                at.iter_mut().zip(&measured.x).for_each(|(at, x)| at.push(x[point]));
+                for &(j, part) in direction.iter().filter(|(_, part)| *part != 0.0) {
+                    let shift = length * part * measured.sigma(point)[j];
                     if let Some(last) = at[curve.code.inexact[j]].last_mut() {
                         *last += shift;
                     }
@@ -168,29 +195,58 @@ impl Scan {
                 }),
             );
             let shifts = &found.shifts[line.point * measured.k..][..measured.k];
-            let reach = margin * found.distance[line.point].abs();
+            let reach = found.distance[line.point].abs();
             for (i, &(distance, length)) in segments.iter().enumerate() {
                 let before = i.checked_sub(1).map_or(f64::INFINITY, |i| segments[i].0);
                 let after = segments.get(i + 1).map_or(f64::INFINITY, |segment| segment.0);
-                if !(distance < reach && distance < before && distance <= after) {
+                if !(distance < margin * reach && distance < before && distance <= after) {
                     continue;
                 }
-                let start = Start { point: line.point, direction: line.direction, length };
+                let ends = [i, i + 1].map(|i| (place(i), of_line[i]));
+                let start = Start { point: line.point, direction: line.direction, length, ends };
                 let apart = |(j, shift): (usize, &f64)| (start.shift(j) - shift).powi(2);
                 let apart = shifts.iter().enumerate().map(apart).sum::<f64>().sqrt();
-                if apart > line.spacing {
+                // A polygon that is much closer than the minimum beside it has found another one.
+                if apart > line.spacing || distance < (2.0 - margin) * reach {
                     starts.push(start);
                 }
             }
         }
     }
+
+    /// Halves the segments that the curve crosses from below to above or back, until a start is closer than the minimum that
+    /// is known: a search from there then ends closer, however steep the curve is.
+    fn close_in(&mut self, curve: Curve<'_>, measured: &Measured, found: &Searches) {
+        let mut starts = std::mem::take(&mut self.starts);
+        let crosses = |start: &Start| start.ends[0].1 * start.ends[1].1 < 0.0;
+        let mut open: Vec<usize> = (0..starts.len()).filter(|&s| crosses(&starts[s])).collect();
+        for _ in 0..HALVINGS {
+            if open.is_empty() {
+                break;
+            }
+            self.evaluate(curve, measured, open.iter().map(|&s| starts[s].place()));
+            let mut residuals = self.residuals.iter();
+            open.retain(|&s| {
+                let start = &mut starts[s];
+                let residual = residuals.next().copied().unwrap_or(f64::NAN);
+                let is_open = start.length.hypot(residual) >= found.distance[start.point].abs();
+                if is_open {
+                    let same = usize::from(residual * start.ends[0].1 < 0.0);
+                    start.ends[same] = (start.length, residual);
+                    start.length = 0.5 * (start.ends[0].0 + start.ends[1].0);
+                }
+                is_open
+            });
+        }
+        self.starts = starts;
+    }
 }
 
 impl Line {
     /// Where the curve is evaluated along the line.
-    fn places(&self) -> impl Iterator<Item = (&Line, f64)> {
-        let side = self.side as isize;
-        (-side..=side).map(move |i| (self, i as f64 * self.spacing))
+    fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        let (side, Line { point, direction, spacing, .. }) = (self.side as isize, self);
+        (-side..=side).map(move |i| Place { point: *point, direction, length: i as f64 * spacing })
     }
 }
 
