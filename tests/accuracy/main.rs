@@ -2,6 +2,7 @@
 //! by independent routes through the mathematics.
 
 mod batch_statistics;
+mod closest;
 mod converged;
 mod domain_walls;
 mod errors_in_x;

@@ -1,7 +1,7 @@
 //! A model prepared for the CPU, and one pass over points at some parameters.
 
 use super::assembly::Assembled;
-use super::closest::SlopeCode;
+use super::closest::{SlopeCode, SlopeNumbers};
 use super::code::{Code, Operand};
 use crate::error::Result;
 use crate::model::native::{Model, Native};
@@ -120,22 +120,22 @@ pub(super) struct Pass<'a> {
     pub(super) code: Option<&'a Assembled>,
     pub(super) outputs: &'a [Operand],
     /// By which the closest points are found, with its numbers, where x has errors.
-    pub(super) slopes: Option<(&'a SlopeCode, &'a [f64])>,
+    pub(super) slopes: Option<(&'a SlopeCode, &'a SlopeNumbers)>,
 }
 
 /// Room for the numbers of a pass that are the same at every point.
 #[derive(Default)]
 pub(super) struct PassNumbers {
     model: Vec<f64>,
-    slopes: Vec<f64>,
+    slopes: SlopeNumbers,
 }
 
 impl PassNumbers {
     fn of_slopes<'a>(
-        room: &'a mut Vec<f64>,
+        room: &'a mut SlopeNumbers,
         model: &'a Prepared,
         params: &[f64],
-    ) -> Option<(&'a SlopeCode, &'a [f64])> {
+    ) -> Option<(&'a SlopeCode, &'a SlopeNumbers)> {
         let slopes = model.slopes.as_deref()?;
         slopes.uniforms(params, room);
         Some((slopes, room))
@@ -198,7 +198,7 @@ impl<'a> Pass<'a> {
             numbers
         });
         let (uniforms, outputs) = (&numbers.model[..], &plain.outputs[..]);
-        let slopes = model.slopes.as_deref().map(|slopes| (slopes, &numbers.slopes[..]));
+        let slopes = model.slopes.as_deref().map(|slopes| (slopes, &numbers.slopes));
         Some(Pass { params, uniforms, code: Some(plain), outputs, slopes })
     }
 }

@@ -1,0 +1,151 @@
+//! The points of the curve that are closest to measured points whose x has errors, too.
+//!
+//! With the residual r = (f(ξ) − y)/σ and the shifts uₖ = (ξₖ − xₖ)/σₓₖ, the closest point ξ minimises
+//! (r² + ‖u‖²)/2, a problem of its own for each point. There the gradient vanishes, a·r + u = 0 with the
+//! slopes aₖ = ∂f/∂xₖ σₓₖ/σ, so the distance is d = ±√(r² + ‖u‖²) = r·√(1 + ‖a‖²), and what d changes with a
+//! parameter is ∂f/∂p at ξ over σ√(1 + ‖a‖²): changes of ξ count in second order only. So a fit of d is one
+//! of rows like any other, with exact partials (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8
+//! (1987) 1052, who carry the shifts as unknowns instead).
+//!
+//! A minimum is found by Newton's method from the measured x ([`newton`]), by steps that never lead away, with the exact second
+//! derivatives of f. Where the curve bends strongly there may be a closer one, which a scan finds ([`scan`]). So a pass
+//! depends on the parameters alone, not on passes before, and d is continuous: it is the least of several smooth functions,
+//! its square has kinks that point upwards only, and no minimum of the cost is at a kink. With local minima d would jump.
+
+mod bends;
+mod measured;
+mod newton;
+mod scan;
+
+use super::code::BLOCK;
+use super::kernels::{self, Kernels};
+use super::machine::{Block, Inputs};
+use crate::data::points::Points;
+use crate::data::values::Values;
+use crate::error::Result;
+use crate::model::native::Model;
+use bends::Bends;
+use measured::{Curve, Measured};
+pub(crate) use measured::{SlopeCode, SlopeNumbers};
+use newton::Searches;
+use scan::Scan;
+
+/// Another minimum is taken if it is closer by more than this part of the distance, which is more than rounding.
+const CLOSER: f64 = 1e-9;
+
+/// The distances of a block's points, and what their rows are multiplied by.
+#[derive(Clone, Copy)]
+pub(super) struct Distances<'a> {
+    /// In row units, with the sign of the residual.
+    pub(super) distance: &'a [f64],
+    /// The row unit over σ√(1 + ‖a‖²).
+    pub(super) factor: &'a [f64],
+}
+
+/// A block of points.
+#[derive(Clone, Copy)]
+pub(super) struct BlockPoints<'a> {
+    /// The independent variables at which the model was evaluated.
+    pub(super) inputs: &'a Inputs<'a>,
+    pub(super) block: Block<'a>,
+    /// Where x has errors.
+    pub(super) distances: Option<Distances<'a>>,
+}
+
+/// Room for finding the closest points of a block.
+#[derive(Default)]
+pub(super) struct ClosestPoints {
+    measured: Measured,
+    bends: Bends,
+    searches: Searches,
+    scan: Scan,
+    /// From starts of the scan.
+    further: Searches,
+}
+
+/// The closest points of all points given, masked ones included.
+///
+/// # Errors
+/// [`Error::ModelKind`](crate::error::Error::ModelKind) for a native model.
+pub(crate) fn closest_points(
+    model: &Model,
+    points: &Points<'_>,
+    params: &[f64],
+) -> Result<Closest> {
+    let slopes = SlopeCode::new(model, points.x_sigma.inexact())?;
+    let mut numbers = SlopeNumbers::default();
+    slopes.uniforms(params, &mut numbers);
+    let mut found = Closest { x: vec![Vec::new(); points.columns.len()], ..Closest::default() };
+    let mut room = ClosestPoints::default();
+    for start in (0..points.len()).step_by(BLOCK) {
+        let len = BLOCK.min(points.len() - start);
+        room.find((&slopes, &numbers), kernels::detect(), points, (Block::Run(start), len));
+        found.x.iter_mut().zip(&room.searches.at).for_each(|(x, at)| x.extend(&at[..len]));
+        let Distances { distance, factor } = room.distances(len);
+        found.distance.extend(distance);
+        found.factor.extend(factor);
+    }
+    Ok(found)
+}
+
+/// The closest points of all points, and their distances in row units.
+#[derive(Default)]
+pub(crate) struct Closest {
+    /// One column per independent variable.
+    pub(crate) x: Vec<Vec<f64>>,
+    /// With the sign of model − y.
+    pub(crate) distance: Vec<f64>,
+    /// What a partial by a parameter is multiplied by.
+    pub(crate) factor: Vec<f64>,
+}
+
+impl ClosestPoints {
+    /// Finds the closest points of a block at the parameters that `numbers` were made of.
+    pub(super) fn find(
+        &mut self,
+        (code, numbers): (&SlopeCode, &SlopeNumbers),
+        kernels: &Kernels,
+        points: &Points<'_>,
+        (block, len): (Block<'_>, usize),
+    ) {
+        let ClosestPoints { measured, bends, searches, scan, further } = self;
+        let curve = Curve { code, numbers, kernels };
+        measured.load(points, &code.inexact, (block, len));
+        bends.clear(measured.k);
+        searches.clear();
+        for point in 0..len {
+            searches.push(point, code.inexact.iter().map(|_| 0.0));
+        }
+        searches.run(curve, measured, bends);
+        if let ([at], 1) = (&searches.at[..], measured.k) {
+            bends.learn_between(&at[..len], &searches.tangents[..len]);
+        }
+        for starts in scan.starts(curve, measured, searches, bends).chunks(BLOCK) {
+            further.clear();
+            for start in starts {
+                further.push(start.point, (0..measured.k).map(|j| start.shift(j)));
+            }
+            further.run(curve, measured, bends);
+            for (lane, start) in starts.iter().enumerate() {
+                let distance = searches.distance[start.point].abs();
+                if further.distance[lane].abs() < (1.0 - CLOSER) * distance {
+                    searches.replace(start.point, further, lane, measured.k);
+                }
+            }
+        }
+        let unit = points.units.row;
+        for numbers in [&mut searches.distance, &mut searches.factor] {
+            numbers[..len].iter_mut().for_each(|number| *number *= unit);
+        }
+    }
+
+    /// The independent variables of the closest points.
+    pub(super) fn columns(&self) -> Vec<Values<'_>> {
+        self.searches.at.iter().map(|column| Values::F64(column)).collect()
+    }
+
+    pub(super) fn distances(&self, len: usize) -> Distances<'_> {
+        let Searches { distance, factor, .. } = &self.searches;
+        Distances { distance: &distance[..len], factor: &factor[..len] }
+    }
+}

@@ -1,0 +1,273 @@
+//! A scan for places of the curve that are closer than the minimum that Newton's method found.
+//!
+//! Every place that is closer than the distance d of a minimum has shifts shorter than d. The point sees the curve from
+//! outside a ball of radius d that touches the curve. If the curve bends towards the point nowhere by more than 1/d
+//! (second derivatives of f/σ in units of the errors of x), it stays outside of the ball, and the minimum is the closest
+//! point: the ball is the graph of a function whose second derivatives are −1/d and beyond, and has value and slope of
+//! the curve where it touches. So points need no scan unless d times the largest curvature seen is above 1; then the curve
+//! is evaluated along lines through the measured x, and searches start from the places where the polygons are close.
+
+use super::super::code::BLOCK;
+use super::super::machine::{Block, Inputs, Machine, Uniforms};
+use super::bends::Bends;
+use super::measured::{Curve, Measured};
+use super::newton::Searches;
+use crate::data::values::Values;
+
+/// Distance times curvature up to which the minimum counts as the only one: half of what would do if the curvature were
+/// known everywhere.
+const GENTLE: f64 = 0.5;
+/// A point so many times farther than the median of its block is scanned whatever the curvature: the curve may turn or
+/// jump where no point is.
+const OUTLYING: f64 = 4.0;
+/// Evaluations on each side of a line.
+const EVALUATIONS: (f64, f64) = (8.0, 32.0);
+/// Polygons that are farther than so many times the minimum start no search: of one variable, where a polygon is beside
+/// the curve by d/32 at most, and of more, where the closest point is between lines.
+const MARGIN: (f64, f64) = (1.0625, 1.25);
+
+/// Halvings of a segment at most: a step of the curve that is 1e6 times as steep as a segment is long is found.
+const HALVINGS: usize = 20;
+
+/// Room for a scan.
+#[derive(Default)]
+pub(super) struct Scan {
+    machine: Machine,
+    lines: Vec<Line>,
+    /// Distances of the block's points.
+    reaches: Vec<f64>,
+    /// Where the model is evaluated: one column per variable.
+    at: Vec<Vec<f64>>,
+    /// Residuals there.
+    residuals: Vec<f64>,
+    /// The measured points of a block of evaluations.
+    points: Vec<usize>,
+    /// Distances of a line's segments, and where along the line their closest points are.
+    segments: Vec<(f64, f64)>,
+    starts: Vec<Start>,
+}
+
+/// A direction of length 1: components along two variables, of which the second may be 0.
+type Direction = [(usize, f64); 2];
+
+/// A line through a measured point.
+struct Line {
+    point: usize,
+    direction: Direction,
+    /// Between evaluations, in units of the errors of x.
+    spacing: f64,
+    /// Evaluations on each side of the measured point.
+    side: usize,
+}
+
+/// Where a search starts.
+pub(super) struct Start {
+    /// The position of the measured point in the block.
+    pub(super) point: usize,
+    direction: Direction,
+    length: f64,
+    /// Of the segment that it is in: where along the line they are, and the residuals there.
+    ends: [(f64, f64); 2],
+}
+
+/// Where the curve is evaluated: at `length` along a direction from a measured point.
+struct Place<'p> {
+    point: usize,
+    direction: &'p Direction,
+    length: f64,
+}
+
+impl Start {
+    fn place(&self) -> Place<'_> {
+        Place { point: self.point, direction: &self.direction, length: self.length }
+    }
+
+    /// The shift of inexact variable `j`.
+    pub(super) fn shift(&self, j: usize) -> f64 {
+        let along = |&(variable, part): &(usize, f64)| if variable == j { part } else { 0.0 };
+        self.length * self.direction.iter().map(along).sum::<f64>()
+    }
+}
+
+impl Scan {
+    /// Starts of searches for places that may be closer than the `found` minima, one lane per point of the block.
+    pub(super) fn starts(
+        &mut self,
+        curve: Curve<'_>,
+        measured: &Measured,
+        found: &Searches,
+        bends: &Bends,
+    ) -> &[Start] {
+        self.lines.clear();
+        self.starts.clear();
+        self.choose_lines(measured, found, bends);
+        if !self.lines.is_empty() {
+            let lines = std::mem::take(&mut self.lines);
+            self.evaluate(curve, measured, lines.iter().flat_map(Line::places));
+            self.lines = lines;
+            self.choose_starts(measured, found);
+            self.close_in(curve, measured, found);
+        }
+        &self.starts
+    }
+
+    /// Lines through the points whose minimum may not be the only one.
+    fn choose_lines(&mut self, measured: &Measured, found: &Searches, bends: &Bends) {
+        let reaches = &mut self.reaches;
+        reaches.clear();
+        reaches.extend(found.distance[..measured.len()].iter().map(|d| d.abs()));
+        let middle = reaches.len() / 2;
+        let far = OUTLYING * *reaches.select_nth_unstable_by(middle, f64::total_cmp).1;
+        for point in 0..measured.len() {
+            let (distance, sigma) = (found.distance[point], measured.sigma(point));
+            // Below the curve, where its value is too large, the point sees bends downwards.
+            let turn = -distance.signum();
+            let (turned, any) = bends.curvatures(sigma, measured.weight[point], turn);
+            let reach = distance.abs();
+            let is_known = reach * turned <= GENTLE && !(reach > far);
+            if is_known || !(reach > 0.0 && reach.is_finite()) {
+                continue;
+            }
+            // Between polygon and curve there are spacing²/8 times the curvature at most: d/32 unless the limit is reached.
+            let side = (2.0 * (reach * any).sqrt()).ceil().clamp(EVALUATIONS.0, EVALUATIONS.1);
+            let spacing = reach / side;
+            self.lines.extend(directions(sigma).map(|direction| Line {
+                point,
+                direction,
+                spacing,
+                side: side as usize,
+            }));
+        }
+    }
+
+    /// Sets the residuals at these places, in their order.
+    fn evaluate<'p>(
+        &mut self,
+        curve: Curve<'_>,
+        measured: &Measured,
+        mut places: impl Iterator<Item = Place<'p>>,
+    ) {
+        let Scan { machine, at, points, residuals, .. } = self;
+        let code = &curve.code.value;
+        let uniforms = Uniforms::OfOne(&curve.numbers.value);
+        machine.reserve(code.registers, 0);
+        machine.broadcast(code, uniforms, BLOCK);
+        at.resize(measured.x.len(), Vec::new());
+        residuals.clear();
+        loop {
+            at.iter_mut().for_each(Vec::clear);
+            points.clear();
+            for Place { point, direction, length } in places.by_ref().take(BLOCK) {
+                points.push(point);
+                at.iter_mut().zip(&measured.x).for_each(|(at, x)| at.push(x[point]));
+                for &(j, part) in direction.iter().filter(|(_, part)| *part != 0.0) {
+                    let shift = length * part * measured.sigma(point)[j];
+                    if let Some(last) = at[curve.code.inexact[j]].last_mut() {
+                        *last += shift;
+                    }
+                }
+            }
+            if points.is_empty() {
+                break;
+            }
+            let columns: Vec<Values<'_>> = at.iter().map(|c| Values::F64(c)).collect();
+            let inputs = Inputs::new(&columns, Block::Run(0), points.len());
+            machine.run(code, curve.kernels, uniforms, &inputs);
+            let values = machine.source(code.outputs[0], &inputs);
+            let residual = |(&p, f): (&usize, &f64)| (f - measured.y[p]) * measured.weight[p];
+            residuals.extend(points.iter().zip(values).map(residual));
+        }
+    }
+
+    /// Starts where the polygon of a line is closest, near enough and away from the minimum that is known.
+    fn choose_starts(&mut self, measured: &Measured, found: &Searches) {
+        let Scan { lines, residuals, segments, starts, .. } = self;
+        let margin = if measured.k == 1 { MARGIN.0 } else { MARGIN.1 };
+        let mut rest = &residuals[..];
+        for line in lines.iter() {
+            let of_line;
+            (of_line, rest) = rest.split_at(2 * line.side + 1);
+            let place = |i: usize| (i as f64 - line.side as f64) * line.spacing;
+            segments.clear();
+            segments.extend(
+                of_line.windows(2).enumerate().map(|(i, ends)| {
+                    closest_of_segment((place(i), ends[0]), (place(i + 1), ends[1]))
+                }),
+            );
+            let shifts = &found.shifts[line.point * measured.k..][..measured.k];
+            let reach = found.distance[line.point].abs();
+            for (i, &(distance, length)) in segments.iter().enumerate() {
+                let before = i.checked_sub(1).map_or(f64::INFINITY, |i| segments[i].0);
+                let after = segments.get(i + 1).map_or(f64::INFINITY, |segment| segment.0);
+                if !(distance < margin * reach && distance < before && distance <= after) {
+                    continue;
+                }
+                let ends = [i, i + 1].map(|i| (place(i), of_line[i]));
+                let start = Start { point: line.point, direction: line.direction, length, ends };
+                let apart = |(j, shift): (usize, &f64)| (start.shift(j) - shift).powi(2);
+                let apart = shifts.iter().enumerate().map(apart).sum::<f64>().sqrt();
+                // A polygon that is much closer than the minimum beside it has found another one.
+                if apart > line.spacing || distance < (2.0 - margin) * reach {
+                    starts.push(start);
+                }
+            }
+        }
+    }
+
+    /// Halves the segments that the curve crosses from below to above or back, until a start is closer than the minimum that
+    /// is known: a search from there then ends closer, however steep the curve is.
+    fn close_in(&mut self, curve: Curve<'_>, measured: &Measured, found: &Searches) {
+        let mut starts = std::mem::take(&mut self.starts);
+        let crosses = |start: &Start| start.ends[0].1 * start.ends[1].1 < 0.0;
+        let mut open: Vec<usize> = (0..starts.len()).filter(|&s| crosses(&starts[s])).collect();
+        for _ in 0..HALVINGS {
+            if open.is_empty() {
+                break;
+            }
+            self.evaluate(curve, measured, open.iter().map(|&s| starts[s].place()));
+            let mut residuals = self.residuals.iter();
+            open.retain(|&s| {
+                let start = &mut starts[s];
+                let residual = residuals.next().copied().unwrap_or(f64::NAN);
+                let is_open = start.length.hypot(residual) >= found.distance[start.point].abs();
+                if is_open {
+                    let same = usize::from(residual * start.ends[0].1 < 0.0);
+                    start.ends[same] = (start.length, residual);
+                    start.length = 0.5 * (start.ends[0].0 + start.ends[1].0);
+                }
+                is_open
+            });
+        }
+        self.starts = starts;
+    }
+}
+
+impl Line {
+    /// Where the curve is evaluated along the line.
+    fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        let (side, Line { point, direction, spacing, .. }) = (self.side as isize, self);
+        (-side..=side).map(move |i| Place { point: *point, direction, length: i as f64 * spacing })
+    }
+}
+
+/// Directions along the variables that have errors at a point, and between any two of them.
+fn directions(sigma: &[f64]) -> impl Iterator<Item = Direction> {
+    let k = sigma.len();
+    let inexact = |j: &usize| sigma[*j] > 0.0;
+    (0..k).filter(inexact).flat_map(move |a| {
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let both = move |b: usize| [[(a, half), (b, half)], [(a, half), (b, -half)]];
+        let between = (a + 1..k).filter(inexact).flat_map(both);
+        std::iter::once([(a, 1.0), (a, 0.0)]).chain(between)
+    })
+}
+
+/// The distance from (0, 0) of the segment between two points, and the first coordinate of its closest point; infinite if an
+/// end is not finite.
+fn closest_of_segment((t, r): (f64, f64), (to_t, to_r): (f64, f64)) -> (f64, f64) {
+    let (along, up) = (to_t - t, to_r - r);
+    let part = (-(t * along + r * up) / (along * along + up * up)).clamp(0.0, 1.0);
+    let (t, r) = (t + part * along, r + part * up);
+    let distance = t.hypot(r);
+    (if distance.is_nan() { f64::INFINITY } else { distance }, t)
+}
