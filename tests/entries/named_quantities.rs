@@ -121,7 +121,7 @@ fn batches_of_library_models_need_covariances_for_some_errors() {
     let x: Vec<f64> = (0..60).map(|i| 0.1 * f64::from(i)).collect();
     let y: Vec<f64> =
         x.iter().map(|x| (-(x - 3.0).powi(2)).exp() + 0.01 * (9.0 * x).sin()).collect();
-    let peak = models::gaussian().curve().unwrap();
+    let peak = models::gaussian("").curve().unwrap();
     let single = peak.fit(Data::new(&x, &y).unwrap(), dualfit::Start::Guess).unwrap();
     for keep in [false, true] {
         let curve = peak.clone().keep_covariance(keep);
