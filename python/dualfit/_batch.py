@@ -64,6 +64,14 @@ class Batch:
         return self._core.converged.reshape(self.shape)
 
     @property
+    def rejected(self) -> NDArray[np.bool_]:
+        """Which of these the data reject: chi-square, of counts the deviance, has a probability below 1e-4.
+
+        None if sigma is not absolute and y are not counts; single fits have a warning then if their residuals are correlated.
+        """
+        return self._core.rejected.reshape(self.shape)
+
+    @property
     def iterations(self) -> NDArray[np.uint32]:
         """Accepted steps."""
         return self._core.iterations.reshape(self.shape)

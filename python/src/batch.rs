@@ -128,6 +128,12 @@ impl BatchFit {
         PyArray1::from_iter(py, converged)
     }
 
+    /// Which of these the data reject.
+    #[getter]
+    fn rejected<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_vec(py, self.batch.rejected())
+    }
+
     /// Names of the derived quantities.
     #[getter]
     fn derived(&self) -> Vec<&str> {

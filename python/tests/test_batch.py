@@ -310,3 +310,15 @@ def test_sigma_that_makes_no_sense_is_only_that_fits() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not batch.converged[2]
+
+
+def test_fits_that_the_data_reject():
+    x = np.linspace(0, 1, 30)
+    noise = 0.01 * np.random.default_rng(2).normal(size=(2, 30))
+    stack = np.stack([x + 0.5, x**2]) + noise
+    batch = dualfit.fit_batch("a + b*x", x, stack, [0.0, 1.0], sigma=0.01, absolute_sigma=True)
+    assert batch.converged.all() and batch.rejected.tolist() == [False, True]
+    assert not dualfit.fit_batch("a + b*x", x, stack, [0.0, 1.0]).rejected.any()
+    counts = np.random.default_rng(3).poisson(np.stack([np.full(30, 50.0), 50 + 200 * x**4]))
+    batch = dualfit.fit_batch("a + b*x", x, counts, [50.0, 1.0], poisson=True)
+    assert batch.rejected.tolist() == [False, True]

@@ -3,7 +3,9 @@
 //! Oracles: data of a known curve, right or wrong by construction, and the binomial distribution of false alarms.
 
 use dualfit::source::SliceSource;
-use dualfit::{CurveFit, Data, Estimator, Fit, GlobalFit, Loss, Missing, Sigma, Warning};
+use dualfit::{
+    BatchData, CurveFit, Data, Estimator, Fit, GlobalFit, Loss, Missing, Sigma, Warning,
+};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, Poisson, StandardNormal, StudentT};
@@ -145,6 +147,26 @@ fn every_entry_warns() {
     });
     assert_eq!(named, Some(Some(13)), "{joint}");
     assert!(is_correlated(&joint.set(13).unwrap()) && !is_correlated(&joint.set(12).unwrap()));
+}
+
+/// Batches know their chi-squares alone.
+#[test]
+fn batches_flag_what_chi_square_rejects() {
+    let (x, bent) = parabola(30, 0.01);
+    let y: Vec<f64> = x.iter().zip(&bent).map(|(x, b)| b - x * x + x).chain(bent.clone()).collect();
+    let batch = |sigma: Sigma<'static>| {
+        let data = BatchData::shared(&x, &y).unwrap().sigma(sigma).unwrap();
+        line().fit_batch(data, [0.0, 1.0]).unwrap()
+    };
+    let found = batch(Sigma::Constant(0.01));
+    assert_eq!(found.rejected(), [false, true], "{found}");
+    assert!(found.to_string().contains("of 1 that converged the data reject the curve"), "{found}");
+    let single = line()
+        .fit(Data::new(&x, &bent).unwrap().sigma(Sigma::Constant(0.01)).unwrap(), [0.0, 1.0])
+        .unwrap();
+    assert_eq!(found.fit(1).chi_square_p_value(), single.chi_square_p_value());
+    assert_eq!(batch(Sigma::Unknown).rejected(), [false, false]);
+    assert_eq!(batch(Sigma::Unknown).fit(1).chi_square_p_value(), None);
 }
 
 /// A right fit of a curve, a size and errors that are drawn. Returns whether the data reject it.
