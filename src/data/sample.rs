@@ -37,6 +37,21 @@ fn drawn_of(stretch: u64, level: u32) -> u64 {
     (1..=level).rev().fold(stretch, |at, level| 2 * at + u64::from(takes_second(at, level)))
 }
 
+/// The numbers of the points that a [`Sample`] of at most `most` of `n` points has, of which those that `counts` refuses are
+/// missing.
+pub(crate) fn drawn(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> Vec<usize> {
+    let mut level = (n / most.max(1)).max(1).ilog2();
+    loop {
+        let stretches = 0..=(n.max(1) as u64 - 1) >> level;
+        let drawn = stretches.map(|stretch| drawn_of(stretch, level) as usize);
+        let drawn: Vec<usize> = drawn.filter(|&i| i < n && counts(i)).collect();
+        if drawn.len() <= most {
+            return drawn;
+        }
+        level += 1;
+    }
+}
+
 impl Sample {
     /// Of at most `most` points, two at least, of `x` independent variables.
     pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
@@ -227,6 +242,8 @@ mod tests {
             assert!(all.len() as u64 <= complete + 1 && all.len() <= 100, "{n}");
             let values: Vec<u64> = all.columns[0].iter().map(|&v| v as u64).collect();
             assert_eq!(values, all.numbers);
+            let drawn = drawn(n as usize, 100, |_| true);
+            assert!(drawn.iter().map(|&i| i as u64).eq(all.numbers), "{n}");
         }
     }
 

@@ -183,7 +183,9 @@ impl Request<'_> {
         let mut effects = vec![None; self.names.len()];
         free.iter().zip(&outcome.effects).for_each(|(&k, &effect)| effects[k] = Some(effect));
         fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &effects);
-        tests.apply(&mut fit);
+        if tests.are_made() {
+            tests.apply(&mut fit);
+        }
         Ok(fit)
     }
 

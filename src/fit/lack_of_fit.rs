@@ -107,6 +107,11 @@ impl ResidualTests {
         tests
     }
 
+    /// Returns true if residuals were there. Those of a stream are tested by its sample, apart from this.
+    pub(super) fn are_made(&self) -> bool {
+        self.sets > 0
+    }
+
     /// Adds to `fit` the distribution of its deviance, if it is one of counts, and warnings if the data reject it.
     pub(crate) fn apply(&self, fit: &mut Fit) {
         let is_part = self.tested < fit.points;
@@ -164,17 +169,16 @@ impl Correlation {
             return None;
         }
         let mean = residuals.iter().sum::<f64>() / n as f64;
-        let r: Vec<f64> = residuals.iter().map(|r| r - mean).collect();
-        let squares: f64 = r.iter().map(|r| r * r).sum();
+        let squares: f64 = residuals.iter().map(|r| (r - mean) * (r - mean)).sum();
         let (mut products, mut product_squares, mut changes) = (0.0, 0.0, 0.0);
-        for pair in r.windows(2) {
-            let product = pair[0] * pair[1];
+        for pair in residuals.windows(2) {
+            let product = (pair[0] - mean) * (pair[1] - mean);
             products += product;
             product_squares += product * product;
             changes += (pair[1] - pair[0]).powi(2);
         }
         let (mut bends, mut bend_fourths) = (0.0, 0.0);
-        for three in r.windows(3) {
+        for three in residuals.windows(3) {
             let bend = (three[0] - 2.0 * three[1] + three[2]).powi(2);
             bends += bend;
             bend_fourths += bend * bend;

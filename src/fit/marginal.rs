@@ -111,7 +111,13 @@ impl Fit {
             let i = keep.iter().position(|&k| self.names[k] == *name)?;
             Some(set.names[i].clone())
         };
-        let said = self.warnings.iter().filter_map(|warning| warning.renamed(&own));
+        let of_set = set.part.map(|part| part.set - 1);
+        let concerns = |warning: &&Warning| match warning {
+            Warning::CorrelatedResiduals { set: other @ Some(_), .. } => *other == of_set,
+            _ => true,
+        };
+        let said = self.warnings.iter().filter(concerns);
+        let said = said.filter_map(|warning| warning.renamed(&own));
         let mut found: Vec<Warning> = said.collect();
         let said = |name: &String| {
             let is_said = |w: &Warning| match w {

@@ -5,6 +5,7 @@ use super::approach::is_little;
 use super::covariance::Direction;
 use super::significant::significant;
 use super::warning::Warning;
+use crate::data::loss::Estimator;
 use crate::solver::termination::Termination;
 
 /// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
@@ -205,6 +206,13 @@ impl Fit {
             true => format!(
                 "not converged: {end}; the data hardly determine all parameters, see the warnings"
             ),
+            // The likelihood of counts falls towards a model of 0, where it has no value.
+            false if self.estimator == Estimator::Poisson && self.termination == NoProgress => {
+                format!(
+                    "{}; keep the model above 0 by a bound, such as 0 for a background",
+                    self.termination
+                )
+            }
             false => self.termination.to_string(),
         }
     }

@@ -58,6 +58,7 @@ fn way_to(program: &Program, pivot: usize) -> Option<Vec<Step>> {
         let own = matches!(*node, Node::Param(k) if k as usize == pivot);
         contains[i] = own || node.operands().any(|id| contains[id as usize]);
     }
+    let square = |id: Id| Node::Binary(Binary::Mul, id, id);
     let (mut id, mut steps) = (program.outputs[0], Vec::new());
     loop {
         let node = program.nodes[id as usize];
@@ -67,6 +68,13 @@ fn way_to(program: &Program, pivot: usize) -> Option<Vec<Step>> {
             // A square is a product of a number with itself.
             Node::Binary(Binary::Mul, a, b) if a == b => {
                 Step { node, operand: a, other: None, other_first: false }
+            }
+            // A cube is a product of a number with its square.
+            Node::Binary(Binary::Mul, a, b) if program.nodes[b as usize] == square(a) => {
+                Step { node, operand: a, other: None, other_first: false }
+            }
+            Node::Binary(Binary::Mul, a, b) if program.nodes[a as usize] == square(b) => {
+                Step { node, operand: b, other: None, other_first: false }
             }
             Node::Binary(_, a, b) if contains[a as usize] != contains[b as usize] => {
                 let first = contains[b as usize];
@@ -113,7 +121,8 @@ impl Step {
                 Unary::Cbrt => value * value * value,
                 _ => Var::from(f64::NAN),
             },
-            (Node::Binary(Binary::Mul, ..), None) => value.sqrt() * sign,
+            (Node::Binary(Binary::Mul, a, b), None) if a == b => value.sqrt() * sign,
+            (Node::Binary(Binary::Mul, ..), None) => value.cbrt(),
             (Node::Binary(op, ..), Some(other)) => match (op, self.other_first) {
                 (Binary::Add, _) => value - other,
                 (Binary::Sub, false) => value + other,

@@ -1,7 +1,6 @@
 //! Models that cannot be traced: ordinary functions of numbers, called point by point or for all points
 //! at once.
 
-use super::precision::{Precision, Signs};
 use super::program::Program;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -66,6 +65,24 @@ pub(crate) enum Model {
 /// model's own scale, rounding leaves ε^⅔/c = 4e-8 of a partial; with a start 1/c times too large,
 /// truncation takes only ε^⅔, as at a parameter of the right size. A thousandth serves both.
 const PART_OF_START: f64 = 1e-3;
+
+/// The relative step of a central difference: the cube root of the precision balances truncation,
+/// h², against rounding, ε/h (Dennis and Schnabel, Numerical Methods, section 5.4).
+const CENTRAL_STEP: f64 = 6.055_454_452_393_343e-6;
+/// That of a forward difference: the square root, which balances h against ε/h.
+const FORWARD_STEP: f64 = 1.490_116_119_384_765_6e-8;
+
+/// Relative steps of differences by one parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Precision {
+    pub(crate) central: f64,
+    pub(crate) forward: f64,
+}
+
+impl Precision {
+    /// That of functions of doubles.
+    pub(crate) const DOUBLE: Precision = Precision { central: CENTRAL_STEP, forward: FORWARD_STEP };
+}
 
 /// Within what limits differences are taken; one value per parameter.
 #[derive(Clone, Copy)]
@@ -170,14 +187,15 @@ impl Steps<'_> {
     }
 
     /// The partials of a model by the parameters `free` at the point `x`, where its value is `here`, into `out`, from central
-    /// differences. `work` has room for all parameters. `signs` gets the values, if they are to be examined.
+    /// differences. `work` has room for all parameters. `see` gets the number of a free parameter, the values below, at and above
+    /// it, and whether neither side is cut by a bound.
     pub(crate) fn differences(
         &self,
         (value, x, here): (&Value, &[f64], f64),
         (p, free): (&[f64], &[usize]),
         work: &mut [f64],
         out: &mut [f64],
-        mut signs: Option<&mut Signs>,
+        mut see: impl FnMut(usize, [f64; 3], bool),
     ) {
         work.copy_from_slice(p);
         for (j, (&k, partial)) in free.iter().zip(out).enumerate() {
@@ -187,9 +205,7 @@ impl Steps<'_> {
             work[k] = below;
             let lower = value(x, work);
             work[k] = p[k];
-            if let Some(signs) = &mut signs {
-                signs.see(j, [lower, here, higher], self.is_whole(p, k));
-            }
+            see(j, [lower, here, higher], self.is_whole(p, k));
             *partial = (higher - lower) / (above - below);
         }
     }

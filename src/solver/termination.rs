@@ -75,7 +75,7 @@ impl fmt::Display for Termination {
             Termination::Cost => "converged: the cost no longer changes",
             Termination::Step => "converged: the parameters no longer change",
             Termination::ExactFit => "converged: the model passes through all points",
-            Termination::NoProgress => "not converged: no step lowers the cost; try another start, loosen the tolerances or check the partials; of counts, keep the model above 0 by a bound, such as 0 or more for a background",
+            Termination::NoProgress => "not converged: no step lowers the cost; try another start, loosen the tolerances or check the partials",
             Termination::MaxEvaluations => "not converged: limit of evaluations reached; raise max_evaluations or improve the start",
             Termination::TimeLimit => "not converged: time limit reached",
             Termination::Stopped => "not converged: stopped by the caller",

@@ -28,7 +28,7 @@ fn normal(random: &mut StdRng) -> f64 {
 }
 
 fn line() -> CurveFit {
-    CurveFit::new(|x, [a, b]| a + b * x)
+    CurveFit::new(|x, [a, b]| a + b * x).names(["a", "b"])
 }
 
 /// x², with noise of standard deviation `noise`, at `n` points from 0 to 1.
@@ -263,6 +263,7 @@ fn right_fits_of_counts_are_hardly_ever_rejected() {
         let y: Vec<f64> =
             x.iter().map(|&x| Poisson::new(expected(x)).unwrap().sample(&mut random)).collect();
         let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c)
+            .names(["a", "b", "c"])
             .estimator(Estimator::Poisson)
             .bound("c", 0.0..)
             .bound("a", 0.0..);

@@ -383,8 +383,8 @@ fn responses_to_no_dose_have_the_partials_of_the_limit() {
                     assert_eq!(printed[1 + k].1, limit, "{name}, b = {b}, partial {k}");
                     assert_eq!(dual.partials[k], limit, "{name}, b = {b}, dual {k}");
                 }
-                // And near it the limits are approached.
-                let near: Dual<f64, 4> = $model(1e-300.into(), variables(p));
+                // And near it the limits are approached, where no power overflows.
+                let near: Dual<f64, 4> = $model(1e-200.into(), variables(p));
                 let off = |k: usize| (near.partials[k] - expected[k]).abs();
                 assert!((0..4).all(|k| off(k) < 1e-90), "{name}, b = {b}: {near:?}");
             };

@@ -13,14 +13,17 @@ fn points() -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// Names that mean something to each of the formats.
+/// Names of parameters, which are words.
+const WORDS: [&str; 4] = ["a", "b", "c", "d"];
+/// Names of derived quantities that mean something to each of the formats.
 const NAMES: [&str; 4] = ["a|b", "<i>&amp; \"x\", 'y'</i>", "**c**_d_`e`\\", "[k](u) $x$ #!~"];
 
-/// Free, tied, fixed, at a bound; and a derived quantity.
+/// Free, fixed, at a bound; and a derived quantity of each.
 fn fit() -> Fit {
     let (x, y) = points();
     let curve = CurveFit::new(|x, [a, b, c, d]| a * (-b * x).exp() + c + 0.0 * d);
-    let curve = curve.names(NAMES).fix(NAMES[3]).bound(NAMES[2], 0.6..);
+    let curve = curve.names(WORDS).fix("d").bound("c", 0.6..);
+    let curve = NAMES.iter().zip(WORDS).fold(curve, |curve, (name, word)| curve.derive(name, word));
     curve.fit(Data::new(&x, &y).unwrap(), [1.0, 1.0, 1.0, 1e-30]).unwrap()
 }
 
@@ -63,7 +66,7 @@ fn markdown_and_html_show_the_same_whatever_the_names() {
     assert_eq!(shown, elements(&table.html()));
     assert_eq!(shown[0], ["parameter", "value", "std. error", "relative", "start", "note"]);
     let names: Vec<&str> = shown[1..].iter().map(|row| row[0].as_str()).collect();
-    assert_eq!(names, NAMES);
+    assert_eq!(names, [WORDS, NAMES].concat());
     assert_eq!(shown[3][5], "at lower bound");
     assert_eq!(shown[4][1..], ["1.0000000e-30", "", "", "1.00000e-30", "fixed"]);
     // The error has two digits, and the value ends where it does.
@@ -76,7 +79,7 @@ fn markdown_and_html_show_the_same_whatever_the_names() {
 fn text_is_aligned() {
     let text = fit().table().to_string();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 5);
+    assert_eq!(lines.len(), 9);
     let end = |line: &str, word: &str| {
         let byte = line.find(word).unwrap_or_else(|| panic!("{word} in {line}")) + word.len();
         line[..byte].chars().count()
@@ -102,9 +105,10 @@ mod csv_text {
     fn csv_reads_back_to_the_last_bit() {
         let fit = fit();
         let rows = records(&fit.table());
-        assert_eq!(rows.len(), 5);
-        for (i, row) in rows[1..].iter().enumerate() {
-            assert_eq!(row[0], NAMES[i]);
+        assert_eq!(rows.len(), 9);
+        assert!(rows[5..].iter().map(|row| row[0].as_str()).eq(NAMES));
+        for (i, row) in rows[1..5].iter().enumerate() {
+            assert_eq!(row[0], WORDS[i]);
             assert_eq!(row[1].parse::<f64>().unwrap().to_bits(), fit.params()[i].to_bits());
             let (error, expected) = (row[2].parse::<f64>().unwrap(), fit.std_errors()[i]);
             assert!(error.to_bits() == expected.to_bits() || error.is_nan() && expected.is_nan());

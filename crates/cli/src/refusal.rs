@@ -51,11 +51,12 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
 }
 
 /// What the library calls otherwise than the command line.
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 10] = [
     ("models::names() lists", "`dualfit models` lists"),
     ("the start has", "--start has"),
     ("Estimator::Poisson", "--poisson"),
     (", or use Estimator::LeastSquares", ""),
+    (", or add the parameter by CurveFit::parameter", ""),
     ("Backend::Auto", "--device auto"),
     ("Backend::Cpu", "--device cpu"),
     ("option `starts`", "--multi-start"),

@@ -2,8 +2,8 @@
 
 use super::machine::{Block, Machine};
 use crate::data::values::Values;
-use crate::model::native::{ArrayCalls, ArrayJacobian, Steps};
-use crate::model::precision::{Moves, Precision, Precisions, Signs, Suspicion};
+use crate::model::native::{ArrayCalls, ArrayJacobian, Precision, Steps};
+use crate::model::precision::{Moves, Precisions, Signs, Suspicion};
 use crate::model::program::panic_message;
 use crate::solver::outcome::Fault;
 use crate::solver::patience::Patience;

@@ -6,7 +6,7 @@ use super::machine::{Block, Inputs, Uniforms};
 use super::sums::Worker;
 use super::{Cpu, Pass, PreparedForm};
 use crate::model::native::{Calls, PointCalls, Steps};
-use crate::model::precision::{SAMPLE, Signs};
+use crate::model::precision::SAMPLE;
 use crate::model::program::panic_message;
 use crate::solver::outcome::Fault;
 use crate::threads::lock;
@@ -125,10 +125,13 @@ impl Cpu<'_> {
         worker: &mut Worker,
     ) -> Result<(), Fault> {
         let free = &self.model.free;
-        let Worker { machine, x, p, partials, .. } = worker;
+        let Worker { machine, x, p, partials, signs, .. } = worker;
+        let looks = self.scratch.looks_for_signs;
+        if looks {
+            signs.restart(free.len());
+        }
         p.resize(params.len(), 0.0);
         partials.resize(params.len(), 0.0);
-        let mut signs = lock(&self.scratch.signs).as_ref().map(|_| Signs::new(free.len()));
         for i in 0..len {
             self.patience.check()?;
             let index = block.index(i);
@@ -146,7 +149,11 @@ impl Cpu<'_> {
                     }
                     None => {
                         let at = (&*calls.value, &x[..], value);
-                        steps.differences(at, (params, free), p, partials, signs.as_mut());
+                        steps.differences(at, (params, free), p, partials, |j, values, whole| {
+                            if looks {
+                                signs.see(j, values, whole);
+                            }
+                        });
                     }
                 }
                 value
@@ -162,8 +169,8 @@ impl Cpu<'_> {
                 }
             }
         }
-        if let (Some(signs), Some(all)) = (signs, &mut *lock(&self.scratch.signs)) {
-            all.merge(&signs);
+        if looks {
+            lock(&self.scratch.signs).merge(signs);
         }
         Ok(())
     }
@@ -175,7 +182,11 @@ impl Cpu<'_> {
             return Ok(false);
         };
         let Calls::Points(calls) = &native.calls else { return Ok(false) };
-        let Some(signs) = lock(&self.scratch.signs).take() else { return Ok(false) };
+        let looked = std::mem::take(&mut self.scratch.looks_for_signs);
+        if !looked || !lock(&self.scratch.signs).is_suspicious() {
+            return Ok(false);
+        }
+        let suspicions = lock(&self.scratch.signs).suspicions();
         let mut precisions = std::mem::take(&mut self.scratch.precisions);
         let points = self.points;
         let stride = points.len().div_ceil(SAMPLE).max(1);
@@ -184,7 +195,7 @@ impl Cpu<'_> {
         let sample: Vec<(usize, Vec<f64>)> = sample.map(|i| (i, x_of(i))).collect();
         let steps = Steps { bounds, least: &self.scratch.least, precisions: &[] };
         let at = (params, &self.model.free[..]);
-        let changed = precisions.examine(&signs.suspicions(), steps, at, |p| {
+        let changed = precisions.examine(&suspicions, steps, at, |p| {
             let value = |(index, x): &(usize, Vec<f64>)| {
                 self.patience.check()?;
                 let call = AssertUnwindSafe(|| (calls.value)(x, p));

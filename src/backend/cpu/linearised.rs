@@ -175,7 +175,12 @@ impl At<'_> {
                 let (mut work, mut found) = (vec![0.0; count], vec![0.0; self.by.len()]);
                 let mut seen = signs.map(|_| Signs::new(self.by.len()));
                 let at = (&*calls.value, &x[..], value);
-                steps.differences(at, (self.params, self.by), &mut work, &mut found, seen.as_mut());
+                let by = (self.params, self.by);
+                steps.differences(at, by, &mut work, &mut found, |j, values, whole| {
+                    if let Some(seen) = &mut seen {
+                        seen.see(j, values, whole);
+                    }
+                });
                 if let (Some(signs), Some(seen)) = (signs, seen) {
                     lock(signs).merge(&seen);
                 }

@@ -37,7 +37,7 @@ use crate::observe::span;
 use crate::solver::evaluator::{Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::solver::patience::Patience;
-use crate::threads;
+use crate::threads::{self, lock};
 use arrays::ArrayPass;
 use code::BLOCK;
 use kernels::Kernels;
@@ -83,8 +83,10 @@ pub(crate) struct Scratch {
     least: Vec<f64>,
     /// Of the values of a model of single points.
     precisions: Precisions,
-    /// What passes see of it until it is known.
-    signs: Mutex<Option<Signs>>,
+    /// Signs of it in the first pass.
+    signs: Mutex<Signs>,
+    /// Whether passes still look for these.
+    looks_for_signs: bool,
     numbers: PassNumbers,
     arrays: ArrayPass,
     normals: Tasks<Normal>,
@@ -104,7 +106,10 @@ impl Scratch {
         self.precisions.clear();
         self.arrays.precisions.clear();
         let differs = matches!(&native.calls, Calls::Points(calls) if calls.jacobian.is_none());
-        self.signs = Mutex::new(differs.then(|| Signs::new(free)));
+        self.looks_for_signs = differs;
+        if differs {
+            lock(&self.signs).restart(free);
+        }
     }
 
     /// As [`Evaluator::noise`].

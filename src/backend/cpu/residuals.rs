@@ -9,6 +9,7 @@ use super::sums::Worker;
 use super::{Cpu, Pass, PreparedForm};
 use crate::data::deviance::expected_deviance;
 use crate::data::loss::{Estimator, Loss};
+use crate::data::sample::drawn;
 use crate::data::values::Values;
 use crate::model::native::{Calls, PointCalls};
 use crate::model::program::panic_message;
@@ -18,11 +19,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Points of a sample at most: an autocorrelation of 0.1 is 6 standard deviations of what chance gives.
 const MOST: usize = 4096;
-/// Consecutive points that a sample of sorted points takes together.
-const RUN: usize = 128;
 /// Relative spacing of f32 numbers.
 const SINGLE: f64 = f32::EPSILON as f64;
-/// The mean over a sample of runs is uncertain by the scatter over the root of their number; standard deviations allowed for.
+/// The mean over a sample is uncertain by the scatter over the root of its size; standard deviations allowed for.
 const MARGIN: f64 = 3.0;
 
 impl Cpu<'_> {
@@ -30,6 +29,7 @@ impl Cpu<'_> {
     pub(super) fn residual_sample(&mut self, params: &[f64]) -> Result<ResidualSample, Fault> {
         let picks = self.picks();
         let mut sample = ResidualSample { points: self.points.used, ..ResidualSample::default() };
+        sample.values.reserve_exact(picks.len());
         let mut expected = Vec::new();
         let points = self.points;
         let counts = points.estimator == Estimator::Poisson;
@@ -56,23 +56,13 @@ impl Cpu<'_> {
         Ok(sample)
     }
 
-    /// The points of the sample, in the order of the data: all; if they are many and in the order of x, runs of
-    /// consecutive ones at equal distances; else single ones at equal distances.
+    /// The points of the sample, in the order of the data: those that a stream would draw.
     fn picks(&self) -> Vec<usize> {
         let n = self.points.len();
-        if n <= MOST {
-            return self.points.kept().collect();
-        }
-        let counts = |i: &usize| !self.points.is_filtered() || self.points.counts(*i);
-        let runs = MOST / RUN;
-        let run = |r: usize| {
-            let first = (n - RUN) * r / (runs - 1);
-            first..first + RUN
-        };
-        let picks: Vec<usize> = (0..runs).flat_map(run).filter(counts).collect();
-        match self.is_ordered(&picks) {
-            true => picks,
-            false => (0..MOST).map(|p| n * p / MOST).filter(counts).collect(),
+        match self.points.is_filtered() {
+            false if n <= MOST => (0..n).collect(),
+            false => drawn(n, MOST, |_| true),
+            true => drawn(n, MOST, |i| self.points.counts(i)),
         }
     }
 
@@ -174,6 +164,5 @@ fn mean_deviance(expected: &[[f64; 2]]) -> MeanDeviance {
     let of_each = |k: usize| expected.iter().map(|moments| moments[k]).sum::<f64>() / n;
     let (mean, variance) = (of_each(0), of_each(1));
     let scatter = expected.iter().map(|moments| (moments[0] - mean).powi(2)).sum::<f64>() / n;
-    let runs = (MOST / RUN) as f64;
-    MeanDeviance { mean, variance, margin: MARGIN * (scatter / runs).sqrt() }
+    MeanDeviance { mean, variance, margin: MARGIN * (scatter / n).sqrt() }
 }

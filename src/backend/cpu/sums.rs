@@ -13,6 +13,7 @@ use crate::data::sigma::Weights;
 use crate::data::validate_stream::PIECE;
 use crate::data::values::Values;
 use crate::model::native::{Calls, Steps};
+use crate::model::precision::Signs;
 use crate::normal::{Normal, RFactor, Summary, Tree, pair};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
@@ -372,6 +373,8 @@ pub(super) struct Worker {
     pub(super) x: Vec<f64>,
     pub(super) p: Vec<f64>,
     pub(super) partials: Vec<f64>,
+    /// Of the precision of their values.
+    pub(super) signs: Signs,
 }
 
 /// Sums of pieces that machine code has made, eight lanes each.

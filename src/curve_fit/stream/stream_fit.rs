@@ -340,10 +340,8 @@ impl<'f> StreamFit<'f> {
             let end = (&fit.params[..], fit.termination);
             Ok(ResidualTests::of(&mut cpu, end, fit.estimated()))
         });
-        // Points that cannot be tested by themselves are no reason to lose the fit.
-        if let Ok(tests) = tests {
-            tests.apply(fit);
-        }
+        // A sample that cannot be tested by itself is no reason to lose the fit.
+        tests.unwrap_or_default().apply(fit);
     }
 
     fn request<'r>(

@@ -144,7 +144,8 @@ fn every_pass_and_every_step_is_counted() {
         let start = [START[0] / size, START[1], START[2]];
         let fit = fitter.fit(Data::new(&x, &y).unwrap(), start).unwrap();
         assert_close(fit.params()[1], solve_decay(&x, &y, None).params[1], 1e-8);
-        assert_eq!(fit.stats().passes * N, calls.load(Ordering::Relaxed), "{size:e}");
+        // The test of the residuals takes one pass of values more.
+        assert_eq!((fit.stats().passes + 1) * N, calls.load(Ordering::Relaxed), "{size:e}");
     }
     // Both runs of a fit that is tried again.
     let never = Options::default().ftol(0.0).xtol(0.0).gtol(0.0);

@@ -296,6 +296,10 @@ fn counts_take_no_sigma_and_no_robust_loss() {
                 Err(Error::UnsuitedSigma { .. } | Error::ModelKind { .. }) => {
                     assert!(!is_suited(entry, form), "{what}");
                 }
+                // What is wrong with a part's data is told by the part.
+                Err(Error::Source(source)) => {
+                    assert!(form != Form::Unknown && source.message.contains("Poisson"), "{what}");
+                }
                 Err(_) => panic!("{what}"),
             }
         }

@@ -352,7 +352,9 @@ pub(super) fn differences(joint: &Fit, hand: &Fit) -> Differences {
 
 /// Kinds of warnings. R² is about each set's mean in a joint fit, and about that of all by hand.
 fn kinds(fit: &Fit) -> Vec<Discriminant<Warning>> {
-    let compared = |w: &&Warning| !matches!(w, Warning::PoorFit { .. });
+    // Residuals are tested set by set, or in the order of the points.
+    let compared =
+        |w: &&Warning| !matches!(w, Warning::PoorFit { .. } | Warning::CorrelatedResiduals { .. });
     fit.warnings().iter().filter(compared).map(discriminant).collect()
 }
 
