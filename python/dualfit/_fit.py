@@ -229,8 +229,8 @@ class Fit:
             if x is None:
                 self._data("y")
             at = self.x if x is None else independent(x)
-            # Parameters beyond the function's own were added for ties.
-            own = self.params[:len(prepared.model.parameters)]
+            # The last parameters are those that were added for ties.
+            own = self.params[:self.params.size - len(self._settings.get("parameters", ()))]
             values = np.asarray(prepared.f(guarded(at), *own), dtype=np.float64)
             return np.array(np.broadcast_to(values, prepared.shape)) if x is None else values
         core, columns = self._over(x)
@@ -425,7 +425,7 @@ class Fit:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._core = _core.Fit.from_json(state["json"])
         self.x, self.y, self._variables = state["x"], state["y"], state["variables"]
-        self._points, self._settings, self._prepared = state["points"], {}, None
+        self._points, self._settings, self._prepared = state["points"], state["settings"], None
         if state["kept"] is not None:
             f, columns, shape, key, over_x = state["kept"]
             self._prepared = Prepared(f, None, columns, shape, key=key, over_x=over_x)

@@ -43,7 +43,9 @@ def state(fit: Fit) -> dict[str, Any]:
         kept = f, columns, prepared.shape, key, is_over_x
     # Without a program they are of no use.
     points = {**fit._points, "columns": columns} if fit._points and prepared is not None and prepared.called is None else {}
-    return {"json": text, "kept": kept, "points": points, "x": fit.x, "y": fit.y, "variables": fit._variables}
+    settings = {"parameters": fit._settings.get("parameters", [])}
+    return {"json": text, "kept": kept, "points": points, "settings": settings, "x": fit.x, "y": fit.y,
+            "variables": fit._variables}
 
 
 def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:

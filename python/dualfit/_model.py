@@ -308,10 +308,7 @@ class Model:
         if by_column:
             # An x of the shape of an image y is one variable.
             columns = [samples(x)] if len(shape) > 1 and np.shape(x) == shape else x_columns(x)
-            try:
-                ready = over_columns(self._f, len(columns), self._somewhere(p0), self._names)
-            except NotTraceable as error:
-                raise FitError(f"x_sigma needs a function that can be recorded over any x; {error}") from None
+            ready = over_columns(self._f, len(columns), self._somewhere(p0), self._names)
             return Prepared(self._f, ready.model, columns, shape, key=ready.key, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
 

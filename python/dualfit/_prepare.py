@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import all_finite, guarded, joined_points, point_of, x_columns
+from ._data import all_finite, guarded, point_of, x_columns
 from ._jacobian import Jacobian
 from ._rows import record_rows
 from ._trace import NotTraceable, Recording, record, record_columns
@@ -262,14 +262,19 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
     function has one, or if the function and its recording differ at the parameters that were found.
     """
     f, reason = ready.f, ""
+
+    def own(fit: _core.Fit) -> NDArray[np.float64]:
+        # Parameters that were added for ties are the last ones.
+        return fit.params[:len(ready.model.parameters)]
+
     # Formulas and models of the library know the names of their variables.
     place = None if f is None else functools.partial(point_of, x, ready.columns[0].size)
     try:
         fit = ready.model.fit(points, start, settings, place)
         if ready.over_x:
-            check_columns(ready, ready.columns, fit.params, fit.agrees)
+            check_columns(ready, ready.columns, own(fit), fit.agrees)
         elif f is not None and ready.called is None:
-            check_end(f, x, ready.shape, ready.columns, fit.agrees, fit.params)
+            check_end(f, x, ready.shape, ready.columns, fit.agrees, own(fit))
         return ready, fit
     except _core.PartialError as error:
         if f is None or ready.called is not None:
@@ -295,7 +300,8 @@ def fitted_batch(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[s
     f, is_own = ready.f, "points_per_fit" in data
     if f is None or ready.called is not None:
         return batch
-    found = {int(k): batch.params_of(k) for k in some_fits(len(batch))}
+    own = len(ready.model.parameters)
+    found = {int(k): batch.params_of(k)[:own] for k in some_fits(len(batch))}
     try:
         for k, p in found.items():
             if not np.isfinite(p).all():

@@ -44,6 +44,11 @@ class Profile:
         """All parameters there, one row per value."""
         return self._core.params
 
+    @property
+    def better(self) -> dict[str, float] | None:
+        """The parameters, by name, of a fit with a lower cost than the one that was profiled, if a refit found one."""
+        return self._core.better
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The interval that covers the true value with a probability.
 

@@ -98,9 +98,10 @@ def _answer(part: Part, question: bytes) -> bytes | FitError:
 
 def _both(left: bytes | FitError, right: bytes | FitError) -> bytes | FitError:
     """The merged answers of two ranks, of which either may have no points; or the first error."""
-    for answer in (left, right):
-        if isinstance(answer, FitError):
-            return answer
+    if isinstance(left, FitError):
+        return left
+    if isinstance(right, FitError):
+        return right
     if not (left and right):
         return left or right
     try:

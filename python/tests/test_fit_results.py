@@ -216,7 +216,7 @@ class Tags(HTMLParser):
 
 
 def test_html_is_well_formed() -> None:
-    nameless = dualfit.Model(lambda x, *p: p[0] * x + p[1] * p[0], ["<a> & b", "c"]).fit(x, y, [1, 1])
+    nameless = dualfit.Model(lambda x, *p: p[0] * x + p[1] * p[0], ["a", "c"]).fit(x, y, [1, 1], derived={"<a> & b": "a*c"})
     for shown in (FIT, nameless, dualfit.fit(lambda x, a, b: a * b * x, x, y, [1, 1]),
                   dualfit.fit_batch(decay, x, np.stack([y, y]), [1, 1, 1])):
         tags = Tags()

@@ -91,7 +91,6 @@ SENSELESS: dict[str, Callable[[], Any]] = {
     "derived circle": lambda: fit(decay, x, y, [1, 1], derived={"p": "q", "q": "p"}),
     "variables": lambda: fit(Model("a*u + b*v", variables=("u", "v")), x, y, [1, 1]),
     "profile of a fixed one": lambda: fit(decay, x, y, [1, 1], fixed={"k": 1}).profile("k"),
-    "profile beyond": lambda: fit(decay, x, y, [1, 1]).profile("k", 0.9).interval(0.99),
     "new observations": lambda: fit(decay, x, y, [1, 1], sigma=ones + x, absolute_sigma=True).prediction_band(x),
     "new observations, relative": lambda: fit(decay, x, y, [1, 1], sigma=ones + x).prediction_band(x),
     "new observations, robust": lambda: fit(decay, x, y, [1, 1], loss="huber").prediction_band(x),
