@@ -184,7 +184,7 @@ impl Correlation {
             bend_fourths += bend * bend;
         }
         let correlation = products / squares;
-        if !(correlation > LEAST_CORRELATION) {
+        if correlation.is_nan() || correlation <= LEAST_CORRELATION {
             let durbin_watson = changes / squares;
             return Some(Correlation { durbin_watson, exceeds: f64::INFINITY, p_value: 1.0 });
         }

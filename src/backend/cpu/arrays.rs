@@ -216,9 +216,9 @@ impl ArrayPass {
         request: ArrayRequest<'_>,
         k: usize,
         values: &[f64],
-        partial: &mut Vec<f64>,
+        partial: &mut [f64],
     ) -> Result<Moves, Fault> {
-        let before = partial.clone();
+        let before = partial.to_vec();
         let step = self.moved(request, k, request.steps.beside(request.params, k), partial)?;
         let mut moves = Moves::default();
         for ((p, &value), before) in partial.iter_mut().zip(values).zip(before) {
@@ -235,7 +235,7 @@ impl ArrayPass {
         request: ArrayRequest<'_>,
         (j, k): (usize, usize),
         values: &[f64],
-        partial: &mut Vec<f64>,
+        partial: &mut [f64],
         mut signs: Option<&mut Signs>,
     ) -> Result<(), Fault> {
         let ArrayRequest { params, steps, .. } = request;

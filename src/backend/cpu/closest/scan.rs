@@ -124,7 +124,8 @@ impl Scan {
             let turn = -distance.signum();
             let (turned, any) = bends.curvatures(sigma, measured.weight[point], turn);
             let reach = distance.abs();
-            let is_known = reach * turned <= GENTLE && !(reach > far);
+            let is_far = reach > far;
+            let is_known = reach * turned <= GENTLE && !is_far;
             if is_known || !(reach > 0.0 && reach.is_finite()) {
                 continue;
             }
