@@ -140,7 +140,8 @@ fn every_entry_warns() {
         sets.push((x.clone(), y));
     }
     let data = sets.iter().map(|(x, y)| Data::new(x, y).unwrap());
-    let joint = GlobalFit::new(&line()).fit(data.collect::<Vec<_>>(), [0.0, 0.5]).unwrap();
+    let joint =
+        GlobalFit::new(&line()).fit(data.collect::<Vec<_>>(), [("a", 0.0), ("b", 0.5)]).unwrap();
     let named = joint.fit().warnings().iter().find_map(|w| match w {
         Warning::CorrelatedResiduals { set, .. } => Some(*set),
         _ => None,

@@ -46,7 +46,7 @@ pub(crate) use prepared::Prepared;
 use prepared::{Pass, PassNumbers, PreparedForm};
 use rows::Weighting;
 use std::sync::Mutex;
-use sums::Tasks;
+use sums::{Tasks, Worker};
 pub(crate) use whitened::Whitened;
 
 /// Below about this many element operations a pass is over before other threads have woken up.
@@ -303,7 +303,10 @@ impl Evaluator for Cpu<'_> {
         params: &[f64],
         visit: &mut dyn FnMut(&ResidualSample),
     ) -> Result<(), Fault> {
-        visit(&self.residual_sample(params)?);
+        let sample = self.residual_sample(params)?;
+        visit(&sample);
+        // The next fit needs no memory of its own.
+        Worker::with(|worker| worker.residuals = sample.values);
         Ok(())
     }
 }

@@ -27,9 +27,13 @@ const MARGIN: f64 = 3.0;
 impl Cpu<'_> {
     /// The residuals of at most [`MOST`] points, as [`Evaluator::residuals`](crate::solver::evaluator::Evaluator::residuals).
     pub(super) fn residual_sample(&mut self, params: &[f64]) -> Result<ResidualSample, Fault> {
-        let picks = self.picks();
-        let mut sample = ResidualSample { points: self.points.used, ..ResidualSample::default() };
-        sample.values.reserve_exact(picks.len());
+        let (mut values, mut picks) = Worker::with(|worker| {
+            (std::mem::take(&mut worker.residuals), std::mem::take(&mut worker.sampled))
+        });
+        values.clear();
+        self.pick(&mut picks);
+        let mut sample =
+            ResidualSample { values, points: self.points.used, ..ResidualSample::default() };
         let mut expected = Vec::new();
         let points = self.points;
         let counts = points.estimator == Estimator::Poisson;
@@ -53,16 +57,18 @@ impl Cpu<'_> {
         }
         sample.deviance = counts.then(|| mean_deviance(&expected));
         sample.by_x = self.by_x(&picks);
+        Worker::with(|worker| worker.sampled = picks);
         Ok(sample)
     }
 
     /// The points of the sample, in the order of the data: those that a stream would draw.
-    fn picks(&self) -> Vec<usize> {
+    fn pick(&self, picks: &mut Vec<usize>) {
         let n = self.points.len();
+        picks.clear();
         match self.points.is_filtered() {
-            false if n <= MOST => (0..n).collect(),
-            false => drawn(n, MOST, |_| true),
-            true => drawn(n, MOST, |i| self.points.counts(i)),
+            false if n <= MOST => picks.extend(0..n),
+            false => picks.extend(drawn(n, MOST, |_| true)),
+            true => picks.extend(drawn(n, MOST, |i| self.points.counts(i))),
         }
     }
 

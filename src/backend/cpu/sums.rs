@@ -375,6 +375,9 @@ pub(super) struct Worker {
     pub(super) partials: Vec<f64>,
     /// Of the precision of their values.
     pub(super) signs: Signs,
+    /// Room for residuals and for the points that they are of.
+    pub(super) residuals: Vec<f64>,
+    pub(super) sampled: Vec<usize>,
 }
 
 /// Sums of pieces that machine code has made, eight lanes each.
