@@ -32,6 +32,9 @@ pub(crate) struct Stack<'py> {
     omit: bool,
 }
 
+/// One value and one standard error per fit.
+type ValuesAndErrors<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
 /// The results of a batch; one row or one number per fit.
 #[pyclass(frozen, module = "dualfit._core")]
 pub(crate) struct BatchFit {
@@ -141,11 +144,7 @@ impl BatchFit {
     }
 
     /// Values and standard errors of the parameter or the derived quantity called `name`, one per fit.
-    fn quantity<'py>(
-        &self,
-        py: Python<'py>,
-        name: &str,
-    ) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn quantity<'py>(&self, py: Python<'py>, name: &str) -> Option<ValuesAndErrors<'py>> {
         let found = self.batch.quantity(name)?.map(|found| (found.value, found.std_error));
         let (values, std_errors): (Vec<f64>, Vec<f64>) = found.unzip();
         Some((PyArray1::from_vec(py, values), PyArray1::from_vec(py, std_errors)))
