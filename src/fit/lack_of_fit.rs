@@ -4,7 +4,7 @@
 //! right. Of counts χ² is the deviance, whose mean and variance follow from the fitted expectations.
 //!
 //! **Autocorrelation** of the residuals r in order of x, whatever is known of sigma. A wrong curve leaves a trend, so that
-//! neighbours are alike. Two statistics, each with a p-value that is too large rather than too small:
+//! neighbours are alike. Two statistics, whose p-values are too large rather than too small for smooth curves:
 //!
 //! 1. ρ = Σ rᵢrᵢ₊₁ / Σ rᵢ², which is 1 − d/2 up to the ends for Durbin and Watson's d. Without correlation, ρ√(m/(1 − ρ²)) is
 //!    about Student's t with m = (Σ rᵢ²)²/Σ rᵢ²rᵢ₊₁² degrees of freedom: n for residuals of one variance, fewer if a few
@@ -14,7 +14,8 @@
 //!    residuals of as few as 12 points. Both degrees of freedom are reduced by the kurtosis of the differences.
 //!
 //! In simulations of normal, uniform, exponential, log-normal, Student's and Cauchy's errors, of unequal variances and of
-//! counts, with models of 2 to 7 parameters and 6 to 1000 points, at most 0.5 of 1000 fits of smooth curves were rejected.
+//! counts, with 2 to 7 smooth regressors and 6 to 1000 points, at most 0.2 of 1000 fits fell below 2e-4 in either statistic.
+//! Regressors of the highest frequencies alone, such as 7 of 20 points, were rejected in up to 21 of 1000.
 
 use super::Fit;
 use super::distributions::f_upper;
