@@ -3,6 +3,7 @@
 use super::Missing;
 use super::loss::Estimator;
 use super::points::{ColumnList, Given};
+use super::sample::LEAST_SAMPLE;
 use super::sigma::{Sigma, Weights};
 use super::source::kept::Kept;
 use super::source::prefetch::{Prefetch, guarded};
@@ -24,8 +25,6 @@ const MOST_POINTS: usize = 32 * PIECE;
 const CHUNKS_PART: f64 = 0.7;
 /// Points of the sample that a start is found from, at most.
 const SAMPLE: usize = 1 << 16;
-/// Points that are kept to tell whether there are different ones.
-const LEAST_SAMPLE: usize = 1 << 10;
 
 /// A source of points and how it is read: to be fitted by [`CurveFit::fit_stream`](crate::CurveFit::fit_stream).
 ///

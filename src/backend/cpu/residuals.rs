@@ -9,7 +9,7 @@ use super::sums::Worker;
 use super::{Cpu, Pass, PreparedForm};
 use crate::data::deviance::expected_deviance;
 use crate::data::loss::{Estimator, Loss};
-use crate::data::sample::drawn;
+use crate::data::sample::{LEAST_SAMPLE, drawn};
 use crate::data::values::Values;
 use crate::model::native::{Calls, PointCalls};
 use crate::model::program::panic_message;
@@ -17,15 +17,13 @@ use crate::solver::evaluator::{MeanDeviance, ResidualSample};
 use crate::solver::outcome::Fault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Points of a sample at most: an autocorrelation of 0.1 is 6 standard deviations of what chance gives.
-const MOST: usize = 4096;
 /// Relative spacing of f32 numbers.
 const SINGLE: f64 = f32::EPSILON as f64;
 /// The mean over a sample is uncertain by the scatter over the root of its size; standard deviations allowed for.
 const MARGIN: f64 = 3.0;
 
 impl Cpu<'_> {
-    /// The residuals of at most [`MOST`] points, as [`Evaluator::residuals`](crate::solver::evaluator::Evaluator::residuals).
+    /// The residuals of at most [`LEAST_SAMPLE`] points, as [`Evaluator::residuals`](crate::solver::evaluator::Evaluator::residuals).
     pub(super) fn residual_sample(&mut self, params: &[f64]) -> Result<ResidualSample, Fault> {
         let (mut values, mut picks) = Worker::with(|worker| {
             (std::mem::take(&mut worker.residuals), std::mem::take(&mut worker.sampled))
@@ -66,9 +64,9 @@ impl Cpu<'_> {
         let n = self.points.len();
         picks.clear();
         match self.points.is_filtered() {
-            false if n <= MOST => picks.extend(0..n),
-            false => picks.extend(drawn(n, MOST, |_| true)),
-            true => picks.extend(drawn(n, MOST, |i| self.points.counts(i))),
+            false if n <= LEAST_SAMPLE => picks.extend(0..n),
+            false => picks.extend(drawn(n, LEAST_SAMPLE, |_| true)),
+            true => picks.extend(drawn(n, LEAST_SAMPLE, |i| self.points.counts(i))),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
 use crate::data::points::{Given, Points};
-use crate::data::sample::Sample;
+use crate::data::sample::{LEAST_SAMPLE, Sample};
 use crate::data::sigma::Weights;
 use crate::data::start::Start;
 use crate::data::stream::Stream;
@@ -33,8 +33,6 @@ use std::time::Instant;
 
 /// Points of the sample that a start is found from, at most.
 const SAMPLE: usize = 1 << 13;
-/// Points that are kept to tell whether there are different ones.
-const LEAST_SAMPLE: usize = 1 << 10;
 
 /// Some of the points of a fit, with the model: it answers the questions of the fit's leader, and keeps nothing of the fit.
 ///

@@ -8,7 +8,7 @@ use crate::curve_fit::start::CompleteStart;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
-use crate::data::sample::{Sample, SampleHalf};
+use crate::data::sample::{LEAST_SAMPLE, Sample, SampleHalf};
 use crate::data::source::Shape;
 use crate::data::start::Start;
 use crate::data::stream::{Stream, StreamPoints};
@@ -39,9 +39,6 @@ use std::time::{Duration, Instant};
 
 /// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
 const SAMPLE_EVALUATIONS: usize = 100;
-
-/// Points of the sample whose residuals are tested at the end.
-const TESTED: usize = 4096;
 
 /// What was asked: a model, ready for evaluation, and a start.
 pub(super) struct Asked<'f> {
@@ -219,7 +216,7 @@ impl<'f> StreamFit<'f> {
             false => SubsampleStart::none(first.sample.len(), "none was asked for"),
         };
         let (start, linear) = (self.start().to_vec(), self.linear());
-        let tested = Some(first.sample.at_most(TESTED));
+        let tested = Some(first.sample.at_most(LEAST_SAMPLE));
         let opening = SubsampleStart { start, linear, tested, ..opening };
         // What breaks passes off ends the fits of the sample, too: they say nothing then that may be kept.
         if self.subsample && self.patience().check().is_err() {
