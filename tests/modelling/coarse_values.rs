@@ -96,10 +96,6 @@ fn errors_are_those_of_the_function_in_doubles() {
     let all = experiments();
     for (name, curve) in COARSE {
         for (form, model) in [("points", points(curve)), ("arrays", arrays(curve))] {
-            // A function of all points is not recognised yet if doubles beside its f32 hide them.
-            if (name, form) == ("f32 inside", "arrays") {
-                continue;
-            }
             let good = all.iter().filter(|Experiment { x, y, start }| {
                 let data = Data::new(x, y).unwrap();
                 let found = model.fit(&data, start).unwrap();

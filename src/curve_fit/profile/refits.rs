@@ -14,6 +14,10 @@ use crate::solver::termination::Termination;
 /// Tolerances of refits: differences of costs are read, so costs must be those of the minimum.
 const FTOL: f64 = 1e-14;
 const XTOL: f64 = 1e-12;
+/// Refits that end without convergence continue so many times at most.
+const CONTINUED: usize = 4;
+/// A gain below this part of the excess shows that such a refit is where it would end.
+const SETTLED: f64 = 1e-3;
 /// An excess below zero from which on a minimum is a better one, and not rounding.
 const BETTER: f64 = 1e-6;
 
@@ -170,18 +174,39 @@ impl<'a> Refits<'a> {
         self.held.cancel.as_ref().is_some_and(|token| token.is_cancelled())
     }
 
-    /// Where a fit ends, and whether that is a minimum for sure.
+    /// Where a fit ends, and whether that is a minimum for sure. A fit that ends without convergence continues from its end; one
+    /// that then still gains is nowhere near its minimum, and `None`.
     fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(ProfileNode, bool)> {
         use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
-        if self.is_stopped() {
-            return None;
+        let mut fit = self.refitted(start)?;
+        let is_minimum = |fit: &Fit| fit.converged() || fit.termination == AllFixed;
+        let mut settled = is_minimum(&fit);
+        for _ in 0..CONTINUED {
+            let ended = matches!(fit.termination, NoProgress | Degenerate | MaxEvaluations);
+            if settled || !ended {
+                break;
+            }
+            let more = self.refitted(&fit.params)?;
+            let gained = self.excess(fit.cost) - self.excess(more.cost);
+            settled = is_minimum(&more) || gained <= SETTLED * (1.0 + self.excess(fit.cost));
+            if more.cost <= fit.cost {
+                fit = more;
+            }
         }
-        let fit = self.held.fit(&self.data, start).ok()?;
-        let converged = fit.converged() || fit.termination == AllFixed;
-        let ended = matches!(fit.termination, NoProgress | Degenerate | MaxEvaluations);
-        let excess = 2.0 * (fit.cost - self.best.cost) / self.unit;
+        let converged = is_minimum(&fit);
+        let excess = self.excess(fit.cost);
         let node = ProfileNode { value: values[0], excess, params: fit.params };
-        ((converged || ended) && excess.is_finite()).then_some((node, converged))
+        (settled && excess.is_finite()).then_some((node, converged))
+    }
+
+    /// The fit from a start, unless somebody has stopped the fits.
+    fn refitted(&self, start: &[f64]) -> Option<Fit> {
+        if self.is_stopped() { None } else { self.held.fit(&self.data, start).ok() }
+    }
+
+    /// (S − Ŝ)/s² for a fit of this cost.
+    fn excess(&self, cost: f64) -> f64 {
+        2.0 * (cost - self.best.cost) / self.unit
     }
 
     /// The free fit from the lowest node, if that is a better minimum than the fit.

@@ -11,6 +11,8 @@ use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI, SQRT_2};
 
 /// Half widths of either side to which a peak is compared with a shape.
 const REACH: f64 = 4.0;
+/// Least part of a skewed Voigt profile's width that a start gives to its Gaussian.
+const LEAST_GAUSSIAN: f64 = 0.3;
 
 define! {
     /// A normal distribution convolved with an exponential one: a peak of a chromatogram (E. Grushka,
@@ -120,6 +122,13 @@ define! {
         let (gauss, lorentz) = (gauss * found.factors[0], lorentz * found.factors[1]);
         let half = half * window.x_unit;
         let (sigma, gamma) = parts_of_voigt(half, gauss, lorentz);
+        // Near `sigma` = 0 there is a minimum of its own: a Lorentzian without a Gaussian, whose skew has no effect.
+        let sum = sigma + gamma;
+        let (sigma, gamma) = if sigma < LEAST_GAUSSIAN * sum {
+            (LEAST_GAUSSIAN * sum, sum - LEAST_GAUSSIAN * sum)
+        } else {
+            (sigma, gamma)
+        };
         let skew = skew * sigma * SQRT_2 / half;
         vec![(gauss + lorentz) * window.y_unit, center * window.x_unit, sigma, gamma, skew]
     }

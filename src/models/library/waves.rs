@@ -2,7 +2,7 @@
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
-use crate::models::estimate::projection::{SearchAxis, search};
+use crate::models::estimate::projection::{BestPlace, SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::PI;
 
@@ -45,29 +45,45 @@ define! {
     estimate |points| oscillation(points, true).to_vec()
 }
 
+/// Frequencies beyond those of evenly spaced points, in multiples of their range.
+const BEYOND: f64 = 8.0;
+/// Faster oscillations are tried where slower ones leave more than this part of the sum of squares.
+const POOR: f64 = 0.1;
+
 /// Amplitude, frequency, phase and decay: the periodogram of least squares over frequencies at
 /// distances of a quarter of what the range resolves (N. R. Lomb, Astrophys. Space Sci. 39, 1976), the
-/// phase from the factors of sine and cosine.
+/// phase from the factors of sine and cosine. Points at uneven distances distinguish more frequencies than evenly spaced
+/// ones, up to that of their smallest distance; these are tried if slower ones do not follow the points.
 fn oscillation(points: &Observations, fading: bool) -> [f64; 4] {
     let sketch = Sketch::of(points, MOST);
     let (low, width) = (sketch.ends().0, sketch.width());
     let resolved = 2.0 * PI / width;
-    let fastest = 0.5 * sketch.x.len().max(2) as f64;
-    let frequencies =
-        SearchAxis::linear(0.25 * resolved, fastest * resolved, (4.0 * fastest) as usize);
+    let even = 0.5 * sketch.x.len().max(2) as f64;
     let shapes = |frequency: f64, decay: f64, x: f64, out: &mut [f64]| {
         let (sine, cosine) = (frequency * x).sin_cos();
         let left = if fading { (-(x - low) / decay).exp() } else { 1.0 };
         out.copy_from_slice(&[left * sine, left * cosine]);
     };
-    let (frequency, decay, factors) = if fading {
-        let axes = [frequencies, SearchAxis::logarithmic(0.05 * width, 10.0 * width, 6)];
-        let found = search(&sketch, axes, 2, |&[w, decay], x, out| shapes(w, decay, x, out));
-        (found.at[0], found.at[1], found.factors)
-    } else {
-        let found = search(&sketch, [frequencies], 2, |&[w], x, out| shapes(w, 1.0, x, out));
-        (found.at[0], 1.0, found.factors)
+    // In multiples of the frequency that the range resolves.
+    let between = |slowest: f64, fastest: f64| {
+        let places = (4.0 * (fastest - slowest)).ceil() as usize + 1;
+        let frequencies = SearchAxis::linear(slowest * resolved, fastest * resolved, places);
+        if fading {
+            let axes = [frequencies, SearchAxis::logarithmic(0.05 * width, 10.0 * width, 6)];
+            search(&sketch, axes, 2, |&[w, decay], x, out| shapes(w, decay, x, out))
+        } else {
+            let found = search(&sketch, [frequencies], 2, |&[w], x, out| shapes(w, 1.0, x, out));
+            BestPlace { at: [found.at[0], 1.0], factors: found.factors, cost: found.cost }
+        }
     };
+    let mut found = between(0.25, even);
+    let gaps = sketch.x.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > 0.0);
+    let fastest = (0.5 * width / gaps.fold(width, f64::min)).min(BEYOND * even);
+    let squares: f64 = sketch.y.iter().map(|y| y * y).sum();
+    if fastest > 2.0 * even && found.cost > POOR * squares {
+        found = found.or(between(even, fastest));
+    }
+    let BestPlace { at: [frequency, decay], factors, .. } = found;
     let at_zero = if fading { (low / decay).exp() } else { 1.0 };
     let amplitude = factors[0].hypot(factors[1]) * sketch.y_unit * at_zero;
     let shift = factors[1].atan2(factors[0]);
