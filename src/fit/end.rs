@@ -82,6 +82,15 @@ impl End {
         COINCIDING.contains(&(norm(&grown) / before))
     }
 
+    /// Change of the cost that a full step promises, ½‖z‖² with z = Qᵀr; 0 where the triangle has blocks.
+    pub(super) fn promised(&self) -> f64 {
+        let RFactor { n, r, .. } = &self.factor;
+        if r.len() != (n + 1) * (n + 1) {
+            return 0.0;
+        }
+        0.5 * r[n * (n + 1)..][..*n].iter().map(|z| z * z).sum::<f64>()
+    }
+
     /// Whether the points determine all parameters that no bound holds.
     pub(super) fn determines_all(&self, points: usize) -> bool {
         let n = self.estimated.len();

@@ -182,7 +182,9 @@ impl Request<'_> {
         let distinct = self.supply.distinct(fit.estimated());
         let mut effects = vec![None; self.names.len()];
         free.iter().zip(&outcome.effects).for_each(|(&k, &effect)| effects[k] = Some(effect));
-        fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &effects);
+        let mut unused = self.unused.clone();
+        free.iter().zip(&outcome.unused).for_each(|(&k, &found)| unused[k] |= found);
+        fit.warnings = warnings(&fit, &unused, self.bounds, distinct, &effects);
         if tests.are_made() {
             tests.apply(&mut fit);
         }
@@ -236,11 +238,13 @@ impl Request<'_> {
     pub(super) fn problem(&self) -> Problem {
         Problem {
             unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
+            opaque: matches!(self.model, Model::Native(_)),
             free: self.prepared.free.clone(),
             shape: self.supply.shape().unwrap_or_else(|| full(self.prepared.free.len())),
             start: self.start.clone(),
             bounds: self.bounds.to_vec(),
             square: self.points.summary.square,
+            scatter: self.points.summary.scatter,
             points: self.points.used,
             absolute: self.points.absolute,
             loss: self.loss,

@@ -7,6 +7,7 @@
 
 use super::approach::judged;
 use super::search::{Rules, Workspace};
+use crate::constants::{LEAST_PIVOT, ROUNDING};
 use crate::normal::{Normal, Triangular, pair};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Failure;
@@ -17,6 +18,13 @@ use crate::solver::termination::Termination;
 const NEARLY: f64 = 1e2;
 /// A parameter that does less than so many times what rounding does may owe its effect to one that is zero but for rounding.
 const FAINT: f64 = 1e8;
+
+/// Terms cancel if the largest is so many times as large as y.
+const CANCELLING: f64 = 1e2;
+/// A part of the scatter of y that matters to R².
+const SHOWN: f64 = 1e-3;
+/// x is far from 0 if it is so many times its range away.
+const FAR_OFF: f64 = 1e3;
 
 impl Workspace {
     /// Whether the end is what it seems: exact without effects that are rounding, converged only if the loss lets enough points
@@ -30,6 +38,10 @@ impl Workspace {
         let reason = self.outcome().termination;
         if reason.is_converged() {
             self.take_zeros(points)?;
+        }
+        if self.outcome().termination.is_converged() && self.is_lost_in_rounding(points)? {
+            self.outcome_mut().termination = Termination::LostInRounding;
+            return Ok(());
         }
         if rules.loss.redescends() && reason.is_converged() {
             self.analyse(points)?;
@@ -48,6 +60,37 @@ impl Workspace {
             }
         }
         Ok(())
+    }
+
+    /// Whether rounding hides the minimum. Terms cancel to a small part of themselves, and their rounding changes the cost by a
+    /// part of the scatter of y that R² would show; or columns coincide, and x is so far from 0 that rounding may be
+    /// what makes them coincide.
+    fn is_lost_in_rounding(&mut self, points: &mut dyn Evaluator) -> Result<bool, Failure> {
+        let (Problem { free, square, scatter, .. }, end) = (&self.problem, self.outcome());
+        if end.termination == Termination::ExactFit {
+            return Ok(false);
+        }
+        let lengths = end.normal.lengths_and_slopes().map(|(square, _)| square.sqrt());
+        let term =
+            |((&k, length), column): ((&usize, f64), &f64)| length * end.params[k].abs() / column;
+        let largest = free.iter().zip(lengths).zip(&end.columns).map(term).fold(0.0, f64::max);
+        let change = ROUNDING * (2.0 * end.cost).sqrt() * largest;
+        // Residuals of no data, and equal values, have no scatter to compare with.
+        let varies = *scatter > self.problem.rounding();
+        let cancels = varies && largest > CANCELLING * square.sqrt();
+        if cancels && 2.0 * change > SHOWN * scatter {
+            return Ok(true);
+        }
+        // Parameters without effect have columns of their own.
+        self.analyse(points)?;
+        if self.end.model.least_pivot >= LEAST_PIVOT || points.offset() <= FAR_OFF {
+            return Ok(false);
+        }
+        // Residuals orthogonal to columns that nearly coincide may lie along their difference.
+        let outcome = self.outcome();
+        let is_orthogonal = outcome.termination == Termination::Gradient;
+        let leaves = is_orthogonal && self.end.promised() > SHOWN * outcome.cost;
+        Ok(leaves || !self.end.determines_all(self.problem.points))
     }
 
     /// Sets what is zero but for rounding to 0, where that takes others their effect. A joint fit keeps it: each of its

@@ -64,7 +64,7 @@ pub(crate) struct ResidualTests {
 }
 
 impl ResidualTests {
-    /// Evaluates the residuals of a fit that ended at `params`. Faults of that pass leave the fit untested.
+    /// Evaluates the residuals of a fit that ended at `params`. Faults of that pass leave them untested.
     pub(crate) fn of(
         points: &mut dyn Evaluator,
         (params, termination): (&[f64], Termination),
@@ -95,7 +95,8 @@ impl ResidualTests {
             tests.tested += sample.values.len();
         });
         if done.is_err() {
-            return ResidualTests::default();
+            // Chi-square needs no residuals.
+            return ResidualTests { sets: 1, ..ResidualTests::default() };
         }
         // With many sets one of them is unusual by chance.
         let sets = tests.sets as f64;

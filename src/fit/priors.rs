@@ -94,6 +94,10 @@ impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
         self.points.noise()
     }
 
+    fn look_for_noise(&mut self, params: &[f64]) -> Result<(), Fault> {
+        self.points.look_for_noise(params)
+    }
+
     fn threads(&self) -> usize {
         self.points.threads()
     }
@@ -112,6 +116,10 @@ impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
 
     fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
         self.points.heavy_rows(params, columns)
+    }
+
+    fn offset(&mut self) -> f64 {
+        self.points.offset()
     }
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {

@@ -1,6 +1,7 @@
 //! A search that ended without a minimum, made once more from where its end says that there may be one.
 //!
-//! First with the parameters that crept towards a bound set on it, where that costs nothing: a model that is even
+//! First by Newton's steps with second derivatives, if a limit of evaluations ended it: they reach the minimum of a curved
+//! model that leaves large residuals, where Gauss-Newton steps shrink slowly. Then with the parameters that crept towards a bound set on it, where that costs nothing: a model that is even
 //! in a parameter, as Voigt's profile in its Gaussian width, has no slope at 0, and steps towards a minimum there
 //! get ever smaller and end in rounding before they arrive. Then, if linear parameters were solved for, from where
 //! a search in the nonlinear ones alone leads, if that is better. Then with a first step that may be long: short ones
@@ -18,7 +19,7 @@ use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::options::Options;
 use crate::solver::outcome::Outcome;
-use crate::solver::task::Problem;
+use crate::solver::task::{Problem, Task};
 use crate::solver::termination::Termination;
 
 /// A parameter that came this much nearer to a bound than it was at the start creeps there.
@@ -57,10 +58,10 @@ pub(super) fn may_need_a_long_step(reason: Termination) -> bool {
 impl Workspace {
     /// Whether the search ended for want of a way, and not because it was told to, and there is one more.
     pub(super) fn has_another_way(&self, rules: &Rules<'_>) -> bool {
-        use Termination::{AllFixed, Stopped, TimeLimit};
+        use Termination::{AllFixed, LostInRounding, Stopped, TimeLimit};
         let end = self.outcome();
         let ended = (end.termination.is_converged() && !self.coincides)
-            || matches!(end.termination, Stopped | TimeLimit | AllFixed);
+            || matches!(end.termination, Stopped | TimeLimit | AllFixed | LostInRounding);
         let has_other_ways = || !rules.linear.is_empty() || self.on_bounds().is_some();
         !ended
             && end.work.evaluations < rules.options.evaluations(self.problem.free.len())
@@ -88,7 +89,20 @@ impl Workspace {
         let is_limited = rules.options.is_limited();
         // By a limit that was not the caller's.
         let mut unfinished = is_cut(&best, &self.first_options(&rules));
+        // A robust loss has minima at some of the points, heavy points a valley of their own; and where parameters are linear, a
+        // search in the others alone takes fewer passes.
+        let is_plain = rules.loss == Loss::Linear
+            && best.most_weight == f64::INFINITY
+            && rules.linear.is_empty();
+        if unfinished
+            && !is_limited
+            && is_plain
+            && let Some(minimum) = self.by_newton_steps(&rules, source, &best)
+        {
+            (unfinished, best) = (false, minimum);
+        }
         if !is_limited
+            && !best.termination.is_converged()
             && let Some(from) = self.on_bounds()
             && let Some(second) = self.from(&rules, source, &from)
         {
@@ -158,6 +172,25 @@ impl Workspace {
         self.attempt(rules, source, &mut |_, _| Ok(())).ok()?;
         self.earlier = self.outcome().work;
         Some(self.outcome().clone())
+    }
+
+    /// The minimum to which Newton's steps lead from where an attempt was cut, if they lead to one.
+    fn by_newton_steps(
+        &mut self,
+        rules: &Rules<'_>,
+        source: &dyn PointSource,
+        cut: &Outcome,
+    ) -> Option<Outcome> {
+        let problem =
+            Problem { start: cut.params.clone(), loss: rules.loss, ..self.problem.clone() };
+        let task = Task { work: self.earlier, ..Task::new(&problem, rules.options) };
+        let view = View::of(rules.loss, &problem.start);
+        let done =
+            source.with_points(view, &mut |points| self.minimiser.take_newton_steps(points, &task));
+        self.earlier = self.outcome().work;
+        let end = self.outcome();
+        let arrived = done.is_ok() && end.termination.is_converged() && end.cost <= cut.cost;
+        arrived.then(|| end.clone())
     }
 
     /// Where a search in the nonlinear parameters alone leads.

@@ -103,6 +103,12 @@ pub(crate) struct Suspicion {
     least: usize,
 }
 
+impl Suspicion {
+    /// Of noise that no sign showed.
+    pub(crate) const OF_NOISE: Suspicion =
+        Suspicion { unit: f64::EPSILON, nothing: false, least: 0 };
+}
+
 impl Signs {
     /// Forgets all values.
     pub(crate) fn restart(&mut self, free: usize) {

@@ -226,10 +226,26 @@ impl Program {
         self.nodes.iter().filter(|n| n.operands().next().is_some()).count()
     }
 
-    /// Whether the model's value depends on parameter `index`.
+    /// Whether the model's value depends on parameter `index`. A product with the constant 0 depends on nothing.
     pub fn uses(&self, index: usize) -> bool {
-        self.nodes.contains(&Node::Param(index as u32))
+        let is_zero = |id: Id| matches!(self.nodes[id as usize], Node::Const(bits) if f64::from_bits(bits) == 0.0);
+        let mut needed = vec![false; self.nodes.len()];
+        self.outputs.iter().for_each(|&output| needed[output as usize] = true);
+        for (i, node) in
+            self.nodes.iter().enumerate().rev().filter(|&(_, node)| !is_product_with(node, is_zero))
+        {
+            if needed[i] {
+                node.operands().for_each(|id| needed[id as usize] = true);
+            }
+        }
+        let is_it = |(node, &needed): (&Node, &bool)| needed && *node == Node::Param(index as u32);
+        self.nodes.iter().zip(&needed).any(is_it)
     }
+}
+
+/// Whether a node multiplies something for which `is_factor` is true.
+fn is_product_with(node: &Node, is_factor: impl Fn(Id) -> bool) -> bool {
+    matches!(node, Node::Binary(Binary::Mul, a, b) if is_factor(*a) || is_factor(*b))
 }
 
 /// A computed node: a number or a truth value.

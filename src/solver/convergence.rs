@@ -117,7 +117,7 @@ impl Search<'_> {
 
     /// A zero column of the Jacobian at the end is reported as `Degenerate`.
     pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
-        let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.task.problem.unused[j];
+        let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.state.unused[j];
         let minimum = reason.is_converged() && reason != Termination::ExactFit;
         match minimum && (0..self.state.q.len()).any(lost) {
             true => Termination::Degenerate,

@@ -57,6 +57,21 @@ pub(crate) trait Evaluator {
         0.0
     }
 
+    /// Looks for noise of the values that the first pass did not show, since steps from `params` lead nowhere. Steps of
+    /// differences and [`noise`](Evaluator::noise) follow what is found.
+    ///
+    /// # Errors
+    /// If the model fails.
+    fn look_for_noise(&mut self, _params: &[f64]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// How far x is from 0 for its range: the largest max |x| / (max x − min x) of the independent variables, 0 where that
+    /// is not known.
+    fn offset(&mut self) -> f64 {
+        0.0
+    }
+
     /// The next normal equations serve a trial that is rejected unless its cost is below this: their products
     /// may be left at 0 where it is not.
     fn expect_below(&mut self, _cost: f64) {}

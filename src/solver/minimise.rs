@@ -90,6 +90,21 @@ impl Minimiser {
         }
     }
 
+    /// Takes Newton's steps with second derivatives from `task.problem.start`. The outcome in `ends.best` has converged if they
+    /// led to a minimum.
+    pub(crate) fn take_newton_steps(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        task: &Task<'_>,
+    ) -> Result<(), Failure> {
+        let search = Search::new(task, &mut self.state);
+        let mut run = OnHost::new(evaluator, search);
+        run.begin(&task.problem.start, Scaling::Monotone)?;
+        let reason = run.newton_from_start()?;
+        run.report(reason, &mut self.ends.best);
+        Ok(())
+    }
+
     /// As [`evaluate`]; the outcome is then in `ends.best`.
     pub(crate) fn evaluate(
         &mut self,
@@ -149,10 +164,14 @@ impl Run for OnHost<'_> {
                     }
                     self.search.factored();
                 }
+                Want::Nothing(Termination::NoProgress) => return self.without_progress(),
                 Want::Nothing(Termination::ExactFit)
                     if normal.cost > 0.0 && !self.evaluator.is_exact(params)? =>
                 {
                     self.search.go_on_below();
+                }
+                Want::Nothing(Termination::Degenerate) if self.finds_unused()? => {
+                    return Ok(self.search.unless_degenerate(self.search.state.reason));
                 }
                 Want::Nothing(termination) => return Ok(termination),
             }
@@ -175,6 +194,14 @@ impl Run for OnHost<'_> {
 impl<'a> OnHost<'a> {
     fn new(evaluator: &'a mut dyn Evaluator, search: Search<'a>) -> Self {
         OnHost { evaluator, search, looks_again: true }
+    }
+
+    /// Ends a run that found no lower cost. Noise of the values may be why, and the next run then has steps that suit it.
+    fn without_progress(&mut self) -> Result<Termination, Failure> {
+        match self.evaluator.look_for_noise(&self.search.state.params) {
+            Err(Fault::Stopped(stop)) => Ok(self.search.stopped(stop)),
+            looked => Ok(looked.map(|()| Termination::NoProgress)?),
+        }
     }
 
     /// The normal equations at the start, with columns brought into the range where squares are safe.

@@ -21,3 +21,4 @@ pub(crate) mod stepwise;
 pub(crate) mod task;
 pub(crate) mod termination;
 pub(crate) mod trust_region;
+mod unused;

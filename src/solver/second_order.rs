@@ -11,6 +11,7 @@ use super::minimise::OnHost;
 use super::outcome::{Failure, Fault};
 use super::runs::Next;
 use super::search::Search;
+use super::state::State;
 use super::termination::Termination;
 use crate::normal::Summary;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
@@ -105,6 +106,19 @@ impl OnHost<'_> {
         match self.decide(reason) {
             Err(Failure::Backend(Fault::Stopped(by))) => Ok(Next::End(self.search.stopped(by))),
             decided => decided,
+        }
+    }
+
+    /// Newton's steps from where the run has begun. They end well where Gauss-Newton steps are slow because residuals are
+    /// large and the model is curved: then the minimum of the cost is a strict one.
+    pub(super) fn newton_from_start(&mut self) -> Result<Termination, Failure> {
+        let State { model, normal, .. } = &mut *self.search.state;
+        model.set_lengths(normal);
+        match self.decide(Termination::NoProgress) {
+            Err(Failure::Backend(Fault::Stopped(by))) => Ok(self.search.stopped(by)),
+            Ok(Next::End(reason)) => Ok(reason),
+            Ok(Next::From(_)) => Ok(Termination::NoProgress),
+            Err(failure) => Err(failure),
         }
     }
 
@@ -275,7 +289,7 @@ impl OnHost<'_> {
 
     /// Evaluates with some free parameters elsewhere, and returns the slopes by the parameters `of`;
     /// `None` where the model has no value, or a limit ends the fit.
-    fn gradient_at(
+    pub(super) fn gradient_at(
         &mut self,
         moved: &[(usize, f64)],
         of: &[usize],
@@ -406,14 +420,19 @@ impl Search<'_> {
         match reason {
             NoProgress | Degenerate => true,
             Gradient | Cost | Step => {
-                let model = &self.state.model;
                 let beside = |j: usize| self.bound_beside(j).is_some();
                 self.is_held_by_nothing()
-                    || !model.is_regular()
+                    || self.has_dependent_columns()
                     || (0..self.state.q.len()).any(beside)
             }
             _ => false,
         }
+    }
+
+    /// Whether columns of parameters that occur in the model depend on others.
+    fn has_dependent_columns(&self) -> bool {
+        let State { model, unused, .. } = &*self.state;
+        !model.is_regular() && model.problem.dependent().iter().any(|&j| !unused[j])
     }
 
     /// Whether a parameter sits on a bound that the cost does not push it against.
@@ -423,7 +442,7 @@ impl Search<'_> {
 
     /// Whether parameter j does.
     fn is_held_for_nothing(&self, j: usize) -> bool {
-        self.side(j).is_some() && !self.task.problem.unused[j] && !self.is_pushed_outwards(j)
+        self.side(j).is_some() && !self.state.unused[j] && !self.is_pushed_outwards(j)
     }
 
     /// Those of the parameters for which the linear model does not say what the present point is, with the others of
@@ -463,7 +482,7 @@ impl Search<'_> {
 
     /// The free parameters but those that their bounds hold and those that do not occur in the model.
     fn undecided(&self) -> Vec<usize> {
-        let open = |&j: &usize| !self.task.problem.unused[j] && !self.is_pushed_outwards(j);
+        let open = |&j: &usize| !self.state.unused[j] && !self.is_pushed_outwards(j);
         (0..self.state.q.len()).filter(open).collect()
     }
 

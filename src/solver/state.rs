@@ -115,6 +115,10 @@ pub(super) struct State {
     /// Accepted steps before this run.
     pub(super) earlier: usize,
     pub(super) effects: Vec<f64>,
+    /// Which free parameters do not occur in the model, as far as that is known.
+    pub(super) unused: Vec<bool>,
+    /// Why the run ended, whatever parameters lost their effect.
+    pub(super) reason: Termination,
 }
 
 /// The step being tried, or just accepted.
@@ -237,6 +241,8 @@ impl State {
             noise: 0.0,
             earlier: 0,
             effects: Vec::with_capacity(n),
+            unused: vec![false; n],
+            reason: Termination::NoProgress,
         }
     }
 
@@ -248,6 +254,7 @@ impl State {
         self.limits.extend(problem.free.iter().map(|&k| problem.bounds[k]));
         self.params.copy_from_slice(&problem.start);
         self.effects.clear();
+        self.unused.clone_from(&problem.unused);
         self.stopped = false;
         self.noise = 0.0;
         self.ahead.is_known = false;
@@ -296,6 +303,7 @@ impl State {
         out.work = self.work;
         out.columns.clone_from(&self.columns);
         out.effects.clone_from(&self.effects);
+        out.unused.clone_from(&self.unused);
         out.retried = false;
         out.most_weight = f64::INFINITY;
     }

@@ -42,6 +42,7 @@ impl Search<'_> {
                     return Ok(want);
                 }
                 Transition::End(reason) => {
+                    self.state.reason = reason;
                     return Ok(Want::Nothing(self.unless_degenerate(reason)));
                 }
             }

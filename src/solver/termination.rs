@@ -43,6 +43,9 @@ pub enum Termination {
     BeyondScale,
     /// All parameters are fixed: the model was evaluated and nothing was fitted.
     AllFixed,
+    /// Rounding hides the minimum: terms of the model cancel to little more than their rounding, or x is so far from 0,
+    /// compared with its range, that partials coincide that would differ. Subtract `x[0]` from x.
+    LostInRounding,
 }
 
 impl Termination {
@@ -82,6 +85,7 @@ impl fmt::Display for Termination {
             Termination::ModelNonFinite => "not converged: the model is not finite around the best parameters; set bounds that keep it finite",
             Termination::ZeroGradientAtStart => "not converged: no parameter has an effect at the start; choose a start nearer to the data",
             Termination::BeyondScale => "not converged: nearly all points are beyond the scale of the loss, and no more count than there are parameters; raise the scale or choose a start nearer to the data",
+            Termination::LostInRounding => "not converged: rounding hides the minimum, since terms of the model cancel or its partials coincide; where x is far from 0 for its range, subtract x[0] from x",
             Termination::AllFixed => "nothing to fit: all parameters are fixed",
             Termination::Degenerate => "not converged: a parameter lost its effect on the model; choose another start or set bounds",
         })

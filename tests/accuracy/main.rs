@@ -5,6 +5,7 @@ mod batch_statistics;
 mod closest;
 mod converged;
 mod domain_walls;
+mod ends;
 mod errors_in_x;
 mod hard_numerics;
 mod heavy_points;

@@ -210,6 +210,26 @@ impl ArrayPass {
         Ok(())
     }
 
+    /// Looks for noise by all parameters whose precision was not measured.
+    pub(super) fn look_for_noise(&mut self, request: ArrayRequest<'_>) -> Result<(), Fault> {
+        if request.calls.jacobian.is_some() {
+            return Ok(());
+        }
+        let ArrayRequest { params, free, steps, .. } = request;
+        let mut precisions = std::mem::take(&mut self.precisions);
+        let done = precisions.examine(
+            &vec![Some(Suspicion::OF_NOISE); free.len()],
+            steps,
+            (params, free),
+            |p| {
+                let mut out = vec![f64::NAN; self.points];
+                self.call(request, p, &mut out).map(|()| out)
+            },
+        );
+        self.precisions = precisions;
+        done.map(drop)
+    }
+
     /// Forward differences by parameter `k`, in place of the partials that the model had before.
     fn forward(
         &self,

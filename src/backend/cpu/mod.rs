@@ -294,6 +294,10 @@ impl Evaluator for Cpu<'_> {
         Ok(heaviest_first(BlockRow::of_all(&rows, columns.len() + 1)))
     }
 
+    fn look_for_noise(&mut self, params: &[f64]) -> Result<(), Fault> {
+        self.call_arrays(params, |arrays, request| arrays.look_for_noise(request))
+    }
+
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
         self.passes_through(params)
     }
@@ -308,6 +312,10 @@ impl Evaluator for Cpu<'_> {
         // The next fit needs no memory of its own.
         Worker::with(|worker| worker.residuals = sample.values);
         Ok(())
+    }
+
+    fn offset(&mut self) -> f64 {
+        self.distance_in_ranges()
     }
 }
 

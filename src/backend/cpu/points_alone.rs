@@ -4,6 +4,7 @@ use super::arrays::Differences;
 use super::closest::BlockPoints;
 use super::sums::Worker;
 use super::{Cpu, Pass};
+use crate::data::values::Values;
 use crate::solver::outcome::{BadPoint, Fault};
 
 /// Units in the last place within which a value of the model is that of a point.
@@ -105,6 +106,18 @@ impl Cpu<'_> {
             true
         })?;
         Ok(rows)
+    }
+
+    /// The largest max |x| / (max x − min x) of the columns that vary, over the points that count; 0 if none varies.
+    pub(super) fn distance_in_ranges(&self) -> f64 {
+        let of_column = |column: &Values<'_>| {
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for x in self.points.kept().map(|i| column.at(i)) {
+                (low, high) = (low.min(x), high.max(x));
+            }
+            if high > low { low.abs().max(high.abs()) / (high - low) } else { 0.0 }
+        };
+        self.points.columns.iter().map(of_column).fold(0.0, f64::max)
     }
 
     /// As [`Evaluator::is_exact`](crate::solver::evaluator::Evaluator::is_exact).

@@ -146,6 +146,10 @@ impl Evaluator for Whitened<'_> {
         self.inner.noise()
     }
 
+    fn look_for_noise(&mut self, params: &[f64]) -> Result<(), Fault> {
+        self.inner.look_for_noise(params)
+    }
+
     fn threads(&self) -> usize {
         1
     }
@@ -177,6 +181,10 @@ impl Evaluator for Whitened<'_> {
 
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint> {
         self.inner.first_bad_point(params)
+    }
+
+    fn offset(&mut self) -> f64 {
+        self.inner.offset()
     }
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {

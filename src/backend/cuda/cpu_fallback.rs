@@ -111,6 +111,10 @@ impl Evaluator for WithCpuFallback<'_> {
         self.cpu.heavy_rows(params, columns)
     }
 
+    fn offset(&mut self) -> f64 {
+        self.cpu.offset()
+    }
+
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {
         self.cpu.is_exact(params)
     }

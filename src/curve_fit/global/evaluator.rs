@@ -146,6 +146,13 @@ impl Evaluator for JointEvaluator<'_> {
         self.sets().map(|part| part.evaluator.noise()).fold(0.0, f64::max)
     }
 
+    fn look_for_noise(&mut self, params: &[f64]) -> Result<(), Fault> {
+        self.sets_mut().try_for_each(|part| {
+            part.take_params(params);
+            part.evaluator.look_for_noise(&part.own).map_err(|fault| joint(fault, part.set, params))
+        })
+    }
+
     fn threads(&self) -> usize {
         let several = if self.parallel { threads::count().min(self.groups.len()) } else { 1 };
         self.sets().map(|part| part.evaluator.threads()).fold(several, usize::max)
@@ -201,6 +208,10 @@ impl Evaluator for JointEvaluator<'_> {
             }
         }
         Ok(heaviest_first(rows))
+    }
+
+    fn offset(&mut self) -> f64 {
+        self.sets_mut().map(|part| part.evaluator.offset()).fold(0.0, f64::max)
     }
 
     fn is_exact(&mut self, params: &[f64]) -> Result<bool, Fault> {

@@ -140,6 +140,7 @@ impl FitStatus {
             FitStatus::Failed(Termination::BeyondScale) => {
                 "nearly all points beyond the scale of the loss"
             }
+            FitStatus::Failed(Termination::LostInRounding) => "rounding hides the minimum",
             FitStatus::Failed(Termination::ModelNonFinite) => {
                 "model not finite around the best parameters"
             }

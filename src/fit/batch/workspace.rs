@@ -65,11 +65,13 @@ impl<'a> FitWorkspace<'a> {
         let free = &request.prepared.free;
         let problem = Problem {
             unused: free.iter().map(|&k| request.unused[k]).collect(),
+            opaque: request.prepared.is_native(),
             free: free.clone(),
             shape: full(free.len()),
             start: vec![0.0; request.names.len()],
             bounds: request.bounds.to_vec(),
             square: 0.0,
+            scatter: 0.0,
             points: 0,
             absolute: false,
             loss: request.loss,
@@ -163,6 +165,7 @@ impl<'a> FitWorkspace<'a> {
             return Err(FitStatus::TooFewPoints { points: points.used });
         }
         problem.square = points.summary.square;
+        problem.scatter = points.summary.scatter;
         problem.points = points.used;
         problem.absolute = points.is_absolute();
         problem.row_unit = points.units.row;
