@@ -109,12 +109,23 @@ __device__ __noinline__ Reason full_step_is_small(const State& s) {
     return s.change <= s.xtol ? STEP : NONE;
 }
 
-// Whether a full step is so short beside the standard errors that it may be the last.
+// Whether full steps after the present one, of this squared length, add up to a small part of the root of `tolerance`.
+__device__ __noinline__ bool steps_shrink(const State& s, double square, double tolerance) {
+    const double rate = square / fabs(s.along);
+    const double rest = rate / (1.0 - rate);
+    const bool is_calm = s.full && fabs(s.ratio - 1.0) <= CALM_RATIO && s.bend <= CALM_BEND;
+    return is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance;
+}
+
+// Whether a full step is so short beside the standard errors that it may be the last, and the step before it shows that
+// those to come are shorter still.
 __device__ __noinline__ bool is_within_errors(const State& s) {
+    if (s.etol == 0.0 || s.iterations == s.earlier) return false;
     const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
     const double known = s.row_error * s.row_error;
     const double variance = known > 0.0 ? known : 2.0 * bulk_of_cost(s) / double(freedom);
-    return s.etol > 0.0 && 2.0 * s.fall <= s.etol * s.etol * variance;
+    const double square = 2.0 * s.fall, tolerance = s.etol * s.etol * variance;
+    return square <= tolerance && steps_shrink(s, square, tolerance);
 }
 
 // Whether the step just taken changed cost or parameters by no more than the tolerances.

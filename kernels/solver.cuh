@@ -204,6 +204,17 @@ __device__ __noinline__ void resize(Group g, State& s, double actual, double rat
     g.sync();
 }
 
+// The largest factor by which the trial changes the length of a column, if a fit may end within its errors.
+__device__ __noinline__ double bend_of(const State& s) {
+    double largest = 1.0;
+#pragma unroll 1
+    for (int j = 0; s.etol > 0.0 && j < FREE; ++j) {
+        const double after = sqrt(product(s.trial.sums, j, j)), before = s.norms[j];
+        largest = fmax(largest, fmax(after / before, before / after));
+    }
+    return largest;
+}
+
 // The sums at the trial are there: accept the step, or try a shorter one.
 __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
     if (all_finite(g, s.trial.sums, SUMS)) {
@@ -214,8 +225,10 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
         const bool full = !s.cut && (s.lambda == 0.0 || s.fall == INFINITE);
         resize(g, s, actual, ratio);
         if (ratio >= ACCEPT) {
+            const double bend = bend_of(s);
             copy_point(g, s.trial, s.present);
             if (g.rank == 0) {
+                s.bend = bend;
                 s.iterations += 1;
                 s.actual = actual;
                 s.predicted = predicted;
@@ -241,7 +254,13 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
 // The step is taken and the linear model is there.
 __device__ __noinline__ Phase accepted(Group g, State& s) {
     const i64 small = s.full ? step_was_small(s) : NONE;
-    if (g.rank == 0) s.small = small;
+    double along = 0.0;
+#pragma unroll 1
+    for (int j = 0; s.etol > 0.0 && j < FREE; ++j) along += s.gradient[j] * s.delta[j];
+    if (g.rank == 0) {
+        s.small = small;
+        s.along = along;
+    }
     return LOOK;
 }
 

@@ -65,9 +65,9 @@ class Batch:
 
     @property
     def rejected(self) -> NDArray[np.bool_]:
-        """Which of these the data reject: chi-square, of counts the deviance, has a probability below 1e-4.
+        """Which of these the data reject: the probability of chi-square, of counts the deviance, is below 1e-4, or residuals are correlated.
 
-        None if sigma is not absolute and y are not counts; single fits have a warning then if their residuals are correlated.
+        The former needs absolute sigma, or counts; the latter is tested with ``test_residuals=True``.
         """
         return self._core.rejected.reshape(self.shape)
 

@@ -58,6 +58,8 @@ class Options(TypedDict, total=False):
         Whether a start outside the bounds is moved inside.
     allow_underdetermined : bool
         Whether there may be fewer points than parameters.
+    test_residuals : bool
+        Whether `fit_batch` tests the residuals of every fit for autocorrelation, as single fits do; `Batch.rejected` has the result.
     backend : str
         ``"auto"``, ``"cpu"``, ``"cuda"`` for all CUDA devices, ``"cuda:0"`` or ``"cuda:0,1"``.
     precision : str
@@ -88,6 +90,7 @@ class Options(TypedDict, total=False):
     initial_radius: float
     clamp_start: bool
     allow_underdetermined: bool
+    test_residuals: bool
     backend: str
     precision: str
     progress: bool
@@ -95,7 +98,7 @@ class Options(TypedDict, total=False):
 
 
 _PLAIN: dict[str, Callable[[Any], Any]] = {
-    "poisson": bool, "clamp_start": bool, "allow_underdetermined": bool, "precision": str, "max_evaluations": index,
+    "poisson": bool, "clamp_start": bool, "allow_underdetermined": bool, "test_residuals": bool, "precision": str, "max_evaluations": index,
     **dict.fromkeys(("ftol", "xtol", "gtol", "etol", "max_seconds", "initial_radius"), float)}
 
 

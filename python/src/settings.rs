@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     #[pyo3(default)]
     allow_underdetermined: bool,
     #[pyo3(default)]
+    test_residuals: bool,
+    #[pyo3(default)]
     ftol: Option<f64>,
     #[pyo3(default)]
     xtol: Option<f64>,
@@ -141,6 +143,7 @@ impl Settings {
         curve = curve
             .clamp_start(self.clamp_start)
             .allow_underdetermined(self.allow_underdetermined)
+            .test_residuals(self.test_residuals)
             .options(self.options()?);
         Ok(curve.backend(self.backend()?))
     }

@@ -319,6 +319,8 @@ def test_fits_that_the_data_reject():
     batch = dualfit.fit_batch("a + b*x", x, stack, [0.0, 1.0], sigma=0.01, absolute_sigma=True)
     assert batch.converged.all() and batch.rejected.tolist() == [False, True]
     assert not dualfit.fit_batch("a + b*x", x, stack, [0.0, 1.0]).rejected.any()
+    batch = dualfit.fit_batch("a + b*x", x, stack, [0.0, 1.0], test_residuals=True)
+    assert batch.rejected.tolist() == [False, True] == pickle.loads(pickle.dumps(batch)).rejected.tolist()
     counts = np.random.default_rng(3).poisson(np.stack([np.full(30, 50.0), 50 + 200 * x**4]))
     batch = dualfit.fit_batch("a + b*x", x, counts, [50.0, 1.0], poisson=True)
     assert batch.rejected.tolist() == [False, True]

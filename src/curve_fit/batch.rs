@@ -12,6 +12,7 @@ use crate::error::{Error, Result, StartError};
 use crate::fit::batch::arrays::{Arrays, BatchPart};
 use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::place;
+use crate::fit::batch::residual_tests::correlated;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::batch::{BatchFit, ChiSquareOf, Made, device};
 use crate::fit::placement::{GivenDevice, Placement, names};
@@ -167,7 +168,7 @@ impl CurveFit {
             Ok((name.clone(), Formula::of(formula, &self.names)?))
         };
         let derived = self.derived.iter().map(derived).collect::<Result<_>>()?;
-        Ok(BatchFit {
+        let mut batch = BatchFit {
             names: self.names.clone(),
             derived,
             derived_by_model: self.derived_by_model,
@@ -181,10 +182,16 @@ impl CurveFit {
                 }
                 _ => ChiSquareOf::Scatter,
             },
-            seconds: request.begun.elapsed().as_secs_f64(),
+            correlated: Vec::new(),
+            seconds: 0.0,
             threads: threads::count(),
             made,
-        })
+        };
+        if self.test_residuals {
+            batch.correlated = correlated(request, &batch);
+        }
+        batch.seconds = request.begun.elapsed().as_secs_f64();
+        Ok(batch)
     }
 
     /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
@@ -292,6 +299,15 @@ impl CurveFit {
     /// Returns true if there are derived quantities beside those that the model came with.
     fn asks_for_derived(&self) -> bool {
         self.derived.len() > self.derived_by_model
+    }
+
+    /// Tests the residuals of all fits of a batch for autocorrelation, as [`Fit`](crate::Fit) does;
+    /// [`BatchFit::rejected`](crate::BatchFit::rejected) then tells of which fits they are correlated, so that the curve is not
+    /// that of the data. It takes a pass over the values of the model on the CPU. By default batches are not tested so.
+    #[must_use]
+    pub fn test_residuals(mut self, test: bool) -> CurveFit {
+        self.test_residuals = test;
+        self
     }
 
     /// Whether a batch keeps the covariance matrix of every fit, n_params² numbers each, for

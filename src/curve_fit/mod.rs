@@ -164,6 +164,7 @@ pub struct CurveFit {
     clamp_start: bool,
     underdetermined: bool,
     keep_covariance: bool,
+    test_residuals: bool,
     observer: Option<Arc<Observer>>,
     cancel: Option<CancelToken>,
     /// What finds a start in the points.
@@ -214,6 +215,7 @@ impl CurveFit {
             clamp_start: false,
             underdetermined: false,
             keep_covariance: false,
+            test_residuals: false,
             observer: None,
             cancel: None,
             guess: None,

@@ -109,6 +109,11 @@ impl ResidualTests {
         tests
     }
 
+    /// Returns true if the autocorrelation of residuals rejects the curve.
+    pub(crate) fn are_correlated(&self) -> bool {
+        self.correlated.is_some()
+    }
+
     /// Returns true if residuals were there. Those of a stream are tested by its sample, apart from this.
     pub(super) fn are_made(&self) -> bool {
         self.sets > 0

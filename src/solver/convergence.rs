@@ -4,6 +4,7 @@ use super::options::Options;
 use super::search::Search;
 use super::state::{Prospect, Reduced, State};
 use super::termination::Termination;
+use crate::constants::{CALM_BEND, CALM_RATE, CALM_RATIO, CALM_REST};
 
 impl Search<'_> {
     /// Whether the present point is an end whatever a step would do.
@@ -104,15 +105,32 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a full step is so short beside the standard errors that it may be the last.
+    /// Whether a full step is so short beside the standard errors that it may be the last, and the step before it shows
+    /// that those to come are shorter still.
     pub(super) fn is_within_errors(&self, prospect: Prospect) -> bool {
         let (problem, etol) = (self.task.problem, self.task.options.etol);
+        if etol == 0.0 || self.is_at_start() {
+            return false;
+        }
         let freedom = problem.points.saturating_sub(problem.free.len()).max(1);
         let variance = match problem.absolute {
             true => problem.row_unit * problem.row_unit,
             false => 2.0 * self.bulk() / freedom as f64,
         };
-        etol > 0.0 && 2.0 * prospect.fall <= etol * etol * variance
+        let (square, tolerance) = (2.0 * prospect.fall, etol * etol * variance);
+        square <= tolerance && self.steps_shrink(square, tolerance)
+    }
+
+    /// Whether full steps after the present one, whose squared length in the metric of JᵀJ is `square`, add up to a small
+    /// part of the root of `tolerance`. The present step δ is what the curvature of the model left of the step before, d:
+    /// δ = −K d near the minimum, with a symmetric K in this metric. Along δ, steps shrink by ‖δ‖²/|dᵀJᵀJδ|, which is large
+    /// also if d says nothing of that direction.
+    fn steps_shrink(&self, square: f64, tolerance: f64) -> bool {
+        let step = &self.state.step;
+        let rate = square / step.along.abs();
+        let rest = rate / (1.0 - rate);
+        let is_calm = step.full && (step.ratio - 1.0).abs() <= CALM_RATIO && step.bend <= CALM_BEND;
+        is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance
     }
 
     /// A zero column of the Jacobian at the end is reported as `Degenerate`.

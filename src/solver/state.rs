@@ -137,6 +137,11 @@ pub(super) struct Step {
     pub(super) actual: f64,
     pub(super) predicted: f64,
     pub(super) ratio: f64,
+    /// The largest factor by which it changed the length of a column of J. With `along`, of an accepted step of a fit that
+    /// may end within its errors.
+    pub(super) bend: f64,
+    /// Its product with the gradient after it.
+    pub(super) along: f64,
     /// The reason to end that it is, once accepted.
     pub(super) small: Option<Termination>,
 }

@@ -138,6 +138,7 @@ impl Search<'_> {
             step.full = !step.cut && (state.lambda == 0.0 || state.prospect.fall.is_infinite());
             self.resize();
             if ratio >= ACCEPT {
+                self.state.step.bend = self.bend();
                 self.exchange();
                 self.state.work.iterations += 1;
                 return self.linearise(Phase::Accepted);
@@ -155,6 +156,16 @@ impl Search<'_> {
             }
         }
         self.interrupted().map_or(Transition::Go(Phase::Propose), Transition::End)
+    }
+
+    /// The largest factor by which the trial changes the length of a column, if a fit may end within its errors.
+    fn bend(&self) -> f64 {
+        if self.task.options.etol == 0.0 {
+            return 1.0;
+        }
+        let lengths = self.state.trial.normal.lengths_and_slopes().map(|(square, _)| square.sqrt());
+        let factor = |(after, &before): (f64, &f64)| (after / before).max(before / after);
+        lengths.zip(&self.state.model.norms).map(factor).fold(1.0, f64::max)
     }
 
     /// Moré's rules for the next radius and damping. A good step does not shorten the radius if it was
@@ -196,6 +207,10 @@ impl Search<'_> {
             };
             let stop = wants_to_stop(observer, Event::Step(progress)).map_err(Failure::Observer)?;
             self.state.stopped |= stop;
+        }
+        if self.task.options.etol > 0.0 {
+            let State { model, delta, step, .. } = &mut *self.state;
+            step.along = model.gradient.iter().zip(delta.iter()).map(|(g, d)| g * d).sum();
         }
         let full = self.state.step.full;
         self.state.step.small = if full { self.step_was_small() } else { None };

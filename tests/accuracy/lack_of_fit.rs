@@ -170,6 +170,45 @@ fn batches_flag_what_chi_square_rejects() {
     assert_eq!(batch(Sigma::Unknown).fit(1).chi_square_p_value(), None);
 }
 
+/// A batch says of each fit what the fit alone says, whatever its data are.
+#[test]
+fn batches_test_the_residuals_of_each_fit() {
+    const FITS: usize = 400;
+    let mut random = StdRng::seed_from_u64(12);
+    let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
+    let mut stack = Vec::with_capacity(40 * FITS);
+    for fit in 0..FITS {
+        // Every other one has a second, slow decay.
+        let slow = if fit % 2 == 1 { 1.5 * random.random::<f64>() } else { 0.0 };
+        let rate = 1.0 + random.random::<f64>();
+        let y = x.iter().map(|x| 3.0 * (-rate * x).exp() + slow * (-0.2 * x).exp());
+        stack.extend(y.map(|y| y + 0.03 * normal(&mut random)));
+    }
+    stack[5] = f64::NAN;
+    let decay = CurveFit::new(|x, [a, b]| a * (-b * x).exp());
+    let mask: Vec<bool> = (0..40).map(|i| i != 7).collect();
+    let huber = decay.clone().loss(Loss::Huber { scale: 0.1 });
+    for (curve, masked) in [(&decay, false), (&decay, true), (&huber, false)] {
+        let all = BatchData::shared(&x, &stack).unwrap().missing(Missing::Omit);
+        let all = if masked { all.mask(&mask).unwrap() } else { all };
+        let batch = curve.clone().test_residuals(true).fit_batch(&all, [2.0, 1.0]).unwrap();
+        let rejected = batch.rejected();
+        let alone = |fit: usize| {
+            let data = Data::new(&x, &stack[40 * fit..40 * (fit + 1)]).unwrap();
+            let data = data.missing(Missing::Omit);
+            let data = if masked { data.mask(&mask).unwrap() } else { data };
+            is_correlated(&curve.fit(data, [2.0, 1.0]).unwrap())
+        };
+        let differ = (0..FITS).filter(|&fit| rejected[fit] != alone(fit)).count();
+        let right = (0..FITS).step_by(2).filter(|&fit| rejected[fit]).count();
+        let wrong = (1..FITS).step_by(2).filter(|&fit| rejected[fit]).count();
+        println!("{right} right and {wrong} wrong ones of {FITS} rejected, {differ} differ");
+        assert!(differ == 0 && right == 0 && wrong > FITS / 4, "{right}, {wrong}, {differ}");
+        assert!(batch.to_string().contains("the data reject the curve"), "{batch}");
+        assert!(curve.fit_batch(&all, [2.0, 1.0]).unwrap().rejected().iter().all(|r| !r));
+    }
+}
+
 /// A right fit of a curve, a size and errors that are drawn. Returns whether the data reject it.
 fn right_fit(seed: u64) -> Option<(bool, bool)> {
     let mut random = StdRng::seed_from_u64(seed);

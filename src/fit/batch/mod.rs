@@ -9,6 +9,7 @@ pub(crate) mod message;
 pub(crate) mod parts;
 mod pipeline;
 pub(crate) mod place;
+pub(crate) mod residual_tests;
 #[cfg(feature = "serde")]
 mod saved;
 mod simd_batch;
@@ -50,6 +51,8 @@ pub struct BatchFit {
     /// How many parameters had a prior.
     pub(crate) priors: usize,
     pub(crate) chi_square: ChiSquareOf,
+    /// Fits whose residuals are correlated; empty if that was not tested.
+    pub(crate) correlated: Vec<bool>,
     pub(crate) seconds: f64,
     pub(crate) threads: usize,
     pub(crate) made: Made,
@@ -222,8 +225,8 @@ impl BatchFit {
     }
 
     /// Which fits the data reject: those that converged, and whose
-    /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4. None if sigma is not absolute and y are
-    /// not counts; [`Fit`](crate::Fit) tests the residuals of single fits then.
+    /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4 or whose residuals are correlated. The latter is
+    /// tested if [`test_residuals`](crate::CurveFit::test_residuals) asked for it; the former needs absolute sigma, or counts.
     pub fn rejected(&self) -> Vec<bool> {
         self.iter().map(|fit| fit.is_rejected()).collect()
     }
@@ -363,7 +366,9 @@ impl<'a> BatchFitView<'a> {
 
     /// Returns true if the fit converged but the data reject it; see [`BatchFit::rejected`].
     pub fn is_rejected(&self) -> bool {
-        self.converged() && self.chi_square_p_value().is_some_and(|p| p < REJECTED)
+        let is_correlated = self.batch.correlated.get(self.index) == Some(&true);
+        let is_unlikely = || self.chi_square_p_value().is_some_and(|p| p < REJECTED);
+        self.converged() && (is_correlated || is_unlikely())
     }
 
     /// How the fit ended.

@@ -37,6 +37,8 @@ pub(super) struct SavedBatch {
     priors: usize,
     #[serde(default)]
     chi_square: ChiSquareOf,
+    #[serde(default)]
+    correlated: Vec<bool>,
     /// Names, programs and parameters of derived quantities.
     #[serde(default)]
     derived: Vec<(String, SavedFormula)>,
@@ -78,6 +80,7 @@ impl From<BatchFit> for SavedBatch {
             derived_by_model,
             priors,
             chi_square,
+            correlated,
             seconds,
             threads,
             made,
@@ -100,6 +103,7 @@ impl From<BatchFit> for SavedBatch {
             covariances: exact(&arrays.covariances),
             priors,
             chi_square,
+            correlated,
             derived: derived.into_iter().map(saved).collect(),
             derived_by_model,
             seconds: Exact(seconds),
@@ -134,9 +138,11 @@ impl TryFrom<SavedBatch> for BatchFit {
         }
         // Empty where they were not wanted.
         let square = wide.saturating_mul(width);
-        for (what, got, expected) in
-            [("sides", saved.sides.len(), wide), ("covariances", saved.covariances.len(), square)]
-        {
+        for (what, got, expected) in [
+            ("sides", saved.sides.len(), wide),
+            ("covariances", saved.covariances.len(), square),
+            ("correlated", saved.correlated.len(), fits),
+        ] {
             expect("batch", what, got, if got == 0 { 0 } else { expected })?;
         }
         for status in &saved.statuses {
@@ -173,6 +179,7 @@ impl TryFrom<SavedBatch> for BatchFit {
             derived_by_model: saved.derived_by_model,
             priors: saved.priors,
             chi_square: saved.chi_square,
+            correlated: saved.correlated,
             seconds: saved.seconds.0,
             threads: saved.threads,
             made: saved.made,

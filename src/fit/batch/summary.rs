@@ -59,7 +59,7 @@ impl fmt::Display for BatchFit {
         }
         let rejected = self.iter().filter(BatchFitView::is_rejected).count();
         if rejected > 0 {
-            writeln!(f, "  of {rejected} that converged the data reject the curve (chi-square)")?;
+            writeln!(f, "  of {rejected} that converged the data reject the curve")?;
         }
         if let Some(fit) = self.first_bad() {
             writeln!(

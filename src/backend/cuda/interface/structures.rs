@@ -153,6 +153,10 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         predicted: f64,
         /// Of the two.
         ratio: f64,
+        /// The largest factor by which it changed the length of a column.
+        bend: f64,
+        /// Its product with the gradient after it.
+        along: f64,
         /// The reason to end that the accepted step is, or NONE.
         small: i64,
         /// Why the fit ends after the refinement.

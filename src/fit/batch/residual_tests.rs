@@ -1,0 +1,33 @@
+//! Tests of whether the data reject the curves of a batch, from the residuals of each fit.
+
+use super::BatchFit;
+use super::engine::BatchRequest;
+use crate::backend::cpu::{Cpu, Scratch};
+use crate::fit::lack_of_fit::ResidualTests;
+use crate::threads;
+
+/// Fits that a thread tests at a time.
+const PORTION: usize = 256;
+
+/// Whether the residuals of each fit that converged are correlated, by a pass over values.
+pub(crate) fn correlated(request: &BatchRequest<'_>, batch: &BatchFit) -> Vec<bool> {
+    let portion = |(first, found): (usize, &mut [bool])| {
+        let (mut columns, mut y, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        for (fit, found) in (first * PORTION..).zip(found) {
+            let view = batch.fit(fit);
+            let Some(termination) = view.termination().filter(|_| view.converged()) else {
+                continue;
+            };
+            let Ok(points) = request.points(fit, &mut columns, &mut y) else { continue };
+            let params = view.params();
+            let mut cpu = Cpu::reusing(scratch, request.prepared, &points, request.loss, params)
+                .on_one_thread();
+            let tests = ResidualTests::of(&mut cpu, (params, termination), view.rank());
+            *found = tests.are_correlated();
+            scratch = cpu.into_scratch();
+        }
+    };
+    let mut found = vec![false; batch.n_fits()];
+    threads::map(found.chunks_mut(PORTION).enumerate(), portion);
+    found
+}
