@@ -23,7 +23,7 @@ pub(crate) mod visible;
 
 pub use changed::SourceChange;
 pub use checkpoint::CheckpointError;
-pub use names::NameError;
+pub use names::{NameError, SettingError};
 pub use no_cuda::NoCuda;
 #[cfg(feature = "plot")]
 pub use output::PlotError;
@@ -93,7 +93,7 @@ pub enum Error {
     /// NaN or an infinity where a parameter's number is expected.
     #[error("the {what} of parameter `{name}` is {}; give a finite number", short(value))]
     NonFiniteParameter {
-        /// `start`, `lower bound` or `upper bound`.
+        /// `start`, `lower bound`, `upper bound` or `prior mean`.
         what: &'static str,
         /// The parameter.
         name: String,
@@ -153,9 +153,7 @@ pub enum Error {
         remedy: &'static str,
     },
     /// Every point has an infinite standard deviation, so nothing is left to fit.
-    #[error(
-        "all {points} points have infinite sigma and so no weight; give at least one finite sigma"
-    )]
+    #[error("all {points} points have infinite sigma (no weight); give at least one finite sigma")]
     NoEffectiveData {
         /// Points given.
         points: usize,
@@ -309,7 +307,7 @@ pub enum Error {
         most: usize,
     },
     /// A text expression that cannot be read.
-    #[error("cannot read the expression: {message} at column {column}\n{}", excerpt(text, *column))]
+    #[error("cannot read the expression, column {column}: {message}\n{}", excerpt(text, *column))]
     Parse {
         /// What was found, and what was expected.
         message: String,
@@ -376,7 +374,7 @@ pub enum Error {
     },
     /// A device has not enough memory, even for the data in small chunks.
     #[error(
-        "{name} has no {requested} bytes of memory left, {free} are free; free some of it, or use Backend::Cpu"
+        "{name} is out of memory: {requested} bytes are needed and {free} bytes are free; free some, or use Backend::Cpu"
     )]
     DeviceOutOfMemory {
         /// The device's name.
@@ -444,7 +442,7 @@ pub enum Error {
     SourceChanged(#[from] SourceChange),
     /// The least that a stream needs is more than its memory limit.
     #[error(
-        "a stream of such points needs {needed} bytes, but its memory limit is {limit}; raise the limit"
+        "a stream of such points needs at least {needed} bytes, but memory_limit is {limit} bytes; raise it"
     )]
     MemoryLimit {
         /// The limit, in bytes.
@@ -452,10 +450,9 @@ pub enum Error {
         /// Bytes needed at least.
         needed: usize,
     },
-    /// A pass over a stream, or of a native model, was broken off by the caller or a limit of time before the
-    /// cost at the start was known, so that there is nothing to tell.
+    /// The caller or a time limit stopped the fit before the first cost was computed.
     #[error(
-        "the fit was stopped, or its time was over, before the cost at its start was known; called again it goes on from its checkpoint, if it has one"
+        "the fit was stopped, or reached its time limit, before the first cost was computed, so there is no result; call it again: with a checkpoint it resumes"
     )]
     StoppedInFirstPass,
     /// The phases of fits cannot be recorded.
@@ -475,6 +472,9 @@ pub enum Error {
     /// A part of the start is to be found, and cannot be.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// A setting of one parameter has a value that it cannot have.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// A name cannot be used.
     #[error(transparent)]
     Name(#[from] NameError),

@@ -5,8 +5,8 @@
 use dualfit::Error;
 use dualfit::error::{
     CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, PartsError,
-    PlotError, SavedError, SourceChange, SourceError, StartError, TableError, TieError,
-    UncertaintyError, WorkerError,
+    PlotError, SavedError, SettingError, SourceChange, SourceError, StartError, TableError,
+    TieError, UncertaintyError, WorkerError,
 };
 
 fn own(text: &str) -> String {
@@ -51,6 +51,13 @@ fn of_parameters() -> Vec<Error> {
         Error::NoParameters,
         Error::NoParameterDependence { names: names() },
         Error::BadOption { name: "level", value: 1.5, requirement: "a probability" },
+        SettingError {
+            what: "scale",
+            name: name(),
+            value: -1.0,
+            requirement: "positive and finite",
+        }
+        .into(),
         Error::RangeOfStarts { name: name(), lower: 0.0, upper: f64::INFINITY, fault: own("open") },
         Error::SobolDimensions { parameters: 300, most: 256 },
         NameError::Unshowable { name: own("a\u{202e}") }.into(),

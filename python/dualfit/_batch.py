@@ -156,6 +156,10 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         data["points_per_fit"] = n
     else:
         ready = model._prepared(x, _one(p0, shape), (n,))
+        points = next((column.size for column in ready.columns if column.size != n), n)
+        if points != n:
+            raise ValueError(f"x has {points} points, but each fit of the stack has {n} (its last axis); give one x for all fits, "
+                             f"or an x of the shape {given.shape}")
     data["columns"] = ready.columns
     sigma = meant(sigma, absolute)
     if sigma is not None:

@@ -134,7 +134,7 @@ def curve_fit(
     Warns
     -----
     OptimizeWarning
-        If the covariance cannot be estimated, the end is no certain minimum, or `jac` differs from finite differences of `f`.
+        If the covariance cannot be estimated, the fit may not have reached a minimum, or `jac` differs from finite differences of `f`.
     NotTracedWarning
         If `f` cannot be recorded.
 
@@ -205,7 +205,7 @@ def curve_fit(
         covariance = np.full((n, n), np.inf)
         warnings.warn("Covariance of the parameters could not be estimated", optimize_warning(), 2)
     elif not fit.converged:
-        warnings.warn(f"The end of the fit is no certain minimum: {fit.message}", optimize_warning(), 2)
+        warnings.warn(f"The fit may not have reached a minimum: {fit.message}", optimize_warning(), 2)
     if not full_output:
         return fit.params, covariance
     return fit.params, covariance, *_full(fit, model, xdata, y, each, method)

@@ -102,11 +102,22 @@ def check_policy(nan_policy: Any) -> None:
         raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
 
 
-def start_of(p0: Any) -> Any:
-    """A start by name as a dictionary, whatever it came as (a Series whose labels are names, say); others as they are."""
+def start_of(p0: Any, of_numbers: bool = True) -> Any:
+    """A start by name as a dictionary, whatever it came as (a Series whose labels are names, say); others as they are.
+
+    Raises
+    ------
+    TypeError
+        For a value that is not a number, if there must be numbers.
+    """
     if not hasattr(p0, "items"):
         return p0
     named = dict(p0.items())
+    for name, value in named.items() if of_numbers else ():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"p0[{name!r}] is {value!r}; give a number") from None
     return named if isinstance(p0, Mapping) or all(isinstance(name, str) for name in named) else real(p0)
 
 

@@ -165,7 +165,7 @@ class Model:
         >>> models.linear().evaluate([0, 1, 2], slope=2, intercept=1)
         array([1., 3., 5.])
         """
-        params = start_of({} if params is None else params)
+        params = start_of({} if params is None else params, of_numbers=False)
         if isinstance(params, dict):
             given = {**params, **named}
             names, defaults = self.parameters, self._defaults or []

@@ -242,8 +242,10 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
     made = numbers(returned)
     points: tuple[int, ...] = shape or made.shape
     if made.shape != points and made.size != 1:
-        raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {points}: the model must "
-                         f"return one number per point")
+        fault = "the model must return one value per point"
+        if isinstance(xs[0], np.ndarray) and xs[0].ndim == 1 and xs[0].shape == made.shape and prod(points) != made.size:
+            fault = f"x has {made.size} points but y has {prod(points)}; give arrays of one length"
+        raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {points}: {fault}")
     if jac is None:
         warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
                       _level_of_caller())

@@ -216,8 +216,16 @@ def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
         return [(name, -np.inf if low is None else float(low), np.inf if high is None else float(high))
                 for name, low, high in pairs]
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else _pair(bounds, bounds)
-    low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), (len(names),)).tolist() for end in (low, high))
-    return list(zip(names, low, high))
+    return list(zip(names, _ends("lower", low, names), _ends("upper", high, names)))
+
+
+def _ends(side: str, values: Any, names: list[str]) -> list[float]:
+    """One bound per parameter, of one for all or of one for each."""
+    ends = np.asarray(values, dtype=np.float64)
+    if ends.ndim > 1 or ends.size not in (1, len(names)):
+        given = ends.size if ends.ndim < 2 else ends.shape
+        raise ValueError(f"bounds has {given} {side} values for {len(names)} parameters ({', '.join(names)})")
+    return [float(end) for end in np.broadcast_to(ends, (len(names),))]
 
 
 def _pair(bounds: Any, pair: Any) -> tuple[Any, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import _core
 from ._data import check_policy, meant, one_sigma, relative_unit, samples, start_of
 from ._fit import Fit
@@ -31,12 +33,17 @@ def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, ab
         raise ValueError("give files, or a function that gives chunks")
     if (x is None) != (y is None):
         raise ValueError("name the columns of x and that of y, or neither of them")
+    if chunks is not None and not callable(chunks):
+        raise TypeError(f"chunks is a {type(chunks).__name__}, but points are read several times; give a function that returns "
+                        "a new iterator")
     variables = [x] if isinstance(x, (str, Integral)) else list(x) if x is not None else []
     sigma = meant(sigma, absolute_sigma)
     has_column = isinstance(sigma, (str, Integral))
     files: dict[str, Any] = {"absolute": absolute_sigma, "omit": nan_policy == "omit", "has_sigma": has_column,
                              "variables": max(len(variables), 1), **reading}
     if sigma is not None and not has_column:
+        if np.ndim(sigma) > 0:
+            raise ValueError("sigma is an array; for a stream give one number, or the name of its column")
         files["sigma"] = one_sigma(sigma)
     many = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths or [])]
     roles = _roles([*variables, *([y] if y is not None else []), *([sigma] if has_column else [])])
@@ -47,7 +54,7 @@ def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, ab
     else:
         files["paths"] = many
         if has_column and y is None:
-            raise ValueError("name the columns of x and y, too, where sigma is one")
+            raise ValueError("if sigma names a column, name the columns of x and y too")
         if roles:
             files["columns"] = roles
     return files, files["variables"]

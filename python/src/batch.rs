@@ -190,6 +190,6 @@ impl BatchFit {
     }
 
     fn __str__(&self) -> String {
-        self.batch.to_string()
+        in_python(&self.batch.to_string())
     }
 }

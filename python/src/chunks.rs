@@ -42,12 +42,22 @@ impl ChunkSource {
             let wide = wide.collect::<PyResult<Vec<Vec<f64>>>>()?;
             let expected = self.columns + 1 + usize::from(self.sigma);
             let points = wide.first().map_or(0, Vec::len);
-            if wide.len() != expected || wide.iter().any(|column| column.len() != points) {
+            if wide.len() != expected {
+                let hint = match wide.len() == expected + 1 && !self.sigma {
+                    true => format!("; if the last one is sigma, say sigma={expected}"),
+                    false => String::new(),
+                };
+                return Err(PyValueError::new_err(format!(
+                    "a chunk has {} column(s), but {expected} are expected: {} of x, then y{}{hint}",
+                    wide.len(),
+                    self.columns,
+                    if self.sigma { ", then sigma" } else { "" }
+                )));
+            }
+            if wide.iter().any(|column| column.len() != points) {
                 let lengths: Vec<usize> = wide.iter().map(Vec::len).collect();
                 return Err(PyValueError::new_err(format!(
-                    "a chunk has columns of the lengths {lengths:?}; give x ({}), y{}, all of one length",
-                    self.columns,
-                    if self.sigma { " and sigma" } else { "" }
+                    "a chunk has columns of the lengths {lengths:?}; give all of one length"
                 )));
             }
             Ok(Some(wide))

@@ -37,7 +37,7 @@ const WORDS: &[(&str, &str)] = &[
         "fit a function that can be recorded to save it whole",
     ),
     (
-        "give Sigma::Absolute, or make the fits one by one with Data",
+        "give Sigma::Absolute or Sigma::Relative, or make the fits one by one with Data",
         "give one value per point as sigma, or make the fits one by one with dualfit.fit",
     ),
     ("allow_underdetermined(true)", "allow_underdetermined=True"),
@@ -46,15 +46,30 @@ const WORDS: &[(&str, &str)] = &[
     ("Estimator::LeastSquares", "poisson=False"),
     ("Estimator::Poisson", "poisson=True"),
     ("the values with Sigma::Relative or Sigma::Absolute", "one value per point as sigma"),
-    ("with Sigma::Constant or Sigma::Absolute", "with sigma and absolute_sigma=True"),
+    (
+        "a fit with priors takes no Sigma::Unknown or Relative; a prior is weighed against the points: say their errors with Sigma::Constant or Sigma::Absolute",
+        "priors need sigma in the units of y: give sigma and absolute_sigma=True",
+    ),
+    (
+        "a fit with errors in x takes no Sigma::Unknown; errors of x are weighed against those of y: say what these are",
+        "x_sigma needs sigma: errors of x are weighed against those of y; give the standard deviations of y",
+    ),
     ("Sigma::AbsoluteColumn", "absolute_sigma=True"),
     ("Sigma::RelativeColumn", "absolute_sigma=False"),
     ("Sigma::Absolute", "absolute_sigma=True"),
     ("Sigma::Constant", "one number as sigma"),
-    ("no Sigma::Unknown or Relative", "only a sigma in the units of y, with absolute_sigma=True"),
-    ("no Sigma::Unknown", "only a sigma that is given"),
     ("models::names()", "models.names()"),
-    ("names come before what is said of them", "correct the name"),
+    (
+        "correct the name, or call `names` before bounds, ties and other parameter settings",
+        "correct the name",
+    ),
+    ("correct the name in the start", "correct the name in p0"),
+    ("but the start has", "but p0 has"),
+    ("has a value in the start; leave that out", "has a value in p0 or fixed; leave it out"),
+    ("fixed; free it, or leave the tie out", "fixed; leave it out of fixed or of ties"),
+    ("free it, and fit again", "leave it out of fixed and ties, and fit again"),
+    ("give absolute sigmas", "give sigma and absolute_sigma=True"),
+    ("option `loss scale`", "option `loss_scale`"),
     ("`starts` has", "`p0` has"),
     ("make it with profile_to", "ask for the profile to that level"),
     ("fit again from its parameters", "fit again with p0=profile.better"),
@@ -140,6 +155,15 @@ pub(crate) fn raised_at(py: Python<'_>, mut error: Error, at: Option<&Py<PyAny>>
         _ => {}
     }
     raised(error)
+}
+
+/// The exception of a stream, which has no mask: without that remedy.
+pub(crate) fn without_mask(py: Python<'_>, error: PyErr) -> PyErr {
+    let text = error.value(py).to_string();
+    match error.is_instance_of::<FitError>(py) && text.contains(", mask it, or") {
+        true => FitError::new_err(text.replace(", mask it, or", " or")),
+        false => error,
+    }
 }
 
 /// The exception for a file that cannot be read.

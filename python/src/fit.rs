@@ -317,6 +317,6 @@ impl Fit {
     }
 
     fn __str__(&self) -> String {
-        self.fit.to_string()
+        in_python(&self.fit.to_string())
     }
 }

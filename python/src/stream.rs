@@ -1,7 +1,7 @@
 //! Points in files, and points that others hold.
 
 use crate::chunks::ChunkSource;
-use crate::failure::{Raised, misfit, raised, unreadable};
+use crate::failure::{Raised, misfit, raised, unreadable, without_mask};
 use crate::fit::Fit;
 use crate::model::Model;
 use crate::points::{Points, missing};
@@ -162,7 +162,8 @@ pub(crate) fn fit_stream(
     let outcome = watched(py, curve, Thread::Own, None, settings.callback, move |curve| {
         curve.fit_stream(stream, begin)
     });
-    Ok(Fit { fit: kept.checked(outcome)?, calls: None })
+    let fit = kept.checked(outcome).map_err(|error| without_mask(py, error))?;
+    Ok(Fit { fit, calls: None })
 }
 
 /// The fit of points that others hold: `ask` takes a question and gives the answers of all parts, merged.

@@ -207,7 +207,7 @@ def test_gaps_spoil_only_their_own_fit() -> None:
     np.testing.assert_array_equal(batch.params[others], BATCH.params[others])
     for values in (batch.params, batch.std_errors, batch.costs):
         assert np.isnan(values[[3, 5]]).all()
-    assert (batch.status(3), batch.status(5)) == ("bad data (point 7)", "bad data (point 0)")
+    assert (batch.status(3), batch.status(5)) == tuple(f"bad data: x, y or sigma is not usable at point {k}" for k in (7, 0))
     assert not batch.converged[[3, 5]].any()
     kept = fit_batch(decay, x, gaps, [30, 1], nan_policy="omit")
     assert kept.counts == {"converged": 11, "too few points": 1}
@@ -272,7 +272,12 @@ def test_pickles() -> None:
 
 @pytest.mark.parametrize(("call", "kind", "words"), [
     (lambda: fit_batch(decay, x, 3.0, [30, 1]), ValueError, "at least one axis"),
-    (lambda: fit_batch(decay, x, STACK[:, :-1], [30, 1]), ValueError, r"\(40,\) \(39,\)"),
+    (lambda: fit_batch(decay, x, STACK[:, :-1], [30, 1]), ValueError, r"\(40,\) \(39,\): x has 40 points but y has 39"),
+    (lambda: fit_batch("a*x + b", x, STACK[:, :-1]), ValueError,
+     r"x has 40 points, but each fit of the stack has 39 \(its last axis\); .* or an x of the shape \(12, 39\)"),
+    # 40 fits of 39 points are as many samples as 39 fits of 40 points.
+    (lambda: fit_batch("a*x + b", x, np.ones((40, 39))), ValueError, "x has 40 points, but each fit of the stack has 39"),
+    (lambda: fit_batch("a*x + b", np.tile(x, (5, 1)), STACK), ValueError, "x has 200 points, but each fit of the stack has 40"),
     (lambda: fit_batch(decay, x[:0], np.zeros((3, 0)), [30, 1]), ValueError, "no data points"),
     (lambda: fit_batch(decay, x, STACK), ValueError, "no start is known for b"),
     (lambda: fit_batch(decay, x, STACK, TRUE[:5]), ValueError, "p0 has the shape \\(5, 2\\)"),

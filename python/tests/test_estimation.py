@@ -49,7 +49,7 @@ def test_a_prior_determines_what_the_data_do_not() -> None:
 
 
 def test_priors_need_errors_of_y() -> None:
-    with pytest.raises(dualfit.FitError, match="prior is weighed against the points"):
+    with pytest.raises(dualfit.FitError, match="priors need sigma in the units of y"):
         dualfit.fit(decay, x, y, [1, 1, 1], priors={"b": (1, 0.1)})
 
 

@@ -262,7 +262,7 @@ def test_points_that_are_no_numbers_have_their_place_among_all() -> None:
     (lambda: Part(lambda x, a: a * x / x.max(), u, v), dualfit.NotTraceable, "of all points together"),
     (lambda: Part(lambda x, a: a * x if a > 0 else x, u, v), dualfit.NotTraceable, "a branch on a value"),
     (lambda: fit_parts(decay, Part(decay, u, v[1:]).answer, START), ValueError, "values but"),
-    (lambda: fit_parts(decay, PART.answer, [1, 1]), ValueError, "the start has 2 value"),
+    (lambda: fit_parts(decay, PART.answer, [1, 1]), ValueError, "p0 has 2 value"),
     (lambda: fit_parts(lambda x, *p: p[0] * x, PART.answer), ValueError, "how many parameters"),
     (lambda: fit_parts(decay, 3, START), TypeError, "not callable"),
 ], ids=lambda part: part if isinstance(part, str) else getattr(part, "__name__", None))

@@ -134,6 +134,12 @@ def test_what_chunks_raise_comes_through() -> None:
     assert caught.value is error
     with pytest.raises(ValueError, match=r"columns of the lengths \[3000, 2999\]"):
         fit_stream(decay, None, [1, 1, 0], chunks=lambda: [(x, y[1:])])
+    with pytest.raises(ValueError, match=r"a chunk has 3 column\(s\), but 2 are expected: 1 of x, then y; .* say sigma=2"):
+        fit_stream(decay, None, [1, 1, 0], chunks=lambda: [(x, y, y)])
+    with pytest.raises(TypeError, match="chunks is a list_iterator, but points are read several times"):
+        fit_stream(decay, None, [1, 1, 0], chunks=iter([(x, y)]))  # type: ignore[arg-type]
+    with pytest.raises(dualfit.FitError, match="is NaN at index 0 .*; remove it or use nan_policy=\"omit\""):
+        fit_stream(decay, None, [1, 1, 0], chunks=lambda: [(x, np.nan * y)])
 
 
 # Errors of the observations, gaps, models
@@ -222,7 +228,7 @@ def test_chunks_of_one_point(folder: Path) -> None:
 def test_little_memory(many: tuple[Path, dualfit.Fit]) -> None:
     fit = fit_stream(decay, many[0], [2, 1, 0], memory_limit=2**20)
     np.testing.assert_allclose(fit.params, many[1].params, rtol=1e-11)
-    with pytest.raises(dualfit.FitError, match="its memory limit is 100; raise the limit"):
+    with pytest.raises(dualfit.FitError, match="memory_limit is 100 bytes; raise it"):
         fit_stream(decay, many[0], [2, 1, 0], memory_limit=100)
 
 
@@ -314,8 +320,9 @@ def test_functions_that_ask_for_something_of_all_points(folder: Path, f: Any) ->
     ({"paths": "table.csv", "x": 2, "y": "signal"}, ValueError, "the names of all, or the numbers of all"),
     ({"paths": "xy.npy", "x": "q", "y": "r"}, OSError, "there is no column `q`"),
     ({"paths": "xy.npy", "x": 0}, ValueError, "name the columns of x and that of y"),
-    ({"paths": "xy.npy", "sigma": 1}, ValueError, "name the columns of x and y, too"),
+    ({"paths": "xy.npy", "sigma": 1}, ValueError, "if sigma names a column, name the columns of x and y too"),
     ({"paths": "xy.npy", "sigma": 0.0}, ValueError, "sigma is 0"),
+    ({"paths": "xy.npy", "sigma": np.ones(3)}, ValueError, "sigma is an array; for a stream give one number"),
     ({"paths": "xy.npy", "nan_policy": "drop"}, ValueError, "there are 'raise' and 'omit'"),
     ({"paths": "xy.npy", "chunk_points": 0}, ValueError, "a chunk has at least one point"),
     ({"paths": "xy.npy", "chunk_points": -5}, ValueError, "a chunk has at least one point"),

@@ -123,7 +123,7 @@ def test_dead_pixels_are_left_out_by_an_image_of_them() -> None:
     alive = np.array([[True, True, False], [True, True, True]])
     batch = fit_batch(decay, x, stack, ONES, mask=alive)
     np.testing.assert_array_equal(batch.converged, alive)
-    assert batch.status(0, 2) == "too few points (0)"
+    assert batch.status(0, 2) == "too few points: 0 with weight, fewer than free parameters"
     assert np.isnan(batch["a"][0, 2])
 
 
@@ -149,7 +149,7 @@ def test_uncertainties_of_what_has_no_error() -> None:
     (lambda: fit(decay, x, y, ONES, bounds={"a": 0}), TypeError, "a mapping of names to (lower, upper)"),
     (lambda: fit(decay, x, y, ONES, ties={"c": 0.5}), TypeError, "a mapping of names to formulas"),
     (lambda: fit(decay, x, y, ONES, derived=["a"]), TypeError, "a mapping of names to formulas"),
-    (lambda: fit(decay, x, y, ONES, priors={"a": (1, 2)}), FitError, "takes only a sigma in the units of y"),
+    (lambda: fit(decay, x, y, ONES, priors={"a": (1, 2)}), FitError, "priors need sigma in the units of y: give sigma and absolute_sigma=True"),
     (lambda: fit(decay, x, y, ONES, weights=x), TypeError, "for weights give sigma = 1/weights"),
     (lambda: fit(decay, x, y, ONES, fixed={"q": 1}), FitError, "there is no parameter 'q' to fix"),
 ])

@@ -4,7 +4,7 @@
 use super::CurveFit;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::observations::Observations;
-use crate::error::names::{NameError, check_distinct, check_shown, position};
+use crate::error::names::{NameError, SettingError, check_distinct, check_shown, position};
 use crate::error::{Error, Result, TieError};
 use crate::model::Expression;
 use crate::model::known::Known;
@@ -149,7 +149,9 @@ impl CurveFit {
 
     /// The position of a parameter; an unknown name is remembered as an error.
     pub(super) fn find(&mut self, name: &str) -> Option<usize> {
-        let found = position(&self.names, name, "names come before what is said of them");
+        let remedy =
+            "correct the name, or call `names` before bounds, ties and other parameter settings";
+        let found = position(&self.names, name, remedy);
         found.map_err(|error| self.refuse(error)).ok()
     }
 
@@ -186,8 +188,9 @@ impl CurveFit {
     pub fn scale(mut self, name: &str, magnitude: f64) -> CurveFit {
         let Some(i) = self.find(name) else { return self };
         if !(magnitude > 0.0 && magnitude.is_finite()) {
-            let (value, requirement) = (magnitude, "positive and finite");
-            self.refuse(Error::BadOption { name: "scale", value, requirement });
+            let (what, name, value) = ("scale", name.to_owned(), magnitude);
+            let requirement = "positive and finite";
+            self.refuse(SettingError { what, name, value, requirement }.into());
             return self;
         }
         self.scales[i] = magnitude;

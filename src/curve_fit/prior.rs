@@ -1,7 +1,7 @@
 //! What is said of parameters before a fit.
 
 use super::CurveFit;
-use crate::error::{Error, Result, TieError};
+use crate::error::{Error, Result, SettingError, TieError};
 use crate::fit::priors::Prior;
 
 /// The part of its mean that a prior's standard deviation must exceed: below it, rounding of the parameter would
@@ -29,20 +29,22 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// When the fit begins: [`Error::BadOption`] for a mean that is not finite, or a sigma that is not positive and
-    /// finite, or so small that rounding of the mean hides it: then [`fix`](CurveFit::fix) says what is meant;
+    /// When the fit begins: [`Error::NonFiniteParameter`] for a mean that is not finite; [`Error::Setting`]
+    /// for a sigma that is not positive and finite, or so small that rounding of the mean hides it: then
+    /// [`fix`](CurveFit::fix) says what is meant;
     /// [`Error::UnsuitedSigma`] if the errors of the points are not known; [`Error::Tie`] for a tied parameter.
     #[must_use]
     pub fn prior(mut self, name: &str, mean: f64, sigma: f64) -> CurveFit {
         let Some(param) = self.find(name) else { return self };
         let least = NARROWEST * mean.abs();
-        let wrong = |name, value, requirement| Error::BadOption { name, value, requirement };
         if !mean.is_finite() {
-            self.refuse(wrong("mean of a prior", mean, "finite"));
+            let (what, name) = ("prior mean", name.to_owned());
+            self.refuse(Error::NonFiniteParameter { what, name, value: mean });
         } else if !(sigma > least && sigma.is_finite()) {
+            let (what, name, value) = ("sigma of the prior", name.to_owned(), sigma);
             let requirement =
-                "positive, finite and above 1e-12 of the mean; else fix the parameter";
-            self.refuse(wrong("sigma of a prior", sigma, requirement));
+                "positive, finite and above 1e-12 of the mean (to hold the parameter, fix it)";
+            self.refuse(SettingError { what, name, value, requirement }.into());
         } else {
             self.priors.retain(|prior| prior.param != param);
             self.priors.push(Prior { param, mean, sigma });

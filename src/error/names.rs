@@ -1,7 +1,7 @@
-//! What can be wrong with a name.
+//! What can be wrong with a parameter's name or with a setting of one parameter.
 
 use super::visible::{is_unshowable, visible};
-use super::{Error, Result};
+use super::{Error, Result, short};
 use std::collections::HashMap;
 
 /// Why a parameter or a derived quantity cannot have a name.
@@ -45,6 +45,20 @@ pub enum NameError {
         /// The name.
         name: String,
     },
+}
+
+/// Why a setting of one parameter, its typical size or its prior, cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the {what} of `{name}` is {}; it must be {requirement}", short(value))]
+pub struct SettingError {
+    /// `scale` or `sigma of the prior`.
+    pub what: &'static str,
+    /// The parameter.
+    pub name: String,
+    /// The value given.
+    pub value: f64,
+    /// What it must be.
+    pub requirement: &'static str,
 }
 
 impl NameError {

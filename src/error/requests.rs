@@ -68,7 +68,7 @@ pub enum TieError {
     },
     /// In a fit of several sets of points a shared parameter is tied in one set otherwise than in another.
     #[error(
-        "the sets share `{name}`, but it is not tied to the same in all of them; share the parameters of its formula, or do not share `{name}`"
+        "`{name}` is shared, but its tie is not the same in all sets; use one formula, share its parameters too, or do not share `{name}`"
     )]
     DiffersBetweenSets {
         /// The parameter.
@@ -145,7 +145,7 @@ pub enum GlobalError {
     },
     /// Several sets cannot be fitted.
     #[error(
-        "{} of {sets} sets cannot be fitted: {}; set {}: {error}; mend them, or leave them out by GlobalFit::leave_out_bad_sets",
+        "{} of {sets} sets cannot be fitted: {}; set {}: {error}; correct them, or exclude them with GlobalFit::leave_out_bad_sets(true)",
         bad.len(), listed(bad.iter(), MOST_SETS), bad.first().unwrap_or(&0)
     )]
     BadSets {
@@ -158,7 +158,7 @@ pub enum GlobalError {
     },
     /// A value so large that the rows of the other sets vanish beside those of this one.
     #[error(
-        "y is {} at index {index}, beside which the points of the other sets count for nothing; correct or mask it, or leave the set out by GlobalFit::leave_out_bad_sets",
+        "y is {} at index {index}, so large that rounding hides the points of the other sets; correct or mask it, or exclude the set with GlobalFit::leave_out_bad_sets(true)",
         short(value)
     )]
     Outweighs {
@@ -197,10 +197,7 @@ pub enum ModelError {
         model: String,
     },
     /// There is no model of that name.
-    #[error(
-        "there is no model `{name}`{}; models::names() lists those that there are",
-        likely(nearest)
-    )]
+    #[error("there is no model `{name}`{}; models::names() lists all", likely(nearest))]
     Unknown {
         /// The name asked for.
         name: String,
@@ -229,7 +226,7 @@ pub enum ModelError {
     },
     /// A spline's knot that is not finite or not after the one before it.
     #[error(
-        "the knots of a spline must be finite and rise, and the distances between them must have reciprocals; knot {index} is {value:?}"
+        "knot {index} (from 0) is {value:?}; knots must be finite, in increasing order, and not closer than about 1e-308"
     )]
     BadKnot {
         /// Its position among the knots.
@@ -248,7 +245,7 @@ pub enum ModelError {
 }
 
 fn likely(nearest: &Option<&'static str>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+    nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
 /// An array whose numbers do not lie side by side, in order. Data are borrowed, so they cannot be read

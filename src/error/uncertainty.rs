@@ -7,7 +7,7 @@ use super::short;
 #[non_exhaustive]
 pub enum UncertaintyError {
     /// The standard deviation of a new observation does not follow from the fit.
-    #[error("how far a new observation scatters does not follow from the fit: {reason}; {remedy}")]
+    #[error("the standard deviation of a new observation is unknown: {reason}; {remedy}")]
     NewPointUnknown {
         /// Why.
         reason: &'static str,
@@ -76,7 +76,7 @@ pub enum UncertaintyError {
     },
     /// So many refits failed that an interval of the others would say little.
     #[error(
-        "{failed} of {made} refits failed, and an interval of the others would leave out what they stand for; draw errors (Resample::Parametric), or bound or fix parameters"
+        "{failed} of {made} refits failed, so an interval from the others would be biased; use Resample::Parametric, or bound or fix parameters"
     )]
     ReplicatesFailed {
         /// Refits that did not converge.
@@ -106,7 +106,7 @@ pub enum UncertaintyError {
     },
     /// The fit is not of these data, or not by this model.
     #[error(
-        "the fit does not belong to what it is asked with: {what} is {found} there and {expected} here; give the model and the data that it was made with"
+        "the fit was made with another model or other data: {what} is {found} in the fit and {expected} in the arguments; pass the model and the data of the fit"
     )]
     OtherFit {
         /// What differs.

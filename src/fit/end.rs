@@ -3,9 +3,9 @@
 
 use super::block_covariance::{BlockInputs, scaled};
 use super::covariance::{Covariance, CovarianceInputs, kept, norm};
-use crate::constants::WELL_CONDITIONED;
+use crate::constants::{LEAST_PIVOT, WELL_CONDITIONED};
 use crate::data::loss::Loss;
-use crate::normal::{Arrow, Influence, RFactor, Spectrum};
+use crate::normal::{Arrow, Influence, Normal, RFactor, Spectrum};
 use crate::solver::bounds::{Limits, Side};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::levels::{inside, last_step};
@@ -80,6 +80,12 @@ impl End {
         let before = norm(&grown);
         problem.solve(&mut grown);
         COINCIDING.contains(&(norm(&grown) / before))
+    }
+
+    /// Returns true if columns of the Jacobian nearly coincide, by the pivots of Cholesky's factor.
+    pub(super) fn has_small_pivots(&mut self, normal: &Normal) -> bool {
+        self.model.set_normal(normal);
+        self.model.least_pivot < LEAST_PIVOT
     }
 
     /// Change of the cost that a full step promises, ½‖z‖² with z = Qᵀr; 0 where the triangle has blocks.

@@ -7,7 +7,7 @@
 
 use super::approach::judged;
 use super::search::{Rules, Workspace};
-use crate::constants::{LEAST_PIVOT, ROUNDING};
+use crate::constants::ROUNDING;
 use crate::normal::{Normal, Triangular, pair};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Failure;
@@ -81,11 +81,13 @@ impl Workspace {
         if cancels && 2.0 * change > SHOWN * scatter {
             return Ok(true);
         }
-        // Parameters without effect have columns of their own.
-        self.analyse(points)?;
-        if self.end.model.least_pivot >= LEAST_PIVOT || points.offset() <= FAR_OFF {
+        if !self.end.has_small_pivots(&self.minimiser.ends.best.normal)
+            || points.offset() <= FAR_OFF
+        {
             return Ok(false);
         }
+        // Parameters without effect have columns of their own.
+        self.analyse(points)?;
         // Residuals orthogonal to columns that nearly coincide may lie along their difference.
         let outcome = self.outcome();
         let is_orthogonal = outcome.termination == Termination::Gradient;

@@ -196,7 +196,15 @@ impl fmt::Display for Warning {
             }
             Warning::RankDeficient { rank, estimated, combination } => write!(
                 f,
-                "the data determine {rank} of {estimated} parameters; changing {combination} changes nothing: fix one of them or rewrite the model"
+                "the data determine {rank} of {estimated} parameters; {}",
+                match combination.contains(' ') {
+                    true => format!(
+                        "the curve at the points stays the same under the change {combination}: fix one of these parameters, or rewrite the model"
+                    ),
+                    false => format!(
+                        "the curve at the points does not change with `{combination}`: fix it, or leave it out of the model"
+                    ),
+                }
             ),
             Warning::IllConditioned { condition, combination } => write!(
                 f,
@@ -238,6 +246,10 @@ impl fmt::Display for Warning {
                 "under the loss only {} of {points} points count for {estimated} parameters, so that errors mean little: raise the scale of the loss, or try another start",
                 significant(*effective, 2)
             ),
+            Warning::PoorFit { r_squared } if *r_squared < 0.0 => write!(
+                f,
+                "the fit is worse than a constant (R² = {r_squared:.3}); try another start or model"
+            ),
             Warning::PoorFit { r_squared } => write!(
                 f,
                 "the fit is hardly better than a constant (R² = {r_squared:.3}); try another start"
@@ -259,7 +271,7 @@ impl fmt::Display for Warning {
             }
             Warning::ReachedOnce { starts, unseen, more } => write!(
                 f,
-                "1 of {starts} starts reached this optimum, so there may be a better one: one more start finds a new optimum with a probability of at most about {unseen:.2}, and it takes some {more} more to find one that is as hard to reach"
+                "1 of {starts} starts reached this optimum, so there may be a better one: one more start finds a new optimum with a probability of at most about {unseen:.2}, and {more} further starts find an optimum that is as hard to reach with a probability of 95 %"
             ),
             Warning::PoorScaling { name, ratio } => write!(
                 f,

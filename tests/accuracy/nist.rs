@@ -5,6 +5,9 @@
 use crate::support::nist::{Problem, digits, problems};
 use dualfit::{CurveFit, Data, Fit, Warning};
 
+/// Measured data whose residuals have a trend beside the certified curve.
+const TRENDS: [&str; 4] = ["Bennett5", "Chwirut1", "Kirby2", "Nelson"];
+
 struct Row {
     name: String,
     start: usize,
@@ -74,6 +77,14 @@ fn all_54_runs_reach_the_certified_values() {
     assert!(count(&|r| r.errors >= 6.0) >= 52);
     assert!(count(&|r| r.errors >= 2.0) == 54);
     assert!(evaluations[rows.len() / 2] <= 13);
+    // From both starts.
+    let correlated = |r: &&Row| {
+        r.fit.warnings().iter().any(|w| matches!(w, Warning::CorrelatedResiduals { .. }))
+    };
+    let mut names: Vec<&str> = rows.iter().filter(correlated).map(|r| r.name.as_str()).collect();
+    names.sort_unstable();
+    println!("residuals are correlated: {names:?}");
+    assert_eq!(names, TRENDS.map(|name| [name; 2]).concat());
     // Some starts are far off, but nothing ran away from them.
     let ran = |w: &Warning| matches!(w, Warning::LostEffect { .. } | Warning::RanAway { .. });
     assert_eq!(count(&|r| r.fit.warnings().iter().any(ran)), 0);

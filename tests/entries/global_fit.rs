@@ -272,7 +272,7 @@ fn what_makes_no_sense_is_said_with_the_set() {
     let unknown = GlobalFit::new(&decay()).share(["tau"]).fit([data(0)], [1.0; 3]);
     assert_eq!(
         text(unknown),
-        "there is no parameter `tau`; the model has a, rate, c; correct what is to be shared"
+        "there is no parameter `tau`; the model has a, rate, c; correct the name in GlobalFit::share"
     );
     let count = joint.fit([data(0), data(1)], [1.0; 3]);
     assert!(text(count).starts_with("the model has 5 parameter(s) (a_1, rate, c_1, a_2, c_2)"));

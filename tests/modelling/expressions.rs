@@ -114,7 +114,8 @@ fn what_cannot_be_read_is_shown_with_its_place() {
     let error = refusal(&text);
     assert_eq!(error, Error::Parse { message, column: 6, text });
     let shown = error.to_string();
-    assert!(shown.ends_with("at column 6\n  β + 2x\n       ^"), "{shown}");
+    assert!(shown.starts_with("cannot read the expression, column 6: "), "{shown}");
+    assert!(shown.ends_with("\n  β + 2x\n       ^"), "{shown}");
 
     for (text, place) in [
         ("", 1),

@@ -1,7 +1,7 @@
 //! Starts that are complete, partly given, guessed or solved for: every way to the same minimum, and
 //! what is refused.
 
-use dualfit::error::StartError;
+use dualfit::error::{SettingError, StartError};
 use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Options, Sigma, Start};
 
 fn decay() -> CurveFit {
@@ -200,7 +200,7 @@ fn scales_are_sizes_of_steps() {
     assert!(!peak().options(short).fit(data.clone(), [0.5, 0.0]).unwrap().converged());
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = peak().scale("center", wrong).fit(data.clone(), [0.5, 0.0]).unwrap_err();
-        assert!(matches!(error, Error::BadOption { name: "scale", .. }));
+        assert!(matches!(error, Error::Setting(SettingError { what: "scale", .. })));
     }
     let error = peak().scale("centre", 1.0).fit(data, [0.5, 0.0]).unwrap_err();
     assert!(matches!(error, Error::UnknownParameter { .. }));

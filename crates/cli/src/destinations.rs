@@ -19,7 +19,7 @@ pub(crate) fn expect_form(
     match path.filter(|path| !is_stdout(path) && !forms.contains(&extension(path).as_str())) {
         None => Ok(()),
         Some(path) => Err(Refusal::usage(format!(
-            "{option} {}: the name says {what}, so it ends in .{} or .{}",
+            "{option} {}: the extension selects {what}; use .{} or .{}",
             path.display(),
             forms[0],
             forms[1]

@@ -89,6 +89,13 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
 fn check(asked: &FitArguments) -> Outcome<bool> {
     let plot = asked.plot.as_deref();
     destinations::expect_form("--plot", plot, "the kind of picture", ["svg", "png"])?;
+    for (option, level) in [("--interval", asked.interval), ("--band", asked.band)] {
+        if let Some(level) = level.filter(|level| !(*level > 0.0 && *level < 1.0)) {
+            return Err(Refusal::usage(format!(
+                "{option} {level}: give a probability between 0 and 1, such as 0.95"
+            )));
+        }
+    }
     if let (Some(level), None, None) = (asked.band, &asked.plot, &asked.residuals) {
         return Err(Refusal::usage(format!(
             "--band {level}: say where to, with --plot or --residuals"

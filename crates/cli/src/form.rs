@@ -8,6 +8,9 @@ use crate::table::Table;
 use crate::words::{nearest, without_unit};
 use dualfit::{CurveFit, Error, models};
 
+/// The models that take numbers, which no list of names has.
+const OF_NUMBERS: [&str; 2] = ["polynomial", "spline"];
+
 pub(crate) struct Form {
     pub(crate) curve: CurveFit,
     /// The names by which it calls the independent variables.
@@ -59,7 +62,8 @@ fn is_one_name(text: &str) -> bool {
 /// What is wrong with a text that neither the library understands nor is a formula. It was meant for the
 /// library if it calls one of its models, or nearly one and no function.
 fn misunderstood(text: &str, by_library: Error, as_formula: Error) -> Refusal {
-    let known = models::names();
+    let mut known = models::names();
+    known.extend(OF_NUMBERS);
     let names = names_in(text);
     let called = || names.iter().filter(|name| name.is_called).map(|name| name.text);
     let model = called().find(|name| known.contains(name) && !is_function(name));
@@ -70,7 +74,7 @@ fn misunderstood(text: &str, by_library: Error, as_formula: Error) -> Refusal {
     };
     match (model, function) {
         (Some(model), Some(function)) => Refusal::usage(format!(
-            "--model: {model} is a model of the library and {function} a function of formulas, which cannot be mixed; `dualfit models {model}` shows the model's formula"
+            "--model: {model} is a model of the library and {function} a function of formulas, which cannot be mixed; `dualfit models` lists the models' formulas"
         )),
         (Some(_), None) => by_library.into(),
         _ if place_of(&by_library, text).is_some_and(|name| is_nearly_model(&name))

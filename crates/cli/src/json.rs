@@ -2,6 +2,7 @@
 
 use crate::model::Model;
 use crate::points::Points;
+use crate::refusal::in_our_words;
 use crate::report::Intervals;
 use dualfit::Fit;
 use dualfit::result::Side;
@@ -73,7 +74,7 @@ pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
         "converged": fit.converged(),
         // The name of the reason, and the sentence.
         "termination": format!("{:?}", fit.termination()),
-        "message": fit.termination().to_string(),
+        "message": in_our_words(&fit.termination().to_string()),
         "parameters": (0..n).map(|i| parameter(model, fit, i)).collect::<Value>(),
         "derived": derived.collect::<Value>(),
         "covariance": by_rows(&|i, j| covariance[(i, j)]),
@@ -93,7 +94,7 @@ pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
             "aic": fit.aic(),
             "bic": fit.bic(),
         },
-        "warnings": fit.warnings().iter().map(ToString::to_string).collect::<Value>(),
+        "warnings": fit.warnings().iter().map(|w| in_our_words(&w.to_string())).collect::<Value>(),
         "computation": {
             "backend": stats.processor.to_string(),
             "device": stats.device,

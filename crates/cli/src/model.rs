@@ -107,12 +107,18 @@ fn names_of<T>(pairs: &[(String, T)]) -> impl Iterator<Item = &str> + Clone {
     pairs.iter().map(|(name, _)| name.as_str())
 }
 
-fn expect(option: &str, name: &str, known: &[String], variables: &[String]) -> Outcome<()> {
+/// Refuses a name that is not a parameter of the model.
+pub(crate) fn expect(
+    option: &str,
+    name: &str,
+    known: &[String],
+    variables: &[String],
+) -> Outcome<()> {
     if known.iter().any(|other| other == name) {
         return Ok(());
     }
     let message = if variables.iter().any(|other| other == name) {
-        format!("{option} {name}: it is the independent variable, no parameter")
+        format!("{option} {name}: {name} is the independent variable, not a parameter")
     } else {
         let names = || known.iter().map(String::as_str);
         let near = did_you_mean(name, names());

@@ -1,7 +1,7 @@
 //! `dualfit models`: the models of the library, and what there is to know of one.
 
 use crate::output::{TITLE, print, styled};
-use crate::refusal::{DONE, Outcome};
+use crate::refusal::{DONE, Outcome, misread};
 use crate::words::significant;
 use dualfit::models;
 
@@ -32,7 +32,7 @@ fn list() -> Outcome<String> {
 }
 
 fn shown(text: &str) -> Outcome<String> {
-    let model = models::parse(text)?;
+    let model = models::parse(text).map_err(|why| misread("dualfit models", &why))?;
     let (title, formula) = (styled(TITLE, &model), model.formula()?);
     let mut said = format!("{title} over {}\n  {formula}\n", model.variables().join(", "));
     let bounds = model.bounds().into_iter().map(|(low, high)| range(low, high));

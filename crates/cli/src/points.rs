@@ -149,9 +149,11 @@ impl<'a> Values<'a> {
         let kept = |at: usize| -> Vec<f64> { rows.iter().map(|&row| columns[at][row]).collect() };
         let sigma = roles.sigma.map(|_| kept(y + 1));
         if let Some((point, s)) = sigma.iter().flatten().enumerate().find(|(_, s)| **s <= 0.0) {
-            let place = table.place(rows[point], used[y + 1]);
+            let column = used[y + 1];
+            let place = table.place(rows[point], column);
             return Err(Refusal::usage(format!(
-                "{place}: sigma is {s}; a standard deviation is positive: correct it, or set a least one"
+                "{place}: sigma is {s}; it must be positive: correct it, or leave such rows out with --range \"{}=1e-300..\"",
+                table.names[column]
             )));
         }
         if let Some((row, column, value)) = first_missing.filter(|_| !asked.skip_missing) {

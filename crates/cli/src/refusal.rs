@@ -3,7 +3,7 @@
 
 use crate::points::Points;
 use dualfit::Error;
-use dualfit::error::{NameError, StartError};
+use dualfit::error::{GlobalError, NameError, StartError};
 use std::path::Path;
 
 /// The fit converged, or whatever else was asked for was done.
@@ -51,7 +51,7 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
 }
 
 /// What the library calls otherwise than the command line.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: &[(&str, &str)] = &[
     ("models::names() lists", "`dualfit models` lists"),
     ("the start has", "--start has"),
     ("Estimator::Poisson", "--poisson"),
@@ -61,11 +61,26 @@ const WORDS: [(&str, &str); 10] = [
     ("Backend::Cpu", "--device cpu"),
     ("option `starts`", "--multi-start"),
     ("option `max_evaluations`", "--max-evaluations"),
-    ("option `level`", "the level"),
+    ("the points of the other sets", "those of the other groups"),
+    (
+        "correct or mask it, or exclude the set with GlobalFit::leave_out_bad_sets(true)",
+        "correct it, or remove its row from the file",
+    ),
+    ("correct the formula of the derived quantity", "correct --derive"),
+    ("correct the tie of `", "correct --tie of `"),
+    ("fixed; free it, or leave the tie out", "fixed; leave out --fix or --tie"),
+    ("has a value in the start; leave that out", "has a value from --start or --fix; leave it out"),
+    ("raise max_evaluations or improve the start", "raise --max-evaluations, or improve --start"),
+    ("try another start, loosen the tolerances or check the partials", "try another --start"),
+    ("subtract x[0] from x", "write (x - x0) in the model, with a number for x0"),
+    (
+        "there are no errors without absolute sigma",
+        "there are no standard errors without --sigma, or with --relative",
+    ),
 ];
 
 /// What the library says, in the words of the command line.
-fn in_our_words(text: &str) -> String {
+pub(crate) fn in_our_words(text: &str) -> String {
     WORDS.iter().fold(text.to_owned(), |text, (library, ours)| text.replace(library, ours))
 }
 
@@ -132,9 +147,11 @@ pub(crate) fn refused_at(error: &Error, points: &Points<'_>) -> Refusal {
     if let Error::ModelNonFiniteAtStart { index, .. }
     | Error::PartialNonFiniteAtStart { index, .. }
     | Error::ModelNotPositiveAtStart { index, .. }
-    | Error::NegativeCount { index, .. } = error
+    | Error::NegativeCount { index, .. }
+    | Error::Global(GlobalError::Outweighs { index, .. }) = error
     {
         let message = refusal.message.replacen(&format!(" at point {index}"), "", 1);
+        let message = message.replacen(&format!(" at index {index}"), "", 1);
         refusal.message = format!("{}: {message}", points.place(*index));
     }
     // It may be a column whose name is another.

@@ -3,7 +3,7 @@
 use crate::model::Model;
 use crate::output::{BAD, DOUBTFUL, GOOD, TITLE, note, styled};
 use crate::points::{Points, left_out};
-use crate::refusal::Outcome;
+use crate::refusal::{Outcome, in_our_words};
 use crate::words::{aligned, counted, on_a_line, significant};
 use dualfit::error::UncertaintyError;
 use dualfit::{CurveFit, Data, Error, Fit};
@@ -31,7 +31,7 @@ pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
 
 /// What the library prints, with a newline at the end.
 pub(crate) fn coloured(fit: &Fit) -> String {
-    let text = fit.to_string();
+    let text = in_our_words(&fit.to_string());
     let mut lines = Vec::new();
     for (i, line) in text.lines().enumerate() {
         lines.push(match line {

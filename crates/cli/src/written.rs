@@ -29,6 +29,14 @@ pub(crate) fn picture(
         Error::Plot(PlotError::NotWritten { message, .. }) => {
             Refusal::file(format!("{}: cannot be written: {message}", path.display()))
         }
+        Error::Plot(PlotError::NotPositive { axis, value, .. }) => Refusal::usage(format!(
+            "--plot {}: {axis} is {value}, which a logarithmic axis cannot show; leave out --log-{axis}, or exclude the row with --range",
+            path.display()
+        )),
+        Error::Plot(PlotError::Columns { columns }) => Refusal::usage(format!(
+            "--plot {}: it draws models of one x, but --x names {columns}; leave out --plot, and use --residuals",
+            path.display()
+        )),
         _ => Refusal::usage(format!("--plot {}: {}", path.display(), Refusal::from(why).message)),
     };
     match is_stdout(path) {

@@ -89,7 +89,7 @@ impl JointLayout {
         match &global.models {
             Models::Same { curve, shared } => {
                 for name in shared {
-                    position(&curve.names, name, "correct what is to be shared")?;
+                    position(&curve.names, name, "correct the name in GlobalFit::share")?;
                 }
                 for set in 0..sets {
                     let names = curve.names.iter().map(|name| match shared.contains(name) {
@@ -157,7 +157,8 @@ impl JointLayout {
         let mut fixed = vec![false; self.names.len()];
         for said in said {
             let (Said::Bound(name, _) | Said::Fixed(name)) = said;
-            let k = self.position(name, "correct what is said of it")?;
+            let k =
+                self.position(name, "correct the name in GlobalFit::bound or GlobalFit::fix")?;
             match said {
                 Said::Bound(_, ends) => self.bounds[k] = *ends,
                 Said::Fixed(_) => fixed[k] = true,

@@ -216,16 +216,22 @@ impl fmt::Display for FitStatus {
             FitStatus::Singular { parameter, termination } => {
                 write!(f, "{termination}; the data do not determine parameter {parameter}")
             }
-            FitStatus::NonFinite { point } | FitStatus::BadData { point } => {
-                write!(f, "{} (point {point})", self.kind())
+            FitStatus::NonFinite { point } => write!(f, "{} (point {point})", self.kind()),
+            FitStatus::BadData { point } => {
+                write!(f, "bad data: x, y or sigma is not usable at point {point}")
             }
             FitStatus::Panicked { point: Some(point) } => {
                 write!(f, "the model panicked at point {point}")
             }
             FitStatus::Panicked { point: None } => f.write_str(self.kind()),
-            FitStatus::TooFewPoints { points } => write!(f, "too few points ({points})"),
-            FitStatus::BadStart { parameter } | FitStatus::BadBounds { parameter } => {
-                write!(f, "{} (parameter {parameter})", self.kind())
+            FitStatus::TooFewPoints { points } => {
+                write!(f, "too few points: {points} with weight, fewer than free parameters")
+            }
+            FitStatus::BadStart { parameter } => {
+                write!(f, "the start of parameter {parameter} is not finite or outside its bounds")
+            }
+            FitStatus::BadBounds { parameter } => {
+                write!(f, "the lower bound of parameter {parameter} is not below the upper one")
             }
             FitStatus::Fixed | FitStatus::Overflow | FitStatus::NotRun => f.write_str(self.kind()),
         }

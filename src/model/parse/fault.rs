@@ -63,7 +63,7 @@ impl FormulaFault {
         } else {
             let functions: Vec<_> = Operation::functions().map(|(name, _)| name).collect();
             match nearest(callee.text, functions.iter().copied()) {
-                Some(meant) => format!("unknown function {name}; did you mean `{meant}`?"),
+                Some(meant) => format!("unknown function {name} (did you mean `{meant}`?)"),
                 None => {
                     format!("unknown function {name}; known functions are {}", functions.join(", "))
                 }

@@ -2,7 +2,9 @@
 
 use dualfit::error::UncertaintyError;
 use dualfit::result::{ContourOptions, NewPoint, ProfileEnd};
-use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Sigma, akaike_weights, compare_nested};
+use dualfit::{
+    CurveFit, Data, Error, Estimator, Fit, Loss, Options, Sigma, akaike_weights, compare_nested,
+};
 
 fn xs() -> Vec<f64> {
     (0..30).map(|i| 0.2 * f64::from(i)).collect()
@@ -432,4 +434,30 @@ fn fits_that_did_not_converge_are_not_compared() {
             assert!(error.to_string().contains("not converged (MaxEvaluations)"), "{error}");
         }
     }
+}
+
+/// A refit that a limit ends is no minimum: it goes on, or its side of the profile has failed. The oracle is the profile
+/// without a limit.
+#[test]
+fn no_end_comes_from_a_refit_that_a_limit_ended() {
+    let (x, y) = (xs(), ys(1.0));
+    let data = || Data::new(&x, &y).unwrap();
+    let best = fitted(&decay(), 1.0);
+    let mut found = 0;
+    for name in ["a", "k", "c"] {
+        let whole = decay().profile(&best, data(), name).unwrap().interval(0.95).unwrap();
+        for most in [2, 3, 4, 6, 9] {
+            let curve = decay().options(Options::default().max_evaluations(most));
+            let fit = curve.fit(data(), best.params()).unwrap();
+            let Ok(profile) = curve.profile(&fit, data(), name) else { continue };
+            let ends = profile.interval(0.95).unwrap();
+            let pairs = [(ends.lower, whole.lower), (ends.upper, whole.upper)];
+            for (end, exact) in pairs.into_iter().filter(|(end, _)| !end.is_nan()) {
+                assert!((end / exact - 1.0).abs() < 1e-3, "{name}, {most}: {end} for {exact}");
+                found += 1;
+            }
+        }
+    }
+    println!("{found} ends");
+    assert!(found >= 10, "{found}");
 }

@@ -86,7 +86,7 @@ fn text_is_refused_with_its_column() {
         ("polynomial(1, 2)", 1, "needs a degree"),
         ("spline(bg_)", 1, "needs its knots"),
         ("spline(0, 1, 2)", 1, "4 to 100 knots, not 3"),
-        ("spline(0, 1, 2, 2, 3, bg_)", 1, "knot 3 is 2.0"),
+        ("spline(0, 1, 2, 2, 3, bg_)", 1, "knot 3 (from 0) is 2.0"),
         ("spline(0, -a)", 12, "expected a number but found"),
         ("spline(0, 1 2)", 13, "expected `)`"),
         ("polynomial(99)", 1, "at most 50"),

@@ -76,7 +76,7 @@ pub(crate) fn number(text: &str) -> Said<f64> {
     match text.parse::<f64>().ok().or_else(|| constant(text)) {
         Some(value) if value.is_finite() => Ok(value),
         Some(_) => Err("give a finite number".into()),
-        None => Err(format!("\"{text}\" is no number")),
+        None => Err(format!("\"{text}\" is not a number")),
     }
 }
 

@@ -4,11 +4,12 @@ use super::results::Results;
 use super::{Entry, fit_of};
 use crate::arguments::FitArguments;
 use crate::destinations;
-use crate::model::Model;
+use crate::model::{Model, expect};
 use crate::points::{Points, Roles, Values};
 use crate::refusal::{Outcome, Refusal, refused_at};
 use crate::table::Table;
 use crate::watch::{clear_progress, counting, stop_on_interrupt};
+use crate::words::listed;
 use dualfit::error::GlobalError;
 use dualfit::{Error, GlobalFit, JointFit, shared};
 use rayon::prelude::*;
@@ -25,6 +26,9 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     roles.hint_at_errors(&table);
     let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
     model.curve = model.curve.cancel_token(stop_on_interrupt());
+    for name in &asked.share {
+        expect("--share", name, model.curve.parameters(), &model.variables)?;
+    }
     let groups = table.groups(by)?;
     let y = table.called(roles.y);
     let values = Values::read(&table, roles, &asked.table)?;
@@ -46,17 +50,10 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
         }
         names => {
             let sets = (0..groups.len()).map(points_of).collect::<Outcome<Vec<_>>>()?;
-            let refused = |why: Error| match &why {
-                Error::Global(GlobalError::InSet { set, error }) => {
-                    let refusal = refused_at(error, &sets[set - 1]);
-                    let message = format!("{}: {}", groups.labels()[set - 1], refusal.message);
-                    Refusal { message, ..refusal }
-                }
-                _ => why.into(),
-            };
             let data = sets.iter().map(Points::data).collect::<dualfit::Result<Vec<_>>>()?;
             let joint = GlobalFit::new(&model.curve).share(names);
-            let joint = joint.fit(data, model.start()).map_err(refused)?;
+            let joint = joint.fit(data, model.start());
+            let joint = joint.map_err(|why| refused(why, groups.labels(), &sets))?;
             let views =
                 (0..groups.len()).filter_map(|group| joint.set(group).map(|fit| (group, fit)));
             (views.map(|(group, fit)| entry(group, Ok(fit))).collect(), Some(joint))
@@ -67,4 +64,37 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     let by = Some(table.called(by));
     let results = Results { model: &model, entries: &entries, by, joint: joint.as_ref(), seconds };
     results.end(out, asked.json, on_stdout)
+}
+
+/// An error of a joint fit: one about a single group begins with its label.
+fn refused(mut why: Error, labels: &[String], sets: &[Points<'_>]) -> Refusal {
+    let in_group = |set: usize, error: &Error| {
+        let refusal = refused_at(error, &sets[set - 1]);
+        let message = format!("{}: {}", labels[set - 1], refusal.message);
+        Refusal { message, ..refusal }
+    };
+    match &mut why {
+        Error::Global(GlobalError::InSet { set, error }) => in_group(*set, error),
+        Error::Global(GlobalError::BadSets { bad, error, .. }) => {
+            let first = in_group(bad[0], error);
+            let message = format!(
+                "{} of {} groups cannot be fitted: {}; {}; correct the rows or remove them from the file",
+                bad.len(),
+                sets.len(),
+                listed(bad.iter().map(|set| labels[set - 1].as_str())),
+                first.message
+            );
+            Refusal { message, ..first }
+        }
+        // The first variable of the joint model is the number of the set, from 1.
+        Error::ModelNonFiniteAtStart { point, .. }
+        | Error::PartialNonFiniteAtStart { point, .. }
+        | Error::ModelNotPositiveAtStart { point, .. }
+            if !point.0.is_empty() =>
+        {
+            let set = point.0.remove(0).value as usize;
+            in_group(set, &why)
+        }
+        _ => why.into(),
+    }
 }

@@ -4,7 +4,7 @@ use super::Entry;
 use crate::json::{formula, found, joined, printed};
 use crate::model::Model;
 use crate::output::{BAD, GOOD, explain, extension, print, put, put_table, styled};
-use crate::refusal::{DONE, NOT_CONVERGED, Outcome};
+use crate::refusal::{DONE, NOT_CONVERGED, Outcome, in_our_words};
 use crate::words::{aligned, counted, on_a_line, seconds, significant, visible};
 use dualfit::{Fit, JointFit};
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ fn record(entry: &Entry, parameters: usize) -> Vec<String> {
             }
             row.extend([fit.points().to_string(), number(fit.chi_square())]);
             row.extend([optional(fit.reduced_chi_square()), optional(fit.r_squared())]);
-            row.push(fit.termination().to_string());
+            row.push(in_our_words(&fit.termination().to_string()));
         }
     }
     row

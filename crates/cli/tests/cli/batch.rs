@@ -131,7 +131,7 @@ fn what_no_fit_survives_is_an_error() {
     refused(
         &with_model(&["plate.csv"], &["--out", "r.xlsx"]),
         2,
-        "--out r.xlsx: the name says the format, so it ends in .csv or .json",
+        "--out r.xlsx: the extension selects the format; use .csv or .json",
     );
     refused(
         &["batch", "plate.csv", "-m", "a*time", "-s", "b=1"],

@@ -92,7 +92,7 @@ fn fields_that_are_no_numbers() {
     refuses(
         &fit("f.csv", sigma, &["--sigma", "sigma"]),
         2,
-        "f.csv:2:7: sigma is 0; a standard deviation is positive: correct it, or set a least one",
+        "f.csv:2:7: sigma is 0; it must be positive: correct it, or leave such rows out with --range \"sigma=1e-300..\"",
     );
     refuses(
         &fit("f.csv", LINE, &["--range", "t=90.."]),
@@ -143,7 +143,7 @@ fn formulas_that_cannot_be_read() {
     );
     words(
         "gausian",
-        "--model, column 1: there is no model `gausian`; did you mean `gaussian`?; `dualfit models` lists those that there are\n  gausian\n  ^",
+        "--model, column 1: there is no model `gausian` (did you mean `gaussian`?); `dualfit models` lists all\n  gausian\n  ^",
     );
     words(
         "gaussian2d",
@@ -158,7 +158,12 @@ fn formulas_that_cannot_be_read() {
     );
     let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "a*exb(t)"]);
     assert_eq!(run.err.lines().count(), 3, "{run:?}");
-    assert!(run.err.starts_with("error: --model, column 3: unknown function `exb`; "), "{run:?}");
+    assert!(
+        run.err.starts_with(
+            "error: --model, column 3: unknown function `exb` (did you mean `exp`?); "
+        ),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -179,14 +184,14 @@ fn parameters_that_are_not_there() {
     words(&["--tie", "e=2*s"], &taken("--tie e", "e is the number 2.718…"));
     // In `s*x + o` the letter x stands for the column t.
     let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "s*t + o", "-s", "t=1"]);
-    refuses(&run, 2, "--start t: it is the independent variable, no parameter");
+    refuses(&run, 2, "--start t: t is the independent variable, not a parameter");
 }
 
 #[test]
 fn values_that_make_no_sense() {
     let words = |more: &[&str], message: &str| refuses(&fit("f.csv", LINE, more), 2, message);
     words(&["--start", "s"], "--start s: it is written --start a=2,b=0.5");
-    words(&["--start", "s=two"], "--start s=two: \"two\" is no number");
+    words(&["--start", "s=two"], "--start s=two: \"two\" is not a number");
     words(&["--start", "s=inf"], "--start s=inf: give a finite number");
     words(&["--start", "s=1,s=2"], "--start has two values for `s`; leave one of them out");
     words(&["--bound", "s=1"], "--bound s=1: a range is written 0..1, 0.. or ..1");
@@ -200,7 +205,7 @@ fn values_that_make_no_sense() {
     words(&["--tie", "s"], "--tie s: it is written --tie \"s2=2*s1\"");
     words(
         &["--tie", "s=2*q"],
-        "there is no parameter `q`; the model has s, o; correct the tie of `s`",
+        "there is no parameter `q`; the model has s, o; correct --tie of `s`",
     );
     words(&["--tie", "q=2*s"], "--tie q: the model has no such parameter; it has s, o");
     words(
@@ -221,10 +226,7 @@ fn values_that_make_no_sense() {
         "--poisson knows the errors of counts and takes no robust loss; leave it out",
     );
     words(&["--range", "t"], "--range t: it is written --range x=0..10");
-    words(
-        &["--interval", "95"],
-        "the level is 95; it must be a probability between 0 and 1, such as 0.95",
-    );
+    words(&["--interval", "95"], "--interval 95: give a probability between 0 and 1, such as 0.95");
     words(&["--max-evaluations", "0"], "--max-evaluations is 0; it must be at least 1");
     words(
         &["--multi-start", "99999", "--bound", "s=0..1,o=0..1"],

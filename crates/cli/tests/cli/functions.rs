@@ -106,21 +106,22 @@ fn refused(place: &Place, model: &str, more: &[&str]) -> String {
 fn unknown_functions_are_called_so() {
     let place = Place::with("d.csv", DECAY);
     for (model, message) in [
-        ("a*exb(-time)", "unknown function `exb`; did you mean `exp`?"),
-        ("a*voight(time - c, s, g)", "unknown function `voight`; did you mean `voigt`?"),
+        ("a*exb(-time)", "unknown function `exb` (did you mean `exp`?)"),
+        ("a*voight(time - c, s, g)", "unknown function `voight` (did you mean `voigt`?)"),
         ("sine(time*a) + b*cosh(time)", "sine is a model of the library and cosh a function"),
         ("voigt(time, s)", "`voigt` takes 3 arguments (x, sigma, gamma), not 2"),
-        ("gaussian(g_)*exp(-time)", "`dualfit models gaussian` shows the model's formula"),
+        ("polynomial(2.5)", "expected a whole number as degree"),
+        ("gaussian(g_)*exp(-time)", "`dualfit models` lists the models' formulas"),
     ] {
         let said = refused(&place, model, &[]);
         assert!(said.contains(message), "{model}: {said}");
         assert!(!said.contains("there is no model `"), "{model}: {said}");
     }
     let said = refused(&place, "a*time + c", &["--derive", "q=ecp(a)"]);
-    assert!(said.contains("--derive, column 1: unknown function `ecp`; did you mean"), "{said}");
+    assert!(said.contains("--derive, column 1: unknown function `ecp` (did you mean"), "{said}");
     let said = refused(&place, "a*time + c", &["--tie", "c=sinn(a)"]);
     assert!(
-        said.contains("--tie, column 1: unknown function `sinn`; did you mean `sin`?"),
+        said.contains("--tie, column 1: unknown function `sinn` (did you mean `sin`?)"),
         "{said}"
     );
 }

@@ -95,7 +95,25 @@ fn shared_parameters_are_fitted_to_all_groups_together() {
     assert!(run.out.contains("\njoint fit of 3 groups converged"), "{}", run.out);
     let run = place.run(&with("runs.csv", &["--by", "run", "--share", "rate"]));
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("`rate`") && run.err.lines().count() == 1, "{run:?}");
+    assert_eq!(run.err, "error: --share rate: the model has no such parameter; it has a, k\n");
+}
+
+#[test]
+fn a_joint_fit_names_the_group_and_the_row() {
+    let place = Place::with("runs.csv", runs());
+    let refused = |start| {
+        let more = ["-m", "a*ln(k*t)", "-s", start, "--by", "run", "--share", "k"];
+        let run = place.run(&[&["fit", "runs.csv"][..], &more].concat());
+        assert_eq!((run.code, run.err.lines().count()), (2, 1), "{run:?}");
+        run.err
+    };
+    let one = refused("a=1,k=1");
+    assert!(one.starts_with("error: 10: runs.csv:2:6: the model is -inf (t = 0)"), "{one}");
+    let all = refused("k=1");
+    let groups =
+        "error: 3 of 3 groups cannot be fitted: 10, 2, x y; 10: runs.csv:2:6: the model is";
+    assert!(all.starts_with(groups), "{all}");
+    assert!(all.ends_with("; correct the rows or remove them from the file\n"), "{all}");
 }
 
 #[test]

@@ -283,7 +283,7 @@ fn pictures_are_drawn_in_two_formats() {
     let run = place.run(&[&arguments[..], &["--plot", "p.pdf"]].concat());
     assert_eq!(
         (run.code, run.err.as_str()),
-        (2, "error: --plot p.pdf: the name says the kind of picture, so it ends in .svg or .png\n")
+        (2, "error: --plot p.pdf: the extension selects the kind of picture; use .svg or .png\n")
     );
     let run = place.run(&[&arguments[..], &["--plot", "none/p.svg"]].concat());
     assert_eq!((run.code, run.err.lines().count()), (3, 1), "{run:?}");
@@ -340,6 +340,13 @@ fn axes_of_pictures_are_logarithmic_where_that_is_said() {
     let plain = drawn(&[]);
     let (x, y) = (drawn(&["--log-x"]), drawn(&["--log-y"]));
     assert!(x != plain && y != plain && x != y);
+    let from_0 = ["fit", "d.csv", "-m", MODEL, "-s", "k=1", "--plot", "p.svg", "--log-x"];
+    assert_eq!(
+        place.run(&from_0).err.lines().last(),
+        Some(
+            "error: --plot p.svg: x is 0, which a logarithmic axis cannot show; leave out --log-x, or exclude the row with --range"
+        )
+    );
     let run = place.run(&["fit", "d.csv", "-m", MODEL, "-s", "k=1", "--log-x"]);
     assert_eq!((run.code, run.err.lines().count()), (2, 1), "{run:?}");
     assert!(run.err.contains("--plot"), "{run:?}");

@@ -125,7 +125,6 @@ impl Run for Stepped<'_> {
             work: self.work(),
             columns: self.ones(),
             effects: Vec::new(),
-            unused: Vec::new(),
             retried: false,
             most_weight: f64::INFINITY,
         };
