@@ -197,7 +197,8 @@ fn assert_no_more_for_more_fits(
         let data = data(fits);
         let (batch, used) = counted(|| fitter.fit_batch(&data, START).expect(what));
         assert!(batch.converged() * 10 > fits * 9, "{what}: {batch}");
-        // What has not ended after 50 evaluations for each parameter and 50 more is tried in other ways, with room for their ends.
+        // What has not ended after 50 evaluations for each parameter and 50 more is tried in other ways, with room for their ends
+        // and for second derivatives.
         let tried = batch.evaluations().iter().filter(|&&n| n >= 50 * 5).count();
         assert!(1000 * tried <= fits, "{what}: {tried} of {fits} fits took long");
         (used.allocations, tried)
@@ -205,7 +206,7 @@ fn assert_no_more_for_more_fits(
     make_machine_code(8, || run(10 * fits));
     let ((few, _), (many, tried)) = (run(fits), run(10 * fits));
     println!("{what}: {few} allocations for {fits} fits of {n} points, {many} for {}", 10 * fits);
-    let most = few + 8 + 16 * tried;
+    let most = few + 8 + 128 * tried;
     assert!(many <= most, "{what}: {few} allocations for {fits} fits, {many} for ten times");
 }
 

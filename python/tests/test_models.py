@@ -91,7 +91,7 @@ def test_values_of_a_model_that_cannot_be(call: Any, words: str) -> None:
 
 def test_polynomials_and_splines_that_there_are_not() -> None:
     for model, words in [(lambda: models.polynomial(51), "degree 51"), (lambda: models.spline([0, 1, 2]), "3"),
-                         (lambda: models.spline([0, 1, 3, 2]), "rise")]:
+                         (lambda: models.spline([0, 1, 3, 2]), "in increasing order")]:
         with pytest.raises(dualfit.FitError, match=words):
             model()
 

@@ -182,7 +182,9 @@ impl Request<'_> {
         let distinct = self.supply.distinct(fit.estimated());
         let mut effects = vec![None; self.names.len()];
         free.iter().zip(&outcome.effects).for_each(|(&k, &effect)| effects[k] = Some(effect));
-        fit.warnings = warnings(&fit, &self.unused, self.bounds, distinct, &effects);
+        let mut unused = self.unused.clone();
+        free.iter().zip(&outcome.unused).for_each(|(&k, &found)| unused[k] |= found);
+        fit.warnings = warnings(&fit, &unused, self.bounds, distinct, &effects);
         if tests.are_made() {
             tests.apply(&mut fit);
         }

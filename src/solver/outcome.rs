@@ -25,6 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) columns: Vec<f64>,
     /// ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
     pub(crate) effects: Vec<f64>,
+    /// Which free parameters do not occur in the model, as far as that is known.
+    pub(crate) unused: Vec<bool>,
     /// Whether a second run, with another scaling or start, was made.
     pub(crate) retried: bool,
     /// What no point weighed more than, in row units.
@@ -43,6 +45,7 @@ impl Outcome {
             work: Work::default(),
             columns: vec![1.0; free],
             effects: Vec::with_capacity(free),
+            unused: Vec::with_capacity(free),
             retried: false,
             most_weight: f64::INFINITY,
         }

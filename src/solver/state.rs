@@ -308,6 +308,7 @@ impl State {
         out.work = self.work;
         out.columns.clone_from(&self.columns);
         out.effects.clone_from(&self.effects);
+        out.unused.clone_from(&self.unused);
         out.retried = false;
         out.most_weight = f64::INFINITY;
     }

@@ -170,6 +170,7 @@ mod tests {
             work: Work::default(),
             columns: vec![1.0; 2],
             effects: Vec::new(),
+            unused: Vec::new(),
             retried: false,
             most_weight: f64::INFINITY,
         }

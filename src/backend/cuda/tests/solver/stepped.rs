@@ -125,6 +125,7 @@ impl Run for Stepped<'_> {
             work: self.work(),
             columns: self.ones(),
             effects: Vec::new(),
+            unused: Vec::new(),
             retried: false,
             most_weight: f64::INFINITY,
         };
