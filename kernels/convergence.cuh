@@ -109,7 +109,8 @@ __device__ __noinline__ Reason full_step_is_small(const State& s) {
     return s.change <= s.xtol ? STEP : NONE;
 }
 
-// Whether full steps after the present one, of this squared length, add up to a small part of the root of `tolerance`.
+// Returns true if the full steps that follow the present one add up to a small part of sqrt(tolerance). `square` is the squared
+// length of the present step.
 __device__ __noinline__ bool steps_shrink(const State& s, double square, double tolerance) {
     const double rate = square / fabs(s.along);
     const double rest = rate / (1.0 - rate);
@@ -117,8 +118,8 @@ __device__ __noinline__ bool steps_shrink(const State& s, double square, double 
     return is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance;
 }
 
-// Whether a full step is so short beside the standard errors that it may be the last, and the step before it shows that
-// those to come are shorter still.
+// Returns true if the full step is short beside the standard errors and the step before it shows that steps shrink, so that
+// it may be the last.
 __device__ __noinline__ bool is_within_errors(const State& s) {
     if (s.etol == 0.0 || s.iterations == s.earlier) return false;
     const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;

@@ -30,8 +30,8 @@ impl CurveFit {
     ///
     /// # Errors
     /// When the fit begins: [`Error::NonFiniteParameter`] for a mean that is not finite; [`Error::Setting`]
-    /// for a sigma that is not positive and finite, or so small that rounding of the mean hides it: then
-    /// [`fix`](CurveFit::fix) says what is meant;
+    /// for a sigma that is not positive and finite, or so small that rounding of the mean hides it, where
+    /// [`fix`](CurveFit::fix) is to be used;
     /// [`Error::UnsuitedSigma`] if the errors of the points are not known; [`Error::Tie`] for a tied parameter.
     #[must_use]
     pub fn prior(mut self, name: &str, mean: f64, sigma: f64) -> CurveFit {

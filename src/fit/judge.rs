@@ -62,9 +62,9 @@ impl Workspace {
         Ok(())
     }
 
-    /// Whether rounding hides the minimum. Terms cancel to a small part of themselves, and their rounding changes the cost by a
-    /// part of the scatter of y that R² would show; or columns coincide, and x is so far from 0 that rounding may be
-    /// what makes them coincide.
+    /// Returns true if rounding hides the minimum, in one of two ways. Terms cancel to a small part of themselves, and their
+    /// rounding changes the cost by so much of the scatter of y that R² shows it. Or columns of the Jacobian coincide, and x is
+    /// so far from 0 that rounding may be the reason.
     fn is_lost_in_rounding(&mut self, points: &mut dyn Evaluator) -> Result<bool, Failure> {
         let (Problem { free, square, scatter, .. }, end) = (&self.problem, self.outcome());
         if end.termination == Termination::ExactFit {

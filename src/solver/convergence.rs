@@ -105,8 +105,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a full step is so short beside the standard errors that it may be the last, and the step before it shows
-    /// that those to come are shorter still.
+    /// Returns true if the full step is short beside the standard errors and the step before it shows that steps shrink, so
+    /// that it may be the last.
     pub(super) fn is_within_errors(&self, prospect: Prospect) -> bool {
         let (problem, etol) = (self.task.problem, self.task.options.etol);
         if etol == 0.0 || self.is_at_start() {
@@ -121,10 +121,10 @@ impl Search<'_> {
         square <= tolerance && self.steps_shrink(square, tolerance)
     }
 
-    /// Whether full steps after the present one, whose squared length in the metric of JᵀJ is `square`, add up to a small
-    /// part of the root of `tolerance`. The present step δ is what the curvature of the model left of the step before, d:
-    /// δ = −K d near the minimum, with a symmetric K in this metric. Along δ, steps shrink by ‖δ‖²/|dᵀJᵀJδ|, which is large
-    /// also if d says nothing of that direction.
+    /// Returns true if the full steps that follow the present one add up to a small part of the root of `tolerance`. `square` is
+    /// the squared length of the present step δ in the metric of JᵀJ. Near the minimum δ = −K d, where d is the step before and
+    /// K, symmetric in this metric, is the curvature of the model times the residuals. Along δ, steps shrink by ‖δ‖²/|dᵀJᵀJδ|.
+    /// This is also large if d says nothing of that direction.
     fn steps_shrink(&self, square: f64, tolerance: f64) -> bool {
         let step = &self.state.step;
         let rate = square / step.along.abs();

@@ -58,7 +58,7 @@ impl Prepared {
         }
     }
 
-    /// Whether the model is a function that was not traced.
+    /// Returns true if the model is a function that is called, not traced.
     pub(crate) fn is_native(&self) -> bool {
         matches!(self.kind, PreparedForm::Native { .. })
     }

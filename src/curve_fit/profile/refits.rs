@@ -14,7 +14,7 @@ use crate::solver::termination::Termination;
 /// Tolerances of refits: differences of costs are read, so costs must be those of the minimum.
 const FTOL: f64 = 1e-14;
 const XTOL: f64 = 1e-12;
-/// Refits that end without convergence continue so many times at most.
+/// Largest number of times that a refit without convergence continues from its end.
 const CONTINUED: usize = 4;
 /// A gain below this part of the excess shows that such a refit is where it would end.
 const SETTLED: f64 = 1e-3;
@@ -174,8 +174,8 @@ impl<'a> Refits<'a> {
         self.held.cancel.as_ref().is_some_and(|token| token.is_cancelled())
     }
 
-    /// Where a fit ends, and whether that is a minimum for sure. A fit that ends without convergence continues from its end; one
-    /// that then still gains is nowhere near its minimum, and `None`.
+    /// Fits from `start`. Returns the end, and true if it has converged. A fit without convergence continues from its end; if it
+    /// still gains then, it is not near its minimum, and the result is `None`.
     fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(ProfileNode, bool)> {
         use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
         let mut fit = self.refitted(start)?;

@@ -9,7 +9,7 @@ use crate::threads;
 /// Fits that a thread tests at a time.
 const PORTION: usize = 256;
 
-/// Whether the residuals of each fit that converged are correlated, by a pass over values.
+/// Tests the residuals of each fit that converged, by a pass over values. Returns true for those that are correlated.
 pub(crate) fn correlated(request: &BatchRequest<'_>, batch: &BatchFit) -> Vec<bool> {
     let portion = |(first, found): (usize, &mut [bool])| {
         let (mut columns, mut y, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
