@@ -192,10 +192,8 @@ impl ArrayPass {
         } else {
             seen.into_iter().map(|(_, suspicion)| suspicion).collect()
         };
-        let changed = precisions.examine(&suspicions, steps, (params, free), |p| {
-            let mut out = vec![f64::NAN; self.points];
-            self.call(request, p, &mut out).map(|()| out)
-        })?;
+        let at = (params, free);
+        let changed = precisions.examine(&suspicions, steps, at, |p| self.values_at(request, p))?;
         if changed.is_empty() {
             return Ok(());
         }
@@ -217,15 +215,8 @@ impl ArrayPass {
         }
         let ArrayRequest { params, free, steps, .. } = request;
         let mut precisions = std::mem::take(&mut self.precisions);
-        let done = precisions.examine(
-            &vec![Some(Suspicion::OF_NOISE); free.len()],
-            steps,
-            (params, free),
-            |p| {
-                let mut out = vec![f64::NAN; self.points];
-                self.call(request, p, &mut out).map(|()| out)
-            },
-        );
+        let (suspicions, at) = (vec![Some(Suspicion::OF_NOISE); free.len()], (params, free));
+        let done = precisions.examine(&suspicions, steps, at, |p| self.values_at(request, p));
         self.precisions = precisions;
         done.map(drop)
     }
@@ -285,6 +276,12 @@ impl ArrayPass {
         moved[k] = to;
         self.call(request, &moved, out)?;
         Ok(to - request.params[k])
+    }
+
+    /// The values at other parameters.
+    fn values_at(&self, request: ArrayRequest<'_>, params: &[f64]) -> Result<Vec<f64>, Fault> {
+        let mut out = vec![f64::NAN; self.points];
+        self.call(request, params, &mut out).map(|()| out)
     }
 
     /// Calls the model.
