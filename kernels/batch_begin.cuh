@@ -26,6 +26,7 @@ __device__ __forceinline__ double lanes_most(Group g, double value) {
 struct Look {
     i64 used;         // points that count
     double square;    // sum of squares of y / sigma, or of the counts
+    double signal;    // sum of squares of the weighted response about its mean, or infinite if it does not vary
     double weight;    // the largest 1 / sigma
     double size;      // the largest |y| / sigma
     i64 bad_sample;   // the first that is not finite, or -1
@@ -41,6 +42,8 @@ __device__ __forceinline__ double darkest_of(const Look& look) {
 // Reads all points once: 8 bytes each for y, x and sigma as they are stored.
 __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& span) {
     double used = 0.0, square = 0.0, weight = 0.0, size = 0.0;
+    // For the signal: sums of squared weights and of the response times these; of counts of their squares.
+    double weights = 0.0, mean = 0.0;
     // As numbers that the largest is the first of: -(i + 1), or -infinity.
     double bad = -INFINITE;
     bool odd = false;
@@ -52,6 +55,8 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
             const double row = double(point.y) * double(point.weight);
             used += 1.0;
             square = LOSS == POISSON ? square + point.y : fma(row, row, square);
+            weights += LOSS == POISSON ? row * row : double(point.weight) * double(point.weight);
+            mean = fma(double(point.weight), row, mean);
             weight = fmax(weight, double(point.weight));
             size = fmax(size, fabs(row));
             odd |= LOSS == POISSON && point.y < 0;
@@ -64,7 +69,14 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
         }
     }
     bad = lanes_most(g, bad);
-    return {i64(lanes_total(g, used)), lanes_total(g, square), lanes_most(g, weight), lanes_most(g, size),
+    used = lanes_total(g, used);
+    square = lanes_total(g, square);
+    weights = lanes_total(g, weights);
+    mean = lanes_total(g, mean);
+    // Of counts, whose weights are 1, relative to their mean.
+    const double scatter = LOSS == POISSON ? weights * used / square - square : square - mean * mean / weights;
+    const double least = (16.0 * EPSILON) * (16.0 * EPSILON) * square;
+    return {i64(used), square, scatter > least ? scatter : INFINITE, lanes_most(g, weight), lanes_most(g, size),
             bad == -INFINITE ? -1 : i64(-bad) - 1, g.any(odd)};
 }
 
@@ -146,6 +158,7 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
         s.row_error = batch.absolute ? 1.0 : 0.0;
         s.initial_radius = batch.initial_radius;
         s.square = look.square;
+        s.signal = look.signal;
         s.bulk = bulk_of(batch, look.used);
         // 16 units in the last place of each value.
         s.rounding = (16.0 * EPSILON) * (16.0 * EPSILON) * look.square;

@@ -118,6 +118,16 @@ __device__ __noinline__ bool steps_shrink(const State& s, double square, double 
     return is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance;
 }
 
+// Returns true if the standard deviation of a point, sqrt(variance), is small beside the signal and no column is nearly spanned by
+// those before it.
+__device__ __noinline__ bool stands_out(const State& s, double variance) {
+    double least = 1.0;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j)
+        if (s.norms[j] > 0.0) least = fmin(least, fabs(s.r[j * FREE + j] / s.norms[j]));
+    return variance <= CALM_NOISE * CALM_NOISE * (least * least) * s.signal;
+}
+
 // Returns true if the full step is short beside the standard errors and the step before it shows that steps shrink, so that
 // it may be the last.
 __device__ __noinline__ bool is_within_errors(const State& s) {
@@ -126,7 +136,7 @@ __device__ __noinline__ bool is_within_errors(const State& s) {
     const double known = s.row_error * s.row_error;
     const double variance = known > 0.0 ? known : 2.0 * bulk_of_cost(s) / double(freedom);
     const double square = 2.0 * s.fall, tolerance = s.etol * s.etol * variance;
-    return square <= tolerance && steps_shrink(s, square, tolerance);
+    return square <= tolerance && stands_out(s, variance) && steps_shrink(s, square, tolerance);
 }
 
 // Whether the step just taken changed cost or parameters by no more than the tolerances.

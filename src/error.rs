@@ -11,6 +11,7 @@ pub(crate) mod driver;
 pub(crate) mod names;
 pub(crate) mod nearest;
 pub(crate) mod no_cuda;
+mod not_finite;
 #[cfg(any(feature = "plot", feature = "chrome-trace"))]
 mod output;
 mod quote;
@@ -25,6 +26,7 @@ pub use changed::SourceChange;
 pub use checkpoint::CheckpointError;
 pub use names::{NameError, SettingError};
 pub use no_cuda::NoCuda;
+pub use not_finite::NonFiniteRemedies;
 #[cfg(feature = "plot")]
 pub use output::PlotError;
 #[cfg(feature = "chrome-trace")]
@@ -75,9 +77,7 @@ pub enum Error {
         got: usize,
     },
     /// NaN or an infinity among the data.
-    #[error(
-        "`{what}` is {value} at index {index} ({count} such value(s)); remove it, mask it, or use Missing::Omit{hint}"
-    )]
+    #[error("`{what}` is {value} at index {index} ({count} such value(s)); {remedies}")]
     NonFinite {
         /// The array: `y`, `x`, `x column 1`, `sigma`.
         what: String,
@@ -87,8 +87,8 @@ pub enum Error {
         value: f64,
         /// How many there are in that array.
         count: usize,
-        /// A further remedy, with its leading punctuation, or nothing.
-        hint: &'static str,
+        /// Remedies.
+        remedies: NonFiniteRemedies,
     },
     /// NaN or an infinity where a parameter's number is expected.
     #[error("the {what} of parameter `{name}` is {}; give a finite number", short(value))]

@@ -4,9 +4,9 @@
 
 use dualfit::Error;
 use dualfit::error::{
-    CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda, PartsError,
-    PlotError, SavedError, SettingError, SourceChange, SourceError, StartError, TableError,
-    TieError, UncertaintyError, WorkerError,
+    CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda,
+    NonFiniteRemedies, PartsError, PlotError, SavedError, SettingError, SourceChange, SourceError,
+    StartError, TableError, TieError, UncertaintyError, WorkerError,
 };
 
 fn own(text: &str) -> String {
@@ -23,12 +23,20 @@ fn values() -> NamedValues {
 
 fn of_data() -> Vec<Error> {
     let (what, name) = (own("y"), own("a"));
+    let of_all = NonFiniteRemedies { mask: true, infinite_x: false };
     vec![
         Error::EmptyData { given: 0, omitted: 0 },
         Error::EmptyData { given: 5, omitted: 5 },
         Error::LengthMismatch { what: what.clone(), expected: 3, got: 4, remedy: "give as many" },
         Error::ColumnCount { expected: 1, got: 2 },
-        Error::NonFinite { what, index: 7, value: f64::NAN, count: 2, hint: ", or clean it" },
+        Error::NonFinite { what, index: 7, value: f64::NAN, count: 2, remedies: of_all },
+        Error::NonFinite {
+            what: own("x"),
+            index: 7,
+            value: f64::INFINITY,
+            count: 1,
+            remedies: NonFiniteRemedies { mask: false, infinite_x: true },
+        },
         Error::NonFiniteParameter { what: "start", name, value: f64::INFINITY },
         Error::SigmaNotPositive { index: 3, value: -0.5 },
         Error::BadXSigma { what: own("x_sigma"), index: 3, value: -0.5 },

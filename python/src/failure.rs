@@ -30,7 +30,6 @@ create_exception!(
 
 /// What messages call the crate's items, and what Python calls them; a name that begins with another comes first.
 const WORDS: &[(&str, &str)] = &[
-    ("; infinite x can be allowed with allow_infinite_x(true)", ""),
     (", or a function that finds one, by CurveFit::guess", ""),
     (
         "give it back by Fit::with_model, or fit a traced model to save it whole",
@@ -113,7 +112,10 @@ pub(crate) fn in_python(message: &str) -> String {
 }
 
 /// The exception for an error of the crate.
-pub(crate) fn raised(error: Error) -> PyErr {
+pub(crate) fn raised(mut error: Error) -> PyErr {
+    if let Error::NonFinite { remedies, .. } = &mut error {
+        remedies.infinite_x = false;
+    }
     let message = in_python(&error.to_string());
     match error {
         Error::CudaUnavailable { .. } => CudaError::new_err(message),
@@ -155,15 +157,6 @@ pub(crate) fn raised_at(py: Python<'_>, mut error: Error, at: Option<&Py<PyAny>>
         _ => {}
     }
     raised(error)
-}
-
-/// The exception of a stream, which has no mask: without that remedy.
-pub(crate) fn without_mask(py: Python<'_>, error: PyErr) -> PyErr {
-    let text = error.value(py).to_string();
-    match error.is_instance_of::<FitError>(py) && text.contains(", mask it, or") {
-        true => FitError::new_err(text.replace(", mask it, or", " or")),
-        false => error,
-    }
 }
 
 /// The exception for a file that cannot be read.

@@ -1,7 +1,7 @@
 //! Points in files, and points that others hold.
 
 use crate::chunks::ChunkSource;
-use crate::failure::{Raised, misfit, raised, unreadable, without_mask};
+use crate::failure::{Raised, misfit, raised, unreadable};
 use crate::fit::Fit;
 use crate::model::Model;
 use crate::points::{Points, missing};
@@ -162,7 +162,7 @@ pub(crate) fn fit_stream(
     let outcome = watched(py, curve, Thread::Own, None, settings.callback, move |curve| {
         curve.fit_stream(stream, begin)
     });
-    let fit = kept.checked(outcome).map_err(|error| without_mask(py, error))?;
+    let fit = kept.checked(outcome)?;
     Ok(Fit { fit, calls: None })
 }
 

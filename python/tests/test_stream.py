@@ -138,7 +138,7 @@ def test_what_chunks_raise_comes_through() -> None:
         fit_stream(decay, None, [1, 1, 0], chunks=lambda: [(x, y, y)])
     with pytest.raises(TypeError, match="chunks is a list_iterator, but points are read several times"):
         fit_stream(decay, None, [1, 1, 0], chunks=iter([(x, y)]))  # type: ignore[arg-type]
-    with pytest.raises(dualfit.FitError, match="is NaN at index 0 .*; remove it or use nan_policy=\"omit\""):
+    with pytest.raises(dualfit.FitError, match="is NaN at index 0 .*; remove it, or use nan_policy=\"omit\""):
         fit_stream(decay, None, [1, 1, 0], chunks=lambda: [(x, np.nan * y)])
 
 

@@ -12,7 +12,7 @@ use super::summary::{Moments, in_chunks};
 use super::values::Values;
 use super::x_sigma::XSigma;
 use super::{Data, Missing};
-use crate::error::{Error, Result};
+use crate::error::{Error, NonFiniteRemedies, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, Range};
 
@@ -394,25 +394,25 @@ impl<'a> Points<'a> {
         let masked_in = |i: usize| self.mask.is_none_or(|m| m[i]);
         // Named only when it is refused: a batch comes here with every fit.
         type Bad<'b> = &'b dyn Fn(usize) -> Option<f64>;
-        let refuse = |what: &dyn Fn() -> String, hint: &'static str, bad: Bad<'_>| {
+        let refuse = |what: &dyn Fn() -> String, is_x: bool, bad: Bad<'_>| {
             let mut found =
                 (0..self.len()).filter(|&i| masked_in(i)).filter_map(|i| Some((i, bad(i)?)));
             match found.next() {
                 None => Ok(()),
                 Some((index, value)) => {
                     let count = 1 + found.count();
-                    Err(Error::NonFinite { what: what(), index, value, count, hint })
+                    let infinite_x = is_x && !self.infinite_x && value.is_infinite();
+                    let remedies = NonFiniteRemedies { mask: true, infinite_x };
+                    Err(Error::NonFinite { what: what(), index, value, count, remedies })
                 }
             }
         };
-        refuse(&|| "y".into(), "", &|i| Some(self.y.at(i)).filter(|y| !y.is_finite()))?;
+        refuse(&|| "y".into(), false, &|i| Some(self.y.at(i)).filter(|y| !y.is_finite()))?;
         for (c, column) in self.columns.iter().enumerate() {
-            let hint = "; infinite x can be allowed with allow_infinite_x(true)";
-            let hint = if self.infinite_x { "" } else { hint };
             let name = || column_name(c, self.columns.len());
-            refuse(&name, hint, &|i| Some(column.at(i)).filter(|&x| !self.valid_x(x)))?;
+            refuse(&name, true, &|i| Some(column.at(i)).filter(|&x| !self.valid_x(x)))?;
         }
-        refuse(&|| "sigma".into(), "", &|i| self.sigma_at(i).filter(|s| s.is_nan()))?;
+        refuse(&|| "sigma".into(), false, &|i| self.sigma_at(i).filter(|s| s.is_nan()))?;
         let weighs = |&i: &usize| masked_in(i) && self.sigma_at(i).is_none_or(f64::is_finite);
         self.x_sigma.check(self.sigma, (0..self.len()).filter(weighs))
     }

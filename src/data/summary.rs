@@ -70,6 +70,17 @@ impl Moments {
         total.into_row_units(units)
     }
 
+    /// The sum of squares of the weighted response about its mean, in row units: rows of counts are divided by the root of the
+    /// expectation. Infinite if the response does not vary, as that of residuals without data, or x has errors.
+    pub(crate) fn signal(&self, counts: bool) -> f64 {
+        let varies = self.scatter > (16.0 * f64::EPSILON).powi(2) * self.square;
+        match (varies, counts) {
+            (false, _) => f64::INFINITY,
+            (true, false) => self.scatter,
+            (true, true) => self.scatter / self.mean,
+        }
+    }
+
     /// Of both, each about its own mean. `factor`: by which rows of `other` are multiplied.
     pub(crate) fn beside(self, other: Moments, factor: f64) -> Moments {
         let square = factor * factor;

@@ -12,7 +12,7 @@ use super::points::{Given, Points, Units};
 use super::scaling::{Largest, Tally, exponent, is_ordinary, unit_of};
 use super::summary::Moments;
 use super::tree::{Summary, Tree};
-use crate::error::{Error, Result};
+use crate::error::{Error, NonFiniteRemedies, Result};
 use crate::threads;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -266,8 +266,9 @@ fn exponents(points: &Points<'_>, largest: Largest) -> (i32, i32) {
 /// An error about a point of a chunk as one about a point of all.
 fn at_offset(error: Error, first: usize) -> Error {
     match error {
-        Error::NonFinite { what, index, value, count, hint } => {
-            Error::NonFinite { what, index: index + first, value, count, hint }
+        Error::NonFinite { what, index, value, count, remedies } => {
+            let remedies = NonFiniteRemedies { mask: false, ..remedies };
+            Error::NonFinite { what, index: index + first, value, count, remedies }
         }
         Error::SigmaNotPositive { index, value } => {
             Error::SigmaNotPositive { index: index + first, value }

@@ -109,6 +109,25 @@ impl BlockMatrix {
         all
     }
 
+    /// A·v for a vector in the order of [`along`](BlockMatrix::along). Entries of 0 count for nothing.
+    pub(super) fn apply(&self, v: &[f64]) -> Vec<f64> {
+        let (own, common) = v.split_at(v.len() - self.common.ncols());
+        let dot = |row: &mut dyn Iterator<Item = &f64>, v: &[f64]| -> f64 {
+            row.zip(v).map(|(a, v)| product(*a, *v)).sum()
+        };
+        let mut all: Vec<f64> =
+            self.common.row_iter().map(|row| dot(&mut row.iter(), common)).collect();
+        let mut first = 0;
+        for Block { rows, values } in &self.blocks {
+            let part = &own[first..first + values.ncols()];
+            first += values.ncols();
+            for (row, &k) in values.row_iter().zip(rows) {
+                all[k] += dot(&mut row.iter(), part);
+            }
+        }
+        all
+    }
+
     /// These rows alone, in the columns that they have entries in.
     pub(super) fn select_rows(&self, keep: &[usize]) -> DMatrix<f64> {
         let mut blocks: Vec<usize> = keep.iter().filter_map(|&k| Some(self.place(k)?.0)).collect();

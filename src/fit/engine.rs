@@ -1,6 +1,7 @@
 //! From a validated request to a fit: evaluate, minimise, compute the covariance.
 
 use super::Fit;
+use super::curvature_bias;
 use super::lack_of_fit::ResidualTests;
 use super::priors::{Prior, WithPriors};
 use super::search::{PointSource, Rules, View, Visit, Workspace};
@@ -9,7 +10,7 @@ use super::supply::{EvaluatorOptions, Supply};
 use super::warnings::warnings;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
-use crate::data::loss::Loss;
+use crate::data::loss::{Estimator, Loss};
 use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result};
 use crate::model::Expression;
@@ -188,6 +189,11 @@ impl Request<'_> {
         if tests.are_made() {
             tests.apply(&mut fit);
         }
+        if points.errors_in_x && fit.converged() {
+            let at_end = (&outcome.params[..], &free[..]);
+            let found = curvature_bias::warnings(&fit, evaluator, at_end, outcome.normal.clone());
+            fit.warnings.extend(found);
+        }
         Ok(fit)
     }
 
@@ -238,13 +244,13 @@ impl Request<'_> {
     pub(super) fn problem(&self) -> Problem {
         Problem {
             unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
-            opaque: self.prepared.is_native(),
             free: self.prepared.free.clone(),
             shape: self.supply.shape().unwrap_or_else(|| full(self.prepared.free.len())),
             start: self.start.clone(),
             bounds: self.bounds.to_vec(),
             square: self.points.summary.square,
             scatter: self.points.summary.scatter,
+            signal: self.points.summary.signal(self.points.estimator == Estimator::Poisson),
             points: self.points.used,
             absolute: self.points.absolute,
             loss: self.loss,

@@ -9,6 +9,7 @@ mod closest;
 pub(crate) mod compare;
 pub(crate) mod components;
 pub(crate) mod covariance;
+mod curvature_bias;
 pub(crate) mod diagnostics;
 pub(crate) mod distributions;
 pub(crate) mod end;

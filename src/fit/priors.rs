@@ -135,6 +135,15 @@ impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
         self.points.residuals(params, visit)
     }
 
+    fn expected_normal(
+        &mut self,
+        about: (&[f64], f64),
+        columns: &[f64],
+        out: &mut Normal,
+    ) -> Result<(), Fault> {
+        self.points.expected_normal(about, columns, out)
+    }
+
     fn take_time(&mut self) {
         self.points.take_time();
     }

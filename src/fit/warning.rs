@@ -9,7 +9,8 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Warning {
-    /// The model does not contain this parameter, so nothing can determine it.
+    /// The model does not contain this parameter, or no other value of it changes the model at any point, so nothing can
+    /// determine it.
     UnusedParameter {
         /// The parameter.
         name: String,
@@ -131,6 +132,18 @@ pub enum Warning {
         /// The data set of a joint fit, counted from 0, whose residuals are the most alike.
         set: Option<usize>,
     },
+    /// The errors of x bias this parameter by at least 0.4 of its standard error, because the curve bends within them. More
+    /// points do not reduce the bias.
+    Biased {
+        /// The parameter.
+        name: String,
+        /// The estimated bias, in the unit of the parameter: about so much is the value too large.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        bias: f64,
+        /// The bias over the standard error.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        ratio: f64,
+    },
     /// Of many starts a single one reached the best optimum, so that there may well be a better one.
     ReachedOnce {
         /// Starts that converged.
@@ -165,6 +178,7 @@ impl Warning {
             | Warning::NoSlope { name }
             | Warning::AtBound { name, .. }
             | Warning::FixedByBounds { name }
+            | Warning::Biased { name, .. }
             | Warning::PoorScaling { name, .. } => *name = own(name)?,
             Warning::CheckpointNotWritten { .. }
             | Warning::NoDegreesOfFreedom
@@ -192,7 +206,7 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Warning::UnusedParameter { name } => {
-                write!(f, "`{name}` does not occur in the model; nothing determines it")
+                write!(f, "`{name}` does not change the model at any point; nothing determines it")
             }
             Warning::RankDeficient { rank, estimated, combination } => write!(
                 f,
@@ -269,6 +283,13 @@ impl fmt::Display for Warning {
                     probability(*p_value)
                 )
             }
+            Warning::Biased { name, bias, ratio } => write!(
+                f,
+                "`{name}` is probably too {} by {}, {} of its standard errors, because the curve bends within the errors of x; subtract this bias, or check it by fits of simulated data",
+                if *bias > 0.0 { "large" } else { "small" },
+                significant(bias.abs(), 2),
+                significant(ratio.abs(), 2)
+            ),
             Warning::ReachedOnce { starts, unseen, more } => write!(
                 f,
                 "1 of {starts} starts reached this optimum, so there may be a better one: one more start finds a new optimum with a probability of at most about {unseen:.2}, and {more} further starts find an optimum that is as hard to reach with a probability of 95 %"

@@ -4,7 +4,7 @@ use super::options::Options;
 use super::search::Search;
 use super::state::{Prospect, Reduced, State};
 use super::termination::Termination;
-use crate::constants::{CALM_BEND, CALM_RATE, CALM_RATIO, CALM_REST};
+use crate::constants::{CALM_BEND, CALM_NOISE, CALM_RATE, CALM_RATIO, CALM_REST};
 
 impl Search<'_> {
     /// Whether the present point is an end whatever a step would do.
@@ -118,7 +118,17 @@ impl Search<'_> {
             false => 2.0 * self.bulk() / freedom as f64,
         };
         let (square, tolerance) = (2.0 * prospect.fall, etol * etol * variance);
-        square <= tolerance && self.steps_shrink(square, tolerance)
+        square <= tolerance && self.stands_out(variance) && self.steps_shrink(square, tolerance)
+    }
+
+    /// Returns true if the standard deviation of a point, √`variance`, is small beside the signal and no column is nearly spanned by
+    /// those before it. If not, the model may bend within the errors of its parameters: steps shrink slowly along some combination
+    /// of them, which shows only in steps along that combination.
+    fn stands_out(&self, variance: f64) -> bool {
+        let model = &self.state.model;
+        let columns = model.problem.diagonal().zip(&model.norms).filter(|(_, norm)| **norm > 0.0);
+        let least = columns.map(|(r, norm)| (r / norm).abs()).fold(1.0, f64::min);
+        variance <= CALM_NOISE * CALM_NOISE * (least * least) * self.task.problem.signal
     }
 
     /// Returns true if the full steps that follow the present one add up to a small part of the root of `tolerance`. `square` is

@@ -72,6 +72,18 @@ pub(crate) trait Evaluator {
         0.0
     }
 
+    /// The expected normal equations at these parameters of data that scatter about the curve, if x has errors: `variance` times as
+    /// far, squared, as the given errors of x and y say. Else 0. Jᵀr is not 0 if the curve bends within the errors.
+    fn expected_normal(
+        &mut self,
+        (_params, _variance): (&[f64], f64),
+        _columns: &[f64],
+        out: &mut Normal,
+    ) -> Result<(), Fault> {
+        out.products.fill(0.0);
+        Ok(())
+    }
+
     /// The next normal equations serve a trial that is rejected unless its cost is below this: their products
     /// may be left at 0 where it is not.
     fn expect_below(&mut self, _cost: f64) {}

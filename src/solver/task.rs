@@ -59,8 +59,6 @@ pub(crate) struct Work {
 pub(crate) struct Problem {
     /// Which free parameters are known not to occur in the model.
     pub(crate) unused: Vec<bool>,
-    /// Whether the model is a function that does not show which parameters occur in it.
-    pub(crate) opaque: bool,
     /// Positions of the free parameters; ascending, unless the shape has blocks.
     pub(crate) free: Vec<usize>,
     /// Which of them meet.
@@ -72,6 +70,8 @@ pub(crate) struct Problem {
     pub(crate) square: f64,
     /// That about its mean.
     pub(crate) scatter: f64,
+    /// [`Moments::signal`](crate::data::summary::Moments::signal).
+    pub(crate) signal: f64,
     /// Number of points that count.
     pub(crate) points: usize,
     /// Whether what is known of y's errors is absolute, so that their size does not follow from the scatter.
@@ -102,7 +102,6 @@ impl Problem {
     /// Becomes a copy of a problem of the same model, without allocating.
     pub(crate) fn copy_from(&mut self, other: &Problem) {
         self.unused.clone_from(&other.unused);
-        self.opaque = other.opaque;
         self.free.clone_from(&other.free);
         self.shape.clone_from(&other.shape);
         self.start.clone_from(&other.start);

@@ -1,55 +1,12 @@
-//! Ends of fits that are easily mistaken: within a part of the errors, hidden by rounding, with a parameter that does nothing,
+//! Ends of fits that are easily mistaken: hidden by rounding, with a parameter that does nothing,
 //! at a minimum with large residuals.
 
-use dualfit::{BatchData, CurveFit, Data, Fit, Options, Termination, Warning, least_squares};
+use dualfit::{CurveFit, Data, Fit, Termination, Warning, least_squares};
+use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
-use std::f64::consts::TAU;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Sines of 24 points from starts up to half a unit of frequency and one of phase away, under noise from 1/30 of the
-/// amplitude to all of it.
-fn sines(count: usize) -> (Vec<f64>, Vec<f64>, Vec<[f64; 3]>) {
-    let mut random = StdRng::seed_from_u64(7);
-    let x: Vec<f64> = (0..24).map(|i| 6.0 * f64::from(i) / 23.0).collect();
-    let (mut y, mut starts) = (Vec::with_capacity(24 * count), Vec::with_capacity(count));
-    for _ in 0..count {
-        let mut draw = || random.random::<f64>();
-        let [a, w, p] = [1.0 + draw(), 1.0 + 2.0 * draw(), TAU * draw()];
-        let noise = 10f64.powf(-1.5 * draw());
-        starts.push([a * (0.5 + draw()), w + draw() - 0.5, p + 2.0 * (draw() - 0.5)]);
-        for x in &x {
-            let error: f64 = StandardNormal.sample(&mut random);
-            y.push(a * (w * x + p).sin() + noise * error);
-        }
-    }
-    (x, y, starts)
-}
-
-/// The oracle is the same fit to the last digits.
-#[test]
-fn no_sine_ends_far_from_its_minimum_by_etol() {
-    let (x, y, starts) = sines(20_000);
-    let model = CurveFit::new(|x, [a, w, p]| a * (w * x + p).sin());
-    let data = BatchData::shared(&x, &y).unwrap();
-    let strict = model.fit_batch(&data, &starts).unwrap();
-    for etol in [0.1, 0.01] {
-        let quick = model.clone().options(Options::default().etol(etol));
-        let quick = quick.fit_batch(&data, &starts).unwrap();
-        let mut far = 0.0f64;
-        for (a, b) in
-            quick.iter().zip(strict.iter()).filter(|(a, b)| a.converged() && b.converged())
-        {
-            for ((p, q), error) in a.params().iter().zip(b.params()).zip(b.std_errors()) {
-                far = far.max((p - q).abs() / error);
-            }
-        }
-        println!("etol {etol}: at most {far:.2e} of an error from the minimum");
-        assert!(far <= 3.0 * etol, "etol {etol}: {far} of an error from the minimum");
-    }
-}
 
 /// 50 points of a parabola in (t − t₀)/width from t₀ on.
 fn parabola(from: f64, width: f64) -> (Vec<f64>, Vec<f64>) {

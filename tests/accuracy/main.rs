@@ -4,9 +4,11 @@
 mod batch_statistics;
 mod closest;
 mod converged;
+mod curvature_bias;
 mod domain_walls;
 mod ends;
 mod errors_in_x;
+mod etol;
 mod hard_numerics;
 mod heavy_points;
 mod lack_of_fit;

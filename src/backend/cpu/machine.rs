@@ -48,7 +48,7 @@ pub(super) struct Machine {
 /// A block's independent variables: where the caller holds them in f64 and in order, the caller's own
 /// memory; else gathered.
 pub(super) struct Inputs<'a> {
-    columns: &'a [Values<'a>],
+    pub(super) columns: &'a [Values<'a>],
     block: Block<'a>,
     len: usize,
 }

@@ -9,6 +9,7 @@ mod assembly;
 mod blocks;
 pub(crate) mod closest;
 mod code;
+mod expected;
 mod gram;
 pub(crate) mod kernels;
 pub(crate) mod linearised;
@@ -292,6 +293,15 @@ impl Evaluator for Cpu<'_> {
     fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
         let rows = self.rows_beyond(params, columns)?;
         Ok(heaviest_first(BlockRow::of_all(&rows, columns.len() + 1)))
+    }
+
+    fn expected_normal(
+        &mut self,
+        about: (&[f64], f64),
+        columns: &[f64],
+        out: &mut Normal,
+    ) -> Result<(), Fault> {
+        self.expected_of_sample(about, columns, out)
     }
 
     fn look_for_noise(&mut self, params: &[f64]) -> Result<(), Fault> {

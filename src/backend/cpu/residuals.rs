@@ -60,7 +60,7 @@ impl Cpu<'_> {
     }
 
     /// The points of the sample, in the order of the data: those that a stream would draw.
-    fn pick(&self, picks: &mut Vec<usize>) {
+    pub(super) fn pick(&self, picks: &mut Vec<usize>) {
         let n = self.points.len();
         picks.clear();
         match self.points.is_filtered() {

@@ -241,6 +241,23 @@ impl Evaluator for JointEvaluator<'_> {
         Ok(())
     }
 
+    fn expected_normal(
+        &mut self,
+        (params, variance): (&[f64], f64),
+        columns: &[f64],
+        out: &mut Normal,
+    ) -> Result<(), Fault> {
+        out.clear();
+        for part in self.sets_mut() {
+            part.take(params, columns);
+            let SetEvaluator { set, evaluator, own, columns, normal, .. } = part;
+            let done = evaluator.expected_normal((own, variance), columns, normal);
+            done.map_err(|fault| joint(fault, *set, params))?;
+        }
+        self.join(out);
+        Ok(())
+    }
+
     fn take_time(&mut self) {
         self.sets_mut().for_each(|part| part.evaluator.take_time());
     }

@@ -6,6 +6,7 @@ use super::engine::BatchRequest;
 use super::errors::{About, Errors, Out};
 use super::status::FitStatus;
 use crate::backend::cpu::{Cpu, Scratch};
+use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::fit::priors::WithPriors;
@@ -65,13 +66,13 @@ impl<'a> FitWorkspace<'a> {
         let free = &request.prepared.free;
         let problem = Problem {
             unused: free.iter().map(|&k| request.unused[k]).collect(),
-            opaque: request.prepared.is_native(),
             free: free.clone(),
             shape: full(free.len()),
             start: vec![0.0; request.names.len()],
             bounds: request.bounds.to_vec(),
             square: 0.0,
             scatter: 0.0,
+            signal: f64::INFINITY,
             points: 0,
             absolute: false,
             loss: request.loss,
@@ -166,6 +167,7 @@ impl<'a> FitWorkspace<'a> {
         }
         problem.square = points.summary.square;
         problem.scatter = points.summary.scatter;
+        problem.signal = points.summary.signal(points.estimator == Estimator::Poisson);
         problem.points = points.used;
         problem.absolute = points.is_absolute();
         problem.row_unit = points.units.row;

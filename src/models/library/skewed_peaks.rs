@@ -150,6 +150,9 @@ define! {
     }
     derived {
         mode = "center - sigma*skew/(2*expon)" "the position of the maximum",
+        fwhm = "2*sigma*sqrt((2^(1/expon) - 1)*(1 + (skew/(2*expon))^2))*(1 + 0.0782*skew^2/((expon + 0.107)*(4*expon^2 \
+            + skew^2) - 0.0359*skew^2))"
+            "full width at half maximum, within 0.03 %: exact for `skew` = 0, else fitted to widths found by bisection",
         height = "amplitude/(sigma*sqrt(pi))*exp(2*ln_gamma_re(expon, skew/2) - ln_gamma(expon) \
             - ln_gamma(expon - 0.5) - expon*log1p((skew/(2*expon))^2) + skew*atan(skew/(2*expon)))"
             "the value at the maximum",

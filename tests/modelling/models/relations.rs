@@ -164,7 +164,7 @@ fn heights_and_widths_are_those_of_the_values() {
                 let oscillates = name == "damped_oscillator";
                 let far = if oscillates { 0.0 } else { top - 20.0 * (high - low) };
                 let left = crossing(value, half, top, far);
-                let tolerance = if name == "voigt" { 3e-4 } else { 1e-6 };
+                let tolerance = if matches!(name, "voigt" | "pearson4") { 3e-4 } else { 1e-6 };
                 close(name, "the width", *fwhm, right - left, tolerance);
             }
         }

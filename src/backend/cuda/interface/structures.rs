@@ -205,6 +205,8 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         rounding: f64,
         /// Sum of squares of the weighted response.
         square: f64,
+        /// Its sum of squares about its mean, as `Moments::signal`.
+        signal: f64,
         /// The largest cost that is not outliers' alone.
         bulk: f64,
         /// Of the robust correction while iterating.

@@ -90,13 +90,13 @@ impl Case {
         let prepared = Prepared::traced(partials.clone().into(), &free);
         let problem = Problem {
             unused: free.iter().map(|&k| !self.program.uses(k)).collect(),
-            opaque: false,
             shape: crate::normal::arrow::full(free.len()),
             free,
             start: self.start.clone(),
             bounds: self.bounds.clone(),
             square: points.summary.square,
             scatter: points.summary.scatter,
+            signal: points.summary.signal(false),
             points: points.used,
             absolute: points.is_absolute(),
             loss: self.loss,

@@ -191,6 +191,7 @@ impl<'a> Stepped<'a> {
         state.set(&layout.row_error, [row_error]);
         state.set(&layout.initial_radius, [options.initial_radius]);
         state.set(&layout.rounding, [problem.rounding()]);
+        state.set(&layout.signal, [problem.signal]);
         state.set(&layout.square, [problem.square]);
         state.set(&layout.bulk, [problem.bulk()]);
         state.set(&layout.floor, [ITERATION_FLOOR]);
