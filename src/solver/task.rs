@@ -101,16 +101,15 @@ impl Problem {
 
     /// Becomes a copy of a problem of the same model, without allocating.
     pub(crate) fn copy_from(&mut self, other: &Problem) {
-        self.unused.clone_from(&other.unused);
-        self.free.clone_from(&other.free);
-        self.shape.clone_from(&other.shape);
-        self.start.clone_from(&other.start);
-        self.bounds.clone_from(&other.bounds);
-        self.square = other.square;
-        self.scatter = other.scatter;
-        self.points = other.points;
-        self.absolute = other.absolute;
-        self.loss = other.loss;
-        self.row_unit = other.row_unit;
+        let Problem { unused, free, shape, start, bounds, .. } = other;
+        let Problem { square, scatter, signal, points, absolute, loss, row_unit, .. } = *other;
+        self.unused.clone_from(unused);
+        self.free.clone_from(free);
+        self.shape.clone_from(shape);
+        self.start.clone_from(start);
+        self.bounds.clone_from(bounds);
+        (self.square, self.scatter, self.signal) = (square, scatter, signal);
+        (self.points, self.absolute, self.loss) = (points, absolute, loss);
+        self.row_unit = row_unit;
     }
 }

@@ -122,7 +122,7 @@ fn the_bias_of_a_spot_is_reported() {
         model.fit(data, [1.0, 7.0, 7.0, 2.5]).unwrap()
     };
     let fits: Vec<Fit> = spots.iter().map(fit).collect();
-    for (name, truth, biased) in [("a", 1.0, true), ("u", 7.2, false), ("s", 2.5, true)] {
+    for (name, truth, biased) in [("a", 1.0, true), ("u", 7.2, false)] {
         let [plain, corrected] = [false, true].map(|c| scores(&fits, (name, truth), c));
         println!("{name}: {plain:.3?}, without the bias {corrected:.3?}");
         assert!(!biased || plain[0].abs() > 0.4, "{name}: {plain:?}");

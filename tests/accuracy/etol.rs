@@ -1,5 +1,6 @@
 //! Fits that may end within a part of their standard errors (`etol`), against the same fits to the last digits.
 
+use dualfit::result::BatchFitView;
 use dualfit::{BatchData, CurveFit, Options};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -131,7 +132,7 @@ fn none_ends_far_by_etol(fits: usize) {
                 pairs.filter(|(quick, strict)| quick.converged() && strict.converged())
             };
             let (mut far, mut beyond) = (0.0f64, 0);
-            for (quick, strict) in both() {
+            for (quick, strict) in &both().collect::<Vec<_>>() {
                 let errors = strict.std_errors();
                 let distance = |j: usize| {
                     let distance = (quick.params()[j] - strict.params()[j]).abs() / errors[j];
@@ -139,7 +140,18 @@ fn none_ends_far_by_etol(fits: usize) {
                 };
                 let distance = (0..n).map(distance).fold(0.0, f64::max);
                 far = far.max(distance);
-                beyond += usize::from(distance > 3.0 * etol);
+                if distance > 3.0 * etol {
+                    let of = |fit: &BatchFitView<'_>| {
+                        format!(
+                            "{:?} with {:?}, cost {}",
+                            fit.params(),
+                            fit.std_errors(),
+                            fit.cost()
+                        )
+                    };
+                    println!("{name}, etol {etol}: {} in place of {}", of(quick), of(strict));
+                    beyond += 1;
+                }
             }
             let [quick, strict] = [
                 both().map(|pair| pair.0.evaluations() as usize).sum::<usize>(),
