@@ -29,7 +29,8 @@ pub struct Options {
     /// smaller, since the step before must show that steps shrink, and the signal, the root of the sum of squares of y about
     /// its mean, must be at least 10 times the standard deviation of a point, and more if parameters are correlated; fits
     /// of weaker signals go on. With 0.01, of 300,000 small images none ended as far as 0.01 of an error from the
-    /// minimum, after two thirds of the evaluations (`docs/benchmarks.md`). For batches. Default 0, which switches the test off: fits go on to the last digits.
+    /// minimum, after two thirds of the evaluations (`docs/benchmarks.md`). For batches. Default 0, which switches the test
+    /// off: fits go on to the last digits.
     pub etol: f64,
     /// Evaluations of model and partials after which a fit stops, all runs and stages together;
     /// `None` is 500 · (free parameters + 1).

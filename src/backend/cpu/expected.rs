@@ -58,7 +58,9 @@ impl Cpu<'_> {
             let y = moved((&sample.y, &sample.sigma), node[x.len()]);
             let points = sample.displaced(&x, &y).map_err(Fault::Points)?;
             let mut cpu = Cpu::new(self.model, &points, loss, params);
-            cpu.alone = self.alone;
+            if self.alone {
+                cpu = cpu.on_one_thread();
+            }
             cpu.normal(params, columns, &mut of_node)?;
             let part = unit / points.units.row;
             let factor = weight * part * part * self.points.used as f64 / count as f64;
