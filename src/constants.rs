@@ -52,8 +52,8 @@ constants! {
     /// That step is also taken where changes shrink so fast that the one after it would be this small.
     LAST_CHANGE: f64 = 1e-9;
     /// A short step ends a fit within its errors (`etol`) only if the full step before it lowered the cost as predicted,
-    /// to this part. These five limits were chosen by 720,000 fits of six models, a third of them hardly above the noise:
-    /// of 599 that ended beyond 3 `etol` without them none remains.
+    /// to this part. These five limits were chosen by 720,000 fits of six models, a third of them hardly above the noise; of
+    /// a million others none ends beyond 3 `etol`.
     CALM_RATIO: f64 = 0.25;
     /// It changed the length of no column of the Jacobian by more than this factor.
     CALM_BEND: f64 = 1.25;
