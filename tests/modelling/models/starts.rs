@@ -125,7 +125,7 @@ fn skewed_voigt_profiles_are_found() {
     let (voigt, curve) = (CurveFit::from(models::skewed_voigt("")), program("skewed_voigt"));
     let x: Vec<f64> = (0..200).map(|i| -12.0 + 24.0 * f64::from(i) / 199.0).collect();
     let mut random = StdRng::seed_from_u64(10);
-    for _ in 0..300 {
+    for _ in 0..150 {
         let mut draw = |low: f64, high: f64| low + (high - low) * random.random::<f64>();
         let truth =
             [draw(1.0, 5.0), draw(-1.0, 1.0), draw(0.3, 2.0), draw(0.1, 2.0), draw(-4.0, 4.0)];
