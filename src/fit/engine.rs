@@ -244,6 +244,7 @@ impl Request<'_> {
     pub(super) fn problem(&self) -> Problem {
         Problem {
             unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
+            opaque: self.prepared.is_native(),
             free: self.prepared.free.clone(),
             shape: self.supply.shape().unwrap_or_else(|| full(self.prepared.free.len())),
             start: self.start.clone(),

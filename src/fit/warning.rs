@@ -9,8 +9,8 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Warning {
-    /// The model does not contain this parameter, or no other value of it changes the model at any point, so nothing can
-    /// determine it.
+    /// The model does not contain this parameter or, if it is a function that is called, no other value of it changes the
+    /// model at any point. So nothing can determine it.
     UnusedParameter {
         /// The parameter.
         name: String,

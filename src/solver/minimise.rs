@@ -126,7 +126,7 @@ pub(super) struct OnHost<'a> {
     pub(super) evaluator: &'a mut dyn Evaluator,
     pub(super) search: Search<'a>,
     /// Whether second derivatives may decide what the loop does not.
-    pub(super) looks_again: bool,
+    looks_again: bool,
 }
 
 impl Run for OnHost<'_> {

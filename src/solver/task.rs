@@ -59,6 +59,8 @@ pub(crate) struct Work {
 pub(crate) struct Problem {
     /// Which free parameters are known not to occur in the model.
     pub(crate) unused: Vec<bool>,
+    /// Whether the model is a function that does not show which parameters occur in it.
+    pub(crate) opaque: bool,
     /// Positions of the free parameters; ascending, unless the shape has blocks.
     pub(crate) free: Vec<usize>,
     /// Which of them meet.
@@ -102,7 +104,8 @@ impl Problem {
     /// Becomes a copy of a problem of the same model, without allocating.
     pub(crate) fn copy_from(&mut self, other: &Problem) {
         let Problem { unused, free, shape, start, bounds, .. } = other;
-        let Problem { square, scatter, signal, points, absolute, loss, row_unit, .. } = *other;
+        let Problem { opaque, square, scatter, signal, points, .. } = *other;
+        let Problem { absolute, loss, row_unit, .. } = *other;
         self.unused.clone_from(unused);
         self.free.clone_from(free);
         self.shape.clone_from(shape);
@@ -110,6 +113,6 @@ impl Problem {
         self.bounds.clone_from(bounds);
         (self.square, self.scatter, self.signal) = (square, scatter, signal);
         (self.points, self.absolute, self.loss) = (points, absolute, loss);
-        self.row_unit = row_unit;
+        (self.opaque, self.row_unit) = (opaque, row_unit);
     }
 }

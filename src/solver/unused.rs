@@ -1,36 +1,32 @@
-//! Parameters that have no effect on the model at any point: those that do not occur in a function that cannot be inspected, and
-//! those of a term that no point sees.
+//! Parameters that do not occur in a model which is a function that cannot be inspected.
 //!
-//! Their column of the Jacobian is 0, as that of a parameter that has lost its effect on the way. The cost tells them apart: it
-//! is the same to the last bit whatever value such a parameter has.
+//! Their column of the Jacobian is 0, as that of a parameter that has lost its effect on the way, such as those of a peak far from
+//! all points. The cost tells them apart: it is the same to the last bit whatever values such parameters have. A traced model shows
+//! which parameters occur in it.
 
 use super::minimise::OnHost;
 use super::outcome::Failure;
 
-/// If so many parameters have columns of 0 and one of them has an effect, no further ones are tested: each takes five passes.
-const MOST_ALONE: usize = 16;
-
 impl OnHost<'_> {
-    /// Marks free parameters without effect on the model as unused. Returns true if there are any.
+    /// Marks free parameters that do not occur in the model as unused: those without effect, unless one of them gets an effect
+    /// elsewhere, which may then give the others theirs. Returns true if there are any.
     pub(super) fn finds_unused(&mut self) -> Result<bool, Failure> {
         let state = &self.search.state;
         let is_open = |&j: &usize| state.model.norms[j] == 0.0 && !state.unused[j];
         let open: Vec<usize> = (0..state.q.len()).filter(is_open).collect();
-        if open.is_empty() || !self.looks_again {
+        if open.is_empty() || !self.search.task.problem.opaque {
             return Ok(false);
         }
-        let mut unused = Vec::new();
-        if !self.have_effect(&open)? {
-            unused = open;
-        } else if (2..=MOST_ALONE).contains(&open.len()) {
-            for j in open {
-                if !self.have_effect(&[j])? {
-                    unused.push(j);
-                }
+        for &j in &open {
+            if self.have_effect(&[j])? {
+                return Ok(false);
             }
         }
-        unused.iter().for_each(|&j| self.search.state.unused[j] = true);
-        Ok(!unused.is_empty())
+        if open.len() > 1 && self.have_effect(&open)? {
+            return Ok(false);
+        }
+        open.iter().for_each(|&j| self.search.state.unused[j] = true);
+        Ok(true)
     }
 
     /// Returns true if other values of these parameters, moved together, change the cost. They are far apart, on both sides,

@@ -58,6 +58,11 @@ impl Prepared {
         }
     }
 
+    /// Returns true if the model is a function that is called, not traced.
+    pub(crate) fn is_native(&self) -> bool {
+        matches!(self.kind, PreparedForm::Native { .. })
+    }
+
     /// Element operations that a point takes in a pass; `None` for a native model of single points, of which that is unknown.
     pub(crate) fn work_of_a_point(&self) -> Option<usize> {
         let k = self.outputs();

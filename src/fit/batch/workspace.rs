@@ -66,6 +66,7 @@ impl<'a> FitWorkspace<'a> {
         let free = &request.prepared.free;
         let problem = Problem {
             unused: free.iter().map(|&k| request.unused[k]).collect(),
+            opaque: request.prepared.is_native(),
             free: free.clone(),
             shape: full(free.len()),
             start: vec![0.0; request.names.len()],

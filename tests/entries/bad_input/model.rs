@@ -171,7 +171,7 @@ fn row_39_unused_parameter() {
     assert_eq!((found.param("d"), found.std_error("d")), (Some(7.0), Some(f64::INFINITY)));
     assert_eq!((found.rank(), found.undetermined()), (3, vec!["d"]));
     assert!(found.warnings().contains(&Warning::UnusedParameter { name: "d".into() }));
-    assert!(found.warnings()[0].to_string().contains("`d` does not occur"));
+    assert!(found.warnings()[0].to_string().contains("`d` does not change the model"));
     assert_eq!(found.warnings().len(), 1, "it is said once: {:?}", found.warnings());
     // A column of zeros spans nothing: the scatter has n − rank = 47 degrees of freedom, and the
     // other errors are those of the fit without it.

@@ -44,9 +44,11 @@ fn errors(model: &CurveFit, start: &[f64], points: &Points) -> [Error; 2] {
 }
 
 /// Both must be the same, to the index and the text.
+/// The error of a stream says what that of a fit in memory says, but for the mask, which a stream does not have.
 fn same(what: &str, model: &CurveFit, start: &[f64], points: &Points) -> Error {
     let [memory, stream] = errors(model, start, points);
-    assert_eq!(memory.to_string(), stream.to_string(), "{what}");
+    let memory = memory.to_string().replace(", mask it", "");
+    assert_eq!(memory, stream.to_string(), "{what}");
     stream
 }
 

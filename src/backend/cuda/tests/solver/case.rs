@@ -90,6 +90,7 @@ impl Case {
         let prepared = Prepared::traced(partials.clone().into(), &free);
         let problem = Problem {
             unused: free.iter().map(|&k| !self.program.uses(k)).collect(),
+            opaque: false,
             shape: crate::normal::arrow::full(free.len()),
             free,
             start: self.start.clone(),
