@@ -2,7 +2,7 @@
 //!
 //! Errors of x along a bent curve lead to its outer side, so distances d of measured points from the true curve do not average 0: for
 //! small errors their mean is κ/2, with the curvature κ of the curve in units of the errors. A fit makes Jᵀd = 0, so its parameters
-//! are off by about −(JᵀJ)⁻¹E[Jᵀd], the expectation over points that scatter about the curve. More points do not change that, but the
+//! are off by about −(JᵀJ)⁻¹⟨Jᵀd⟩, ⟨⟩ the expectation over points that scatter about the curve. More points do not change that, but the
 //! standard errors become smaller (W. A. Fuller, Measurement Error Models, 1987, chapter 3).
 
 use super::Fit;
