@@ -39,6 +39,9 @@ __device__ __forceinline__ double darkest_of(const Look& look) {
     return mean > 0.0 && mean < 1.0 ? dark * mean : dark;
 }
 
+// As `data/summary.rs`: 16 units in the last place of each value.
+__device__ __forceinline__ double rounding_of(double square) { return (16.0 * EPSILON) * (16.0 * EPSILON) * square; }
+
 // Reads all points once: 8 bytes each for y, x and sigma as they are stored.
 __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& span) {
     double used = 0.0, square = 0.0, weight = 0.0, size = 0.0;
@@ -75,8 +78,7 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
     mean = lanes_total(g, mean);
     // Of counts, whose weights are 1, relative to their mean.
     const double scatter = LOSS == POISSON ? weights * used / square - square : square - mean * mean / weights;
-    const double least = (16.0 * EPSILON) * (16.0 * EPSILON) * square;
-    return {i64(used), square, scatter > least ? scatter : INFINITE, lanes_most(g, weight), lanes_most(g, size),
+    return {i64(used), square, scatter > rounding_of(square) ? scatter : INFINITE, lanes_most(g, weight), lanes_most(g, size),
             bad == -INFINITE ? -1 : i64(-bad) - 1, g.any(odd)};
 }
 
@@ -160,8 +162,7 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
         s.square = look.square;
         s.signal = look.signal;
         s.bulk = bulk_of(batch, look.used);
-        // 16 units in the last place of each value.
-        s.rounding = (16.0 * EPSILON) * (16.0 * EPSILON) * look.square;
+        s.rounding = rounding_of(look.square);
         s.floor = batch.floor;
     }
     g.sync();

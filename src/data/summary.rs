@@ -27,6 +27,11 @@ pub(crate) struct Moments {
     pub(crate) square: f64,
 }
 
+/// The part of a sum of squares that rounding alone leaves, of each value 16 units in the last place.
+pub(crate) fn rounding(square: f64) -> f64 {
+    (16.0 * f64::EPSILON).powi(2) * square
+}
+
 /// Calls `scan(start, end)` for consecutive parts of `0..n`, in parallel when there are several, and
 /// merges what they gave in order.
 pub(crate) fn in_chunks<R: Send>(
@@ -73,7 +78,7 @@ impl Moments {
     /// The sum of squares of the weighted response about its mean, in row units: rows of counts are divided by the root of the
     /// expectation. Infinite if the response does not vary, as that of residuals without data, or x has errors.
     pub(crate) fn signal(&self, counts: bool) -> f64 {
-        let varies = self.scatter > (16.0 * f64::EPSILON).powi(2) * self.square;
+        let varies = self.scatter > rounding(self.square);
         match (varies, counts) {
             (false, _) => f64::INFINITY,
             (true, false) => self.scatter,

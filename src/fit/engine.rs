@@ -190,8 +190,8 @@ impl Request<'_> {
             tests.apply(&mut fit);
         }
         if points.errors_in_x && fit.converged() {
-            let at_end = (&outcome.params[..], &free[..]);
-            let found = curvature_bias::warnings(&fit, evaluator, at_end, outcome.normal.clone());
+            let (at_end, shape) = ((&outcome.params[..], &free[..]), &space.problem.shape);
+            let found = curvature_bias::warnings(&fit, evaluator, at_end, shape);
             fit.warnings.extend(found);
         }
         Ok(fit)

@@ -4,6 +4,7 @@ use super::observe::Observer;
 use super::options::Options;
 use super::termination::Termination;
 use crate::data::loss::Loss;
+use crate::data::summary::rounding;
 use crate::normal::{Arrow, Normal};
 use std::sync::Arc;
 use std::time::Instant;
@@ -93,7 +94,7 @@ impl Problem {
     /// The sum of squares that rounding alone leaves, of each value 16 units in the last place: a fit this
     /// good is exact.
     pub(crate) fn rounding(&self) -> f64 {
-        (16.0 * f64::EPSILON).powi(2) * self.square
+        rounding(self.square)
     }
 
     /// The scale of the loss in row units; infinite where there is none.
@@ -103,16 +104,28 @@ impl Problem {
 
     /// Becomes a copy of a problem of the same model, without allocating.
     pub(crate) fn copy_from(&mut self, other: &Problem) {
-        let Problem { unused, free, shape, start, bounds, .. } = other;
-        let Problem { opaque, square, scatter, signal, points, .. } = *other;
-        let Problem { absolute, loss, row_unit, .. } = *other;
+        let Problem {
+            unused,
+            opaque,
+            free,
+            shape,
+            start,
+            bounds,
+            square,
+            scatter,
+            signal,
+            points,
+            absolute,
+            loss,
+            row_unit,
+        } = other;
         self.unused.clone_from(unused);
         self.free.clone_from(free);
         self.shape.clone_from(shape);
         self.start.clone_from(start);
         self.bounds.clone_from(bounds);
-        (self.square, self.scatter, self.signal) = (square, scatter, signal);
-        (self.points, self.absolute, self.loss) = (points, absolute, loss);
-        (self.opaque, self.row_unit) = (opaque, row_unit);
+        (self.square, self.scatter, self.signal) = (*square, *scatter, *signal);
+        (self.points, self.absolute, self.loss) = (*points, *absolute, *loss);
+        (self.opaque, self.row_unit) = (*opaque, *row_unit);
     }
 }

@@ -5,12 +5,7 @@
 //! of degree 5: for D displacements the point itself, 2D points on the axes and 2D(D − 1) between them.
 
 use super::Cpu;
-use super::closest::BlockPoints;
-use super::code::BLOCK;
 use super::in_row_units;
-use super::machine::Block;
-use super::prepared::Pass;
-use super::sums::Worker;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::sigma::Sigma;
@@ -87,22 +82,13 @@ impl Cpu<'_> {
                 errors.push(points.x_sigma.at(c, i));
             }
         }
-        let mut numbers = std::mem::take(&mut self.scratch.numbers);
-        let pass = Pass::new(self.model, params, &mut numbers);
-        let mut each = |worker: &mut Worker, points: BlockPoints<'_>| {
-            let values = worker.machine.source(pass.outputs[0], points.inputs);
+        // If x has errors, the inputs of a block are the closest points.
+        let done = self.values_of_blocks(params, &picks, |values, points| {
             sample.y.extend(values);
             for (x, column) in sample.x.iter_mut().zip(points.inputs.columns) {
                 x.extend((0..values.len()).map(|i| column.at(i)));
             }
-        };
-        let done = Worker::with(|worker| {
-            self.begin(pass, worker, picks.len());
-            picks.chunks(BLOCK).try_for_each(|block| {
-                self.block(pass, (Block::Picked(block), block.len()), worker, &mut each)
-            })
         });
-        self.scratch.numbers = numbers;
         done.map(|()| sample)
     }
 }

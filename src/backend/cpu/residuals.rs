@@ -117,15 +117,26 @@ impl Cpu<'_> {
             }
             return Ok(());
         }
-        let mut numbers = std::mem::take(&mut self.scratch.numbers);
-        let pass = Pass::new(self.model, params, &mut numbers);
-        let mut each = |worker: &mut Worker, points: BlockPoints<'_>| {
-            let values = worker.machine.source(pass.outputs[0], points.inputs);
+        self.values_of_blocks(params, picks, |values, points| {
             let distance = |of: Distances<'_>, i: usize| of.distance[i];
             for (i, value) in values.iter().enumerate() {
                 let distance = points.distances.map(|distances| distance(distances, i));
                 visit(points.block.index(i), *value, distance);
             }
+        })
+    }
+
+    /// Calls `visit` for each block of these points with the values of the traced model.
+    pub(super) fn values_of_blocks(
+        &mut self,
+        params: &[f64],
+        picks: &[usize],
+        mut visit: impl FnMut(&[f64], BlockPoints<'_>),
+    ) -> Result<(), Fault> {
+        let mut numbers = std::mem::take(&mut self.scratch.numbers);
+        let pass = Pass::new(self.model, params, &mut numbers);
+        let mut each = |worker: &mut Worker, points: BlockPoints<'_>| {
+            visit(worker.machine.source(pass.outputs[0], points.inputs), points);
         };
         let done = Worker::with(|worker| {
             self.begin(pass, worker, picks.len());

@@ -248,12 +248,14 @@ impl Evaluator for JointEvaluator<'_> {
         out: &mut Normal,
     ) -> Result<(), Fault> {
         out.clear();
-        for part in self.sets_mut() {
-            part.take(params, columns);
-            let SetEvaluator { set, evaluator, own, columns, normal, .. } = part;
-            let done = evaluator.expected_normal((own, variance), columns, normal);
-            done.map_err(|fault| joint(fault, *set, params))?;
-        }
+        self.by_groups(params, |group| {
+            group.sets.iter_mut().try_for_each(|part| {
+                part.take(params, columns);
+                let SetEvaluator { set, evaluator, own, columns, normal, .. } = part;
+                let done = evaluator.expected_normal((own, variance), columns, normal);
+                done.map_err(|fault| (*set, fault))
+            })
+        })?;
         self.join(out);
         Ok(())
     }

@@ -43,8 +43,7 @@ fn errors(model: &CurveFit, start: &[f64], points: &Points) -> [Error; 2] {
     [memory().unwrap_err(), stream().unwrap_err()]
 }
 
-/// Both must be the same, to the index and the text.
-/// The error of a stream says what that of a fit in memory says, but for the mask, which a stream does not have.
+/// Both must be the same, to the index and the text, but for the mask, which a stream does not have.
 fn same(what: &str, model: &CurveFit, start: &[f64], points: &Points) -> Error {
     let [memory, stream] = errors(model, start, points);
     let memory = memory.to_string().replace(", mask it", "");
