@@ -138,6 +138,7 @@ pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::evolution::DifferentialEvolution;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
+pub use curve_fit::search::options::{SearchOptions, SearchWhen};
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit, least_squares};
 pub use data::batch::{BatchData, Starts};
@@ -218,6 +219,7 @@ pub mod result {
     pub use crate::fit::propagated::Derived;
     pub use crate::fit::propagated::Propagated;
     pub use crate::fit::replicates::{BootstrapInterval, Replicates, Resample, Resampled};
+    pub use crate::fit::start_search::StartSearch;
     pub use crate::fit::stats::Stats;
     pub use crate::fit::stream::stats::StreamStats;
     pub use crate::fit::table::ParameterTable;

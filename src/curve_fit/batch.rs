@@ -3,12 +3,14 @@
 use super::CurveFit;
 use super::device::BatchFitData;
 use super::ready::Ready;
+use super::search::batch::{SEARCHED, Templates};
+use super::search::options::SearchWhen;
 use super::start::{CompleteStart, Finder};
 use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Sigma;
 use crate::data::start::Start;
-use crate::error::{Error, Result, StartError};
+use crate::error::{Error, Result};
 use crate::fit::batch::arrays::{Arrays, BatchPart};
 use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::place;
@@ -206,6 +208,7 @@ impl CurveFit {
     ) -> Result<Starts<'s>> {
         let mut finder = Finder::new(self, start)?;
         finder.on_one_thread = request.is_wide();
+        let templates = self.templates(request, &finder)?;
         let find = |(fit, status): (usize, &mut FitStatus)| -> Result<CompleteStart> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
             let points = match request.points(fit, &mut columns, &mut y) {
@@ -216,18 +219,26 @@ impl CurveFit {
                 }
             };
             match finder.begin(&points) {
+                Ok(begin) if !begin.unknown.is_empty() => {
+                    let parameter = begin.unknown[0];
+                    let searched = match &templates {
+                        Some(templates) => templates.start(&points)?.map(CompleteStart::given),
+                        None => match finder.searched(begin, &points) {
+                            Err(error) if self.search.when == SearchWhen::Never => return Err(error),
+                            found => found.ok(),
+                        },
+                    };
+                    Ok(searched.unwrap_or_else(|| {
+                        *status = FitStatus::BadStart { parameter };
+                        CompleteStart::given(vec![f64::NAN; self.names.len()])
+                    }))
+                }
                 // What is wrong with the model at the start the fit itself says.
                 Ok(begin) => {
                     let values = begin.values.clone();
                     Ok(finder
                         .solved(begin, &points)
                         .unwrap_or_else(|_| CompleteStart::given(values)))
-                }
-                // A guess may know nothing of these points.
-                Err(Error::Start(StartError::Unknown { names })) if self.guess.is_some() => {
-                    let parameter = self.names.iter().position(|name| names.contains(name));
-                    *status = FitStatus::BadStart { parameter: parameter.unwrap_or(0) };
-                    Ok(CompleteStart::given(vec![f64::NAN; self.names.len()]))
                 }
                 Err(error) => Err(error),
             }
@@ -254,6 +265,39 @@ impl CurveFit {
             }));
         }
         Ok(request.starts.found(values, (sets, which)))
+    }
+
+    /// Templates for the starts of many fits; `None` for few fits, or if nothing has to be searched for.
+    ///
+    /// # Errors
+    /// What is wrong with the start or the guess of every fit.
+    fn templates(
+        &self,
+        request: &BatchRequest<'_>,
+        finder: &Finder<'_>,
+    ) -> Result<Option<Templates<'_>>> {
+        let fits = request.data.n_fits();
+        if fits <= SEARCHED || self.search.when == SearchWhen::Never {
+            return Ok(None);
+        }
+        let mut rooms: Vec<(Vec<_>, Vec<f64>)> = vec![Default::default(); SEARCHED];
+        let some = rooms.iter_mut().enumerate().filter_map(|(k, (columns, y))| {
+            request.points(k * (fits - 1) / (SEARCHED - 1), columns, y).ok()
+        });
+        let mut found = Vec::new();
+        let mut searched = None;
+        for points in some.collect::<Vec<_>>() {
+            let begin = finder.begin(&points)?;
+            if begin.unknown.is_empty() {
+                continue;
+            }
+            searched.get_or_insert_with(|| (begin.linear(), begin.unknown.clone()));
+            if let Ok(start) = finder.searched(begin, &points) {
+                found.push((points, start.values));
+            }
+        }
+        let Some((linear, unknown)) = searched else { return Ok(None) };
+        Templates::of(self, (&linear, &unknown), &found, fits).map(Some)
     }
 
     /// Makes all fits of a request, with starts that are found if they are sought, where that is asked for, or likely to be

@@ -17,6 +17,7 @@ mod prior;
 pub(crate) mod profile;
 mod ready;
 mod same_fit;
+pub(crate) mod search;
 mod start;
 pub(crate) mod stream;
 
@@ -55,6 +56,7 @@ use device::FitData;
 use models::array;
 use parameters::{ends, told_of_ties};
 use ready::Ready;
+use search::options::SearchOptions;
 use start::CompleteStart;
 use std::borrow::Cow;
 use std::fmt;
@@ -167,6 +169,8 @@ pub struct CurveFit {
     test_residuals: bool,
     observer: Option<Arc<Observer>>,
     cancel: Option<CancelToken>,
+    /// When and how starts are searched for.
+    search: SearchOptions,
     /// What finds a start in the points.
     guess: Option<Arc<Guess>>,
     /// Names and formulas of quantities that are reported with a fit.
@@ -218,6 +222,7 @@ impl CurveFit {
             test_residuals: false,
             observer: None,
             cancel: None,
+            search: SearchOptions::default(),
             guess: None,
             derived: Vec::new(),
             derived_by_model: 0,
@@ -253,6 +258,13 @@ impl CurveFit {
     #[must_use]
     pub fn options(mut self, options: Options) -> CurveFit {
         self.options = options;
+        self
+    }
+
+    /// When and how fits search for starts; if a parameter has no start, by default.
+    #[must_use]
+    pub fn search(mut self, search: SearchOptions) -> CurveFit {
+        self.search = search;
         self
     }
 
@@ -353,9 +365,17 @@ impl CurveFit {
             FitData::Device(data) => Cow::Borrowed(data.points(self.estimator)?),
         };
         let validating = begun.elapsed();
-        let start = self.found(&start, &points)?;
-        let spent = Spent { validating, finding: start.took };
-        self.request(&points, start, data.given(), spent, |request| request.fit())
+        let found = self.found(&start, &points)?;
+        let fit_from = |found: CompleteStart| {
+            let spent = Spent { validating, ..found.spent() };
+            self.request(&points, found, data.given(), spent, |request| request.fit())
+        };
+        let (values, searched) = (found.values.clone(), found.search.is_some());
+        let fit = fit_from(found);
+        if searched || !self.searches_after(&start, &fit) {
+            return fit;
+        }
+        self.or_searched(fit, values, &points, fit_from)
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {

@@ -1,6 +1,8 @@
 //! Where a fit begins: what the caller gives of it, and how the rest is found.
 
 use super::CurveFit;
+use super::search::Search;
+use super::search::options::SearchWhen;
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::data::Data;
@@ -12,6 +14,7 @@ use crate::error::names::position;
 use crate::error::{Error, Result, StartError, TieError};
 use crate::fit::engine::{Request, Spent, error_at_start};
 use crate::fit::linear_start::solved;
+use crate::fit::start_search::StartSearch;
 use crate::model::known::Known;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
@@ -32,12 +35,19 @@ pub(super) struct CompleteStart {
     pub(super) solved: Vec<usize>,
     /// How long it took to find what was not given.
     pub(super) took: Duration,
+    /// How it was searched for, if it was.
+    pub(super) search: Option<StartSearch>,
 }
 
 impl CompleteStart {
     /// A start that was complete.
     pub(super) fn given(values: Vec<f64>) -> CompleteStart {
-        CompleteStart { values, solved: Vec::new(), took: Duration::ZERO }
+        CompleteStart { values, solved: Vec::new(), took: Duration::ZERO, search: None }
+    }
+
+    /// What it took.
+    pub(super) fn spent(&self) -> Spent {
+        Spent { finding: self.took, search: self.search, ..Spent::default() }
     }
 }
 
@@ -212,6 +222,15 @@ pub(super) struct Begin {
     pub(super) values: Vec<f64>,
     solver: Arc<Solver>,
     guessed: Vec<Option<f64>>,
+    /// Positions of the parameters that are to be searched for.
+    pub(super) unknown: Vec<usize>,
+}
+
+impl Begin {
+    /// The model in which the parameters that are solved for are the only free ones.
+    pub(super) fn linear(&self) -> CurveFit {
+        self.solver.curve.clone()
+    }
 }
 
 impl<'c> Finder<'c> {
@@ -251,14 +270,43 @@ impl<'c> Finder<'c> {
             return Ok(CompleteStart::given(self.curve.completed(values)?));
         }
         let begun = Instant::now();
-        let found = self.solved(self.begin(points)?, points)?;
+        let begin = self.begin(points)?;
+        let found = match begin.unknown.is_empty() {
+            true => self.solved(begin, points)?,
+            false => self.searched(begin, points)?,
+        };
         Ok(CompleteStart { took: begun.elapsed(), ..found })
     }
 
-    /// What is given and guessed, and which parameters are to be solved for.
+    /// The start that a search finds for all free parameters, beside `candidates`, which are complete; `None` if the model
+    /// has no finite value wherever it was tried.
     ///
     /// # Errors
-    /// If nothing is known of a parameter, or the model's guess is none.
+    /// Those that end a fit whatever its start.
+    pub(super) fn searched_for_all(
+        &self,
+        candidates: Vec<Vec<f64>>,
+        base: Vec<f64>,
+        points: &Points<'_>,
+    ) -> Result<Option<CompleteStart>> {
+        let free = self.curve.free_positions();
+        let solver = self.solver(&free, vec![false; base.len()])?;
+        let unknown = free.into_iter().filter(|i| !solver.linear.contains(i)).collect();
+        let search = Search { curve: self.curve, linear: &solver.curve, base, unknown, candidates };
+        let begun = Instant::now();
+        let Some(found) = search.best(points)? else { return Ok(None) };
+        Ok(Some(CompleteStart {
+            solved: solver.solved.clone(),
+            search: Some(found.report),
+            took: begun.elapsed(),
+            ..CompleteStart::given(self.curve.completed(found.values)?)
+        }))
+    }
+
+    /// What is given and guessed, which parameters are to be solved for, and which to be searched for.
+    ///
+    /// # Errors
+    /// If the value of a fixed parameter is not known, or the model's guess is wrong.
     pub(super) fn begin(&self, points: &Points<'_>) -> Result<Begin> {
         let Finder { curve, given, .. } = self;
         let missing: Vec<usize> = (0..given.len()).filter(|&i| given[i].is_none()).collect();
@@ -272,16 +320,34 @@ impl<'c> Finder<'c> {
         }
         let moving: Vec<usize> = missing.iter().copied().filter(|&i| !curve.fixed[i]).collect();
         let solver = self.solver(&moving, guessed.iter().map(Option::is_some).collect())?;
-        let unknown = missing.iter().filter(|&&i| !is_known(i) && !solver.linear.contains(&i));
-        let names: Vec<String> = unknown.map(|&i| curve.names[i].clone()).collect();
-        if !names.is_empty() {
-            return Err(StartError::Unknown { names }.into());
-        }
+        let is_unknown = |&i: &usize| !is_known(i) && !solver.linear.contains(&i);
+        let unknown = missing.iter().copied().filter(is_unknown).collect();
         let value = |(i, given): (usize, &Option<f64>)| {
             given.or(guessed[i]).unwrap_or_else(|| curve.inside(i, 0.0))
         };
         let values = curve.completed(given.iter().enumerate().map(value).collect())?;
-        Ok(Begin { values, solver, guessed })
+        Ok(Begin { values, solver, guessed, unknown })
+    }
+
+    /// The start that a search finds for the unknown parameters.
+    ///
+    /// # Errors
+    /// [`StartError::Unknown`] if the model has no finite value wherever it was tried.
+    pub(super) fn searched(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
+        let Begin { values, solver, unknown, .. } = begin;
+        let names = unknown.iter().map(|&i| self.curve.names[i].clone()).collect();
+        let unknown_names = || StartError::Unknown { names };
+        if self.curve.search.when == SearchWhen::Never {
+            return Err(unknown_names().into());
+        }
+        let (linear, candidates) = (&solver.curve, Vec::new());
+        let search = Search { curve: self.curve, linear, base: values, unknown, candidates };
+        let Some(found) = search.best(points)? else { return Err(unknown_names().into()) };
+        Ok(CompleteStart {
+            solved: solver.solved.clone(),
+            search: Some(found.report),
+            ..CompleteStart::given(self.curve.completed(found.values)?)
+        })
     }
 
     /// The start with the linear parameters solved for.
@@ -289,7 +355,7 @@ impl<'c> Finder<'c> {
     /// # Errors
     /// If the model has no finite value there, or panics.
     pub(super) fn solved(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
-        let (curve, Begin { values, solver, guessed }) = (self.curve, begin);
+        let (curve, Begin { values, solver, guessed, .. }) = (self.curve, begin);
         if solver.solved.is_empty() {
             return Ok(CompleteStart::given(values));
         }
@@ -324,11 +390,8 @@ impl<'c> Finder<'c> {
                 found[i] = curve.inside(i, 1.0);
             }
         }
-        Ok(CompleteStart {
-            values: curve.completed(found)?,
-            solved: solver.solved.clone(),
-            took: Duration::ZERO,
-        })
+        let solved = solver.solved.clone();
+        Ok(CompleteStart { solved, ..CompleteStart::given(curve.completed(found)?) })
     }
 
     /// What is solved for of `moving` parameters, of which those that are `known` have a guess.

@@ -31,7 +31,7 @@ pub(crate) struct Points<'a> {
     mask: Option<&'a [bool]>,
     /// Whether the mask alone says which points count, because all values where it is true do.
     mask_decides: bool,
-    infinite_x: bool,
+    pub(crate) infinite_x: bool,
     /// What y is taken for.
     pub(crate) estimator: Estimator,
     /// Points that count.

@@ -10,7 +10,9 @@
 ///    moved onto the nearest;
 /// 3. parameters in which the model is linear, as the data and the program show, are solved for by
 ///    linear least squares, the others at their starts, within the bounds;
-/// 4. what is left has no start: [`StartError::Unknown`](crate::error::StartError::Unknown) names it.
+/// 4. the other parameters are searched for: values are drawn from ranges that follow from their units and from the data,
+///    the best candidates are fitted, and the best of these is the start. [`Fit::start_search`](crate::Fit::start_search)
+///    says how reliable it is; [`CurveFit::search`](crate::CurveFit::search) has options.
 ///
 /// If linear parameters were solved for and the fit does not converge from there, a search in the
 /// nonlinear ones alone (variable projection) goes on from their starts, and the fit is made once more
@@ -26,8 +28,8 @@
 /// let complete = decay.fit(&data, [30.0, 1.0, 0.0])?;
 /// let by_name = decay.fit(&data, [("b", 1.0)])?; // a and c: one linear solve
 /// assert!((by_name.params()[0] - complete.params()[0]).abs() < 1e-9);
-/// let error = decay.fit(data, Start::Guess).unwrap_err(); // nothing says where b is
-/// assert!(error.to_string().starts_with("no start is known for b"));
+/// let searched = decay.fit(data, Start::Guess)?; // b, too, is found
+/// assert!((searched.params()[1] - complete.params()[1]).abs() < 1e-9);
 /// # Ok::<(), dualfit::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -16,11 +16,11 @@ pub enum StartError {
         /// The parameter.
         name: String,
     },
-    /// Parameters in which the model is not linear have no start.
+    /// Parameters in which the model is not linear have no start, and the search for one is switched off
+    /// ([`SearchWhen::Never`](crate::SearchWhen)) or found no values at which the model is finite.
     #[error(
-        "no start is known for {}: the model is not linear in {}, so that no linear solve gives it; give a start by name, as in {}, or a function that finds one, by CurveFit::guess",
+        "no start is known for {}: the search for one is switched off, or the model is not finite wherever it was tried; give a start by name, as in {}, or a function that finds one, by CurveFit::guess",
         names.join(", "),
-        if names.len() == 1 { "it" } else { "all of them" },
         example(names)
     )]
     Unknown {

@@ -5,6 +5,7 @@ use super::curvature_bias;
 use super::lack_of_fit::ResidualTests;
 use super::priors::{Prior, WithPriors};
 use super::search::{PointSource, Rules, View, Visit, Workspace};
+use super::start_search::StartSearch;
 use super::stats::Stats;
 use super::supply::{EvaluatorOptions, Supply};
 use super::warnings::warnings;
@@ -36,6 +37,8 @@ pub(crate) struct Spent {
     pub(crate) validating: Duration,
     /// Finding what was not given of the start.
     pub(crate) finding: Duration,
+    /// How the start was searched for, if it was.
+    pub(crate) search: Option<StartSearch>,
 }
 
 /// A fit to be made. Arrays have one value per parameter.
@@ -189,6 +192,10 @@ impl Request<'_> {
         if tests.are_made() {
             tests.apply(&mut fit);
         }
+        if let Some(search) = self.spent.search {
+            let found = search.warnings(&fit);
+            fit.warnings.extend(found);
+        }
         if points.errors_in_x && fit.converged() {
             let (at_end, shape) = ((&outcome.params[..], &free[..]), &space.problem.shape);
             let found = curvature_bias::warnings(&fit, evaluator, at_end, shape);
@@ -217,6 +224,7 @@ impl Request<'_> {
             prepare_seconds: self.prepare_time.as_secs_f64(),
             validate_seconds: self.spent.validating.as_secs_f64(),
             start_seconds: self.spent.finding.as_secs_f64(),
+            start_search: self.spent.search,
             solve_seconds: solving.as_secs_f64(),
             covariance_seconds: analysing.as_secs_f64(),
             ..self.supply.stats(evaluator)

@@ -34,6 +34,7 @@ pub(crate) mod saved;
 pub(crate) mod search;
 pub(crate) mod sets_on_device;
 pub(crate) mod significant;
+pub(crate) mod start_search;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
@@ -62,6 +63,7 @@ use marginal::SetOfMany;
 use nalgebra::DMatrix;
 use priors::Prior;
 use propagated::{Derived, Formula};
+use start_search::StartSearch;
 use stats::Stats;
 use std::fmt;
 use std::sync::Arc;
@@ -224,6 +226,11 @@ impl Fit {
     /// counted.
     pub fn evaluations(&self) -> usize {
         self.stats.evaluations
+    }
+
+    /// How the start was found and how reliable it is, if it was searched for.
+    pub fn start_search(&self) -> Option<&StartSearch> {
+        self.stats.start_search.as_ref()
     }
 
     /// How the fit was computed: backend, passes, seconds, memory.

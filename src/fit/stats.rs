@@ -1,5 +1,6 @@
 //! How a fit was computed.
 
+use super::start_search::StartSearch;
 use super::stream::stats::StreamStats;
 use crate::backend::Processor;
 use crate::backend::cuda::cache::Origin as KernelOrigin;
@@ -56,6 +57,9 @@ pub struct Stats {
     pub device_bytes: usize,
     /// Chunks in which the points went through a device at each pass; 1 if all of them stayed there.
     pub chunks: usize,
+    /// How the start was found and how reliable it is, if it was searched for.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub start_search: Option<StartSearch>,
     /// What the passes over a stream took, if the points came from one.
     pub stream: Option<StreamStats>,
 }

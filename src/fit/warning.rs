@@ -155,6 +155,20 @@ pub enum Warning {
         /// Further starts of which one finds an optimum that is as hard to reach, with a probability of 95 %.
         more: usize,
     },
+    /// The search for a start ended with a minimum that few of its fits reached, so there may be a better one.
+    UncertainMinimum {
+        /// Fits of the search that reached this minimum.
+        reached: usize,
+        /// Fits of the search.
+        fits: usize,
+    },
+    /// The search for a start found another minimum that fits the data as well: other parameters, and a cost that is higher
+    /// by less than chance makes it.
+    OtherMinimum {
+        /// Its cost over that of this fit.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        cost_ratio: f64,
+    },
     /// At the start this parameter's effect was many orders of magnitude below the others'.
     PoorScaling {
         /// The parameter.
@@ -185,6 +199,8 @@ impl Warning {
             | Warning::FewDistinctPoints { .. }
             | Warning::FewPointsCount { .. }
             | Warning::ReachedOnce { .. }
+            | Warning::UncertainMinimum { .. }
+            | Warning::OtherMinimum { .. }
             | Warning::Rejected { .. }
             | Warning::CorrelatedResiduals { .. }
             | Warning::PoorFit { .. } => {}
@@ -293,6 +309,15 @@ impl fmt::Display for Warning {
             Warning::ReachedOnce { starts, unseen, more } => write!(
                 f,
                 "1 of {starts} starts reached this optimum, so there may be a better one: one more start finds a new optimum with a probability of at most about {unseen:.2}, and {more} further starts find an optimum that is as hard to reach with a probability of 95 %"
+            ),
+            Warning::UncertainMinimum { reached, fits } => write!(
+                f,
+                "the start was searched for, and {reached} of {fits} fits reached this minimum, so there may be a better one: give a start or bounds, or search more"
+            ),
+            Warning::OtherMinimum { cost_ratio } => write!(
+                f,
+                "other parameters fit the data as well: the search for a start found a second minimum with {} times the cost of this one; bounds or more data would decide",
+                significant(*cost_ratio, 6)
             ),
             Warning::PoorScaling { name, ratio } => write!(
                 f,

@@ -78,6 +78,24 @@ pub(super) fn warnings(
     found
 }
 
+impl Fit {
+    /// Returns true if the fit converged and nothing suggests that another start would find a better minimum.
+    pub(crate) fn is_convincing(&self) -> bool {
+        let suggests_search = |warning: &Warning| {
+            matches!(
+                warning,
+                Warning::RankDeficient { .. }
+                    | Warning::LostEffect { .. }
+                    | Warning::RanAway { .. }
+                    | Warning::PoorFit { .. }
+                    | Warning::Rejected { .. }
+                    | Warning::CorrelatedResiduals { .. }
+            )
+        };
+        self.converged() && !self.warnings.iter().any(suggests_search)
+    }
+}
+
 /// Those of combinations of parameters that the data determine badly or not at all.
 pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
     // The termination says already that nothing has an effect.

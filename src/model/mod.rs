@@ -23,8 +23,10 @@ pub(crate) mod precision;
 pub(crate) mod program;
 pub(crate) mod saved;
 pub(crate) mod scalar;
+mod structure;
 mod tape;
 pub(crate) mod ties;
+pub(crate) mod units;
 pub(crate) mod var;
 
 pub(crate) use expression::Expression;

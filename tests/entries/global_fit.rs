@@ -306,7 +306,10 @@ fn starts_are_given_by_name_for_one_set_or_all_and_linear_parameters_need_none()
     let own = GlobalFit::new(&decay()).fit(data(), [("rate", 1.0), ("rate_2", 0.5)]).unwrap();
     assert!(own.converged() && own.fit().names().len() == 9);
     let text = |start: Start| joint.fit(data(), start).unwrap_err().to_string();
-    assert!(text(Start::Guess).starts_with("set 1: no start is known for rate"));
+    same(Start::Guess);
+    let never = decay().search(SearchOptions::default().when(SearchWhen::Never));
+    let refused = GlobalFit::new(&never).fit(data(), Start::Guess).unwrap_err().to_string();
+    assert!(refused.starts_with("set 1: no start is known for rate"), "{refused}");
     assert!(text([("tau", 1.0)].into()).contains("`tau`"));
     let guessing = decay().guess(|points| vec![f64::NAN, 20.0 / points.y.len() as f64, f64::NAN]);
     let guessed = GlobalFit::new(&guessing).share(["rate"]).fit(data(), Start::Guess).unwrap();

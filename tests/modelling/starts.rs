@@ -2,7 +2,9 @@
 //! what is refused.
 
 use dualfit::error::{SettingError, StartError};
-use dualfit::{CurveFit, Data, Error, Estimator, Fit, Loss, Options, Sigma, Start};
+use dualfit::{
+    CurveFit, Data, Error, Estimator, Fit, Loss, Options, SearchOptions, SearchWhen, Sigma, Start,
+};
 
 fn decay() -> CurveFit {
     CurveFit::parse("a*exp(-b*x) + c", ["x"]).unwrap()
@@ -132,7 +134,8 @@ fn a_guess_is_taken_where_nothing_else_is_known() {
 fn what_cannot_be_found_is_refused_by_name() {
     let (x, y) = points();
     let data = Data::new(&x, &y).unwrap();
-    let refused = |model: CurveFit, start: Start| match model.fit(data.clone(), start) {
+    let never = SearchOptions::default().when(SearchWhen::Never);
+    let refused = |model: CurveFit, start: Start| match model.search(never).fit(data.clone(), start) {
         Err(Error::Start(error)) => error,
         other => panic!("{other:?}"),
     };

@@ -165,7 +165,7 @@ impl GlobalFit {
             });
             let bad = match found {
                 Ok((sets, start, validating)) => {
-                    let spent = Spent { validating, finding: start.took };
+                    let spent = Spent { validating, ..start.spent() };
                     return layout.request(&sets, start, spent, &left_out);
                 }
                 Err(bad) => bad,

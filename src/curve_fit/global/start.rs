@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::threads;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl JointLayout {
     /// What of a start can be said to be wrong before the data are seen.
@@ -51,14 +51,14 @@ impl JointLayout {
         let solved = self.solved_by_all(sets, &first);
         if first.iter().all(|found| found.took.is_zero()) {
             let values = self.checked(&self.joined(sets, &first))?;
-            return Ok(CompleteStart { values, solved, took: Duration::ZERO });
+            return Ok(CompleteStart { solved, ..CompleteStart::given(values) });
         }
         // With one value for what is shared the linear ones of each set are others.
         let common = self.common_values(sets, &first);
         let both = given.iter().zip(common).map(|(given, common)| given.or(common));
         let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;
         let values = self.checked(&self.joined(sets, &second))?;
-        Ok(CompleteStart { values, solved, took: begun.elapsed() })
+        Ok(CompleteStart { solved, took: begun.elapsed(), ..CompleteStart::given(values) })
     }
 
     /// The values of all sets; of what several have, that of the last.

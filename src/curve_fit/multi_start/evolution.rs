@@ -148,7 +148,7 @@ impl CurveFit {
         let plan = self.plan(&search.starts)?;
         let members = (search.members.saturating_mul(plan.ranges.len())).max(5);
         search.check(members)?;
-        self.search(&data, (&start, &plan), begun, |request, stop| {
+        self.search_from_many(&data, (&start, &plan), begun, |request, stop| {
             let (first, ties) = (request.start.clone(), request.ties.clone());
             let at = |point: &[f64]| {
                 let mut params = first.clone();

@@ -5,6 +5,7 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::{ends, told_of_ties};
+use super::search::options::{SearchOptions, SearchWhen};
 use super::start::CompleteStart;
 use crate::data::Data;
 use crate::data::points::Points;
@@ -162,7 +163,7 @@ impl CurveFit {
         let start = start.into();
         self.accepts(data.columns.len(), &start)?;
         let plan = self.plan(starts)?;
-        self.search(&data, (&start, &plan), begun, |request, stop| {
+        self.search_from_many(&data, (&start, &plan), begun, |request, stop| {
             let all = self.starts(&request.start, starts, &plan)?;
             from_all(request, all, stop)
         })
@@ -170,7 +171,7 @@ impl CurveFit {
 
     /// What `search` finds from many places. It begins with the first start, and is told to stop as soon as the
     /// observer breaks.
-    fn search(
+    fn search_from_many(
         &self,
         data: &Data<'_>,
         (start, plan): (&Start, &Plan),
@@ -180,7 +181,7 @@ impl CurveFit {
         let points = self.validate(data)?;
         let validating = begun.elapsed();
         let start = self.first(start, plan, &points)?;
-        let spent = Spent { validating, finding: start.took };
+        let spent = Spent { validating, ..start.spent() };
         let stop = Arc::new(AtomicBool::new(false));
         let ties = Arc::new(self.placed_ties()?);
         let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
@@ -215,7 +216,8 @@ impl CurveFit {
 
     /// The first start. A parameter of which nothing is known begins in the middle of its range.
     fn first(&self, start: &Start, plan: &Plan, points: &Points<'_>) -> Result<CompleteStart> {
-        let found = self.found(start, points);
+        let given = CurveFit { search: SearchOptions::default().when(SearchWhen::Never), ..self.clone() };
+        let found = given.found(start, points);
         let Err(Error::Start(StartError::Unknown { names })) = &found else { return found };
         let middle = |name: &String| {
             let (_, range) = plan.ranges.iter().find(|(_, range)| range.name == *name)?;

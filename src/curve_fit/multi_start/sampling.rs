@@ -30,9 +30,7 @@ pub(super) fn points(sampling: Sampling, n: usize, dimensions: usize, seed: u64)
     match sampling {
         Sampling::Sobol => {
             let seed = random.next_u32();
-            let coordinate = |i, d| f64::from(sobol_burley::sample(i, d, seed));
-            let point = |i| (0..dimensions as u32).map(|d| coordinate(i, d)).collect();
-            (0..n as u32).map(point).collect()
+            (0..n as u32).map(|i| sobol_point(i, dimensions, seed)).collect()
         }
         Sampling::LatinHypercube => {
             let mut points = vec![vec![0.0; dimensions]; n];
@@ -46,6 +44,16 @@ pub(super) fn points(sampling: Sampling, n: usize, dimensions: usize, seed: u64)
             points
         }
     }
+}
+
+/// Point `index` of the Sobol sequence. Dimensions beyond those of the sequence repeat them with another scrambling.
+pub(crate) fn sobol_point(index: u32, dimensions: usize, seed: u32) -> Vec<f64> {
+    let index = index % MOST_POINTS as u32;
+    let coordinate = |d: u32| {
+        let (round, d) = (d / sobol_burley::NUM_DIMENSIONS, d % sobol_burley::NUM_DIMENSIONS);
+        f64::from(sobol_burley::sample(index, d, seed.wrapping_add(round)))
+    };
+    (0..dimensions as u32).map(coordinate).collect()
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ impl<'f> StreamFit<'f> {
                 let opening = opening.into_owned();
                 noted(&self.notes, |notes| notes.opening = Some(opening.clone()));
                 let (values, solved) = (opening.start.clone(), opening.linear.clone());
-                let _ = self.start.set(CompleteStart { values, solved, took: Duration::ZERO });
+                let _ = self.start.set(CompleteStart { solved, ..CompleteStart::given(values) });
                 return Ok(opening);
             }
             Some(Contents::First(first)) => first.into_owned(),
@@ -268,8 +268,8 @@ impl<'f> StreamFit<'f> {
     pub(super) fn fit(&self, from: &Beginning) -> Result<Fit> {
         let start = from.refined.as_deref().unwrap_or(self.start());
         let looked = self.asked.begun.elapsed() - self.prepare_time;
-        let finding = self.start.get().map_or(Duration::ZERO, |start| start.took);
-        let spent = Spent { validating: looked.saturating_sub(finding), finding };
+        let found = self.start.get().map_or_else(Spent::default, CompleteStart::spent);
+        let spent = Spent { validating: looked.saturating_sub(found.finding), ..found };
         let request = self.request(self.overview()?, start, from.refined.is_some(), spent);
         let mut fit = request.fit()?;
         fit.start = self.start().to_vec();

@@ -19,6 +19,14 @@ use std::time::{Duration, Instant};
 /// The end of a search and the time that it took.
 type Searched = (Outcome, Duration);
 
+/// The trials of several starts, and where the searches ended that were made.
+#[derive(Default)]
+pub(crate) struct Trials {
+    pub(crate) trials: Vec<Trial>,
+    /// The position of the trial, its end and the time that it took.
+    ends: Vec<(usize, Outcome, Duration)>,
+}
+
 /// Fits `request` from each of `starts`, of which there is at least one, in place of its own. No search
 /// begins after `stop` is set or the observer cancelled, but for the first.
 ///
@@ -29,63 +37,120 @@ pub(crate) fn from_all(
     starts: Vec<Vec<f64>>,
     stop: &AtomicBool,
 ) -> Result<Optima> {
-    let in_turn = request.supply.is_on_device() || fills_all_threads(&request)?;
-    let request = Request { on_one_thread: !in_turn, ..request };
-    let search = |(i, start): (usize, &Vec<f64>)| -> Option<Result<Searched>> {
-        let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
-        if i > 0 && (cancelled || stop.load(Relaxed)) {
-            return None;
-        }
-        let _span = span!(DEBUG, "start", number = i);
-        let begun = Instant::now();
-        // Linear parameters were solved for at the first start only.
-        let linear = if i == 0 { request.linear.clone() } else { Vec::new() };
-        let request = Request { start: start.clone(), linear, ..request.clone() };
-        let outcome = request.search(begun).map(|outcome| (outcome, begun.elapsed()));
-        if outcome.as_ref().is_err_and(|error| !is_of_start(error)) {
-            stop.store(true, Relaxed);
-        }
-        Some(outcome)
-    };
-    let searched: Vec<Option<Result<Searched>>> = match in_turn {
-        true => starts.iter().enumerate().map(search).collect(),
-        false => threads::map(starts.iter().enumerate(), search),
-    };
-    let row = request.points.units.row;
-    let (mut trials, mut ends) = (Vec::with_capacity(starts.len()), Vec::new());
-    for (i, (start, search)) in starts.into_iter().zip(searched).enumerate() {
-        let end = match search {
-            None => TrialEnd::NotBegun,
-            Some(Err(error)) if is_of_start(&error) => TrialEnd::Failed(error),
-            Some(Err(error)) => return Err(error),
-            Some(Ok((outcome, time))) => {
-                let end = TrialEnd::Reached {
-                    params: outcome.params.clone(),
-                    cost: outcome.cost / row / row,
-                    termination: outcome.termination,
-                    evaluations: outcome.work.evaluations,
-                };
-                ends.push((i, outcome, time));
-                end
-            }
-        };
-        trials.push(Trial { start, end, searched: 0 });
-    }
-    let distinct = optima(&request, &ends, &trials);
-    let rank =
-        |(_, end, _): &(usize, Outcome, Duration)| (!end.termination.is_converged(), end.cost);
-    let order = |a: &_, b: &_| {
-        let ((a, cost), (b, other)) = (rank(a), rank(b));
-        a.cmp(&b).then(cost.total_cmp(&other))
-    };
-    let Some((first, outcome, time)) = ends.into_iter().min_by(order) else {
+    let mut trials = Trials::default();
+    trials.add(&request, starts, stop)?;
+    let distinct = trials.optima(&request);
+    let Some(best) = trials.best() else {
         // The first search is always made, so if there is no end there is an error.
-        return Err(trials.iter().find_map(Trial::error).cloned().unwrap_or(Error::NoParameters));
+        let error = trials.trials.iter().find_map(Trial::error).cloned();
+        return Err(error.unwrap_or(Error::NoParameters));
     };
-    let request = Request { start: trials[first].start.clone(), ..request };
+    let (first, outcome, time) = trials.ends.swap_remove(best);
+    let request = Request { start: trials.trials[first].start.clone(), ..request };
     let mut best = request.ended(outcome, time)?;
     best.warnings.extend(rarely_reached(&distinct));
-    Ok(Optima { best, distinct, trials })
+    Ok(Optima { best, distinct, trials: trials.trials })
+}
+
+impl Trials {
+    /// Fits `request` from each of `starts` in place of its own. No search begins after `stop` is set or the observer
+    /// cancelled, but for the very first.
+    ///
+    /// # Errors
+    /// What ends a fit whatever its start.
+    pub(crate) fn add(
+        &mut self,
+        request: &Request<'_>,
+        starts: Vec<Vec<f64>>,
+        stop: &AtomicBool,
+    ) -> Result<()> {
+        let in_turn = request.supply.is_on_device() || fills_all_threads(request)?;
+        let request = Request { on_one_thread: !in_turn, ..request.clone() };
+        let before = self.trials.len();
+        let search = |(i, start): (usize, &Vec<f64>)| -> Option<Result<Searched>> {
+            let i = before + i;
+            let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
+            if i > 0 && (cancelled || stop.load(Relaxed)) {
+                return None;
+            }
+            let _span = span!(DEBUG, "start", number = i);
+            let begun = Instant::now();
+            // Linear parameters were solved for at the first start only.
+            let linear = if i == 0 { request.linear.clone() } else { Vec::new() };
+            let request = Request { start: start.clone(), linear, ..request.clone() };
+            let outcome = request.search(begun).map(|outcome| (outcome, begun.elapsed()));
+            if outcome.as_ref().is_err_and(|error| !is_of_start(error)) {
+                stop.store(true, Relaxed);
+            }
+            Some(outcome)
+        };
+        let searched: Vec<Option<Result<Searched>>> = match in_turn {
+            true => starts.iter().enumerate().map(search).collect(),
+            false => threads::map(starts.iter().enumerate(), search),
+        };
+        let row = request.points.units.row;
+        for (start, search) in starts.into_iter().zip(searched) {
+            let end = match search {
+                None => TrialEnd::NotBegun,
+                Some(Err(error)) if is_of_start(&error) => TrialEnd::Failed(error),
+                Some(Err(error)) => return Err(error),
+                Some(Ok((outcome, time))) => {
+                    let end = TrialEnd::Reached {
+                        params: outcome.params.clone(),
+                        cost: outcome.cost / row / row,
+                        termination: outcome.termination,
+                        evaluations: outcome.work.evaluations,
+                    };
+                    self.ends.push((self.trials.len(), outcome, time));
+                    end
+                }
+            };
+            self.trials.push(Trial { start, end, searched: 0 });
+        }
+        Ok(())
+    }
+
+    /// The distinct optima, by ascending cost.
+    pub(crate) fn optima(&self, request: &Request<'_>) -> Vec<Optimum> {
+        optima(request, &self.ends, &self.trials)
+    }
+
+    /// The parameters of the least cost, whether or not that fit converged.
+    pub(crate) fn best_params(&self) -> Option<Vec<f64>> {
+        let best = self.ends.iter().min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
+        best.map(|(_, end, _)| end.params.clone())
+    }
+
+    /// The ends that used up their evaluations and have the least cost of all: at most `most`, the least first.
+    pub(crate) fn best_open(&self, most: usize) -> Vec<Vec<f64>> {
+        let mut order: Vec<&(usize, Outcome, Duration)> = self.ends.iter().collect();
+        order.sort_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
+        let is_open = |(_, end, _): &&&(usize, Outcome, Duration)| !end.termination.is_converged();
+        order.iter().take_while(is_open).take(most).map(|(_, end, _)| end.params.clone()).collect()
+    }
+
+    /// Returns true if the end of the least cost converged and the data do not reject it.
+    ///
+    /// # Errors
+    /// Those of a fit's last passes.
+    pub(crate) fn is_convincing(&self, request: &Request<'_>) -> Result<bool> {
+        let best = self.ends.iter().min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
+        let Some((_, outcome, time)) = best else { return Ok(false) };
+        Ok(outcome.termination.is_converged()
+            && request.ended(outcome.clone(), *time)?.is_convincing())
+    }
+
+    /// Position of the end with the least cost, of those that converged if there are any.
+    fn best(&self) -> Option<usize> {
+        let rank = |(_, end, _): &(usize, Outcome, Duration)| {
+            (!end.termination.is_converged(), end.cost)
+        };
+        let order = |&a: &usize, &b: &usize| {
+            let ((a, cost), (b, other)) = (rank(&self.ends[a]), rank(&self.ends[b]));
+            a.cmp(&b).then(cost.total_cmp(&other))
+        };
+        (0..self.ends.len()).min_by(order)
+    }
 }
 
 /// The distinct optima among the ends of trials.

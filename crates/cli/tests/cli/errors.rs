@@ -260,10 +260,6 @@ fn points_that_cannot_be_fitted() {
         &["a*t^6 + b*t^5 + c*t^4 + d*t^3 + e1*t^2 + f*t + g"],
         "6 point(s) cannot determine 7 free parameter(s); give more points, or keep some parameters with --fix",
     );
-    words(
-        &["a*exp(-b*t) + c"],
-        "no start is known for b: the model is not linear in it, so that no linear solve gives it; give one near what you expect: --start b=1; the columns are t, v",
-    );
     let place = Place::with("f.csv", LINE.replacen("1.1", "-1", 1));
     let run = place.run(&["fit", "f.csv", "-m", "a*t + b", "-s", "a=1,b=1", "--poisson"]);
     refuses(

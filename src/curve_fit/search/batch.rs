@@ -1,0 +1,133 @@
+//! Starts of many fits of one model: what full searches of a few of them find is adapted to all others.
+//!
+//! A template is the result of one of these searches, as it is or moved so that its positions are at the point of the
+//! largest or the least response. Of all templates those few are kept that are best for most of the searched fits. Each
+//! fit starts from the template with the least cost in its own points.
+
+use super::Screen;
+use super::screen::Candidate;
+use crate::curve_fit::CurveFit;
+use crate::data::points::Points;
+use crate::error::Result;
+use crate::model::native::Model;
+use crate::model::units;
+
+/// Fits that are searched for in full.
+pub(in crate::curve_fit) const SEARCHED: usize = 24;
+/// Templates that each fit tries: so many divided by the number of fits, within these limits.
+const TRIED: usize = 100_000;
+const KEPT: (usize, usize) = (3, 24);
+
+/// Where a template puts its positions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Own,
+    Largest,
+    Least,
+}
+
+/// Templates of starts, and the model in which the linear parameters alone are free.
+pub(in crate::curve_fit) struct Templates<'a> {
+    linear: CurveFit,
+    bounds: &'a [(f64, f64)],
+    /// Parameters that are positions, and the independent variables in which they are.
+    positions: Vec<(usize, usize)>,
+    templates: Vec<(Vec<f64>, Place)>,
+}
+
+impl<'a> Templates<'a> {
+    /// Those that suit `found`, the points of some of so many fits with the results of their searches. `linear`: the model
+    /// with the linear parameters alone free; `unknown`: positions of those that are searched for.
+    ///
+    /// # Errors
+    /// What is wrong with the model.
+    pub(in crate::curve_fit) fn of(
+        curve: &'a CurveFit,
+        (linear, unknown): (&CurveFit, &[usize]),
+        found: &[(Points<'_>, Vec<f64>)],
+        fits: usize,
+    ) -> Result<Templates<'a>> {
+        let positions = match &curve.effective_model()? {
+            Model::Traced(program) => {
+                let (units, is_position) = (units::of_params(program), program.positions());
+                let column = |i: usize| units[i].as_ref()?.single_column(1.0);
+                let of = |&i: &usize| Some((i, column(i)?)).filter(|_| is_position[i]);
+                unknown.iter().filter_map(of).collect()
+            }
+            Model::Native(_) => Vec::new(),
+        };
+        let (linear, bounds) = (linear.clone(), &curve.bounds[..]);
+        let mut all = Templates { linear, bounds, positions, templates: Vec::new() };
+        let places = match all.positions.is_empty() {
+            true => &[Place::Own][..],
+            false => &[Place::Own, Place::Largest, Place::Least],
+        };
+        let of = |(_, params): &(Points<'_>, Vec<f64>)| places.iter().map(|&p| (params.clone(), p)).collect::<Vec<_>>();
+        all.templates = found.iter().flat_map(of).collect();
+        // The logarithm of the cost of each template in each searched fit.
+        let mut costs = Vec::with_capacity(found.len());
+        for (points, _) in found {
+            let tried = all.tried(points)?;
+            let cost = |c: &Option<Candidate>| c.as_ref().map_or(f64::INFINITY, |c| c.cost.max(f64::MIN_POSITIVE).ln());
+            costs.push(tried.iter().map(cost).collect::<Vec<f64>>());
+        }
+        let mut kept: Vec<usize> = Vec::new();
+        let mut least = vec![f64::MAX; found.len()];
+        let most = (TRIED / fits.max(1)).clamp(KEPT.0, KEPT.1).min(all.templates.len());
+        while kept.len() < most {
+            let total = |k: usize| -> f64 {
+                costs.iter().zip(&least).map(|(costs, least)| costs[k].min(*least)).sum()
+            };
+            let left = (0..all.templates.len()).filter(|k| !kept.contains(k));
+            let Some(best) = left.min_by(|&a, &b| total(a).total_cmp(&total(b))) else { break };
+            least.iter_mut().zip(&costs).for_each(|(least, costs)| *least = least.min(costs[best]));
+            kept.push(best);
+        }
+        all.templates = kept.into_iter().map(|k| all.templates[k].clone()).collect();
+        Ok(all)
+    }
+
+    /// The start of a fit: the template with the least cost; `None` if the model has no finite value at any.
+    ///
+    /// # Errors
+    /// What is wrong with the model.
+    pub(in crate::curve_fit) fn start(&self, points: &Points<'_>) -> Result<Option<Vec<f64>>> {
+        let tried = self.tried(points)?.into_iter().flatten();
+        Ok(tried.min_by(|a, b| a.cost.total_cmp(&b.cost)).map(|best| best.params))
+    }
+
+    /// Each template in the points of a fit.
+    fn tried(&self, points: &Points<'_>) -> Result<Vec<Option<Candidate>>> {
+        let measured = points.as_measurements();
+        let points = measured.as_ref().unwrap_or(points);
+        let ready = self.linear.ready(&self.linear.free_positions())?;
+        let screen = Screen { prepared: &ready.prepared, points, bounds: self.bounds };
+        let (mut least, mut largest) = (0, 0);
+        if self.templates.iter().any(|(_, place)| *place != Place::Own) {
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for i in points.kept() {
+                let y = points.y.at(i);
+                if y < low {
+                    (low, least) = (y, i);
+                }
+                if y > high {
+                    (high, largest) = (y, i);
+                }
+            }
+        }
+        let placed = |(params, place): &(Vec<f64>, Place)| {
+            let mut params = params.clone();
+            let point = match place {
+                Place::Own => return params,
+                Place::Largest => largest,
+                Place::Least => least,
+            };
+            for &(k, column) in &self.positions {
+                let (lower, upper) = self.bounds[k];
+                params[k] = points.columns[column].at(point).clamp(lower, upper);
+            }
+            params
+        };
+        Ok(screen.each(&self.templates.iter().map(placed).collect::<Vec<_>>()))
+    }
+}

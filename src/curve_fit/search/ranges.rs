@@ -1,0 +1,307 @@
+//! Natural ranges of parameters: where a search draws their values.
+//!
+//! A parameter with the unit of x is a position within the data or a width; one with the unit 1/x is a rate or a
+//! frequency; one without unit is an exponent, a ratio or a phase. Its range follows from its unit, which the program
+//! determines ([`units`](crate::model::units)), and from the range, spacing and magnitude of the data. Ranges are mixtures:
+//! several shapes, each with a weight. Bounds narrow them. docs/mathematics.md has the table with its reasons.
+
+use crate::data::observations::Observations;
+use crate::model::native::Model;
+use crate::model::units::{self, Unit};
+use std::f64::consts::PI;
+
+/// Part of the draws that are negative if a parameter may have both signs.
+const NEGATIVE: f64 = 0.3;
+/// Decades on each side of the natural magnitude of a parameter.
+const DECADES: f64 = 2.0;
+/// A positive column whose largest value is so many times the smallest one is on a logarithmic scale.
+const LOGARITHMIC: f64 = 20.0;
+/// Part of the draws within finite bounds that are spread over all of the bounds.
+const OVER_BOUNDS: f64 = 0.5;
+
+/// One independent variable, or the response.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Axis {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// Median distance of neighbouring different values.
+    pub(super) spacing: f64,
+}
+
+impl Axis {
+    pub(super) fn of(values: &[f64]) -> Axis {
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (low, high) = match (sorted.first(), sorted.last()) {
+            (Some(&low), Some(&high)) => (low, high),
+            _ => (0.0, 1.0),
+        };
+        let least = 1e-9 * (high - low);
+        let mut gaps: Vec<f64> = sorted.windows(2).map(|w| w[1] - w[0]).filter(|&g| g > least).collect();
+        let middle = gaps.len() / 2;
+        let spacing = match gaps.is_empty() {
+            true => (high - low).max(f64::MIN_POSITIVE),
+            false => *gaps.select_nth_unstable_by(middle, f64::total_cmp).1,
+        };
+        Axis { low, high, spacing }
+    }
+
+    /// The largest magnitude.
+    pub(super) fn magnitude(&self) -> f64 {
+        let largest = self.low.abs().max(self.high.abs());
+        if largest > 0.0 { largest } else { 1.0 }
+    }
+
+    pub(super) fn range(&self) -> f64 {
+        if self.high > self.low { self.high - self.low } else { self.magnitude() }
+    }
+
+    fn is_logarithmic(&self) -> bool {
+        self.low > 0.0 && self.high > LOGARITHMIC * self.low
+    }
+}
+
+/// A distribution of draws.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shape {
+    Uniform(f64, f64),
+    /// Uniform in the logarithm; this part of the draws is negative.
+    Logarithmic(f64, f64, f64),
+    /// The reciprocal is uniform.
+    Reciprocal(f64, f64),
+}
+
+impl Shape {
+    /// The value at the part `u` of the distribution.
+    fn at(self, u: f64) -> f64 {
+        match self {
+            Shape::Uniform(low, high) => low + u * (high - low),
+            Shape::Reciprocal(low, high) => 1.0 / (1.0 / high + u * (1.0 / low - 1.0 / high)),
+            Shape::Logarithmic(low, high, negative) => {
+                let (sign, u) = match u < negative {
+                    true => (-1.0, u / negative),
+                    false => (1.0, (u - negative) / (1.0 - negative)),
+                };
+                sign * low * (high / low).powf(u)
+            }
+        }
+    }
+
+    fn scaled(self, factor: f64) -> Shape {
+        match self {
+            Shape::Uniform(low, high) => Shape::Uniform(factor * low, factor * high),
+            Shape::Reciprocal(low, high) => Shape::Reciprocal(factor * low, factor * high),
+            Shape::Logarithmic(low, high, negative) => {
+                Shape::Logarithmic(factor * low, factor * high, negative)
+            }
+        }
+    }
+}
+
+/// Where the values of one parameter are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Range {
+    shapes: Vec<(f64, Shape)>,
+    bounds: (f64, f64),
+    /// The interval of a frequency, which is scanned, and the distance of two frequencies that the data distinguish.
+    pub(super) frequencies: Option<Frequencies>,
+    /// Returns true for a parameter without unit in the argument of a periodic function.
+    pub(super) is_phase: bool,
+    /// The independent variable in which the parameter is a position.
+    pub(super) position: Option<usize>,
+}
+
+/// Frequencies to be scanned, in the unit of their parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frequencies {
+    pub(super) highest: f64,
+    pub(super) step: f64,
+}
+
+impl Range {
+    /// The value at the part `u` of the mixture.
+    pub(super) fn at(&self, u: f64) -> f64 {
+        let total: f64 = self.shapes.iter().map(|(weight, _)| weight).sum();
+        let mut left = u * total;
+        let mut value = 0.0;
+        for &(weight, shape) in &self.shapes {
+            value = shape.at((left / weight).clamp(0.0, 1.0));
+            if left < weight {
+                break;
+            }
+            left -= weight;
+        }
+        self.inside(value)
+    }
+
+    /// The value, or the one mirrored at a bound that it violates.
+    pub(super) fn inside(&self, value: f64) -> f64 {
+        let (lower, upper) = self.bounds;
+        let mirrored = if value < lower {
+            lower + (lower - value)
+        } else if value > upper {
+            upper - (value - upper)
+        } else {
+            value
+        };
+        mirrored.clamp(lower, upper)
+    }
+}
+
+/// The ranges of the parameters `of` of a model.
+pub(super) fn ranges(
+    model: &Model,
+    of: &[usize],
+    bounds: &[(f64, f64)],
+    seen: &Observations,
+) -> Vec<Range> {
+    let axes: Vec<Axis> = seen.columns.iter().map(|column| Axis::of(column)).collect();
+    let response = Axis::of(&seen.y);
+    let none = vec![false; bounds.len()];
+    let (units, oscillating, positions) = match model {
+        Model::Traced(program) => {
+            (units::of_params(program), program.oscillating(), program.positions())
+        }
+        Model::Native(_) => (vec![None; bounds.len()], none.clone(), none),
+    };
+    let range = |&i: &usize| {
+        let (mut shapes, frequencies) = match &units[i] {
+            Some(unit) => natural(unit, (oscillating[i], positions[i]), &axes, &response),
+            None => (of_any_unit(&axes), None),
+        };
+        let (lower, upper) = bounds[i];
+        if upper - lower < f64::INFINITY {
+            let over = match lower > 0.0 && upper > LOGARITHMIC * lower {
+                true => Shape::Logarithmic(lower, upper, 0.0),
+                false => Shape::Uniform(lower, upper),
+            };
+            shapes = within(&shapes, lower, upper);
+            let total: f64 = shapes.iter().map(|(weight, _)| weight).sum();
+            let weight = if total > 0.0 { OVER_BOUNDS / (1.0 - OVER_BOUNDS) * total } else { 1.0 };
+            shapes.push((weight, over));
+        }
+        let is_phase = oscillating[i] && units[i].as_ref().is_some_and(Unit::is_none);
+        let column = units[i].as_ref().and_then(|unit| unit.single_column(1.0));
+        let position = column.filter(|_| positions[i]);
+        Range { shapes, bounds: bounds[i], frequencies, is_phase, position }
+    };
+    of.iter().map(range).collect()
+}
+
+/// The shapes of which a good part lies within finite bounds.
+fn within(shapes: &[(f64, Shape)], lower: f64, upper: f64) -> Vec<(f64, Shape)> {
+    const TRIED: i32 = 16;
+    let inside = |shape: Shape| {
+        let at = |k: i32| shape.at((f64::from(k) + 0.5) / f64::from(TRIED));
+        (0..TRIED).filter(|&k| (lower..=upper).contains(&at(k))).count()
+    };
+    shapes.iter().copied().filter(|&(_, shape)| 4 * inside(shape) >= TRIED as usize).collect()
+}
+
+/// The shapes for a unit of a parameter that `oscillates` or is a `position`.
+fn natural(
+    unit: &Unit,
+    (oscillates, position): (bool, bool),
+    axes: &[Axis],
+    response: &Axis,
+) -> (Vec<(f64, Shape)>, Option<Frequencies>) {
+    let factor = 10f64.powf(unit.decade.clamp(-200.0, 200.0));
+    let scaled = |shapes: Vec<(f64, Shape)>| -> Vec<(f64, Shape)> {
+        shapes.into_iter().map(|(weight, shape)| (weight, shape.scaled(factor))).collect()
+    };
+    if unit.is_none() {
+        let shapes = match oscillates {
+            true => vec![(0.7, Shape::Uniform(-PI, PI)), (0.3, Shape::Logarithmic(1e-2, 1e2, NEGATIVE))],
+            false => vec![
+                (0.6, Shape::Logarithmic(0.1, 10.0, NEGATIVE / 2.0)),
+                (0.4, Shape::Logarithmic(1e-3, 1e3, NEGATIVE)),
+            ],
+        };
+        return (scaled(shapes), None);
+    }
+    match (unit.single_column(1.0), unit.single_column(-1.0)) {
+        (Some(k), _) => (scaled(like_x(&axes[k], oscillates, position)), None),
+        (_, Some(k)) => {
+            let axis = axes[k];
+            let highest = PI / axis.spacing;
+            let frequencies = oscillates.then(|| Frequencies {
+                highest: factor * highest,
+                // A quarter of the distance of two frequencies whose phases differ by half a turn over the data.
+                step: factor * PI / 4.0 / axis.range(),
+            });
+            (scaled(like_rate(&axis, oscillates)), frequencies)
+        }
+        _ => (scaled(of_magnitude(unit, axes, response)), None),
+    }
+}
+
+/// Positions, widths and periods.
+fn like_x(axis: &Axis, oscillates: bool, position: bool) -> Vec<(f64, Shape)> {
+    let (range, magnitude) = (axis.range(), axis.magnitude());
+    let margin = 0.1 * range;
+    let of_position = if position { 3.0 } else { 0.5 };
+    let mut shapes = vec![
+        (of_position, Shape::Uniform(axis.low - margin, axis.high + margin)),
+        (0.2, Shape::Logarithmic(0.1 * magnitude, 100.0 * magnitude, NEGATIVE / 2.0)),
+    ];
+    if axis.is_logarithmic() {
+        shapes.push((of_position, Shape::Logarithmic(axis.low / 3.0, 3.0 * axis.high, 0.0)));
+    }
+    if !position {
+        shapes.push((1.0, Shape::Logarithmic(0.5 * axis.spacing, 3.0 * range, 0.0)));
+        if oscillates {
+            shapes.push((1.5, Shape::Reciprocal(2.0 * axis.spacing, 2.0 * range)));
+        }
+    }
+    shapes
+}
+
+/// Rates and frequencies.
+fn like_rate(axis: &Axis, oscillates: bool) -> Vec<(f64, Shape)> {
+    let largest = axis.magnitude().max(axis.range());
+    let mut shapes = vec![(1.0, Shape::Logarithmic(0.1 / largest, 3.0 / axis.spacing, NEGATIVE / 2.0))];
+    if axis.is_logarithmic() {
+        shapes.push((1.0, Shape::Logarithmic(0.1 / axis.high, 3.0 / axis.low, NEGATIVE / 2.0)));
+    }
+    if oscillates {
+        shapes.push((1.5, Shape::Uniform(0.0, PI / axis.spacing)));
+    }
+    shapes
+}
+
+/// Any other unit: decades about the magnitude that it has in the data.
+fn of_magnitude(unit: &Unit, axes: &[Axis], response: &Axis) -> Vec<(f64, Shape)> {
+    let power = |size: &dyn Fn(&Axis) -> f64| -> f64 {
+        let columns = unit.columns.iter().zip(axes).map(|(e, axis)| e * size(axis).log10());
+        columns.sum::<f64>() + unit.value * response.range().log10()
+    };
+    let about = |center: f64| {
+        let (low, high) = ((center - DECADES).clamp(-290.0, 290.0), (center + DECADES).clamp(-290.0, 290.0));
+        Shape::Logarithmic(10f64.powf(low), 10f64.powf(high), NEGATIVE)
+    };
+    let mut shapes = vec![(1.0, about(power(&Axis::range)))];
+    if axes.iter().any(|axis| axis.magnitude() > 10.0 * axis.range()) {
+        shapes.push((1.0, about(power(&Axis::magnitude))));
+    }
+    if unit.value == 1.0 && unit.columns.iter().all(|e| *e == 0.0) {
+        let margin = 0.1 * response.range();
+        shapes.push((1.0, Shape::Uniform(response.low - margin, response.high + margin)));
+    }
+    shapes
+}
+
+/// For a parameter of which nothing is known: numbers, and each of the ranges that x suggests.
+fn of_any_unit(axes: &[Axis]) -> Vec<(f64, Shape)> {
+    let mut shapes = vec![(1.0, Shape::Logarithmic(1e-2, 1e2, NEGATIVE))];
+    for axis in axes {
+        let (magnitude, margin) = (axis.magnitude(), 0.1 * axis.range());
+        let weight = 1.0 / axes.len() as f64;
+        shapes.extend([
+            (weight, Shape::Logarithmic(1e-2 / magnitude, 1e2 / magnitude, NEGATIVE)),
+            (weight, Shape::Logarithmic(1e-2 * magnitude, 1e2 * magnitude, NEGATIVE)),
+            (2.0 * weight, Shape::Uniform(axis.low - margin, axis.high + margin)),
+            (weight, Shape::Logarithmic(axis.spacing, 3.0 * axis.range(), NEGATIVE)),
+        ]);
+    }
+    shapes
+}

@@ -1,0 +1,119 @@
+//! Screening of candidates: the cost of many values of the nonlinear parameters, each with the linear ones solved for.
+//!
+//! With r₀ the residuals where the linear parameters are p₀ and J their partials, the least cost over the linear
+//! parameters is ½(r₀ᵀr₀ − gᵀ(JᵀJ)⁻¹g) with g = Jᵀr₀ (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973, 413). One pass over
+//! the points gives JᵀJ, g and r₀ᵀr₀.
+
+use crate::backend::cpu::{Cpu, Prepared};
+use crate::data::loss::Loss;
+use crate::data::points::Points;
+use crate::normal::Normal;
+use crate::solver::evaluator::Evaluator;
+use crate::threads;
+
+/// Candidates that a thread screens at a time.
+const PORTION: usize = 16;
+/// A column is left out if the columns before it leave less than this part of its square.
+const DEPENDENT: f64 = 1e-10;
+
+/// Parameters and their cost on the screened points, in row units.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// One value per parameter.
+    pub(super) params: Vec<f64>,
+    pub(super) cost: f64,
+}
+
+/// A model whose linear parameters are free, and the points to screen candidates on.
+pub(super) struct Screen<'a> {
+    pub(super) prepared: &'a Prepared,
+    pub(super) points: &'a Points<'a>,
+    /// One pair per parameter.
+    pub(super) bounds: &'a [(f64, f64)],
+}
+
+impl Screen<'_> {
+    /// The candidates of ascending cost, with their linear parameters solved for. Those without a finite cost are
+    /// missing.
+    pub(super) fn sorted(&self, all: &[Vec<f64>]) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = self.each(all).into_iter().flatten().collect();
+        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        found
+    }
+
+    /// Each candidate with its linear parameters solved for; `None` without a finite cost.
+    pub(super) fn each(&self, all: &[Vec<f64>]) -> Vec<Option<Candidate>> {
+        let screened = threads::map(all.chunks(PORTION), |portion| {
+            let Some(first) = portion.first() else { return Vec::new() };
+            let mut cpu = Cpu::new(self.prepared, self.points, Loss::Linear, first).on_one_thread();
+            let mut normal = Normal::zero(self.prepared.free.len());
+            let of = |params: &Vec<f64>| self.solved(&mut cpu, params.clone(), &mut normal);
+            portion.iter().map(of).collect()
+        });
+        screened.concat()
+    }
+
+    fn solved(
+        &self,
+        cpu: &mut Cpu<'_>,
+        mut params: Vec<f64>,
+        normal: &mut Normal,
+    ) -> Option<Candidate> {
+        let free = &self.prepared.free;
+        let columns = vec![1.0; free.len()];
+        let mut cost = |params: &[f64], normal: &mut Normal| {
+            cpu.normal(params, &columns, normal).ok()?;
+            normal.cost.is_finite().then_some(normal.cost)
+        };
+        let there = cost(&params, normal)?;
+        if free.is_empty() {
+            return Some(Candidate { params, cost: there });
+        }
+        let (step, gain) = least_squares(normal);
+        let mut moved = false;
+        for (&k, step) in free.iter().zip(&step) {
+            let (value, (lower, upper)) = (params[k] + step, self.bounds[k]);
+            params[k] = value.clamp(lower, upper);
+            moved |= params[k] != value;
+        }
+        // At a bound the solution is another one; the nearest point inside is good enough to compare candidates.
+        let cost = if moved { cost(&params, normal)? } else { (there - gain).max(0.0) };
+        cost.is_finite().then_some(Candidate { params, cost })
+    }
+}
+
+/// The least-squares step of normal equations and the cost that it saves. Columns that depend on those before them do not
+/// move.
+fn least_squares(normal: &Normal) -> (Vec<f64>, f64) {
+    let n = normal.n;
+    let length: Vec<f64> = (0..n).map(|j| normal.jtj(j, j).sqrt()).collect();
+    let sound = |j: usize| length[j] > 0.0 && length[j].is_finite();
+    // Columns of L with a unit diagonal, the squared pivots, and L⁻¹g.
+    let mut lower = vec![0.0; n * n];
+    let (mut pivots, mut along) = (vec![0.0; n], vec![0.0; n]);
+    let mut gain = 0.0;
+    for j in (0..n).filter(|&j| sound(j)) {
+        for i in (0..j).filter(|&i| pivots[i] > 0.0) {
+            let product = normal.jtj(i, j) / length[i] / length[j];
+            let before: f64 = (0..i).map(|k| lower[j * n + k] * lower[i * n + k] * pivots[k]).sum();
+            lower[j * n + i] = (product - before) / pivots[i];
+        }
+        let before: f64 = (0..j).map(|k| lower[j * n + k].powi(2) * pivots[k]).sum();
+        let pivot = 1.0 - before;
+        if pivot > DEPENDENT {
+            let slope = normal.jtr(j) / length[j];
+            pivots[j] = pivot;
+            along[j] = slope - (0..j).map(|k| lower[j * n + k] * along[k]).sum::<f64>();
+            gain += 0.5 * along[j] * along[j] / pivot;
+        }
+    }
+    let mut step = vec![0.0; n];
+    for j in (0..n).rev().filter(|&j| pivots[j] > 0.0) {
+        let later: f64 = (j + 1..n).map(|k| lower[k * n + j] * step[k]).sum();
+        step[j] = -along[j] / pivots[j] - later;
+    }
+    for j in 0..n {
+        step[j] = if sound(j) { step[j] / length[j] } else { 0.0 };
+    }
+    (step, gain)
+}
