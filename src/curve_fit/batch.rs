@@ -224,7 +224,9 @@ impl CurveFit {
                     let searched = match &templates {
                         Some(templates) => templates.start(&points)?.map(CompleteStart::given),
                         None => match finder.searched(begin, &points) {
-                            Err(error) if self.search.when == SearchWhen::Never => return Err(error),
+                            Err(error) if self.search.when == SearchWhen::Never => {
+                                return Err(error);
+                            }
                             found => found.ok(),
                         },
                     };

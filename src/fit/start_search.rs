@@ -34,7 +34,8 @@ impl StartSearch {
     /// The warnings that a fit gets from the search for its start.
     pub(crate) fn warnings(&self, fit: &Fit) -> Vec<Warning> {
         let StartSearch { reached, fits, next_cost_ratio, .. } = *self;
-        let rare = (reached < REACHED && fits > 0).then_some(Warning::UncertainMinimum { reached, fits });
+        let rare =
+            (reached < REACHED && fits > 0).then_some(Warning::UncertainMinimum { reached, fits });
         let degrees = fit.degrees_of_freedom() as f64;
         let as_good = |ratio: &f64| fit.cost() > 0.0 && (ratio - 1.0) * degrees < INDISTINGUISHABLE;
         let other = next_cost_ratio.filter(as_good);
@@ -46,9 +47,14 @@ impl StartSearch {
 impl fmt::Display for StartSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StartSearch { screened, fits, reached, next_cost_ratio, .. } = self;
-        write!(f, "start found by a search of {screened} candidates: {reached} of {fits} fits reached this minimum")?;
+        write!(
+            f,
+            "start found by a search of {screened} candidates: {reached} of {fits} fits reached this minimum"
+        )?;
         match next_cost_ratio {
-            Some(ratio) => write!(f, ", the next best has {} times its cost", significant(*ratio, 3)),
+            Some(ratio) => {
+                write!(f, ", the next best has {} times its cost", significant(*ratio, 3))
+            }
             None => write!(f, ", and none another one"),
         }
     }

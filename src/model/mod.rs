@@ -23,7 +23,7 @@ pub(crate) mod precision;
 pub(crate) mod program;
 pub(crate) mod saved;
 pub(crate) mod scalar;
-mod structure;
+pub(crate) mod structure;
 mod tape;
 pub(crate) mod ties;
 pub(crate) mod units;

@@ -4,6 +4,18 @@
 use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
 
+/// Phases that differ by this part are equal up to rounding.
+const NEARLY: f64 = 1e-9;
+
+/// How a parameter is a position along an independent variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// A value of the variable.
+    Own,
+    /// A distance from another position.
+    Distance,
+}
+
 impl Program {
     /// The additive terms of the model: for each the parameters, out of `params`, that occur in it. Terms that share one
     /// of them are one term.
@@ -28,36 +40,80 @@ impl Program {
 
     /// For each parameter whether it occurs in the argument of a sine, cosine, tangent or Bessel function.
     pub(crate) fn oscillating(&self) -> Vec<bool> {
-        let is_periodic = |op: Unary| {
-            matches!(op, Unary::Sin | Unary::Cos | Unary::Tan | Unary::J0 | Unary::J1)
-        };
-        let arguments: Vec<Id> = self
-            .nodes
-            .iter()
-            .filter_map(|&node| match node {
-                Node::Unary(op, argument) if is_periodic(op) => Some(argument),
-                _ => None,
-            })
-            .collect();
-        self.params_below(&arguments)
+        self.params_below(&self.periodic_arguments())
     }
 
-    /// For each parameter whether it is subtracted from, or compared with, a function of the variables alone, as the
-    /// position of a peak or a step is.
-    pub(crate) fn positions(&self) -> Vec<bool> {
-        let mut found = vec![false; self.params.len()];
+    /// The arguments of periodic functions.
+    fn periodic_arguments(&self) -> Vec<Id> {
+        let argument = |&node: &Node| match node {
+            Node::Unary(Unary::Sin | Unary::Cos | Unary::Tan | Unary::J0 | Unary::J1, argument) => {
+                Some(argument)
+            }
+            _ => None,
+        };
+        self.nodes.iter().filter_map(argument).collect()
+    }
+
+    /// The phase per unit of parameter `i` at each point, up to a constant, if the parameter is a frequency: if it occurs as
+    /// p·g(x) in the argument of a periodic function. `points`: the independent variables at each point.
+    pub(crate) fn phase_of(&self, i: usize, points: &[Vec<f64>]) -> Option<Vec<f64>> {
+        self.periodic_arguments().into_iter().find_map(|argument| {
+            let program = Program { outputs: vec![argument], ..self.clone() }.value_only();
+            if !program.uses(i) {
+                return None;
+            }
+            // Other parameters at two places: they may add a constant only.
+            let change = |other: f64, from: f64, to: f64| -> Vec<f64> {
+                let mut params: Vec<f64> =
+                    (0..self.params.len()).map(|k| other + k as f64).collect();
+                let mut at = |x: &[f64], value: f64| {
+                    params[i] = value;
+                    program.evaluate(x, &params)
+                };
+                points.iter().map(|x| at(x, to) - at(x, from)).collect()
+            };
+            let (phase, twice, shifted) =
+                (change(1.3, 0.0, 1.0), change(1.3, 0.0, 2.0), change(2.9, 0.0, 1.0));
+            let size = phase.iter().fold(0.0, |most: f64, p| most.max(p.abs()));
+            let near = |a: f64, b: f64| (a - b).abs() <= NEARLY * size;
+            let first = points.first().map_or(0.0, |_| phase[0] - shifted[0]);
+            let linear = phase.iter().zip(&twice).all(|(p, t)| near(2.0 * p, *t));
+            let fixed = phase.iter().zip(&shifted).all(|(p, s)| near(p - s, first));
+            let varies = phase.iter().any(|p| !near(*p, phase[0]));
+            (varies && linear && fixed).then_some(phase)
+        })
+    }
+
+    /// For each parameter whether it is a position: subtracted from, or compared with, a function of the variables alone, or
+    /// such a difference.
+    pub(crate) fn positions(&self) -> Vec<Option<Position>> {
+        let mut found = vec![None; self.params.len()];
         let depends = self.dependencies();
-        let varies = |id: Id| depends[id as usize] == (true, false);
         let is_constant = |id: Id| depends[id as usize] == (false, true);
-        for &node in &self.nodes {
-            let Node::Binary(Binary::Sub | Binary::Lt | Binary::Le, a, b) = node else { continue };
-            let position = match () {
-                () if varies(a) && is_constant(b) => b,
-                () if varies(b) && is_constant(a) => a,
+        // Nodes that are a variable with parameters subtracted from it or added to it.
+        let mut shifted = vec![false; self.nodes.len()];
+        for (id, &node) in self.nodes.iter().enumerate() {
+            let varies = |id: Id| depends[id as usize] == (true, false);
+            let Node::Binary(op, a, b) = node else { continue };
+            if !matches!(op, Binary::Add | Binary::Sub | Binary::Lt | Binary::Le) {
+                continue;
+            }
+            let is_shifted = |id: Id| varies(id) || shifted[id as usize];
+            let (variable, position) = match () {
+                () if is_shifted(a) && is_constant(b) => (a, b),
+                () if is_shifted(b) && is_constant(a) => (b, a),
                 () => continue,
             };
-            let occurs = self.params_below(&[position]);
-            found.iter_mut().zip(occurs).for_each(|(found, occurs)| *found |= occurs);
+            if op == Binary::Add && varies(variable) {
+                continue;
+            }
+            shifted[id] = true;
+            let kind = if varies(variable) { Position::Own } else { Position::Distance };
+            for (found, occurs) in found.iter_mut().zip(self.params_below(&[position])) {
+                if occurs && found.is_none() {
+                    *found = Some(kind);
+                }
+            }
         }
         found
     }
@@ -107,6 +163,7 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
+    use super::Position;
     use crate::model::Expression;
 
     fn names(text: &str, of: &[usize]) -> Vec<String> {
@@ -121,28 +178,41 @@ mod tests {
             let all: Vec<usize> = (0..program.params.len()).collect();
             program.terms(&all).iter().map(|term| names(text, term)).collect()
         };
-        assert_eq!(terms("a*exp(-b*x) - c*exp(-d*x) + e0"), [vec!["a", "b"], vec!["c", "d"], vec!["e0"]]);
+        assert_eq!(
+            terms("a*exp(-b*x) - c*exp(-d*x) + e0"),
+            [vec!["a", "b"], vec!["c", "d"], vec!["e0"]]
+        );
         assert_eq!(terms("a*exp(-b*x) + c*sin(b*x)"), [["a", "b", "c"]]);
         assert_eq!(terms("x"), Vec::<Vec<String>>::new());
     }
 
     #[test]
     fn positions_are_subtracted_from_variables() {
-        let positions = |text: &str| -> Vec<String> {
+        let positions = |text: &str, kind: Position| -> Vec<String> {
             let Expression(program) = Expression::parse(text, &["x"]).unwrap();
             let found = program.positions();
-            let all: Vec<usize> = (0..found.len()).filter(|&i| found[i]).collect();
+            let all: Vec<usize> = (0..found.len()).filter(|&i| found[i] == Some(kind)).collect();
             names(text, &all)
         };
-        assert_eq!(positions("a*exp(-((x - m)/w)^2) + where(x < t, b, c)"), ["m", "t"]);
-        assert_eq!(positions("v*x/(k + x)"), Vec::<String>::new());
+        use Position::{Distance, Own};
+        assert_eq!(positions("a*exp(-((x - m)/w)^2) + where(x < t, b, c)", Own), ["m", "t"]);
+        assert_eq!(positions("v*x/(k + x)", Own), Vec::<String>::new());
+        assert_eq!(positions("1/(1 + (x - c)^2) + 1/(1 + (x - c - d)^2)", Own), ["c"]);
+        assert_eq!(positions("1/(1 + (x - c)^2) + 1/(1 + (x - c - d)^2)", Distance), ["d"]);
     }
 
     #[test]
     fn parameters_of_periodic_functions_oscillate() {
-        let Expression(program) = Expression::parse("a*exp(-g*x)*sin(w*x + p) + c*j1(k*x)", &["x"]).unwrap();
+        let Expression(program) =
+            Expression::parse("a*exp(-g*x)*sin(w*x + p) + c*j1(k*x)", &["x"]).unwrap();
         let oscillating = program.oscillating();
-        let found: Vec<&str> = program.params.iter().zip(oscillating).filter(|(_, is)| *is).map(|(name, _)| name.as_str()).collect();
+        let found: Vec<&str> = program
+            .params
+            .iter()
+            .zip(oscillating)
+            .filter(|(_, is)| *is)
+            .map(|(name, _)| name.as_str())
+            .collect();
         assert_eq!(found, ["w", "p", "k"]);
     }
 }

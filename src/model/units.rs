@@ -43,8 +43,11 @@ impl Unit {
 
 /// The unit of each parameter of a program; `None` if the program does not determine it.
 pub(crate) fn of_params(program: &Program) -> Vec<Option<Unit>> {
-    let mut system =
-        System { params: program.params.len(), columns: program.columns.len(), ..System::default() };
+    let mut system = System {
+        params: program.params.len(),
+        columns: program.columns.len(),
+        ..System::default()
+    };
     let mut quantities: Vec<Quantity> = Vec::with_capacity(program.nodes.len());
     for &node in &program.nodes {
         let quantity = system.quantity(node, &quantities);
@@ -153,9 +156,7 @@ impl System {
     fn powered(&self, base: &Quantity, exponent: f64) -> Quantity {
         match base {
             Quantity::Number(number) => Quantity::Number(number.powf(exponent)),
-            Quantity::Unit(form) => {
-                Quantity::Unit(combined(&self.single(0, 0.0), form, exponent))
-            }
+            Quantity::Unit(form) => Quantity::Unit(combined(&self.single(0, 0.0), form, exponent)),
             Quantity::Log(_) | Quantity::Unknown => Quantity::Unknown,
         }
     }
@@ -307,17 +308,14 @@ mod tests {
         assert_units("a*sin(w*x + p)", &[("a", 0.0, 1.0), ("w", -1.0, 0.0), ("p", 0.0, 0.0)]);
         assert_units("a/(1 + b*x^2)", &[("a", 0.0, 1.0), ("b", -2.0, 0.0)]);
         assert_units("sqrt(a^2 + b*x)", &[("a", 0.0, 1.0), ("b", -1.0, 2.0)]);
-        assert_units("where(x < t, a, a + s*(x - t))", &[
-            ("t", 1.0, 0.0),
-            ("a", 0.0, 1.0),
-            ("s", -1.0, 1.0),
-        ]);
-        assert_units("a*log(x/b) + c*(log(x) - log(d))", &[
-            ("a", 0.0, 1.0),
-            ("b", 1.0, 0.0),
-            ("c", 0.0, 1.0),
-            ("d", 1.0, 0.0),
-        ]);
+        assert_units(
+            "where(x < t, a, a + s*(x - t))",
+            &[("t", 1.0, 0.0), ("a", 0.0, 1.0), ("s", -1.0, 1.0)],
+        );
+        assert_units(
+            "a*log(x/b) + c*(log(x) - log(d))",
+            &[("a", 0.0, 1.0), ("b", 1.0, 0.0), ("c", 0.0, 1.0), ("d", 1.0, 0.0)],
+        );
         assert_units("a*x^b", &[("a", 0.0, 1.0), ("b", 0.0, 0.0)]);
     }
 
@@ -327,7 +325,9 @@ mod tests {
             units(text).into_iter().find(|(own, _)| own == name).unwrap().1.unwrap().2
         };
         assert!((decade("a*exp(-E/(8.314*x))", "E") - 8.314_f64.log10()).abs() < 1e-5);
-        assert!((decade("a*sin(2*pi*f*x)", "f") + (2.0 * std::f64::consts::PI).log10()).abs() < 1e-5);
+        assert!(
+            (decade("a*sin(2*pi*f*x)", "f") + (2.0 * std::f64::consts::PI).log10()).abs() < 1e-5
+        );
         assert!((decade("a*exp(-(x/(1e-9*w))^2)", "w") - 9.0).abs() < 1e-5);
         // The number has the unit of x.
         assert_units("a*exp(-b*(x + 273.15))", &[("a", 0.0, 1.0), ("b", -1.0, 0.0)]);

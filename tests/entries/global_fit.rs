@@ -3,7 +3,8 @@
 use approx::assert_relative_eq;
 use dualfit::error::GlobalError;
 use dualfit::{
-    CurveFit, Data, Error, Estimator, Fit, GlobalFit, JointFit, Loss, Sigma, Start, Var,
+    CurveFit, Data, Error, Estimator, Fit, GlobalFit, JointFit, Loss, SearchOptions, SearchWhen,
+    Sigma, Start, Var,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -135,7 +135,8 @@ fn what_cannot_be_found_is_refused_by_name() {
     let (x, y) = points();
     let data = Data::new(&x, &y).unwrap();
     let never = SearchOptions::default().when(SearchWhen::Never);
-    let refused = |model: CurveFit, start: Start| match model.search(never).fit(data.clone(), start) {
+    let refused = |model: CurveFit, start: Start| match model.search(never).fit(data.clone(), start)
+    {
         Err(Error::Start(error)) => error,
         other => panic!("{other:?}"),
     };

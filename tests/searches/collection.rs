@@ -2,8 +2,8 @@
 //! measured.
 
 use dualfit::{CurveFit, Data, Start};
-use rand::SeedableRng;
 use rand::RngExt;
+use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
@@ -119,7 +119,6 @@ fn experiment(curve: &CurveFit, set: &Value, seed: u64) -> Experiment {
     Experiment { truth, columns, exact }
 }
 
-
 fn verdict(problem: String, curve: &CurveFit, experiment: &Experiment, noise: f64) -> Verdict {
     let Experiment { truth, columns, exact } = experiment;
     let n = exact.len() as f64;
@@ -160,7 +159,12 @@ fn verdict(problem: String, curve: &CurveFit, experiment: &Experiment, noise: f6
                 warned,
                 milliseconds,
                 ratio,
-                detail: format!("{search} {:?} truth {:?} found {:?}", fit.termination(), truth, fit.params()),
+                detail: format!(
+                    "{search} {:?} truth {:?} found {:?}",
+                    fit.termination(),
+                    truth,
+                    fit.params()
+                ),
             }
         }
     }

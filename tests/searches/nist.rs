@@ -77,6 +77,9 @@ fn random_starts_are_saved_by_a_search() {
                 }
             }
         }
-        println!("s = {s}: {plain} plain, {searched} with a search of {total}, {:?}", begun.elapsed());
+        println!(
+            "s = {s}: {plain} plain, {searched} with a search of {total}, {:?}",
+            begun.elapsed()
+        );
     }
 }

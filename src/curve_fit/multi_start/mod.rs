@@ -216,7 +216,8 @@ impl CurveFit {
 
     /// The first start. A parameter of which nothing is known begins in the middle of its range.
     fn first(&self, start: &Start, plan: &Plan, points: &Points<'_>) -> Result<CompleteStart> {
-        let given = CurveFit { search: SearchOptions::default().when(SearchWhen::Never), ..self.clone() };
+        let given =
+            CurveFit { search: SearchOptions::default().when(SearchWhen::Never), ..self.clone() };
         let found = given.found(start, points);
         let Err(Error::Start(StartError::Unknown { names })) = &found else { return found };
         let middle = |name: &String| {

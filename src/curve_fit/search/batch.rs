@@ -10,6 +10,7 @@ use crate::curve_fit::CurveFit;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::model::native::Model;
+use crate::model::structure::Position;
 use crate::model::units;
 
 /// Fits that are searched for in full.
@@ -51,7 +52,9 @@ impl<'a> Templates<'a> {
             Model::Traced(program) => {
                 let (units, is_position) = (units::of_params(program), program.positions());
                 let column = |i: usize| units[i].as_ref()?.single_column(1.0);
-                let of = |&i: &usize| Some((i, column(i)?)).filter(|_| is_position[i]);
+                let of = |&i: &usize| {
+                    Some((i, column(i)?)).filter(|_| is_position[i] == Some(Position::Own))
+                };
                 unknown.iter().filter_map(of).collect()
             }
             Model::Native(_) => Vec::new(),
@@ -62,13 +65,17 @@ impl<'a> Templates<'a> {
             true => &[Place::Own][..],
             false => &[Place::Own, Place::Largest, Place::Least],
         };
-        let of = |(_, params): &(Points<'_>, Vec<f64>)| places.iter().map(|&p| (params.clone(), p)).collect::<Vec<_>>();
+        let of = |(_, params): &(Points<'_>, Vec<f64>)| {
+            places.iter().map(|&p| (params.clone(), p)).collect::<Vec<_>>()
+        };
         all.templates = found.iter().flat_map(of).collect();
         // The logarithm of the cost of each template in each searched fit.
         let mut costs = Vec::with_capacity(found.len());
         for (points, _) in found {
             let tried = all.tried(points)?;
-            let cost = |c: &Option<Candidate>| c.as_ref().map_or(f64::INFINITY, |c| c.cost.max(f64::MIN_POSITIVE).ln());
+            let cost = |c: &Option<Candidate>| {
+                c.as_ref().map_or(f64::INFINITY, |c| c.cost.max(f64::MIN_POSITIVE).ln())
+            };
             costs.push(tried.iter().map(cost).collect::<Vec<f64>>());
         }
         let mut kept: Vec<usize> = Vec::new();

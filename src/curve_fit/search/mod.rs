@@ -32,8 +32,8 @@ use crate::model::native::Model;
 use crate::solver::options::Options;
 use ranges::{Frequencies, Range, ranges};
 use screen::{Candidate, Screen};
-use symmetry::Symmetries;
 use std::sync::atomic::AtomicBool;
+use symmetry::Symmetries;
 
 /// Draws of a round.
 const DRAWS: usize = 96;
@@ -43,11 +43,13 @@ const FITTED: usize = 6;
 const FITTED_BESIDE: usize = 4;
 /// Frequencies scanned at most, for each parameter that is one.
 const SCANNED: usize = 4096;
-/// Draws of a term of a sum while the others stay.
-const DRAWS_OF_TERM: usize = 96;
-/// Candidates that are fitted of those in which one term of the best fit so far was redrawn.
-const FITTED_OF_TERM: usize = 2;
-/// Rounds over all terms of a sum.
+/// Draws of a group of parameters while the others stay.
+const DRAWS_OF_GROUP: usize = 96;
+/// Candidates that are fitted of those in which one group of the best fit so far was redrawn.
+const FITTED_OF_GROUP: usize = 2;
+/// Candidates of a round whose groups are redrawn.
+const REDRAWN: usize = 2;
+/// Rounds over all groups.
 const SWEEPS: usize = 2;
 /// Draws from which those are taken at which symmetries are tested.
 const DRAWS_OF_SYMMETRIES: u32 = 12;
@@ -57,11 +59,15 @@ const ENOUGH: usize = 12;
 const CONTINUED: usize = 2;
 /// Evaluations of one of these fits. The final fit has the caller's limits.
 const EVALUATIONS: usize = 60;
+/// The same of those that are continued.
+const LONG_EVALUATIONS: usize = 400;
 /// Relative difference of the nonlinear parameters, and of the costs, of one minimum.
 const SAME: f64 = 1e-4;
 /// Candidates whose nonlinear parameters differ by less than this part are one.
 const ALIKE: f64 = 0.1;
 
+/// Points at all candidates together, after which no further round begins.
+const MOST_WORK: usize = 20_000_000;
 /// Points at most on which candidates are screened, and on which they are fitted.
 const SCREENED_POINTS: usize = 1000;
 const FITTED_POINTS: usize = 4000;
@@ -113,7 +119,8 @@ impl Search<'_> {
         };
         let free = self.linear.free_positions();
         let ready = self.linear.ready(&free)?;
-        let screen = Screen { prepared: &ready.prepared, points: screened, bounds: &self.curve.bounds };
+        let screen =
+            Screen { prepared: &ready.prepared, points: screened, bounds: &self.curve.bounds };
         let model = self.curve.effective_model()?;
         let seen = Observations::of(points);
         let ranges = ranges(&model, &self.unknown, &self.curve.bounds, &seen);
@@ -121,45 +128,67 @@ impl Search<'_> {
             Model::Traced(program) => program.terms(&self.unknown),
             Model::Native(_) => Vec::new(),
         };
-        let phases: Vec<usize> = self.unknown.iter().zip(&ranges).filter(|(_, range)| range.is_phase).map(|(&k, _)| k).collect();
+        let phases: Vec<usize> = self
+            .unknown
+            .iter()
+            .zip(&ranges)
+            .filter(|(_, range)| range.is_phase)
+            .map(|(&k, _)| k)
+            .collect();
         let (peaks, symmetries) = (Peaks::of(seen), Symmetries::default());
         let mut draws = Draws { search: self, screen, ranges, peaks, terms, symmetries };
         let some: Vec<Vec<f64>> = (0..DRAWS_OF_SYMMETRIES).map(|i| draws.at(i)).collect();
         let some: Vec<Candidate> = draws.screen.each(&some).into_iter().flatten().collect();
         draws.symmetries = Symmetries::of(&draws.screen, &some, &draws.terms, &phases);
         let start = CompleteStart::given(self.base.clone());
-        curve.request(points, start, None, Spent::default(), |request| self.rounds(&request, &draws))
+        curve
+            .request(points, start, None, Spent::default(), |request| self.rounds(&request, &draws))
     }
 
     fn rounds(&self, request: &Request<'_>, draws: &Draws<'_>) -> Result<Option<Found>> {
         let stop = AtomicBool::new(false);
         let mut trials = Trials::default();
+        // Fits whose start does not depend on those before: they count as evidence.
+        let mut independent: Vec<bool> = Vec::new();
         let (mut screened, mut settled) = (0, false);
         for round in 0..self.curve.search.rounds.max(1) {
             let best = trials.best_params();
-            let (count, candidates) = draws.round(round, best.as_deref());
+            let Round { screened: count, candidates, dependent } =
+                draws.round(round, best.as_deref());
             screened += count;
             let given = if round == 0 { &self.candidates[..] } else { &[] };
-            let starts = given.iter().cloned().chain(candidates.into_iter().map(|c| c.params));
+            independent
+                .extend(given.iter().chain(candidates.iter().map(|c| &c.params)).map(|_| true));
+            independent.extend(dependent.iter().map(|_| false));
+            let drawn = candidates.into_iter().chain(dependent).map(|candidate| candidate.params);
+            let starts = given.iter().cloned().chain(drawn);
             let starts = starts.map(|params| self.curve.completed(params));
             trials.add(request, starts.collect::<Result<_>>()?, &stop)?;
             let open = trials.best_open(CONTINUED);
             if !open.is_empty() {
-                let options = self.curve.options;
+                independent.extend(open.iter().map(|_| true));
+                let options =
+                    Options { max_evaluations: Some(LONG_EVALUATIONS), ..self.curve.options };
                 trials.add(&Request { options: &options, ..request.clone() }, open, &stop)?;
             }
-            let reached = draws.merged(trials.optima(request)).first().map_or(0, |best| best.reached);
-            let nearly_all = reached >= ENOUGH && 2 * reached >= trials.trials.len();
+            let minima = draws.merged(trials.optima(request), &independent);
+            let reached = minima.first().map_or(0, |best| best.reached);
+            let fits = independent.iter().filter(|is| **is).count();
+            let nearly_all = reached >= ENOUGH && 2 * reached >= fits;
             settled = nearly_all || (reached >= REACHED && trials.is_convincing(request)?);
-            if settled || request.observer.is_some_and(|observer| observer.is_cancelled()) {
+            let work = screened.saturating_mul(draws.screen.points.used);
+            if settled
+                || work > MOST_WORK
+                || request.observer.is_some_and(|observer| observer.is_cancelled())
+            {
                 break;
             }
         }
         let Some(best) = trials.best_params() else { return Ok(None) };
-        let optima = draws.merged(trials.optima(request));
+        let optima = draws.merged(trials.optima(request), &independent);
         let report = StartSearch {
             screened,
-            fits: trials.trials.len(),
+            fits: independent.iter().filter(|is| **is).count(),
             reached: optima.first().map_or(0, |best| best.reached),
             next_cost_ratio: optima.get(1).map(|next| next.cost / optima[0].cost),
             points: request.points.used,
@@ -177,6 +206,14 @@ struct Minimum {
     reached: usize,
 }
 
+/// What a round draws.
+struct Round {
+    screened: usize,
+    candidates: Vec<Candidate>,
+    /// Those that were drawn about the best fit so far.
+    dependent: Vec<Candidate>,
+}
+
 /// Candidates of all rounds.
 struct Draws<'a> {
     search: &'a Search<'a>,
@@ -190,8 +227,8 @@ struct Draws<'a> {
 }
 
 impl Draws<'_> {
-    /// The candidates of a round that are worth a fit, and how many were screened.
-    fn round(&self, round: usize, best: Option<&[f64]>) -> (usize, Vec<Candidate>) {
+    /// The candidates of a round that are to be fitted. `best`: the parameters of the best fit so far.
+    fn round(&self, round: usize, best: Option<&[f64]>) -> Round {
         let first = (round * DRAWS) as u32;
         let drawn: Vec<Vec<f64>> = (first..first + DRAWS as u32).map(|i| self.at(i)).collect();
         let drawn = self.screen.sorted(&drawn);
@@ -207,23 +244,34 @@ impl Draws<'_> {
         let mut chosen = self.different(scanned, FITTED_BESIDE);
         chosen.extend(self.different(drawn, FITTED));
         chosen.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        if self.terms.len() > 1 {
-            let mut redrawn = Vec::new();
-            for candidate in chosen.iter().take(FITTED_BESIDE) {
-                let (count, better) = self.term_by_term(candidate.clone(), first);
-                screened += count;
-                redrawn.push(better);
-            }
-            if let Some(best) = best {
-                for term in &self.terms {
-                    let all = self.redrawn(term, best, first);
-                    screened += all.len();
-                    redrawn.extend(self.different(self.screen.sorted(&all), FITTED_OF_TERM));
-                }
-            }
-            chosen.extend(redrawn);
+        let groups = self.groups(round);
+        let mut redrawn = Vec::new();
+        for candidate in chosen.iter().take(if groups.is_empty() { 0 } else { REDRAWN }) {
+            let (count, better) = self.group_by_group(&groups, candidate.clone(), first);
+            screened += count;
+            redrawn.push(better);
         }
-        (screened, chosen)
+        chosen.extend(redrawn);
+        let mut dependent = Vec::new();
+        if let Some(best) = best {
+            for group in &groups {
+                let all = self.redrawn(group, best, first);
+                screened += all.len();
+                dependent.extend(self.different(self.screen.sorted(&all), FITTED_OF_GROUP));
+            }
+        }
+        Round { screened, candidates: chosen, dependent }
+    }
+
+    /// The groups of parameters that are redrawn in a round, one after the other: the terms of a sum; in later rounds in
+    /// turn with single parameters.
+    fn groups(&self, round: usize) -> Vec<Vec<usize>> {
+        let several = self.terms.len() > 1;
+        match round {
+            0 if !several => Vec::new(),
+            _ if several && round % 2 == 0 => self.terms.clone(),
+            _ => self.search.unknown.iter().map(|&k| vec![k]).collect(),
+        }
     }
 
     /// Draw number `i`: one value per parameter.
@@ -271,13 +319,18 @@ impl Draws<'_> {
         (0..count).map(at).collect()
     }
 
-    /// The candidate after each term of the sum was redrawn with the others at their best.
-    fn term_by_term(&self, mut best: Candidate, first: u32) -> (usize, Candidate) {
+    /// The candidate after each group of parameters was redrawn with the others at their best.
+    fn group_by_group(
+        &self,
+        groups: &[Vec<usize>],
+        mut best: Candidate,
+        first: u32,
+    ) -> (usize, Candidate) {
         let mut screened = 0;
         for sweep in 0..SWEEPS {
-            for term in &self.terms {
-                let first = first + (sweep * DRAWS_OF_TERM) as u32;
-                let all = self.redrawn(term, &best.params, first);
+            for group in groups {
+                let first = first + (sweep * DRAWS_OF_GROUP) as u32;
+                let all = self.redrawn(group, &best.params, first);
                 screened += all.len();
                 let better = self.screen.sorted(&all).into_iter().next();
                 if let Some(better) = better.filter(|better| better.cost < best.cost) {
@@ -288,17 +341,17 @@ impl Draws<'_> {
         (screened, best)
     }
 
-    /// Draws of the parameters of a term, and scans of its frequencies; the other parameters are those of `about`.
-    fn redrawn(&self, term: &[usize], about: &[f64], first: u32) -> Vec<Vec<f64>> {
+    /// Draws of a group of parameters, and scans of its frequencies; the other parameters are those of `about`.
+    fn redrawn(&self, group: &[usize], about: &[f64], first: u32) -> Vec<Vec<f64>> {
         let mut all = Vec::new();
-        for i in 0..DRAWS_OF_TERM {
+        for i in 0..DRAWS_OF_GROUP {
             let drawn = self.at(first + i as u32);
             let mut params = about.to_vec();
-            term.iter().for_each(|&k| params[k] = drawn[k]);
+            group.iter().for_each(|&k| params[k] = drawn[k]);
             all.push(params);
         }
         for (k, range) in self.ranges.iter().enumerate() {
-            let own = term.contains(&self.search.unknown[k]);
+            let own = group.contains(&self.search.unknown[k]);
             if let (true, Some(frequencies)) = (own, range.frequencies) {
                 all.extend(self.scan(k, frequencies, first, Some(about)));
             }
@@ -307,18 +360,20 @@ impl Draws<'_> {
     }
 
     /// Optima by ascending cost, equal ones as one.
-    fn merged(&self, optima: Vec<Optimum>) -> Vec<Minimum> {
+    fn merged(&self, optima: Vec<Optimum>, independent: &[bool]) -> Vec<Minimum> {
         let mut minima: Vec<Minimum> = Vec::new();
         for optimum in optima {
             let (params, _) = self.symmetries.canonical(optimum.params());
             let values: Vec<f64> = self.search.unknown.iter().map(|&k| params[k]).collect();
             let near = |(p, q): (&f64, &f64)| (p - q).abs() <= SAME * p.abs().max(q.abs());
             let is_equal = |other: &&mut Minimum| {
-                optimum.cost() <= other.cost * (1.0 + SAME) && values.iter().zip(&other.values).all(near)
+                optimum.cost() <= other.cost * (1.0 + SAME)
+                    && values.iter().zip(&other.values).all(near)
             };
+            let reached = optimum.trials().iter().filter(|&&k| independent[k]).count();
             match minima.iter_mut().find(is_equal) {
-                Some(other) => other.reached += optimum.hits(),
-                None => minima.push(Minimum { values, cost: optimum.cost(), reached: optimum.hits() }),
+                Some(other) => other.reached += reached,
+                None => minima.push(Minimum { values, cost: optimum.cost(), reached }),
             }
         }
         minima
@@ -335,7 +390,10 @@ impl Draws<'_> {
         let negative = |c: &Candidate| c.params.iter().filter(|p| **p < 0.0).count();
         let bounds = &self.search.curve.bounds;
         let allowed = |c: &Candidate| {
-            c.params.iter().zip(bounds).all(|(p, (lower, upper))| p.is_nan() || (lower..=upper).contains(&p))
+            c.params
+                .iter()
+                .zip(bounds)
+                .all(|(p, (lower, upper))| p.is_nan() || (lower..=upper).contains(&p))
         };
         let solved = self.screen.each(&all).into_iter().flatten().filter(allowed);
         solved.min_by_key(negative).map_or(best, |candidate| candidate.params)

@@ -7,6 +7,7 @@
 
 use crate::data::observations::Observations;
 use crate::model::native::Model;
+use crate::model::structure::Position;
 use crate::model::units::{self, Unit};
 use std::f64::consts::PI;
 
@@ -37,7 +38,8 @@ impl Axis {
             _ => (0.0, 1.0),
         };
         let least = 1e-9 * (high - low);
-        let mut gaps: Vec<f64> = sorted.windows(2).map(|w| w[1] - w[0]).filter(|&g| g > least).collect();
+        let mut gaps: Vec<f64> =
+            sorted.windows(2).map(|w| w[1] - w[0]).filter(|&g| g > least).collect();
         let middle = gaps.len() / 2;
         let spacing = match gaps.is_empty() {
             true => (high - low).max(f64::MIN_POSITIVE),
@@ -111,7 +113,8 @@ pub(super) struct Range {
     pub(super) position: Option<usize>,
 }
 
-/// Frequencies to be scanned, in the unit of their parameter.
+/// Frequencies to be scanned, in the unit of their parameter: up to half a turn between neighbouring points, in steps of an
+/// eighth of a turn over all points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frequencies {
     pub(super) highest: f64,
@@ -162,13 +165,28 @@ pub(super) fn ranges(
         Model::Traced(program) => {
             (units::of_params(program), program.oscillating(), program.positions())
         }
-        Model::Native(_) => (vec![None; bounds.len()], none.clone(), none),
+        Model::Native(_) => (vec![None; bounds.len()], none, vec![None; bounds.len()]),
+    };
+    let points: Vec<Vec<f64>> =
+        (0..seen.y.len()).map(|k| seen.columns.iter().map(|column| column[k]).collect()).collect();
+    let frequencies = |i: usize| match model {
+        Model::Traced(program) if oscillating[i] => {
+            let phase = Axis::of(&program.phase_of(i, &points)?);
+            let (highest, step) = (PI / phase.spacing, PI / 4.0 / phase.range());
+            Some(Frequencies { highest, step })
+        }
+        _ => None,
     };
     let range = |&i: &usize| {
-        let (mut shapes, frequencies) = match &units[i] {
+        let frequencies = frequencies(i);
+        let mut shapes = match &units[i] {
             Some(unit) => natural(unit, (oscillating[i], positions[i]), &axes, &response),
-            None => (of_any_unit(&axes), None),
+            None => of_any_unit(&axes),
         };
+        if let Some(Frequencies { highest, .. }) = frequencies {
+            let total: f64 = shapes.iter().map(|(weight, _)| weight).sum();
+            shapes.push((total, Shape::Uniform(0.0, highest)));
+        }
         let (lower, upper) = bounds[i];
         if upper - lower < f64::INFINITY {
             let over = match lower > 0.0 && upper > LOGARITHMIC * lower {
@@ -182,7 +200,7 @@ pub(super) fn ranges(
         }
         let is_phase = oscillating[i] && units[i].as_ref().is_some_and(Unit::is_none);
         let column = units[i].as_ref().and_then(|unit| unit.single_column(1.0));
-        let position = column.filter(|_| positions[i]);
+        let position = column.filter(|_| positions[i] == Some(Position::Own));
         Range { shapes, bounds: bounds[i], frequencies, is_phase, position }
     };
     of.iter().map(range).collect()
@@ -198,48 +216,41 @@ fn within(shapes: &[(f64, Shape)], lower: f64, upper: f64) -> Vec<(f64, Shape)> 
     shapes.iter().copied().filter(|&(_, shape)| 4 * inside(shape) >= TRIED as usize).collect()
 }
 
-/// The shapes for a unit of a parameter that `oscillates` or is a `position`.
+/// The shapes for the unit of a parameter, which `oscillates` or is a `position`.
 fn natural(
     unit: &Unit,
-    (oscillates, position): (bool, bool),
+    (oscillates, position): (bool, Option<Position>),
     axes: &[Axis],
     response: &Axis,
-) -> (Vec<(f64, Shape)>, Option<Frequencies>) {
+) -> Vec<(f64, Shape)> {
     let factor = 10f64.powf(unit.decade.clamp(-200.0, 200.0));
     let scaled = |shapes: Vec<(f64, Shape)>| -> Vec<(f64, Shape)> {
         shapes.into_iter().map(|(weight, shape)| (weight, shape.scaled(factor))).collect()
     };
     if unit.is_none() {
         let shapes = match oscillates {
-            true => vec![(0.7, Shape::Uniform(-PI, PI)), (0.3, Shape::Logarithmic(1e-2, 1e2, NEGATIVE))],
+            true => {
+                vec![(0.7, Shape::Uniform(-PI, PI)), (0.3, Shape::Logarithmic(1e-2, 1e2, NEGATIVE))]
+            }
             false => vec![
                 (0.6, Shape::Logarithmic(0.1, 10.0, NEGATIVE / 2.0)),
                 (0.4, Shape::Logarithmic(1e-3, 1e3, NEGATIVE)),
             ],
         };
-        return (scaled(shapes), None);
+        return scaled(shapes);
     }
     match (unit.single_column(1.0), unit.single_column(-1.0)) {
-        (Some(k), _) => (scaled(like_x(&axes[k], oscillates, position)), None),
-        (_, Some(k)) => {
-            let axis = axes[k];
-            let highest = PI / axis.spacing;
-            let frequencies = oscillates.then(|| Frequencies {
-                highest: factor * highest,
-                // A quarter of the distance of two frequencies whose phases differ by half a turn over the data.
-                step: factor * PI / 4.0 / axis.range(),
-            });
-            (scaled(like_rate(&axis, oscillates)), frequencies)
-        }
-        _ => (scaled(of_magnitude(unit, axes, response)), None),
+        (Some(k), _) => scaled(like_x(&axes[k], oscillates, position)),
+        (_, Some(k)) => scaled(like_rate(&axes[k])),
+        _ => scaled(of_magnitude(unit, axes, response)),
     }
 }
 
 /// Positions, widths and periods.
-fn like_x(axis: &Axis, oscillates: bool, position: bool) -> Vec<(f64, Shape)> {
+fn like_x(axis: &Axis, oscillates: bool, position: Option<Position>) -> Vec<(f64, Shape)> {
     let (range, magnitude) = (axis.range(), axis.magnitude());
     let margin = 0.1 * range;
-    let of_position = if position { 3.0 } else { 0.5 };
+    let of_position = if position == Some(Position::Own) { 3.0 } else { 0.5 };
     let mut shapes = vec![
         (of_position, Shape::Uniform(axis.low - margin, axis.high + margin)),
         (0.2, Shape::Logarithmic(0.1 * magnitude, 100.0 * magnitude, NEGATIVE / 2.0)),
@@ -247,7 +258,10 @@ fn like_x(axis: &Axis, oscillates: bool, position: bool) -> Vec<(f64, Shape)> {
     if axis.is_logarithmic() {
         shapes.push((of_position, Shape::Logarithmic(axis.low / 3.0, 3.0 * axis.high, 0.0)));
     }
-    if !position {
+    if position == Some(Position::Distance) {
+        shapes.push((3.0, Shape::Uniform(-range, range)));
+    }
+    if position != Some(Position::Own) {
         shapes.push((1.0, Shape::Logarithmic(0.5 * axis.spacing, 3.0 * range, 0.0)));
         if oscillates {
             shapes.push((1.5, Shape::Reciprocal(2.0 * axis.spacing, 2.0 * range)));
@@ -257,14 +271,12 @@ fn like_x(axis: &Axis, oscillates: bool, position: bool) -> Vec<(f64, Shape)> {
 }
 
 /// Rates and frequencies.
-fn like_rate(axis: &Axis, oscillates: bool) -> Vec<(f64, Shape)> {
+fn like_rate(axis: &Axis) -> Vec<(f64, Shape)> {
     let largest = axis.magnitude().max(axis.range());
-    let mut shapes = vec![(1.0, Shape::Logarithmic(0.1 / largest, 3.0 / axis.spacing, NEGATIVE / 2.0))];
+    let mut shapes =
+        vec![(1.0, Shape::Logarithmic(0.1 / largest, 3.0 / axis.spacing, NEGATIVE / 2.0))];
     if axis.is_logarithmic() {
         shapes.push((1.0, Shape::Logarithmic(0.1 / axis.high, 3.0 / axis.low, NEGATIVE / 2.0)));
-    }
-    if oscillates {
-        shapes.push((1.5, Shape::Uniform(0.0, PI / axis.spacing)));
     }
     shapes
 }
@@ -276,7 +288,8 @@ fn of_magnitude(unit: &Unit, axes: &[Axis], response: &Axis) -> Vec<(f64, Shape)
         columns.sum::<f64>() + unit.value * response.range().log10()
     };
     let about = |center: f64| {
-        let (low, high) = ((center - DECADES).clamp(-290.0, 290.0), (center + DECADES).clamp(-290.0, 290.0));
+        let (low, high) =
+            ((center - DECADES).clamp(-290.0, 290.0), (center + DECADES).clamp(-290.0, 290.0));
         Shape::Logarithmic(10f64.powf(low), 10f64.powf(high), NEGATIVE)
     };
     let mut shapes = vec![(1.0, about(power(&Axis::range)))];

@@ -60,7 +60,8 @@ impl Symmetries {
             }
         }
         for &k in phases {
-            let turn = [PI, 2.0 * PI].into_iter().find(|&turn| holds(&|p: &mut [f64]| p[k] += turn));
+            let turn =
+                [PI, 2.0 * PI].into_iter().find(|&turn| holds(&|p: &mut [f64]| p[k] += turn));
             found.turns.extend(turn.map(|turn| (k, turn)));
         }
         for (j, b) in terms.iter().enumerate() {

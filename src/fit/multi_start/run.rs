@@ -142,9 +142,8 @@ impl Trials {
 
     /// Position of the end with the least cost, of those that converged if there are any.
     fn best(&self) -> Option<usize> {
-        let rank = |(_, end, _): &(usize, Outcome, Duration)| {
-            (!end.termination.is_converged(), end.cost)
-        };
+        let rank =
+            |(_, end, _): &(usize, Outcome, Duration)| (!end.termination.is_converged(), end.cost);
         let order = |&a: &usize, &b: &usize| {
             let ((a, cost), (b, other)) = (rank(&self.ends[a]), rank(&self.ends[b]));
             a.cmp(&b).then(cost.total_cmp(&other))
