@@ -163,6 +163,15 @@ class Fit:
         return self._core.statistics
 
     @property
+    def start_search(self) -> dict[str, Any] | None:
+        """How the start was searched for, and how reliable it is; None if it was not.
+
+        ``reached`` of ``fits`` fits from independent starts ended in this minimum; ``next_cost_ratio`` is the cost of the next
+        best minimum over that of this one. ``settled`` is false if the budget was used up.
+        """
+        return self._core.start_search
+
+    @property
     def stats(self) -> dict[str, Any]:
         """Where and how the fit was computed: ``processor``, ``reason``, ``passes``, ``solve_seconds``, ..."""
         return self._core.stats

@@ -60,6 +60,14 @@ class Options(TypedDict, total=False):
         Whether there may be fewer points than parameters.
     test_residuals : bool
         Whether `fit_batch` tests the residuals of every fit for autocorrelation, as single fits do; `Batch.rejected` has the result.
+    search : str
+        When the start is searched for: ``"needed"`` (default) if a parameter has none, or if a library model's own guess leads
+        to a fit that the data reject; ``"rejected"`` also if the fit from a given start does not converge or is rejected by
+        the data; ``"always"``; ``"never"``. The fit with the lower cost is returned.
+    search_rounds : int
+        Rounds of a search at most, 8 by default. Each round draws about a hundred candidates and fits the best.
+    search_seed : int
+        Seed of the draws. The same seed gives the same fit.
     backend : str
         ``"auto"``, ``"cpu"``, ``"cuda"`` for all CUDA devices, ``"cuda:0"`` or ``"cuda:0,1"``.
     precision : str
@@ -91,6 +99,9 @@ class Options(TypedDict, total=False):
     clamp_start: bool
     allow_underdetermined: bool
     test_residuals: bool
+    search: str
+    search_rounds: int
+    search_seed: int
     backend: str
     precision: str
     progress: bool
@@ -98,7 +109,8 @@ class Options(TypedDict, total=False):
 
 
 _PLAIN: dict[str, Callable[[Any], Any]] = {
-    "poisson": bool, "clamp_start": bool, "allow_underdetermined": bool, "test_residuals": bool, "precision": str, "max_evaluations": index,
+    "poisson": bool, "clamp_start": bool, "allow_underdetermined": bool, "test_residuals": bool, "precision": str, "search": str,
+    "max_evaluations": index, "search_rounds": index, "search_seed": index,
     **dict.fromkeys(("ftol", "xtol", "gtol", "etol", "max_seconds", "initial_radius"), float)}
 
 

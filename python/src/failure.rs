@@ -39,6 +39,10 @@ const WORDS: &[(&str, &str)] = &[
         "give Sigma::Absolute or Sigma::Relative, or make the fits one by one with Data",
         "give one value per point as sigma, or make the fits one by one with dualfit.fit",
     ),
+    (
+        "CurveFit::search(SearchOptions::default().when(SearchWhen::Rejected))",
+        "search=\"rejected\"",
+    ),
     ("allow_underdetermined(true)", "allow_underdetermined=True"),
     ("clamp_start(true)", "clamp_start=True"),
     ("Missing::Omit", "nan_policy=\"omit\""),

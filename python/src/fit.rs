@@ -132,6 +132,20 @@ impl Fit {
         self.fit.evaluations()
     }
 
+    /// How the start was searched for, if it was.
+    #[getter]
+    fn start_search<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(search) = self.fit.start_search() else { return Ok(None) };
+        let dict = PyDict::new(py);
+        dict.set_item("screened", search.screened)?;
+        dict.set_item("fits", search.fits)?;
+        dict.set_item("reached", search.reached)?;
+        dict.set_item("next_cost_ratio", search.next_cost_ratio)?;
+        dict.set_item("points", search.points)?;
+        dict.set_item("settled", search.settled)?;
+        Ok(Some(dict))
+    }
+
     /// Where and how the fit was computed, by name.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -150,6 +164,7 @@ impl Fit {
         dict.set_item("prepare_seconds", stats.prepare_seconds)?;
         dict.set_item("validate_seconds", stats.validate_seconds)?;
         dict.set_item("start_seconds", stats.start_seconds)?;
+        dict.set_item("start_search", self.start_search(py)?)?;
         dict.set_item("solve_seconds", stats.solve_seconds)?;
         dict.set_item("covariance_seconds", stats.covariance_seconds)?;
         Ok(dict)

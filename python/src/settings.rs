@@ -4,7 +4,9 @@ use crate::arrays::slice;
 use crate::failure::raised;
 use crate::tape::{Node, replay};
 use dualfit::device::Devices;
-use dualfit::{Backend, CurveFit, Estimator, Loss, Options, Precision, Start, Var};
+use dualfit::{
+    Backend, CurveFit, Estimator, Loss, Options, Precision, SearchOptions, SearchWhen, Start, Var,
+};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -45,6 +47,13 @@ pub(crate) struct Settings {
     allow_underdetermined: bool,
     #[pyo3(default)]
     test_residuals: bool,
+    /// `never`, `needed`, `rejected` or `always`.
+    #[pyo3(default)]
+    search: Option<String>,
+    #[pyo3(default)]
+    search_rounds: Option<usize>,
+    #[pyo3(default)]
+    search_seed: Option<u64>,
     #[pyo3(default)]
     ftol: Option<f64>,
     #[pyo3(default)]
@@ -144,8 +153,29 @@ impl Settings {
             .clamp_start(self.clamp_start)
             .allow_underdetermined(self.allow_underdetermined)
             .test_residuals(self.test_residuals)
-            .options(self.options()?);
+            .options(self.options()?)
+            .search(self.search()?);
         Ok(curve.backend(self.backend()?))
+    }
+
+    fn search(&self) -> PyResult<SearchOptions> {
+        let mut search = SearchOptions::default();
+        if let Some(when) = &self.search {
+            search.when = match when.as_str() {
+                "never" => SearchWhen::Never,
+                "needed" => SearchWhen::Needed,
+                "rejected" => SearchWhen::Rejected,
+                "always" => SearchWhen::Always,
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "search is {when:?}; there are \"never\", \"needed\", \"rejected\" and \"always\""
+                    )));
+                }
+            };
+        }
+        search.rounds = self.search_rounds.unwrap_or(search.rounds);
+        search.seed = self.search_seed.unwrap_or(search.seed);
+        Ok(search)
     }
 
     fn options(&self) -> PyResult<Options> {

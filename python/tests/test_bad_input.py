@@ -60,8 +60,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     # The start
     "nan in p0": (lambda: fit(decay, x, y, [1, nan, 1]), FitError, "the start of parameter `b` is NaN"),
     "inf in p0": (lambda: fit(decay, x, y, [1, inf, 1]), FitError, "the start of parameter `b` is inf"),
-    "no p0": (lambda: fit(decay, x, y), FitError, "no start is known for b"),
-    "no p0, mended": (lambda: fit(decay, x, y), FitError, "{\"b\": 1.0}"),
+    "no p0 and no search": (lambda: fit(decay, x, y, search="never"), FitError, "no start is known for b"),
+    "no p0 and no search, mended": (lambda: fit(decay, x, y, search="never"), FitError, "{\"b\": 1.0}"),
+    "search of another kind": (lambda: fit(decay, x, y, search="hard"), ValueError, "there are \"never\", \"needed\""),
     "empty p0": (lambda: fit(decay, x, y, []), FitError, "3 parameter(s) (a, b, c) but p0 has 0"),
     "short p0": (lambda: fit(decay, x, y, [1, 1]), FitError, "3 parameter(s) (a, b, c) but p0 has 2"),
     "long p0": (lambda: fit(decay, x, y, [1, 1, 1, 1]), FitError, "3 parameter(s) (a, b, c) but p0 has 4"),

@@ -329,7 +329,7 @@ def test_functions_that_ask_for_something_of_all_points(folder: Path, f: Any) ->
     ({"paths": "xy.npy", "nonsense": 1}, TypeError, "there is no option 'nonsense'"),
     ({"paths": "xy.npy", "chunks": list}, ValueError, "give files, or a function that gives chunks"),
     ({"paths": None}, ValueError, "give files, or a function that gives chunks"),
-    ({"paths": "xy.npy", "p0": None}, ValueError, "no start is known for b"),
+    ({"paths": "xy.npy", "p0": None, "search": "never"}, ValueError, "no start is known for b"),
 ], ids=str)
 def test_errors(folder: Path, said: dict[str, Any], kind: type[Exception], words: str) -> None:
     given = {"p0": [1, 1, 0], **said}

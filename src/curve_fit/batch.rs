@@ -208,7 +208,6 @@ impl CurveFit {
     ) -> Result<Starts<'s>> {
         let mut finder = Finder::new(self, start)?;
         finder.on_one_thread = request.is_wide();
-        let templates = self.templates(request, &finder)?;
         let find = |(fit, status): (usize, &mut FitStatus)| -> Result<CompleteStart> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
             let points = match request.points(fit, &mut columns, &mut y) {
@@ -221,8 +220,9 @@ impl CurveFit {
             match finder.begin(&points) {
                 Ok(begin) if !begin.unknown.is_empty() => {
                     let parameter = begin.unknown[0];
-                    let searched = match &templates {
-                        Some(templates) => templates.start(&points)?.map(CompleteStart::given),
+                    // A guess may know nothing of these points.
+                    let searched = match self.guess {
+                        Some(_) => None,
                         None => match finder.searched(begin, &points) {
                             Err(error) if self.search.when == SearchWhen::Never => {
                                 return Err(error);
@@ -255,11 +255,7 @@ impl CurveFit {
         let (mut sets, mut which) = (Vec::<Vec<usize>>::new(), Vec::with_capacity(found.len()));
         let mut values = Vec::with_capacity(found.len() * self.names.len());
         for (fit, CompleteStart { values: mut own, solved, .. }) in found.into_iter().enumerate() {
-            if let Some((lower, upper)) = request.starts.bounds_of(fit, own.len()) {
-                let ends = lower.iter().zip(upper).map(|(&lower, &upper)| (lower, upper));
-                let ordered = own.iter_mut().zip(ends).filter(|(_, (lower, upper))| lower <= upper);
-                ordered.for_each(|(value, (lower, upper))| *value = value.clamp(lower, upper));
-            }
+            clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
             values.extend(own);
             which.push(sets.iter().position(|set| *set == solved).unwrap_or_else(|| {
                 sets.push(solved);
@@ -269,37 +265,59 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// Templates for the starts of many fits; `None` for few fits, or if nothing has to be searched for.
+    /// The starts of all fits of a batch that are searched for, adapted from full searches of some of them; `None` for few
+    /// fits, or if nothing has to be searched for.
     ///
     /// # Errors
-    /// What is wrong with the start or the guess of every fit.
-    fn templates(
+    /// What is wrong with the start of every fit.
+    pub(super) fn searched_starts<'s>(
         &self,
-        request: &BatchRequest<'_>,
-        finder: &Finder<'_>,
-    ) -> Result<Option<Templates<'_>>> {
+        request: &BatchRequest<'s>,
+    ) -> Result<Option<Starts<'s>>> {
         let fits = request.data.n_fits();
-        if fits <= SEARCHED || self.search.when == SearchWhen::Never {
+        let given = request.starts.sought().filter(|_| fits > SEARCHED && self.guess.is_none());
+        let Some(start) = given.filter(|_| self.search.when != SearchWhen::Never) else {
             return Ok(None);
-        }
+        };
+        let finder = Finder::new(self, start)?;
         let mut rooms: Vec<(Vec<_>, Vec<f64>)> = vec![Default::default(); SEARCHED];
         let some = rooms.iter_mut().enumerate().filter_map(|(k, (columns, y))| {
             request.points(k * (fits - 1) / (SEARCHED - 1), columns, y).ok()
         });
-        let mut found = Vec::new();
-        let mut searched = None;
+        let (mut found, mut searched) = (Vec::new(), None);
         for points in some.collect::<Vec<_>>() {
             let begin = finder.begin(&points)?;
             if begin.unknown.is_empty() {
-                continue;
+                return Ok(None);
             }
             searched.get_or_insert_with(|| (begin.linear(), begin.unknown.clone()));
             if let Ok(start) = finder.searched(begin, &points) {
                 found.push((points, start.values));
             }
         }
-        let Some((linear, unknown)) = searched else { return Ok(None) };
-        Templates::of(self, (&linear, &unknown), &found, fits).map(Some)
+        let Some((linear, unknown)) = searched.filter(|_| !found.is_empty()) else {
+            return Ok(None);
+        };
+        let templates = Templates::of(self, (&linear, &unknown), &found, fits)?;
+        let start_of = |fit: usize| -> Result<Vec<f64>> {
+            let (mut columns, mut y) = (Vec::new(), Vec::new());
+            // What is wrong with the data of a fit the fit itself says.
+            let own = match request.points(fit, &mut columns, &mut y) {
+                Ok(points) => templates.start(&points)?,
+                Err(_) => None,
+            };
+            let mut own = own.unwrap_or_else(|| found[0].1.clone());
+            clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
+            self.completed(own)
+        };
+        let portion = |first: usize| -> Result<Vec<Vec<f64>>> {
+            (first..fits.min(first + PORTION)).map(start_of).collect()
+        };
+        let mut values = Vec::with_capacity(fits * self.names.len());
+        for portion in threads::map((0..fits).step_by(PORTION), portion) {
+            values.extend(portion?.concat());
+        }
+        Ok(Some(request.starts.found(values, Default::default())))
     }
 
     /// Makes all fits of a request, with starts that are found if they are sought, where that is asked for, or likely to be
@@ -312,9 +330,12 @@ impl CurveFit {
         out: BatchPart<'_>,
     ) -> Result<Made> {
         let mut request = *request;
+        let searched = self.searched_starts(&request)?;
         let found = match request.starts.sought() {
-            Some(start) => Some(self.found_starts(&request, start, &mut *out.statuses)?),
-            None => None,
+            Some(start) if searched.is_none() => {
+                Some(self.found_starts(&request, start, &mut *out.statuses)?)
+            }
+            _ => searched,
         };
         if let Some(found) = &found {
             request.starts = found;
@@ -363,4 +384,12 @@ impl CurveFit {
         self.keep_covariance = keep;
         self
     }
+}
+
+/// Moves the start of a fit into the fit's own bounds, if it has any in order.
+fn clamp(own: &mut [f64], bounds: Option<(&[f64], &[f64])>) {
+    let Some((lower, upper)) = bounds else { return };
+    let ends = lower.iter().zip(upper).map(|(&lower, &upper)| (lower, upper));
+    let ordered = own.iter_mut().zip(ends).filter(|(_, (lower, upper))| lower <= upper);
+    ordered.for_each(|(value, (lower, upper))| *value = value.clamp(lower, upper));
 }

@@ -261,13 +261,6 @@ impl CurveFit {
         self
     }
 
-    /// When and how fits search for starts; if a parameter has no start, by default.
-    #[must_use]
-    pub fn search(mut self, search: SearchOptions) -> CurveFit {
-        self.search = search;
-        self
-    }
-
     /// Where points are evaluated; [`Backend::Auto`] by default.
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> CurveFit {

@@ -193,7 +193,7 @@ impl Request<'_> {
             tests.apply(&mut fit);
         }
         if let Some(search) = self.spent.search {
-            let found = search.warnings(&fit);
+            let found = search.warnings(fit.cost, fit.degrees_of_freedom());
             fit.warnings.extend(found);
         }
         if points.errors_in_x && fit.converged() {

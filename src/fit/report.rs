@@ -16,6 +16,9 @@ const MOST_CORRELATIONS: usize = 12;
 /// ones among them.
 pub(crate) const MOST_ROWS: usize = 60;
 
+/// How a search is asked for after a fit that is rejected.
+const SEARCH: &str = "CurveFit::search(SearchOptions::default().when(SearchWhen::Rejected))";
+
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.ending())?;
@@ -32,6 +35,9 @@ impl fmt::Display for Fit {
             writeln!(f, "warning: {warning}")?;
         }
         more(f, self.warnings.len(), "warnings")?;
+        if self.start_search().is_none() && self.would_search() {
+            writeln!(f, "a search for the start may find a better minimum: {SEARCH}")?;
+        }
         writeln!(f)?;
         self.computation_line(f)
     }
@@ -160,6 +166,9 @@ impl Fit {
             false => "standard errors follow from the given sigma alone",
         };
         writeln!(f, "{errors}")?;
+        if let Some(search) = self.start_search() {
+            writeln!(f, "{search}")?;
+        }
         match self.part {
             Some(SetOfMany { set, sets, .. }) if sets > 1 => {
                 writeln!(

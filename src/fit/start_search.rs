@@ -1,6 +1,5 @@
 //! The reliability of a start that was searched for.
 
-use super::Fit;
 use super::significant::significant;
 use super::warning::Warning;
 use std::fmt;
@@ -31,13 +30,13 @@ pub struct StartSearch {
 }
 
 impl StartSearch {
-    /// The warnings that a fit gets from the search for its start.
-    pub(crate) fn warnings(&self, fit: &Fit) -> Vec<Warning> {
+    /// The warnings that a fit of this cost gets from the search for its start.
+    pub(crate) fn warnings(&self, cost: f64, degrees_of_freedom: usize) -> Vec<Warning> {
         let StartSearch { reached, fits, next_cost_ratio, .. } = *self;
         let rare =
             (reached < REACHED && fits > 0).then_some(Warning::UncertainMinimum { reached, fits });
-        let degrees = fit.degrees_of_freedom() as f64;
-        let as_good = |ratio: &f64| fit.cost() > 0.0 && (ratio - 1.0) * degrees < INDISTINGUISHABLE;
+        let degrees = degrees_of_freedom as f64;
+        let as_good = |ratio: &f64| cost > 0.0 && (ratio - 1.0) * degrees < INDISTINGUISHABLE;
         let other = next_cost_ratio.filter(as_good);
         let other = other.map(|cost_ratio| Warning::OtherMinimum { cost_ratio });
         rare.into_iter().chain(other).collect()
@@ -47,10 +46,11 @@ impl StartSearch {
 impl fmt::Display for StartSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StartSearch { screened, fits, reached, next_cost_ratio, .. } = self;
-        write!(
-            f,
-            "start found by a search of {screened} candidates: {reached} of {fits} fits reached this minimum"
-        )?;
+        write!(f, "start found by a search of {screened} candidates and {fits} fits: ")?;
+        match reached {
+            0 => return f.write_str("none of these converged with a cost as low as this one"),
+            _ => write!(f, "{reached} reached this minimum")?,
+        }
         match next_cost_ratio {
             Some(ratio) => {
                 write!(f, ", the next best has {} times its cost", significant(*ratio, 3))

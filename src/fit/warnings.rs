@@ -79,6 +79,12 @@ pub(super) fn warnings(
 }
 
 impl Fit {
+    /// Returns true if a search for another start may find a better minimum.
+    pub(crate) fn would_search(&self) -> bool {
+        let stopped = matches!(self.termination, Termination::Stopped | Termination::TimeLimit);
+        !stopped && self.estimated() > 0 && !self.is_convincing()
+    }
+
     /// Returns true if the fit converged and nothing suggests that another start would find a better minimum.
     pub(crate) fn is_convincing(&self) -> bool {
         let suggests_search = |warning: &Warning| {

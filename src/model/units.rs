@@ -139,12 +139,17 @@ impl System {
         }
     }
 
-    /// The unit of a·b (`sign` = 1) or of a/b (`sign` = −1).
-    fn product(&self, a: &Quantity, b: &Quantity, sign: f64) -> Quantity {
-        let form = |quantity: &Quantity| match quantity {
+    /// The unit of a·b (`sign` = 1) or of a/b (`sign` = −1). A logarithm that is a factor has an argument without unit, if no
+    /// other equation contradicts.
+    fn product(&mut self, a: &Quantity, b: &Quantity, sign: f64) -> Quantity {
+        let mut form = |quantity: &Quantity| match quantity {
             Quantity::Unit(form) => Some(form.clone()),
             Quantity::Number(number) => self.factor(*number),
-            Quantity::Log(_) | Quantity::Unknown => None,
+            Quantity::Log(argument) => {
+                self.weak.extend(argument.values().cloned());
+                Some(self.single(0, 0.0))
+            }
+            Quantity::Unknown => None,
         };
         match (form(a), form(b)) {
             (Some(a), Some(b)) => Quantity::Unit(combined(&a, &b, sign)),

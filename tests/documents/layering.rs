@@ -90,7 +90,13 @@ const CIRCLES: &[&[&str]] = &[
     ],
     &["backend/cuda/interface/mod.rs", "backend/cuda/interface/structures.rs"],
     &["curve_fit/global/layout.rs", "curve_fit/global/mod.rs"],
-    &["curve_fit/mod.rs", "curve_fit/models.rs", "curve_fit/parameters.rs", "curve_fit/start.rs"],
+    &[
+        "curve_fit/mod.rs",
+        "curve_fit/models.rs",
+        "curve_fit/parameters.rs",
+        "curve_fit/search/mod.rs",
+        "curve_fit/start.rs",
+    ],
     &[
         "curve_fit/profile/interval.rs",
         "curve_fit/profile/mod.rs",

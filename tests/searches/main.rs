@@ -10,31 +10,36 @@ mod support {
 
 use collection::{Collection, Verdict};
 
-/// Fits of a collection: how many are solved, wrong without a warning, and slow.
-fn judge(name: &str, filter: Option<&str>) {
+/// Fits every problem of a collection without a start. `least`: the part that must be solved; `silent`: the part that may be
+/// wrong without a warning.
+fn judge(name: &str, least: f64, silent: f64) {
     let collection = Collection::read(name);
-    let verdicts: Vec<Verdict> = collection.verdicts(filter);
+    let verdicts: Vec<Verdict> = collection.verdicts();
     let total = verdicts.len();
     let solved = verdicts.iter().filter(|v| v.solved).count();
-    let silent = verdicts.iter().filter(|v| !v.solved && !v.warned).count();
+    let wrong = verdicts.iter().filter(|v| !v.solved && !v.warned).count();
     let mut times: Vec<f64> = verdicts.iter().map(|v| v.milliseconds).collect();
     times.sort_by(f64::total_cmp);
-    for verdict in verdicts.iter().filter(|v| !v.solved || v.milliseconds > 100.0) {
+    for verdict in verdicts.iter().filter(|v| !v.solved) {
         println!("{verdict}");
     }
     println!(
-        "{name}: {solved} of {total} solved, {silent} wrong without a warning, median {:.2} ms, largest {:.1} ms",
+        "{name}: {solved} of {total} solved, {wrong} wrong without a warning, median {:.2} ms, largest {:.1} ms",
         times[total / 2],
         times[total - 1]
     );
+    assert!(total >= 500 && solved as f64 >= least * total as f64, "{name}: {solved} of {total}");
+    assert!(wrong as f64 <= silent * total as f64, "{name}: {wrong} of {total} without a warning");
 }
 
+/// The collection with which the search was developed.
 #[test]
-fn seen() {
-    judge("seen", std::env::var("ONLY").ok().as_deref());
+fn most_models_are_fitted_without_a_start() {
+    judge("seen", 0.97, 0.005);
 }
 
+/// A collection by an author who did not know the rules of the search.
 #[test]
-fn unseen() {
-    judge("unseen", std::env::var("ONLY").ok().as_deref());
+fn so_are_models_that_the_search_was_not_made_for() {
+    judge("unseen", 0.96, 0.01);
 }

@@ -6,7 +6,8 @@ mod kinds;
 
 use dualfit::parts::Workers;
 use dualfit::{
-    BatchData, BatchFit, CancelToken, CurveFit, Error, Event, FitStatus, Loss, Options, Start,
+    BatchData, BatchFit, CancelToken, CurveFit, Error, Event, FitStatus, Loss, Options,
+    SearchOptions, SearchWhen, Start,
 };
 use kinds::{decay, decays, each_kind, times};
 use std::collections::VecDeque;
@@ -358,8 +359,14 @@ fn errors_are_those_of_one_place() {
     let mut nobody = Bench::of(&guess, 2);
     let error = decay().fit_batch_parts(&data, [1.0], &mut nobody).unwrap_err();
     assert_eq!(error, decay().fit_batch(&data, [1.0]).unwrap_err());
-    let error = decay().fit_batch_parts(&data, Start::Guess, &mut nobody).unwrap_err();
-    assert_eq!(error, decay().fit_batch(&data, Start::Guess).unwrap_err());
+    let never = decay().search(SearchOptions::default().when(SearchWhen::Never));
+    let mut nobody = Bench::of(&never, 2);
+    let error = never.fit_batch_parts(&data, Start::Guess, &mut nobody).unwrap_err();
+    assert_eq!(error, never.fit_batch(&data, Start::Guess).unwrap_err());
+    // A search looks at fits of the whole batch, wherever they are made.
+    let mut bench = Bench::of(&decay(), 3);
+    let searched = decay().fit_batch_parts(&data, Start::Guess, &mut bench).unwrap();
+    same(&searched, &decay().fit_batch(&data, Start::Guess).unwrap(), "searched");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::form::{Form, check_names, variables_of};
 use crate::refusal::{Outcome, Refusal, misread};
 use crate::table::Table;
 use crate::words::{did_you_mean, listed, without_unit};
-use dualfit::{CurveFit, Estimator, Options, Start};
+use dualfit::{CurveFit, Estimator, Options, SearchOptions, Start};
 
 pub(crate) struct Model {
     pub(crate) text: String,
@@ -86,7 +86,8 @@ impl Model {
             curve = curve.loss(loss);
         }
         let options = Options::default().max_evaluations(asked.max_evaluations);
-        curve = curve.options(options).backend(asked.device);
+        let search = SearchOptions::default().when(asked.search.when());
+        curve = curve.options(options).search(search).backend(asked.device);
         limits.extend(bounds);
         Ok(Model { text: asked.model.clone(), variables, curve, start, bounds: limits, fixed })
     }

@@ -54,6 +54,7 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
 const WORDS: &[(&str, &str)] = &[
     ("models::names() lists", "`dualfit models` lists"),
     ("the start has", "--start has"),
+    ("CurveFit::search(SearchOptions::default().when(SearchWhen::Rejected))", "--search rejected"),
     ("Estimator::Poisson", "--poisson"),
     (", or use Estimator::LeastSquares", ""),
     (", or add the parameter by CurveFit::parameter", ""),

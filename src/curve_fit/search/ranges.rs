@@ -42,7 +42,13 @@ impl Axis {
             sorted.windows(2).map(|w| w[1] - w[0]).filter(|&g| g > least).collect();
         let middle = gaps.len() / 2;
         let spacing = match gaps.is_empty() {
-            true => (high - low).max(f64::MIN_POSITIVE),
+            true => {
+                if low != 0.0 {
+                    low.abs()
+                } else {
+                    1.0
+                }
+            }
             false => *gaps.select_nth_unstable_by(middle, f64::total_cmp).1,
         };
         Axis { low, high, spacing }

@@ -1,15 +1,36 @@
-//! A search after a fit that did not converge or whose curve the data reject.
+//! The setting of when to search, and the search after a fit that did not converge or whose curve the data reject.
 
-use super::options::SearchWhen;
+use super::options::{SearchOptions, SearchWhen};
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::start::{CompleteStart, Finder};
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::solver::termination::Termination;
 
 impl CurveFit {
+    /// When and how fits search for starts: by default if a parameter has none.
+    ///
+    /// ```
+    /// use dualfit::{CurveFit, Data, SearchOptions, SearchWhen};
+    /// let x: Vec<f64> = (0..100).map(|i| 0.1 * f64::from(i)).collect();
+    /// let y: Vec<f64> = x.iter().map(|x| 2.0 * (5.3 * x).sin() + 0.1 * (31.0 * x).cos()).collect();
+    /// let wave = CurveFit::new(|x, [a, w, p]| a * (w * x + p).sin());
+    /// // From a frequency that is far off the nearest minimum is not that of the data.
+    /// let near = wave.fit(Data::new(&x, &y)?, [1.0, 2.0, 0.0])?;
+    /// assert!(near.r_squared().unwrap() < 0.1);
+    /// let searching = wave.search(SearchOptions::default().when(SearchWhen::Rejected));
+    /// let best = searching.fit(Data::new(&x, &y)?, [1.0, 2.0, 0.0])?;
+    /// assert!((best.params()[1] - 5.3).abs() < 0.01);
+    /// println!("{}", best.start_search().unwrap());
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    #[must_use]
+    pub fn search(mut self, search: SearchOptions) -> CurveFit {
+        self.search = search;
+        self
+    }
+
     /// Returns true if a search is to follow a fit that ended so.
     pub(in crate::curve_fit) fn searches_after(&self, start: &Start, fit: &Result<Fit>) -> bool {
         let complete = match start {
@@ -22,13 +43,10 @@ impl CurveFit {
             SearchWhen::Rejected => true,
             SearchWhen::Needed => !complete,
         };
-        let stopped = |fit: &Fit| {
-            let limited = self.options.is_limited() && !fit.converged();
-            limited || matches!(fit.termination, Termination::Stopped | Termination::TimeLimit)
-        };
+        let limited = |fit: &Fit| self.options.is_limited() && !fit.converged();
         wanted
             && match fit {
-                Ok(fit) => !fit.is_convincing() && !stopped(fit) && fit.estimated() > 0,
+                Ok(fit) => fit.would_search() && !limited(fit),
                 Err(error) => is_of_start(error),
             }
     }
@@ -51,7 +69,9 @@ impl CurveFit {
             (Ok(fit), Ok(other)) if is_better(&other, &fit) => Ok(other),
             (Ok(mut fit), _) => {
                 fit.stats.start_search = report;
-                let warnings = report.map_or_else(Vec::new, |report| report.warnings(&fit));
+                let warnings = report.map_or_else(Vec::new, |report| {
+                    report.warnings(fit.cost, fit.degrees_of_freedom())
+                });
                 fit.warnings.extend(warnings);
                 Ok(fit)
             }

@@ -5,9 +5,9 @@
 
 pub(crate) mod words;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use dualfit::source::{CsvOptions, DateOrder, Delimiter, Thousands};
-use dualfit::{Backend, Loss};
+use dualfit::{Backend, Loss, SearchWhen};
 use std::path::PathBuf;
 use words::{Pairs, Range, formula, number, one_of, pairs, range};
 
@@ -226,12 +226,39 @@ pub(crate) struct ModelArguments {
     /// y are counts: maximises the Poisson likelihood instead of least squares.
     #[arg(long)]
     pub(crate) poisson: bool,
+    /// When the start is searched for: if a parameter has none; also if the data reject the fit from the given one; always.
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "needed")]
+    pub(crate) search: Search,
     /// Evaluations of the model after which a fit stops [default: 500 for each free parameter].
     #[arg(long, value_name = "N")]
     pub(crate) max_evaluations: Option<usize>,
     /// Where points are evaluated: auto, cpu, cuda for all CUDA devices, or their numbers, as 0 or 0,1.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = words::backend)]
     pub(crate) device: Backend,
+}
+
+/// When the start of a fit is searched for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Search {
+    /// A parameter without a start is an error.
+    Never,
+    /// If a parameter has no start, or a model's own guess leads to a fit that the data reject.
+    Needed,
+    /// Also if the fit from the given start does not converge or the data reject it.
+    Rejected,
+    /// For every fit; the one with the lower cost counts.
+    Always,
+}
+
+impl Search {
+    pub(crate) fn when(self) -> SearchWhen {
+        match self {
+            Search::Never => SearchWhen::Never,
+            Search::Needed => SearchWhen::Needed,
+            Search::Rejected => SearchWhen::Rejected,
+            Search::Always => SearchWhen::Always,
+        }
+    }
 }
 
 /// Which columns and rows are used, and how a text table is written.

@@ -1,0 +1,264 @@
+//! Draws of candidates: from the ranges of the parameters, over all frequencies, and of some parameters with the others at
+//! their best.
+
+use super::peaks::Peaks;
+use super::ranges::{Frequencies, Range};
+use super::screen::{Candidate, Screen};
+use super::symmetry::Symmetries;
+use crate::curve_fit::multi_start::sampling::sobol_point;
+use crate::fit::multi_start::Optimum;
+
+/// Draws of a round.
+const DRAWS: usize = 96;
+/// Candidates of a round that are fitted.
+const FITTED: usize = 6;
+/// Draws of a round that are fitted whatever their cost.
+const FITTED_AT_RANDOM: usize = 4;
+/// Further ones, of a scan of frequencies and of redrawn terms.
+const FITTED_BESIDE: usize = 4;
+/// Frequencies scanned at most, for each parameter that is one.
+const SCANNED: usize = 4096;
+/// Draws of a group of parameters while the others stay.
+const DRAWS_OF_GROUP: usize = 96;
+/// Candidates that are fitted of those in which one group of the best fit so far was redrawn.
+const FITTED_OF_GROUP: usize = 2;
+/// Candidates of a round whose groups are redrawn.
+const REDRAWN: usize = 2;
+/// Rounds over all groups.
+const SWEEPS: usize = 2;
+/// Candidates whose nonlinear parameters differ by less than this part are one.
+const ALIKE: f64 = 0.1;
+/// Relative difference of the nonlinear parameters, and of the costs, of one minimum.
+const SAME: f64 = 1e-4;
+
+/// A minimum and how many fits reached it or one of its equals.
+pub(super) struct Minimum {
+    /// The nonlinear parameters.
+    values: Vec<f64>,
+    pub(super) cost: f64,
+    pub(super) reached: usize,
+}
+
+/// What a round draws.
+pub(super) struct Round {
+    /// Candidates whose cost was computed.
+    pub(super) screened: usize,
+    /// Those to be fitted.
+    pub(super) candidates: Vec<Candidate>,
+    /// Those that were drawn about the best fit so far.
+    pub(super) dependent: Vec<Candidate>,
+}
+
+/// Candidates of all rounds.
+pub(super) struct Draws<'a> {
+    /// One value per parameter: those that are known; of the others any.
+    pub(super) base: &'a [f64],
+    /// Positions of the parameters to be drawn.
+    pub(super) unknown: &'a [usize],
+    pub(super) seed: u32,
+    pub(super) screen: Screen<'a>,
+    /// Of the parameters to be drawn.
+    pub(super) ranges: Vec<Range>,
+    pub(super) peaks: Peaks,
+    /// The parameters of each additive term, out of those to be drawn.
+    pub(super) terms: Vec<Vec<usize>>,
+    pub(super) symmetries: Symmetries,
+}
+
+impl Draws<'_> {
+    /// The candidates of a round that are to be fitted. `best`: the parameters of the best fit so far.
+    pub(super) fn round(&self, round: usize, best: Option<&[f64]>) -> Round {
+        let first = (round * DRAWS) as u32;
+        let drawn: Vec<Vec<f64>> = (first..first + DRAWS as u32).map(|i| self.at(i)).collect();
+        // The best draws may all lie about one minimum: a few others are fitted, too.
+        let any = self.screen.each(&drawn[..FITTED_AT_RANDOM]).into_iter().flatten();
+        let any: Vec<Candidate> = any.collect();
+        let drawn = self.screen.sorted(&drawn);
+        let mut screened = DRAWS;
+        let mut scanned = Vec::new();
+        for (k, range) in self.ranges.iter().enumerate() {
+            if let Some(frequencies) = range.frequencies {
+                scanned.extend(self.scan(k, frequencies, first, None));
+            }
+        }
+        screened += scanned.len();
+        let scanned = self.screen.sorted(&scanned);
+        let mut chosen = self.different(scanned, FITTED_BESIDE);
+        chosen.extend(self.different(drawn, FITTED));
+        chosen.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        let groups = self.groups(round);
+        let mut redrawn = Vec::new();
+        for candidate in chosen.iter().take(if groups.is_empty() { 0 } else { REDRAWN }) {
+            let (count, better) = self.group_by_group(&groups, candidate.clone(), first);
+            screened += count;
+            redrawn.push(better);
+        }
+        chosen.extend(redrawn);
+        chosen.extend(any);
+        let mut dependent = Vec::new();
+        if let Some(best) = best {
+            for group in &groups {
+                let all = self.redrawn(group, best, first);
+                screened += all.len();
+                dependent.extend(self.different(self.screen.sorted(&all), FITTED_OF_GROUP));
+            }
+        }
+        Round { screened, candidates: chosen, dependent }
+    }
+
+    /// The groups of parameters that are redrawn in a round, one after the other: the terms of a sum; in later rounds in
+    /// turn with single parameters.
+    fn groups(&self, round: usize) -> Vec<Vec<usize>> {
+        let several = self.terms.len() > 1;
+        match round {
+            0 if !several => Vec::new(),
+            _ if several && round % 2 == 0 => self.terms.clone(),
+            _ => self.unknown.iter().map(|&k| vec![k]).collect(),
+        }
+    }
+
+    /// Draw number `i`: one value per parameter.
+    pub(super) fn at(&self, i: u32) -> Vec<f64> {
+        let mut params = self.base.to_vec();
+        let u = sobol_point(i, self.ranges.len(), self.seed);
+        for ((&k, range), &u) in self.unknown.iter().zip(&self.ranges).zip(&u) {
+            params[k] = range.at(u);
+        }
+        // Every second draw puts each term at a point whose response is far from the median.
+        if i % 2 == 1 {
+            let whole = [self.unknown.to_vec()];
+            let terms = if self.terms.is_empty() { &whole[..] } else { &self.terms };
+            for (t, term) in terms.iter().enumerate() {
+                let point = self.peaks.at(u[t % u.len()], i as usize / 2);
+                for (&k, range) in self.unknown.iter().zip(&self.ranges) {
+                    if let (true, Some(column)) = (term.contains(&k), range.position) {
+                        params[k] = range.inside(self.peaks.seen.columns[column][point]);
+                    }
+                }
+            }
+        }
+        params
+    }
+
+    /// All frequencies of parameter `k` of those to be drawn; the other parameters are those of `about`, or drawn anew for
+    /// each.
+    fn scan(
+        &self,
+        k: usize,
+        Frequencies { highest, step }: Frequencies,
+        first: u32,
+        about: Option<&[f64]>,
+    ) -> Vec<Vec<f64>> {
+        let count = ((highest.abs() / step.abs()).ceil() as usize).clamp(1, SCANNED);
+        let place = self.unknown[k];
+        let at = |i: usize| {
+            let mut params = match about {
+                Some(about) => about.to_vec(),
+                None => self.at(first + i as u32),
+            };
+            params[place] = self.ranges[k].inside(highest * (i as f64 + 0.5) / count as f64);
+            params
+        };
+        (0..count).map(at).collect()
+    }
+
+    /// The candidate after each group of parameters was redrawn with the others at their best.
+    fn group_by_group(
+        &self,
+        groups: &[Vec<usize>],
+        mut best: Candidate,
+        first: u32,
+    ) -> (usize, Candidate) {
+        let mut screened = 0;
+        for sweep in 0..SWEEPS {
+            for group in groups {
+                let first = first + (sweep * DRAWS_OF_GROUP) as u32;
+                let all = self.redrawn(group, &best.params, first);
+                screened += all.len();
+                let better = self.screen.sorted(&all).into_iter().next();
+                if let Some(better) = better.filter(|better| better.cost < best.cost) {
+                    best = better;
+                }
+            }
+        }
+        (screened, best)
+    }
+
+    /// Draws of a group of parameters, and scans of its frequencies; the other parameters are those of `about`.
+    fn redrawn(&self, group: &[usize], about: &[f64], first: u32) -> Vec<Vec<f64>> {
+        let mut all = Vec::new();
+        for i in 0..DRAWS_OF_GROUP {
+            let drawn = self.at(first + i as u32);
+            let mut params = about.to_vec();
+            group.iter().for_each(|&k| params[k] = drawn[k]);
+            all.push(params);
+        }
+        for (k, range) in self.ranges.iter().enumerate() {
+            let own = group.contains(&self.unknown[k]);
+            if let (true, Some(frequencies)) = (own, range.frequencies) {
+                all.extend(self.scan(k, frequencies, first, Some(about)));
+            }
+        }
+        all
+    }
+
+    /// Optima by ascending cost, equal ones as one.
+    pub(super) fn merged(&self, optima: Vec<Optimum>, independent: &[bool]) -> Vec<Minimum> {
+        let mut minima: Vec<Minimum> = Vec::new();
+        for optimum in optima {
+            let (params, _) = self.symmetries.canonical(optimum.params());
+            let values: Vec<f64> = self.unknown.iter().map(|&k| params[k]).collect();
+            let near = |(p, q): (&f64, &f64)| (p - q).abs() <= SAME * p.abs().max(q.abs());
+            let is_equal = |other: &&mut Minimum| {
+                optimum.cost() <= other.cost * (1.0 + SAME)
+                    && values.iter().zip(&other.values).all(near)
+            };
+            let reached = optimum.trials().iter().filter(|&&k| independent[k]).count();
+            match minima.iter_mut().find(is_equal) {
+                Some(other) => other.reached += reached,
+                None => minima.push(Minimum { values, cost: optimum.cost(), reached }),
+            }
+        }
+        minima
+    }
+
+    /// The equal parameters that are returned: see [`Symmetries`].
+    pub(super) fn canonical(&self, best: Vec<f64>) -> Vec<f64> {
+        let (params, differs) = self.symmetries.canonical(&best);
+        let mut all = vec![params.clone()];
+        all.extend(self.symmetries.other_sides(&params));
+        if all.len() == 1 && !differs {
+            return best;
+        }
+        let negative = |c: &Candidate| c.params.iter().filter(|p| **p < 0.0).count();
+        let bounds = self.screen.bounds;
+        let allowed = |c: &Candidate| {
+            c.params
+                .iter()
+                .zip(bounds)
+                .all(|(p, (lower, upper))| p.is_nan() || (lower..=upper).contains(&p))
+        };
+        let solved = self.screen.each(&all).into_iter().flatten().filter(allowed);
+        solved.min_by_key(negative).map_or(best, |candidate| candidate.params)
+    }
+
+    /// The first `most` candidates that differ from each other, of sorted ones.
+    fn different(&self, sorted: Vec<Candidate>, most: usize) -> Vec<Candidate> {
+        let alike = |a: &Candidate, b: &Candidate| {
+            self.unknown.iter().all(|&k| {
+                let (p, q) = (a.params[k], b.params[k]);
+                (p - q).abs() <= ALIKE * p.abs().max(q.abs())
+            })
+        };
+        let mut chosen: Vec<Candidate> = Vec::new();
+        for candidate in sorted {
+            if chosen.len() == most {
+                break;
+            }
+            if !chosen.iter().any(|other| alike(other, &candidate)) {
+                chosen.push(candidate);
+            }
+        }
+        chosen
+    }
+}

@@ -1,0 +1,38 @@
+//! A sample of the points of a fit.
+
+use crate::data::Data;
+use crate::data::loss::Estimator;
+use crate::data::points::Points;
+use crate::data::sample::{Sample, SampleHalf};
+use crate::data::sigma::Weights;
+use crate::error::Result;
+
+/// Calls `work` with a sample of at most `most` of the points; with all of them if there are not more, or if they are
+/// correlated.
+pub(super) fn on_sample<R>(
+    points: &Points<'_>,
+    most: usize,
+    work: impl FnOnce(&Points<'_>) -> Result<R>,
+) -> Result<R> {
+    if points.used <= most || points.correlation.is_some() {
+        return work(points);
+    }
+    let mut sample = Sample::new(points.columns.len(), points.sigmas().is_some(), most);
+    sample.add(points, 0);
+    let columns = sample.part(SampleHalf::All);
+    let (x, rest) = columns.split_at(points.columns.len());
+    let sigma = match (points.sigma, rest.get(1)) {
+        (Weights::Each { absolute, .. }, Some(sigma)) => Weights::Each { sigma, absolute },
+        (sigma, _) => sigma,
+    };
+    let data = Data {
+        sigma,
+        infinite_x: points.infinite_x,
+        ..Data::new(x.iter().collect::<Vec<_>>(), &rest[0])?
+    };
+    let mut sampled = Points::validate(&data)?;
+    if points.estimator == Estimator::Poisson {
+        sampled.count_events()?;
+    }
+    work(&sampled)
+}
