@@ -16,6 +16,7 @@ mod parameters;
 mod prior;
 pub(crate) mod profile;
 mod ready;
+mod request;
 mod same_fit;
 pub(crate) mod search;
 mod start;
@@ -34,13 +35,8 @@ use crate::data::start::Start;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
-use crate::fit::engine::{Request, Spent};
-use crate::fit::execution::Execution;
-#[cfg(test)]
-use crate::fit::placement::Uploaded;
-use crate::fit::placement::{GivenDevice, PlacementRequest};
+use crate::fit::engine::Spent;
 use crate::fit::priors::Prior;
-use crate::fit::supply::InMemory;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::known::Known;
@@ -54,7 +50,7 @@ use crate::solver::observe::{Event, Observer};
 use crate::solver::options::Options;
 use device::FitData;
 use models::array;
-use parameters::{ends, told_of_ties};
+use parameters::ends;
 use ready::Ready;
 use search::options::SearchOptions;
 use start::CompleteStart;
@@ -383,105 +379,12 @@ impl CurveFit {
         Ok(points)
     }
 
-    /// What was said of where a fit is computed.
-    fn wanted<'a>(&'a self, given: Option<GivenDevice<'a>>) -> PlacementRequest<'a> {
-        #[cfg(test)]
-        let given = given.or(self.device.as_ref().map(|device| GivenDevice {
-            device,
-            others: &self.other_devices,
-            uploaded: Uploaded::None,
-            take_over: self.take_over,
-        }));
-        let CurveFit { backend, costs, .. } = *self;
-        PlacementRequest { backend, costs, given }
-    }
-
     /// Whatever can be wrong before the data are looked at.
     fn accepts(&self, columns: usize, start: &Start) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
         self.check_start(start)?;
         model.expect_columns(columns)
-    }
-
-    /// What `answer` makes of the request for a fit. `given`: a device to use, with the points if they
-    /// are on it.
-    fn request<R>(
-        &self,
-        points: &Points<'_>,
-        start: CompleteStart,
-        given: Option<GivenDevice<'_>>,
-        spent: Spent,
-        answer: impl FnOnce(Request<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let begun = Instant::now();
-        let free = self.free_positions();
-        self.check_priors(points.is_absolute())?;
-        if points.used + self.priors.len() < free.len() && !self.underdetermined {
-            return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
-        }
-        let ready = self.ready(&free)?;
-        let unused = self.unused(&ready.model, &free)?;
-        let prepared = ready.prepared(&points.x_sigma)?;
-        let prepare_time = begun.elapsed();
-        let wanted = self.wanted(given);
-        let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
-        let rules = (self.loss, self.precision);
-        let execution = Execution::of(&wanted, rules, ready.printed.as_ref(), points)?;
-        let supply = InMemory::new(points, &execution);
-        answer(Request {
-            model: &ready.model,
-            prepared: &prepared,
-            supply: &supply,
-            points: points.overview(),
-            names: &self.names,
-            start: start.values,
-            bounds: &self.bounds,
-            fixed: self.fixed_or_equal(&free),
-            ties: ready.ties.clone(),
-            components: self.components.clone(),
-            derived: &self.derived,
-            priors: &self.priors,
-            unused,
-            loss: self.loss,
-            options: &self.options,
-            observer: watch.as_deref(),
-            starts_refined: false,
-            linear: start.solved,
-            scales: &self.scales,
-            on_one_thread: false,
-            prepare_time,
-            spent,
-        })
-    }
-
-    /// For each parameter whether it is fixed, kept by equal bounds or tied.
-    fn fixed_or_equal(&self, free: &[usize]) -> Vec<bool> {
-        (0..self.names.len()).map(|i| !free.contains(&i)).collect()
-    }
-
-    /// Positions of the parameters that are neither fixed, nor kept by equal bounds, nor tied.
-    fn free_positions(&self) -> Vec<usize> {
-        let kept = |i: usize| self.fixed[i] || self.bounds[i].0 == self.bounds[i].1;
-        let free = |&i: &usize| !kept(i) && !self.is_tied(i);
-        (0..self.names.len()).filter(free).collect()
-    }
-
-    /// For each parameter whether the model is known not to contain it.
-    ///
-    /// # Errors
-    /// [`Error::NoParameterDependence`] if that is so of all `free` ones.
-    fn unused(&self, model: &Model, free: &[usize]) -> Result<Vec<bool>> {
-        let unused = |i: usize| match model {
-            Model::Traced(program) => !program.uses(i),
-            Model::Native(_) => false,
-        };
-        let unused: Vec<bool> = (0..self.names.len()).map(unused).collect();
-        if !free.is_empty() && free.iter().all(|&i| unused[i]) {
-            let names = free.iter().map(|&i| self.names[i].clone()).collect();
-            return Err(Error::NoParameterDependence { names });
-        }
-        Ok(unused)
     }
 }
 

@@ -283,8 +283,11 @@ mod tests {
     use super::*;
     use crate::model::Expression;
 
-    /// The units of a formula's parameters over x, as (exponent of x, of the value, decade).
-    fn units(text: &str) -> Vec<(String, Option<(f64, f64, f64)>)> {
+    /// Exponent of x, exponent of the value, decade.
+    type Exponents = (f64, f64, f64);
+
+    /// The units of a formula's parameters over x.
+    fn units(text: &str) -> Vec<(String, Option<Exponents>)> {
         let Expression(program) = Expression::parse(text, &["x"]).unwrap();
         let round = |v: f64| (1e6 * v).round() / 1e6;
         let shown = |unit: Unit| (round(unit.columns[0]), round(unit.value), round(unit.decade));

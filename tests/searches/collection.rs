@@ -58,15 +58,26 @@ impl Collection {
         Collection { models }
     }
 
+    /// The parameters and the search of every `step`-th model's first experiment, as bits.
+    pub(crate) fn bits(&self, step: usize) -> Vec<(Vec<u64>, String)> {
+        let models = self.models.iter().enumerate().step_by(step);
+        let fitted = models.map(|(m, model)| {
+            let (curve, set) = (curve(model), &model["sets"][0]);
+            let experiment = experiment(&curve, set, m as u64);
+            let data = Data::new(experiment.columns.iter().collect::<Vec<_>>(), &experiment.exact);
+            let fit = curve.fit(data.unwrap(), Start::Guess).unwrap();
+            let bits = fit.params().iter().map(|value| value.to_bits()).collect();
+            (bits, format!("{:?}", fit.start_search()))
+        });
+        fitted.collect()
+    }
+
     /// Fits every experiment without a start.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         for (m, model) in self.models.iter().enumerate() {
             let name = model["name"].as_str().unwrap();
-            let columns: Vec<&str> =
-                model["x"].as_array().unwrap().iter().map(|x| x.as_str().unwrap()).collect();
-            let curve = CurveFit::parse(model["formula"].as_str().unwrap(), &columns[..])
-                .unwrap_or_else(|e| panic!("{name}: {e}"));
+            let curve = curve(model);
             for (s, set) in model["sets"].as_array().unwrap().iter().enumerate() {
                 let experiment = experiment(&curve, set, (100 * m + s) as u64);
                 for noise in NOISE {
@@ -77,6 +88,13 @@ impl Collection {
         }
         verdicts
     }
+}
+
+fn curve(model: &Value) -> CurveFit {
+    let columns: Vec<&str> =
+        model["x"].as_array().unwrap().iter().map(|x| x.as_str().unwrap()).collect();
+    CurveFit::parse(model["formula"].as_str().unwrap(), &columns[..])
+        .unwrap_or_else(|e| panic!("{}: {e}", model["name"]))
 }
 
 fn experiment(curve: &CurveFit, set: &Value, seed: u64) -> Experiment {

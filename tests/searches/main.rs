@@ -43,3 +43,17 @@ fn most_models_are_fitted_without_a_start() {
 fn so_are_models_that_the_search_was_not_made_for() {
     judge("unseen", 0.96, 0.01);
 }
+
+/// The same bits on 1, 2 and 16 threads.
+#[test]
+fn threads_change_no_bit() {
+    let collection = Collection::read("seen");
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| collection.bits(7))
+    };
+    let alone = on(1);
+    assert!(alone.len() > 10);
+    assert_eq!(alone, on(2));
+    assert_eq!(alone, on(16));
+}

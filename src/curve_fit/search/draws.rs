@@ -3,7 +3,7 @@
 
 use super::peaks::Peaks;
 use super::ranges::{Frequencies, Range};
-use super::screen::{Candidate, Screen};
+use super::screen::{Candidate, Screen, ascending};
 use super::symmetry::Symmetries;
 use crate::curve_fit::multi_start::sampling::sobol_point;
 use crate::fit::multi_start::Optimum;
@@ -85,7 +85,8 @@ impl Draws<'_> {
         let scanned = self.screen.sorted(&scanned);
         let mut chosen = self.different(scanned, FITTED_BESIDE);
         chosen.extend(self.different(drawn, FITTED));
-        chosen.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        let order = ascending(chosen.len(), |k| chosen[k].cost);
+        let mut chosen: Vec<Candidate> = order.iter().map(|&k| chosen[k].clone()).collect();
         let groups = self.groups(round);
         let mut redrawn = Vec::new();
         for candidate in chosen.iter().take(if groups.is_empty() { 0 } else { REDRAWN }) {
@@ -112,7 +113,7 @@ impl Draws<'_> {
         let several = self.terms.len() > 1;
         match round {
             0 if !several => Vec::new(),
-            _ if several && round % 2 == 0 => self.terms.clone(),
+            _ if several && round.is_multiple_of(2) => self.terms.clone(),
             _ => self.unknown.iter().map(|&k| vec![k]).collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! Points at which positions are drawn.
 
+use super::screen::ascending;
 use crate::data::observations::Observations;
 
 /// Points at which positions are drawn, the more often the farther their response is from the median.
@@ -12,8 +13,7 @@ pub(super) struct Peaks {
 
 impl Peaks {
     pub(super) fn of(seen: Observations) -> Peaks {
-        let mut sorted: Vec<usize> = (0..seen.y.len()).collect();
-        sorted.sort_by(|&a, &b| seen.y[a].total_cmp(&seen.y[b]));
+        let sorted = ascending(seen.y.len(), |i| seen.y[i]);
         let at = |k: usize| sorted.get(k).copied().unwrap_or(0);
         let extremes = [at(sorted.len().saturating_sub(1)), at(0)];
         let median = seen.y.get(at(sorted.len() / 2)).copied().unwrap_or(0.0);

@@ -5,6 +5,7 @@
 //! determines ([`units`](crate::model::units)), and from the range, spacing and magnitude of the data. Ranges are mixtures:
 //! several shapes, each with a weight. Bounds narrow them. docs/mathematics.md has the table with its reasons.
 
+use super::screen::ascending;
 use crate::data::observations::Observations;
 use crate::model::native::Model;
 use crate::model::structure::Position;
@@ -31,25 +32,21 @@ pub(super) struct Axis {
 
 impl Axis {
     pub(super) fn of(values: &[f64]) -> Axis {
-        let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
+        let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        let sorted: Vec<f64> =
+            ascending(finite.len(), |i| finite[i]).into_iter().map(|i| finite[i]).collect();
         let (low, high) = match (sorted.first(), sorted.last()) {
             (Some(&low), Some(&high)) => (low, high),
             _ => (0.0, 1.0),
         };
         let least = 1e-9 * (high - low);
-        let mut gaps: Vec<f64> =
-            sorted.windows(2).map(|w| w[1] - w[0]).filter(|&g| g > least).collect();
-        let middle = gaps.len() / 2;
-        let spacing = match gaps.is_empty() {
-            true => {
-                if low != 0.0 {
-                    low.abs()
-                } else {
-                    1.0
-                }
-            }
-            false => *gaps.select_nth_unstable_by(middle, f64::total_cmp).1,
+        let gaps = sorted.windows(2).map(|pair| pair[1] - pair[0]);
+        let gaps: Vec<f64> = gaps.filter(|gap| *gap > least).collect();
+        let order = ascending(gaps.len(), |i| gaps[i]);
+        let spacing = match order.get(gaps.len() / 2) {
+            Some(&middle) => gaps[middle],
+            None if low != 0.0 => low.abs(),
+            None => 1.0,
         };
         Axis { low, high, spacing }
     }

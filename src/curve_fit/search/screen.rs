@@ -36,9 +36,10 @@ impl Screen<'_> {
     /// The candidates of ascending cost, with their linear parameters solved for. Those without a finite cost are
     /// missing.
     pub(super) fn sorted(&self, all: &[Vec<f64>]) -> Vec<Candidate> {
-        let mut found: Vec<Candidate> = self.each(all).into_iter().flatten().collect();
-        found.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        found
+        let mut found: Vec<Option<Candidate>> = self.each(all);
+        found.retain(Option::is_some);
+        let order = ascending(found.len(), |k| found[k].as_ref().map_or(f64::NAN, |c| c.cost));
+        order.into_iter().filter_map(|k| found[k].take()).collect()
     }
 
     /// Each candidate with its linear parameters solved for; `None` without a finite cost.
@@ -80,6 +81,14 @@ impl Screen<'_> {
         let cost = if moved { cost(&params, normal)? } else { (there - gain).max(0.0) };
         cost.is_finite().then_some(Candidate { params, cost })
     }
+}
+
+/// The positions of `count` values, the least value first; of equal ones the first.
+pub(super) fn ascending(count: usize, value: impl Fn(usize) -> f64) -> Vec<usize> {
+    let values: Vec<f64> = (0..count).map(value).collect();
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    order
 }
 
 /// The least-squares step of normal equations and the cost that it saves. Columns that depend on those before them do not

@@ -123,10 +123,20 @@ impl Trials {
 
     /// The ends that used up their evaluations and have the least cost of all: at most `most`, the least first.
     pub(crate) fn best_open(&self, most: usize) -> Vec<Vec<f64>> {
-        let mut order: Vec<&(usize, Outcome, Duration)> = self.ends.iter().collect();
-        order.sort_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
-        let is_open = |(_, end, _): &&&(usize, Outcome, Duration)| !end.termination.is_converged();
-        order.iter().take_while(is_open).take(most).map(|(_, end, _)| end.params.clone()).collect()
+        let mut open: Vec<Vec<f64>> = Vec::new();
+        let mut bound = f64::NEG_INFINITY;
+        // The few least ones, one after the other.
+        while open.len() < most {
+            let later = self.ends.iter().filter(|(_, end, _)| end.cost > bound);
+            let least = later.min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
+            let Some((_, end, _)) = least.filter(|(_, end, _)| !end.termination.is_converged())
+            else {
+                break;
+            };
+            bound = end.cost;
+            open.push(end.params.clone());
+        }
+        open
     }
 
     /// Returns true if the end of the least cost converged and the data do not reject it.
