@@ -91,7 +91,8 @@ def curve_fit(
         The observations, of length M.
     p0 : array_like, optional
         The start; ones by default, or the middle of `bounds`. If the fit from that default does not converge or the data
-        reject it, a start is searched for, and the fit with the lower cost is returned.
+        reject it, a start is searched for, and the fit with the lower cost is returned; not for functions that are called as
+        they are.
     sigma : None, scalar, or array_like of length M or shape (M, M)
         Standard deviations of `ydata`, or their covariance matrix.
     absolute_sigma : bool
@@ -180,12 +181,12 @@ def curve_fit(
     sigma = meant(sigma, absolute_sigma)
     each = sigma if sigma is None else _checked_sigma(np.asarray(sigma), ydata)
     settings = _settings(kwargs, relative_unit(each, absolute_sigma))
-    if p0 is None:
-        settings["search"] = "rejected"
     jacobian = Jacobian(jac, n, by_column, method) if callable(jac) else None
     model = prepared(f, xdata, n, shape, start, names, jacobian)
     y = ydata if ydata.shape == model.shape else np.broadcast_to(ydata, model.shape)
     y = dense(y).reshape(-1)
+    if p0 is None and model.called is None:
+        settings["search"] = "rejected"
     if method == "lm" and n > y.size:
         raise TypeError(f"The number of func parameters={n} must not exceed the number of data points={y.size}")
     if bounded:

@@ -291,7 +291,11 @@ impl<'c> Finder<'c> {
     ) -> Result<Option<CompleteStart>> {
         let free = self.curve.free_positions();
         let solver = self.solver(&free, vec![false; base.len()])?;
-        let unknown = free.into_iter().filter(|i| !solver.linear.contains(i)).collect();
+        let unknown: Vec<usize> = free.into_iter().filter(|i| !solver.linear.contains(i)).collect();
+        // A model that is linear in all parameters has one minimum.
+        if unknown.is_empty() {
+            return Ok(None);
+        }
         let search = Search { curve: self.curve, linear: &solver.curve, base, unknown, candidates };
         let begun = Instant::now();
         let Some(found) = search.best(points)? else { return Ok(None) };

@@ -126,7 +126,7 @@ impl Draws<'_> {
             params[k] = range.at(u);
         }
         // Every second draw puts each term at a point whose response is far from the median.
-        if i % 2 == 1 {
+        if i % 2 == 1 && !u.is_empty() {
             let whole = [self.unknown.to_vec()];
             let terms = if self.terms.is_empty() { &whole[..] } else { &self.terms };
             for (t, term) in terms.iter().enumerate() {
