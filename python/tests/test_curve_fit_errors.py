@@ -119,7 +119,7 @@ DIFFERENT: dict[str, Case] = {
     "sigma of inf": Case(lambda fit: fit(line, x, y, sigma=np.full(50, inf)), None, "", ValueError, "no weight"),
     "nan in the start": Case(lambda fit: fit(decay, x, y, [1, nan, 1]), None, "", ValueError, "`b` is NaN"),
     "inf in the start": Case(lambda fit: fit(decay, x, y, [1, inf, 1]), None, "", ValueError, "`b` is inf"),
-    "f is nan": Case(lambda fit: fit(lambda x, a, b: np.log(-a * x - b), x, y), None, "", ValueError,
+    "f is nan": Case(lambda fit: fit(lambda x, a, b: np.log(-a * x - b), x, y, [1, 1]), None, "", ValueError,
                      "the model is NaN at point 0 (x = 0)"),
     "nan in y, unchecked": Case(lambda fit: fit(decay, x, with_nan, check_finite=False), None, "", ValueError,
                                 "`y` is NaN at index 3"),

@@ -83,7 +83,7 @@ SENSELESS: dict[str, Callable[[], Any]] = {
     "prior without sigma": lambda: fit(decay, x, y, [1, 1], priors={"k": (1, 0.1)}),
     "few points": lambda: fit(decay, x[:1], y[:1], [1, 1]),
     "start outside": lambda: fit(decay, x, y, [1, 9], bounds={"k": (0, 2)}),
-    "no start": lambda: fit(decay, x, y),
+    "no start": lambda: fit(decay, x, y, search="never"),
     "fixed": lambda: fit(decay, x, y, fixed="k"),
     "covariance": lambda: fit(decay, x, y, [1, 1], sigma=-np.eye(30)),
     "nan": lambda: fit(decay, x, y * hole, [1, 1]),

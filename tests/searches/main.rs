@@ -57,3 +57,18 @@ fn threads_change_no_bit() {
     assert_eq!(alone, on(2));
     assert_eq!(alone, on(16));
 }
+
+/// A model that is linear in all parameters has one minimum, and one that is unused or fixed has none to search for.
+#[test]
+fn nothing_is_searched_for_where_nothing_is_unknown() {
+    use dualfit::{CurveFit, Data, SearchOptions, SearchWhen};
+    let x: Vec<f64> = (0..30).map(f64::from).collect();
+    let y: Vec<f64> = x.iter().map(|x| x * x).collect();
+    let data = || Data::new(&x, &y).unwrap();
+    let always = SearchOptions::default().when(SearchWhen::Always);
+    let line = CurveFit::parse("a*x + b", ["x"]).unwrap().search(always);
+    let fit = line.fit(data(), [1.0, 1.0]).unwrap();
+    assert!(fit.converged() && fit.start_search().is_none(), "{fit}");
+    let fixed = line.fix("a").fix("b").fit(data(), [1.0, 1.0]).unwrap();
+    assert!(fixed.start_search().is_none());
+}
