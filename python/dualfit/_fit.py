@@ -164,7 +164,7 @@ class Fit:
 
     @property
     def start_search(self) -> dict[str, Any] | None:
-        """How the start was searched for, and how reliable it is; None if it was not.
+        """Result of the search for the start, with its reliability; None if no search was made.
 
         ``reached`` of ``fits`` fits from independent starts ended in this minimum; ``next_cost_ratio`` is the cost of the next
         best minimum over that of this one. ``settled`` is false if the budget was used up.

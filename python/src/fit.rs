@@ -132,7 +132,7 @@ impl Fit {
         self.fit.evaluations()
     }
 
-    /// How the start was searched for, if it was.
+    /// Result of the search for the start; `None` if no search was made.
     #[getter]
     fn start_search<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(search) = self.fit.start_search() else { return Ok(None) };

@@ -269,7 +269,7 @@ impl CurveFit {
     /// fits, or if nothing has to be searched for.
     ///
     /// # Errors
-    /// What is wrong with the start of every fit.
+    /// A start or a model that is wrong for all fits.
     pub(super) fn searched_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
@@ -285,12 +285,14 @@ impl CurveFit {
             request.points(k * (fits - 1) / (SEARCHED - 1), columns, y).ok()
         });
         let (mut found, mut searched) = (Vec::new(), None);
-        for points in some.collect::<Vec<_>>() {
+        for points in some {
             let begin = finder.begin(&points)?;
             if begin.unknown.is_empty() {
                 return Ok(None);
             }
-            searched.get_or_insert_with(|| (begin.linear(), begin.unknown.clone()));
+            if searched.is_none() {
+                searched = Some((begin.linear()?, begin.unknown.clone()));
+            }
             if let Ok(start) = finder.searched(begin, &points) {
                 found.push((points, start.values));
             }
@@ -298,12 +300,12 @@ impl CurveFit {
         let Some((linear, unknown)) = searched.filter(|_| !found.is_empty()) else {
             return Ok(None);
         };
-        let templates = Templates::of(self, (&linear, &unknown), &found, fits)?;
+        let templates = Templates::of(self, (linear, &unknown), &found, fits)?;
         let start_of = |fit: usize| -> Result<Vec<f64>> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
-            // What is wrong with the data of a fit the fit itself says.
+            // Wrong data become the status of the fit when it is made.
             let own = match request.points(fit, &mut columns, &mut y) {
-                Ok(points) => templates.start(&points)?,
+                Ok(points) => templates.start(&points),
                 Err(_) => None,
             };
             let mut own = own.unwrap_or_else(|| found[0].1.clone());

@@ -1,4 +1,4 @@
-//! The request for a fit: the model made ready, where the points are, and all that was said of the fit.
+//! Assembles the request for a fit: the prepared model, the points with the device that evaluates them, and all settings.
 
 use super::CurveFit;
 use super::parameters::told_of_ties;
@@ -15,7 +15,7 @@ use crate::model::native::Model;
 use std::time::Instant;
 
 impl CurveFit {
-    /// What was said of where a fit is computed.
+    /// The requested placement of a fit.
     pub(super) fn wanted<'a>(&'a self, given: Option<GivenDevice<'a>>) -> PlacementRequest<'a> {
         #[cfg(test)]
         let given = given.or(self.device.as_ref().map(|device| GivenDevice {
@@ -28,7 +28,7 @@ impl CurveFit {
         PlacementRequest { backend, costs, given }
     }
 
-    /// What `answer` makes of the request for a fit. `given`: a device to use, with the points if they
+    /// Passes the request for a fit to `answer` and returns its result. `given`: a device to use, with the points if they
     /// are on it.
     pub(super) fn request<R>(
         &self,
@@ -46,7 +46,7 @@ impl CurveFit {
         found.unwrap_or(Err(Error::NoParameters))
     }
 
-    /// As [`request`](Self::request), compiled once.
+    /// As [`request`](Self::request), without a copy of the code for each type of result.
     fn with_request(
         &self,
         points: &Points<'_>,

@@ -1,6 +1,7 @@
 //! Where a fit begins: what the caller gives of it, and how the rest is found.
 
 use super::CurveFit;
+use super::ready::Ready;
 use super::search::Search;
 use super::search::options::SearchWhen;
 use crate::backend::Backend;
@@ -35,7 +36,7 @@ pub(super) struct CompleteStart {
     pub(super) solved: Vec<usize>,
     /// How long it took to find what was not given.
     pub(super) took: Duration,
-    /// How it was searched for, if it was.
+    /// Result of the search for the start; `None` if no search was made.
     pub(super) search: Option<StartSearch>,
 }
 
@@ -45,7 +46,7 @@ impl CompleteStart {
         CompleteStart { values, solved: Vec::new(), took: Duration::ZERO, search: None }
     }
 
-    /// What it took.
+    /// The time and the search that the start took.
     pub(super) fn spent(&self) -> Spent {
         Spent { finding: self.took, search: self.search, ..Spent::default() }
     }
@@ -217,6 +218,12 @@ struct Solver {
     curve: CurveFit,
 }
 
+impl Solver {
+    fn ready(&self) -> Result<Arc<Ready>> {
+        self.curve.ready(&self.solved)
+    }
+}
+
 /// A start whose linear parameters are to be solved for.
 pub(super) struct Begin {
     pub(super) values: Vec<f64>,
@@ -228,8 +235,11 @@ pub(super) struct Begin {
 
 impl Begin {
     /// The model in which the parameters that are solved for are the only free ones.
-    pub(super) fn linear(&self) -> CurveFit {
-        self.solver.curve.clone()
+    ///
+    /// # Errors
+    /// What is wrong with the model.
+    pub(super) fn linear(&self) -> Result<Arc<Ready>> {
+        self.solver.ready()
     }
 }
 
@@ -262,24 +272,41 @@ impl<'c> Finder<'c> {
     /// A complete start of the fit of these points.
     ///
     /// # Errors
-    /// Those of [`begin`](Self::begin) and [`solved`](Self::solved).
+    /// Those of [`known`](Self::known) and [`searched`](Self::searched).
     pub(super) fn found(&self, points: &Points<'_>) -> Result<CompleteStart> {
-        let _span = span!(DEBUG, "start", points = points.used);
-        let given: Option<Vec<f64>> = self.given.iter().copied().collect();
-        if let Some(values) = given {
-            return Ok(CompleteStart::given(self.curve.completed(values)?));
-        }
         let begun = Instant::now();
-        let begin = self.begin(points)?;
-        let found = match begin.unknown.is_empty() {
-            true => self.solved(begin, points)?,
-            false => self.searched(begin, points)?,
+        let begin = match self.known(points)? {
+            Ok(start) => return Ok(start),
+            Err(begin) => begin,
         };
+        let found = self.searched(begin, points)?;
         Ok(CompleteStart { took: begun.elapsed(), ..found })
     }
 
+    /// A complete start of the fit of these points, or the beginning of one if parameters have to be searched for.
+    ///
+    /// # Errors
+    /// Those of [`begin`](Self::begin) and [`solved`](Self::solved).
+    pub(super) fn known(
+        &self,
+        points: &Points<'_>,
+    ) -> Result<std::result::Result<CompleteStart, Begin>> {
+        let _span = span!(DEBUG, "start", points = points.used);
+        let given: Option<Vec<f64>> = self.given.iter().copied().collect();
+        if let Some(values) = given {
+            return Ok(Ok(CompleteStart::given(self.curve.completed(values)?)));
+        }
+        let begun = Instant::now();
+        let begin = self.begin(points)?;
+        if !begin.unknown.is_empty() {
+            return Ok(Err(begin));
+        }
+        let found = self.solved(begin, points)?;
+        Ok(Ok(CompleteStart { took: begun.elapsed(), ..found }))
+    }
+
     /// The start that a search finds for all free parameters, beside `candidates`, which are complete; `None` if the model
-    /// has no finite value wherever it was tried.
+    /// has no finite value wherever it was tried, or is linear in all parameters and so has one minimum.
     ///
     /// # Errors
     /// Those that end a fit whatever its start.
@@ -292,18 +319,28 @@ impl<'c> Finder<'c> {
         let free = self.curve.free_positions();
         let solver = self.solver(&free, vec![false; base.len()])?;
         let unknown: Vec<usize> = free.into_iter().filter(|i| !solver.linear.contains(i)).collect();
-        // A model that is linear in all parameters has one minimum.
         if unknown.is_empty() {
             return Ok(None);
         }
-        let search = Search { curve: self.curve, linear: &solver.curve, base, unknown, candidates };
-        let begun = Instant::now();
+        self.search(&solver, (base, unknown), candidates, points)
+    }
+
+    /// The best start with the `unknown` parameters searched for and those of `solver` solved for, the others as in `base`.
+    fn search(
+        &self,
+        solver: &Solver,
+        (base, unknown): (Vec<f64>, Vec<usize>),
+        candidates: Vec<Vec<f64>>,
+        points: &Points<'_>,
+    ) -> Result<Option<CompleteStart>> {
+        let (curve, begun) = (self.curve, Instant::now());
+        let search = Search { curve, linear: &*solver.ready()?, base, unknown, candidates };
         let Some(found) = search.best(points)? else { return Ok(None) };
         Ok(Some(CompleteStart {
             solved: solver.solved.clone(),
             search: Some(found.report),
             took: begun.elapsed(),
-            ..CompleteStart::given(self.curve.completed(found.values)?)
+            ..CompleteStart::given(curve.completed(found.values)?)
         }))
     }
 
@@ -340,18 +377,11 @@ impl<'c> Finder<'c> {
     pub(super) fn searched(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
         let Begin { values, solver, unknown, .. } = begin;
         let names = unknown.iter().map(|&i| self.curve.names[i].clone()).collect();
-        let unknown_names = || StartError::Unknown { names };
-        if self.curve.search.when == SearchWhen::Never {
-            return Err(unknown_names().into());
-        }
-        let (linear, candidates) = (&solver.curve, Vec::new());
-        let search = Search { curve: self.curve, linear, base: values, unknown, candidates };
-        let Some(found) = search.best(points)? else { return Err(unknown_names().into()) };
-        Ok(CompleteStart {
-            solved: solver.solved.clone(),
-            search: Some(found.report),
-            ..CompleteStart::given(self.curve.completed(found.values)?)
-        })
+        let found = match self.curve.search.when {
+            SearchWhen::Never => None,
+            _ => self.search(&solver, (values, unknown), Vec::new(), points)?,
+        };
+        found.ok_or_else(|| StartError::Unknown { names }.into())
     }
 
     /// The start with the linear parameters solved for.

@@ -4,7 +4,10 @@
 //! The number of points need not be known: when there is no more room, every two neighbouring stretches
 //! become one, and one of their two points is kept, each as likely as the other.
 
+use super::Data;
 use super::points::Points;
+use super::sigma::Weights;
+use crate::error::{Error, Result};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 use serde::{Deserialize, Serialize};
@@ -194,6 +197,24 @@ impl Sample {
         let of = |column: &Vec<f64>| column.iter().skip(first).step_by(step).copied().collect();
         self.columns.iter().map(of).collect()
     }
+}
+
+/// The data of a sample's columns: `x` independent variables, then y, then sigma if there is one. `weights` says what sigma
+/// means.
+///
+/// # Errors
+/// [`Error::EmptyData`] without the columns.
+pub(crate) fn data_of<'c>(
+    columns: &'c [Vec<f64>],
+    x: usize,
+    weights: impl FnOnce(Option<&'c [f64]>) -> Weights<'c>,
+    infinite_x: bool,
+) -> Result<Data<'c>> {
+    let empty = Error::EmptyData { given: 0, omitted: 0 };
+    let (x, rest) = columns.split_at_checked(x).ok_or(empty.clone())?;
+    let mut data = Data::new(x.iter().collect::<Vec<_>>(), rest.first().ok_or(empty)?)?;
+    data.sigma = weights(rest.get(1).map(Vec::as_slice));
+    Ok(data.allow_infinite_x(infinite_x))
 }
 
 /// A part of a sample.

@@ -37,6 +37,19 @@ pub enum StartError {
     },
 }
 
+impl Error {
+    /// Returns true if the model or a partial has no usable value at the start, so that another start may succeed.
+    pub(crate) fn is_at_start(&self) -> bool {
+        matches!(
+            self,
+            Error::ModelNonFiniteAtStart { .. }
+                | Error::PartialNonFiniteAtStart { .. }
+                | Error::ModelNotPositiveAtStart { .. }
+                | Error::OverflowAtStart { .. }
+        )
+    }
+}
+
 /// A start by name that would do.
 fn example(names: &[String]) -> String {
     let pairs: Vec<String> = names.iter().map(|name| format!("(\"{name}\", 1.0)")).collect();

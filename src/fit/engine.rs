@@ -37,7 +37,7 @@ pub(crate) struct Spent {
     pub(crate) validating: Duration,
     /// Finding what was not given of the start.
     pub(crate) finding: Duration,
-    /// How the start was searched for, if it was.
+    /// Result of the search for the start; `None` if no search was made.
     pub(crate) search: Option<StartSearch>,
 }
 

@@ -228,7 +228,7 @@ impl Fit {
         self.stats.evaluations
     }
 
-    /// How the start was found and how reliable it is, if it was searched for.
+    /// Result of the search for the start and its reliability; `None` if no search was made.
     pub fn start_search(&self) -> Option<&StartSearch> {
         self.stats.start_search.as_ref()
     }

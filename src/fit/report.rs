@@ -16,7 +16,7 @@ const MOST_CORRELATIONS: usize = 12;
 /// ones among them.
 pub(crate) const MOST_ROWS: usize = 60;
 
-/// How a search is asked for after a fit that is rejected.
+/// The setting that requests a search after a rejected fit.
 const SEARCH: &str = "CurveFit::search(SearchOptions::default().when(SearchWhen::Rejected))";
 
 impl fmt::Display for Fit {

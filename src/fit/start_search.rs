@@ -9,7 +9,7 @@ pub(crate) const REACHED: usize = 3;
 /// Two minima are indistinguishable if χ² differs by less than this: 95 % of a χ² with one degree of freedom.
 const INDISTINGUISHABLE: f64 = 3.84;
 
-/// How the start of a fit was found, if it was searched for: see [`Fit::start_search`](crate::Fit::start_search).
+/// Result of the search for the start of a fit, with its reliability: see [`Fit::start_search`](crate::Fit::start_search).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

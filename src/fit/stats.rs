@@ -57,7 +57,7 @@ pub struct Stats {
     pub device_bytes: usize,
     /// Chunks in which the points went through a device at each pass; 1 if all of them stayed there.
     pub chunks: usize,
-    /// How the start was found and how reliable it is, if it was searched for.
+    /// Result of the search for the start and its reliability; `None` if no search was made.
     #[cfg_attr(feature = "serde", serde(default))]
     pub start_search: Option<StartSearch>,
     /// What the passes over a stream took, if the points came from one.

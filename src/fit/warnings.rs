@@ -49,7 +49,7 @@ pub(super) fn warnings(
     }
     let estimated = fit.estimated();
     // A fit that the caller or a limit of time stopped is on its way: where it stands says nothing of where it would end.
-    let on_its_way = matches!(fit.termination, Termination::Stopped | Termination::TimeLimit);
+    let on_its_way = fit.termination.is_stopped();
     found.extend(weak(fit, unused));
     if !on_its_way {
         found.extend(ran_away(fit, effects));
@@ -81,8 +81,7 @@ pub(super) fn warnings(
 impl Fit {
     /// Returns true if a search for another start may find a better minimum.
     pub(crate) fn would_search(&self) -> bool {
-        let stopped = matches!(self.termination, Termination::Stopped | Termination::TimeLimit);
-        !stopped && self.estimated() > 0 && !self.is_convincing()
+        !self.termination.is_stopped() && self.estimated() > 0 && !self.is_convincing()
     }
 
     /// Returns true if the fit converged and nothing suggests that another start would find a better minimum.

@@ -32,6 +32,7 @@ mod ln;
 mod ln_gamma;
 mod ln_variants;
 mod modified_bessel;
+pub(crate) mod order;
 mod pair;
 mod polygamma;
 mod pow;

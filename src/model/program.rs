@@ -228,18 +228,30 @@ impl Program {
 
     /// Whether the model's value depends on parameter `index`. A product with the constant 0 depends on nothing.
     pub fn uses(&self, index: usize) -> bool {
+        self.params_below(&self.outputs).get(index).is_some_and(|&occurs| occurs)
+    }
+
+    /// One value per parameter: true if one of these nodes depends on it. A product with the constant 0 depends on nothing.
+    pub(super) fn params_below(&self, nodes: &[Id]) -> Vec<bool> {
         let is_zero = |id: Id| matches!(self.nodes[id as usize], Node::Const(bits) if f64::from_bits(bits) == 0.0);
         let mut needed = vec![false; self.nodes.len()];
-        self.outputs.iter().for_each(|&output| needed[output as usize] = true);
-        for (i, node) in
-            self.nodes.iter().enumerate().rev().filter(|&(_, node)| !is_product_with(node, is_zero))
+        nodes.iter().for_each(|&id| needed[id as usize] = true);
+        let mut occurs = vec![false; self.params.len()];
+        // Operands are earlier nodes.
+        for (id, node) in
+            self.nodes.iter().enumerate().rev().filter(|(_, node)| !is_product_with(node, is_zero))
         {
-            if needed[i] {
-                node.operands().for_each(|id| needed[id as usize] = true);
+            if !needed[id] {
+                continue;
+            }
+            node.operands().for_each(|operand| needed[operand as usize] = true);
+            if let Node::Param(i) = node
+                && let Some(occurs) = occurs.get_mut(*i as usize)
+            {
+                *occurs = true;
             }
         }
-        let is_it = |(node, &needed): (&Node, &bool)| needed && *node == Node::Param(index as u32);
-        self.nodes.iter().zip(&needed).any(is_it)
+        occurs
     }
 }
 

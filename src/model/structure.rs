@@ -7,7 +7,7 @@ use super::program::Program;
 /// Phases that differ by this part are equal up to rounding.
 const NEARLY: f64 = 1e-9;
 
-/// How a parameter is a position along an independent variable.
+/// Kinds of positions along an independent variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     /// A value of the variable.
@@ -38,7 +38,7 @@ impl Program {
         terms
     }
 
-    /// For each parameter whether it occurs in the argument of a sine, cosine, tangent or Bessel function.
+    /// One value per parameter: true if it occurs in the argument of a sine, cosine, tangent or Bessel function.
     pub(crate) fn oscillating(&self) -> Vec<bool> {
         self.params_below(&self.periodic_arguments())
     }
@@ -84,8 +84,8 @@ impl Program {
         })
     }
 
-    /// For each parameter whether it is a position: subtracted from, or compared with, a function of the variables alone, or
-    /// such a difference.
+    /// One value per parameter: the kind of position that it is. A position is subtracted from, or compared with, a function
+    /// of the variables alone, or such a difference.
     pub(crate) fn positions(&self) -> Vec<Option<Position>> {
         let mut found = vec![None; self.params.len()];
         let depends = self.dependencies();
@@ -118,7 +118,7 @@ impl Program {
         found
     }
 
-    /// For each node whether it depends on variables, and whether on parameters.
+    /// One pair per node: if it depends on variables, and if it depends on parameters.
     fn dependencies(&self) -> Vec<(bool, bool)> {
         let mut depends: Vec<(bool, bool)> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -140,24 +140,6 @@ impl Program {
             }
         }
         found
-    }
-
-    /// For each parameter whether one of these nodes depends on it.
-    fn params_below(&self, nodes: &[Id]) -> Vec<bool> {
-        let mut needed = vec![false; self.nodes.len()];
-        nodes.iter().for_each(|&id| needed[id as usize] = true);
-        let mut occurs = vec![false; self.params.len()];
-        // Operands are earlier nodes.
-        for (id, node) in self.nodes.iter().enumerate().rev() {
-            if !needed[id] {
-                continue;
-            }
-            node.operands().for_each(|operand| needed[operand as usize] = true);
-            if let Node::Param(i) = node {
-                occurs[*i as usize] = true;
-            }
-        }
-        occurs
     }
 }
 

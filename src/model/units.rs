@@ -65,7 +65,7 @@ pub(crate) fn of_params(program: &Program) -> Vec<Option<Unit>> {
 /// unit only if their bases have one.
 type Form = BTreeMap<Option<Id>, Vec<f64>>;
 
-/// What is known about the unit of a node.
+/// Knowledge about the unit of a node.
 #[derive(Clone, Debug)]
 enum Quantity {
     Unit(Form),

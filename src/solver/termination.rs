@@ -55,6 +55,11 @@ impl Termination {
         matches!(self, Stopped | MaxEvaluations | TimeLimit)
     }
 
+    /// Returns true if the caller or a limit of time stopped it on its way.
+    pub(crate) fn is_stopped(self) -> bool {
+        matches!(self, Termination::Stopped | Termination::TimeLimit)
+    }
+
     /// Whether the parameters are a minimum of the cost.
     pub fn is_converged(self) -> bool {
         use Termination::{Cost, ExactFit, Gradient, Step};

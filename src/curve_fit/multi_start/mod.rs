@@ -5,8 +5,7 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::{ends, told_of_ties};
-use super::search::options::{SearchOptions, SearchWhen};
-use super::start::CompleteStart;
+use super::start::{CompleteStart, Finder};
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
@@ -216,16 +215,20 @@ impl CurveFit {
 
     /// The first start. A parameter of which nothing is known begins in the middle of its range.
     fn first(&self, start: &Start, plan: &Plan, points: &Points<'_>) -> Result<CompleteStart> {
-        let given =
-            CurveFit { search: SearchOptions::default().when(SearchWhen::Never), ..self.clone() };
-        let found = given.found(start, points);
-        let Err(Error::Start(StartError::Unknown { names })) = &found else { return found };
+        if let Start::Values(_) = start {
+            return self.found(start, points);
+        }
+        let begin = match Finder::new(self, start)?.known(points)? {
+            Ok(found) => return Ok(found),
+            Err(begin) => begin,
+        };
+        let names: Vec<String> = begin.unknown.iter().map(|&i| self.names[i].clone()).collect();
         let middle = |name: &String| {
             let (_, range) = plan.ranges.iter().find(|(_, range)| range.name == *name)?;
             Some((name.clone(), range.at(0.5)))
         };
         let Some(middles) = names.iter().map(middle).collect::<Option<Vec<_>>>() else {
-            return found;
+            return Err(StartError::Unknown { names }.into());
         };
         let mut pairs = match start {
             Start::Named(pairs) => pairs.clone(),

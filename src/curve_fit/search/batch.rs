@@ -5,21 +5,24 @@
 //! fit starts from the template with the least cost in its own points.
 
 use super::Screen;
+use super::ranges::column_of;
 use super::screen::Candidate;
 use crate::curve_fit::CurveFit;
+use crate::curve_fit::ready::Ready;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::model::native::Model;
-use crate::model::structure::Position;
 use crate::model::units;
+use std::sync::Arc;
 
 /// Fits that are searched for in full.
 pub(in crate::curve_fit) const SEARCHED: usize = 24;
-/// Templates that each fit tries: so many divided by the number of fits, within these limits.
+/// Trials of templates for the whole batch. Each fit tries this number divided by the number of fits,
 const TRIED: usize = 100_000;
+/// but at least and at most so many templates.
 const KEPT: (usize, usize) = (3, 24);
 
-/// Where a template puts its positions.
+/// The place to which the positions of a template are moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Own,
@@ -29,7 +32,7 @@ enum Place {
 
 /// Templates of starts, and the model in which the linear parameters alone are free.
 pub(in crate::curve_fit) struct Templates<'a> {
-    linear: CurveFit,
+    linear: Arc<Ready>,
     bounds: &'a [(f64, f64)],
     /// Parameters that are positions, and the independent variables in which they are.
     positions: Vec<(usize, usize)>,
@@ -37,29 +40,27 @@ pub(in crate::curve_fit) struct Templates<'a> {
 }
 
 impl<'a> Templates<'a> {
-    /// Those that suit `found`, the points of some of so many fits with the results of their searches. `linear`: the model
-    /// with the linear parameters alone free; `unknown`: positions of those that are searched for.
+    /// The templates that suit `found` best: the points of some fits with the results of their searches. `fits`: number of
+    /// fits of the batch; `linear`: the model with its linear parameters alone free; `unknown`: positions of the parameters
+    /// that are searched for.
     ///
     /// # Errors
     /// What is wrong with the model.
     pub(in crate::curve_fit) fn of(
         curve: &'a CurveFit,
-        (linear, unknown): (&CurveFit, &[usize]),
+        (linear, unknown): (Arc<Ready>, &[usize]),
         found: &[(Points<'_>, Vec<f64>)],
         fits: usize,
     ) -> Result<Templates<'a>> {
         let positions = match &curve.effective_model()? {
             Model::Traced(program) => {
                 let (units, is_position) = (units::of_params(program), program.positions());
-                let column = |i: usize| units[i].as_ref()?.single_column(1.0);
-                let of = |&i: &usize| {
-                    Some((i, column(i)?)).filter(|_| is_position[i] == Some(Position::Own))
-                };
+                let of = |&i: &usize| Some((i, column_of(units[i].as_ref(), is_position[i])?));
                 unknown.iter().filter_map(of).collect()
             }
             Model::Native(_) => Vec::new(),
         };
-        let (linear, bounds) = (linear.clone(), &curve.bounds[..]);
+        let bounds = &curve.bounds[..];
         let mut all = Templates { linear, bounds, positions, templates: Vec::new() };
         let places = match all.positions.is_empty() {
             true => &[Place::Own][..],
@@ -72,7 +73,7 @@ impl<'a> Templates<'a> {
         // The logarithm of the cost of each template in each searched fit.
         let mut costs = Vec::with_capacity(found.len());
         for (points, _) in found {
-            let tried = all.tried(points)?;
+            let tried = all.tried(points);
             let cost = |c: &Option<Candidate>| {
                 c.as_ref().map_or(f64::INFINITY, |c| c.cost.max(f64::MIN_POSITIVE).ln())
             };
@@ -95,20 +96,16 @@ impl<'a> Templates<'a> {
     }
 
     /// The start of a fit: the template with the least cost; `None` if the model has no finite value at any.
-    ///
-    /// # Errors
-    /// What is wrong with the model.
-    pub(in crate::curve_fit) fn start(&self, points: &Points<'_>) -> Result<Option<Vec<f64>>> {
-        let tried = self.tried(points)?.into_iter().flatten();
-        Ok(tried.min_by(|a, b| a.cost.total_cmp(&b.cost)).map(|best| best.params))
+    pub(in crate::curve_fit) fn start(&self, points: &Points<'_>) -> Option<Vec<f64>> {
+        let tried = self.tried(points).into_iter().flatten();
+        tried.min_by(|a, b| a.cost.total_cmp(&b.cost)).map(|best| best.params)
     }
 
     /// Each template in the points of a fit.
-    fn tried(&self, points: &Points<'_>) -> Result<Vec<Option<Candidate>>> {
+    fn tried(&self, points: &Points<'_>) -> Vec<Option<Candidate>> {
         let measured = points.as_measurements();
         let points = measured.as_ref().unwrap_or(points);
-        let ready = self.linear.ready(&self.linear.free_positions())?;
-        let screen = Screen { prepared: &ready.prepared, points, bounds: self.bounds };
+        let screen = Screen { prepared: &self.linear.prepared, points, bounds: self.bounds };
         let (mut least, mut largest) = (0, 0);
         if self.templates.iter().any(|(_, place)| *place != Place::Own) {
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -135,6 +132,6 @@ impl<'a> Templates<'a> {
             }
             params
         };
-        Ok(screen.each(&self.templates.iter().map(placed).collect::<Vec<_>>()))
+        screen.each(&self.templates.iter().map(placed).collect::<Vec<_>>())
     }
 }

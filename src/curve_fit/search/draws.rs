@@ -3,7 +3,7 @@
 
 use super::peaks::Peaks;
 use super::ranges::{Frequencies, Range};
-use super::screen::{Candidate, Screen, ascending};
+use super::screen::{Candidate, Screen, sorted};
 use super::symmetry::Symmetries;
 use crate::curve_fit::multi_start::sampling::sobol_point;
 use crate::fit::multi_start::Optimum;
@@ -39,13 +39,13 @@ pub(super) struct Minimum {
     pub(super) reached: usize,
 }
 
-/// What a round draws.
+/// The candidates of a round.
 pub(super) struct Round {
     /// Candidates whose cost was computed.
     pub(super) screened: usize,
-    /// Those to be fitted.
+    /// Candidates to be fitted whose start is independent of earlier fits.
     pub(super) candidates: Vec<Candidate>,
-    /// Those that were drawn about the best fit so far.
+    /// Candidates to be fitted that were drawn about the best fit so far.
     pub(super) dependent: Vec<Candidate>,
 }
 
@@ -70,10 +70,10 @@ impl Draws<'_> {
     pub(super) fn round(&self, round: usize, best: Option<&[f64]>) -> Round {
         let first = (round * DRAWS) as u32;
         let drawn: Vec<Vec<f64>> = (first..first + DRAWS as u32).map(|i| self.at(i)).collect();
+        let drawn = self.screen.each(&drawn);
         // The best draws may all lie about one minimum: a few others are fitted, too.
-        let any = self.screen.each(&drawn[..FITTED_AT_RANDOM]).into_iter().flatten();
-        let any: Vec<Candidate> = any.collect();
-        let drawn = self.screen.sorted(&drawn);
+        let any: Vec<Candidate> = drawn[..FITTED_AT_RANDOM].iter().flatten().cloned().collect();
+        let drawn = sorted(drawn);
         let mut screened = DRAWS;
         let mut scanned = Vec::new();
         for (k, range) in self.ranges.iter().enumerate() {
@@ -85,8 +85,7 @@ impl Draws<'_> {
         let scanned = self.screen.sorted(&scanned);
         let mut chosen = self.different(scanned, FITTED_BESIDE);
         chosen.extend(self.different(drawn, FITTED));
-        let order = ascending(chosen.len(), |k| chosen[k].cost);
-        let mut chosen: Vec<Candidate> = order.iter().map(|&k| chosen[k].clone()).collect();
+        let mut chosen = sorted(chosen.into_iter().map(Some).collect());
         let groups = self.groups(round);
         let mut redrawn = Vec::new();
         for candidate in chosen.iter().take(if groups.is_empty() { 0 } else { REDRAWN }) {
@@ -126,10 +125,8 @@ impl Draws<'_> {
             params[k] = range.at(u);
         }
         // Every second draw puts each term at a point whose response is far from the median.
-        if i % 2 == 1 && !u.is_empty() {
-            let whole = [self.unknown.to_vec()];
-            let terms = if self.terms.is_empty() { &whole[..] } else { &self.terms };
-            for (t, term) in terms.iter().enumerate() {
+        if i % 2 == 1 {
+            for (t, term) in self.terms.iter().enumerate() {
                 let point = self.peaks.at(u[t % u.len()], i as usize / 2);
                 for (&k, range) in self.unknown.iter().zip(&self.ranges) {
                     if let (true, Some(column)) = (term.contains(&k), range.position) {

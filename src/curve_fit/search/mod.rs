@@ -1,4 +1,4 @@
-//! The search for starts of parameters of which nothing is known.
+//! The search for starts of parameters that are neither given nor guessed nor solved for.
 //!
 //! In rounds: values of the nonlinear parameters are drawn from their natural [`ranges`](mod@ranges); the linear parameters are solved
 //! for at each draw, on a few hundred points ([`screen`]); the best candidates are fitted. Frequencies are scanned, and the
@@ -17,6 +17,7 @@ mod screen;
 mod symmetry;
 
 use super::CurveFit;
+use super::ready::Ready;
 use super::start::CompleteStart;
 use crate::backend::Backend;
 use crate::data::observations::Observations;
@@ -52,12 +53,12 @@ const MOST_WORK: usize = 20_000_000;
 const SCREENED_POINTS: usize = 1000;
 const FITTED_POINTS: usize = 4000;
 
-/// What is sought.
+/// The request for a search.
 pub(super) struct Search<'a> {
     /// The model whose minimum is sought.
     pub(super) curve: &'a CurveFit,
-    /// The same with its linear parameters alone free, and a plain loss.
-    pub(super) linear: &'a CurveFit,
+    /// The model with its linear parameters alone free.
+    pub(super) linear: &'a Ready,
     /// One value per parameter: those that are known; of the others any.
     pub(super) base: Vec<f64>,
     /// Positions of the parameters to be drawn.
@@ -97,10 +98,8 @@ impl Search<'_> {
             options: Options { max_evaluations: Some(EVALUATIONS), ..self.curve.options },
             ..self.curve.clone()
         };
-        let free = self.linear.free_positions();
-        let ready = self.linear.ready(&free)?;
-        let screen =
-            Screen { prepared: &ready.prepared, points: screened, bounds: &self.curve.bounds };
+        let (prepared, bounds) = (&self.linear.prepared, &self.curve.bounds[..]);
+        let screen = Screen { prepared, points: screened, bounds };
         let model = self.curve.effective_model()?;
         let seen = Observations::of(points);
         let ranges = ranges(&model, &self.unknown, &self.curve.bounds, &seen);
@@ -152,7 +151,7 @@ impl Search<'_> {
             }
         }
         let Some(best) = evidence.trials.best_params() else { return Ok(None) };
-        let report = evidence.report(request, draws);
+        let report = evidence.report(request.points.used);
         Ok(Some(Found { values: draws.canonical(best), report }))
     }
 
@@ -178,38 +177,41 @@ impl Search<'_> {
 #[derive(Default)]
 struct Evidence {
     trials: Trials,
-    /// For each fit whether its start does not derive from the best fit before it. Only these count.
+    /// One value per fit: true if its start does not derive from an earlier fit. Only these fits count.
     independent: Vec<bool>,
     screened: usize,
+    /// The minima of these fits, after each round.
+    minima: Vec<Minimum>,
     settled: bool,
 }
 
 impl Evidence {
-    fn minima(&self, request: &Request<'_>, draws: &Draws<'_>) -> Vec<Minimum> {
-        draws.merged(self.trials.optima(request), &self.independent)
-    }
-
     fn fits(&self) -> usize {
         self.independent.iter().filter(|independent| **independent).count()
     }
 
     /// Finds out whether the best minimum was reached often enough.
     fn settle(&mut self, request: &Request<'_>, draws: &Draws<'_>) -> Result<()> {
-        let reached = self.minima(request, draws).first().map_or(0, |best| best.reached);
+        self.minima = draws.merged(self.trials.optima(request), &self.independent);
+        let reached = self.reached();
         let by_most = reached >= ENOUGH && 2 * reached >= self.fits();
         self.settled = by_most || (reached >= REACHED && self.trials.is_convincing(request)?);
         Ok(())
     }
 
-    fn report(&self, request: &Request<'_>, draws: &Draws<'_>) -> StartSearch {
-        let minima = self.minima(request, draws);
-        let next = minima.get(1).map(|next| next.cost / minima[0].cost);
+    /// Fits that reached the best minimum.
+    fn reached(&self) -> usize {
+        self.minima.first().map_or(0, |best| best.reached)
+    }
+
+    fn report(&self, points: usize) -> StartSearch {
+        let next = self.minima.get(1).map(|next| next.cost / self.minima[0].cost);
         StartSearch {
             screened: self.screened,
             fits: self.fits(),
-            reached: minima.first().map_or(0, |best| best.reached),
+            reached: self.reached(),
             next_cost_ratio: next.filter(|ratio| ratio.is_finite()),
-            points: request.points.used,
+            points,
             settled: self.settled,
         }
     }

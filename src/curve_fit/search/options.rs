@@ -19,7 +19,7 @@ pub enum SearchWhen {
     Always,
 }
 
-/// How a fit searches for its start: see [`CurveFit::search`](crate::CurveFit::search).
+/// Options of the search for a start: see [`CurveFit::search`](crate::CurveFit::search).
 ///
 /// ```
 /// use dualfit::{SearchOptions, SearchWhen};

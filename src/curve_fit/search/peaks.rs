@@ -1,7 +1,7 @@
 //! Points at which positions are drawn.
 
-use super::screen::ascending;
 use crate::data::observations::Observations;
+use crate::math::order::ascending;
 
 /// Points at which positions are drawn, the more often the farther their response is from the median.
 pub(super) struct Peaks {
@@ -13,7 +13,7 @@ pub(super) struct Peaks {
 
 impl Peaks {
     pub(super) fn of(seen: Observations) -> Peaks {
-        let sorted = ascending(seen.y.len(), |i| seen.y[i]);
+        let sorted = ascending(&seen.y);
         let at = |k: usize| sorted.get(k).copied().unwrap_or(0);
         let extremes = [at(sorted.len().saturating_sub(1)), at(0)];
         let median = seen.y.get(at(sorted.len() / 2)).copied().unwrap_or(0.0);

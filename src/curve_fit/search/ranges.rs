@@ -5,8 +5,8 @@
 //! determines ([`units`](crate::model::units)), and from the range, spacing and magnitude of the data. Ranges are mixtures:
 //! several shapes, each with a weight. Bounds narrow them. docs/mathematics.md has the table with its reasons.
 
-use super::screen::ascending;
 use crate::data::observations::Observations;
+use crate::math::order::ascending;
 use crate::model::native::Model;
 use crate::model::structure::Position;
 use crate::model::units::{self, Unit};
@@ -33,8 +33,7 @@ pub(super) struct Axis {
 impl Axis {
     pub(super) fn of(values: &[f64]) -> Axis {
         let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-        let sorted: Vec<f64> =
-            ascending(finite.len(), |i| finite[i]).into_iter().map(|i| finite[i]).collect();
+        let sorted: Vec<f64> = ascending(&finite).into_iter().map(|i| finite[i]).collect();
         let (low, high) = match (sorted.first(), sorted.last()) {
             (Some(&low), Some(&high)) => (low, high),
             _ => (0.0, 1.0),
@@ -42,7 +41,7 @@ impl Axis {
         let least = 1e-9 * (high - low);
         let gaps = sorted.windows(2).map(|pair| pair[1] - pair[0]);
         let gaps: Vec<f64> = gaps.filter(|gap| *gap > least).collect();
-        let order = ascending(gaps.len(), |i| gaps[i]);
+        let order = ascending(&gaps);
         let spacing = match order.get(gaps.len() / 2) {
             Some(&middle) => gaps[middle],
             None if low != 0.0 => low.abs(),
@@ -103,7 +102,7 @@ impl Shape {
     }
 }
 
-/// Where the values of one parameter are drawn.
+/// The distribution from which values of one parameter are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Range {
     shapes: Vec<(f64, Shape)>,
@@ -202,11 +201,15 @@ pub(super) fn ranges(
             shapes.push((weight, over));
         }
         let is_phase = oscillating[i] && units[i].as_ref().is_some_and(Unit::is_none);
-        let column = units[i].as_ref().and_then(|unit| unit.single_column(1.0));
-        let position = column.filter(|_| positions[i] == Some(Position::Own));
+        let position = column_of(units[i].as_ref(), positions[i]);
         Range { shapes, bounds: bounds[i], frequencies, is_phase, position }
     };
     of.iter().map(range).collect()
+}
+
+/// The independent variable along which a parameter of this unit is a position; `None` if it is not a position.
+pub(super) fn column_of(unit: Option<&Unit>, position: Option<Position>) -> Option<usize> {
+    unit?.single_column(1.0).filter(|_| position == Some(Position::Own))
 }
 
 /// The shapes of which a good part lies within finite bounds.

@@ -5,7 +5,7 @@ use crate::curve_fit::CurveFit;
 use crate::curve_fit::start::{CompleteStart, Finder};
 use crate::data::points::Points;
 use crate::data::start::Start;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fit::Fit;
 
 impl CurveFit {
@@ -47,7 +47,7 @@ impl CurveFit {
         wanted
             && match fit {
                 Ok(fit) => fit.would_search() && !limited(fit),
-                Err(error) => is_of_start(error),
+                Err(error) => error.is_at_start(),
             }
     }
 
@@ -86,15 +86,4 @@ fn is_better(other: &Fit, fit: &Fit) -> bool {
     const SAME: f64 = 1e-9;
     let lower = other.cost < fit.cost * (1.0 - SAME);
     lower || (other.converged() && !fit.converged() && other.cost <= fit.cost * (1.0 + SAME))
-}
-
-/// Returns true if another start may succeed.
-fn is_of_start(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::ModelNonFiniteAtStart { .. }
-            | Error::PartialNonFiniteAtStart { .. }
-            | Error::ModelNotPositiveAtStart { .. }
-            | Error::OverflowAtStart { .. }
-    )
 }

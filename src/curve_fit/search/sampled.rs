@@ -1,9 +1,8 @@
 //! A sample of the points of a fit.
 
-use crate::data::Data;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
-use crate::data::sample::{Sample, SampleHalf};
+use crate::data::sample::{Sample, SampleHalf, data_of};
 use crate::data::sigma::Weights;
 use crate::error::Result;
 
@@ -20,16 +19,11 @@ pub(super) fn on_sample<R>(
     let mut sample = Sample::new(points.columns.len(), points.sigmas().is_some(), most);
     sample.add(points, 0);
     let columns = sample.part(SampleHalf::All);
-    let (x, rest) = columns.split_at(points.columns.len());
-    let sigma = match (points.sigma, rest.get(1)) {
+    let weights = |own: Option<_>| match (points.sigma, own) {
         (Weights::Each { absolute, .. }, Some(sigma)) => Weights::Each { sigma, absolute },
         (sigma, _) => sigma,
     };
-    let data = Data {
-        sigma,
-        infinite_x: points.infinite_x,
-        ..Data::new(x.iter().collect::<Vec<_>>(), &rest[0])?
-    };
+    let data = data_of(&columns, points.columns.len(), weights, points.infinite_x)?;
     let mut sampled = Points::validate(&data)?;
     if points.estimator == Estimator::Poisson {
         sampled.count_events()?;

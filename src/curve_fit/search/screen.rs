@@ -7,6 +7,7 @@
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
+use crate::math::order::ascending;
 use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
 use crate::threads;
@@ -36,10 +37,7 @@ impl Screen<'_> {
     /// The candidates of ascending cost, with their linear parameters solved for. Those without a finite cost are
     /// missing.
     pub(super) fn sorted(&self, all: &[Vec<f64>]) -> Vec<Candidate> {
-        let mut found: Vec<Option<Candidate>> = self.each(all);
-        found.retain(Option::is_some);
-        let order = ascending(found.len(), |k| found[k].as_ref().map_or(f64::NAN, |c| c.cost));
-        order.into_iter().filter_map(|k| found[k].take()).collect()
+        sorted(self.each(all))
     }
 
     /// Each candidate with its linear parameters solved for; `None` without a finite cost.
@@ -83,12 +81,11 @@ impl Screen<'_> {
     }
 }
 
-/// The positions of `count` values, the least value first; of equal ones the first.
-pub(super) fn ascending(count: usize, value: impl Fn(usize) -> f64) -> Vec<usize> {
-    let values: Vec<f64> = (0..count).map(value).collect();
-    let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    order
+/// The candidates that there are, by ascending cost.
+pub(super) fn sorted(mut all: Vec<Option<Candidate>>) -> Vec<Candidate> {
+    all.retain(Option::is_some);
+    let costs: Vec<f64> = all.iter().flatten().map(|candidate| candidate.cost).collect();
+    ascending(&costs).into_iter().filter_map(|k| all[k].take()).collect()
 }
 
 /// The least-squares step of normal equations and the cost that it saves. Columns that depend on those before them do not

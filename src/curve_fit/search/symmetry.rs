@@ -22,7 +22,7 @@ pub(super) struct Symmetries {
 }
 
 impl Symmetries {
-    /// Those that hold at all of a few draws. `terms`: parameters of each additive term; `phases`: those without unit in
+    /// The symmetries that hold at all of a few draws. `terms`: parameters of each additive term; `phases`: those without unit in
     /// periodic functions.
     pub(super) fn of(
         screen: &Screen<'_>,

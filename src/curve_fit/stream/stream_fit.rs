@@ -8,7 +8,7 @@ use crate::curve_fit::start::CompleteStart;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;
-use crate::data::sample::{LEAST_SAMPLE, Sample, SampleHalf};
+use crate::data::sample::{LEAST_SAMPLE, Sample, SampleHalf, data_of};
 use crate::data::source::Shape;
 use crate::data::start::Start;
 use crate::data::stream::{Stream, StreamPoints};
@@ -31,7 +31,6 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault};
 use crate::solver::patience::{Patience, Stopper, end_of};
-use crate::solver::termination::Termination;
 use crate::threads::lock;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -290,7 +289,7 @@ impl<'f> StreamFit<'f> {
             return Err(self.refused(fault.clone()));
         }
         // What was broken off can go on.
-        if !matches!(fit.termination, Termination::Stopped | Termination::TimeLimit) {
+        if !fit.termination.is_stopped() {
             passes.forget()?;
         }
         let notes = noted(&self.notes, |notes| notes.clone());
@@ -446,12 +445,7 @@ impl<'f> StreamFit<'f> {
         columns: &[Vec<f64>],
         work: impl FnOnce(Data<'_>) -> Result<R>,
     ) -> Result<R> {
-        let empty = Error::EmptyData { given: 0, omitted: 0 };
-        let (x, y) = columns.split_at_checked(self.shape.x.len()).ok_or(empty.clone())?;
-        let (y, sigma) = (y.first(), y.get(1).map(Vec::as_slice));
-        let y = y.ok_or(empty)?;
-        let mut data = Data::new(x.iter().collect::<Vec<_>>(), y)?;
-        data.sigma = self.said.weights(sigma);
-        work(data.allow_infinite_x(self.said.infinite_x))
+        let weights = |sigma| self.said.weights(sigma);
+        work(data_of(columns, self.shape.x.len(), weights, self.said.infinite_x)?)
     }
 }

@@ -17,6 +17,7 @@
 //! of two equal terms, are one optimum. Which exchange it would be, the order of the values tells; whether the model
 //! stays as it is, [`Exchanges`] knows.
 
+use crate::math::order::ascending;
 use crate::solver::options::Options;
 use crate::solver::outcome::Outcome;
 
@@ -49,8 +50,7 @@ impl Nearness<'_> {
     /// The optima among converged ends, by ascending cost: positions in `ends`, the least cost first and,
     /// of equal ones, the earlier.
     pub(super) fn distinct(&self, ends: &[&Outcome]) -> Vec<Vec<usize>> {
-        let mut order: Vec<usize> = (0..ends.len()).collect();
-        order.sort_by(|&a, &b| ends[a].cost.total_cmp(&ends[b].cost));
+        let order = ascending(&ends.iter().map(|end| end.cost).collect::<Vec<f64>>());
         let mut optima: Vec<Vec<usize>> = Vec::new();
         for k in order {
             let end = ends[k];
@@ -87,7 +87,7 @@ impl Nearness<'_> {
         if self.is_one_by((a, &p), (b, &q), &itself, most) {
             return true;
         }
-        let (by_p, by_q) = (sorted(&p), sorted(&q));
+        let (by_p, by_q) = (ascending(&p), ascending(&q));
         let mut order = itself.clone();
         by_p.iter().zip(&by_q).for_each(|(&i, &j)| order[i] = j);
         order != itself
@@ -117,13 +117,6 @@ impl Nearness<'_> {
     fn values(&self, end: &Outcome) -> Vec<f64> {
         self.free.iter().map(|&k| end.params[k]).collect()
     }
-}
-
-/// Positions of values in ascending order.
-fn sorted(values: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
-    order
 }
 
 /// Whether a way costs no more than `most` by the normal equations of `end`.

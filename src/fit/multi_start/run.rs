@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::fit::engine::Request;
 use crate::fit::search::View;
 use crate::fit::warning::Warning;
+use crate::math::order::ascending;
 use crate::observe::span;
 use crate::solver::outcome::Outcome;
 use crate::threads;
@@ -22,7 +23,7 @@ type Searched = (Outcome, Duration);
 /// The trials of several starts, and where the searches ended that were made.
 #[derive(Default)]
 pub(crate) struct Trials {
-    pub(crate) trials: Vec<Trial>,
+    trials: Vec<Trial>,
     /// The position of the trial, its end and the time that it took.
     ends: Vec<(usize, Outcome, Duration)>,
 }
@@ -37,19 +38,24 @@ pub(crate) fn from_all(
     starts: Vec<Vec<f64>>,
     stop: &AtomicBool,
 ) -> Result<Optima> {
-    let mut trials = Trials::default();
-    trials.add(&request, starts, stop)?;
-    let distinct = trials.optima(&request);
-    let Some(best) = trials.best() else {
-        // The first search is always made, so if there is no end there is an error.
-        let error = trials.trials.iter().find_map(Trial::error).cloned();
-        return Err(error.unwrap_or(Error::NoParameters));
+    let mut all = Trials::default();
+    all.add(&request, starts, stop)?;
+    let distinct = all.optima(&request);
+    let Trials { trials, ends } = all;
+    let rank =
+        |(_, end, _): &(usize, Outcome, Duration)| (!end.termination.is_converged(), end.cost);
+    let order = |a: &_, b: &_| {
+        let ((a, cost), (b, other)) = (rank(a), rank(b));
+        a.cmp(&b).then(cost.total_cmp(&other))
     };
-    let (first, outcome, time) = trials.ends.swap_remove(best);
-    let request = Request { start: trials.trials[first].start.clone(), ..request };
+    let Some((first, outcome, time)) = ends.into_iter().min_by(order) else {
+        // The first search is always made, so if there is no end there is an error.
+        return Err(trials.iter().find_map(Trial::error).cloned().unwrap_or(Error::NoParameters));
+    };
+    let request = Request { start: trials[first].start.clone(), ..request };
     let mut best = request.ended(outcome, time)?;
     best.warnings.extend(rarely_reached(&distinct));
-    Ok(Optima { best, distinct, trials: trials.trials })
+    Ok(Optima { best, distinct, trials })
 }
 
 impl Trials {
@@ -115,28 +121,25 @@ impl Trials {
         optima(request, &self.ends, &self.trials)
     }
 
-    /// The parameters of the least cost, whether or not that fit converged.
-    pub(crate) fn best_params(&self) -> Option<Vec<f64>> {
-        let best = self.ends.iter().min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
-        best.map(|(_, end, _)| end.params.clone())
+    /// The end of the least cost, whether or not that fit converged.
+    fn least(&self) -> Option<&(usize, Outcome, Duration)> {
+        self.ends.iter().min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost))
     }
 
-    /// The ends that used up their evaluations and have the least cost of all: at most `most`, the least first.
+    /// The parameters of the least cost, whether or not that fit converged.
+    pub(crate) fn best_params(&self) -> Option<Vec<f64>> {
+        self.least().map(|(_, end, _)| end.params.clone())
+    }
+
+    /// The ends that used up their evaluations and have the least cost of all: at most `most`, the least first; of equal
+    /// costs one.
     pub(crate) fn best_open(&self, most: usize) -> Vec<Vec<f64>> {
-        let mut open: Vec<Vec<f64>> = Vec::new();
-        let mut bound = f64::NEG_INFINITY;
-        // The few least ones, one after the other.
-        while open.len() < most {
-            let later = self.ends.iter().filter(|(_, end, _)| end.cost > bound);
-            let least = later.min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
-            let Some((_, end, _)) = least.filter(|(_, end, _)| !end.termination.is_converged())
-            else {
-                break;
-            };
-            bound = end.cost;
-            open.push(end.params.clone());
-        }
-        open
+        let end = |k: usize| &self.ends[k].1;
+        let mut order =
+            ascending(&self.ends.iter().map(|(_, end, _)| end.cost).collect::<Vec<f64>>());
+        order.dedup_by(|later, k| end(*later).cost == end(*k).cost);
+        let open = order.into_iter().take_while(|&k| !end(k).termination.is_converged());
+        open.take(most).map(|k| end(k).params.clone()).collect()
     }
 
     /// Returns true if the end of the least cost converged and the data do not reject it.
@@ -144,21 +147,9 @@ impl Trials {
     /// # Errors
     /// Those of a fit's last passes.
     pub(crate) fn is_convincing(&self, request: &Request<'_>) -> Result<bool> {
-        let best = self.ends.iter().min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost));
-        let Some((_, outcome, time)) = best else { return Ok(false) };
+        let Some((_, outcome, time)) = self.least() else { return Ok(false) };
         Ok(outcome.termination.is_converged()
             && request.ended(outcome.clone(), *time)?.is_convincing())
-    }
-
-    /// Position of the end with the least cost, of those that converged if there are any.
-    fn best(&self) -> Option<usize> {
-        let rank =
-            |(_, end, _): &(usize, Outcome, Duration)| (!end.termination.is_converged(), end.cost);
-        let order = |&a: &usize, &b: &usize| {
-            let ((a, cost), (b, other)) = (rank(&self.ends[a]), rank(&self.ends[b]));
-            a.cmp(&b).then(cost.total_cmp(&other))
-        };
-        (0..self.ends.len()).min_by(order)
     }
 }
 
@@ -212,13 +203,6 @@ pub(super) fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
 
 /// Whether another start may do better.
 fn is_of_start(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::ModelNonFiniteAtStart { .. }
-            | Error::PartialNonFiniteAtStart { .. }
-            | Error::ModelNotPositiveAtStart { .. }
-            | Error::OverflowAtStart { .. }
-            | Error::ModelPanicked { .. }
-            | Error::StoppedInFirstPass
-    )
+    let ended = matches!(error, Error::ModelPanicked { .. } | Error::StoppedInFirstPass);
+    ended || error.is_at_start()
 }

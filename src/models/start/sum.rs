@@ -3,6 +3,7 @@
 
 use super::assign::assign;
 use super::{CENTER, NamedValue, Tree, together};
+use crate::math::order::ascending;
 use crate::models::definition::ModelKind;
 use crate::models::estimate::{mean, median};
 
@@ -238,10 +239,8 @@ fn squares(values: &[f64]) -> f64 {
 /// The order of the points by x.
 fn by_x(points: &NamedValue<'_>) -> Vec<usize> {
     let x = points.points.x();
-    let mut order: Vec<usize> = (0..points.points.y.len()).collect();
     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
-    order.sort_by(|&a, &b| at(a).total_cmp(&at(b)));
-    order
+    ascending(&(0..points.points.y.len()).map(at).collect::<Vec<f64>>())
 }
 
 /// Marks those of a range of ranks by x; `share`s of all points.
