@@ -6,7 +6,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dualfit::device::Device;
-use dualfit::{Backend, BatchData, BatchFit, CurveFit, Options, Precision};
+use dualfit::{Backend, BatchData, BatchFit, CurveFit, Options, Precision, Start, models};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra_0_34::storage::Owned;
 use nalgebra_0_34::{Const, Dyn, OMatrix, SVector};
@@ -189,6 +189,66 @@ fn samples(c: &mut Criterion) {
     });
 }
 
+/// A million spots anywhere in the middle half of their images, with starts at the brightest pixel and without.
+fn without_starts(c: &mut Criterion) {
+    const MANY: usize = 1_000_000;
+    let (side, width) = IMAGES[0];
+    let (px, py) = pixels(side);
+    let (mut random, pixels) = (StdRng::seed_from_u64(44), side * side);
+    let (mut stack, mut starts) = (Vec::<u16>::new(), Vec::new());
+    let middle = 0.5 * (side - 1) as f64;
+    for _ in 0..FITS {
+        let mut about = |middle: f64, width: f64| middle + width * (random.random::<f64>() - 0.5);
+        let (x, y) = (about(middle, middle), about(middle, middle));
+        let p = [about(100.0, 40.0), x, y, width * about(1.0, 0.3), 10.0];
+        let spot = Spot { side, y: &[], p: p.into() };
+        let mut count =
+            |i: usize| Poisson::new(spot.pixel(i).0).map_or(0.0, |noise| noise.sample(&mut random));
+        let image: Vec<u16> = (0..pixels).map(|i| count(i) as u16).collect();
+        let brightest = (0..pixels).max_by_key(|&i| image[i]).unwrap_or(0);
+        starts.push([
+            f64::from(image[brightest]) - 10.0,
+            px[brightest],
+            py[brightest],
+            width,
+            10.0,
+        ]);
+        stack.extend(image);
+    }
+    let copies = MANY / FITS;
+    let stack = stack.repeat(copies);
+    let starts: Vec<[f64; 5]> = starts.iter().copied().cycle().take(MANY).collect();
+    let data = BatchData::shared([&px, &py], &stack).unwrap();
+    let spot = model().backend(Backend::Cpu);
+    let library =
+        CurveFit::from(models::gaussian2d("") + models::constant("")).backend(Backend::Cpu);
+    let best = spot.fit_batch(&data, &starts).unwrap();
+    for (name, fits) in [
+        ("no start", spot.fit_batch(&data, Start::Guess).unwrap()),
+        ("the library's model", library.fit_batch(&data, Start::Guess).unwrap()),
+    ] {
+        let worse = |i: &usize| fits.fit(*i).cost() > best.fit(*i).cost() * (1.0 + 1e-6);
+        println!(
+            "{name}: {} of {MANY} worse than from the brightest pixel, {:.2} evaluations a fit against {:.2}",
+            (0..MANY).filter(worse).count(),
+            mean_evaluations(&fits) / copies as f64,
+            mean_evaluations(&best) / copies as f64
+        );
+    }
+    let mut group = c.benchmark_group("1,000,000 Gaussians of 15 x 15 with and without starts");
+    group.sample_size(10).measurement_time(Duration::from_secs(5));
+    group.throughput(Throughput::Elements(MANY as u64));
+    group.bench_function("from the brightest pixel", |b| {
+        b.iter(|| black_box(spot.fit_batch(&data, &starts).unwrap()));
+    });
+    group.bench_function("without a start", |b| {
+        b.iter(|| black_box(spot.fit_batch(&data, Start::Guess).unwrap()));
+    });
+    group.bench_function("the library's model without a start", |b| {
+        b.iter(|| black_box(library.fit_batch(&data, Start::Guess).unwrap()));
+    });
+}
+
 /// A million spots, as many as fill a device: from the host's memory and where they are there already.
 fn on_device(c: &mut Criterion) {
     const MANY: usize = 1_000_000;
@@ -233,5 +293,5 @@ fn on_device(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, batch, samples, on_device);
+criterion_group!(benches, batch, samples, without_starts, on_device);
 criterion_main!(benches);

@@ -2,6 +2,7 @@
 
 mod batch;
 pub(crate) mod batch_parts;
+mod batch_starts;
 pub(crate) mod bootstrap;
 mod cancel;
 mod components;

@@ -29,6 +29,8 @@ pub(super) const REJECTED: f64 = 1e-4;
 const CORRELATED: f64 = 4e-4;
 /// That of the F statistic of second differences.
 const SMOOTH: f64 = 2e-4;
+/// P-values below this times their limits are suspicious.
+const SUSPICIOUS: f64 = 100.0;
 /// An autocorrelation below this does not matter, however certain it is: it changes standard errors by less than a tenth.
 const LEAST_CORRELATION: f64 = 0.1;
 /// Residuals below this part of y are rounding.
@@ -56,6 +58,8 @@ pub(crate) struct Correlation {
 pub(crate) struct ResidualTests {
     /// The data set with the most significant autocorrelation, from 0, if it rejects the curve.
     correlated: Option<(usize, Correlation)>,
+    /// The least p-value of an autocorrelation over its limit, times the number of data sets.
+    exceeds: Option<f64>,
     /// Of counts.
     deviance: Option<MeanDeviance>,
     sets: usize,
@@ -100,7 +104,8 @@ impl ResidualTests {
         }
         // With many sets one of them is unusual by chance.
         let sets = tests.sets as f64;
-        tests.correlated = worst.filter(|(_, found)| found.exceeds * sets < 1.0);
+        tests.exceeds = worst.map(|(_, found)| found.exceeds * sets);
+        tests.correlated = worst.filter(|_| tests.exceeds.is_some_and(|exceeds| exceeds < 1.0));
         tests.deviance = (counts > 0.0).then(|| MeanDeviance {
             mean: sum.mean / counts,
             variance: sum.variance / counts,
@@ -112,6 +117,11 @@ impl ResidualTests {
     /// Returns true if the autocorrelation of residuals rejects the curve.
     pub(crate) fn are_correlated(&self) -> bool {
         self.correlated.is_some()
+    }
+
+    /// Returns true if the residuals are less likely than those of 49 in 50 fits of the right curve, if it does not reject it.
+    pub(crate) fn are_suspicious(&self) -> bool {
+        self.exceeds.is_some_and(|exceeds| exceeds < SUSPICIOUS)
     }
 
     /// Returns true if residuals were there. Those of a stream are tested by its sample, apart from this.

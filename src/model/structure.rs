@@ -58,7 +58,7 @@ impl Program {
     /// p·g(x) in the argument of a periodic function. `points`: the independent variables at each point.
     pub(crate) fn phase_of(&self, i: usize, points: &[Vec<f64>]) -> Option<Vec<f64>> {
         self.periodic_arguments().into_iter().find_map(|argument| {
-            let program = Program { outputs: vec![argument], ..self.clone() }.value_only();
+            let program = self.part(argument);
             if !program.uses(i) {
                 return None;
             }
@@ -84,9 +84,9 @@ impl Program {
         })
     }
 
-    /// One value per parameter: the kind of position that it is. A position is subtracted from, or compared with, a function
-    /// of the variables alone, or such a difference.
-    pub(crate) fn positions(&self) -> Vec<Option<Position>> {
+    /// One value per parameter: the kind of position that it is, and along which node. A position is subtracted from, or
+    /// compared with, a function of the variables alone, or such a difference.
+    pub(crate) fn positions(&self) -> Vec<Option<(Position, Id)>> {
         let mut found = vec![None; self.params.len()];
         let depends = self.dependencies();
         let is_constant = |id: Id| depends[id as usize] == (false, true);
@@ -111,11 +111,27 @@ impl Program {
             let kind = if varies(variable) { Position::Own } else { Position::Distance };
             for (found, occurs) in found.iter_mut().zip(self.params_below(&[position])) {
                 if occurs && found.is_none() {
-                    *found = Some(kind);
+                    *found = Some((kind, variable));
                 }
             }
         }
         found
+    }
+
+    /// The program whose value is a node.
+    pub(crate) fn part(&self, node: Id) -> Program {
+        Program { outputs: vec![node], ..self.clone() }.value_only()
+    }
+
+    /// The value at each point, with all parameters zero.
+    pub(crate) fn values(&self, columns: &[Vec<f64>]) -> Vec<f64> {
+        let params = vec![0.0; self.params.len()];
+        let mut x = vec![0.0; columns.len()];
+        let at = |i: usize| {
+            x.iter_mut().zip(columns).for_each(|(x, column)| *x = column[i]);
+            self.evaluate(&x, &params)
+        };
+        (0..columns.first().map_or(0, Vec::len)).map(at).collect()
     }
 
     /// One pair per node: if it depends on variables, and if it depends on parameters.
@@ -173,7 +189,8 @@ mod tests {
         let positions = |text: &str, kind: Position| -> Vec<String> {
             let Expression(program) = Expression::parse(text, &["x"]).unwrap();
             let found = program.positions();
-            let all: Vec<usize> = (0..found.len()).filter(|&i| found[i] == Some(kind)).collect();
+            let is = |i: &usize| found[*i].is_some_and(|(found, _)| found == kind);
+            let all: Vec<usize> = (0..found.len()).filter(is).collect();
             names(text, &all)
         };
         use Position::{Distance, Own};

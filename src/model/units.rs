@@ -32,6 +32,13 @@ impl Unit {
         self.value == 0.0 && self.columns.iter().all(|exponent| *exponent == 0.0)
     }
 
+    /// Returns true for units that differ by a number at most.
+    pub(crate) fn is_equal(&self, other: &Unit) -> bool {
+        let near = |a: f64, b: f64| (a - b).abs() < ZERO;
+        let columns = self.columns.iter().zip(&other.columns);
+        near(self.value, other.value) && columns.into_iter().all(|(&a, &b)| near(a, b))
+    }
+
     /// The independent variable whose power with this exponent is the whole unit.
     pub(crate) fn single_column(&self, exponent: f64) -> Option<usize> {
         let mut used = (0..self.columns.len()).filter(|&k| self.columns[k] != 0.0);

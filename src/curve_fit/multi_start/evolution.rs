@@ -106,8 +106,9 @@ impl CurveFit {
     /// population and from `start`: for a cost with so many minima that starts which are not
     /// led, as those of [`multi_start`](CurveFit::multi_start), seldom hit the best one.
     ///
-    /// Fixed parameters keep the values of `start`; a free one needs bounds that are finite on both sides, or a
-    /// [`range`](DifferentialEvolution::range) inside them. The populations start as Latin hypercubes and
+    /// Fixed parameters keep the values of `start`. A free one is searched for within its bounds, or a
+    /// [`range`](DifferentialEvolution::range) inside them; if these are not finite on both sides, in the range that its
+    /// unit suggests, as [`multi_start`](CurveFit::multi_start) does. The populations start as Latin hypercubes and
     /// know nothing of each other: no search proves that there is no lower minimum, but
     /// several that end in the same one make it likely. [`Optima::distinct`] counts them, the start among them, and
     /// the best fit has [`Warning::ReachedOnce`](crate::Warning::ReachedOnce) if only one came there.
@@ -145,10 +146,9 @@ impl CurveFit {
         let begun = Instant::now();
         let start = start.into();
         self.accepts(data.columns.len(), &start)?;
-        let plan = self.plan(&search.starts)?;
-        let members = (search.members.saturating_mul(plan.ranges.len())).max(5);
+        let members = (search.members.saturating_mul(self.free_positions().len())).max(5);
         search.check(members)?;
-        self.search_from_many(&data, (&start, &plan), begun, |request, stop| {
+        self.search_from_many(&data, (&start, &search.starts), begun, |request, plan, stop| {
             let (first, ties) = (request.start.clone(), request.ties.clone());
             let at = |point: &[f64]| {
                 let mut params = first.clone();

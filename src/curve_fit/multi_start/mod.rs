@@ -5,12 +5,13 @@ pub(crate) mod sampling;
 
 use super::CurveFit;
 use super::parameters::{ends, told_of_ties};
-use super::start::{CompleteStart, Finder};
+use super::search::natural_ranges;
+use super::search::ranges::Range;
 use crate::data::Data;
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::names::position;
-use crate::error::{Error, Result, StartError};
+use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;
@@ -33,7 +34,7 @@ pub struct MultiStart {
     given: Vec<Vec<f64>>,
 }
 
-/// Where the starts of a parameter are drawn; an open end is the parameter's bound.
+/// A range that is asked for; an open end is the parameter's bound.
 #[derive(Clone, Debug, PartialEq)]
 struct StartRange {
     name: String,
@@ -46,7 +47,25 @@ struct StartRange {
 struct Plan {
     given: Vec<Vec<f64>>,
     /// Positions of the free parameters, and where their starts are drawn, if any are.
-    ranges: Vec<(usize, StartRange)>,
+    ranges: Vec<(usize, DrawnFrom)>,
+}
+
+/// Where the starts of a parameter are drawn.
+enum DrawnFrom {
+    /// A finite range, asked for or that of the bounds.
+    Asked(StartRange),
+    /// The natural range of the parameter, within the bounds.
+    Natural(Range),
+}
+
+impl DrawnFrom {
+    /// The value at the part `u` of the range.
+    fn at(&self, u: f64) -> f64 {
+        match self {
+            DrawnFrom::Asked(range) => range.at(u),
+            DrawnFrom::Natural(range) => range.at(u),
+        }
+    }
 }
 
 impl MultiStart {
@@ -109,9 +128,9 @@ impl CurveFit {
     /// sums of peaks, exponentials or oscillations, or where no good start is known.
     ///
     /// `start` is the first of the starts, and fixed parameters keep its values. What it leaves out is
-    /// found as by [`fit`](CurveFit::fit), but for a parameter of which nothing is known: it begins in the
-    /// middle of where its starts are drawn. The starts of a free parameter are drawn from its bounds, or from a
-    /// [`range`](MultiStart::range) inside them, which it needs if the bounds are not finite on both sides.
+    /// found as by [`fit`](CurveFit::fit). The starts of a free parameter are drawn from its bounds, or from a
+    /// [`range`](MultiStart::range) inside them. If these are not finite on both sides, they are drawn within them from the
+    /// range that the parameter's unit suggests, as in the search for starts of [`fit`](CurveFit::fit).
     ///
     /// Each start is a [`fit`](CurveFit::fit) with all that was said of the model: bounds, loss,
     /// [`Options`](crate::Options) and their limits. One that does not converge, or has no finite value
@@ -146,8 +165,8 @@ impl CurveFit {
     ///
     /// # Errors
     /// As [`fit`](CurveFit::fit), where no other start could help; what the fit from `start` said, if
-    /// none of the starts led to a fit. [`Error::RangeOfStarts`] if a parameter has no finite range to
-    /// draw from, or one outside its bounds; [`Error::UnknownParameter`] for a range of none of the
+    /// none of the starts led to a fit. [`Error::RangeOfStarts`] for a range that is reversed or
+    /// outside the bounds; [`Error::UnknownParameter`] for a range of none of the
     /// parameters; [`Error::SobolDimensions`] for more than 256 free parameters, and
     /// [`Error::BadOption`] for more than 65,536 drawn starts.
     pub fn multi_start<'a>(
@@ -161,9 +180,8 @@ impl CurveFit {
         let begun = Instant::now();
         let start = start.into();
         self.accepts(data.columns.len(), &start)?;
-        let plan = self.plan(starts)?;
-        self.search_from_many(&data, (&start, &plan), begun, |request, stop| {
-            let all = self.starts(&request.start, starts, &plan)?;
+        self.search_from_many(&data, (&start, starts), begun, |request, plan, stop| {
+            let all = self.starts(&request.start, starts, plan)?;
             from_all(request, all, stop)
         })
     }
@@ -173,13 +191,15 @@ impl CurveFit {
     fn search_from_many(
         &self,
         data: &Data<'_>,
-        (start, plan): (&Start, &Plan),
+        (start, asked): (&Start, &MultiStart),
         begun: Instant,
-        search: impl FnOnce(Request<'_>, &AtomicBool) -> Result<Optima>,
+        search: impl FnOnce(Request<'_>, &Plan, &AtomicBool) -> Result<Optima>,
     ) -> Result<Optima> {
+        self.check_ranges(asked)?;
         let points = self.validate(data)?;
+        let plan = self.plan(asked, &points)?;
         let validating = begun.elapsed();
-        let start = self.first(start, plan, &points)?;
+        let start = self.found(start, &points)?;
         let spent = Spent { validating, ..start.spent() };
         let stop = Arc::new(AtomicBool::new(false));
         let ties = Arc::new(self.placed_ties()?);
@@ -187,55 +207,53 @@ impl CurveFit {
         let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
         self.request(&points, start, None, spent, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);
-            search(Request { observer, ..request }, &stop)
+            search(Request { observer, ..request }, &plan, &stop)
         })
     }
 
-    /// What is asked for, checked as far as that needs no data.
-    fn plan(&self, asked: &MultiStart) -> Result<Plan> {
+    /// What is wrong with the ranges and the number of starts.
+    fn check_ranges(&self, asked: &MultiStart) -> Result<()> {
         for StartRange { name, .. } in &asked.ranges {
             position(&self.names, name, "correct the name of the range")?;
         }
-        let given = asked.given.iter().map(|given| self.checked_start(given));
-        let given = given.collect::<Result<Vec<_>>>()?;
         let (name, value) = ("starts", asked.starts as f64);
         if asked.starts > MOST_POINTS {
             return Err(Error::BadOption { name, value, requirement: "at most 65536" });
         }
         if asked.starts == 0 {
-            return Ok(Plan { given, ranges: Vec::new() });
+            return Ok(());
         }
         let free = self.free_positions();
         if asked.sampling == Sampling::Sobol && free.len() > MOST_DIMENSIONS {
             return Err(Error::SobolDimensions { parameters: free.len(), most: MOST_DIMENSIONS });
         }
-        let ranges = free.iter().map(|&i| Ok((i, self.drawn_from(i, asked)?)));
-        Ok(Plan { given, ranges: ranges.collect::<Result<_>>()? })
+        free.into_iter().try_for_each(|i| self.asked_range(i, asked).map(|_| ()))
     }
 
-    /// The first start. A parameter of which nothing is known begins in the middle of its range.
-    fn first(&self, start: &Start, plan: &Plan, points: &Points<'_>) -> Result<CompleteStart> {
-        if let Start::Values(_) = start {
-            return self.found(start, points);
+    /// The starts that are given, and where the others are drawn.
+    fn plan(&self, asked: &MultiStart, points: &Points<'_>) -> Result<Plan> {
+        let given = asked.given.iter().map(|given| self.checked_start(given));
+        let given = given.collect::<Result<Vec<_>>>()?;
+        if asked.starts == 0 {
+            return Ok(Plan { given, ranges: Vec::new() });
         }
-        let begin = match Finder::new(self, start)?.known(points)? {
-            Ok(found) => return Ok(found),
-            Err(begin) => begin,
-        };
-        let names: Vec<String> = begin.unknown.iter().map(|&i| self.names[i].clone()).collect();
-        let middle = |name: &String| {
-            let (_, range) = plan.ranges.iter().find(|(_, range)| range.name == *name)?;
-            Some((name.clone(), range.at(0.5)))
-        };
-        let Some(middles) = names.iter().map(middle).collect::<Option<Vec<_>>>() else {
-            return Err(StartError::Unknown { names }.into());
-        };
-        let mut pairs = match start {
-            Start::Named(pairs) => pairs.clone(),
-            Start::Values(_) | Start::Guess => Vec::new(),
-        };
-        pairs.extend(middles);
-        self.found(&Start::Named(pairs), points)
+        let mut bounds = self.bounds.clone();
+        let (mut drawn, mut open) = (Vec::new(), Vec::new());
+        for i in self.free_positions() {
+            let range = self.asked_range(i, asked)?;
+            if range.lower.is_finite() && range.upper.is_finite() {
+                drawn.push((i, DrawnFrom::Asked(range)));
+            } else {
+                bounds[i] = (range.lower, range.upper);
+                open.push(i);
+            }
+        }
+        if !open.is_empty() {
+            let natural = natural_ranges(self, &open, &bounds, points)?;
+            drawn.extend(open.into_iter().zip(natural.into_iter().map(DrawnFrom::Natural)));
+            drawn.sort_by_key(|(i, _)| *i);
+        }
+        Ok(Plan { given, ranges: drawn })
     }
 
     /// All starts: the given ones, and those drawn.
@@ -258,8 +276,8 @@ impl CurveFit {
         Ok(starts)
     }
 
-    /// Where the starts of parameter `i` are drawn.
-    fn drawn_from(&self, i: usize, asked: &MultiStart) -> Result<StartRange> {
+    /// The range that is asked for parameter `i`, whose open ends are those of the bounds.
+    fn asked_range(&self, i: usize, asked: &MultiStart) -> Result<StartRange> {
         let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
         let bounds = StartRange { name: name.clone(), lower, upper, logarithmic: false };
         let mut range = asked.ranges.iter().find(|r| r.name == *name).unwrap_or(&bounds).clone();
@@ -269,8 +287,8 @@ impl CurveFit {
         if range.upper == f64::INFINITY {
             range.upper = upper;
         }
-        let fault = if !(range.lower.is_finite() && range.upper.is_finite()) {
-            "both ends must be finite; give it bounds or a range (MultiStart::range or DifferentialEvolution::range)".to_owned()
+        let fault = if range.lower.is_nan() || range.upper.is_nan() {
+            "an end is NaN; leave it open or give it a number".to_owned()
         } else if range.lower > range.upper {
             "the ends are reversed; exchange them".to_owned()
         } else if range.lower < lower || range.upper > upper {

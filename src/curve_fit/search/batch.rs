@@ -5,13 +5,14 @@
 //! fit starts from the template with the least cost in its own points.
 
 use super::Screen;
-use super::ranges::column_of;
+use super::ranges::position_of;
 use super::screen::Candidate;
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::ready::Ready;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::model::native::Model;
+use crate::model::program::Program;
 use crate::model::units;
 use std::sync::Arc;
 
@@ -34,8 +35,8 @@ enum Place {
 pub(in crate::curve_fit) struct Templates<'a> {
     linear: Arc<Ready>,
     bounds: &'a [(f64, f64)],
-    /// Parameters that are positions, and the independent variables in which they are.
-    positions: Vec<(usize, usize)>,
+    /// Parameters that are positions, and what they are positions along.
+    positions: Vec<(usize, Program)>,
     templates: Vec<(Vec<f64>, Place)>,
 }
 
@@ -49,13 +50,16 @@ impl<'a> Templates<'a> {
     pub(in crate::curve_fit) fn of(
         curve: &'a CurveFit,
         (linear, unknown): (Arc<Ready>, &[usize]),
-        found: &[(Points<'_>, Vec<f64>)],
+        found: &[(&Points<'_>, &[f64])],
         fits: usize,
     ) -> Result<Templates<'a>> {
         let positions = match &curve.effective_model()? {
             Model::Traced(program) => {
-                let (units, is_position) = (units::of_params(program), program.positions());
-                let of = |&i: &usize| Some((i, column_of(units[i].as_ref(), is_position[i])?));
+                let (units, positions) = (units::of_params(program), program.positions());
+                let of = |&i: &usize| {
+                    let node = position_of(program, units[i].as_ref(), positions[i])?;
+                    Some((i, program.part(node)))
+                };
                 unknown.iter().filter_map(of).collect()
             }
             Model::Native(_) => Vec::new(),
@@ -66,8 +70,8 @@ impl<'a> Templates<'a> {
             true => &[Place::Own][..],
             false => &[Place::Own, Place::Largest, Place::Least],
         };
-        let of = |(_, params): &(Points<'_>, Vec<f64>)| {
-            places.iter().map(|&p| (params.clone(), p)).collect::<Vec<_>>()
+        let of = |(_, params): &(&Points<'_>, &[f64])| {
+            places.iter().map(|&p| (params.to_vec(), p)).collect::<Vec<_>>()
         };
         all.templates = found.iter().flat_map(of).collect();
         // The logarithm of the cost of each template in each searched fit.
@@ -126,9 +130,10 @@ impl<'a> Templates<'a> {
                 Place::Largest => largest,
                 Place::Least => least,
             };
-            for &(k, column) in &self.positions {
-                let (lower, upper) = self.bounds[k];
-                params[k] = points.columns[column].at(point).clamp(lower, upper);
+            let x: Vec<f64> = points.columns.iter().map(|column| column.at(point)).collect();
+            for (k, along) in &self.positions {
+                let (lower, upper) = self.bounds[*k];
+                params[*k] = along.evaluate(&x, &params).clamp(lower, upper);
             }
             params
         };

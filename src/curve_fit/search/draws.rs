@@ -6,7 +6,9 @@ use super::ranges::{Frequencies, Range};
 use super::screen::{Candidate, Screen, sorted};
 use super::symmetry::Symmetries;
 use crate::curve_fit::multi_start::sampling::sobol_point;
+use crate::data::observations::Observations;
 use crate::fit::multi_start::Optimum;
+use crate::model::program::Program;
 
 /// Draws of a round.
 const DRAWS: usize = 96;
@@ -22,6 +24,8 @@ const SCANNED: usize = 4096;
 const DRAWS_OF_GROUP: usize = 96;
 /// Candidates that are fitted of those in which one group of the best fit so far was redrawn.
 const FITTED_OF_GROUP: usize = 2;
+/// The same of those with two terms exchanged.
+const FITTED_OF_EXCHANGES: usize = 2;
 /// Candidates of a round whose groups are redrawn.
 const REDRAWN: usize = 2;
 /// Rounds over all groups.
@@ -31,22 +35,23 @@ const ALIKE: f64 = 0.1;
 /// Relative difference of the nonlinear parameters, and of the costs, of one minimum.
 const SAME: f64 = 1e-4;
 
-/// A minimum and how many fits reached it or one of its equals.
+/// A minimum and the fits that reached it or one of its equals.
 pub(super) struct Minimum {
     /// The nonlinear parameters.
     values: Vec<f64>,
     pub(super) cost: f64,
+    /// Fits from independent starts.
     pub(super) reached: usize,
+    /// All fits.
+    pub(super) fits: usize,
 }
 
-/// The candidates of a round.
+/// Candidates of a round.
 pub(super) struct Round {
     /// Candidates whose cost was computed.
     pub(super) screened: usize,
-    /// Candidates to be fitted whose start is independent of earlier fits.
+    /// Candidates to be fitted.
     pub(super) candidates: Vec<Candidate>,
-    /// Candidates to be fitted that were drawn about the best fit so far.
-    pub(super) dependent: Vec<Candidate>,
 }
 
 /// Candidates of all rounds.
@@ -59,15 +64,20 @@ pub(super) struct Draws<'a> {
     pub(super) screen: Screen<'a>,
     /// Of the parameters to be drawn.
     pub(super) ranges: Vec<Range>,
+    /// For each of them that is a position: the value at each point of what it is a position along.
+    pub(super) along: Vec<Option<Vec<f64>>>,
+    pub(super) seen: Observations,
     pub(super) peaks: Peaks,
+    /// The model, if it is traced.
+    pub(super) program: Option<Program>,
     /// The parameters of each additive term, out of those to be drawn.
     pub(super) terms: Vec<Vec<usize>>,
     pub(super) symmetries: Symmetries,
 }
 
 impl Draws<'_> {
-    /// The candidates of a round that are to be fitted. `best`: the parameters of the best fit so far.
-    pub(super) fn round(&self, round: usize, best: Option<&[f64]>) -> Round {
+    /// The candidates of a round whose starts are independent of earlier fits.
+    pub(super) fn round(&self, round: usize) -> Round {
         let first = (round * DRAWS) as u32;
         let drawn: Vec<Vec<f64>> = (first..first + DRAWS as u32).map(|i| self.at(i)).collect();
         let drawn = self.screen.each(&drawn);
@@ -95,15 +105,60 @@ impl Draws<'_> {
         }
         chosen.extend(redrawn);
         chosen.extend(any);
-        let mut dependent = Vec::new();
-        if let Some(best) = best {
-            for group in &groups {
-                let all = self.redrawn(group, best, first);
-                screened += all.len();
-                dependent.extend(self.different(self.screen.sorted(&all), FITTED_OF_GROUP));
+        Round { screened, candidates: chosen }
+    }
+
+    /// The candidates of a round about the best fit so far: with one group of parameters redrawn, or two terms exchanged.
+    pub(super) fn about(&self, best: &[f64], round: usize) -> Round {
+        let first = (round * DRAWS) as u32;
+        let mut found = Round { screened: 0, candidates: Vec::new() };
+        let mut add = |all: Vec<Vec<f64>>, most: usize| {
+            found.screened += all.len();
+            found.candidates.extend(self.different(self.screen.sorted(&all), most));
+        };
+        for group in &self.groups(round) {
+            add(self.redrawn(group, best, first), FITTED_OF_GROUP);
+        }
+        add(self.exchanged(best), FITTED_OF_EXCHANGES);
+        found
+    }
+
+    /// Each two terms with their parameters of the same kind exchanged, and with their positions alone.
+    fn exchanged(&self, about: &[f64]) -> Vec<Vec<f64>> {
+        let mut all = Vec::new();
+        for (j, a) in self.terms.iter().enumerate() {
+            for b in &self.terms[j + 1..] {
+                let pairs = self.alike(a, b);
+                let is_position = |(k, _): &&(usize, usize)| self.range(*k).position.is_some();
+                let positions: Vec<(usize, usize)> =
+                    pairs.iter().filter(is_position).copied().collect();
+                for pairs in [pairs, positions] {
+                    let mut params = about.to_vec();
+                    pairs.iter().for_each(|&(k, l)| params.swap(k, l));
+                    all.extend((params != about).then_some(params));
+                }
             }
         }
-        Round { screened, candidates: chosen, dependent }
+        all
+    }
+
+    /// Pairs of parameters of the same kind, one of each of two terms.
+    fn alike(&self, a: &[usize], b: &[usize]) -> Vec<(usize, usize)> {
+        let mut left = b.to_vec();
+        let mut pairs = Vec::new();
+        for &k in a {
+            let is_alike = |&l: &usize| self.range(k).is_alike(self.range(l));
+            if let Some(place) = left.iter().position(is_alike) {
+                pairs.push((k, left.remove(place)));
+            }
+        }
+        pairs
+    }
+
+    /// The range of parameter `k`, one of the unknown ones.
+    fn range(&self, k: usize) -> &Range {
+        let place = self.unknown.iter().position(|&other| other == k).unwrap_or(0);
+        &self.ranges[place]
     }
 
     /// The groups of parameters that are redrawn in a round, one after the other: the terms of a sum; in later rounds in
@@ -119,6 +174,11 @@ impl Draws<'_> {
 
     /// Draw number `i`: one value per parameter.
     pub(super) fn at(&self, i: u32) -> Vec<f64> {
+        self.drawn(i, &self.peaks)
+    }
+
+    /// Draw number `i` with positions at these `peaks`.
+    fn drawn(&self, i: u32, peaks: &Peaks) -> Vec<f64> {
         let mut params = self.base.to_vec();
         let u = sobol_point(i, self.ranges.len(), self.seed);
         for ((&k, range), &u) in self.unknown.iter().zip(&self.ranges).zip(&u) {
@@ -127,10 +187,10 @@ impl Draws<'_> {
         // Every second draw puts each term at a point whose response is far from the median.
         if i % 2 == 1 {
             for (t, term) in self.terms.iter().enumerate() {
-                let point = self.peaks.at(u[t % u.len()], i as usize / 2);
-                for (&k, range) in self.unknown.iter().zip(&self.ranges) {
-                    if let (true, Some(column)) = (term.contains(&k), range.position) {
-                        params[k] = range.inside(self.peaks.seen.columns[column][point]);
+                let point = peaks.at(u[t % u.len()], i as usize / 2);
+                for (j, &k) in self.unknown.iter().enumerate() {
+                    if let (true, Some(along)) = (term.contains(&k), &self.along[j]) {
+                        params[k] = self.ranges[j].inside(along[point]);
                     }
                 }
             }
@@ -184,9 +244,11 @@ impl Draws<'_> {
 
     /// Draws of a group of parameters, and scans of its frequencies; the other parameters are those of `about`.
     fn redrawn(&self, group: &[usize], about: &[f64], first: u32) -> Vec<Vec<f64>> {
+        let left = self.left_by(about);
+        let peaks = left.as_ref().unwrap_or(&self.peaks);
         let mut all = Vec::new();
         for i in 0..DRAWS_OF_GROUP {
-            let drawn = self.at(first + i as u32);
+            let drawn = self.drawn(first + i as u32, peaks);
             let mut params = about.to_vec();
             group.iter().for_each(|&k| params[k] = drawn[k]);
             all.push(params);
@@ -198,6 +260,18 @@ impl Draws<'_> {
             }
         }
         all
+    }
+
+    /// The points at which the curve with these parameters is farthest from the responses.
+    fn left_by(&self, params: &[f64]) -> Option<Peaks> {
+        let program = self.program.as_ref()?;
+        let mut x = vec![0.0; self.seen.columns.len()];
+        let mut left = Vec::with_capacity(self.seen.y.len());
+        for (i, y) in self.seen.y.iter().enumerate() {
+            x.iter_mut().zip(&self.seen.columns).for_each(|(x, column)| *x = column[i]);
+            left.push(y - program.evaluate(&x, params));
+        }
+        left.iter().all(|value| value.is_finite()).then(|| Peaks::of(&left))
     }
 
     /// Optima by ascending cost, equal ones as one.
@@ -212,9 +286,13 @@ impl Draws<'_> {
                     && values.iter().zip(&other.values).all(near)
             };
             let reached = optimum.trials().iter().filter(|&&k| independent[k]).count();
+            let fits = optimum.hits();
             match minima.iter_mut().find(is_equal) {
-                Some(other) => other.reached += reached,
-                None => minima.push(Minimum { values, cost: optimum.cost(), reached }),
+                Some(other) => {
+                    other.reached += reached;
+                    other.fits += fits;
+                }
+                None => minima.push(Minimum { values, cost: optimum.cost(), reached, fits }),
             }
         }
         minima

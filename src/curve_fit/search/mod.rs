@@ -10,7 +10,7 @@ pub(super) mod batch;
 mod draws;
 pub(crate) mod options;
 mod peaks;
-mod ranges;
+pub(super) mod ranges;
 pub(super) mod rejected;
 mod sampled;
 mod screen;
@@ -24,13 +24,13 @@ use crate::data::observations::Observations;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::fit::engine::{Request, Spent};
-use crate::fit::multi_start::run::Trials;
+use crate::fit::multi_start::run::{Quality, Trials};
 use crate::fit::start_search::{REACHED, StartSearch};
 use crate::model::native::Model;
 use crate::solver::options::Options;
 use draws::{Draws, Minimum};
 use peaks::Peaks;
-use ranges::ranges;
+use ranges::{Range, ranges};
 use sampled::on_sample;
 use screen::{Candidate, Screen};
 use std::sync::atomic::AtomicBool;
@@ -40,6 +40,12 @@ use symmetry::Symmetries;
 const DRAWS_OF_SYMMETRIES: u32 = 12;
 /// Fits that must have reached it, and be at least half of all, if the data reject it.
 const ENOUGH: usize = 12;
+/// Fits that must have reached it if its residuals are suspicious.
+const REACHED_IF_SUSPICIOUS: usize = 8;
+/// Rounds that find nothing better, after which fits with one term drawn anew count.
+const STEADY: usize = 2;
+/// Relative change of a cost that is none.
+const UNCHANGED: f64 = 1e-6;
 /// Fits of a round that used up their evaluations and are continued, if they have the least cost so far.
 const CONTINUED: usize = 2;
 /// Evaluations of one of these fits. The final fit has the caller's limits.
@@ -47,8 +53,8 @@ const EVALUATIONS: usize = 60;
 /// The same of those that are continued.
 const LONG_EVALUATIONS: usize = 400;
 
-/// Points at all candidates together, after which no further round begins.
-const MOST_WORK: usize = 20_000_000;
+/// Values and partials at points, of all candidates and fits together, after which no further round begins.
+const MOST_WORK: usize = 25_000_000;
 /// Points at most on which candidates are screened, and on which they are fitted.
 const SCREENED_POINTS: usize = 1000;
 const FITTED_POINTS: usize = 4000;
@@ -71,6 +77,22 @@ pub(super) struct Search<'a> {
 pub(super) struct Found {
     pub(super) values: Vec<f64>,
     pub(super) report: StartSearch,
+}
+
+/// The natural ranges of the parameters `of` a model within bounds, one pair per parameter.
+///
+/// # Errors
+/// What is wrong with the model.
+pub(super) fn natural_ranges(
+    curve: &CurveFit,
+    of: &[usize],
+    bounds: &[(f64, f64)],
+    points: &Points<'_>,
+) -> Result<Vec<Range>> {
+    let model = curve.effective_model()?;
+    on_sample(points, FITTED_POINTS, |sample| {
+        Ok(ranges(&model, of, bounds, &Observations::of(sample)))
+    })
 }
 
 impl Search<'_> {
@@ -103,10 +125,11 @@ impl Search<'_> {
         let model = self.curve.effective_model()?;
         let seen = Observations::of(points);
         let ranges = ranges(&model, &self.unknown, &self.curve.bounds, &seen);
-        let terms = match &model {
-            Model::Traced(program) => program.terms(&self.unknown),
-            Model::Native(_) => Vec::new(),
+        let program = match &model {
+            Model::Traced(program) => Some(program.value_only()),
+            Model::Native(_) => None,
         };
+        let terms = program.as_ref().map_or_else(Vec::new, |p| p.terms(&self.unknown));
         let phases: Vec<usize> = self
             .unknown
             .iter()
@@ -114,10 +137,28 @@ impl Search<'_> {
             .filter(|(_, range)| range.is_phase)
             .map(|(&k, _)| k)
             .collect();
-        let (peaks, symmetries) = (Peaks::of(seen), Symmetries::default());
+        let seen = Observations::of(screened);
+        let along = |range: &Range| match (&model, range.position) {
+            (Model::Traced(program), Some(node)) => Some(program.part(node).values(&seen.columns)),
+            _ => None,
+        };
+        let along = ranges.iter().map(along).collect();
+        let (peaks, symmetries) = (Peaks::of(&seen.y), Symmetries::default());
         let (base, unknown) = (&self.base[..], &self.unknown[..]);
         let seed = self.curve.search.seed as u32;
-        let mut draws = Draws { base, unknown, seed, screen, ranges, peaks, terms, symmetries };
+        let mut draws = Draws {
+            base,
+            unknown,
+            seed,
+            screen,
+            ranges,
+            along,
+            seen,
+            peaks,
+            program,
+            terms,
+            symmetries,
+        };
         let some: Vec<Vec<f64>> = (0..DRAWS_OF_SYMMETRIES).map(|i| draws.at(i)).collect();
         let some: Vec<Candidate> = draws.screen.each(&some).into_iter().flatten().collect();
         draws.symmetries = Symmetries::of(&draws.screen, &some, &draws.terms, &phases);
@@ -130,25 +171,43 @@ impl Search<'_> {
     fn rounds(&self, request: &Request<'_>, draws: &Draws<'_>) -> Result<Option<Found>> {
         let mut evidence = Evidence::default();
         for round in 0..self.curve.search.rounds.max(1) {
-            let best = evidence.trials.best_params();
-            let drawn = draws.round(round, best.as_deref());
+            let drawn = draws.round(round);
             evidence.screened += drawn.screened;
             if round == 0 {
                 self.fit(&mut evidence, request, self.candidates.clone(), true)?;
             }
             let params = |all: Vec<Candidate>| all.into_iter().map(|c| c.params).collect();
             self.fit(&mut evidence, request, params(drawn.candidates), true)?;
-            self.fit(&mut evidence, request, params(drawn.dependent), false)?;
+            if let Some(best) = evidence.trials.best_params() {
+                let about = draws.about(&best, round);
+                evidence.screened += about.screened;
+                self.fit(&mut evidence, request, params(about.candidates), false)?;
+            }
             let options = Options { max_evaluations: Some(LONG_EVALUATIONS), ..self.curve.options };
             let longer = Request { options: &options, ..request.clone() };
             let open = evidence.trials.best_open(CONTINUED);
             self.fit(&mut evidence, &longer, open, true)?;
             evidence.settle(request, draws)?;
-            let work = evidence.screened.saturating_mul(draws.screen.points.used);
+            let columns = (draws.screen.prepared.free.len(), request.prepared.free.len());
+            let work = evidence.screened * draws.screen.points.used * (1 + columns.0)
+                + evidence.trials.evaluations() * request.points.used * (1 + columns.1);
             let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
             if evidence.settled || work > MOST_WORK || cancelled {
                 break;
             }
+        }
+        if std::env::var("WORK").is_ok() {
+            eprintln!(
+                "WORK {} {} {} {}",
+                evidence.screened
+                    * draws.screen.points.used
+                    * (1 + draws.screen.prepared.free.len()),
+                evidence.trials.evaluations()
+                    * request.points.used
+                    * (1 + request.prepared.free.len()),
+                evidence.rounds,
+                evidence.settled
+            );
         }
         let Some(best) = evidence.trials.best_params() else { return Ok(None) };
         let report = evidence.report(request.points.used);
@@ -177,11 +236,16 @@ impl Search<'_> {
 #[derive(Default)]
 struct Evidence {
     trials: Trials,
-    /// One value per fit: true if its start does not derive from an earlier fit. Only these fits count.
+    /// One value per fit: true if its start does not derive from an earlier fit.
     independent: Vec<bool>,
     screened: usize,
     /// The minima of these fits, after each round.
     minima: Vec<Minimum>,
+    /// Rounds so far.
+    rounds: usize,
+    /// The least cost so far, and the rounds since that did not lower it.
+    least: f64,
+    steady: usize,
     settled: bool,
 }
 
@@ -193,9 +257,28 @@ impl Evidence {
     /// Finds out whether the best minimum was reached often enough.
     fn settle(&mut self, request: &Request<'_>, draws: &Draws<'_>) -> Result<()> {
         self.minima = draws.merged(self.trials.optima(request), &self.independent);
+        let (before, least) = (self.least, self.trials.least_cost());
+        let is_lower = least < before * (1.0 - UNCHANGED);
+        self.steady = if self.rounds == 0 || is_lower { 0 } else { self.steady + 1 };
+        self.least = least;
+        self.rounds += 1;
         let reached = self.reached();
         let by_most = reached >= ENOUGH && 2 * reached >= self.fits();
-        self.settled = by_most || (reached >= REACHED && self.trials.is_convincing(request)?);
+        // Draws rarely meet several terms at once; redrawn one by one they find a better minimum if there is one.
+        let several = draws.terms.len() > 1;
+        let returned = match self.minima.first() {
+            Some(best) if several && self.steady >= STEADY => best.fits,
+            _ => 0,
+        };
+        let found = reached.max(returned);
+        let tried = !several || self.steady > 0;
+        self.settled = by_most
+            || found >= REACHED
+                && match self.trials.quality(request)? {
+                    Quality::Rejected => false,
+                    Quality::Suspicious => self.rounds > 1 && found >= REACHED_IF_SUSPICIOUS,
+                    Quality::Good => tried,
+                };
         Ok(())
     }
 

@@ -8,6 +8,8 @@
 use crate::data::observations::Observations;
 use crate::math::order::ascending;
 use crate::model::native::Model;
+use crate::model::op::{Id, Node};
+use crate::model::program::Program;
 use crate::model::structure::Position;
 use crate::model::units::{self, Unit};
 use std::f64::consts::PI;
@@ -104,15 +106,17 @@ impl Shape {
 
 /// The distribution from which values of one parameter are drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Range {
+pub(in crate::curve_fit) struct Range {
     shapes: Vec<(f64, Shape)>,
     bounds: (f64, f64),
     /// The interval of a frequency, which is scanned, and the distance of two frequencies that the data distinguish.
     pub(super) frequencies: Option<Frequencies>,
     /// Returns true for a parameter without unit in the argument of a periodic function.
     pub(super) is_phase: bool,
-    /// The independent variable in which the parameter is a position.
-    pub(super) position: Option<usize>,
+    /// The node along which the parameter is a position.
+    pub(super) position: Option<Id>,
+    /// The unit of the parameter; `None` if the program does not determine it.
+    unit: Option<Unit>,
 }
 
 /// Frequencies to be scanned, in the unit of their parameter: up to half a turn between neighbouring points, in steps of an
@@ -124,8 +128,14 @@ pub(super) struct Frequencies {
 }
 
 impl Range {
+    /// Returns true if two parameters are of the same kind: positions along one variable, or numbers of one unit.
+    pub(super) fn is_alike(&self, other: &Range) -> bool {
+        let units = self.unit.as_ref().zip(other.unit.as_ref());
+        self.position == other.position && units.is_some_and(|(own, other)| own.is_equal(other))
+    }
+
     /// The value at the part `u` of the mixture.
-    pub(super) fn at(&self, u: f64) -> f64 {
+    pub(in crate::curve_fit) fn at(&self, u: f64) -> f64 {
         let total: f64 = self.shapes.iter().map(|(weight, _)| weight).sum();
         let mut left = u * total;
         let mut value = 0.0;
@@ -181,10 +191,24 @@ pub(super) fn ranges(
     };
     let range = |&i: &usize| {
         let frequencies = frequencies(i);
+        let kind = positions[i].map(|(kind, _)| kind);
         let mut shapes = match &units[i] {
-            Some(unit) => natural(unit, (oscillating[i], positions[i]), &axes, &response),
+            Some(unit) => natural(unit, (oscillating[i], kind), &axes, &response),
             None => of_any_unit(&axes),
         };
+        let position = match model {
+            Model::Traced(program) => position_of(program, units[i].as_ref(), positions[i]),
+            Model::Native(_) => None,
+        };
+        if let (Model::Traced(program), Some(node), None) =
+            (model, position, column_of(units[i].as_ref(), kind))
+        {
+            // Along a function of the variables, such as a logarithm, instead of a variable.
+            let axis = Axis::of(&program.part(node).values(&seen.columns));
+            let margin = 0.1 * axis.range();
+            let total: f64 = shapes.iter().map(|(weight, _)| weight).sum();
+            shapes.push((3.0 * total, Shape::Uniform(axis.low - margin, axis.high + margin)));
+        }
         if let Some(Frequencies { highest, .. }) = frequencies {
             let total: f64 = shapes.iter().map(|(weight, _)| weight).sum();
             shapes.push((total, Shape::Uniform(0.0, highest)));
@@ -201,15 +225,28 @@ pub(super) fn ranges(
             shapes.push((weight, over));
         }
         let is_phase = oscillating[i] && units[i].as_ref().is_some_and(Unit::is_none);
-        let position = column_of(units[i].as_ref(), positions[i]);
-        Range { shapes, bounds: bounds[i], frequencies, is_phase, position }
+        Range { shapes, bounds: bounds[i], frequencies, is_phase, position, unit: units[i].clone() }
     };
     of.iter().map(range).collect()
 }
 
 /// The independent variable along which a parameter of this unit is a position; `None` if it is not a position.
-pub(super) fn column_of(unit: Option<&Unit>, position: Option<Position>) -> Option<usize> {
+fn column_of(unit: Option<&Unit>, position: Option<Position>) -> Option<usize> {
     unit?.single_column(1.0).filter(|_| position == Some(Position::Own))
+}
+
+/// The node along which a parameter of this unit is a position: a variable, or a function of the variables from which a number
+/// without unit is subtracted.
+pub(super) fn position_of(
+    program: &Program,
+    unit: Option<&Unit>,
+    position: Option<(Position, Id)>,
+) -> Option<Id> {
+    let (kind, node) = position.filter(|(kind, _)| *kind == Position::Own)?;
+    match program.nodes[node as usize] {
+        Node::Column(_) => column_of(unit, Some(kind)).map(|_| node),
+        _ => unit?.is_none().then_some(node),
+    }
 }
 
 /// The shapes of which a good part lies within finite bounds.

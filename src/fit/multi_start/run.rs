@@ -8,6 +8,7 @@ use super::exchange::Exchange;
 use super::{Optima, Optimum, Trial, TrialEnd, chance_of_unseen};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
+use crate::fit::lack_of_fit::ResidualTests;
 use crate::fit::search::View;
 use crate::fit::warning::Warning;
 use crate::math::order::ascending;
@@ -16,6 +17,12 @@ use crate::solver::outcome::Outcome;
 use crate::threads;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+/// The probability of a chi-square below which a fit is suspicious.
+const UNLIKELY: f64 = 0.01;
+
+/// Residuals with fewer degrees of freedom hardly ever reject a curve.
+const TESTED: usize = 20;
 
 /// The end of a search and the time that it took.
 type Searched = (Outcome, Duration);
@@ -121,6 +128,16 @@ impl Trials {
         optima(request, &self.ends, &self.trials)
     }
 
+    /// Evaluations of all fits together.
+    pub(crate) fn evaluations(&self) -> usize {
+        self.ends.iter().map(|(_, end, _)| end.work.evaluations).sum()
+    }
+
+    /// The least cost of all ends, whether or not that fit converged; infinite if there is none.
+    pub(crate) fn least_cost(&self) -> f64 {
+        self.least().map_or(f64::INFINITY, |(_, end, _)| end.cost)
+    }
+
     /// The end of the least cost, whether or not that fit converged.
     fn least(&self) -> Option<&(usize, Outcome, Duration)> {
         self.ends.iter().min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost))
@@ -142,15 +159,37 @@ impl Trials {
         open.take(most).map(|k| end(k).params.clone()).collect()
     }
 
-    /// Returns true if the end of the least cost converged and the data do not reject it.
+    /// How well the end of the least cost describes the data.
     ///
     /// # Errors
     /// Those of a fit's last passes.
-    pub(crate) fn is_convincing(&self, request: &Request<'_>) -> Result<bool> {
-        let Some((_, outcome, time)) = self.least() else { return Ok(false) };
-        Ok(outcome.termination.is_converged()
-            && request.ended(outcome.clone(), *time)?.is_convincing())
+    pub(crate) fn quality(&self, request: &Request<'_>) -> Result<Quality> {
+        let least = self.least().filter(|(_, end, _)| end.termination.is_converged());
+        let Some((_, outcome, time)) = least else { return Ok(Quality::Rejected) };
+        let fit = request.ended(outcome.clone(), *time)?;
+        if !fit.is_convincing() {
+            return Ok(Quality::Rejected);
+        }
+        let mut points = request.evaluator(View::of(request.loss, &request.start))?;
+        let at_end = (&outcome.params[..], outcome.termination);
+        let residuals = ResidualTests::of(&mut *points, at_end, fit.estimated());
+        let unlikely = fit.chi_square_p_value().is_some_and(|p| p < UNLIKELY);
+        let untested = fit.degrees_of_freedom() < TESTED;
+        Ok(match untested || residuals.are_suspicious() || unlikely {
+            true => Quality::Suspicious,
+            false => Quality::Good,
+        })
     }
+}
+
+/// How well a fit describes the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quality {
+    /// It did not converge, or the data reject its curve.
+    Rejected,
+    /// Such residuals are rare if the curve is right, or they are too few to tell.
+    Suspicious,
+    Good,
 }
 
 /// The distinct optima among the ends of trials.

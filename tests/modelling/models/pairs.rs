@@ -1,0 +1,169 @@
+//! Sums of two and three of the library's models at random positions.
+
+use crate::models::anonymous::is_warned;
+use crate::models::truths::{between, log_between, sign};
+use dualfit::{CurveFit, Data, Start, models};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use std::f64::consts::PI;
+
+/// A model, and draws of its parameters for data from 0 to 10. Peaks have areas here whose heights are of order one.
+type Term = (&'static str, fn(&mut StdRng) -> Vec<f64>);
+
+fn height(rng: &mut StdRng) -> f64 {
+    log_between(rng, 0.5, 5.0)
+}
+
+fn peak(rng: &mut StdRng) -> [f64; 3] {
+    let width = log_between(rng, 0.2, 1.2);
+    [height(rng) * width * 2.5, between(rng, 1.0, 9.0), width]
+}
+
+const TERMS: [Term; 13] = [
+    ("gaussian", |rng| peak(rng).to_vec()),
+    ("lorentzian", |rng| peak(rng).to_vec()),
+    ("pseudo_voigt", |rng| [&peak(rng)[..], &[between(rng, 0.2, 0.8)]].concat()),
+    ("lognormal", |rng| {
+        vec![5.0 * height(rng), between(rng, 0.7, 6.0).ln(), between(rng, 0.2, 0.7)]
+    }),
+    ("skewed_gaussian", |rng| [&peak(rng)[..], &[sign(rng) * between(rng, 1.0, 5.0)]].concat()),
+    ("split_lorentzian", |rng| {
+        let [area, center, sigma] = peak(rng);
+        vec![area, center, sigma, sigma * log_between(rng, 0.4, 2.5)]
+    }),
+    ("exponential", |rng| vec![height(rng), log_between(rng, 0.5, 8.0)]),
+    ("sine", |rng| vec![height(rng), 2.0 * PI * between(rng, 0.1, 1.5), between(rng, -PI, PI)]),
+    ("damped_sine", |rng| {
+        let frequency = 2.0 * PI * between(rng, 0.2, 1.5);
+        vec![height(rng), frequency, between(rng, -PI, PI), log_between(rng, 2.0, 8.0)]
+    }),
+    ("step_erf", step),
+    ("step_logistic", step),
+    ("step_atan", step),
+    ("power_law", |rng| vec![height(rng), between(rng, 0.3, 2.0)]),
+];
+
+fn step(rng: &mut StdRng) -> Vec<f64> {
+    vec![height(rng), between(rng, 1.5, 8.5), log_between(rng, 0.1, 0.8)]
+}
+
+/// What became of the fits of a sum of terms and a constant, at positions drawn at random.
+#[derive(Default)]
+struct Count {
+    total: usize,
+    wrong: usize,
+    silent: usize,
+    took: Vec<f64>,
+}
+
+impl Count {
+    fn add(&mut self, terms: &[&Term], seed: u64) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let letters = ["a_", "b_", "c_"];
+        let text: Vec<String> = terms
+            .iter()
+            .zip(letters)
+            .map(|((name, _), letter)| format!("{name}({letter})"))
+            .collect();
+        let curve =
+            CurveFit::from(models::parse(&format!("{} + constant", text.join(" + "))).unwrap());
+        let mode = std::env::var("MODE").unwrap_or_default();
+        let when =
+            |curve: CurveFit, when| curve.search(dualfit::SearchOptions::default().when(when));
+        let curve = match &mode[..] {
+            "always" => when(curve, dualfit::SearchWhen::Always),
+            "never" => when(curve, dualfit::SearchWhen::Never),
+            "anonymous" => CurveFit::parse(
+                &models::parse(&format!("{} + constant", text.join(" + ")))
+                    .unwrap()
+                    .formula()
+                    .unwrap(),
+                ["x"],
+            )
+            .unwrap(),
+            _ => curve,
+        };
+        let mut truth: Vec<f64> = terms.iter().flat_map(|(_, draw)| draw(&mut rng)).collect();
+        truth.push(between(&mut rng, -2.0, 2.0));
+        let x: Vec<f64> = (0..200).map(|i| 10.0 * (f64::from(i) + 0.5) / 200.0).collect();
+        let program = curve.program().unwrap();
+        let clean: Vec<f64> = x.iter().map(|x| program.evaluate(&[*x], &truth)).collect();
+        let mean = clean.iter().sum::<f64>() / 200.0;
+        let scatter = (clean.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / 200.0).sqrt();
+        let noise = [0.01, 0.05][rng.random_range(0..2)] * scatter;
+        let mut noisy = |y: &f64| {
+            let normal: f64 = StandardNormal.sample(&mut rng);
+            y + noise * normal
+        };
+        let y: Vec<f64> = clean.iter().map(&mut noisy).collect();
+        let data = || Data::new(&x, &y).unwrap();
+        let best = curve.fit(data(), &truth).unwrap();
+        let begun = std::time::Instant::now();
+        let found = curve.fit(data(), Start::Guess).unwrap();
+        let took = begun.elapsed().as_secs_f64() * 1e3;
+        self.total += 1;
+        self.took.push(took);
+        if let Some(s) = found.start_search() {
+            println!("STAT {took:.0} {} {} {} {}", s.screened, s.fits, s.reached, s.settled);
+        }
+        if found.cost() > best.cost() * (1.0 + 1e-4) {
+            self.wrong += 1;
+            self.silent += usize::from(!is_warned(&found));
+            println!(
+                "    {} {seed}: cost {} of the best, {}, {took:.0} ms, truth {truth:.3?}, found {:.3?} {:?} {:?}",
+                text.join(" + "),
+                found.cost() / best.cost(),
+                if is_warned(&found) { "warned" } else { "SILENT" },
+                found.params(),
+                found.termination(),
+                found.start_search(),
+            );
+        }
+    }
+
+    fn print(&self, what: &str) {
+        let Count { total, wrong, silent, took } = self;
+        let mut t = took.clone();
+        t.sort_by(f64::total_cmp);
+        println!(
+            "mean {:.1} median {:.1} p90 {:.1} max {:.1} ms",
+            t.iter().sum::<f64>() / t.len() as f64,
+            t[t.len() / 2],
+            t[t.len() * 9 / 10],
+            t[t.len() - 1]
+        );
+        println!("{what}: {wrong} of {total} wrong, {silent} without a warning");
+    }
+}
+
+#[test]
+fn sums_of_two_models_are_fitted_without_a_start() {
+    let mut count = Count::default();
+    for (i, first) in TERMS.iter().enumerate() {
+        for second in &TERMS[i..] {
+            for seed in 0..20 {
+                count.add(&[first, second], seed);
+            }
+        }
+    }
+    count.print("pairs");
+}
+
+#[test]
+fn sums_of_three_models_are_fitted_without_a_start() {
+    let mut count = Count::default();
+    let gaussian = &TERMS[0];
+    for seed in 0..60 {
+        count.add(&[gaussian, gaussian, gaussian], seed);
+    }
+    count.print("three Gaussians");
+    let mut count = Count::default();
+    for seed in 100..300 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut any = || &TERMS[rng.random_range(0..TERMS.len())];
+        let terms = [any(), any(), any()];
+        count.add(&terms, seed);
+    }
+    count.print("three models");
+}
