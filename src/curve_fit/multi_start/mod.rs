@@ -287,8 +287,8 @@ impl CurveFit {
         if range.upper == f64::INFINITY {
             range.upper = upper;
         }
-        let fault = if range.lower.is_nan() || range.upper.is_nan() {
-            "an end is NaN; leave it open or give it a number".to_owned()
+        let fault = if !(range.lower < f64::INFINITY && range.upper > f64::NEG_INFINITY) {
+            "it has no finite value; give its ends numbers or leave them open".to_owned()
         } else if range.lower > range.upper {
             "the ends are reversed; exchange them".to_owned()
         } else if range.lower < lower || range.upper > upper {

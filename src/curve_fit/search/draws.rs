@@ -198,22 +198,26 @@ impl Draws<'_> {
         params
     }
 
-    /// All frequencies of parameter `k` of those to be drawn; the other parameters are those of `about`, or drawn anew for
-    /// each.
+    /// All frequencies of parameter `k` of those to be drawn. The other parameters are those of `about` but for a `group` and
+    /// the phases, which are drawn anew for each; without `about` all are.
     fn scan(
         &self,
         k: usize,
         Frequencies { highest, step }: Frequencies,
         first: u32,
-        about: Option<&[f64]>,
+        about: Option<(&[f64], &[usize])>,
     ) -> Vec<Vec<f64>> {
         let count = ((highest.abs() / step.abs()).ceil() as usize).clamp(1, SCANNED);
         let place = self.unknown[k];
         let at = |i: usize| {
-            let mut params = match about {
-                Some(about) => about.to_vec(),
-                None => self.at(first + i as u32),
-            };
+            let mut params = self.at(first + i as u32);
+            if let Some((about, group)) = about {
+                for (&k, range) in self.unknown.iter().zip(&self.ranges) {
+                    if !group.contains(&k) && !range.is_phase {
+                        params[k] = about[k];
+                    }
+                }
+            }
             params[place] = self.ranges[k].inside(highest * (i as f64 + 0.5) / count as f64);
             params
         };
@@ -256,7 +260,7 @@ impl Draws<'_> {
         for (k, range) in self.ranges.iter().enumerate() {
             let own = group.contains(&self.unknown[k]);
             if let (true, Some(frequencies)) = (own, range.frequencies) {
-                all.extend(self.scan(k, frequencies, first, Some(about)));
+                all.extend(self.scan(k, frequencies, first, Some((about, group))));
             }
         }
         all

@@ -196,19 +196,6 @@ impl Search<'_> {
                 break;
             }
         }
-        if std::env::var("WORK").is_ok() {
-            eprintln!(
-                "WORK {} {} {} {}",
-                evidence.screened
-                    * draws.screen.points.used
-                    * (1 + draws.screen.prepared.free.len()),
-                evidence.trials.evaluations()
-                    * request.points.used
-                    * (1 + request.prepared.free.len()),
-                evidence.rounds,
-                evidence.settled
-            );
-        }
         let Some(best) = evidence.trials.best_params() else { return Ok(None) };
         let report = evidence.report(request.points.used);
         Ok(Some(Found { values: draws.canonical(best), report }))

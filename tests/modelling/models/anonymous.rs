@@ -66,4 +66,5 @@ fn formulas_are_fitted_as_well_as_with_the_guess_of_the_model() {
         print!("{lines}");
     }
     println!("{worse} of {total} worse than with the model's guess, {silent} without a warning");
+    assert!(total > 1500 && 200 * worse <= total && 500 * silent <= total);
 }

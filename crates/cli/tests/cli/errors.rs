@@ -233,10 +233,6 @@ fn values_that_make_no_sense() {
         "--multi-start is 99999; it must be at most 65536",
     );
     words(
-        &["--multi-start", "8", "--bound", "s=0..1,o=0.."],
-        "starts of `o` cannot be drawn from [0, inf]: both ends must be finite; give both ends of its bounds: --bound o=LOW..HIGH",
-    );
-    words(
         &["--device", "gpu"],
         "--device gpu: it is auto, cpu, cuda for all devices, or numbers that `dualfit devices` lists: 0,1",
     );
