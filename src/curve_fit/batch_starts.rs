@@ -1,29 +1,21 @@
 //! The starts of the fits of a batch.
 //!
-//! In a batch of many fits the starts of a few are found as in single fits, and are templates for all others
-//! ([`Templates`]). The model's own guess in the points of each fit is used where it leads to lower minima than the templates.
+//! In a batch of many fits of a model without a guess the starts of a few are searched for, and are templates for all others
+//! ([`Templates`]).
 
 use super::CurveFit;
 use super::search::batch::{SEARCHED, Templates};
 use super::search::options::SearchWhen;
 use super::start::{CompleteStart, Finder};
-use crate::backend::Backend;
 use crate::data::batch::Starts;
-use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::Result;
 use crate::fit::batch::engine::BatchRequest;
 use crate::fit::batch::status::FitStatus;
-use crate::fit::engine::Spent;
 use crate::threads;
-use std::time::Instant;
 
 /// Fits whose starts a thread finds at a time.
 const PORTION: usize = 64;
-/// Relative difference of the costs of one minimum.
-const SAME: f64 = 1e-6;
-/// Evaluations from templates over those from the model's own guess at most: a guess costs about half a fit or more.
-const MORE: f64 = 1.5;
 
 impl CurveFit {
     /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
@@ -88,8 +80,8 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// The starts of all fits of a batch, adapted from the results of a few; `None` for few fits, if only linear parameters
-    /// are missing, or if the model's own guess does better.
+    /// The starts of all fits of a batch of a model without a guess, adapted from full searches of a few; `None` for few fits, or
+    /// if only linear parameters are missing.
     ///
     /// # Errors
     /// A start or a model that is wrong for all fits.
@@ -98,7 +90,7 @@ impl CurveFit {
         request: &BatchRequest<'s>,
     ) -> Result<Option<Starts<'s>>> {
         let fits = request.data.n_fits();
-        let given = request.starts.sought().filter(|_| fits > SEARCHED);
+        let given = request.starts.sought().filter(|_| fits > SEARCHED && self.guess.is_none());
         let Some(start) = given.filter(|_| self.search.when != SearchWhen::Never) else {
             return Ok(None);
         };
@@ -107,37 +99,23 @@ impl CurveFit {
         let some = rooms.iter_mut().enumerate().filter_map(|(k, (columns, y))| {
             request.points(k * (fits - 1) / (SEARCHED - 1), columns, y).ok()
         });
-        let (mut ends, mut searched) = (Vec::new(), None);
+        let (mut found, mut searched) = (Vec::new(), None);
         for points in some {
             let begin = finder.begin(&points)?;
-            let sought = finder.sought(&begin);
-            if sought.is_empty() {
+            if begin.unknown.is_empty() {
                 return Ok(None);
             }
             if searched.is_none() {
-                searched = Some((begin.linear()?, sought));
+                searched = Some((begin.linear()?, begin.unknown.clone()));
             }
-            let Ok(start) = finder.found(&points) else { continue };
-            let is_searched = start.search.is_some();
-            if let Some(end) = self.end(&points, start.values)? {
-                ends.push(End { points, is_searched, ..end });
+            if let Ok(start) = finder.searched(begin, &points) {
+                found.push((points, start.values));
             }
         }
-        let Some((linear, sought)) = searched.filter(|_| !ends.is_empty()) else {
+        let Some((linear, unknown)) = searched.filter(|_| !found.is_empty()) else {
             return Ok(None);
         };
-        let templates = |ends: &[End<'_>]| {
-            let found: Vec<(&Points<'_>, &[f64])> =
-                ends.iter().map(|end| (&end.points, &end.params[..])).collect();
-            Templates::of(self, (linear.clone(), &sought), &found, fits)
-        };
-        let (learnt, tested) = ends.split_at(ends.len() / 2);
-        if self.guess.is_some()
-            && (learnt.is_empty() || !self.do_as_well(&templates(learnt)?, tested)?)
-        {
-            return Ok(None);
-        }
-        let templates = templates(&ends)?;
+        let templates = Templates::of(self, (linear, &unknown), &found, fits)?;
         let start_of = |fit: usize| -> Result<Vec<f64>> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
             // Wrong data become the status of the fit when it is made.
@@ -145,7 +123,7 @@ impl CurveFit {
                 Ok(points) => templates.start(&points),
                 Err(_) => None,
             };
-            let mut own = own.unwrap_or_else(|| ends[0].params.clone());
+            let mut own = own.unwrap_or_else(|| found[0].1.clone());
             clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
             self.completed(own)
         };
@@ -158,56 +136,6 @@ impl CurveFit {
         }
         Ok(Some(request.starts.found(values, Default::default())))
     }
-
-    /// Returns true if fits from templates reach the costs of fits from their own starts, at about their evaluations.
-    fn do_as_well(&self, templates: &Templates<'_>, tested: &[End<'_>]) -> Result<bool> {
-        let (mut own, mut adapted) = (0, 0);
-        for end in tested {
-            let Some(start) = templates.start(&end.points) else { return Ok(false) };
-            let other = self.end(&end.points, start)?;
-            let Some(other) = other.filter(|other| other.cost <= end.cost * (1.0 + SAME)) else {
-                return Ok(false);
-            };
-            if !end.is_searched {
-                own += end.evaluations;
-                adapted += other.evaluations;
-            }
-        }
-        Ok(adapted as f64 <= MORE * own as f64)
-    }
-
-    /// The end of the fit of these points from a start; `None` if there is none.
-    ///
-    /// # Errors
-    /// Those that end a fit whatever its start.
-    fn end<'p>(&self, points: &Points<'p>, start: Vec<f64>) -> Result<Option<End<'p>>> {
-        let start = CompleteStart::given(self.completed(start)?);
-        let alone = CurveFit { backend: Backend::Cpu, observer: None, ..self.clone() };
-        let searched = alone.request(points, start, None, Spent::default(), |request| {
-            request.search(Instant::now())
-        });
-        match searched {
-            Ok(end) => Ok(Some(End {
-                points: points.clone(),
-                params: end.params,
-                cost: end.cost,
-                evaluations: end.work.evaluations,
-                is_searched: false,
-            })),
-            Err(error) if error.is_at_start() => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// The end of the fit of some points.
-struct End<'p> {
-    points: Points<'p>,
-    params: Vec<f64>,
-    cost: f64,
-    evaluations: usize,
-    /// Whether its start was searched for.
-    is_searched: bool,
 }
 
 /// Moves the start of a fit into the fit's own bounds, if it has any in order.

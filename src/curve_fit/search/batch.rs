@@ -50,7 +50,7 @@ impl<'a> Templates<'a> {
     pub(in crate::curve_fit) fn of(
         curve: &'a CurveFit,
         (linear, unknown): (Arc<Ready>, &[usize]),
-        found: &[(&Points<'_>, &[f64])],
+        found: &[(Points<'_>, Vec<f64>)],
         fits: usize,
     ) -> Result<Templates<'a>> {
         let positions = match &curve.effective_model()? {
@@ -70,8 +70,8 @@ impl<'a> Templates<'a> {
             true => &[Place::Own][..],
             false => &[Place::Own, Place::Largest, Place::Least],
         };
-        let of = |(_, params): &(&Points<'_>, &[f64])| {
-            places.iter().map(|&p| (params.to_vec(), p)).collect::<Vec<_>>()
+        let of = |(_, params): &(Points<'_>, Vec<f64>)| {
+            places.iter().map(|&p| (params.clone(), p)).collect::<Vec<_>>()
         };
         all.templates = found.iter().flat_map(of).collect();
         // The logarithm of the cost of each template in each searched fit.

@@ -106,7 +106,7 @@ impl Shape {
 
 /// The distribution from which values of one parameter are drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::curve_fit) struct Range {
+pub(crate) struct Range {
     shapes: Vec<(f64, Shape)>,
     bounds: (f64, f64),
     /// The interval of a frequency, which is scanned, and the distance of two frequencies that the data distinguish.
@@ -135,7 +135,7 @@ impl Range {
     }
 
     /// The value at the part `u` of the mixture.
-    pub(in crate::curve_fit) fn at(&self, u: f64) -> f64 {
+    pub(crate) fn at(&self, u: f64) -> f64 {
         let total: f64 = self.shapes.iter().map(|(weight, _)| weight).sum();
         let mut left = u * total;
         let mut value = 0.0;

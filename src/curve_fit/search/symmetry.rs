@@ -17,7 +17,7 @@ pub(super) struct Symmetries {
     signs: Vec<Vec<usize>>,
     /// Phases, with the distance after which the curve repeats: 2π, or π if amplitudes change their sign.
     turns: Vec<(usize, f64)>,
-    /// Terms that may exchange their parameters.
+    /// Terms that may exchange their parameters, which have the same bounds.
     exchanges: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
@@ -64,9 +64,11 @@ impl Symmetries {
                 [PI, 2.0 * PI].into_iter().find(|&turn| holds(&|p: &mut [f64]| p[k] += turn));
             found.turns.extend(turn.map(|turn| (k, turn)));
         }
+        let bounds = screen.bounds;
         for (j, b) in terms.iter().enumerate() {
             for a in terms[..j].iter().filter(|a| a.len() == b.len()) {
-                if holds(&|p: &mut [f64]| exchange(p, a, b)) {
+                let same_bounds = a.iter().zip(b).all(|(&i, &k)| bounds[i] == bounds[k]);
+                if same_bounds && holds(&|p: &mut [f64]| exchange(p, a, b)) {
                     found.exchanges.push((a.clone(), b.clone()));
                 }
             }
