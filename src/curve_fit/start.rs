@@ -225,15 +225,12 @@ impl Solver {
 }
 
 /// A start whose linear parameters are to be solved for.
-#[derive(Clone)]
 pub(super) struct Begin {
     pub(super) values: Vec<f64>,
     solver: Arc<Solver>,
     guessed: Vec<Option<f64>>,
     /// Positions of the parameters that are to be searched for.
     pub(super) unknown: Vec<usize>,
-    /// Starts that are fitted in the search, one value per parameter each.
-    candidates: Vec<Vec<f64>>,
 }
 
 impl Begin {
@@ -306,11 +303,7 @@ impl<'c> Finder<'c> {
             let unknown = self.sought(&begin);
             return Ok(Err(Begin { unknown, ..begin }));
         }
-        let uncertain = self.uncertain(&begin)?;
-        let found = self.solved(begin.clone(), points)?;
-        if !uncertain.is_empty() {
-            return Ok(Err(Begin { unknown: uncertain, candidates: vec![found.values], ..begin }));
-        }
+        let found = self.solved(begin, points)?;
         Ok(Ok(CompleteStart { took: begun.elapsed(), ..found }))
     }
 
@@ -320,20 +313,6 @@ impl<'c> Finder<'c> {
         let is_sought =
             |i: &usize| self.given[*i].is_none() && !self.curve.fixed[*i] && !is_linear(i);
         (0..self.given.len()).filter(is_sought).collect()
-    }
-
-    /// Those of them whose guess is one candidate among others: if the model is a sum of several terms with such parameters.
-    /// Guesses of a sum often take one term for the other.
-    fn uncertain(&self, begin: &Begin) -> Result<Vec<usize>> {
-        let sought = self.sought(begin);
-        if sought.is_empty() || self.curve.search.when == SearchWhen::Never {
-            return Ok(Vec::new());
-        }
-        let several = match &self.curve.effective_model()? {
-            Model::Traced(program) => program.terms(&sought).len() > 1,
-            Model::Native(_) => false,
-        };
-        Ok(if several { sought } else { Vec::new() })
     }
 
     /// The start that a search finds for all free parameters, beside `candidates`, which are complete; `None` if the model
@@ -398,7 +377,7 @@ impl<'c> Finder<'c> {
             given.or(guessed[i]).unwrap_or_else(|| curve.inside(i, 0.0))
         };
         let values = curve.completed(given.iter().enumerate().map(value).collect())?;
-        Ok(Begin { values, solver, guessed, unknown, candidates: Vec::new() })
+        Ok(Begin { values, solver, guessed, unknown })
     }
 
     /// The start that a search finds for the unknown parameters.
@@ -406,14 +385,12 @@ impl<'c> Finder<'c> {
     /// # Errors
     /// [`StartError::Unknown`] if the model has no finite value wherever it was tried.
     pub(super) fn searched(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
-        let Begin { values, solver, unknown, candidates, .. } = begin;
-        let guessed = candidates.first().cloned().map(CompleteStart::given);
+        let Begin { values, solver, unknown, .. } = begin;
         let names = unknown.iter().map(|&i| self.curve.names[i].clone()).collect();
         let found = match self.curve.search.when {
             SearchWhen::Never => None,
-            _ => self.search(&solver, (values, unknown), candidates, points)?,
+            _ => self.search(&solver, (values, unknown), Vec::new(), points)?,
         };
-        let found = found.or(guessed);
         found.ok_or_else(|| StartError::Unknown { names }.into())
     }
 

@@ -1,4 +1,4 @@
-//! Sums of two and three of the library's models at random positions.
+//! Sums of two and three of the library's models at random positions, as formulas without a guess.
 
 use crate::models::anonymous::is_warned;
 use crate::models::truths::{between, log_between, sign};
@@ -65,8 +65,8 @@ impl Count {
             .zip(letters)
             .map(|((name, _), letter)| format!("{name}({letter})"))
             .collect();
-        let curve =
-            CurveFit::from(models::parse(&format!("{} + constant", text.join(" + "))).unwrap());
+        let sum = models::parse(&format!("{} + constant", text.join(" + "))).unwrap();
+        let curve = CurveFit::parse(&sum.formula().unwrap(), ["x"]).unwrap();
         let mut truth: Vec<f64> = terms.iter().flat_map(|(_, draw)| draw(&mut rng)).collect();
         truth.push(between(&mut rng, -2.0, 2.0));
         let x: Vec<f64> = (0..200).map(|i| 10.0 * (f64::from(i) + 0.5) / 200.0).collect();
