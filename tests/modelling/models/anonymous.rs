@@ -17,7 +17,7 @@ fn formulas_are_fitted_as_well_as_with_the_guess_of_the_model() {
     let (mut total, mut worse, mut silent) = (0, 0, 0);
     for name in models::names() {
         let model = models::by_name(name).unwrap();
-        let anonymous = CurveFit::parse(&model.formula().unwrap(), &model.variables()).unwrap();
+        let anonymous = CurveFit::parse(&model.formula().unwrap(), model.variables()).unwrap();
         let (own, program) = (CurveFit::from(model), program(name));
         let mut lines = String::new();
         let mut good = 0;
