@@ -67,14 +67,14 @@ impl LeastSquaresProblem<f64, Dyn, Const<5>> for Spot<'_> {
     }
 }
 
-/// Simulated spots with their starts.
-fn spots(side: usize, width: f64) -> (Vec<f64>, Vec<[f64; 5]>) {
+/// Simulated spots with their starts, in a square of `spread` pixels about the middle.
+fn spots(side: usize, width: f64, spread: f64) -> (Vec<f64>, Vec<[f64; 5]>) {
     let (mut random, pixels) = (StdRng::seed_from_u64(4), side * side);
     let (mut stack, mut starts) = (Vec::with_capacity(FITS * pixels), Vec::new());
     let middle = 0.5 * (side - 1) as f64;
     for _ in 0..FITS {
         let mut about = |middle: f64, width: f64| middle + width * (random.random::<f64>() - 0.5);
-        let (a, x, y) = (about(100.0, 40.0), about(middle, width), about(middle, width));
+        let (a, x, y) = (about(100.0, 40.0), about(middle, spread), about(middle, spread));
         let p = [a, x, y, width * about(1.0, 0.3), 10.0];
         starts.push([p[0] * about(1.0, 0.4), middle, middle, width, 8.0]);
         let spot = Spot { side, y: &[], p: p.into() };
@@ -115,7 +115,7 @@ fn farthest(fits: &BatchFit, from: &BatchFit) -> f64 {
 fn batch(c: &mut Criterion) {
     for (side, width) in IMAGES {
         let (px, py) = pixels(side);
-        let (stack, starts) = spots(side, width);
+        let (stack, starts) = spots(side, width, width);
         let pixels = side * side;
         let spot = model().backend(Backend::Cpu);
         let data = BatchData::shared([&px, &py], &stack).unwrap();
@@ -161,7 +161,7 @@ fn batch(c: &mut Criterion) {
 fn samples(c: &mut Criterion) {
     let (side, width) = IMAGES[0];
     let ((px, py), pixels) = (pixels(side), side * side);
-    let (stack, starts) = spots(side, width);
+    let (stack, starts) = spots(side, width, width);
     let spot = model().backend(Backend::Cpu);
     let fits = spot.fit_batch(BatchData::shared([&px, &py], &stack).unwrap(), &starts).unwrap();
     let mut group = c.benchmark_group("10,000 Gaussians of 15 x 15");
@@ -194,27 +194,13 @@ fn without_starts(c: &mut Criterion) {
     const MANY: usize = 1_000_000;
     let (side, width) = IMAGES[0];
     let (px, py) = pixels(side);
-    let (mut random, pixels) = (StdRng::seed_from_u64(44), side * side);
-    let (mut stack, mut starts) = (Vec::<u16>::new(), Vec::new());
-    let middle = 0.5 * (side - 1) as f64;
-    for _ in 0..FITS {
-        let mut about = |middle: f64, width: f64| middle + width * (random.random::<f64>() - 0.5);
-        let (x, y) = (about(middle, middle), about(middle, middle));
-        let p = [about(100.0, 40.0), x, y, width * about(1.0, 0.3), 10.0];
-        let spot = Spot { side, y: &[], p: p.into() };
-        let mut count =
-            |i: usize| Poisson::new(spot.pixel(i).0).map_or(0.0, |noise| noise.sample(&mut random));
-        let image: Vec<u16> = (0..pixels).map(|i| count(i) as u16).collect();
-        let brightest = (0..pixels).max_by_key(|&i| image[i]).unwrap_or(0);
-        starts.push([
-            f64::from(image[brightest]) - 10.0,
-            px[brightest],
-            py[brightest],
-            width,
-            10.0,
-        ]);
-        stack.extend(image);
-    }
+    let (stack, _) = spots(side, width, 0.5 * (side - 1) as f64);
+    let stack: Vec<u16> = stack.iter().map(|&y| y as u16).collect();
+    let start = |image: &[u16]| {
+        let brightest = (0..image.len()).max_by_key(|&i| image[i]).unwrap_or(0);
+        [f64::from(image[brightest]) - 10.0, px[brightest], py[brightest], width, 10.0]
+    };
+    let starts: Vec<[f64; 5]> = stack.chunks(side * side).map(start).collect();
     let copies = MANY / FITS;
     let stack = stack.repeat(copies);
     let starts: Vec<[f64; 5]> = starts.iter().copied().cycle().take(MANY).collect();
@@ -262,7 +248,7 @@ fn on_device(c: &mut Criterion) {
     println!("{device}");
     let (side, width) = IMAGES[0];
     let (px, py) = pixels(side);
-    let (stack, starts) = spots(side, width);
+    let (stack, starts) = spots(side, width, width);
     let spot = model().backend(Backend::cuda(0));
     let copies = MANY / FITS;
     let starts: Vec<[f64; 5]> = starts.iter().copied().cycle().take(MANY).collect();

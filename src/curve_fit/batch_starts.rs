@@ -21,7 +21,7 @@ impl CurveFit {
     /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
     ///
     /// # Errors
-    /// What is wrong with the start or the guess of every fit.
+    /// Errors in the start or the guess that concern all fits.
     pub(super) fn found_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
@@ -42,7 +42,7 @@ impl CurveFit {
             };
             let begin = finder.begin(&points)?;
             let Some(&parameter) = begin.unknown.first() else {
-                // What is wrong with the model at the start the fit itself says.
+                // If the model fails at the start, the fit reports the error.
                 let values = begin.values.clone();
                 let solved = finder.solved(begin, &points);
                 return Ok(solved.unwrap_or_else(|_| CompleteStart::given(values)));

@@ -299,7 +299,7 @@ impl<'c> Finder<'c> {
         let begun = Instant::now();
         let begin = self.begin(points)?;
         if !begin.unknown.is_empty() {
-            // What the model's guess says beside what it does not know is doubtful, too.
+            // A guess that lacks some parameters is not used for the others.
             let unknown = self.sought(&begin);
             return Ok(Err(Begin { unknown, ..begin }));
         }
@@ -308,7 +308,7 @@ impl<'c> Finder<'c> {
     }
 
     /// Positions of the nonlinear parameters that are not given.
-    pub(super) fn sought(&self, begin: &Begin) -> Vec<usize> {
+    fn sought(&self, begin: &Begin) -> Vec<usize> {
         let is_linear = |i: &usize| begin.solver.linear.contains(i);
         let is_sought =
             |i: &usize| self.given[*i].is_none() && !self.curve.fixed[*i] && !is_linear(i);

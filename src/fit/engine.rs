@@ -84,7 +84,8 @@ impl Request<'_> {
         let mut fit = None;
         let searched = Workspace::with(self.problem(), |space| {
             space.run(&self.rules(), self, begun, &mut |space, points| {
-                fit = Some(self.conclude(space, points, begun.elapsed()));
+                let concluded = self.conclude(space, points, begun.elapsed());
+                fit = Some(concluded.map(|(fit, _)| fit));
                 Ok(())
             })
         });
@@ -104,8 +105,12 @@ impl Request<'_> {
         Ok(outcome)
     }
 
-    /// The fit that ended so. `solving`: the time that its search took.
-    pub(crate) fn ended(&self, outcome: Outcome, solving: Duration) -> Result<Fit> {
+    /// The fit that ended so, and the tests of its residuals. `solving`: the time that its search took.
+    pub(crate) fn ended(
+        &self,
+        outcome: Outcome,
+        solving: Duration,
+    ) -> Result<(Fit, ResidualTests)> {
         let mut points = self.evaluator(View::of(self.loss, &self.start))?;
         Workspace::with(self.problem(), |space| {
             *space.outcome_mut() = outcome;
@@ -131,7 +136,7 @@ impl Request<'_> {
         space: &mut Workspace,
         evaluator: &mut dyn Evaluator,
         solving: Duration,
-    ) -> Result<Fit> {
+    ) -> Result<(Fit, ResidualTests)> {
         let (begun, points) = (Instant::now(), &self.points);
         let _span = span!(DEBUG, "covariance", parameters = space.problem.free.len());
         space.analyse(evaluator).map_err(|failure| self.refused(failure))?;
@@ -201,7 +206,7 @@ impl Request<'_> {
             let found = curvature_bias::warnings(&fit, evaluator, at_end, shape);
             fit.warnings.extend(found);
         }
-        Ok(fit)
+        Ok((fit, tests))
     }
 
     /// The times are those of the solver and of the analysis.

@@ -56,10 +56,8 @@ pub(crate) struct Correlation {
 /// Results of the tests that need the residuals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResidualTests {
-    /// The data set with the most significant autocorrelation, from 0, if it rejects the curve.
-    correlated: Option<(usize, Correlation)>,
-    /// The least p-value of an autocorrelation over its limit, times the number of data sets.
-    exceeds: Option<f64>,
+    /// The data set with the most significant autocorrelation, from 0. Its p-value counts as often as there are sets.
+    worst: Option<(usize, Correlation)>,
     /// Of counts.
     deviance: Option<MeanDeviance>,
     sets: usize,
@@ -104,8 +102,8 @@ impl ResidualTests {
         }
         // With many sets one of them is unusual by chance.
         let sets = tests.sets as f64;
-        tests.exceeds = worst.map(|(_, found)| found.exceeds * sets);
-        tests.correlated = worst.filter(|_| tests.exceeds.is_some_and(|exceeds| exceeds < 1.0));
+        tests.worst =
+            worst.map(|(set, found)| (set, Correlation { exceeds: found.exceeds * sets, ..found }));
         tests.deviance = (counts > 0.0).then(|| MeanDeviance {
             mean: sum.mean / counts,
             variance: sum.variance / counts,
@@ -116,12 +114,17 @@ impl ResidualTests {
 
     /// Returns true if the autocorrelation of residuals rejects the curve.
     pub(crate) fn are_correlated(&self) -> bool {
-        self.correlated.is_some()
+        self.correlated().is_some()
     }
 
-    /// Returns true if the residuals are less likely than those of 49 in 50 fits of the right curve, if it does not reject it.
+    /// The data set whose autocorrelation rejects the curve most significantly, if any does.
+    fn correlated(&self) -> Option<(usize, Correlation)> {
+        self.worst.filter(|(_, found)| found.exceeds < 1.0)
+    }
+
+    /// Returns true if the right curve would leave such residuals in about one of 50 fits or fewer.
     pub(crate) fn are_suspicious(&self) -> bool {
-        self.exceeds.is_some_and(|exceeds| exceeds < SUSPICIOUS)
+        self.worst.is_some_and(|(_, found)| found.exceeds < SUSPICIOUS)
     }
 
     /// Returns true if residuals were there. Those of a stream are tested by its sample, apart from this.
@@ -141,7 +144,7 @@ impl ResidualTests {
             degrees_of_freedom: fit.degrees_of_freedom(),
             p_value,
         });
-        let correlated = self.correlated.map(|(set, found)| Warning::CorrelatedResiduals {
+        let correlated = self.correlated().map(|(set, found)| Warning::CorrelatedResiduals {
             durbin_watson: found.durbin_watson,
             p_value: found.p_value,
             set: (self.sets > 1).then_some(set),

@@ -216,7 +216,7 @@ impl Model {
     pub(crate) fn values(&self, columns: &[Vec<f64>], n: usize, p: &[f64]) -> Vec<f64> {
         let at = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
         match self {
-            Model::Traced(program) => (0..n).map(|i| program.evaluate(&at(i), p)).collect(),
+            Model::Traced(program) => program.values(columns, n, p),
             Model::Native(native) => match &native.calls {
                 Calls::Points(calls) => (0..n).map(|i| (calls.value)(&at(i), p)).collect(),
                 Calls::Arrays(calls) => {

@@ -123,15 +123,14 @@ impl Program {
         Program { outputs: vec![node], ..self.clone() }.value_only()
     }
 
-    /// The value at each point, with all parameters zero.
-    pub(crate) fn values(&self, columns: &[Vec<f64>]) -> Vec<f64> {
-        let params = vec![0.0; self.params.len()];
+    /// The values at `n` points.
+    pub(crate) fn values(&self, columns: &[Vec<f64>], n: usize, params: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; columns.len()];
         let at = |i: usize| {
             x.iter_mut().zip(columns).for_each(|(x, column)| *x = column[i]);
-            self.evaluate(&x, &params)
+            self.evaluate(&x, params)
         };
-        (0..columns.first().map_or(0, Vec::len)).map(at).collect()
+        (0..n).map(at).collect()
     }
 
     /// One pair per node: if it depends on variables, and if it depends on parameters.

@@ -96,9 +96,6 @@ fn remedy(error: &Error) -> Option<String> {
         Error::Start(StartError::FixedWithoutValue { name }) => format!("write --fix {name}=1"),
         Error::StartOutOfBounds { .. } => "move it inside, or widen --bound".into(),
         Error::NoParameters => "names that are no columns are parameters".into(),
-        Error::RangeOfStarts { name, .. } => {
-            format!("give both ends of its bounds: --bound {name}=LOW..HIGH")
-        }
         _ => return None,
     })
 }

@@ -50,11 +50,11 @@ struct Plan {
     ranges: Vec<(usize, DrawnFrom)>,
 }
 
-/// Where the starts of a parameter are drawn.
+/// The range from which the starts of a parameter are drawn.
 enum DrawnFrom {
-    /// A finite range, asked for or that of the bounds.
+    /// The range that is asked for, or that of the bounds.
     Asked(StartRange),
-    /// The natural range of the parameter, within the bounds.
+    /// The natural range within an asked one that is not finite.
     Natural(Range),
 }
 
@@ -195,9 +195,9 @@ impl CurveFit {
         begun: Instant,
         search: impl FnOnce(Request<'_>, &Plan, &AtomicBool) -> Result<Optima>,
     ) -> Result<Optima> {
-        self.check_ranges(asked)?;
+        let mut plan = self.plan(asked)?;
         let points = self.validate(data)?;
-        let plan = self.plan(asked, &points)?;
+        self.close(&mut plan, &points)?;
         let validating = begun.elapsed();
         let start = self.found(start, &points)?;
         let spent = Spent { validating, ..start.spent() };
@@ -211,49 +211,47 @@ impl CurveFit {
         })
     }
 
-    /// What is wrong with the ranges and the number of starts.
-    fn check_ranges(&self, asked: &MultiStart) -> Result<()> {
+    /// What is asked for, checked as far as that needs no data.
+    fn plan(&self, asked: &MultiStart) -> Result<Plan> {
         for StartRange { name, .. } in &asked.ranges {
             position(&self.names, name, "correct the name of the range")?;
         }
+        let given = asked.given.iter().map(|given| self.checked_start(given));
+        let given = given.collect::<Result<Vec<_>>>()?;
         let (name, value) = ("starts", asked.starts as f64);
         if asked.starts > MOST_POINTS {
             return Err(Error::BadOption { name, value, requirement: "at most 65536" });
         }
         if asked.starts == 0 {
-            return Ok(());
+            return Ok(Plan { given, ranges: Vec::new() });
         }
         let free = self.free_positions();
         if asked.sampling == Sampling::Sobol && free.len() > MOST_DIMENSIONS {
             return Err(Error::SobolDimensions { parameters: free.len(), most: MOST_DIMENSIONS });
         }
-        free.into_iter().try_for_each(|i| self.asked_range(i, asked).map(|_| ()))
+        let ranges = free.iter().map(|&i| Ok((i, DrawnFrom::Asked(self.asked_range(i, asked)?))));
+        Ok(Plan { given, ranges: ranges.collect::<Result<_>>()? })
     }
 
-    /// The starts that are given, and where the others are drawn.
-    fn plan(&self, asked: &MultiStart, points: &Points<'_>) -> Result<Plan> {
-        let given = asked.given.iter().map(|given| self.checked_start(given));
-        let given = given.collect::<Result<Vec<_>>>()?;
-        if asked.starts == 0 {
-            return Ok(Plan { given, ranges: Vec::new() });
-        }
+    /// Replaces ranges that are not finite on both sides by natural ones within them.
+    fn close(&self, plan: &mut Plan, points: &Points<'_>) -> Result<()> {
         let mut bounds = self.bounds.clone();
-        let (mut drawn, mut open) = (Vec::new(), Vec::new());
-        for i in self.free_positions() {
-            let range = self.asked_range(i, asked)?;
-            if range.lower.is_finite() && range.upper.is_finite() {
-                drawn.push((i, DrawnFrom::Asked(range)));
-            } else {
-                bounds[i] = (range.lower, range.upper);
-                open.push(i);
+        let mut open = Vec::new();
+        for (i, from) in &plan.ranges {
+            if let DrawnFrom::Asked(StartRange { lower, upper, .. }) = from
+                && !(lower.is_finite() && upper.is_finite())
+            {
+                bounds[*i] = (*lower, *upper);
+                open.push(*i);
             }
         }
-        if !open.is_empty() {
-            let natural = natural_ranges(self, &open, &bounds, points)?;
-            drawn.extend(open.into_iter().zip(natural.into_iter().map(DrawnFrom::Natural)));
-            drawn.sort_by_key(|(i, _)| *i);
+        if open.is_empty() {
+            return Ok(());
         }
-        Ok(Plan { given, ranges: drawn })
+        let natural = natural_ranges(self, &open, &bounds, points)?;
+        let places = plan.ranges.iter_mut().filter(|(i, _)| open.contains(i));
+        places.zip(natural).for_each(|((_, from), natural)| *from = DrawnFrom::Natural(natural));
+        Ok(())
     }
 
     /// All starts: the given ones, and those drawn.

@@ -5,14 +5,13 @@
 //! fit starts from the template with the least cost in its own points.
 
 use super::Screen;
-use super::ranges::position_of;
+use super::ranges::Along;
 use super::screen::Candidate;
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::ready::Ready;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::model::native::Model;
-use crate::model::program::Program;
 use crate::model::units;
 use std::sync::Arc;
 
@@ -35,8 +34,8 @@ enum Place {
 pub(in crate::curve_fit) struct Templates<'a> {
     linear: Arc<Ready>,
     bounds: &'a [(f64, f64)],
-    /// Parameters that are positions, and what they are positions along.
-    positions: Vec<(usize, Program)>,
+    /// Parameters that are positions, each with what it is compared with.
+    positions: Vec<(usize, Along)>,
     templates: Vec<(Vec<f64>, Place)>,
 }
 
@@ -56,10 +55,8 @@ impl<'a> Templates<'a> {
         let positions = match &curve.effective_model()? {
             Model::Traced(program) => {
                 let (units, positions) = (units::of_params(program), program.positions());
-                let of = |&i: &usize| {
-                    let node = position_of(program, units[i].as_ref(), positions[i])?;
-                    Some((i, program.part(node)))
-                };
+                let of =
+                    |&i: &usize| Some((i, Along::of(program, units[i].as_ref(), positions[i])?));
                 unknown.iter().filter_map(of).collect()
             }
             Model::Native(_) => Vec::new(),
@@ -133,7 +130,7 @@ impl<'a> Templates<'a> {
             let x: Vec<f64> = points.columns.iter().map(|column| column.at(point)).collect();
             for (k, along) in &self.positions {
                 let (lower, upper) = self.bounds[*k];
-                params[*k] = along.evaluate(&x, &params).clamp(lower, upper);
+                params[*k] = along.at(&x, &params).clamp(lower, upper);
             }
             params
         };

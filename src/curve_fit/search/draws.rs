@@ -9,6 +9,7 @@ use crate::curve_fit::multi_start::sampling::sobol_point;
 use crate::data::observations::Observations;
 use crate::fit::multi_start::Optimum;
 use crate::model::program::Program;
+use std::borrow::Cow;
 
 /// Draws of a round.
 const DRAWS: usize = 96;
@@ -64,11 +65,12 @@ pub(super) struct Draws<'a> {
     pub(super) screen: Screen<'a>,
     /// Of the parameters to be drawn.
     pub(super) ranges: Vec<Range>,
-    /// For each of them that is a position: the value at each point of what it is a position along.
+    /// For each of them that is a position: at each point, the value of what it is compared with.
     pub(super) along: Vec<Option<Vec<f64>>>,
+    /// The points on which candidates are screened.
     pub(super) seen: Observations,
     pub(super) peaks: Peaks,
-    /// The model, if it is traced.
+    /// The model without its partials, if it is traced.
     pub(super) program: Option<Program>,
     /// The parameters of each additive term, out of those to be drawn.
     pub(super) terms: Vec<Vec<usize>>,
@@ -116,8 +118,9 @@ impl Draws<'_> {
             found.screened += all.len();
             found.candidates.extend(self.different(self.screen.sorted(&all), most));
         };
+        let peaks = self.left_by(best);
         for group in &self.groups(round) {
-            add(self.redrawn(group, best, first), FITTED_OF_GROUP);
+            add(self.redrawn(group, best, &peaks, first), FITTED_OF_GROUP);
         }
         add(self.exchanged(best), FITTED_OF_EXCHANGES);
         found
@@ -129,7 +132,9 @@ impl Draws<'_> {
         for (j, a) in self.terms.iter().enumerate() {
             for b in &self.terms[j + 1..] {
                 let pairs = self.alike(a, b);
-                let is_position = |(k, _): &&(usize, usize)| self.range(*k).position.is_some();
+                let is_position = |(k, _): &&(usize, usize)| {
+                    self.range(*k).is_some_and(|range| range.position.is_some())
+                };
                 let positions: Vec<(usize, usize)> =
                     pairs.iter().filter(is_position).copied().collect();
                 for pairs in [pairs, positions] {
@@ -147,7 +152,9 @@ impl Draws<'_> {
         let mut left = b.to_vec();
         let mut pairs = Vec::new();
         for &k in a {
-            let is_alike = |&l: &usize| self.range(k).is_alike(self.range(l));
+            let is_alike = |&l: &usize| {
+                self.range(k).zip(self.range(l)).is_some_and(|(own, other)| own.is_alike(other))
+            };
             if let Some(place) = left.iter().position(is_alike) {
                 pairs.push((k, left.remove(place)));
             }
@@ -155,10 +162,10 @@ impl Draws<'_> {
         pairs
     }
 
-    /// The range of parameter `k`, one of the unknown ones.
-    fn range(&self, k: usize) -> &Range {
-        let place = self.unknown.iter().position(|&other| other == k).unwrap_or(0);
-        &self.ranges[place]
+    /// The range of parameter `k`, if it is to be drawn.
+    fn range(&self, k: usize) -> Option<&Range> {
+        let mut own = self.unknown.iter().zip(&self.ranges);
+        own.find(|(other, _)| **other == k).map(|(_, range)| range)
     }
 
     /// The groups of parameters that are redrawn in a round, one after the other: the terms of a sum; in later rounds in
@@ -198,8 +205,8 @@ impl Draws<'_> {
         params
     }
 
-    /// All frequencies of parameter `k` of those to be drawn. The other parameters are those of `about` but for a `group` and
-    /// the phases, which are drawn anew for each; without `about` all are.
+    /// All frequencies of parameter `k` of those to be drawn. The other parameters are drawn anew for each; with `about` only
+    /// the second ones are, and the others are the first.
     fn scan(
         &self,
         k: usize,
@@ -210,14 +217,11 @@ impl Draws<'_> {
         let count = ((highest.abs() / step.abs()).ceil() as usize).clamp(1, SCANNED);
         let place = self.unknown[k];
         let at = |i: usize| {
-            let mut params = self.at(first + i as u32);
-            if let Some((about, group)) = about {
-                for (&k, range) in self.unknown.iter().zip(&self.ranges) {
-                    if !group.contains(&k) && !range.is_phase {
-                        params[k] = about[k];
-                    }
-                }
-            }
+            let drawn = self.at(first + i as u32);
+            let mut params = match about {
+                Some((about, moved)) => mixed(about, moved, &drawn),
+                None => drawn,
+            };
             params[place] = self.ranges[k].inside(highest * (i as f64 + 0.5) / count as f64);
             params
         };
@@ -235,7 +239,7 @@ impl Draws<'_> {
         for sweep in 0..SWEEPS {
             for group in groups {
                 let first = first + (sweep * DRAWS_OF_GROUP) as u32;
-                let all = self.redrawn(group, &best.params, first);
+                let all = self.redrawn(group, &best.params, &self.left_by(&best.params), first);
                 screened += all.len();
                 let better = self.screen.sorted(&all).into_iter().next();
                 if let Some(better) = better.filter(|better| better.cost < best.cost) {
@@ -246,36 +250,33 @@ impl Draws<'_> {
         (screened, best)
     }
 
-    /// Draws of a group of parameters, and scans of its frequencies; the other parameters are those of `about`.
-    fn redrawn(&self, group: &[usize], about: &[f64], first: u32) -> Vec<Vec<f64>> {
-        let left = self.left_by(about);
-        let peaks = left.as_ref().unwrap_or(&self.peaks);
-        let mut all = Vec::new();
-        for i in 0..DRAWS_OF_GROUP {
-            let drawn = self.drawn(first + i as u32, peaks);
-            let mut params = about.to_vec();
-            group.iter().for_each(|&k| params[k] = drawn[k]);
-            all.push(params);
-        }
+    /// Draws of a group of parameters with positions at `peaks`, and scans of its frequencies, in which phases are drawn, too; the
+    /// other parameters are those of `about`.
+    fn redrawn(&self, group: &[usize], about: &[f64], peaks: &Peaks, first: u32) -> Vec<Vec<f64>> {
+        let draw = |i: usize| mixed(about, group, &self.drawn(first + i as u32, peaks));
+        let mut all: Vec<Vec<f64>> = (0..DRAWS_OF_GROUP).map(draw).collect();
+        let phases = self.unknown.iter().zip(&self.ranges).filter(|(_, range)| range.is_phase);
+        let moved: Vec<usize> = group.iter().chain(phases.map(|(k, _)| k)).copied().collect();
         for (k, range) in self.ranges.iter().enumerate() {
             let own = group.contains(&self.unknown[k]);
             if let (true, Some(frequencies)) = (own, range.frequencies) {
-                all.extend(self.scan(k, frequencies, first, Some((about, group))));
+                all.extend(self.scan(k, frequencies, first, Some((about, &moved))));
             }
         }
         all
     }
 
-    /// The points at which the curve with these parameters is farthest from the responses.
-    fn left_by(&self, params: &[f64]) -> Option<Peaks> {
-        let program = self.program.as_ref()?;
-        let mut x = vec![0.0; self.seen.columns.len()];
-        let mut left = Vec::with_capacity(self.seen.y.len());
-        for (i, y) in self.seen.y.iter().enumerate() {
-            x.iter_mut().zip(&self.seen.columns).for_each(|(x, column)| *x = column[i]);
-            left.push(y - program.evaluate(&x, params));
+    /// The points at which the curve with these parameters is farthest from the responses; those of the responses alone
+    /// if the model is called or not finite.
+    fn left_by(&self, params: &[f64]) -> Cow<'_, Peaks> {
+        let Observations { columns, y, .. } = &self.seen;
+        let Some(program) = &self.program else { return Cow::Borrowed(&self.peaks) };
+        let values = program.values(columns, y.len(), params);
+        let left: Vec<f64> = y.iter().zip(values).map(|(y, value)| y - value).collect();
+        match left.iter().all(|value| value.is_finite()) {
+            true => Cow::Owned(Peaks::of(&left)),
+            false => Cow::Borrowed(&self.peaks),
         }
-        left.iter().all(|value| value.is_finite()).then(|| Peaks::of(&left))
     }
 
     /// Optima by ascending cost, equal ones as one.
@@ -341,4 +342,11 @@ impl Draws<'_> {
         }
         chosen
     }
+}
+
+/// The parameters `about`, with those at the positions `moved` as in `drawn`.
+fn mixed(about: &[f64], moved: &[usize], drawn: &[f64]) -> Vec<f64> {
+    let mut params = about.to_vec();
+    moved.iter().for_each(|&k| params[k] = drawn[k]);
+    params
 }

@@ -82,7 +82,7 @@ pub(super) struct Found {
 /// The natural ranges of the parameters `of` a model within bounds, one pair per parameter.
 ///
 /// # Errors
-/// What is wrong with the model.
+/// Errors in the model or its ties.
 pub(super) fn natural_ranges(
     curve: &CurveFit,
     of: &[usize],
@@ -138,10 +138,7 @@ impl Search<'_> {
             .map(|(&k, _)| k)
             .collect();
         let seen = Observations::of(screened);
-        let along = |range: &Range| match (&model, range.position) {
-            (Model::Traced(program), Some(node)) => Some(program.part(node).values(&seen.columns)),
-            _ => None,
-        };
+        let along = |range: &Range| range.position.as_ref().map(|along| along.values(&seen));
         let along = ranges.iter().map(along).collect();
         let (peaks, symmetries) = (Peaks::of(&seen.y), Symmetries::default());
         let (base, unknown) = (&self.base[..], &self.unknown[..]);
@@ -187,7 +184,7 @@ impl Search<'_> {
             let longer = Request { options: &options, ..request.clone() };
             let open = evidence.trials.best_open(CONTINUED);
             self.fit(&mut evidence, &longer, open, true)?;
-            evidence.settle(request, draws)?;
+            evidence.settle(request, draws, round)?;
             let columns = (draws.screen.prepared.free.len(), request.prepared.free.len());
             let work = evidence.screened * draws.screen.points.used * (1 + columns.0)
                 + evidence.trials.evaluations() * request.points.used * (1 + columns.1);
@@ -228,8 +225,6 @@ struct Evidence {
     screened: usize,
     /// The minima of these fits, after each round.
     minima: Vec<Minimum>,
-    /// Rounds so far.
-    rounds: usize,
     /// The least cost so far, and the rounds since that did not lower it.
     least: f64,
     steady: usize,
@@ -242,13 +237,12 @@ impl Evidence {
     }
 
     /// Finds out whether the best minimum was reached often enough.
-    fn settle(&mut self, request: &Request<'_>, draws: &Draws<'_>) -> Result<()> {
+    fn settle(&mut self, request: &Request<'_>, draws: &Draws<'_>, round: usize) -> Result<()> {
         self.minima = draws.merged(self.trials.optima(request), &self.independent);
         let (before, least) = (self.least, self.trials.least_cost());
         let is_lower = least < before * (1.0 - UNCHANGED);
-        self.steady = if self.rounds == 0 || is_lower { 0 } else { self.steady + 1 };
+        self.steady = if round == 0 || is_lower { 0 } else { self.steady + 1 };
         self.least = least;
-        self.rounds += 1;
         let reached = self.reached();
         let by_most = reached >= ENOUGH && 2 * reached >= self.fits();
         // Draws rarely meet several terms at once; redrawn one by one they find a better minimum if there is one.
@@ -263,7 +257,7 @@ impl Evidence {
             || found >= REACHED
                 && match self.trials.quality(request)? {
                     Quality::Rejected => false,
-                    Quality::Suspicious => self.rounds > 1 && found >= REACHED_IF_SUSPICIOUS,
+                    Quality::Suspicious => round > 0 && found >= REACHED_IF_SUSPICIOUS,
                     Quality::Good => tried,
                 };
         Ok(())

@@ -3,6 +3,7 @@
 use crate::math::order::ascending;
 
 /// Points at which positions are drawn, the more often the farther their value is from the median.
+#[derive(Clone)]
 pub(super) struct Peaks {
     /// Running sums of the squared distances from the median, and the two points of the largest and the least value.
     sums: Vec<f64>,

@@ -113,8 +113,8 @@ pub(crate) struct Range {
     pub(super) frequencies: Option<Frequencies>,
     /// Returns true for a parameter without unit in the argument of a periodic function.
     pub(super) is_phase: bool,
-    /// The node along which the parameter is a position.
-    pub(super) position: Option<Id>,
+    /// What the parameter is compared with, if it is a position.
+    pub(super) position: Option<Along>,
     /// The unit of the parameter; `None` if the program does not determine it.
     unit: Option<Unit>,
 }
@@ -131,7 +131,8 @@ impl Range {
     /// Returns true if two parameters are of the same kind: positions along one variable, or numbers of one unit.
     pub(super) fn is_alike(&self, other: &Range) -> bool {
         let units = self.unit.as_ref().zip(other.unit.as_ref());
-        self.position == other.position && units.is_some_and(|(own, other)| own.is_equal(other))
+        let node = |range: &Range| range.position.as_ref().map(|along| along.node);
+        node(self) == node(other) && units.is_some_and(|(own, other)| own.is_equal(other))
     }
 
     /// The value at the part `u` of the mixture.
@@ -197,14 +198,11 @@ pub(super) fn ranges(
             None => of_any_unit(&axes),
         };
         let position = match model {
-            Model::Traced(program) => position_of(program, units[i].as_ref(), positions[i]),
+            Model::Traced(program) => Along::of(program, units[i].as_ref(), positions[i]),
             Model::Native(_) => None,
         };
-        if let (Model::Traced(program), Some(node), None) =
-            (model, position, column_of(units[i].as_ref(), kind))
-        {
-            // Along a function of the variables, such as a logarithm, instead of a variable.
-            let axis = Axis::of(&program.part(node).values(&seen.columns));
+        if let Some(along) = position.as_ref().filter(|along| !along.is_variable()) {
+            let axis = Axis::of(&along.values(seen));
             let margin = 0.1 * axis.range();
             let total: f64 = shapes.iter().map(|(weight, _)| weight).sum();
             shapes.push((3.0 * total, Shape::Uniform(axis.low - margin, axis.high + margin)));
@@ -230,22 +228,41 @@ pub(super) fn ranges(
     of.iter().map(range).collect()
 }
 
-/// The independent variable along which a parameter of this unit is a position; `None` if it is not a position.
-fn column_of(unit: Option<&Unit>, position: Option<Position>) -> Option<usize> {
-    unit?.single_column(1.0).filter(|_| position == Some(Position::Own))
+/// What a position is compared with: a variable, or a function of the variables without unit, such as a logarithm.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Along {
+    node: Id,
+    function: Program,
 }
 
-/// The node along which a parameter of this unit is a position: a variable, or a function of the variables from which a number
-/// without unit is subtracted.
-pub(super) fn position_of(
-    program: &Program,
-    unit: Option<&Unit>,
-    position: Option<(Position, Id)>,
-) -> Option<Id> {
-    let (kind, node) = position.filter(|(kind, _)| *kind == Position::Own)?;
-    match program.nodes[node as usize] {
-        Node::Column(_) => column_of(unit, Some(kind)).map(|_| node),
-        _ => unit?.is_none().then_some(node),
+impl Along {
+    /// What a parameter of this unit is compared with; `None` if it is not a position.
+    pub(super) fn of(
+        program: &Program,
+        unit: Option<&Unit>,
+        position: Option<(Position, Id)>,
+    ) -> Option<Along> {
+        let (_, node) = position.filter(|(kind, _)| *kind == Position::Own)?;
+        let fits = match program.nodes[node as usize] {
+            Node::Column(_) => unit?.single_column(1.0).is_some(),
+            _ => unit?.is_none(),
+        };
+        fits.then(|| Along { node, function: program.part(node) })
+    }
+
+    fn is_variable(&self) -> bool {
+        matches!(self.function.nodes[..], [Node::Column(_)])
+    }
+
+    /// Its value at each point.
+    pub(super) fn values(&self, seen: &Observations) -> Vec<f64> {
+        let params = vec![0.0; self.function.params().len()];
+        self.function.values(&seen.columns, seen.y.len(), &params)
+    }
+
+    /// Its value where the independent variables are `x`. The parameters `params` are not used.
+    pub(super) fn at(&self, x: &[f64], params: &[f64]) -> f64 {
+        self.function.evaluate(x, params)
     }
 }
 

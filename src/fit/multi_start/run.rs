@@ -8,7 +8,6 @@ use super::exchange::Exchange;
 use super::{Optima, Optimum, Trial, TrialEnd, chance_of_unseen};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
-use crate::fit::lack_of_fit::ResidualTests;
 use crate::fit::search::View;
 use crate::fit::warning::Warning;
 use crate::math::order::ascending;
@@ -20,7 +19,6 @@ use std::time::{Duration, Instant};
 
 /// The probability of a chi-square below which a fit is suspicious.
 const UNLIKELY: f64 = 0.01;
-
 /// Residuals with fewer degrees of freedom hardly ever reject a curve.
 const TESTED: usize = 20;
 
@@ -60,7 +58,7 @@ pub(crate) fn from_all(
         return Err(trials.iter().find_map(Trial::error).cloned().unwrap_or(Error::NoParameters));
     };
     let request = Request { start: trials[first].start.clone(), ..request };
-    let mut best = request.ended(outcome, time)?;
+    let (mut best, _) = request.ended(outcome, time)?;
     best.warnings.extend(rarely_reached(&distinct));
     Ok(Optima { best, distinct, trials })
 }
@@ -166,13 +164,10 @@ impl Trials {
     pub(crate) fn quality(&self, request: &Request<'_>) -> Result<Quality> {
         let least = self.least().filter(|(_, end, _)| end.termination.is_converged());
         let Some((_, outcome, time)) = least else { return Ok(Quality::Rejected) };
-        let fit = request.ended(outcome.clone(), *time)?;
+        let (fit, residuals) = request.ended(outcome.clone(), *time)?;
         if !fit.is_convincing() {
             return Ok(Quality::Rejected);
         }
-        let mut points = request.evaluator(View::of(request.loss, &request.start))?;
-        let at_end = (&outcome.params[..], outcome.termination);
-        let residuals = ResidualTests::of(&mut *points, at_end, fit.estimated());
         let unlikely = fit.chi_square_p_value().is_some_and(|p| p < UNLIKELY);
         let untested = fit.degrees_of_freedom() < TESTED;
         Ok(match untested || residuals.are_suspicious() || unlikely {

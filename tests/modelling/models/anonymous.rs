@@ -1,8 +1,7 @@
 //! The formulas of the library's models, without the guesses and bounds that come with the models, are fitted without a start.
 
-use crate::models::truths::{between, experiment, program};
+use crate::models::truths::{experiment, measured, program};
 use dualfit::{CurveFit, Data, Fit, Start, models};
-use rand_distr::{Distribution, StandardNormal};
 
 const DRAWS: u64 = 25;
 
@@ -23,18 +22,7 @@ fn formulas_are_fitted_as_well_as_with_the_guess_of_the_model() {
         let mut good = 0;
         for seed in 0..DRAWS {
             let (columns, truth, mut rng) = experiment(name, seed);
-            let at = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
-            let points = columns[0].len();
-            let clean: Vec<f64> = (0..points).map(|i| program.evaluate(&at(i), &truth)).collect();
-            let low = clean.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = clean.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let range = if high > low { high - low } else { high.abs() };
-            let sigma = between(&mut rng, 0.02, 0.05) * range;
-            let noisy = |y: &f64| {
-                let normal: f64 = StandardNormal.sample(&mut rng);
-                y + sigma * normal
-            };
-            let y: Vec<f64> = clean.iter().map(noisy).collect();
+            let y = measured(&program, &columns, &truth, (0.02, 0.05), &mut rng);
             let data = || Data::new(columns.iter().collect::<Vec<_>>(), &y).unwrap();
             let guessed = own.fit(data(), Start::Guess).unwrap();
             total += 1;

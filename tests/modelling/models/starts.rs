@@ -1,6 +1,6 @@
 //! How often the start that a model finds leads where the truth leads, and how often a right fit is said to be wrong.
 
-use crate::models::truths::{between, experiment, program};
+use crate::models::truths::{experiment, measured, program};
 use dualfit::{CurveFit, Data, Fit, Start, Warning, models};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -32,17 +32,7 @@ fn attempt(
     alarms: &AtomicUsize,
 ) -> Result<(), String> {
     let (columns, truth, mut rng) = experiment(name, seed);
-    let at = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
-    let clean: Vec<f64> = (0..columns[0].len()).map(|i| program.evaluate(&at(i), &truth)).collect();
-    let low = clean.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = clean.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let range = if high > low { high - low } else { high.abs() };
-    let sigma = between(&mut rng, 0.02, 0.05) * range;
-    let noisy = |y: &f64| {
-        let normal: f64 = StandardNormal.sample(&mut rng);
-        y + sigma * normal
-    };
-    let y: Vec<f64> = clean.iter().map(noisy).collect();
+    let y = measured(program, &columns, &truth, (0.02, 0.05), &mut rng);
     let data = || Data::new(columns.iter().collect::<Vec<_>>(), &y).unwrap();
     let best = curve.fit(data(), &truth).map_err(|e| format!("from the truth: {e}"))?;
     alarms.fetch_add(usize::from(is_rejected(&best)), Ordering::Relaxed);

@@ -1,11 +1,10 @@
 //! How often the starts of sums of rates lead where the truth leads.
 
-use crate::models::truths::{between, log_between, spread};
+use crate::models::truths::{between, log_between, measured, spread};
 use dualfit::program::Program;
 use dualfit::{CurveFit, Data, models};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand_distr::{Distribution, StandardNormal};
 
 type Draw = fn(&mut StdRng) -> (Vec<f64>, Vec<f64>);
 
@@ -66,16 +65,9 @@ const SUMS: [(&str, Draw); 8] = [
 fn leads(curve: &CurveFit, program: &Program, draw: Draw, seed: u64) -> bool {
     let mut rng = StdRng::seed_from_u64(1000 + seed);
     let (x, truth) = draw(&mut rng);
-    let clean: Vec<f64> = x.iter().map(|&x| program.evaluate(&[x], &truth)).collect();
-    let low = clean.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = clean.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let sigma = between(&mut rng, 0.02, 0.03) * (high - low);
-    let noisy = |y: &f64| {
-        let normal: f64 = StandardNormal.sample(&mut rng);
-        y + sigma * normal
-    };
-    let y: Vec<f64> = clean.iter().map(noisy).collect();
-    let data = || Data::new(&x, &y).unwrap();
+    let columns = [x];
+    let y = measured(program, &columns, &truth, (0.02, 0.03), &mut rng);
+    let data = || Data::new(&columns[0], &y).unwrap();
     let best = curve.fit(data(), &truth).unwrap();
     let fit = curve.fit(data(), dualfit::Start::Guess).unwrap();
     fit.converged() && fit.cost() <= best.cost() * (1.0 + 1e-6)

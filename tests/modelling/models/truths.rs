@@ -3,6 +3,7 @@
 use dualfit::models;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
 
 /// Columns of independent variables, and parameters in the order of the model.
 pub(crate) type Experiment = (Vec<Vec<f64>>, Vec<f64>);
@@ -299,6 +300,28 @@ pub(crate) fn experiment(name: &str, seed: u64) -> (Vec<Vec<f64>>, Vec<f64>, Std
     let mut rng = StdRng::seed_from_u64(1000 + seed);
     let (columns, params) = (of(name).draw)(&mut rng);
     (columns, params, rng)
+}
+
+/// The values of a model with normal errors, whose standard deviation is a part between `low` and `high` of the range of the
+/// values.
+pub(crate) fn measured(
+    program: &dualfit::program::Program,
+    columns: &[Vec<f64>],
+    truth: &[f64],
+    (low, high): (f64, f64),
+    rng: &mut StdRng,
+) -> Vec<f64> {
+    let at = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
+    let clean: Vec<f64> = (0..columns[0].len()).map(|i| program.evaluate(&at(i), truth)).collect();
+    let least = clean.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = clean.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let range = if largest > least { largest - least } else { largest.abs() };
+    let sigma = between(rng, low, high) * range;
+    let noisy = |y: &f64| {
+        let normal: f64 = StandardNormal.sample(rng);
+        y + sigma * normal
+    };
+    clean.iter().map(noisy).collect()
 }
 
 /// The model by name, ready to be asked.
