@@ -22,7 +22,8 @@ use std::time::Instant;
 
 impl CurveFit {
     /// Fits the model to every fit of a batch; each ends as [`fit`](CurveFit::fit) of its points alone
-    /// would. `starts`: one for all fits, or one per fit.
+    /// would from the same start. `starts`: one for all fits, or one per fit; what they leave out is guessed for each fit, or
+    /// follows from searches for a few.
     ///
     /// Names, bounds, fixed parameters, loss and options hold for all fits; limits hold for each.
     /// Fits run on all cores, and the results do not depend on their number. The observer of
@@ -67,6 +68,8 @@ impl CurveFit {
         let begun = Instant::now();
         self.check_whole(data, starts)?;
         self.with_batch(data, starts, begun, |request, ready| {
+            let adapted = self.adapted_starts(request)?;
+            let request = &request.from(adapted.as_ref());
             let mut arrays = self.batch_arrays(request);
             let made = self.make_fits(request, ready, given, arrays.whole())?;
             self.batch_fit(request, ready, arrays, made)
@@ -198,16 +201,10 @@ impl CurveFit {
         out: BatchPart<'_>,
     ) -> Result<Made> {
         let mut request = *request;
-        let searched = self.searched_starts(&request)?;
-        let found = match request.starts.sought() {
-            Some(start) if searched.is_none() => {
-                Some(self.found_starts(&request, start, &mut *out.statuses)?)
-            }
-            _ => searched,
-        };
-        if let Some(found) = &found {
-            request.starts = found;
-        }
+        let sought = request.starts.sought();
+        let found = sought.map(|start| self.found_starts(&request, start, &mut *out.statuses));
+        let found = found.transpose()?;
+        request = request.from(found.as_ref());
         let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
         let Placement { mut reason, device } =
             place(&wanted, covariances, ready.printed.as_deref(), &request)?;

@@ -1,21 +1,31 @@
 //! The starts of the fits of a batch.
 //!
-//! In a batch of many fits of a model without a guess the starts of a few are searched for, and are templates for all others
-//! ([`Templates`]).
+//! In a batch of many fits the results of a few are templates for the starts of all others ([`Templates`]): those of searches, or
+//! of fits from the guess that comes with the model if such templates do as well as the guess.
 
 use super::CurveFit;
-use super::search::batch::{SEARCHED, Templates};
+use super::search::batch::{FitEnd, SEARCHED, Templates};
 use super::search::options::SearchWhen;
 use super::start::{CompleteStart, Finder};
+use crate::backend::Backend;
 use crate::data::batch::Starts;
+use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::Result;
 use crate::fit::batch::engine::BatchRequest;
 use crate::fit::batch::status::FitStatus;
+use crate::fit::engine::Spent;
 use crate::threads;
+use std::time::Instant;
 
 /// Fits whose starts a thread finds at a time.
 const PORTION: usize = 64;
+/// Fits from which on the guess that comes with a model is compared with templates.
+const MANY: usize = 240;
+/// Relative difference of the costs of one minimum.
+const SAME: f64 = 1e-6;
+/// Evaluations from templates over those from a guess at most: a guess takes about as long as a fit or longer.
+const MORE: f64 = 1.5;
 
 impl CurveFit {
     /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
@@ -80,17 +90,19 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// The starts of all fits of a batch of a model without a guess, adapted from full searches of a few; `None` for few fits, or
-    /// if only linear parameters are missing.
+    /// The starts of all fits of a batch, adapted from the results of a few: of full searches, or of fits from the guess that
+    /// comes with the model, which then is made for those few only. `None` for few fits, if only linear parameters are
+    /// missing, or if such starts do worse than the guess.
     ///
     /// # Errors
     /// A start or a model that is wrong for all fits.
-    pub(super) fn searched_starts<'s>(
+    pub(super) fn adapted_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
     ) -> Result<Option<Starts<'s>>> {
-        let fits = request.data.n_fits();
-        let given = request.starts.sought().filter(|_| fits > SEARCHED && self.guess.is_none());
+        let (fits, guesses) = (request.data.n_fits(), self.guess.is_some());
+        let least = if guesses { MANY } else { SEARCHED };
+        let given = request.starts.sought().filter(|_| fits > least && !self.guessed_by_caller);
         let Some(start) = given.filter(|_| self.search.when != SearchWhen::Never) else {
             return Ok(None);
         };
@@ -99,23 +111,34 @@ impl CurveFit {
         let some = rooms.iter_mut().enumerate().filter_map(|(k, (columns, y))| {
             request.points(k * (fits - 1) / (SEARCHED - 1), columns, y).ok()
         });
-        let (mut found, mut searched) = (Vec::new(), None);
+        let (mut ends, mut searched) = (Vec::new(), None);
         for points in some {
             let begin = finder.begin(&points)?;
-            if begin.unknown.is_empty() {
+            let sought = finder.sought(&begin);
+            if sought.is_empty() {
                 return Ok(None);
             }
             if searched.is_none() {
-                searched = Some((begin.linear()?, begin.unknown.clone()));
+                searched = Some((begin.linear()?, sought));
             }
-            if let Ok(start) = finder.searched(begin, &points) {
-                found.push((points, start.values));
-            }
+            let start = match guesses && begin.unknown.is_empty() {
+                true => finder.solved(begin, &points),
+                false => finder.searched(begin, &points),
+            };
+            let Ok(start) = start else { continue };
+            ends.extend(self.end(points, start.values)?);
         }
-        let Some((linear, unknown)) = searched.filter(|_| !found.is_empty()) else {
+        let Some((linear, sought)) = searched.filter(|_| ends.len() > 1) else {
             return Ok(None);
         };
-        let templates = Templates::of(self, (linear, &unknown), &found, fits)?;
+        if guesses {
+            let (learnt, tested) = ends.split_at(ends.len() / 2);
+            let templates = Templates::of(self, (linear.clone(), &sought), learnt, fits)?;
+            if !self.do_as_well(&templates, tested)? {
+                return Ok(None);
+            }
+        }
+        let templates = Templates::of(self, (linear, &sought), &ends, fits)?;
         let start_of = |fit: usize| -> Result<Vec<f64>> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
             // Wrong data become the status of the fit when it is made.
@@ -123,7 +146,7 @@ impl CurveFit {
                 Ok(points) => templates.start(&points),
                 Err(_) => None,
             };
-            let mut own = own.unwrap_or_else(|| found[0].1.clone());
+            let mut own = own.unwrap_or_else(|| ends[0].params.clone());
             clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
             self.completed(own)
         };
@@ -135,6 +158,41 @@ impl CurveFit {
             values.extend(portion?.concat());
         }
         Ok(Some(request.starts.found(values, Default::default())))
+    }
+
+    /// Returns true if fits from templates reach the costs of fits from the guess, with about as many evaluations.
+    fn do_as_well(&self, templates: &Templates<'_>, tested: &[FitEnd<'_>]) -> Result<bool> {
+        let (mut own, mut adapted) = (0, 0);
+        for end in tested {
+            let Some(start) = templates.start(&end.points) else { return Ok(false) };
+            let other = self.end(end.points.clone(), start)?;
+            let Some(other) = other.filter(|other| other.cost <= end.cost * (1.0 + SAME)) else {
+                return Ok(false);
+            };
+            own += end.evaluations;
+            adapted += other.evaluations;
+        }
+        Ok(adapted as f64 <= MORE * own as f64)
+    }
+
+    /// The end of the fit of these points from a start; `None` if there is none.
+    ///
+    /// # Errors
+    /// Those that end a fit whatever its start.
+    fn end<'p>(&self, points: Points<'p>, start: Vec<f64>) -> Result<Option<FitEnd<'p>>> {
+        let start = CompleteStart::given(self.completed(start)?);
+        let alone = CurveFit { backend: Backend::Cpu, observer: None, ..self.clone() };
+        let searched = alone.request(&points, start, None, Spent::default(), |request| {
+            request.search(Instant::now())
+        });
+        match searched {
+            Ok(end) => {
+                let (params, cost, evaluations) = (end.params, end.cost, end.work.evaluations);
+                Ok(Some(FitEnd { points, params, cost, evaluations }))
+            }
+            Err(error) if error.is_at_start() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -170,6 +170,8 @@ pub struct CurveFit {
     search: SearchOptions,
     /// What finds a start in the points.
     guess: Option<Arc<Guess>>,
+    /// True if the caller gave the guess; one that came with a model is a candidate among others.
+    guessed_by_caller: bool,
     /// Names and formulas of quantities that are reported with a fit.
     derived: Vec<(String, Expression)>,
     /// How many of these came with the model, the first ones.
@@ -221,6 +223,7 @@ impl CurveFit {
             cancel: None,
             search: SearchOptions::default(),
             guess: None,
+            guessed_by_caller: false,
             derived: Vec::new(),
             derived_by_model: 0,
             ties: Vec::new(),

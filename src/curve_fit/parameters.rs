@@ -209,10 +209,10 @@ impl CurveFit {
         self,
         guess: impl Fn(&Observations) -> Vec<f64> + Send + Sync + 'static,
     ) -> CurveFit {
-        self.guess_knowing(move |points, _| guess(points))
+        CurveFit { guessed_by_caller: true, ..self.guess_knowing(move |points, _| guess(points)) }
     }
 
-    /// The same, where a guess of one parameter may depend on what is known of the others.
+    /// The guess that comes with a model; that of one parameter may depend on what is known of the others.
     pub(crate) fn guess_knowing(
         mut self,
         guess: impl Fn(&Observations, &Known) -> Vec<f64> + Send + Sync + 'static,

@@ -225,12 +225,15 @@ impl Solver {
 }
 
 /// A start whose linear parameters are to be solved for.
+#[derive(Clone)]
 pub(super) struct Begin {
     pub(super) values: Vec<f64>,
     solver: Arc<Solver>,
     guessed: Vec<Option<f64>>,
     /// Positions of the parameters that are to be searched for.
     pub(super) unknown: Vec<usize>,
+    /// Starts that are fitted in the search, one value per parameter each.
+    candidates: Vec<Vec<f64>>,
 }
 
 impl Begin {
@@ -303,16 +306,37 @@ impl<'c> Finder<'c> {
             let unknown = self.sought(&begin);
             return Ok(Err(Begin { unknown, ..begin }));
         }
-        let found = self.solved(begin, points)?;
+        let uncertain = self.uncertain(&begin)?;
+        let found = self.solved(begin.clone(), points)?;
+        if !uncertain.is_empty() {
+            return Ok(Err(Begin { unknown: uncertain, candidates: vec![found.values], ..begin }));
+        }
         Ok(Ok(CompleteStart { took: begun.elapsed(), ..found }))
     }
 
     /// Positions of the nonlinear parameters that are not given.
-    fn sought(&self, begin: &Begin) -> Vec<usize> {
+    pub(super) fn sought(&self, begin: &Begin) -> Vec<usize> {
         let is_linear = |i: &usize| begin.solver.linear.contains(i);
         let is_sought =
             |i: &usize| self.given[*i].is_none() && !self.curve.fixed[*i] && !is_linear(i);
         (0..self.given.len()).filter(is_sought).collect()
+    }
+
+    /// Those of them whose guess is one candidate among others: if the model is a sum of several terms with such parameters, of
+    /// which none is given. Guesses of a sum often take one term for the other; what is given says which is which.
+    fn uncertain(&self, begin: &Begin) -> Result<Vec<usize>> {
+        let sought = self.sought(begin);
+        let free = self.curve.free_positions();
+        let is_given = |i: &usize| self.given[*i].is_some() && !begin.solver.linear.contains(i);
+        let is_certain = self.curve.guessed_by_caller || free.iter().any(is_given);
+        if is_certain || self.curve.search.when == SearchWhen::Never {
+            return Ok(Vec::new());
+        }
+        let several = match &self.curve.effective_model()? {
+            Model::Traced(program) => program.terms(&sought).len() > 1,
+            Model::Native(_) => false,
+        };
+        Ok(if several { sought } else { Vec::new() })
     }
 
     /// The start that a search finds for all free parameters, beside `candidates`, which are complete; `None` if the model
@@ -377,7 +401,7 @@ impl<'c> Finder<'c> {
             given.or(guessed[i]).unwrap_or_else(|| curve.inside(i, 0.0))
         };
         let values = curve.completed(given.iter().enumerate().map(value).collect())?;
-        Ok(Begin { values, solver, guessed, unknown })
+        Ok(Begin { values, solver, guessed, unknown, candidates: Vec::new() })
     }
 
     /// The start that a search finds for the unknown parameters.
@@ -385,12 +409,14 @@ impl<'c> Finder<'c> {
     /// # Errors
     /// [`StartError::Unknown`] if the model has no finite value wherever it was tried.
     pub(super) fn searched(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
-        let Begin { values, solver, unknown, .. } = begin;
+        let Begin { values, solver, unknown, candidates, .. } = begin;
+        let guessed = candidates.first().cloned().map(CompleteStart::given);
         let names = unknown.iter().map(|&i| self.curve.names[i].clone()).collect();
         let found = match self.curve.search.when {
             SearchWhen::Never => None,
-            _ => self.search(&solver, (values, unknown), Vec::new(), points)?,
+            _ => self.search(&solver, (values, unknown), candidates, points)?,
         };
+        let found = found.or(guessed);
         found.ok_or_else(|| StartError::Unknown { names }.into())
     }
 

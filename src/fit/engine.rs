@@ -8,7 +8,7 @@ use super::search::{PointSource, Rules, View, Visit, Workspace};
 use super::start_search::StartSearch;
 use super::stats::Stats;
 use super::supply::{EvaluatorOptions, Supply};
-use super::warnings::warnings;
+use super::warnings::{of_search, warnings};
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::Arithmetic;
 use crate::data::loss::{Estimator, Loss};
@@ -197,8 +197,8 @@ impl Request<'_> {
         if tests.are_made() {
             tests.apply(&mut fit);
         }
-        if let Some(search) = self.spent.search {
-            let found = search.warnings(fit.cost, fit.degrees_of_freedom());
+        if let Some(search) = &self.spent.search {
+            let found = of_search(search, &fit);
             fit.warnings.extend(found);
         }
         if points.errors_in_x && fit.converged() {

@@ -43,7 +43,7 @@ pub(crate) mod table;
 mod tied;
 pub(crate) mod variable_projection;
 pub(crate) mod warning;
-mod warnings;
+pub(crate) mod warnings;
 
 use crate::backend::cpu::predict;
 use crate::data::Data;

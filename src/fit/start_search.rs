@@ -1,13 +1,12 @@
 //! The reliability of a start that was searched for.
 
 use super::significant::significant;
-use super::warning::Warning;
 use std::fmt;
 
 /// Fits that must have reached the best minimum for a search to be settled.
 pub(crate) const REACHED: usize = 3;
-/// Two minima are indistinguishable if χ² differs by less than this: 95 % of a χ² with one degree of freedom.
-const INDISTINGUISHABLE: f64 = 3.84;
+/// Residuals with fewer degrees of freedom hardly ever reject a curve.
+pub(crate) const TESTED: usize = 20;
 
 /// Result of the search for the start of a fit, with its reliability: see [`Fit::start_search`](crate::Fit::start_search).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,11 +15,11 @@ const INDISTINGUISHABLE: f64 = 3.84;
 pub struct StartSearch {
     /// Candidates whose cost was computed, the linear parameters solved for.
     pub screened: usize,
-    /// Candidates that were fitted.
+    /// Candidates that were fitted; in a joint fit, for the set with the least `reached`.
     pub fits: usize,
-    /// Fits that reached the minimum of the least cost.
+    /// Fits that reached the minimum of the least cost; in a joint fit, for the set in which they were fewest.
     pub reached: usize,
-    /// Cost of the next best minimum over that of the best; `None` if there was no other.
+    /// Cost of the next best minimum over that of the best; `None` if there was no other. In a joint fit the least of all sets.
     pub next_cost_ratio: Option<f64>,
     /// Points that the search was made on: all, or a sample of many.
     pub points: usize,
@@ -30,16 +29,20 @@ pub struct StartSearch {
 }
 
 impl StartSearch {
-    /// The warnings that a fit of this cost gets from the search for its start.
-    pub(crate) fn warnings(&self, cost: f64, degrees_of_freedom: usize) -> Vec<Warning> {
-        let StartSearch { reached, fits, next_cost_ratio, .. } = *self;
-        let rare =
-            (reached < REACHED && fits > 0).then_some(Warning::UncertainMinimum { reached, fits });
-        let degrees = degrees_of_freedom as f64;
-        let as_good = |ratio: &f64| cost > 0.0 && (ratio - 1.0) * degrees < INDISTINGUISHABLE;
-        let other = next_cost_ratio.filter(as_good);
-        let other = other.map(|cost_ratio| Warning::OtherMinimum { cost_ratio });
-        rare.into_iter().chain(other).collect()
+    /// The search of a joint fit from those of its sets; `None` if there was none.
+    pub(crate) fn of_sets(sets: impl Iterator<Item = StartSearch>) -> Option<StartSearch> {
+        sets.reduce(|all, set| {
+            let (reached, fits) = (all.reached, all.fits).min((set.reached, set.fits));
+            let next = [all.next_cost_ratio, set.next_cost_ratio].into_iter().flatten();
+            StartSearch {
+                screened: all.screened + set.screened,
+                fits,
+                reached,
+                next_cost_ratio: next.reduce(f64::min),
+                points: all.points + set.points,
+                settled: all.settled && set.settled,
+            }
+        })
     }
 }
 

@@ -169,6 +169,17 @@ pub enum Warning {
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         cost_ratio: f64,
     },
+    /// The start was searched for, and the data may be noise about a constant: the best curve of a search explains as much of
+    /// that by chance. Only with at least 20 degrees of freedom.
+    NoSignal {
+        /// R² of the fit.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        r_squared: f64,
+        /// The probability that a search explains as much of noise: that of the F test against a constant, times the number of
+        /// points.
+        #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
+        p_value: f64,
+    },
     /// At the start this parameter's effect was many orders of magnitude below the others'.
     PoorScaling {
         /// The parameter.
@@ -201,6 +212,7 @@ impl Warning {
             | Warning::ReachedOnce { .. }
             | Warning::UncertainMinimum { .. }
             | Warning::OtherMinimum { .. }
+            | Warning::NoSignal { .. }
             | Warning::Rejected { .. }
             | Warning::CorrelatedResiduals { .. }
             | Warning::PoorFit { .. } => {}
@@ -318,6 +330,11 @@ impl fmt::Display for Warning {
                 f,
                 "other parameters fit the data as well: the search for a start found a second minimum with {} times the cost of this one; bounds or more data would decide",
                 significant(*cost_ratio, 6)
+            ),
+            Warning::NoSignal { r_squared, p_value } => write!(
+                f,
+                "the data may be noise about a constant: a search finds a curve with R² = {r_squared:.2} in noise, too ({}); more points or a start from other data would decide",
+                probability(*p_value)
             ),
             Warning::PoorScaling { name, ratio } => write!(
                 f,

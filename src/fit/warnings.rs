@@ -3,7 +3,9 @@
 use super::Fit;
 use super::approach::is_little;
 use super::covariance::Direction;
+use super::distributions::f_upper;
 use super::significant::significant;
+use super::start_search::{REACHED, StartSearch, TESTED};
 use super::warning::Warning;
 use crate::data::loss::Estimator;
 use crate::solver::termination::Termination;
@@ -24,6 +26,11 @@ const LOST: f64 = 1e-8;
 const WORTHLESS: f64 = 1e6;
 /// It ran away where it became so many times larger or smaller and the fit came to no end.
 const AWAY: f64 = 1e8;
+
+/// Two minima are indistinguishable if χ² differs by less than this: 95 % of a χ² with one degree of freedom.
+const INDISTINGUISHABLE: f64 = 3.84;
+/// The probability of an R² by chance from which on a curve may be noise.
+const CHANCE: f64 = 0.05;
 
 /// What is doubtful about `fit`. `unused`: for each parameter whether the model does not contain it;
 /// `distinct`: how many points differ; `effects`: of the free parameters at the start, as far as they are known.
@@ -99,6 +106,29 @@ impl Fit {
         };
         self.converged() && !self.warnings.iter().any(suggests_search)
     }
+}
+
+/// The warnings that a fit gets from the search for its start.
+pub(crate) fn of_search(search: &StartSearch, fit: &Fit) -> Vec<Warning> {
+    let StartSearch { reached, fits, next_cost_ratio, .. } = *search;
+    let rare =
+        (reached < REACHED && fits > 0).then_some(Warning::UncertainMinimum { reached, fits });
+    let degrees = fit.degrees_of_freedom() as f64;
+    let as_good = |ratio: &f64| fit.cost > 0.0 && (ratio - 1.0) * degrees < INDISTINGUISHABLE;
+    let other = next_cost_ratio.filter(as_good);
+    let other = other.map(|cost_ratio| Warning::OtherMinimum { cost_ratio });
+    rare.into_iter().chain(other).chain(no_signal(fit)).collect()
+}
+
+/// The F test of a curve against a constant. A search looks at about as many independent places as there are points, so the
+/// probability is multiplied by their number.
+fn no_signal(fit: &Fit) -> Option<Warning> {
+    let (degrees, rank) = (fit.degrees_of_freedom(), fit.rank());
+    let r_squared = fit.r_squared().filter(|&r2| degrees >= TESTED && rank > 1 && r2 < 1.0)?;
+    let (above, below) = ((rank - 1) as f64, degrees as f64);
+    let ratio = (r_squared / above) / ((1.0 - r_squared) / below);
+    let p_value = f_upper(ratio.max(0.0), above, below) * fit.points() as f64;
+    (p_value > CHANCE).then_some(Warning::NoSignal { r_squared, p_value: p_value.min(1.0) })
 }
 
 /// Those of combinations of parameters that the data determine badly or not at all.

@@ -197,6 +197,12 @@ impl System {
             self.require(&combined(a, b, sign));
             return self.pure();
         }
+        // Logarithms in two units differ by a number.
+        if let (Binary::Add | Binary::Sub, Quantity::Log(_), Quantity::Unit(form))
+        | (Binary::Add | Binary::Sub, Quantity::Unit(form), Quantity::Log(_)) = (op, a, b)
+        {
+            self.weak.extend(form.values().cloned());
+        }
         self.equate(a, b);
         match (op, a, b) {
             (Binary::Lt | Binary::Le | Binary::Eq | Binary::Atan2, ..) => self.pure(),
@@ -322,6 +328,10 @@ mod tests {
         assert_units("a*exp(-((x - m)/w)^2)", &[("a", 0.0, 1.0), ("m", 1.0, 0.0), ("w", 1.0, 0.0)]);
         assert_units("a*sin(w*x + p)", &[("a", 0.0, 1.0), ("w", -1.0, 0.0), ("p", 0.0, 0.0)]);
         assert_units("a/(1 + b*x^2)", &[("a", 0.0, 1.0), ("b", -2.0, 0.0)]);
+        assert_units(
+            "a/(x*s)*exp(-((ln(max(x, 1e-300)) - m)/s)^2/2)",
+            &[("a", 1.0, 1.0), ("s", 0.0, 0.0), ("m", 0.0, 0.0)],
+        );
         assert_units("sqrt(a^2 + b*x)", &[("a", 0.0, 1.0), ("b", -1.0, 2.0)]);
         assert_units(
             "where(x < t, a, a + s*(x - t))",

@@ -94,6 +94,7 @@ const CIRCLES: &[&[&str]] = &[
         "curve_fit/mod.rs",
         "curve_fit/models.rs",
         "curve_fit/parameters.rs",
+        "curve_fit/search/by_terms.rs",
         "curve_fit/search/mod.rs",
         "curve_fit/start.rs",
     ],

@@ -168,9 +168,7 @@ fn verdict(problem: String, curve: &CurveFit, experiment: &Experiment, noise: f6
             let ratio = fit.cost() / from_truth.cost();
             let solved = ratio <= 1.0 + 1e-5;
             let search = fit.start_search().map(|s| format!("{s:?}")).unwrap_or_default();
-            let warned = !fit.converged()
-                || !fit.warnings().is_empty()
-                || fit.start_search().is_some_and(|search| !search.settled);
+            let warned = !fit.converged() || !fit.warnings().is_empty();
             Verdict {
                 problem,
                 solved,

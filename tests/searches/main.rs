@@ -1,6 +1,7 @@
 //! Fits without an initial guess: models of many fields in their units, and what becomes of them.
 
 mod collection;
+mod honest;
 mod nist;
 
 #[path = "../support"]
@@ -23,6 +24,8 @@ fn judge(name: &str, least: f64, silent: f64) {
     for verdict in verdicts.iter().filter(|v| !v.solved) {
         println!("{verdict}");
     }
+    let slowest = verdicts.iter().max_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
+    println!("slowest: {}", slowest.unwrap());
     println!(
         "{name}: {solved} of {total} solved, {wrong} wrong without a warning, median {:.2} ms, largest {:.1} ms",
         times[total / 2],

@@ -107,10 +107,9 @@ impl CurveFit {
         let begun = Instant::now();
         self.check_whole(data, starts)?;
         self.with_batch(data, starts, begun, |request, ready| {
-            // A search looks at fits of the whole batch.
-            let searched = self.searched_starts(request)?;
-            let starts = searched.as_ref().unwrap_or(request.starts);
-            let request = &BatchRequest { starts, ..*request };
+            // Starts are adapted from fits of the whole batch.
+            let adapted = self.adapted_starts(request)?;
+            let request = &request.from(adapted.as_ref());
             let mut arrays = self.batch_arrays(request);
             let (count, covariances) = (workers.count(), !arrays.covariances.is_empty());
             let all = arrays.whole();

@@ -7,6 +7,7 @@ use crate::curve_fit::CurveFit;
 use crate::curve_fit::start::{CompleteStart, Finder, Solvers};
 use crate::data::start::Start;
 use crate::error::{Error, Result};
+use crate::fit::start_search::StartSearch;
 use crate::threads;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,7 +59,9 @@ impl JointLayout {
         let both = given.iter().zip(common).map(|(given, common)| given.or(common));
         let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;
         let values = self.checked(&self.joined(sets, &second))?;
-        Ok(CompleteStart { solved, took: begun.elapsed(), ..CompleteStart::given(values) })
+        // Parameters that sets share are known in the second pass.
+        let search = StartSearch::of_sets(first.iter().chain(&second).filter_map(|own| own.search));
+        Ok(CompleteStart { values, solved, took: begun.elapsed(), search })
     }
 
     /// The values of all sets; of what several have, that of the last.

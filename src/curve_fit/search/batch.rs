@@ -1,6 +1,6 @@
-//! Starts of many fits of one model: what full searches of a few of them find is adapted to all others.
+//! Starts of many fits of one model: the results of a few of them are adapted to all others.
 //!
-//! A template is the result of one of these searches, as it is or moved so that its positions are at the point of the
+//! A template is the result of one of these fits, as it is or moved so that its positions are at the point of the
 //! largest or the least response. Of all templates those few are kept that are best for most of the searched fits. Each
 //! fit starts from the template with the least cost in its own points.
 
@@ -15,12 +15,14 @@ use crate::model::native::Model;
 use crate::model::units;
 use std::sync::Arc;
 
-/// Fits that are searched for in full.
+/// Fits whose results are templates.
 pub(in crate::curve_fit) const SEARCHED: usize = 24;
 /// Trials of templates for the whole batch. Each fit tries this number divided by the number of fits,
 const TRIED: usize = 100_000;
-/// but at least and at most so many templates.
+/// but at least and at most so many templates, if that many lower the cost.
 const KEPT: (usize, usize) = (3, 24);
+/// A template is kept if it lowers the logarithm of the cost of one of these fits by more than this.
+const GAIN: f64 = 2.0;
 
 /// The place to which the positions of a template are moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +30,15 @@ enum Place {
     Own,
     Largest,
     Least,
+}
+
+/// The end of the fit of some points.
+pub(in crate::curve_fit) struct FitEnd<'p> {
+    pub(in crate::curve_fit) points: Points<'p>,
+    /// One value per parameter.
+    pub(in crate::curve_fit) params: Vec<f64>,
+    pub(in crate::curve_fit) cost: f64,
+    pub(in crate::curve_fit) evaluations: usize,
 }
 
 /// Templates of starts, and the model in which the linear parameters alone are free.
@@ -40,7 +51,7 @@ pub(in crate::curve_fit) struct Templates<'a> {
 }
 
 impl<'a> Templates<'a> {
-    /// The templates that suit `found` best: the points of some fits with the results of their searches. `fits`: number of
+    /// The templates that suit the fits `found` best. `fits`: number of
     /// fits of the batch; `linear`: the model with its linear parameters alone free; `unknown`: positions of the parameters
     /// that are searched for.
     ///
@@ -49,7 +60,7 @@ impl<'a> Templates<'a> {
     pub(in crate::curve_fit) fn of(
         curve: &'a CurveFit,
         (linear, unknown): (Arc<Ready>, &[usize]),
-        found: &[(Points<'_>, Vec<f64>)],
+        found: &[FitEnd<'_>],
         fits: usize,
     ) -> Result<Templates<'a>> {
         let positions = match &curve.effective_model()? {
@@ -67,14 +78,13 @@ impl<'a> Templates<'a> {
             true => &[Place::Own][..],
             false => &[Place::Own, Place::Largest, Place::Least],
         };
-        let of = |(_, params): &(Points<'_>, Vec<f64>)| {
-            places.iter().map(|&p| (params.clone(), p)).collect::<Vec<_>>()
-        };
+        let of =
+            |end: &FitEnd<'_>| places.iter().map(|&p| (end.params.clone(), p)).collect::<Vec<_>>();
         all.templates = found.iter().flat_map(of).collect();
         // The logarithm of the cost of each template in each searched fit.
         let mut costs = Vec::with_capacity(found.len());
-        for (points, _) in found {
-            let tried = all.tried(points);
+        for end in found {
+            let tried = all.tried(&end.points);
             let cost = |c: &Option<Candidate>| {
                 c.as_ref().map_or(f64::INFINITY, |c| c.cost.max(f64::MIN_POSITIVE).ln())
             };
@@ -89,6 +99,10 @@ impl<'a> Templates<'a> {
             };
             let left = (0..all.templates.len()).filter(|k| !kept.contains(k));
             let Some(best) = left.min_by(|&a, &b| total(a).total_cmp(&total(b))) else { break };
+            let gain = |(costs, least): (&Vec<f64>, &f64)| least - costs[best];
+            if !costs.iter().zip(&least).map(gain).any(|gain| gain > GAIN) {
+                break;
+            }
             least.iter_mut().zip(&costs).for_each(|(least, costs)| *least = least.min(costs[best]));
             kept.push(best);
         }

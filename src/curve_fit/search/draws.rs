@@ -4,10 +4,11 @@
 use super::peaks::Peaks;
 use super::ranges::{Frequencies, Range};
 use super::screen::{Candidate, Screen, sorted};
-use super::symmetry::Symmetries;
+use super::symmetry::{self, Symmetries};
 use crate::curve_fit::multi_start::sampling::sobol_point;
 use crate::data::observations::Observations;
 use crate::fit::multi_start::Optimum;
+use crate::math::order::ascending;
 use crate::model::program::Program;
 use std::borrow::Cow;
 
@@ -48,9 +49,12 @@ pub(super) struct Minimum {
 }
 
 /// Candidates of a round.
+#[derive(Default)]
 pub(super) struct Round {
     /// Candidates whose cost was computed.
     pub(super) screened: usize,
+    /// Evaluations of fits that led to candidates.
+    pub(super) evaluations: usize,
     /// Candidates to be fitted.
     pub(super) candidates: Vec<Candidate>,
 }
@@ -107,13 +111,13 @@ impl Draws<'_> {
         }
         chosen.extend(redrawn);
         chosen.extend(any);
-        Round { screened, candidates: chosen }
+        Round { screened, candidates: chosen, ..Round::default() }
     }
 
     /// The candidates of a round about the best fit so far: with one group of parameters redrawn, or two terms exchanged.
     pub(super) fn about(&self, best: &[f64], round: usize) -> Round {
         let first = (round * DRAWS) as u32;
-        let mut found = Round { screened: 0, candidates: Vec::new() };
+        let mut found = Round::default();
         let mut add = |all: Vec<Vec<f64>>, most: usize| {
             found.screened += all.len();
             found.candidates.extend(self.different(self.screen.sorted(&all), most));
@@ -131,20 +135,39 @@ impl Draws<'_> {
         let mut all = Vec::new();
         for (j, a) in self.terms.iter().enumerate() {
             for b in &self.terms[j + 1..] {
-                let pairs = self.alike(a, b);
-                let is_position = |(k, _): &&(usize, usize)| {
-                    self.range(*k).is_some_and(|range| range.position.is_some())
-                };
-                let positions: Vec<(usize, usize)> =
-                    pairs.iter().filter(is_position).copied().collect();
-                for pairs in [pairs, positions] {
-                    let mut params = about.to_vec();
-                    pairs.iter().for_each(|&(k, l)| params.swap(k, l));
-                    all.extend((params != about).then_some(params));
-                }
+                let mut params = about.to_vec();
+                self.alike(a, b).into_iter().for_each(|(k, l)| params.swap(k, l));
+                let positions = self.with_exchanged_positions(a, b, about);
+                all.extend([Some(params), positions].into_iter().flatten().filter(|p| p != about));
             }
         }
         all
+    }
+
+    /// The parameters with the first positions of two terms exchanged: each at the point that is nearest to the other.
+    fn with_exchanged_positions(
+        &self,
+        a: &[usize],
+        b: &[usize],
+        about: &[f64],
+    ) -> Option<Vec<f64>> {
+        let position = |term: &[usize]| {
+            let mut own = self.unknown.iter().zip(&self.along);
+            own.find_map(|(k, along)| Some((*k, along.as_ref().filter(|_| term.contains(k))?)))
+        };
+        let ((k, own), (l, other)) = (position(a)?, position(b)?);
+        let mut params = about.to_vec();
+        if own == other {
+            params.swap(k, l);
+            return Some(params);
+        }
+        let nearest = |along: &[f64], value: f64| {
+            let distances: Vec<f64> = along.iter().map(|at| (at - value).abs()).collect();
+            ascending(&distances).first().copied()
+        };
+        params[k] = own[nearest(other, about[l])?];
+        params[l] = other[nearest(own, about[k])?];
+        Some(params)
     }
 
     /// Pairs of parameters of the same kind, one of each of two terms.
@@ -252,7 +275,13 @@ impl Draws<'_> {
 
     /// Draws of a group of parameters with positions at `peaks`, and scans of its frequencies, in which phases are drawn, too; the
     /// other parameters are those of `about`.
-    fn redrawn(&self, group: &[usize], about: &[f64], peaks: &Peaks, first: u32) -> Vec<Vec<f64>> {
+    pub(super) fn redrawn(
+        &self,
+        group: &[usize],
+        about: &[f64],
+        peaks: &Peaks,
+        first: u32,
+    ) -> Vec<Vec<f64>> {
         let draw = |i: usize| mixed(about, group, &self.drawn(first + i as u32, peaks));
         let mut all: Vec<Vec<f64>> = (0..DRAWS_OF_GROUP).map(draw).collect();
         let phases = self.unknown.iter().zip(&self.ranges).filter(|(_, range)| range.is_phase);
@@ -268,7 +297,7 @@ impl Draws<'_> {
 
     /// The points at which the curve with these parameters is farthest from the responses; those of the responses alone
     /// if the model is called or not finite.
-    fn left_by(&self, params: &[f64]) -> Cow<'_, Peaks> {
+    pub(super) fn left_by(&self, params: &[f64]) -> Cow<'_, Peaks> {
         let Observations { columns, y, .. } = &self.seen;
         let Some(program) = &self.program else { return Cow::Borrowed(&self.peaks) };
         let values = program.values(columns, y.len(), params);
@@ -303,15 +332,24 @@ impl Draws<'_> {
         minima
     }
 
-    /// The equal parameters that are returned: see [`Symmetries`].
+    /// The equal parameters that are returned: see [`Symmetries`]. `best` itself if their cost is higher.
     pub(super) fn canonical(&self, best: Vec<f64>) -> Vec<f64> {
         let (params, differs) = self.symmetries.canonical(&best);
-        let mut all = vec![params.clone()];
-        all.extend(self.symmetries.other_sides(&params));
-        if all.len() == 1 && !differs {
+        let others = self.symmetries.other_sides(&params);
+        if others.is_empty() && !differs {
             return best;
         }
-        let negative = |c: &Candidate| c.params.iter().filter(|p| **p < 0.0).count();
+        let mut all = vec![best.clone(), params];
+        all.extend(others);
+        let mut solved = self.screen.each(&all).into_iter();
+        let Some(most) = solved.next().flatten().map(|own| own.cost * (1.0 + SAME)) else {
+            return best;
+        };
+        let most = most + symmetry::ROUNDING * self.screen.points.summary.square;
+        let negative = |c: &Candidate| {
+            let is_negative = |&k: &usize| c.params[k] < 0.0 && !self.symmetries.is_phase(k);
+            (0..c.params.len()).filter(is_negative).count()
+        };
         let bounds = self.screen.bounds;
         let allowed = |c: &Candidate| {
             c.params
@@ -319,12 +357,12 @@ impl Draws<'_> {
                 .zip(bounds)
                 .all(|(p, (lower, upper))| p.is_nan() || (lower..=upper).contains(&p))
         };
-        let solved = self.screen.each(&all).into_iter().flatten().filter(allowed);
-        solved.min_by_key(negative).map_or(best, |candidate| candidate.params)
+        let equal = solved.flatten().filter(|c| c.cost <= most && allowed(c));
+        equal.min_by_key(negative).map_or(best, |candidate| candidate.params)
     }
 
     /// The first `most` candidates that differ from each other, of sorted ones.
-    fn different(&self, sorted: Vec<Candidate>, most: usize) -> Vec<Candidate> {
+    pub(super) fn different(&self, sorted: Vec<Candidate>, most: usize) -> Vec<Candidate> {
         let alike = |a: &Candidate, b: &Candidate| {
             self.unknown.iter().all(|&k| {
                 let (p, q) = (a.params[k], b.params[k]);

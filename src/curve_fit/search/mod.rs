@@ -7,6 +7,7 @@
 //! the number of threads.
 
 pub(super) mod batch;
+mod by_terms;
 mod draws;
 pub(crate) mod options;
 mod peaks;
@@ -28,6 +29,7 @@ use crate::fit::multi_start::run::{Quality, Trials};
 use crate::fit::start_search::{REACHED, StartSearch};
 use crate::model::native::Model;
 use crate::solver::options::Options;
+use by_terms::ByTerms;
 use draws::{Draws, Minimum};
 use peaks::Peaks;
 use ranges::{Range, ranges};
@@ -42,8 +44,9 @@ const DRAWS_OF_SYMMETRIES: u32 = 12;
 const ENOUGH: usize = 12;
 /// Fits that must have reached it if its residuals are suspicious.
 const REACHED_IF_SUSPICIOUS: usize = 8;
-/// Rounds that find nothing better, after which fits with one term drawn anew count.
-const STEADY: usize = 2;
+/// Fits from independent starts that must have reached it if the model is a sum of several terms, or another round has to
+/// find nothing better.
+const REACHED_OF_SUM: usize = 6;
 /// Relative change of a cost that is none.
 const UNCHANGED: f64 = 1e-6;
 /// Fits of a round that used up their evaluations and are continued, if they have the least cost so far.
@@ -158,14 +161,21 @@ impl Search<'_> {
         };
         let some: Vec<Vec<f64>> = (0..DRAWS_OF_SYMMETRIES).map(|i| draws.at(i)).collect();
         let some: Vec<Candidate> = draws.screen.each(&some).into_iter().flatten().collect();
-        draws.symmetries = Symmetries::of(&draws.screen, &some, &draws.terms, &phases);
+        draws.symmetries = Symmetries::of(&draws.screen, base, &some, &draws.terms, &phases);
+        let by_terms = ByTerms::new(&curve, points, &draws, &prepared.free)?;
         let start = CompleteStart::given(self.base.clone());
-        curve
-            .request(points, start, None, Spent::default(), |request| self.rounds(&request, &draws))
+        curve.request(points, start, None, Spent::default(), |request| {
+            self.rounds(&request, &draws, by_terms.as_ref())
+        })
     }
 
     /// Draws and fits until the best minimum is certain or the budget is used up.
-    fn rounds(&self, request: &Request<'_>, draws: &Draws<'_>) -> Result<Option<Found>> {
+    fn rounds(
+        &self,
+        request: &Request<'_>,
+        draws: &Draws<'_>,
+        by_terms: Option<&ByTerms<'_>>,
+    ) -> Result<Option<Found>> {
         let mut evidence = Evidence::default();
         for round in 0..self.curve.search.rounds.max(1) {
             let drawn = draws.round(round);
@@ -175,6 +185,12 @@ impl Search<'_> {
             }
             let params = |all: Vec<Candidate>| all.into_iter().map(|c| c.params).collect();
             self.fit(&mut evidence, request, params(drawn.candidates), true)?;
+            if let Some(by_terms) = by_terms.filter(|_| round == 1) {
+                let built = by_terms.candidates()?;
+                evidence.screened += built.screened;
+                evidence.evaluations += built.evaluations;
+                self.fit(&mut evidence, request, params(built.candidates), false)?;
+            }
             if let Some(best) = evidence.trials.best_params() {
                 let about = draws.about(&best, round);
                 evidence.screened += about.screened;
@@ -187,7 +203,9 @@ impl Search<'_> {
             evidence.settle(request, draws, round)?;
             let columns = (draws.screen.prepared.free.len(), request.prepared.free.len());
             let work = evidence.screened * draws.screen.points.used * (1 + columns.0)
-                + evidence.trials.evaluations() * request.points.used * (1 + columns.1);
+                + (evidence.evaluations + evidence.trials.evaluations())
+                    * request.points.used
+                    * (1 + columns.1);
             let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
             if evidence.settled || work > MOST_WORK || cancelled {
                 break;
@@ -223,6 +241,8 @@ struct Evidence {
     /// One value per fit: true if its start does not derive from an earlier fit.
     independent: Vec<bool>,
     screened: usize,
+    /// Evaluations of fits of some terms of a sum.
+    evaluations: usize,
     /// The minima of these fits, after each round.
     minima: Vec<Minimum>,
     /// The least cost so far, and the rounds since that did not lower it.
@@ -246,13 +266,14 @@ impl Evidence {
         let reached = self.reached();
         let by_most = reached >= ENOUGH && 2 * reached >= self.fits();
         // Draws rarely meet several terms at once; redrawn one by one they find a better minimum if there is one.
-        let several = draws.terms.len() > 1;
+        let terms = draws.terms.len();
         let returned = match self.minima.first() {
-            Some(best) if several && self.steady >= STEADY => best.fits,
+            Some(best) if terms > 1 && self.steady >= terms => best.fits,
             _ => 0,
         };
         let found = reached.max(returned);
-        let tried = !several || self.steady > 0;
+        let is_rare = reached < REACHED_OF_SUM;
+        let tried = terms <= 1 || self.steady > usize::from(is_rare);
         self.settled = by_most
             || found >= REACHED
                 && match self.trials.quality(request)? {

@@ -8,8 +8,9 @@ use crate::setters::setters;
 pub enum SearchWhen {
     /// Never: a parameter without a start is [`StartError::Unknown`](crate::error::StartError::Unknown).
     Never,
-    /// If a parameter has no start; and if the start was the model's own guess and the fit from there does not converge
-    /// or the data reject it. A complete start of the caller is never searched for. The default.
+    /// If a parameter has no start; if the start is the model's own guess and the model is a sum of several terms; and if the
+    /// start was that guess and the fit from there does not converge or the data reject it. A complete start of the caller is
+    /// never searched for. The default.
     #[default]
     Needed,
     /// Also if the fit from a start of the caller's does not converge or the data reject it. The fit with the lower

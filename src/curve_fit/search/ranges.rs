@@ -128,11 +128,14 @@ pub(super) struct Frequencies {
 }
 
 impl Range {
-    /// Returns true if two parameters are of the same kind: positions along one variable, or numbers of one unit.
+    /// Returns true if two parameters are of the same kind: positions along one variable, or quantities of one unit. Numbers
+    /// without unit mean something else in each model.
     pub(super) fn is_alike(&self, other: &Range) -> bool {
         let units = self.unit.as_ref().zip(other.unit.as_ref());
         let node = |range: &Range| range.position.as_ref().map(|along| along.node);
-        node(self) == node(other) && units.is_some_and(|(own, other)| own.is_equal(other))
+        let is_kind = |unit: &Unit| self.position.is_some() || !unit.is_none();
+        node(self) == node(other)
+            && units.is_some_and(|(own, other)| own.is_equal(other) && is_kind(own))
     }
 
     /// The value at the part `u` of the mixture.

@@ -7,6 +7,7 @@ use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::Result;
 use crate::fit::Fit;
+use crate::fit::warnings::of_search;
 
 impl CurveFit {
     /// When and how fits search for starts: by default if a parameter has none.
@@ -69,9 +70,7 @@ impl CurveFit {
             (Ok(fit), Ok(other)) if is_better(&other, &fit) => Ok(other),
             (Ok(mut fit), _) => {
                 fit.stats.start_search = report;
-                let warnings = report.map_or_else(Vec::new, |report| {
-                    report.warnings(fit.cost, fit.degrees_of_freedom())
-                });
+                let warnings = report.map_or_else(Vec::new, |report| of_search(&report, &fit));
                 fit.warnings.extend(warnings);
                 Ok(fit)
             }

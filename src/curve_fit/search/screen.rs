@@ -23,6 +23,9 @@ pub(super) struct Candidate {
     /// One value per parameter.
     pub(super) params: Vec<f64>,
     pub(super) cost: f64,
+    /// Smallest part of the square of a linear column that the columns before it leave, from 0 to 1: the cost is exact to
+    /// rounding divided by it. 0 if a column was left out.
+    pub(super) pivot: f64,
 }
 
 /// A model whose linear parameters are free, and the points to screen candidates on.
@@ -66,9 +69,9 @@ impl Screen<'_> {
         };
         let there = cost(&params, normal)?;
         if free.is_empty() {
-            return Some(Candidate { params, cost: there });
+            return Some(Candidate { params, cost: there, pivot: 1.0 });
         }
-        let (step, gain) = least_squares(normal);
+        let Solution { step, gain, pivot } = least_squares(normal);
         let mut moved = false;
         for (&k, step) in free.iter().zip(&step) {
             let (value, (lower, upper)) = (params[k] + step, self.bounds[k]);
@@ -77,7 +80,7 @@ impl Screen<'_> {
         }
         // At a bound the solution is another one; the nearest point inside is good enough to compare candidates.
         let cost = if moved { cost(&params, normal)? } else { (there - gain).max(0.0) };
-        cost.is_finite().then_some(Candidate { params, cost })
+        cost.is_finite().then_some(Candidate { params, cost, pivot })
     }
 }
 
@@ -88,9 +91,18 @@ pub(super) fn sorted(mut all: Vec<Option<Candidate>>) -> Vec<Candidate> {
     ascending(&costs).into_iter().filter_map(|k| all[k].take()).collect()
 }
 
-/// The least-squares step of normal equations and the cost that it saves. Columns that depend on those before them do not
-/// move.
-fn least_squares(normal: &Normal) -> (Vec<f64>, f64) {
+/// Least-squares solution of normal equations.
+struct Solution {
+    /// One value per column.
+    step: Vec<f64>,
+    /// Decrease of the cost by the step.
+    gain: f64,
+    /// See [`Candidate`].
+    pivot: f64,
+}
+
+/// The least-squares step of normal equations. Columns that depend on those before them do not move.
+fn least_squares(normal: &Normal) -> Solution {
     let n = normal.n;
     let length: Vec<f64> = (0..n).map(|j| normal.jtj(j, j).sqrt()).collect();
     let sound = |j: usize| length[j] > 0.0 && length[j].is_finite();
@@ -121,5 +133,6 @@ fn least_squares(normal: &Normal) -> (Vec<f64>, f64) {
     for j in 0..n {
         step[j] = if sound(j) { step[j] / length[j] } else { 0.0 };
     }
-    (step, gain)
+    let pivot = pivots.into_iter().fold(1.0, f64::min);
+    Solution { step, gain, pivot }
 }

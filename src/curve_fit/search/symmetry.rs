@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 /// Draws at which a change must leave the cost as it is.
 const TESTED: usize = 4;
 /// Part of the sum of squares of the response that rounding may change.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// The symmetries of a model.
 #[derive(Debug, Default)]
@@ -22,19 +22,25 @@ pub(super) struct Symmetries {
 }
 
 impl Symmetries {
-    /// The symmetries that hold at all of a few draws. `terms`: parameters of each additive term; `phases`: those without unit in
+    /// The symmetries that hold at all of a few draws: of `draws` those with the best determined linear parameters. `base`: linear
+    /// parameters from which they are solved for; `terms`: parameters of each additive term; `phases`: those without unit in
     /// periodic functions.
     pub(super) fn of(
         screen: &Screen<'_>,
+        base: &[f64],
         draws: &[Candidate],
         terms: &[Vec<usize>],
         phases: &[usize],
     ) -> Symmetries {
         let scale = screen.points.summary.square;
-        let draws: Vec<&Candidate> = draws.iter().take(TESTED).collect();
+        let mut draws: Vec<&Candidate> = draws.iter().collect();
+        draws.sort_by(|a, b| b.pivot.total_cmp(&a.pivot));
+        draws.truncate(TESTED);
         let holds = |change: &dyn Fn(&mut [f64])| {
             let changed = draws.iter().map(|draw| {
                 let mut params = draw.params.clone();
+                // From those of the draw, which may be huge, the solution would be rounded.
+                screen.prepared.free.iter().for_each(|&k| params[k] = base[k]);
                 change(&mut params);
                 params
             });
@@ -97,6 +103,11 @@ impl Symmetries {
         }
         let differs = own != params;
         (own, differs)
+    }
+
+    /// Returns true for a phase that may be shifted.
+    pub(super) fn is_phase(&self, k: usize) -> bool {
+        self.turns.iter().any(|(phase, _)| *phase == k)
     }
 
     /// The same with each phase on the side on which amplitudes are positive.

@@ -71,6 +71,14 @@ pub(crate) struct BatchRequest<'a> {
 }
 
 impl<'a> BatchRequest<'a> {
+    /// The same request with these starts, if there are any.
+    pub(crate) fn from<'b>(&self, starts: Option<&'b Starts<'b>>) -> BatchRequest<'b>
+    where
+        'a: 'b,
+    {
+        BatchRequest { starts: starts.unwrap_or(self.starts), ..*self }
+    }
+
     /// The points of a fit, if they can be used. `columns` and `y` are room for them.
     pub(crate) fn points<'p>(
         &self,

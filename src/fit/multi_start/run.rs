@@ -9,6 +9,7 @@ use super::{Optima, Optimum, Trial, TrialEnd, chance_of_unseen};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
 use crate::fit::search::View;
+use crate::fit::start_search::TESTED;
 use crate::fit::warning::Warning;
 use crate::math::order::ascending;
 use crate::observe::span;
@@ -19,8 +20,6 @@ use std::time::{Duration, Instant};
 
 /// The probability of a chi-square below which a fit is suspicious.
 const UNLIKELY: f64 = 0.01;
-/// Residuals with fewer degrees of freedom hardly ever reject a curve.
-const TESTED: usize = 20;
 
 /// The end of a search and the time that it took.
 type Searched = (Outcome, Duration);

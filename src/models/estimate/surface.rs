@@ -27,7 +27,7 @@ impl Spot {
     /// The largest spot, upward or downward, of points without a background.
     ///
     /// The logarithm of a Gaussian is a polynomial of second degree, which is fitted to the points
-    /// above a fifth of the height; weights z² make its noise even (H. Guo, IEEE Signal Process. Mag.
+    /// above a fifth of the height about the highest place; weights z² make its noise even (H. Guo, IEEE Signal Process. Mag.
     /// 28, 2011). Where that has no maximum, moments of the same points are taken.
     pub(crate) fn of(points: &Observations) -> Spot {
         let column = |i: usize| points.columns.get(i).map_or(&[][..], Vec::as_slice);
@@ -87,7 +87,12 @@ struct Top {
     x: f64,
     y: f64,
     cell: f64,
+    /// Points farther away are noise or another spot.
+    radius: f64,
 }
+
+/// The mean of the points at one distance from the top, relative to its height, at which half of the spot's radius is reached.
+const HALF_RADIUS: f64 = 0.35;
 
 impl Top {
     fn of(points: &Scaled) -> Top {
@@ -104,19 +109,39 @@ impl Top {
             sums.iter().enumerate().max_by(|a, b| mean(a.1).abs().total_cmp(&mean(b.1).abs()));
         let (at, mean) = best.map_or((0, 1.0), |(i, cell)| (i, mean(cell)));
         let cell = 2.0 / cells as f64;
-        Top {
+        let mut top = Top {
             sign: if mean < 0.0 { -1.0 } else { 1.0 },
             height: mean.abs(),
             x: -1.0 + cell * ((at % cells) as f64 + 0.5),
             y: -1.0 + cell * ((at / cells) as f64 + 0.5),
             cell,
+            radius: f64::INFINITY,
+        };
+        // Rings of the width of a cell about the top.
+        let mut rings = vec![(0.0, 0.0); 3 * cells];
+        for ((x, y), z) in points.x.iter().zip(&points.y).zip(&points.z) {
+            let (sum, count) = &mut rings[(top.distance(*x, *y) / cell) as usize];
+            (*sum, *count) = (*sum + z, *count + 1.0);
         }
+        let is_low = |&(sum, count): &(f64, f64)| {
+            count > 0.0 && top.sign * sum < HALF_RADIUS * top.height * count
+        };
+        if let Some(low) = rings.iter().skip(1).position(is_low) {
+            top.radius = 2.0 * (low as f64 + 1.5) * cell;
+        }
+        top
+    }
+
+    fn distance(&self, x: f64, y: f64) -> f64 {
+        (x - self.x).hypot(y - self.y)
     }
 
     /// The points that count: high ones that belong to the spot; x, y, z.
     fn points<'a>(&'a self, points: &'a Scaled) -> impl Iterator<Item = (f64, f64, f64)> + 'a {
         let all = points.x.iter().zip(&points.y).zip(&points.z);
-        let high = move |(_, _, z): &(f64, f64, f64)| *z > 0.2 * self.height && *z > 0.0;
+        let high = move |&(x, y, z): &(f64, f64, f64)| {
+            z > 0.2 * self.height && z > 0.0 && self.distance(x, y) <= self.radius
+        };
         all.map(|((x, y), z)| (*x, *y, self.sign * z)).filter(high)
     }
 }

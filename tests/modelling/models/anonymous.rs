@@ -7,8 +7,7 @@ const DRAWS: u64 = 25;
 
 /// Returns true if a fit says that its result may not be what was sought.
 pub(crate) fn is_warned(fit: &Fit) -> bool {
-    let unsettled = fit.start_search().is_some_and(|search| !search.settled);
-    !fit.converged() || !fit.warnings().is_empty() || unsettled
+    !fit.converged() || !fit.warnings().is_empty()
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod partials;
 mod rates;
 mod relations;
 mod splines;
+mod spots;
 mod starts;
 mod sums;
 mod truths;

@@ -1,0 +1,142 @@
+//! Starts of sums that are built term by term (matching pursuit: Mallat and Zhang, IEEE Trans. Signal Process. 41, 1993, 3397).
+//!
+//! One term is fitted without the others; then each further term is placed where the curve so far leaves the largest
+//! residuals, and all terms so far are fitted together. Draws of all terms at once rarely find a small term beside a
+//! large one, since the large one has to be right before the small one lowers the cost.
+
+use super::draws::{Draws, Round};
+use super::screen::{Candidate, Screen};
+use crate::curve_fit::CurveFit;
+use crate::curve_fit::start::CompleteStart;
+use crate::data::points::Points;
+use crate::error::Result;
+use crate::fit::engine::Spent;
+use crate::fit::multi_start::run::Trials;
+use crate::model::native::Model;
+use std::sync::atomic::AtomicBool;
+
+/// Draws of a term that are fitted: of the first term, and of each that is added.
+const FITTED: [usize; 2] = [4, 2];
+
+/// A sum whose terms vanish if their linear parameters are 0.
+pub(super) struct ByTerms<'a> {
+    curve: &'a CurveFit,
+    /// The points that candidates are fitted to.
+    points: &'a Points<'a>,
+    draws: &'a Draws<'a>,
+    /// Of each term of `draws` the linear parameters.
+    linear: Vec<Vec<usize>>,
+    /// Linear parameters of terms without nonlinear ones.
+    always: Vec<usize>,
+}
+
+/// Some terms with their parameters, the linear ones of all other terms 0.
+#[derive(Clone)]
+struct Part {
+    /// Positions in the list of terms.
+    terms: Vec<usize>,
+    params: Vec<f64>,
+    cost: f64,
+}
+
+impl<'a> ByTerms<'a> {
+    /// `linear`: positions of the parameters that are solved for. `None` if the model is not a sum of such terms.
+    ///
+    /// # Errors
+    /// Errors in the model or its ties.
+    pub(super) fn new(
+        curve: &'a CurveFit,
+        points: &'a Points<'a>,
+        draws: &'a Draws<'a>,
+        linear: &[usize],
+    ) -> Result<Option<ByTerms<'a>>> {
+        let Model::Traced(program) = &curve.effective_model()? else { return Ok(None) };
+        let all: Vec<usize> = draws.unknown.iter().chain(linear).copied().collect();
+        let whole = program.terms(&all);
+        let of_term = |term: &Vec<usize>| -> Vec<usize> {
+            let own = whole.iter().filter(|whole| term.iter().any(|k| whole.contains(k)));
+            own.flatten().copied().filter(|k| linear.contains(k)).collect()
+        };
+        let own: Vec<Vec<usize>> = draws.terms.iter().map(of_term).collect();
+        let count = |k: usize| own.iter().filter(|own| own.contains(&k)).count();
+        let is_sum = own.len() > 1
+            && own.iter().all(|own| !own.is_empty() && own.iter().all(|&k| count(k) == 1));
+        let always = linear.iter().copied().filter(|&k| count(k) == 0).collect();
+        Ok(is_sum.then_some(ByTerms { curve, points, draws, linear: own, always }))
+    }
+
+    /// Candidates for the whole sum, built from each term as the first one.
+    ///
+    /// # Errors
+    /// Errors that end a fit whatever its start.
+    pub(super) fn candidates(&self) -> Result<Round> {
+        let mut found = Round::default();
+        let mut nothing = Part { terms: Vec::new(), params: self.draws.at(0), cost: f64::INFINITY };
+        self.linear.iter().flatten().for_each(|&k| nothing.params[k] = 0.0);
+        for begun in 0..self.linear.len() {
+            let Some(mut part) = self.fitted(&nothing, begun, &mut found)? else { continue };
+            while part.terms.len() + 1 < self.linear.len() {
+                let mut best: Option<Part> = None;
+                for next in (0..self.linear.len()).filter(|next| !part.terms.contains(next)) {
+                    let longer = self.fitted(&part, next, &mut found)?;
+                    let is_better = |part: &Part| best.as_ref().is_none_or(|b| part.cost < b.cost);
+                    best = longer.filter(is_better).or(best);
+                }
+                match best {
+                    Some(longer) => part = longer,
+                    None => break,
+                }
+            }
+            if let Some(last) = (0..self.linear.len()).find(|last| !part.terms.contains(last)) {
+                let drawn = self.drawn(&self.draws.screen, &part, last, &mut found);
+                found.candidates.extend(drawn.into_iter().take(FITTED[1]));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The `part` with one more term, all of it fitted; `None` if the model has no finite value at any draw.
+    fn fitted(&self, part: &Part, next: usize, round: &mut Round) -> Result<Option<Part>> {
+        let mut terms = part.terms.clone();
+        terms.push(next);
+        let own = terms.iter().flat_map(|&t| &self.linear[t]);
+        let linear: Vec<usize> = own.chain(&self.always).copied().collect();
+        let solved = self.only(&linear).ready(&linear)?;
+        let screen = Screen { prepared: &solved.prepared, ..self.draws.screen };
+        let drawn = self.drawn(&screen, part, next, round);
+        let most = FITTED[usize::from(!part.terms.is_empty())];
+        let starts: Vec<Vec<f64>> = drawn.into_iter().take(most).map(|c| c.params).collect();
+        let Some(start) = starts.first().cloned() else { return Ok(None) };
+        let nonlinear = terms.iter().flat_map(|&t| &self.draws.terms[t]);
+        let curve = self.only(&nonlinear.copied().chain(linear).collect::<Vec<_>>());
+        let start = CompleteStart::given(start);
+        let trials = curve.request(self.points, start, None, Spent::default(), |request| {
+            let mut trials = Trials::default();
+            trials.add(&request, starts, &AtomicBool::new(false))?;
+            Ok(trials)
+        })?;
+        round.evaluations += trials.evaluations();
+        let cost = trials.least_cost();
+        Ok(trials.best_params().map(|params| Part { terms, params, cost }))
+    }
+
+    /// Different draws of the term `next` beside `part`, by ascending cost.
+    fn drawn(
+        &self,
+        screen: &Screen<'_>,
+        part: &Part,
+        next: usize,
+        round: &mut Round,
+    ) -> Vec<Candidate> {
+        let peaks = self.draws.left_by(&part.params);
+        let drawn = self.draws.redrawn(&self.draws.terms[next], &part.params, &peaks, 0);
+        round.screened += drawn.len();
+        self.draws.different(screen.sorted(&drawn), FITTED[0])
+    }
+
+    /// The model with these parameters alone free.
+    fn only(&self, free: &[usize]) -> CurveFit {
+        let fixed = (0..self.curve.names.len()).map(|i| !free.contains(&i)).collect();
+        CurveFit { fixed, priors: Vec::new(), ..self.curve.clone() }.changed()
+    }
+}
