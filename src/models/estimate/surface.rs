@@ -120,8 +120,10 @@ impl Top {
         // Rings of the width of a cell about the top.
         let mut rings = vec![(0.0, 0.0); 3 * cells];
         for ((x, y), z) in points.x.iter().zip(&points.y).zip(&points.z) {
-            let (sum, count) = &mut rings[(top.distance(*x, *y) / cell) as usize];
-            (*sum, *count) = (*sum + z, *count + 1.0);
+            let ring = (top.distance(*x, *y) / cell) as usize;
+            if let Some((sum, count)) = rings.get_mut(ring) {
+                (*sum, *count) = (*sum + z, *count + 1.0);
+            }
         }
         let is_low = |&(sum, count): &(f64, f64)| {
             count > 0.0 && top.sign * sum < HALF_RADIUS * top.height * count
