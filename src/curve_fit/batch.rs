@@ -22,8 +22,8 @@ use std::time::Instant;
 
 impl CurveFit {
     /// Fits the model to every fit of a batch; each ends as [`fit`](CurveFit::fit) of its points alone
-    /// would from the same start. `starts`: one for all fits, or one per fit; what they leave out is guessed for each fit, or
-    /// follows from searches for a few.
+    /// would from the same start. `starts`: one for all fits, or one per fit. Missing values are guessed for each fit, or adapted
+    /// from the results of a few fits.
     ///
     /// Names, bounds, fixed parameters, loss and options hold for all fits; limits hold for each.
     /// Fits run on all cores, and the results do not depend on their number. The observer of
@@ -200,11 +200,10 @@ impl CurveFit {
         given: Option<GivenDevice<'_>>,
         out: BatchPart<'_>,
     ) -> Result<Made> {
-        let mut request = *request;
         let sought = request.starts.sought();
-        let found = sought.map(|start| self.found_starts(&request, start, &mut *out.statuses));
+        let found = sought.map(|start| self.found_starts(request, start, &mut *out.statuses));
         let found = found.transpose()?;
-        request = request.from(found.as_ref());
+        let request = request.from(found.as_ref());
         let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
         let Placement { mut reason, device } =
             place(&wanted, covariances, ready.printed.as_deref(), &request)?;

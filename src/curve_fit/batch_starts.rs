@@ -20,7 +20,7 @@ use std::time::Instant;
 
 /// Fits whose starts a thread finds at a time.
 const PORTION: usize = 64;
-/// Fits from which on the guess that comes with a model is compared with templates.
+/// A batch of more fits than this compares the guess that comes with a model with templates.
 const MANY: usize = 240;
 /// Relative difference of the costs of one minimum.
 const SAME: f64 = 1e-6;
@@ -53,9 +53,8 @@ impl CurveFit {
             let begin = finder.begin(&points)?;
             let Some(&parameter) = begin.unknown.first() else {
                 // If the model fails at the start, the fit reports the error.
-                let values = begin.values.clone();
-                let solved = finder.solved(begin, &points);
-                return Ok(solved.unwrap_or_else(|_| CompleteStart::given(values)));
+                let solved = finder.solved(&begin, &points);
+                return Ok(solved.unwrap_or_else(|_| CompleteStart::given(begin.values)));
             };
             // A guess may know nothing of these points.
             let searched = match self.guess {
@@ -122,13 +121,15 @@ impl CurveFit {
                 searched = Some((begin.linear()?, sought));
             }
             let start = match guesses && begin.unknown.is_empty() {
-                true => finder.solved(begin, &points),
+                true => finder.solved(&begin, &points),
                 false => finder.searched(begin, &points),
             };
             let Ok(start) = start else { continue };
             ends.extend(self.end(points, start.values)?);
         }
-        let Some((linear, sought)) = searched.filter(|_| ends.len() > 1) else {
+        // Templates of some fits are compared with the guesses for others.
+        let enough = ends.len() > usize::from(guesses);
+        let Some((linear, sought)) = searched.filter(|_| enough) else {
             return Ok(None);
         };
         if guesses {
@@ -178,7 +179,7 @@ impl CurveFit {
     /// The end of the fit of these points from a start; `None` if there is none.
     ///
     /// # Errors
-    /// Those that end a fit whatever its start.
+    /// Errors that no other start would avoid.
     fn end<'p>(&self, points: Points<'p>, start: Vec<f64>) -> Result<Option<FitEnd<'p>>> {
         let start = CompleteStart::given(self.completed(start)?);
         let alone = CurveFit { backend: Backend::Cpu, observer: None, ..self.clone() };

@@ -212,7 +212,7 @@ impl CurveFit {
         CurveFit { guessed_by_caller: true, ..self.guess_knowing(move |points, _| guess(points)) }
     }
 
-    /// The guess that comes with a model; that of one parameter may depend on what is known of the others.
+    /// Sets the guess that comes with a model. It receives the known values and bounds of all parameters.
     pub(crate) fn guess_knowing(
         mut self,
         guess: impl Fn(&Observations, &Known) -> Vec<f64> + Send + Sync + 'static,

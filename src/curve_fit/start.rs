@@ -225,7 +225,6 @@ impl Solver {
 }
 
 /// A start whose linear parameters are to be solved for.
-#[derive(Clone)]
 pub(super) struct Begin {
     pub(super) values: Vec<f64>,
     solver: Arc<Solver>,
@@ -307,7 +306,7 @@ impl<'c> Finder<'c> {
             return Ok(Err(Begin { unknown, ..begin }));
         }
         let uncertain = self.uncertain(&begin)?;
-        let found = self.solved(begin.clone(), points)?;
+        let found = self.solved(&begin, points)?;
         if !uncertain.is_empty() {
             return Ok(Err(Begin { unknown: uncertain, candidates: vec![found.values], ..begin }));
         }
@@ -322,8 +321,8 @@ impl<'c> Finder<'c> {
         (0..self.given.len()).filter(is_sought).collect()
     }
 
-    /// Those of them whose guess is one candidate among others: if the model is a sum of several terms with such parameters, of
-    /// which none is given. Guesses of a sum often take one term for the other; what is given says which is which.
+    /// Positions of the nonlinear parameters to be searched for beside the guess. There are some if the model is a sum of several
+    /// nonlinear terms: its guess often takes one term for another. None if the caller gave values, which tell terms apart.
     fn uncertain(&self, begin: &Begin) -> Result<Vec<usize>> {
         let sought = self.sought(begin);
         let free = self.curve.free_positions();
@@ -424,10 +423,10 @@ impl<'c> Finder<'c> {
     ///
     /// # Errors
     /// If the model has no finite value there, or panics.
-    pub(super) fn solved(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
+    pub(super) fn solved(&self, begin: &Begin, points: &Points<'_>) -> Result<CompleteStart> {
         let (curve, Begin { values, solver, guessed, .. }) = (self.curve, begin);
         if solver.solved.is_empty() {
-            return Ok(CompleteStart::given(values));
+            return Ok(CompleteStart::given(values.clone()));
         }
         let measured = points.as_measurements();
         let measured = measured.as_ref().unwrap_or(points);

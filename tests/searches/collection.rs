@@ -1,7 +1,7 @@
 //! Collections of fitting problems in `tests/data/searches`: formulas with true parameters and the points at which they are
 //! measured.
 
-use dualfit::{CurveFit, Data, Start};
+use dualfit::{CurveFit, Data, Fit, Start};
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -90,6 +90,11 @@ impl Collection {
     }
 }
 
+/// Returns true if a fit says by its termination or a warning that its numbers need care.
+pub(crate) fn is_warned(fit: &Fit) -> bool {
+    !fit.converged() || !fit.warnings().is_empty()
+}
+
 fn curve(model: &Value) -> CurveFit {
     let columns: Vec<&str> =
         model["x"].as_array().unwrap().iter().map(|x| x.as_str().unwrap()).collect();
@@ -168,7 +173,7 @@ fn verdict(problem: String, curve: &CurveFit, experiment: &Experiment, noise: f6
             let ratio = fit.cost() / from_truth.cost();
             let solved = ratio <= 1.0 + 1e-5;
             let search = fit.start_search().map(|s| format!("{s:?}")).unwrap_or_default();
-            let warned = !fit.converged() || !fit.warnings().is_empty();
+            let warned = is_warned(&fit);
             Verdict {
                 problem,
                 solved,

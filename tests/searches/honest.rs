@@ -1,5 +1,6 @@
 //! Fits without a start of data that carry no curve, of too few points, and of models with several equal minima.
 
+use crate::collection::is_warned;
 use dualfit::{CurveFit, Data, Error, Fit, SearchOptions, Start, Warning};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
@@ -38,11 +39,6 @@ fn curve(text: &str) -> CurveFit {
 
 fn fitted(curve: &CurveFit, x: &[f64], y: &[f64]) -> Result<Fit, Error> {
     curve.fit(Data::new(x, y)?, Start::Guess)
-}
-
-/// Returns true if a fit says by its termination or a warning that its numbers need care.
-fn is_warned(fit: &Fit) -> bool {
-    !fit.converged() || !fit.warnings().is_empty()
 }
 
 #[test]

@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 /// Fits whose results are templates.
 pub(in crate::curve_fit) const SEARCHED: usize = 24;
-/// Trials of templates for the whole batch. Each fit tries this number divided by the number of fits,
+/// Trials of templates for the whole batch. The quotient with the number of fits is the largest number of templates,
 const TRIED: usize = 100_000;
-/// but at least and at most so many templates, if that many lower the cost.
+/// within these limits.
 const KEPT: (usize, usize) = (3, 24);
-/// A template is kept if it lowers the logarithm of the cost of one of these fits by more than this.
+/// A template is kept if it lowers the logarithm of the cost of some fit by more than this.
 const GAIN: f64 = 2.0;
 
 /// The place to which the positions of a template are moved.

@@ -31,7 +31,6 @@ pub(super) struct ByTerms<'a> {
 }
 
 /// Some terms with their parameters, the linear ones of all other terms 0.
-#[derive(Clone)]
 struct Part {
     /// Positions in the list of terms.
     terms: Vec<usize>,
@@ -68,7 +67,7 @@ impl<'a> ByTerms<'a> {
     /// Candidates for the whole sum, built from each term as the first one.
     ///
     /// # Errors
-    /// Errors that end a fit whatever its start.
+    /// Errors that no other start would avoid.
     pub(super) fn candidates(&self) -> Result<Round> {
         let mut found = Round::default();
         let mut nothing = Part { terms: Vec::new(), params: self.draws.at(0), cost: f64::INFINITY };

@@ -8,7 +8,6 @@ use super::symmetry::{self, Symmetries};
 use crate::curve_fit::multi_start::sampling::sobol_point;
 use crate::data::observations::Observations;
 use crate::fit::multi_start::Optimum;
-use crate::math::order::ascending;
 use crate::model::program::Program;
 use std::borrow::Cow;
 
@@ -162,8 +161,8 @@ impl Draws<'_> {
             return Some(params);
         }
         let nearest = |along: &[f64], value: f64| {
-            let distances: Vec<f64> = along.iter().map(|at| (at - value).abs()).collect();
-            ascending(&distances).first().copied()
+            let distance = |i: &usize| (along[*i] - value).abs();
+            (0..along.len()).min_by(|i, j| distance(i).total_cmp(&distance(j)))
         };
         params[k] = own[nearest(other, about[l])?];
         params[l] = other[nearest(own, about[k])?];

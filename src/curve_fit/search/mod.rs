@@ -30,7 +30,7 @@ use crate::fit::start_search::{REACHED, StartSearch};
 use crate::model::native::Model;
 use crate::solver::options::Options;
 use by_terms::ByTerms;
-use draws::{Draws, Minimum};
+use draws::{Draws, Minimum, Round};
 use peaks::Peaks;
 use ranges::{Range, ranges};
 use sampled::on_sample;
@@ -179,22 +179,15 @@ impl Search<'_> {
         let mut evidence = Evidence::default();
         for round in 0..self.curve.search.rounds.max(1) {
             let drawn = draws.round(round);
-            evidence.screened += drawn.screened;
             if round == 0 {
                 self.fit(&mut evidence, request, self.candidates.clone(), true)?;
             }
-            let params = |all: Vec<Candidate>| all.into_iter().map(|c| c.params).collect();
-            self.fit(&mut evidence, request, params(drawn.candidates), true)?;
+            self.fit_round(&mut evidence, request, drawn, true)?;
             if let Some(by_terms) = by_terms.filter(|_| round == 1) {
-                let built = by_terms.candidates()?;
-                evidence.screened += built.screened;
-                evidence.evaluations += built.evaluations;
-                self.fit(&mut evidence, request, params(built.candidates), false)?;
+                self.fit_round(&mut evidence, request, by_terms.candidates()?, false)?;
             }
             if let Some(best) = evidence.trials.best_params() {
-                let about = draws.about(&best, round);
-                evidence.screened += about.screened;
-                self.fit(&mut evidence, request, params(about.candidates), false)?;
+                self.fit_round(&mut evidence, request, draws.about(&best, round), false)?;
             }
             let options = Options { max_evaluations: Some(LONG_EVALUATIONS), ..self.curve.options };
             let longer = Request { options: &options, ..request.clone() };
@@ -214,6 +207,20 @@ impl Search<'_> {
         let Some(best) = evidence.trials.best_params() else { return Ok(None) };
         let report = evidence.report(request.points.used);
         Ok(Some(Found { values: draws.canonical(best), report }))
+    }
+
+    /// Fits from the candidates of a round. `independent`: see [`Evidence`].
+    fn fit_round(
+        &self,
+        evidence: &mut Evidence,
+        request: &Request<'_>,
+        round: Round,
+        independent: bool,
+    ) -> Result<()> {
+        evidence.screened += round.screened;
+        evidence.evaluations += round.evaluations;
+        let starts = round.candidates.into_iter().map(|candidate| candidate.params).collect();
+        self.fit(evidence, request, starts, independent)
     }
 
     /// Fits from these parameters. `independent`: see [`Evidence`].

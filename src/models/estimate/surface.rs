@@ -91,7 +91,7 @@ struct Top {
     radius: f64,
 }
 
-/// The mean of the points at one distance from the top, relative to its height, at which half of the spot's radius is reached.
+/// A spot ends at twice the distance from its top at which the mean of the points is this part of its height.
 const HALF_RADIUS: f64 = 0.35;
 
 impl Top {
