@@ -69,7 +69,7 @@ impl CurveFit {
         self.check_whole(data, starts)?;
         self.with_batch(data, starts, begun, |request, ready| {
             let adapted = self.adapted_starts(request)?;
-            let request = &request.from(adapted.as_ref());
+            let request = &request.with_starts(adapted.as_ref());
             let mut arrays = self.batch_arrays(request);
             let made = self.make_fits(request, ready, given, arrays.whole())?;
             self.batch_fit(request, ready, arrays, made)
@@ -203,7 +203,7 @@ impl CurveFit {
         let sought = request.starts.sought();
         let found = sought.map(|start| self.found_starts(request, start, &mut *out.statuses));
         let found = found.transpose()?;
-        let request = request.from(found.as_ref());
+        let request = request.with_starts(found.as_ref());
         let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
         let Placement { mut reason, device } =
             place(&wanted, covariances, ready.printed.as_deref(), &request)?;

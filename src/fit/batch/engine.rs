@@ -72,7 +72,7 @@ pub(crate) struct BatchRequest<'a> {
 
 impl<'a> BatchRequest<'a> {
     /// The same request with these starts, if there are any.
-    pub(crate) fn from<'b>(&self, starts: Option<&'b Starts<'b>>) -> BatchRequest<'b>
+    pub(crate) fn with_starts<'b>(&self, starts: Option<&'b Starts<'b>>) -> BatchRequest<'b>
     where
         'a: 'b,
     {
