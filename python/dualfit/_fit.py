@@ -167,7 +167,8 @@ class Fit:
         """Result of the search for the start, with its reliability; None if no search was made.
 
         ``reached`` of ``fits`` fits from independent starts ended in this minimum; ``next_cost_ratio`` is the cost of the next
-        best minimum over that of this one. ``settled`` is false if the budget was used up.
+        best minimum over that of this one. ``settled`` is false if the budget was used up,
+        ``stopped`` true if a callback or Ctrl-C ended the search.
         """
         return self._core.start_search
 

@@ -15,15 +15,19 @@ class Bar:
     def __init__(self, tqdm: Any, callback: Callback | None) -> None:
         self._tqdm, self._callback = tqdm, callback
         self._bar: Any = None
+        self._searching = False
 
     def __call__(self, event: dict[str, Any]) -> Any:
         self._show(event)
         return self._callback(event) if self._callback is not None else None
 
     def _show(self, event: dict[str, Any]) -> None:
-        total = event.get("total")
+        total, searching = event.get("total"), event["kind"] == "search"
+        if searching != self._searching:
+            self.close()
+        self._searching = searching
         if self._bar is None:
-            unit = {"step": " steps", "batch": " fits", "stream": " points"}.get(event["kind"], "")
+            unit = {"step": " steps", "batch": " fits", "stream": " points", "search": " rounds"}.get(event["kind"], "")
             self._bar = self._tqdm(total=total, unit=unit, unit_scale=event["kind"] != "step")
         bar = self._bar
         if event["kind"] == "step" and bar.total is not None:

@@ -143,6 +143,7 @@ impl Fit {
         dict.set_item("next_cost_ratio", search.next_cost_ratio)?;
         dict.set_item("points", search.points)?;
         dict.set_item("settled", search.settled)?;
+        dict.set_item("stopped", search.stopped)?;
         Ok(Some(dict))
     }
 

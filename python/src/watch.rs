@@ -141,6 +141,13 @@ fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyD
             told.set_item("total", now.total_points)?;
             told.set_item("cost", now.cost)?;
         }
+        Event::Search(now) => {
+            told.set_item("kind", "search")?;
+            told.set_item("done", now.round)?;
+            told.set_item("total", now.rounds)?;
+            told.set_item("fits", now.fits)?;
+            told.set_item("cost", now.cost)?;
+        }
         _ => told.set_item("kind", "other")?,
     }
     Ok(told)

@@ -69,6 +69,20 @@ def test_chunks_of_a_stream(path: Path) -> None:
 
 
 @pytest.mark.parametrize("f", [decay, branching])
+def test_rounds_of_a_search(f: Any) -> None:
+    events: list[dict[str, Any]] = []
+    fit = dualfit.fit(f, x, y, callback=events.append)
+    rounds = [event for event in events if event["kind"] == "search"]
+    assert [event["done"] for event in rounds] == list(range(1, 1 + len(rounds)))
+    assert rounds and {event["total"] for event in rounds} == {8}
+    assert rounds[-1]["cost"] == pytest.approx(fit.statistics["cost"], rel=1e-6)
+    assert set(rounds[0]) == {"kind", "seconds", "done", "total", "fits", "cost"}
+    stopped = dualfit.fit(f, x, y, callback=lambda event: event["kind"] == "search")
+    assert stopped.start_search["stopped"] and not fit.start_search["stopped"]
+    assert stopped.stats["iterations"] == 0
+
+
+@pytest.mark.parametrize("f", [decay, branching])
 @pytest.mark.parametrize("truth", [True, 1, np.bool_(True), "stop"])
 def test_a_callback_may_stop_a_fit(f: Any, truth: Any) -> None:
     fit = dualfit.fit(f, x, y, [1, 1, 1], callback=lambda event: truth if event["iteration"] == 2 else None)
@@ -152,6 +166,13 @@ def test_the_bar_of_a_fit(bars: list[Shown]) -> None:
     assert float(bar.postfix["cost"]) == pytest.approx(fit.statistics["cost"], rel=1e-4)
     fit.profile("a")
     assert all(bar.closed for bar in bars)
+
+
+def test_the_bars_of_a_search_and_its_fit(bars: list[Shown]) -> None:
+    fit = dualfit.fit(decay, x, y, progress=True)
+    assert [bar.options["unit"] for bar in bars] == [" rounds", " steps"][: len(bars)]
+    assert (bars[0].total, all(bar.closed for bar in bars)) == (8, True)
+    assert fit.converged
 
 
 def test_the_bar_of_a_batch(bars: list[Shown]) -> None:

@@ -68,7 +68,7 @@ impl CurveFit {
         let begun = Instant::now();
         self.check_whole(data, starts)?;
         self.with_batch(data, starts, begun, |request, ready| {
-            let adapted = self.adapted_starts(request)?;
+            let adapted = self.batch_starts(request)?;
             let request = &request.with_starts(adapted.as_ref());
             let mut arrays = self.batch_arrays(request);
             let made = self.make_fits(request, ready, given, arrays.whole())?;

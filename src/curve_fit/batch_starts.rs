@@ -1,7 +1,8 @@
 //! The starts of the fits of a batch.
 //!
 //! In a batch of many fits the results of a few are templates for the starts of all others ([`Templates`]): those of searches, or
-//! of fits from the guess that comes with the model if such templates do as well as the guess.
+//! of fits from the guess that comes with the model if such templates do as well as the guess. In a batch of few fits each
+//! has a start of its own, found as for a single fit.
 
 use super::CurveFit;
 use super::search::batch::{FitEnd, SEARCHED, Templates};
@@ -20,7 +21,8 @@ use std::time::Instant;
 
 /// Fits whose starts a thread finds at a time.
 const PORTION: usize = 64;
-/// A batch of more fits than this compares the guess that comes with a model with templates.
+/// A batch of more fits than this compares the guess that comes with a model with templates. For a sum of terms, whose
+/// guess is uncertain, [`SEARCHED`] are enough.
 const MANY: usize = 240;
 /// Relative difference of the costs of one minimum.
 const SAME: f64 = 1e-6;
@@ -38,7 +40,8 @@ impl CurveFit {
         start: &Start,
         statuses: &mut [FitStatus],
     ) -> Result<Starts<'s>> {
-        let mut finder = Finder::new(self, start)?;
+        let silent = self.silent();
+        let mut finder = Finder::new(&silent, start)?;
         finder.on_one_thread = request.is_wide();
         let unknown = || CompleteStart::given(vec![f64::NAN; self.names.len()]);
         let find = |(fit, status): (usize, &mut FitStatus)| -> Result<CompleteStart> {
@@ -89,23 +92,32 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// The starts of all fits of a batch, adapted from the results of a few: of full searches, or of fits from the guess that
-    /// comes with the model, which then is made for those few only. `None` for few fits, if only linear parameters are
-    /// missing, or if such starts do worse than the guess.
+    /// The starts of all fits of a batch if they depend on the whole batch. For many fits they are adapted from the results of a
+    /// few: of searches, or of fits from the guess that comes with the model. For few fits of a sum they are
+    /// searched for, with the guess as one candidate. `None` for few other fits, if only linear parameters are missing, or if
+    /// adapted starts do worse than the guess.
     ///
     /// # Errors
     /// A start or a model that is wrong for all fits.
-    pub(super) fn adapted_starts<'s>(
+    pub(super) fn batch_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
     ) -> Result<Option<Starts<'s>>> {
         let (fits, guesses) = (request.data.n_fits(), self.guess.is_some());
-        let least = if guesses { MANY } else { SEARCHED };
-        let given = request.starts.sought().filter(|_| fits > least && !self.guessed_by_caller);
+        let given = request.starts.sought().filter(|_| !self.guessed_by_caller);
         let Some(start) = given.filter(|_| self.search.when != SearchWhen::Never) else {
             return Ok(None);
         };
-        let finder = Finder::new(self, start)?;
+        let silent = self.silent();
+        let finder = Finder::new(&silent, start)?;
+        let is_uncertain = finder.is_uncertain()?;
+        if is_uncertain && fits <= SEARCHED {
+            return self.searched_starts(request, &finder).map(Some);
+        }
+        let least = if guesses && !is_uncertain { MANY } else { SEARCHED };
+        if fits <= least {
+            return Ok(None);
+        }
         let mut rooms: Vec<(Vec<_>, Vec<f64>)> = vec![Default::default(); SEARCHED];
         let some = rooms.iter_mut().enumerate().filter_map(|(k, (columns, y))| {
             request.points(k * (fits - 1) / (SEARCHED - 1), columns, y).ok()
@@ -120,11 +132,7 @@ impl CurveFit {
             if searched.is_none() {
                 searched = Some((begin.linear()?, sought));
             }
-            let start = match guesses && begin.unknown.is_empty() {
-                true => finder.solved(&begin, &points),
-                false => finder.searched(begin, &points),
-            };
-            let Ok(start) = start else { continue };
+            let Ok(start) = finder.found(&points) else { continue };
             ends.extend(self.end(points, start.values)?);
         }
         // Templates of some fits are compared with the guesses for others.
@@ -135,7 +143,11 @@ impl CurveFit {
         if guesses {
             let (learnt, tested) = ends.split_at(ends.len() / 2);
             let templates = Templates::of(self, (linear.clone(), &sought), learnt, fits)?;
-            if !self.do_as_well(&templates, tested)? {
+            let are_good = match is_uncertain {
+                true => self.lose_no_more(&templates, tested, &finder)?,
+                false => self.do_as_well(&templates, tested)?,
+            };
+            if !are_good {
                 return Ok(None);
             }
         }
@@ -161,19 +173,69 @@ impl CurveFit {
         Ok(Some(request.starts.found(values, Default::default())))
     }
 
+    /// The start of each fit, searched for in its own points; without a value if there is none.
+    ///
+    /// # Errors
+    /// Errors in the start or the model.
+    fn searched_starts<'s>(
+        &self,
+        request: &BatchRequest<'s>,
+        finder: &Finder<'_>,
+    ) -> Result<Starts<'s>> {
+        let mut values = Vec::new();
+        for fit in 0..request.data.n_fits() {
+            let (mut columns, mut y) = (Vec::new(), Vec::new());
+            let points = request.points(fit, &mut columns, &mut y).ok();
+            let found = points.and_then(|points| finder.found(&points).ok());
+            let mut own = found.map_or_else(|| vec![f64::NAN; self.names.len()], |own| own.values);
+            clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
+            values.extend(own);
+        }
+        Ok(request.starts.found(values, Default::default()))
+    }
+
     /// Returns true if fits from templates reach the costs of fits from the guess, with about as many evaluations.
     fn do_as_well(&self, templates: &Templates<'_>, tested: &[FitEnd<'_>]) -> Result<bool> {
         let (mut own, mut adapted) = (0, 0);
         for end in tested {
-            let Some(start) = templates.start(&end.points) else { return Ok(false) };
-            let other = self.end(end.points.clone(), start)?;
-            let Some(other) = other.filter(|other| other.cost <= end.cost * (1.0 + SAME)) else {
+            let Some(evaluations) = self.reaching(end, templates.start(&end.points))? else {
                 return Ok(false);
             };
             own += end.evaluations;
-            adapted += other.evaluations;
+            adapted += evaluations;
         }
         Ok(adapted as f64 <= MORE * own as f64)
+    }
+
+    /// Returns true if fits from templates reach the costs of fits from searches at least as often as from the guess.
+    fn lose_no_more(
+        &self,
+        templates: &Templates<'_>,
+        tested: &[FitEnd<'_>],
+        finder: &Finder<'_>,
+    ) -> Result<bool> {
+        let (mut adapted, mut guessed) = (0, 0);
+        for end in tested {
+            let points = &end.points;
+            let guess = finder.begin(points).and_then(|begin| finder.solved(&begin, points)).ok();
+            let from_guess = self.reaching(end, guess.map(|guess| guess.values))?;
+            guessed += usize::from(from_guess.is_some());
+            adapted += usize::from(self.reaching(end, templates.start(points))?.is_some());
+        }
+        Ok(adapted >= guessed)
+    }
+
+    /// Evaluations of another fit of the same points from a `start`, if it reaches the same cost.
+    fn reaching(&self, end: &FitEnd<'_>, start: Option<Vec<f64>>) -> Result<Option<usize>> {
+        let Some(start) = start else { return Ok(None) };
+        let other = self.end(end.points.clone(), start)?;
+        let same = other.filter(|other| other.cost <= end.cost * (1.0 + SAME));
+        Ok(same.map(|other| other.evaluations))
+    }
+
+    /// The same without its observer, which hears of the fits of a batch only.
+    fn silent(&self) -> CurveFit {
+        CurveFit { observer: None, ..self.clone() }
     }
 
     /// The end of the fit of these points from a start; `None` if there is none.
@@ -182,7 +244,7 @@ impl CurveFit {
     /// Errors that no other start would avoid.
     fn end<'p>(&self, points: Points<'p>, start: Vec<f64>) -> Result<Option<FitEnd<'p>>> {
         let start = CompleteStart::given(self.completed(start)?);
-        let alone = CurveFit { backend: Backend::Cpu, observer: None, ..self.clone() };
+        let alone = CurveFit { backend: Backend::Cpu, ..self.silent() };
         let searched = alone.request(&points, start, None, Spent::default(), |request| {
             request.search(Instant::now())
         });

@@ -1,6 +1,7 @@
 //! A token among what watches a fit.
 
 use super::CurveFit;
+use crate::fit::start_search::StartSearch;
 use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{Event, Observe, Observer};
 use std::ops::ControlFlow;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 impl CurveFit {
     /// Stops fits once `token` is cancelled, as if the observer had asked to: a fit before its next step,
     /// with the best parameters so far and [`Termination::Stopped`](crate::Termination::Stopped);
-    /// a search from many starts with what is finished; a batch with the fits that are finished, the
+    /// a search for a start with the best one so far; a search from many starts with what is finished; a batch with the fits that are finished, the
     /// others being [`FitStatus::NotRun`](crate::FitStatus::NotRun). A pass over the points is broken off if
     /// it is that of a native model, between two points, or over a stream, between two chunks; in the first
     /// one there is nothing to tell yet but [`Error::StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
@@ -20,6 +21,16 @@ impl CurveFit {
     pub fn cancel_token(mut self, token: CancelToken) -> CurveFit {
         self.cancel = Some(token);
         self
+    }
+
+    /// The observer of a fit whose start was found by a `search`. If that was stopped, the fit stops, too.
+    pub(super) fn watch_after(&self, search: Option<StartSearch>) -> Option<Arc<Observer>> {
+        if !search.is_some_and(|search| search.stopped) {
+            return self.watch();
+        }
+        let stopped = CancelToken::new();
+        stopped.cancel();
+        Some(Arc::new(stopped))
     }
 
     /// Whoever watches a single fit.

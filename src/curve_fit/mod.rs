@@ -297,8 +297,8 @@ impl CurveFit {
         self
     }
 
-    /// Calls `observer` after every step of a fit, after every chunk of a stream, and as fits of a batch
-    /// finish, there one thread at a time. `ControlFlow::Break(())` stops the work: a fit returns the best
+    /// Calls `observer` after every step of a fit, after every round of the search for its start, after every chunk of a
+    /// stream, and as fits of a batch finish, there one thread at a time. `ControlFlow::Break(())` stops the work: a fit returns the best
     /// parameters so far, and fits of a batch that had not begun are
     /// [`FitStatus::NotRun`](crate::FitStatus::NotRun). An observer that panics ends it with
     /// [`Error::ObserverPanicked`].

@@ -66,7 +66,8 @@ impl CurveFit {
         let prepared = ready.prepared(&points.x_sigma)?;
         let prepare_time = begun.elapsed();
         let wanted = self.wanted(given);
-        let watch = self.watch().map(|observer| told_of_ties(observer, &ready.ties));
+        let watch =
+            self.watch_after(spent.search).map(|observer| told_of_ties(observer, &ready.ties));
         let rules = (self.loss, self.precision);
         let execution = Execution::of(&wanted, rules, ready.printed.as_ref(), points)?;
         let supply = InMemory::new(points, &execution);

@@ -305,7 +305,7 @@ impl<'c> Finder<'c> {
             let unknown = self.sought(&begin);
             return Ok(Err(Begin { unknown, ..begin }));
         }
-        let uncertain = self.uncertain(&begin)?;
+        let uncertain = self.uncertain(&begin.solver.linear)?;
         let found = self.solved(&begin, points)?;
         if !uncertain.is_empty() {
             return Ok(Err(Begin { unknown: uncertain, candidates: vec![found.values], ..begin }));
@@ -315,18 +315,32 @@ impl<'c> Finder<'c> {
 
     /// Positions of the nonlinear parameters that are not given.
     pub(super) fn sought(&self, begin: &Begin) -> Vec<usize> {
-        let is_linear = |i: &usize| begin.solver.linear.contains(i);
+        self.sought_beside(&begin.solver.linear)
+    }
+
+    /// Positions of the parameters that are neither given, nor fixed, nor `linear`.
+    fn sought_beside(&self, linear: &[usize]) -> Vec<usize> {
         let is_sought =
-            |i: &usize| self.given[*i].is_none() && !self.curve.fixed[*i] && !is_linear(i);
+            |i: &usize| self.given[*i].is_none() && !self.curve.fixed[*i] && !linear.contains(i);
         (0..self.given.len()).filter(is_sought).collect()
+    }
+
+    /// Returns true if the guess that comes with the model is one candidate of a search.
+    pub(super) fn is_uncertain(&self) -> Result<bool> {
+        if self.curve.guess.is_none() {
+            return Ok(false);
+        }
+        let free = self.curve.free_positions();
+        let solver = self.solver(&free, vec![false; self.given.len()])?;
+        Ok(!self.uncertain(&solver.linear)?.is_empty())
     }
 
     /// Positions of the nonlinear parameters to be searched for beside the guess. There are some if the model is a sum of several
     /// nonlinear terms: its guess often takes one term for another. None if the caller gave values, which tell terms apart.
-    fn uncertain(&self, begin: &Begin) -> Result<Vec<usize>> {
-        let sought = self.sought(begin);
+    fn uncertain(&self, linear: &[usize]) -> Result<Vec<usize>> {
+        let sought = self.sought_beside(linear);
         let free = self.curve.free_positions();
-        let is_given = |i: &usize| self.given[*i].is_some() && !begin.solver.linear.contains(i);
+        let is_given = |i: &usize| self.given[*i].is_some() && !linear.contains(i);
         let is_certain = self.curve.guessed_by_caller || free.iter().any(is_given);
         if is_certain || self.curve.search.when == SearchWhen::Never {
             return Ok(Vec::new());

@@ -8,7 +8,7 @@
 /// 1. a parameter that equal bounds keep has their value;
 /// 2. the model's [`guess`](crate::CurveFit::guess), if it has one, is asked; a value outside the bounds is
 ///    moved onto the nearest. The guess that comes with a sum of several models of the library is one candidate of the search
-///    below if no nonlinear parameter is given, except in batches;
+///    below if no nonlinear parameter is given, in a batch for 24 of the fits;
 /// 3. parameters in which the model is linear, as the data and the program show, are solved for by
 ///    linear least squares, the others at their starts, within the bounds;
 /// 4. the other parameters are searched for: values are drawn from ranges that follow from their units and from the data,

@@ -26,6 +26,8 @@ pub struct StartSearch {
     /// False if the search ended because its budget was used up: the best minimum was reached too rarely, or the data
     /// reject it.
     pub settled: bool,
+    /// True if the observer or the token ended the search. The fit then ends with the start that was found so far.
+    pub stopped: bool,
 }
 
 impl StartSearch {
@@ -41,6 +43,7 @@ impl StartSearch {
                 next_cost_ratio: next.reduce(f64::min),
                 points: all.points + set.points,
                 settled: all.settled && set.settled,
+                stopped: all.stopped || set.stopped,
             }
         })
     }
@@ -48,8 +51,12 @@ impl StartSearch {
 
 impl fmt::Display for StartSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StartSearch { screened, fits, reached, next_cost_ratio, .. } = self;
-        write!(f, "start found by a search of {screened} candidates and {fits} fits: ")?;
+        let StartSearch { screened, fits, reached, next_cost_ratio, stopped, .. } = self;
+        write!(f, "start found by a search of {screened} candidates and {fits} fits")?;
+        if *stopped {
+            f.write_str(" that was stopped before its end")?;
+        }
+        f.write_str(": ")?;
         match reached {
             0 => return f.write_str("none of these converged with a cost as low as this one"),
             _ => write!(f, "{reached} reached this minimum")?,

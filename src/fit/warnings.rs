@@ -110,9 +110,9 @@ impl Fit {
 
 /// The warnings that a fit gets from the search for its start.
 pub(crate) fn of_search(search: &StartSearch, fit: &Fit) -> Vec<Warning> {
-    let StartSearch { reached, fits, next_cost_ratio, .. } = *search;
-    let rare =
-        (reached < REACHED && fits > 0).then_some(Warning::UncertainMinimum { reached, fits });
+    let StartSearch { reached, fits, next_cost_ratio, stopped, .. } = *search;
+    let is_uncertain = (reached < REACHED || stopped) && fits > 0;
+    let rare = is_uncertain.then_some(Warning::UncertainMinimum { reached, fits });
     let degrees = fit.degrees_of_freedom() as f64;
     let as_good = |ratio: &f64| fit.cost > 0.0 && (ratio - 1.0) * degrees < INDISTINGUISHABLE;
     let other = next_cost_ratio.filter(as_good);

@@ -1,6 +1,8 @@
 //! An observer that draws.
 
-use crate::solver::observe::{BatchProgress, Event, GenerationProgress, Progress, StreamProgress};
+use crate::solver::observe::{
+    BatchProgress, Event, GenerationProgress, Progress, SearchProgress, StreamProgress,
+};
 use crate::threads::lock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use std::ops::ControlFlow;
@@ -10,7 +12,7 @@ use std::time::Duration;
 /// Shows of a fit iteration, cost, step and damping, those of whichever stepped last in a search from many
 /// starts; of a batch the fits that are finished, fits per second and the time left; of a stream, for each
 /// pass, the points that are done, points per second and, where the points are counted, the time left,
-/// with the cost after the pass before; of a differential evolution generation, evaluations and the lowest cost. For [`CurveFit::observe`](crate::CurveFit::observe).
+/// with the cost after the pass before; of a differential evolution generation, evaluations and the lowest cost; of the search for a start rounds, fits and the lowest cost. For [`CurveFit::observe`](crate::CurveFit::observe).
 ///
 /// ```
 /// use dualfit::{CurveFit, progress};
@@ -49,6 +51,11 @@ fn bar_on(
                     bar.set_message(generation_line(now));
                     bar.set_position(now.generation as u64);
                 }
+                Event::Search(now) => {
+                    with_length(&bar, now.rounds as u64);
+                    bar.set_message(search_line(now));
+                    bar.set_position(now.round as u64);
+                }
                 Event::Stream(now) => {
                     let from = Since::of(*since, now);
                     *since = Some(from);
@@ -84,6 +91,11 @@ fn generation_line(progress: &GenerationProgress) -> String {
     let GenerationProgress { generation, evaluations, cost, elapsed, .. } = *progress;
     let (evaluations, time) = (short(evaluations as f64), seconds(elapsed));
     format!("generation {generation}  {evaluations} evaluations  cost {cost:.6e}  {time}")
+}
+
+fn search_line(progress: &SearchProgress) -> String {
+    let SearchProgress { round, fits, cost, elapsed, .. } = *progress;
+    format!("search round {round}  {fits} fits  cost {cost:.6e}  {}", seconds(elapsed))
 }
 
 fn show_stream(bar: &ProgressBar, progress: &StreamProgress, since: Since) {

@@ -6,6 +6,8 @@
 #[cfg(feature = "progress")]
 mod bar;
 
-pub use crate::solver::observe::{BatchProgress, GenerationProgress, Progress, StreamProgress};
+pub use crate::solver::observe::{
+    BatchProgress, GenerationProgress, Progress, SearchProgress, StreamProgress,
+};
 #[cfg(feature = "progress")]
 pub use bar::bar;

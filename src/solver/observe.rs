@@ -19,6 +19,8 @@ pub enum Event<'a> {
     Stream(StreamProgress),
     /// A generation of a differential evolution is done.
     Generation(GenerationProgress),
+    /// A round of the search for the start of a fit is done.
+    Search(SearchProgress),
 }
 
 impl Event<'_> {
@@ -29,6 +31,7 @@ impl Event<'_> {
             Event::Batch(now) => now.elapsed,
             Event::Stream(now) => now.elapsed,
             Event::Generation(now) => now.elapsed,
+            Event::Search(now) => now.elapsed,
         }
     }
 }
@@ -95,6 +98,21 @@ pub struct GenerationProgress {
     /// Evaluations of the model so far, by all populations.
     pub evaluations: usize,
     /// The lowest cost so far.
+    pub cost: f64,
+    /// Time since the search began.
+    pub elapsed: Duration,
+}
+
+/// Progress of the search for the start of a fit. Searches of a batch send no events.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchProgress {
+    /// Rounds that are done.
+    pub round: usize,
+    /// Rounds at most: [`SearchOptions::rounds`](crate::SearchOptions::rounds).
+    pub rounds: usize,
+    /// Fits so far.
+    pub fits: usize,
+    /// The lowest cost so far, of the points that the search is made on; infinite if no fit has a finite cost.
     pub cost: f64,
     /// Time since the search began.
     pub elapsed: Duration,

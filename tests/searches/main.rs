@@ -3,6 +3,7 @@
 mod collection;
 mod honest;
 mod nist;
+mod progress;
 
 #[path = "../support"]
 mod support {

@@ -108,7 +108,7 @@ impl CurveFit {
         self.check_whole(data, starts)?;
         self.with_batch(data, starts, begun, |request, ready| {
             // Starts are adapted from fits of the whole batch.
-            let adapted = self.adapted_starts(request)?;
+            let adapted = self.batch_starts(request)?;
             let request = &request.with_starts(adapted.as_ref());
             let mut arrays = self.batch_arrays(request);
             let (count, covariances) = (workers.count(), !arrays.covariances.is_empty());

@@ -96,7 +96,7 @@ impl JointLayout {
             .map(|(member, ready)| (&*ready.ties, member.params.as_slice()))
             .collect();
         let ties = Arc::new(Ties::joined(&ties, &self.names)?);
-        let CompleteStart { values: mut start, solved: linear, .. } = start;
+        let CompleteStart { values: mut start, solved: linear, search, .. } = start;
         ties.complete(&mut start);
         let each = sets.iter().map(|SetPoints { set, points, .. }| {
             ready[*set].prepared(&points.x_sigma).map_err(in_set(*set))
@@ -139,7 +139,7 @@ impl JointLayout {
         };
         let scales = layout::scales_of_all(&self.members, self.names.len());
         let prepare_time = begun.elapsed();
-        let watch = first.watch().map(|observer| told_of_ties(observer, &ties));
+        let watch = first.watch_after(search).map(|observer| told_of_ties(observer, &ties));
         let request = Request {
             model: &model,
             prepared: &prepared,

@@ -203,7 +203,7 @@ impl CurveFit {
         let spent = Spent { validating, ..start.spent() };
         let stop = Arc::new(AtomicBool::new(false));
         let ties = Arc::new(self.placed_ties()?);
-        let watch = self.watch().map(|observer| told_of_ties(observer, &ties));
+        let watch = self.watch_after(spent.search).map(|observer| told_of_ties(observer, &ties));
         let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
         self.request(&points, start, None, spent, |request| {
             let observer = observer.as_ref().map(|observer| observer as &Observer);

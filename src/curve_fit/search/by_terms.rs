@@ -31,6 +31,7 @@ pub(super) struct ByTerms<'a> {
 }
 
 /// Some terms with their parameters, the linear ones of all other terms 0.
+#[derive(Clone)]
 struct Part {
     /// Positions in the list of terms.
     terms: Vec<usize>,
@@ -64,45 +65,70 @@ impl<'a> ByTerms<'a> {
         Ok(is_sum.then_some(ByTerms { curve, points, draws, linear: own, always }))
     }
 
-    /// Candidates for the whole sum, built from each term as the first one.
+    /// Candidates for the whole sum, built from each pair of terms in both orders; further terms in the order in which they
+    /// lower the cost most. `first`: number of the first draw.
     ///
     /// # Errors
     /// Errors that no other start would avoid.
-    pub(super) fn candidates(&self) -> Result<Round> {
+    pub(super) fn candidates(&self, first: u32) -> Result<Round> {
         let mut found = Round::default();
         let mut nothing = Part { terms: Vec::new(), params: self.draws.at(0), cost: f64::INFINITY };
         self.linear.iter().flatten().for_each(|&k| nothing.params[k] = 0.0);
         for begun in 0..self.linear.len() {
-            let Some(mut part) = self.fitted(&nothing, begun, &mut found)? else { continue };
-            while part.terms.len() + 1 < self.linear.len() {
-                let mut best: Option<Part> = None;
-                for next in (0..self.linear.len()).filter(|next| !part.terms.contains(next)) {
-                    let longer = self.fitted(&part, next, &mut found)?;
-                    let is_better = |part: &Part| best.as_ref().is_none_or(|b| part.cost < b.cost);
-                    best = longer.filter(is_better).or(best);
+            let Some(single) = self.fitted(&nothing, begun, first, &mut found)? else { continue };
+            for second in self.others(&single) {
+                let pair = match self.linear.len() {
+                    2 => Some(single.clone()),
+                    _ => self.fitted(&single, second, first, &mut found)?,
+                };
+                let Some(mut part) = pair else { continue };
+                while part.terms.len() + 1 < self.linear.len() {
+                    match self.longer(&part, first, &mut found)? {
+                        Some(longer) => part = longer,
+                        None => break,
+                    }
                 }
-                match best {
-                    Some(longer) => part = longer,
-                    None => break,
+                if let Some(last) = self.others(&part).next() {
+                    let drawn = self.drawn(&self.draws.screen, &part, last, first, &mut found);
+                    found.candidates.extend(drawn.into_iter().take(FITTED[1]));
                 }
-            }
-            if let Some(last) = (0..self.linear.len()).find(|last| !part.terms.contains(last)) {
-                let drawn = self.drawn(&self.draws.screen, &part, last, &mut found);
-                found.candidates.extend(drawn.into_iter().take(FITTED[1]));
             }
         }
         Ok(found)
     }
 
+    /// The terms that are missing in a part.
+    fn others(&self, part: &Part) -> impl Iterator<Item = usize> {
+        let terms = part.terms.clone();
+        (0..self.linear.len()).filter(move |term| !terms.contains(term))
+    }
+
+    /// The `part` with that further term that lowers the cost most.
+    fn longer(&self, part: &Part, first: u32, round: &mut Round) -> Result<Option<Part>> {
+        let mut best: Option<Part> = None;
+        for next in self.others(part) {
+            let longer = self.fitted(part, next, first, round)?;
+            let is_better = |part: &Part| best.as_ref().is_none_or(|best| part.cost < best.cost);
+            best = longer.filter(is_better).or(best);
+        }
+        Ok(best)
+    }
+
     /// The `part` with one more term, all of it fitted; `None` if the model has no finite value at any draw.
-    fn fitted(&self, part: &Part, next: usize, round: &mut Round) -> Result<Option<Part>> {
+    fn fitted(
+        &self,
+        part: &Part,
+        next: usize,
+        first: u32,
+        round: &mut Round,
+    ) -> Result<Option<Part>> {
         let mut terms = part.terms.clone();
         terms.push(next);
         let own = terms.iter().flat_map(|&t| &self.linear[t]);
         let linear: Vec<usize> = own.chain(&self.always).copied().collect();
         let solved = self.only(&linear).ready(&linear)?;
         let screen = Screen { prepared: &solved.prepared, ..self.draws.screen };
-        let drawn = self.drawn(&screen, part, next, round);
+        let drawn = self.drawn(&screen, part, next, first, round);
         let most = FITTED[usize::from(!part.terms.is_empty())];
         let starts: Vec<Vec<f64>> = drawn.into_iter().take(most).map(|c| c.params).collect();
         let Some(start) = starts.first().cloned() else { return Ok(None) };
@@ -125,10 +151,11 @@ impl<'a> ByTerms<'a> {
         screen: &Screen<'_>,
         part: &Part,
         next: usize,
+        first: u32,
         round: &mut Round,
     ) -> Vec<Candidate> {
         let peaks = self.draws.left_by(&part.params);
-        let drawn = self.draws.redrawn(&self.draws.terms[next], &part.params, &peaks, 0);
+        let drawn = self.draws.redrawn(&self.draws.terms[next], &part.params, &peaks, first);
         round.screened += drawn.len();
         self.draws.different(screen.sorted(&drawn), FITTED[0])
     }

@@ -27,6 +27,8 @@ const DRAWS_OF_GROUP: usize = 96;
 const FITTED_OF_GROUP: usize = 2;
 /// The same of those with two terms exchanged.
 const FITTED_OF_EXCHANGES: usize = 2;
+/// The same of those with the sign of one parameter changed.
+const FITTED_OF_SIGNS: usize = 1;
 /// Candidates of a round whose groups are redrawn.
 const REDRAWN: usize = 2;
 /// Rounds over all groups.
@@ -83,7 +85,7 @@ pub(super) struct Draws<'a> {
 impl Draws<'_> {
     /// The candidates of a round whose starts are independent of earlier fits.
     pub(super) fn round(&self, round: usize) -> Round {
-        let first = (round * DRAWS) as u32;
+        let first = first_of(round);
         let drawn: Vec<Vec<f64>> = (first..first + DRAWS as u32).map(|i| self.at(i)).collect();
         let drawn = self.screen.each(&drawn);
         // The best draws may all lie about one minimum: a few others are fitted, too.
@@ -113,9 +115,10 @@ impl Draws<'_> {
         Round { screened, candidates: chosen, ..Round::default() }
     }
 
-    /// The candidates of a round about the best fit so far: with one group of parameters redrawn, or two terms exchanged.
+    /// The candidates of a round about the best fit so far: with one group of parameters redrawn, two terms exchanged, or the
+    /// sign of one parameter changed.
     pub(super) fn about(&self, best: &[f64], round: usize) -> Round {
-        let first = (round * DRAWS) as u32;
+        let first = first_of(round);
         let mut found = Round::default();
         let mut add = |all: Vec<Vec<f64>>, most: usize| {
             found.screened += all.len();
@@ -126,6 +129,7 @@ impl Draws<'_> {
             add(self.redrawn(group, best, &peaks, first), FITTED_OF_GROUP);
         }
         add(self.exchanged(best), FITTED_OF_EXCHANGES);
+        add(self.with_other_signs(best), FITTED_OF_SIGNS);
         found
     }
 
@@ -141,6 +145,19 @@ impl Draws<'_> {
             }
         }
         all
+    }
+
+    /// Each parameter but positions, phases and frequencies with its sign changed: asymmetries and slopes often have a
+    /// minimum for each sign.
+    fn with_other_signs(&self, about: &[f64]) -> Vec<Vec<f64>> {
+        let changed = |(&k, range): (&usize, &Range)| {
+            let is_sign =
+                range.position.is_none() && range.frequencies.is_none() && !range.is_phase;
+            let mut params = about.to_vec();
+            params[k] = range.inside(-about[k]);
+            (is_sign && params[k] != about[k] && !self.symmetries.is_sign(k)).then_some(params)
+        };
+        self.unknown.iter().zip(&self.ranges).filter_map(changed).collect()
     }
 
     /// The parameters with the first positions of two terms exchanged: each at the point that is nearest to the other.
@@ -379,6 +396,11 @@ impl Draws<'_> {
         }
         chosen
     }
+}
+
+/// Number of the first draw of a round.
+pub(super) fn first_of(round: usize) -> u32 {
+    (round * DRAWS) as u32
 }
 
 /// The parameters `about`, with those at the positions `moved` as in `drawn`.

@@ -23,11 +23,12 @@ use super::start::CompleteStart;
 use crate::backend::Backend;
 use crate::data::observations::Observations;
 use crate::data::points::Points;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::run::{Quality, Trials};
 use crate::fit::start_search::{REACHED, StartSearch};
 use crate::model::native::Model;
+use crate::solver::observe::{Event, SearchProgress, wants_to_stop};
 use crate::solver::options::Options;
 use by_terms::ByTerms;
 use draws::{Draws, Minimum, Round};
@@ -36,11 +37,13 @@ use ranges::{Range, ranges};
 use sampled::on_sample;
 use screen::{Candidate, Screen};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 use symmetry::Symmetries;
 
 /// Draws from which those are taken at which symmetries are tested.
 const DRAWS_OF_SYMMETRIES: u32 = 12;
-/// Fits that must have reached it, and be at least half of all, if the data reject it.
+/// Fits that must have reached it, and be at least half of all, if the data reject it. A sum that they reject is searched
+/// for until the budget is used up.
 const ENOUGH: usize = 12;
 /// Fits that must have reached it if its residuals are suspicious.
 const REACHED_IF_SUSPICIOUS: usize = 8;
@@ -56,8 +59,9 @@ const EVALUATIONS: usize = 60;
 /// The same of those that are continued.
 const LONG_EVALUATIONS: usize = 400;
 
-/// Values and partials at points, of all candidates and fits together, after which no further round begins.
-const MOST_WORK: usize = 25_000_000;
+/// Values and partials at points, of all candidates and fits together, per permitted round: after as many no further
+/// round begins.
+const WORK_OF_ROUND: usize = 3_000_000;
 /// Points at most on which candidates are screened, and on which they are fitted.
 const SCREENED_POINTS: usize = 1000;
 const FITTED_POINTS: usize = 4000;
@@ -177,14 +181,20 @@ impl Search<'_> {
         by_terms: Option<&ByTerms<'_>>,
     ) -> Result<Option<Found>> {
         let mut evidence = Evidence::default();
-        for round in 0..self.curve.search.rounds.max(1) {
+        let (rounds, begun) = (self.curve.search.rounds.max(1), Instant::now());
+        for round in 0..rounds {
             let drawn = draws.round(round);
             if round == 0 {
                 self.fit(&mut evidence, request, self.candidates.clone(), true)?;
             }
             self.fit_round(&mut evidence, request, drawn, true)?;
-            if let Some(by_terms) = by_terms.filter(|_| round == 1) {
-                self.fit_round(&mut evidence, request, by_terms.candidates()?, false)?;
+            if let Some(by_terms) = by_terms.filter(|_| round % 2 == 1) {
+                self.fit_round(
+                    &mut evidence,
+                    request,
+                    by_terms.candidates(draws::first_of(round - 1))?,
+                    false,
+                )?;
             }
             if let Some(best) = evidence.trials.best_params() {
                 self.fit_round(&mut evidence, request, draws.about(&best, round), false)?;
@@ -199,14 +209,33 @@ impl Search<'_> {
                 + (evidence.evaluations + evidence.trials.evaluations())
                     * request.points.used
                     * (1 + columns.1);
-            let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
-            if evidence.settled || work > MOST_WORK || cancelled {
+            let row = request.points.units.row;
+            evidence.stopped = self.stops(SearchProgress {
+                round: round + 1,
+                rounds,
+                fits: evidence.independent.len(),
+                cost: evidence.least / row / row,
+                elapsed: begun.elapsed(),
+            })?;
+            let is_over = work > rounds.saturating_mul(WORK_OF_ROUND);
+            if evidence.settled || is_over || evidence.stopped {
                 break;
             }
         }
         let Some(best) = evidence.trials.best_params() else { return Ok(None) };
         let report = evidence.report(request.points.used);
         Ok(Some(Found { values: draws.canonical(best), report }))
+    }
+
+    /// Sends the progress to the caller's observer. Returns true if the observer or the token stops the search.
+    ///
+    /// # Errors
+    /// A panic of the observer.
+    fn stops(&self, progress: SearchProgress) -> Result<bool> {
+        let Some(observer) = self.curve.watch() else { return Ok(false) };
+        let stops = wants_to_stop(&*observer, Event::Search(progress));
+        let stops = stops.map_err(|message| Error::ObserverPanicked { message })?;
+        Ok(stops || observer.is_cancelled())
     }
 
     /// Fits from the candidates of a round. `independent`: see [`Evidence`].
@@ -256,6 +285,7 @@ struct Evidence {
     least: f64,
     steady: usize,
     settled: bool,
+    stopped: bool,
 }
 
 impl Evidence {
@@ -271,16 +301,16 @@ impl Evidence {
         self.steady = if round == 0 || is_lower { 0 } else { self.steady + 1 };
         self.least = least;
         let reached = self.reached();
-        let by_most = reached >= ENOUGH && 2 * reached >= self.fits();
         // Draws rarely meet several terms at once; redrawn one by one they find a better minimum if there is one.
         let terms = draws.terms.len();
+        let by_most = terms <= 1 && reached >= ENOUGH && 2 * reached >= self.fits();
         let returned = match self.minima.first() {
             Some(best) if terms > 1 && self.steady >= terms => best.fits,
             _ => 0,
         };
         let found = reached.max(returned);
         let is_rare = reached < REACHED_OF_SUM;
-        let tried = terms <= 1 || self.steady > usize::from(is_rare);
+        let tried = terms <= 1 || self.steady > if is_rare { terms } else { 0 };
         self.settled = by_most
             || found >= REACHED
                 && match self.trials.quality(request)? {
@@ -305,6 +335,7 @@ impl Evidence {
             next_cost_ratio: next.filter(|ratio| ratio.is_finite()),
             points,
             settled: self.settled,
+            stopped: self.stopped,
         }
     }
 }

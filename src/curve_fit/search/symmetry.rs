@@ -105,6 +105,11 @@ impl Symmetries {
         (own, differs)
     }
 
+    /// Returns true for a parameter whose sign alone changes nothing.
+    pub(super) fn is_sign(&self, k: usize) -> bool {
+        self.signs.iter().any(|signs| signs[..] == [k])
+    }
+
     /// Returns true for a phase that may be shifted.
     pub(super) fn is_phase(&self, k: usize) -> bool {
         self.turns.iter().any(|(phase, _)| *phase == k)

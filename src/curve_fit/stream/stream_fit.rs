@@ -208,7 +208,11 @@ impl<'f> StreamFit<'f> {
             let found = self.with_data(&first.sample.part(SampleHalf::All), |data| {
                 curve.found(start, &curve.validate(&data)?)
             });
-            let _ = self.start.set(found?);
+            let found = found?;
+            if found.search.is_some_and(|search| search.stopped) {
+                return Err(Error::StoppedInFirstPass);
+            }
+            let _ = self.start.set(found);
         }
         let opening = match self.subsample && free > 0 {
             true => self.sampled(&first.sample),
