@@ -75,7 +75,8 @@ class Options(TypedDict, total=False):
     progress : bool
         Whether a bar shows how far the fit is, if `tqdm` is there.
     callback : callable
-        Called with a dictionary after every step, chunk of a stream or portion of a batch; a true value stops the fit.
+        Called with a dictionary after every step, round of the search for a start, chunk of a stream or portion of a batch; its
+        ``kind`` is ``"step"``, ``"search"``, ``"stream"`` or ``"batch"``. A true value stops the fit.
     """
 
     bounds: Any
