@@ -73,12 +73,19 @@ impl Count {
             .map(|((name, _), letter)| format!("{name}({letter})"))
             .collect();
         let sum = models::parse(&format!("{} + constant", text.join(" + "))).unwrap();
-        let curve = match from {
-            From::Library => CurveFit::from(sum),
-            From::Formula => CurveFit::parse(&sum.formula().unwrap(), ["x"]).unwrap(),
-        };
+        let library = CurveFit::from(sum.clone());
         let mut truth: Vec<f64> = terms.iter().flat_map(|(_, draw)| draw(&mut rng)).collect();
         truth.push(between(&mut rng, -2.0, 2.0));
+        let curve = match from {
+            From::Library => library,
+            From::Formula => {
+                let curve = CurveFit::parse(&sum.formula().unwrap(), ["x"]).unwrap();
+                // A formula has its parameters in the order in which they occur.
+                let place = |name| library.parameters().iter().position(|own| own == name).unwrap();
+                truth = curve.parameters().iter().map(|name| truth[place(name)]).collect();
+                curve
+            }
+        };
         let x: Vec<f64> = (0..200).map(|i| 10.0 * (f64::from(i) + 0.5) / 200.0).collect();
         let program = curve.program().unwrap();
         let clean: Vec<f64> = x.iter().map(|x| program.evaluate(&[*x], &truth)).collect();
@@ -151,7 +158,7 @@ fn triples(from: From, step: usize) -> [Count; 2] {
 
 #[test]
 fn sums_of_two_models_are_fitted_without_a_start() {
-    pairs(From::Formula, (0..20).step_by(4)).judge("pairs as formulas", [0.005, 0.005]);
+    pairs(From::Formula, (0..20).step_by(4)).judge("pairs as formulas", [0.005, 0.0]);
     pairs(From::Library, (2..20).step_by(4)).judge("pairs", [0.005, 0.0]);
 }
 
@@ -169,9 +176,9 @@ fn sums_of_three_models_are_fitted_without_a_start() {
 fn all_sums_are_fitted_without_a_start() {
     let counts = [From::Library, From::Formula].map(|from| (pairs(from, 0..20), triples(from, 1)));
     for (pairs, [gaussians, any]) in counts {
-        pairs.judge("pairs", [0.005, 0.001]);
+        pairs.judge("pairs", [0.005, 0.0]);
         gaussians.judge("three Gaussians", [0.005, 0.0]);
-        any.judge("three models", [0.05, 0.0]);
+        any.judge("three models", [0.03, 0.0]);
     }
 }
 
