@@ -5,6 +5,8 @@ use std::fmt;
 
 /// Fits that must have reached the best minimum for a search to be settled.
 pub(crate) const REACHED: usize = 3;
+/// One of so many fits must have reached it, or it is uncertain: in a long search some chance minimum is reached three times.
+const REACHED_OF: usize = 12;
 /// Residuals with fewer degrees of freedom hardly ever reject a curve.
 pub(crate) const TESTED: usize = 20;
 
@@ -31,6 +33,12 @@ pub struct StartSearch {
 }
 
 impl StartSearch {
+    /// Returns true if there may well be a lower minimum: the search was stopped, or few fits reached the best one.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        let StartSearch { reached, fits, stopped, .. } = *self;
+        fits > 0 && (stopped || reached < REACHED.max(fits.div_ceil(REACHED_OF)))
+    }
+
     /// The search of a joint fit from those of its sets; `None` if there was none.
     pub(crate) fn of_sets(sets: impl Iterator<Item = StartSearch>) -> Option<StartSearch> {
         sets.reduce(|all, set| {

@@ -155,7 +155,8 @@ pub enum Warning {
         /// Further starts of which one finds an optimum that is as hard to reach, with a probability of 95 %.
         more: usize,
     },
-    /// The search for a start ended with a minimum that few of its fits reached, so there may be a better one.
+    /// The search for a start ended with a minimum that few of its fits reached, fewer than three or than a twelfth, so there
+    /// may be a better one.
     UncertainMinimum {
         /// Fits of the search that reached this minimum.
         reached: usize,

@@ -5,7 +5,7 @@ use super::approach::is_little;
 use super::covariance::Direction;
 use super::distributions::f_upper;
 use super::significant::significant;
-use super::start_search::{REACHED, StartSearch, TESTED};
+use super::start_search::{StartSearch, TESTED};
 use super::warning::Warning;
 use crate::data::loss::Estimator;
 use crate::solver::termination::Termination;
@@ -110,9 +110,8 @@ impl Fit {
 
 /// The warnings that a fit gets from the search for its start.
 pub(crate) fn of_search(search: &StartSearch, fit: &Fit) -> Vec<Warning> {
-    let StartSearch { reached, fits, next_cost_ratio, stopped, .. } = *search;
-    let is_uncertain = (reached < REACHED || stopped) && fits > 0;
-    let rare = is_uncertain.then_some(Warning::UncertainMinimum { reached, fits });
+    let StartSearch { reached, fits, next_cost_ratio, .. } = *search;
+    let rare = search.is_uncertain().then_some(Warning::UncertainMinimum { reached, fits });
     let degrees = fit.degrees_of_freedom() as f64;
     let as_good = |ratio: &f64| fit.cost > 0.0 && (ratio - 1.0) * degrees < INDISTINGUISHABLE;
     let other = next_cost_ratio.filter(as_good);

@@ -27,6 +27,8 @@ fn judge(name: &str, least: f64, silent: f64) {
     }
     let slowest = verdicts.iter().max_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
     println!("slowest: {}", slowest.unwrap());
+    let alarms = verdicts.iter().filter(|v| v.solved && v.warned).count();
+    println!("{alarms} of the solved have a warning");
     println!(
         "{name}: {solved} of {total} solved, {wrong} wrong without a warning, median {:.2} ms, largest {:.1} ms",
         times[total / 2],
