@@ -79,7 +79,7 @@ def test_rounds_of_a_search(f: Any) -> None:
     assert set(rounds[0]) == {"kind", "seconds", "done", "total", "fits", "cost"}
     stopped = dualfit.fit(f, x, y, callback=lambda event: event["kind"] == "search")
     assert stopped.start_search["stopped"] and not fit.start_search["stopped"]
-    assert stopped.stats["iterations"] == 0
+    assert stopped.stats["iterations"] <= 1
 
 
 @pytest.mark.parametrize("f", [decay, branching])

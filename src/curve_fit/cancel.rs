@@ -23,14 +23,13 @@ impl CurveFit {
         self
     }
 
-    /// The observer of a fit whose start was found by a `search`. If that was stopped, the fit stops, too.
+    /// The observer of a fit whose start was found by a `search`. If that was stopped, the fit stops after its first step: a
+    /// cancelled token would break off the first pass of a native model, and the start would be lost.
     pub(super) fn watch_after(&self, search: Option<StartSearch>) -> Option<Arc<Observer>> {
         if !search.is_some_and(|search| search.stopped) {
             return self.watch();
         }
-        let stopped = CancelToken::new();
-        stopped.cancel();
-        Some(Arc::new(stopped))
+        Some(Arc::new(|_: &Event<'_>| ControlFlow::Break(())))
     }
 
     /// Whoever watches a single fit.

@@ -72,18 +72,15 @@ fn a_stopped_search_gives_the_best_start_so_far() {
         let fit = curve.fit(data(), Start::Guess).unwrap();
         assert_eq!(heard.lock().unwrap().len(), 1);
         // A start that is a minimum needs no step.
-        let termination = fit.termination();
-        assert!(
-            termination == Termination::Stopped || fit.converged() && fit.stats().iterations == 0
-        );
-        assert!(
-            fit.warnings().iter().any(|w| matches!(w, Warning::UncertainMinimum { .. })),
-            "{fit}"
-        );
+        let (termination, steps) = (fit.termination(), fit.stats().iterations);
+        let is_stopped = termination == Termination::Stopped && steps == 1;
+        assert!(is_stopped || fit.converged() && steps == 0, "{fit}");
+        let is_uncertain = |w: &Warning| matches!(w, Warning::UncertainMinimum { .. });
+        assert!(fit.warnings().iter().any(is_uncertain), "{fit}");
         let search = fit.start_search().unwrap();
         assert!(search.stopped && !search.settled, "{search:?}");
         let cost = heard.lock().unwrap()[0].cost;
-        assert!((fit.cost() - cost).abs() <= 1e-6 * cost, "{} {cost}", fit.cost());
+        assert!(fit.cost() <= cost * (1.0 + 1e-6), "{} {cost}", fit.cost());
     }
 }
 
@@ -94,7 +91,7 @@ fn joint_fits_and_streams_stop_with_their_search() {
     let (curve, _) = watched(|_| Break(()));
     let joint = GlobalFit::new(&curve).share(["c"]).fit([data(), data()], Start::Guess).unwrap();
     assert!(joint.fit().start_search().unwrap().stopped);
-    assert_eq!(joint.fit().stats().iterations, 0);
+    assert!(joint.fit().stats().iterations <= 1);
     let stream = Stream::new(SliceSource::new(&x, &y).unwrap());
     assert_eq!(curve.fit_stream(stream, Start::Guess).unwrap_err(), Error::StoppedInFirstPass);
 }
