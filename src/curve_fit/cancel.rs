@@ -8,10 +8,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl CurveFit {
-    /// Stops fits once `token` is cancelled, as if the observer had asked to: a fit before its next step,
-    /// with the best parameters so far and [`Termination::Stopped`](crate::Termination::Stopped);
-    /// a search for a start with the best one so far; a search from many starts with what is finished; a batch with the fits that are finished, the
-    /// others being [`FitStatus::NotRun`](crate::FitStatus::NotRun). A pass over the points is broken off if
+    /// Stops fits once `token` is cancelled, as if the observer had asked to:
+    ///
+    /// - a fit stops before its next step, with the best parameters so far and [`Termination::Stopped`](crate::Termination::Stopped);
+    /// - the search for a start returns the best one so far, and its fit stops after one step;
+    /// - a search from many starts returns the fits that are finished;
+    /// - a batch returns the fits that are finished; the others are [`FitStatus::NotRun`](crate::FitStatus::NotRun).
+    ///
+    /// A pass over the points is broken off if
     /// it is that of a native model, between two points, or over a stream, between two chunks; in the first
     /// one there is nothing to tell yet but [`Error::StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
     ///

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Fits that must have reached the best minimum for a search to be settled.
 pub(crate) const REACHED: usize = 3;
-/// One of so many fits must have reached it, or it is uncertain: in a long search some chance minimum is reached three times.
+/// A minimum is uncertain if fewer than one of this many fits reached it. In a long search [`REACHED`] fits may agree by chance.
 const REACHED_OF: usize = 12;
 /// Residuals with fewer degrees of freedom hardly ever reject a curve.
 pub(crate) const TESTED: usize = 20;

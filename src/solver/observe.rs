@@ -108,7 +108,7 @@ pub struct GenerationProgress {
 pub struct SearchProgress {
     /// Rounds that are done.
     pub round: usize,
-    /// Rounds at most: [`SearchOptions::rounds`](crate::SearchOptions::rounds).
+    /// Rounds at most: [`SearchOptions::rounds`](crate::SearchOptions::rounds), for sums of more than two terms four times as many.
     pub rounds: usize,
     /// Fits so far.
     pub fits: usize,

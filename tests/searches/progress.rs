@@ -24,7 +24,7 @@ fn two_peaks() -> CurveFit {
     CurveFit::parse(TWO_PEAKS, ["x"]).unwrap()
 }
 
-/// Returns the rounds of which a fit tells, and the answers to them.
+/// The model with an observer that returns `answer`, and the rounds that it heard of.
 fn watched(
     answer: impl Fn(&SearchProgress) -> ControlFlow<()> + Send + Sync + 'static,
 ) -> (CurveFit, Arc<Mutex<Vec<SearchProgress>>>) {

@@ -31,8 +31,8 @@ pub enum SearchWhen {
 pub struct SearchOptions {
     /// When a search is made; [`SearchWhen::Needed`] by default.
     pub when: SearchWhen,
-    /// Rounds at most, 8 by default; four times as many for sums of more than two terms with nonlinear parameters. A round draws about a hundred values of the nonlinear parameters, more if there
-    /// are frequencies or several terms, and fits the best few. A search ends earlier if its best minimum was reached
+    /// Rounds at most, 8 by default; four times as many for sums of more than two terms with nonlinear parameters. A round
+    /// draws about a hundred values of the nonlinear parameters, more if there are frequencies or several terms, and fits the best few. A search ends earlier if its best minimum was reached
     /// several times and the data do not reject it, or after 3 million values and partials at points per permitted round:
     /// 50 to 300 ms for 8 rounds.
     pub rounds: usize,
