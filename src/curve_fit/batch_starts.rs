@@ -132,7 +132,7 @@ impl CurveFit {
             if searched.is_none() {
                 searched = Some((begin.linear()?, sought));
             }
-            let Ok(start) = finder.found(&points) else { continue };
+            let Ok(start) = finder.found_from(begin, &points) else { continue };
             ends.extend(self.end(points, start.values)?);
         }
         // Templates of some fits are compared with the guesses for others.
@@ -152,14 +152,45 @@ impl CurveFit {
             }
         }
         let templates = Templates::of(self, (linear, &sought), &ends, fits)?;
+        let start = |points: Option<Points<'_>>| {
+            let adapted = points.and_then(|points| templates.start(&points));
+            Ok(adapted.unwrap_or_else(|| ends[0].params.clone()))
+        };
+        self.starts_by(request, start).map(Some)
+    }
+
+    /// The start of each fit, searched for in its own points; without a value if there is none.
+    ///
+    /// # Errors
+    /// Errors in the start or the guess that concern all fits.
+    fn searched_starts<'s>(
+        &self,
+        request: &BatchRequest<'s>,
+        finder: &Finder<'_>,
+    ) -> Result<Starts<'s>> {
+        self.starts_by(request, |points| {
+            let found = match points {
+                Some(points) => finder.found_from(finder.begin(&points)?, &points).ok(),
+                None => None,
+            };
+            Ok(found.map_or_else(|| vec![f64::NAN; self.names.len()], |found| found.values))
+        })
+    }
+
+    /// The start of each fit that `start` gives for its points, moved into the fit's own bounds. Wrong data, which have no
+    /// points, become the status of the fit when it is made.
+    ///
+    /// # Errors
+    /// Those of `start`.
+    fn starts_by<'s>(
+        &self,
+        request: &BatchRequest<'s>,
+        start: impl Fn(Option<Points<'_>>) -> Result<Vec<f64>> + Sync,
+    ) -> Result<Starts<'s>> {
+        let fits = request.data.n_fits();
         let start_of = |fit: usize| -> Result<Vec<f64>> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
-            // Wrong data become the status of the fit when it is made.
-            let own = match request.points(fit, &mut columns, &mut y) {
-                Ok(points) => templates.start(&points),
-                Err(_) => None,
-            };
-            let mut own = own.unwrap_or_else(|| ends[0].params.clone());
+            let mut own = start(request.points(fit, &mut columns, &mut y).ok())?;
             clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
             self.completed(own)
         };
@@ -169,27 +200,6 @@ impl CurveFit {
         let mut values = Vec::with_capacity(fits * self.names.len());
         for portion in threads::map((0..fits).step_by(PORTION), portion) {
             values.extend(portion?.concat());
-        }
-        Ok(Some(request.starts.found(values, Default::default())))
-    }
-
-    /// The start of each fit, searched for in its own points; without a value if there is none.
-    ///
-    /// # Errors
-    /// Errors in the start or the model.
-    fn searched_starts<'s>(
-        &self,
-        request: &BatchRequest<'s>,
-        finder: &Finder<'_>,
-    ) -> Result<Starts<'s>> {
-        let mut values = Vec::new();
-        for fit in 0..request.data.n_fits() {
-            let (mut columns, mut y) = (Vec::new(), Vec::new());
-            let points = request.points(fit, &mut columns, &mut y).ok();
-            let found = points.and_then(|points| finder.found(&points).ok());
-            let mut own = found.map_or_else(|| vec![f64::NAN; self.names.len()], |own| own.values);
-            clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
-            values.extend(own);
         }
         Ok(request.starts.found(values, Default::default()))
     }

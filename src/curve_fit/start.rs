@@ -274,43 +274,34 @@ impl<'c> Finder<'c> {
     /// A complete start of the fit of these points.
     ///
     /// # Errors
-    /// Those of [`known`](Self::known) and [`searched`](Self::searched).
+    /// Those of [`begin`](Self::begin) and [`found_from`](Self::found_from).
     pub(super) fn found(&self, points: &Points<'_>) -> Result<CompleteStart> {
-        let begun = Instant::now();
-        let begin = match self.known(points)? {
-            Ok(start) => return Ok(start),
-            Err(begin) => begin,
-        };
-        let found = self.searched(begin, points)?;
-        Ok(CompleteStart { took: begun.elapsed(), ..found })
-    }
-
-    /// A complete start of the fit of these points, or the beginning of one if parameters have to be searched for.
-    ///
-    /// # Errors
-    /// Those of [`begin`](Self::begin) and [`solved`](Self::solved).
-    pub(super) fn known(
-        &self,
-        points: &Points<'_>,
-    ) -> Result<std::result::Result<CompleteStart, Begin>> {
         let _span = span!(DEBUG, "start", points = points.used);
         let given: Option<Vec<f64>> = self.given.iter().copied().collect();
         if let Some(values) = given {
-            return Ok(Ok(CompleteStart::given(self.curve.completed(values)?)));
+            return Ok(CompleteStart::given(self.curve.completed(values)?));
         }
         let begun = Instant::now();
-        let begin = self.begin(points)?;
+        let found = self.found_from(self.begin(points)?, points)?;
+        Ok(CompleteStart { took: begun.elapsed(), ..found })
+    }
+
+    /// A complete start from its beginning: solved for, or searched for if parameters are unknown or their guess is uncertain.
+    ///
+    /// # Errors
+    /// Those of [`solved`](Self::solved) and [`searched`](Self::searched).
+    pub(super) fn found_from(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
         if !begin.unknown.is_empty() {
             // A guess that lacks some parameters is not used for the others.
             let unknown = self.sought(&begin);
-            return Ok(Err(Begin { unknown, ..begin }));
+            return self.searched(Begin { unknown, ..begin }, points);
         }
-        let uncertain = self.uncertain(&begin.solver.linear)?;
+        let unknown = self.uncertain(&begin.solver.linear)?;
         let found = self.solved(&begin, points)?;
-        if !uncertain.is_empty() {
-            return Ok(Err(Begin { unknown: uncertain, candidates: vec![found.values], ..begin }));
+        if unknown.is_empty() {
+            return Ok(found);
         }
-        Ok(Ok(CompleteStart { took: begun.elapsed(), ..found }))
+        self.searched(Begin { unknown, candidates: vec![found.values], ..begin }, points)
     }
 
     /// Positions of the nonlinear parameters that are not given.

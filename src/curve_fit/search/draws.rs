@@ -40,7 +40,8 @@ const SAME: f64 = 1e-4;
 
 /// A minimum and the fits that reached it or one of its equals.
 pub(super) struct Minimum {
-    /// The nonlinear parameters.
+    pub(super) params: Vec<f64>,
+    /// The nonlinear parameters of those equals that stand for all.
     values: Vec<f64>,
     pub(super) cost: f64,
     /// Fits from independent starts.
@@ -115,21 +116,21 @@ impl Draws<'_> {
         Round { screened, candidates: chosen, ..Round::default() }
     }
 
-    /// The candidates of a round about the best fit so far: with one group of parameters redrawn, two terms exchanged, or the
+    /// The candidates of a round about the parameters of a fit: with one group of them redrawn, two terms exchanged, or the
     /// sign of one parameter changed.
-    pub(super) fn about(&self, best: &[f64], round: usize) -> Round {
+    pub(super) fn about(&self, params: &[f64], round: usize) -> Round {
         let first = first_of(round);
         let mut found = Round::default();
         let mut add = |all: Vec<Vec<f64>>, most: usize| {
             found.screened += all.len();
             found.candidates.extend(self.different(self.screen.sorted(&all), most));
         };
-        let peaks = self.left_by(best);
+        let peaks = self.left_by(params);
         for group in &self.groups(round) {
-            add(self.redrawn(group, best, &peaks, first), FITTED_OF_GROUP);
+            add(self.redrawn(group, params, &peaks, first), FITTED_OF_GROUP);
         }
-        add(self.exchanged(best), FITTED_OF_EXCHANGES);
-        add(self.with_other_signs(best), FITTED_OF_SIGNS);
+        add(self.exchanged(params), FITTED_OF_EXCHANGES);
+        add(self.with_other_signs(params), FITTED_OF_SIGNS);
         found
     }
 
@@ -342,7 +343,10 @@ impl Draws<'_> {
                     other.reached += reached;
                     other.fits += fits;
                 }
-                None => minima.push(Minimum { values, cost: optimum.cost(), reached, fits }),
+                None => {
+                    let (params, cost) = (optimum.params().to_vec(), optimum.cost());
+                    minima.push(Minimum { params, values, cost, reached, fits });
+                }
             }
         }
         minima

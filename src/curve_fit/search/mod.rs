@@ -199,8 +199,8 @@ impl Search<'_> {
                     false,
                 )?;
             }
-            if let Some(best) = evidence.trials.best_params() {
-                self.fit_round(&mut evidence, request, draws.about(&best, round), false)?;
+            if let Some(params) = evidence.changed_next(draws) {
+                self.fit_round(&mut evidence, request, draws.about(&params, round), false)?;
             }
             let options = Options { max_evaluations: Some(LONG_EVALUATIONS), ..self.curve.options };
             let longer = Request { options: &options, ..request.clone() };
@@ -300,6 +300,15 @@ struct Evidence {
 impl Evidence {
     fn fits(&self) -> usize {
         self.independent.iter().filter(|independent| **independent).count()
+    }
+
+    /// The parameters that are changed in parts in this round: those of the best fit. For a sum of more than two terms whose
+    /// best minimum the last rounds did not lower, those of the next minima in turn: most changes of a deep minimum lead
+    /// back to it.
+    fn changed_next(&self, draws: &Draws<'_>) -> Option<Vec<f64>> {
+        let turn = if draws.terms.len() > 2 { self.steady } else { 0 };
+        let next = self.minima.get(turn).filter(|_| turn > 0);
+        next.map_or_else(|| self.trials.best_params(), |next| Some(next.params.clone()))
     }
 
     /// Finds out whether the best minimum was reached often enough.
