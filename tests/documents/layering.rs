@@ -198,3 +198,34 @@ fn files_stay_small() {
     let (longest, file) = files.iter().map(|file| (length(file), file)).max().unwrap();
     assert!(longest <= 500, "{} has {longest} lines", file.display());
 }
+
+/// `tests/map.txt` has a line for each module of `src`, each folder of `tests` with a test program, and names programs that exist.
+#[test]
+fn every_module_has_its_tests_in_the_map() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("tests/map.txt")).unwrap();
+    let lines: Vec<(&str, &str)> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split_once(": ").unwrap_or_else(|| panic!("no `: ` in {line}")))
+        .collect();
+    let is_listed = |path: &str| lines.iter().any(|(listed, _)| *listed == path);
+    for room in ROOMS.iter().filter(|room| src().join(room).is_dir()) {
+        assert!(is_listed(&format!("src/{room}")), "src/{room} is missing");
+    }
+    for entry in fs::read_dir(root.join("tests")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.join("main.rs").exists() {
+            let name = format!("tests/{}", path.file_name().unwrap().to_str().unwrap());
+            assert!(is_listed(&name), "{name} is missing");
+        }
+    }
+    for (path, runs) in &lines {
+        assert!(root.join(path).exists(), "{path} does not exist");
+        for program in runs.split("--test ").skip(1).map(|rest| rest.split([' ', ';']).next().unwrap()) {
+            let base = root.join("tests").join(program);
+            let exists = base.join("main.rs").exists() || base.with_extension("rs").exists();
+            assert!(exists, "there is no test program {program}");
+        }
+    }
+}

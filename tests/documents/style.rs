@@ -1,0 +1,116 @@
+//! The English of comments and pages: words and beginnings that readers stumbled over, and files that still have them.
+
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Directories and files whose comments or text are checked.
+const CHECKED: [&str; 9] =
+    ["README.md", "benches", "crates", "docs", "examples", "kernels", "python", "src", "tests"];
+/// Directories that are skipped: build results and recorded outputs.
+const SKIPPED: [&str; 4] = ["target", "snapshots", "pictures", "data"];
+
+/// Beginnings of doc comments that are clauses instead of nouns or verbs.
+const BEGINNINGS: &str = r"^(What|Whether|Those|Where|How|Who|Whoever|Whatever)\b";
+/// Words and phrases that the glossary or plain English replaces.
+const WORDS: &str = r"(?i)\b(((is|are|was|were|be|been) (said|told|asked|held) (of|to|by))|((is|are|was|were|be) told)|(what (is|was|are|were|has|had))|abreast|((goes|go|went) by)|((comes|come|came) to)|(hand(s|ed|ing)? over)|mend(s|ed)?|whoever|whatever|(so many)|(at hand)|((goes|go|went) on)|(had better)|worth|rooms?|(twice as (long|many|much|large|fast))|(once more)|ask(s|ed|ing)?|answer(s|ed|ing)?)\b";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The checked files, relative to the root.
+fn files() -> Vec<PathBuf> {
+    let mut left: Vec<PathBuf> = CHECKED.iter().map(PathBuf::from).collect();
+    let mut files = Vec::new();
+    while let Some(path) = left.pop() {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if SKIPPED.contains(&name) || name.starts_with('.') {
+            continue;
+        }
+        if root().join(&path).is_dir() {
+            let entries = fs::read_dir(root().join(&path)).unwrap();
+            left.extend(entries.map(|entry| path.join(entry.unwrap().file_name())));
+        } else if ["rs", "cu", "cuh", "h", "py", "md"].contains(&extension(&path)) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}
+
+/// The text of a comment line, and its marker.
+fn comment<'l>(line: &'l str, is_python: bool) -> Option<(&'static str, &'l str)> {
+    let line = line.trim_start();
+    let markers: &[&'static str] = if is_python { &["#"] } else { &["///", "//!", "//"] };
+    markers.iter().find_map(|marker| Some((*marker, line.strip_prefix(marker)?.trim_start())))
+}
+
+/// Lines of a file that break a rule, as `line: text`.
+fn violations(path: &Path, text: &str) -> Vec<String> {
+    let (beginnings, words) = (Regex::new(BEGINNINGS).unwrap(), Regex::new(WORDS).unwrap());
+    let code = Regex::new("`[^`]*`").unwrap();
+    let is_page = extension(path) == "md";
+    let is_python = extension(path) == "py";
+    let (mut previous, mut in_example) = (None, false);
+    let mut found = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let read = if is_page { Some(("", line)) } else { comment(line, is_python) };
+        let Some((marker, text)) = read else {
+            (previous, in_example) = (None, false);
+            continue;
+        };
+        let is_first = previous != Some(marker);
+        previous = Some(marker);
+        if text.starts_with("```") {
+            in_example = !in_example;
+            continue;
+        }
+        let is_doc = ["///", "//!"].contains(&marker);
+        if in_example && (is_doc || is_page) {
+            continue;
+        }
+        let is_clause = is_first && is_doc && beginnings.is_match(text);
+        if is_clause || words.is_match(&code.replace_all(text, "")) {
+            found.push(format!("{}:{}: {text}", path.display(), i + 1));
+        }
+    }
+    found
+}
+
+/// Every file keeps the rules, except those in `not_converted.txt`, each of which breaks them.
+#[test]
+fn comments_and_pages_are_plain_english() {
+    let list = fs::read_to_string(root().join("tests/documents/not_converted.txt")).unwrap();
+    let listed: BTreeSet<PathBuf> = list.lines().map(PathBuf::from).collect();
+    let files = files();
+    assert!(files.len() > 800, "only {} files were found", files.len());
+    let (mut broken, mut converted) = (Vec::new(), listed.clone());
+    for path in files {
+        let found = violations(&path, &fs::read_to_string(root().join(&path)).unwrap());
+        if listed.contains(&path) {
+            if !found.is_empty() {
+                converted.remove(&path);
+            }
+        } else {
+            broken.extend(found);
+        }
+    }
+    assert!(broken.is_empty(), "see docs/glossary.md and CONTRIBUTING.md:\n{}", broken.join("\n"));
+    assert!(converted.is_empty(), "remove these from not_converted.txt: {converted:#?}");
+}
+
+#[test]
+fn rules_find_clauses_and_words() {
+    let broken = "/// What a pass is asked.\nfn f() {}\n/// Returns x.\n// Whoever has points, mends them.\n";
+    assert_eq!(violations(Path::new("a.rs"), broken).len(), 2);
+    let kept = "/// Returns `Ask`.\n///\n/// What follows.\n/// ```\n/// let whatever = 1;\n/// ```\nlet so_many = 1;\n";
+    assert_eq!(violations(Path::new("a.rs"), kept).len(), 0);
+    assert_eq!(violations(Path::new("a.md"), "A fit goes on.\n```text\nworth\n```\n").len(), 1);
+    assert_eq!(violations(Path::new("a.py"), "# It is told.\nask = 1\n").len(), 1);
+}
