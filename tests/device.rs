@@ -1,4 +1,4 @@
-//! What needs a real CUDA device: the suite of all devices, memory over many fits, data that stay.
+//! Tests on a real CUDA device: the suite of all devices, memory over many fits, resident data.
 //!
 //! Without a device each test prints why it is skipped. `tests/device/pack` carries this test to a
 //! machine that has a GPU and no Rust.
@@ -86,7 +86,7 @@ fn devices_alike_give_the_same_bits() {
 
 #[test]
 fn whatever_call_fails_nothing_is_lost() {
-    // What is looked for here may be what fails.
+    // The call that fails on demand may be part of this search.
     if std::env::var_os("SOFT_CUDA_FAIL").is_some() || device().is_some() {
         failing::whatever_call_fails_nothing_is_lost();
     }

@@ -1,4 +1,4 @@
-//! Every message: what is wrong, with the numbers and the remedy. A message that changes changes the snapshot.
+//! Every error message: the problem with its numbers, and the remedy. A changed message changes the snapshot.
 
 #![cfg(feature = "plot")]
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 /// Files that are tried by default, in a few seconds.
 const FILES: u64 = 2_000;
-/// Seconds after which a reader is said to hang: each takes milliseconds, on a busy machine perhaps seconds.
+/// Seconds after which a reader counts as hanging: each takes milliseconds, on a busy machine perhaps seconds.
 const TOO_LONG: f64 = 60.0;
 
 /// The system's allocator, which knows how much is held and the most that was.

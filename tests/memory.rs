@@ -1,5 +1,5 @@
-//! What a fit allocates: a few buffers at its beginning, however many points there are, and nothing per
-//! iteration; and a batch: as many, however many fits there are.
+//! Allocations of a fit: a few buffers at its beginning, for any number of points, and none per
+//! iteration. A batch allocates the same number for any number of fits.
 
 use dualfit::{BatchData, CurveFit, Data, Fit, Loss, Missing, Options, Scalar, Sigma};
 use rayon::ThreadPoolBuilder;
@@ -13,7 +13,7 @@ thread_local! {
     static COUNT: Cell<Use> = const { Cell::new(Use { allocations: 0, bytes: 0 }) };
 }
 
-/// What was asked for; what was given back is not subtracted.
+/// Allocated memory; released memory is not subtracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Use {
     allocations: usize,
@@ -92,7 +92,7 @@ impl Points {
     }
 }
 
-/// Far from the answer, so that a fit has work for many evaluations.
+/// Far from the result, so that a fit needs many evaluations.
 const START: [f64; 4] = [1.0, 2.8, 0.5, 0.0];
 const KINDS: [&str; 4] = ["plain", "weighted", "masked", "robust"];
 
@@ -153,7 +153,7 @@ fn iterations_allocate_nothing() {
     }
 }
 
-/// Uses a model often, so that its machine code is there, whatever the number of cores.
+/// Evaluates a model often enough that its machine code exists, for any number of cores.
 fn make_machine_code<T>(times: usize, fit: impl Fn() -> T) {
     (0..times).for_each(|_| drop(fit()));
 }
@@ -197,8 +197,8 @@ fn assert_no_more_for_more_fits(
         let data = data(fits);
         let (batch, used) = counted(|| fitter.fit_batch(&data, START).expect(what));
         assert!(batch.converged() * 10 > fits * 9, "{what}: {batch}");
-        // What has not ended after 50 evaluations for each parameter and 50 more is tried in other ways, with room for their ends
-        // and for second derivatives.
+        // A fit that has not ended after 50 evaluations per parameter and 50 more is tried in other ways, with memory for their
+        // results and for second derivatives.
         let tried = batch.evaluations().iter().filter(|&&n| n >= 50 * 5).count();
         assert!(1000 * tried <= fits, "{what}: {tried} of {fits} fits took long");
         (used.allocations, tried)

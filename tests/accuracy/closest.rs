@@ -20,7 +20,7 @@ struct Family {
     variables: usize,
     x_sigma: f64,
     sigma: f64,
-    /// Whether standard deviations are between 0.03 and 3 times those above.
+    /// If true, each standard deviation is between 0.03 and 3 times the one above.
     uneven: bool,
 }
 

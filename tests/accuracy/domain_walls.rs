@@ -16,7 +16,7 @@ fn edge() -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// Whether no small change of a parameter lowers the cost: a minimum, by looking.
+/// Returns true if no small change of a parameter lowers the cost.
 fn is_minimum(fit: &Fit, cost: impl Fn(&[f64]) -> f64) -> bool {
     let least = cost(fit.params());
     (0..fit.params().len()).all(|i| {

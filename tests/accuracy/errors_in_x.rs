@@ -272,7 +272,7 @@ fn every_entry_gives_the_same_answer() {
         let error = fit.std_errors()[1];
         close(interval.upper - interval.lower, 2.0 * error, 0.05, "profile");
     }
-    // A mask leaves points out, whatever their errors are.
+    // A mask leaves points out for any errors.
     let mask: Vec<bool> = (0..n).map(|i| i % 3 != 0).collect();
     let masked = curve.fit(part(0).mask(&mask).unwrap(), [1.5, 1.0]).unwrap();
     let kept = |v: &[f64]| -> Vec<f64> { (0..n).filter(|i| mask[*i]).map(|i| v[i]).collect() };
@@ -337,7 +337,7 @@ fn what_makes_no_sense_is_refused() {
         let masked = line.fit(given().mask(&mask).unwrap(), start).unwrap();
         line.fit(given().sigma(Sigma::Absolute(&[0.1, 0.1, f64::INFINITY, 0.1])).unwrap(), start)
             .unwrap();
-        // What is not known is missing; a negative number is a mistake.
+        // NaN is a missing value; a negative number is an error.
         let omitted = line.fit(given().missing(Missing::Omit), start);
         if bad == -0.1 {
             assert!(matches!(omitted, Err(Error::BadXSigma { index: 2, .. })), "{omitted:?}");

@@ -170,7 +170,7 @@ fn batches_flag_what_chi_square_rejects() {
     assert_eq!(batch(Sigma::Unknown).fit(1).chi_square_p_value(), None);
 }
 
-/// A batch says of each fit what the fit alone says, whatever its data are.
+/// A batch reports for each fit the same as the single fit, for every kind of data.
 #[test]
 fn batches_test_the_residuals_of_each_fit() {
     const FITS: usize = 400;
@@ -259,7 +259,7 @@ fn right_fit(seed: u64) -> Option<(bool, bool)> {
             let e: f64 = Exp1.sample(random);
             noise * (e - 1.0)
         }
-        // Unequal errors that nobody told of, and that were told of.
+        // Unequal errors, unknown to the fit and known.
         _ => sigma[i] * normal(random),
     };
     let y: Vec<f64> = clean.iter().enumerate().map(|(i, f)| f + error(&mut random, i)).collect();

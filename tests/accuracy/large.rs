@@ -1,4 +1,4 @@
-//! A million points: the answer is that of all of them, to the digits that doubles have.
+//! A million points: the result uses all of them and is exact to the digits of doubles.
 //!
 //! The oracle is a Gauss-Newton iteration with hand-written partials and compensated sums.
 
@@ -33,7 +33,7 @@ impl Normals {
     }
 }
 
-/// A sum that loses nothing worth mentioning (Neumaier 1974).
+/// A compensated sum (Neumaier 1974).
 #[derive(Clone, Copy, Default)]
 struct Sum {
     total: f64,
@@ -189,7 +189,7 @@ fn a_decay_of_a_million_points_recovers_the_truth() {
     let found = fit.residual_std_error().unwrap();
     assert!((found / noise - 1.0).abs() < 0.004, "{found}");
 
-    // Relative weights that fall by 100: the same model, an answer of its own, still within errors.
+    // Relative weights that fall by 100: the same model, another result, still within errors.
     let sigma: Vec<f64> = x.iter().map(|x| noise * (-0.9 * x).exp()).collect();
     let mut normals = Normals(8);
     let y: Vec<f64> = (0..N).map(|i| decay(x[i], truth) + sigma[i] * normals.next()).collect();

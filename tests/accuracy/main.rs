@@ -1,5 +1,5 @@
-//! How right answers are: against certificates, recorded fits of other programs, simulation, and solutions found
-//! by independent routes through the mathematics.
+//! Accuracy of results, compared with certificates, recorded fits of other programs, simulation, and solutions by
+//! independent methods.
 
 mod batch_statistics;
 mod closest;

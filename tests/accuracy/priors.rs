@@ -73,7 +73,7 @@ fn every_entry_knows_priors() {
     let priors = [(1, 0.47, 0.02)];
     let expected = as_points(&priors);
     let curve = with(&priors);
-    // A start that is not given is the mean; what is linear is solved for.
+    // The mean of the prior is the default start; linear parameters are solved for.
     for start in [Start::from([("a", 1.0)]), Start::from([("k", 1.0)])] {
         same(&curve.fit(data(), start).unwrap(), &expected, 1e-6);
     }

@@ -1,7 +1,7 @@
-//! Fits that SciPy's `curve_fit` has answered: weights, covariance matrices, bounds, losses, scales.
+//! Fits with recorded results of SciPy's `curve_fit`: weights, covariance matrices, bounds, losses, scales.
 //!
-//! The oracle is the exact minimum of each problem, found in 60 digits and recorded beside SciPy's own
-//! answer. The table of worst deviations is printed with `-- --nocapture`.
+//! The oracle is the exact minimum of each problem, computed in 60 digits and recorded next to SciPy's own
+//! result. The table of worst deviations is printed with `-- --nocapture`.
 
 use crate::support::losses::rho;
 use crate::support::scipy::{self, Case, Errors, cases};
@@ -10,7 +10,7 @@ use dualfit::{CurveFit, Data, Fit, Loss, Sigma};
 use nalgebra::DMatrix;
 use std::collections::BTreeMap;
 
-/// How far a fit is from the exact minimum, in the units of each assertion below.
+/// Distance of a fit from the exact minimum, in the units of each assertion below.
 #[derive(Clone, Copy, Debug, Default)]
 struct Deviation {
     /// |p − exact| / max(|exact|, its standard error), the largest of all parameters.
@@ -116,7 +116,7 @@ fn compare(case: &Case, fit: &Fit) -> Deviation {
     worst
 }
 
-/// What must hold exactly: where parameters are, and what is said of those at a bound.
+/// Checks the exact properties: parameters at bounds, and their reports.
 fn check_bounds(case: &Case, fit: &Fit) {
     let name = &case.name;
     let mut expected = Vec::new();

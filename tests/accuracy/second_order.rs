@@ -76,8 +76,8 @@ fn minima_with_coinciding_columns_converge() {
     assert!(fit.converged() && near(fit.chi_square(), 3.516_87e-3, 1e-8), "{fit}");
 }
 
-/// Where two terms are equal the slopes of one are those of the other, and no linear model tells them
-/// apart: a saddle wherever the data have two.
+/// If two terms are equal, they have the same slopes, and a linear model cannot separate them:
+/// this is a saddle if the data have two terms.
 #[test]
 fn equal_terms_part() {
     let x: Vec<f64> = (0..30).map(|i| 0.2 * f64::from(i)).collect();

@@ -71,7 +71,7 @@ fn without_one_width_it_is_the_other_profile() {
         let pure = outputs(&program, &[x, 0.0, half]);
         let expected = [lorentzian, by_x, 0.0, by_gamma];
         assert!(pure.iter().zip(expected).all(|(&a, b)| near(a, b)), "{pure:?}, not {expected:?}");
-        // Next to σ = 0 nothing happens, and next to γ = 0 the profile goes on straight.
+        // Near σ = 0 nothing changes, and near γ = 0 the profile is linear.
         let close = outputs(&program, &[x, 1e-7, half]);
         assert!(near(close[0], lorentzian), "{close:?}");
         let [left, middle, right] =

@@ -1,5 +1,5 @@
-//! The crate builds whatever `nvcc` is first in the search path: cudarc's build script, with the features that
-//! this crate asks for, takes none of them for its own.
+//! The crate builds with any `nvcc` in the search path: with the features that this crate
+//! enables, cudarc's build script ignores `nvcc`.
 #![cfg(unix)]
 
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Releases that cudarc's list lacks, one that it has, and one that does not answer.
+/// Releases that are not in cudarc's list, one that is, and one that prints nothing.
 const RELEASES: [&str; 5] = ["11.2", "12.7", "13.9", "12.6", ""];
 
 fn succeed(command: &mut Command) -> Output {
@@ -43,7 +43,7 @@ fn cudarc() -> (PathBuf, Vec<String>) {
     (manifest.parent().unwrap().to_owned(), features)
 }
 
-/// What a toolkit's compiler of this release says of itself.
+/// Writes a compiler that prints this release.
 fn nvcc(folder: &Path, release: &str) {
     let text = match release {
         "" => "#!/bin/sh\nexit 1\n".into(),

@@ -1,6 +1,6 @@
-//! The numbered lessons in `examples/` are short, run to their ends, and end with the truth; the report
-//! in the README is the one that the first prints, and the pictures of the guide are those that they draw.
-//! What is no lesson is a tool, which runs everywhere.
+//! The numbered lessons in `examples/` are short, run without errors, and find the truth. The report
+//! in the README is the output of the first lesson, and the lessons draw the pictures of the guide.
+//! The other examples are tools, which run on any machine.
 //!
 //! `cargo test` builds the examples and puts them beside this test's own folder.
 
@@ -29,7 +29,7 @@ const LESSONS: [&str; 18] = [
     "18_titrations",
 ];
 
-/// Whether the lesson is built: one reads a Parquet file and shows a bar, one plots, one reads record batches.
+/// Returns true if the features of the lesson are enabled: one reads a Parquet file and shows a bar, one plots, one reads record batches.
 fn is_built(lesson: &str) -> bool {
     let needs = [
         ("07_stream", cfg!(all(feature = "parquet", feature = "progress"))),
@@ -53,13 +53,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
 
-/// What the lesson prints.
+/// Output of the lesson.
 fn run(lesson: &str) -> String {
     let pictures = tempfile::tempdir().expect("a folder for pictures");
     run_with(lesson, pictures.path(), &[])
 }
 
-/// What the example prints where these environment variables are set; what it draws goes to `pictures`.
+/// Output of the example with these environment variables; it draws into `pictures`.
 fn run_with(lesson: &str, pictures: &Path, variables: &[(&str, &str)]) -> String {
     let test = std::env::current_exe().expect("the path of this test");
     let target = test.ancestors().nth(2).expect("this test lies in `deps` of the target folder");
@@ -138,7 +138,7 @@ fn the_readme_shows_the_report_of_the_first_lesson() {
     assert!(run(LESSONS[0]).starts_with(shown), "README.md shows another report");
 }
 
-/// What the guide shows as output is what a lesson prints, line after line.
+/// Outputs shown in the guide equal the outputs of the lessons, line by line.
 #[test]
 fn the_guide_shows_what_the_lessons_print() {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide");
@@ -286,8 +286,7 @@ fn tools_say_what_they_are() {
     }
 }
 
-/// There is a device or there is none; where there is none, the tool says what was looked for and what
-/// to do about it.
+/// Without a device, the tool prints the libraries that it searched for and the remedy.
 #[test]
 fn the_devices_are_listed_or_it_is_explained_why_there_are_none() {
     let said = run("devices");

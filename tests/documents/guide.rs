@@ -101,7 +101,7 @@ fn every_reason_to_stop_and_every_warning_is_explained() {
     assert!(missing.is_empty(), "docs/guide/not_converging.md does not speak of {missing:?}");
 }
 
-/// How GitHub names the anchor of a heading.
+/// GitHub's anchor of a heading.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|c| c.is_alphanumeric() || "-_ ".contains(*c));
@@ -212,7 +212,7 @@ fn links_of_the_readme_lead_into_the_guide() {
     assert!(text.lines().count() <= 235, "the README is to be read at once");
 }
 
-/// What `Cargo.toml` takes into the package: each picture and lesson that the published guide shows.
+/// The package contains each picture and lesson that the published guide shows.
 #[test]
 fn what_the_published_guide_shows_is_published() {
     let manifest = read("Cargo.toml");

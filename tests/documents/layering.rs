@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms, lowest first. A file may import from its own room and from those before it.
+/// The modules, lowest first. A file may import from its own module and from those before it.
 const ROOMS: [&str; 16] = [
     "error",
     "observe",
@@ -25,7 +25,7 @@ const ROOMS: [&str; 16] = [
     "progress",
 ];
 
-/// Modules of `lib.rs` that only offer what the rooms define, to users and to the program.
+/// Modules of `lib.rs` that only re-export items, for users and for the program.
 const OFFERED: [&str; 7] = ["arrays", "device", "parts", "program", "result", "shared", "source"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -172,7 +172,7 @@ fn no_file_needs_itself_through_others_but_for_those_known() {
     );
 }
 
-/// rayon panics where it gets no threads, so that it is called in one place, where they are asked for before.
+/// rayon panics if it cannot create threads. Therefore a single file calls it, after it has checked for threads.
 #[test]
 fn threads_are_asked_for_in_one_place() {
     let (mut files, mut users) = (Vec::new(), Vec::new());

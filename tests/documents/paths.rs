@@ -23,7 +23,7 @@ pub(crate) struct Module {
     pub(crate) file: PathBuf,
     children: BTreeSet<String>,
     items: BTreeSet<String>,
-    /// What `use` declarations bring in: the name here, and the path.
+    /// Names that `use` declarations import, with their paths.
     imports: BTreeMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
     pub(crate) named: Vec<Named>,

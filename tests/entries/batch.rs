@@ -1,4 +1,4 @@
-//! Batches: each fit is the single fit of the same points, whatever its neighbours are.
+//! Batches: each fit equals the single fit of the same points, independent of its neighbours.
 
 use dualfit::device::Processor;
 use dualfit::{

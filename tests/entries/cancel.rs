@@ -32,7 +32,7 @@ fn clones_are_one_token_and_it_stays_cancelled() {
 /// which take five calls each.
 const WAITS_AT: usize = 300;
 
-/// Cancels what is fitted with this model when it has called it so often, from a thread of its own.
+/// Cancels fits of this model from another thread after a number of calls.
 fn cancelled_from_afar<R: Send>(run: impl FnOnce(CurveFit) -> R + Send) -> R {
     let (token, called) = (CancelToken::new(), AtomicUsize::new(0));
     let met = Arc::new(Barrier::new(2));
@@ -55,7 +55,7 @@ fn cancelled_from_afar<R: Send>(run: impl FnOnce(CurveFit) -> R + Send) -> R {
     })
 }
 
-/// What `run` gives in a pool of so many threads.
+/// Result of `run` in a pool with this number of threads.
 fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(run)
 }
@@ -131,7 +131,7 @@ fn a_limit_of_time_is_kept_within_a_pass() {
     let x: Vec<f64> = (0..POINTS).map(|i| i as f64).collect();
     let calls = Arc::new(AtomicUsize::new(0));
     let called = calls.clone();
-    // Were the limit not kept, the passes would take minutes; so many calls say it before.
+    // Without the limit the passes would take minutes; the number of calls shows it earlier.
     let slow = move |x: f64, p: &[f64]| {
         assert!(called.fetch_add(1, Ordering::Relaxed) < 20_000, "the limit is not kept");
         std::thread::sleep(Duration::from_millis(1));
@@ -222,7 +222,7 @@ fn the_unfinished_fits_of_a_batch_are_not_run() {
                 let of = |b: &dualfit::BatchFit| b.fit(fit).params().to_vec();
                 match batch.statuses()[fit] {
                     FitStatus::NotRun => assert!(of(&batch).iter().all(|p| p.is_nan())),
-                    // What is finished is as in a whole batch, but for the last digits: a fit that has met the
+                    // Finished fits equal those of a whole batch except for the last digits: a fit that has met the
                     // tolerances is refined no further.
                     _ => {
                         let (there, here) = (of(&batch), of(&whole));

@@ -150,7 +150,7 @@ fn form_5_a_model_as_text() -> Result<(), Error> {
     let fit = line.fit(Data::new(&x, &y)?, [2.0, 0.5, 0.3])?;
     let closure = curve_fit(decay, &x, &y, [2.0, 0.5, 0.3])?;
     assert_eq!(fit.params(), closure.params());
-    // In order of appearance, whatever the names.
+    // In order of appearance, for any names.
     let other = CurveFit::parse("z + y * x + a * x^2", ["x"])?;
     assert_eq!(other.parameters(), ["z", "y", "a"]);
     Ok(())
@@ -158,7 +158,7 @@ fn form_5_a_model_as_text() -> Result<(), Error> {
 
 #[test]
 fn form_8_a_model_that_cannot_be_traced() -> Result<(), Error> {
-    /// y' = −b·y from y(0) = a, in steps as many as x asks for.
+    /// y' = −b·y from y(0) = a, with a number of steps that depends on x.
     fn simulate(x: f64, p: &[f64]) -> f64 {
         let (mut y, mut t) = (p[0], 0.0);
         while t < x {

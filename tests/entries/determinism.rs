@@ -1,5 +1,5 @@
-//! One request, one answer: the same bits whatever the number of threads, the width of the numbers that
-//! hold the data, or earlier fits; the order of the points changes rounding only.
+//! One request, one result: the same bits for any number of threads, any type of the data, and after
+//! any earlier fits. The order of the points changes rounding only.
 
 use dualfit::{CurveFit, Data, Error, Fit, Loss, Missing, Options, Scalar, Sigma};
 use rayon::ThreadPoolBuilder;
@@ -205,7 +205,7 @@ fn points_left_out_are_as_if_they_were_not_there() {
             model.fit(points.weighted().unwrap().mask(&points.mask).unwrap(), START).unwrap();
         assert_near(&format!("masked, {n} points"), &masked, &expected, 1e-12);
         assert_eq!((masked.points(), masked.omitted()), (x.len(), n - x.len()));
-        // A point of infinite sigma has no weight; what is not finite can be left out.
+        // A point of infinite sigma has no weight; points with values that are not finite can be left out.
         let infinite: Vec<f64> =
             (0..n).map(|i| if points.mask[i] { points.sigma[i] } else { f64::INFINITY }).collect();
         let data = points.plain().unwrap().sigma(Sigma::Absolute(&infinite)).unwrap();

@@ -102,7 +102,7 @@ fn rows_of_no_group_are_refused() {
         "t.csv:3:1: column \"id\" has no value (2 such row(s)), so that the row belongs to no group; write one there, or leave the row out"
     );
     assert!(matches!(error, Error::Table(TableError::NoGroup { count: 2, .. })));
-    // What is a word for nothing among numbers may be the name of a sample.
+    // A word that means a missing number may be the name of a sample.
     let groups = table("id,t,y\nnone,0,1\n-,1,2\n1,2,3\n1.0,3,4\n").groups("id").unwrap();
     assert_eq!(groups.labels(), ["none", "-", "1", "1.0"]);
 }

@@ -303,7 +303,7 @@ fn ties_and_priors_of_sets_that_are_left_out_harm_nobody() {
     assert!(errors.iter().all(|error| error.unwrap() > 0.0), "{errors:?}");
     let band = found.fit().confidence_band([&[1.0, 3.0], &[0.5, 0.5]], 0.95).unwrap();
     assert!(band.lower.iter().all(|v| v.is_finite()), "{band:?}");
-    // The model of the set that is left out has the only prior of what is shared.
+    // The model of the set that is left out has the only prior of the shared parameter.
     let plain = CurveFit::parse("a*exp(-k*t) + c", ["t"]).unwrap();
     let names = |set: usize, curve: &CurveFit| {
         curve.clone().names([format!("a{set}"), "k".into(), format!("c{set}")])

@@ -99,7 +99,7 @@ fn agree(points: &Points, joint: &JointFit, hand: &Fit, absolute: bool, toleranc
         let (view, column) = (joint.set(set).unwrap(), [set as f64 + 1.0; 3]);
         let a = format!("a_{}", set + 1);
         assert_eq!((view.tie("c"), view.rank(), view.estimated()), (Some("0.5*a"), 2, 2));
-        // The joint fit's own answers are those of its views.
+        // The joint fit and its views give the same results.
         for (fit, x) in [(&view, vec![&at]), (joint.fit(), vec![&column, &at])] {
             let found = fit.confidence_band(columns(&x), 0.95).unwrap();
             let expected = hand.confidence_band([&column, &at], 0.95).unwrap();
@@ -224,7 +224,7 @@ fn rank_and_condition_are_those_of_the_set() {
 
 #[test]
 fn what_one_set_leaves_open_is_said_of_that_set() {
-    // The second set has one place alone: its amplitude and its level cannot be told apart.
+    // The second set has a single x: it cannot separate amplitude and level.
     let (points, decay) = (points(), CurveFit::parse("a*exp(-k*x) + c", ["x"]).unwrap());
     let (x, y) = ([1.0; 4], [2.0, 2.1, 1.9, 2.05]);
     let data = [points.data(0, false), Data::new(&x, &y).unwrap()];

@@ -1,4 +1,4 @@
-//! The entries of the crate: what each promises, that they agree, and what they answer to bad input.
+//! Entries of the crate: their contracts, their agreement, and their errors for bad input.
 
 mod arrays;
 mod bad_input;

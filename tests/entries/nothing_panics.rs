@@ -1,4 +1,4 @@
-//! Random requests, most of them senseless: whatever comes in, the answer is a fit with finite
+//! Random requests, most of them invalid: the result is a fit with finite
 //! parameters or an error with a text, never a panic.
 
 use dualfit::source::SliceSource;
@@ -110,7 +110,7 @@ impl Random {
     }
 }
 
-/// Makes one request and uses all of the answer; returns whether there was a fit.
+/// Makes one request and uses all of the result; returns `Ok` if there was a fit.
 fn request(random: &mut Random) -> Result<(), dualfit::Error> {
     let n = random.below(9);
     let x = random.numbers(n, |i| 0.5 * i as f64);

@@ -1,5 +1,5 @@
-//! Models of all points at once: the fit is that of the same curve point by point, through every entry; calls
-//! are few; what has no value at one point alone can be fitted.
+//! Models of all points at once: through every entry the fit equals the fit of the same curve point by point; it needs few
+//! calls; and models without a value at a single point can be fitted.
 
 use dualfit::{
     BatchData, CancelToken, CurveFit, Data, Error, Fit, FitStatus, GlobalFit, Loss, Missing,
@@ -180,7 +180,7 @@ fn rejected_trials_cost_one_call() {
         let (evaluations, iterations) = (fit.evaluations(), fit.stats().iterations);
         let all = calls.load(Ordering::Relaxed);
         println!("{sets} sets: {all} calls, {evaluations} evaluations, {iterations} iterations");
-        // Central ones, twice as many, at the start and for the last digits.
+        // Central differences, two calls each, at the start and for the last digits.
         let most = evaluations + 3 * iterations + 6 * 4;
         let most = most * sets.max(1);
         assert!(all <= most, "{all} calls, not {most} at most, for {evaluations} evaluations");

@@ -102,7 +102,7 @@ fn a_text_without_parameters_cannot_be_fitted() -> Result<(), Error> {
     Ok(())
 }
 
-/// What `CurveFit::parse` says of a text that it refuses.
+/// Error of `CurveFit::parse` for a text that it rejects.
 fn refusal(text: &str) -> Error {
     CurveFit::parse(text, ["x"]).err().unwrap_or_else(|| panic!("{text} was accepted"))
 }

@@ -26,7 +26,7 @@ fn equal(a: f64, b: f64) -> bool {
     same(a, b) || (a == 0.0 && b == 0.0)
 }
 
-/// The tree without the two operations whose duals take another way than what is recorded for them:
+/// The tree without the two operations whose dual numbers are computed differently from the recorded operations:
 /// powers by products, which are differentiated as products.
 fn without_powers(tree: &Tree) -> Tree {
     let one = |tree: &Tree| Box::new(without_powers(tree));

@@ -1,5 +1,5 @@
-//! Starts that are complete, partly given, guessed or solved for: every way to the same minimum, and
-//! what is refused.
+//! Starts that are complete, partly given, guessed or solved for: all lead to the same minimum. Rejected
+//! starts.
 
 use dualfit::error::{SettingError, StartError};
 use dualfit::{
@@ -114,7 +114,7 @@ fn a_guess_is_taken_where_nothing_else_is_known() {
     let given = decay().fit(data.clone(), [300.0, 1.0, 0.0]).unwrap();
     same(&rate(1.0).fit(data.clone(), Start::Guess).unwrap(), &given);
     same(&rate(1.0).fit(data.clone(), [("c", 5.0)]).unwrap(), &given);
-    // The guess sees the points, is moved into the bounds, and gives way to what is given.
+    // The guess receives the points and is moved into the bounds; given values replace it.
     let seen = decay().guess(|seen| vec![seen.y[0], 1.0 / seen.x()[79], -7.0]).bound("b", 1.0..);
     assert_eq!(seen.start(data.clone(), Start::Guess).unwrap()[1], 1.0);
     let fixed = seen.clone().fix("c").start(data.clone(), [("b", 2.0)]).unwrap();
@@ -187,7 +187,7 @@ fn starts_are_finite_where_the_data_do_not_determine_them() {
     assert_eq!(fit.undetermined(), ["b"]);
 }
 
-/// Where a native model's parameter starts at 0 and becomes 1e-9, steps relative to 1 see nothing of it.
+/// If a parameter of a native model starts at 0 and becomes 1e-9, steps relative to 1 do not resolve it.
 #[test]
 fn scales_are_sizes_of_steps() {
     let x: Vec<f64> = (0..50).map(|i| 1e-10 * f64::from(i)).collect();

@@ -99,7 +99,7 @@ fn joint_fits_keep_ties() {
     let joint = |model: CurveFit, shared: &[&str]| {
         GlobalFit::new(&model).share(shared).fit(data(), start.as_slice()).unwrap()
     };
-    // The width is shared and what is tied to it is too; or each set has its own.
+    // The width and the parameter tied to it are shared; or each set has its own.
     for (shared, tied_too) in [(&["s"][..], &["s", "t"][..]), (&["m"], &["m"])] {
         let (by_hand, tied) = (joint(case.substituted(), shared), joint(case.tied(), tied_too));
         for name in by_hand.fit().names() {
@@ -121,7 +121,7 @@ fn undetermined_and_held_parameters_hand_it_on() {
     let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
     let y: Vec<f64> = x.iter().map(|x| 2.0 * x + 1.0 + 0.1 * (9.0 * x).sin()).collect();
     let data = Data::new(&x, &y).unwrap();
-    // Only the sum of a and b matters: what is tied to it is known, what is tied to a is not.
+    // Only the sum of a and b matters: a parameter tied to the sum is determined, one tied to a is not.
     let model = CurveFit::parse("(a + b)*x + c + 0*(s + d + h)", ["x"]).unwrap();
     let model = model.tie("s", "a + b").tie("d", "a + c").tie("h", "2*c");
     let fit = model.fit(data.clone(), [1.0, 1.0, 0.0, 9.0, 9.0, 9.0]).unwrap();

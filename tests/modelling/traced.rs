@@ -23,7 +23,7 @@ fn points(number: impl Strategy<Value = f64> + Clone) -> impl Strategy<Value = V
     proptest::collection::vec((x, p), 4)
 }
 
-/// Always the same cases, so that a failure is one until it is mended.
+/// Always the same cases; a failure therefore repeats until it is fixed.
 fn config() -> ProptestConfig {
     let rng_seed = RngSeed::Fixed(20_240_607);
     ProptestConfig { cases: 3000, rng_seed, failure_persistence: None, ..ProptestConfig::default() }

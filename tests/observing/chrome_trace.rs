@@ -1,5 +1,5 @@
-//! Files of the feature `chrome-trace`. One process can have one subscriber, so the tests that need a
-//! process of their own run this program once more.
+//! Files of the feature `chrome-trace`. One process can have one subscriber, so tests that need their own
+//! process start this program as a child.
 #![cfg(feature = "chrome-trace")]
 
 use crate::turn;
@@ -22,12 +22,12 @@ fn events(path: &Path) -> Vec<Value> {
     file.as_array().expect("an array").clone()
 }
 
-/// How often a span of this name begins.
+/// Number of spans with this name that begin.
 fn begins(events: &[Value], name: &str) -> usize {
     events.iter().filter(|e| e["ph"] == "B" && e["name"] == name).count()
 }
 
-/// Whether what begins ends, innermost first, at a time that is no earlier, on each thread.
+/// Checks that each span ends, innermost first, not before it begins, on each thread.
 fn assert_nested(events: &[Value]) {
     let mut open: std::collections::HashMap<u64, Vec<&Value>> = Default::default();
     for event in events {
@@ -109,7 +109,7 @@ fn what_cannot_be_recorded_is_said() {
     ChromeTrace::to_file(folder.path().join("second")).unwrap().finish().unwrap();
 }
 
-/// A device without room says so at the end, and the fits are not touched.
+/// A full disk is reported at the end and does not affect the fits.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_said_at_the_end() {

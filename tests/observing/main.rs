@@ -1,4 +1,4 @@
-//! What the phases of a fit tell: spans, files of spans, and ranges of NVIDIA's profilers.
+//! Observation of the phases of a fit: spans, files of spans, and ranges of NVIDIA's profilers.
 
 mod chrome_trace;
 mod nvtx;

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Writes what it is told into a file, and aborts where a range ends that did not begin.
+/// Writes its calls into a file, and aborts if a range ends that did not begin.
 const STAND_IN: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// What was seen of a span.
+/// Record of a span.
 #[derive(Clone, Debug)]
 struct Seen {
     name: &'static str,
@@ -25,7 +25,7 @@ struct Log {
     spans: HashMap<u64, Seen>,
     /// Spans in the order in which they were entered.
     order: Vec<u64>,
-    /// Those that are entered and not left.
+    /// Spans that are entered and not left.
     open: Vec<u64>,
 }
 

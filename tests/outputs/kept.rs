@@ -1,5 +1,5 @@
-//! Batches, joint fits, profiles, optima and bootstraps that were saved: the same bits when they come back, through JSON and a
-//! binary format, and an error or a value, never a panic, for whatever is done to a byte of them.
+//! Saved batches, joint fits, profiles, optima and bootstraps: the same bits after reading, through JSON and a
+//! binary format. A changed byte gives an error or a value, never a panic.
 
 #![cfg(feature = "serde")]
 
@@ -111,8 +111,8 @@ trait Kept: Serialize + DeserializeOwned {
     const WHAT: &str;
     fn to_text(&self) -> String;
     fn of_text(text: &str) -> Result<Self, Error>;
-    /// Asks whatever can be asked, so that a value out of damaged text has a chance to panic. Times and places
-    /// aside, the answers are all there is to know.
+    /// Calls all methods, so that a value read from damaged text has a chance to panic. The text contains all results
+    /// except times and positions.
     fn ask(&self) -> String;
 }
 

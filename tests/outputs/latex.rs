@@ -1,4 +1,4 @@
-//! Models and fits as LaTeX: what is written, and that it is well-formed.
+//! Models and fits as LaTeX: the text, and that it is well-formed.
 
 use dualfit::{CurveFit, Data, Sigma, Var};
 

@@ -1,4 +1,4 @@
-//! What is made of fits: pictures, LaTeX, tables, what is saved.
+//! Outputs of fits: pictures, LaTeX, tables, saved files.
 
 mod kept;
 mod latex;

@@ -1,4 +1,4 @@
-//! Saved programs and fits: the same bits when they come back, and errors for what is damaged.
+//! Saved programs and fits: the same bits after reading, and errors for damaged files.
 
 #![cfg(feature = "serde")]
 
@@ -165,7 +165,7 @@ fn components_are_checked() {
     let short = refused(&changed(&|whole| whole["components"][1]["parameters"] = json!([0])));
     let what = "parameters of a component";
     assert_eq!(short, SavedError::Length { what, of: "fit", expected: 2, got: 1 });
-    // A native model has no terms, whatever a document says.
+    // A native model has no terms, even if a document has some.
     let native = Fit::from_json(&changed(&|whole| whole["model"] = Value::Null)).unwrap();
     assert!(native.components(&[1.0]).unwrap().is_empty());
 }
@@ -274,7 +274,7 @@ proptest! {
         prop_assert_eq!(program.to_string(), again.to_string());
     }
 
-    /// Whatever is done to the text, there is a fit or an error; and such a fit can be used.
+    /// Any change of the text gives a fit or an error, and such a fit can be used.
     #[test]
     fn damage_never_panics(
         choices in proptest::collection::vec(0..1000usize, 24),

@@ -17,7 +17,7 @@ pub(crate) struct Collection {
     models: Vec<Value>,
 }
 
-/// What became of one fit without a start.
+/// Result of one fit without a start.
 pub(crate) struct Verdict {
     pub(crate) problem: String,
     pub(crate) solved: bool,

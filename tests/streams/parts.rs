@@ -52,7 +52,7 @@ fn parts_of<'a>(
         .collect()
 }
 
-/// The answers of all, brought together from the left, from the right, or in pairs.
+/// The replies of all parts, merged from the left, from the right, or in pairs.
 fn all(parts: &mut [Part<'_>], question: &[u8], way: usize) -> io::Result<Vec<u8>> {
     let mut answers: Vec<Vec<u8>> =
         parts.iter_mut().map(|part| part.answer(question)).collect::<io::Result<_>>()?;
@@ -104,7 +104,7 @@ pub(super) struct Arrays {
     huge: Vec<f64>,
 }
 
-/// A fit, of whatever a fit can be asked.
+/// Settings of a fit.
 #[derive(Clone)]
 pub(super) struct Case<'a> {
     pub(super) what: &'static str,
@@ -262,7 +262,7 @@ fn what_is_wrong_at_a_part_is_said_by_the_leader() {
     assert!(refused.contains("followed by"), "{refused}");
 }
 
-/// An engine that fails at any question loses nothing: with a checkpoint, other parts go on to the same bits.
+/// A transport that fails at any request loses nothing: with a checkpoint, other parts continue to the same bits.
 #[test]
 fn any_question_may_fail_and_the_next_run_goes_on() {
     let n = GROUP + 5000;

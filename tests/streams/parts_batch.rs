@@ -46,10 +46,10 @@ fn same(batch: &BatchFit, expected: &BatchFit, what: &str) {
     assert!(a == b, "{what}: number {first:?} of {} is another; {}", a.len(), batch.reason());
 }
 
-/// What becomes of the `n`th answer, of this worker.
+/// Modifies or drops the `n`th reply of this worker.
 type Fate<'a> = dyn FnMut(usize, usize, Vec<u8>) -> io::Result<Vec<u8>> + Send + 'a;
 
-/// Workers on the thread of the leader, whose answers come in an order that a seed draws.
+/// Workers on the thread of the leader; their replies arrive in an order that a seed draws.
 struct Bench<'a> {
     curves: Vec<CurveFit>,
     open: VecDeque<(usize, Vec<u8>)>,
@@ -123,7 +123,7 @@ fn batches_of_all_kinds_have_the_bits_of_one_place() {
     });
 }
 
-/// Threads, each with the channel by which it is asked.
+/// Threads, each with the channel of its requests.
 struct Threads {
     questions: Vec<Sender<Vec<u8>>>,
     answers: Receiver<(usize, io::Result<Vec<u8>>)>,
@@ -176,7 +176,7 @@ fn threads_make_batches_one_after_the_other() {
     }
 }
 
-/// Of 8192 samples at least: exactly one portion, one fit more, and what is left of two.
+/// Portions of at least 8192 samples: exactly one portion, one more fit, and the remainder of two.
 #[test]
 fn borders_of_portions() {
     let x = times(64);
@@ -207,7 +207,7 @@ fn a_worker_may_be_lost_at_any_question() {
             false => Ok(answer),
         };
         let bench = |workers| Bench::new(vec![curve.clone(); workers], fate);
-        // Another worker makes what it was asked.
+        // Another worker takes its request.
         let batch = workers_first(|| curve.fit_batch_parts(&data, START, &mut bench(3)).unwrap());
         same(&batch, &expected, &format!("lost at question {lost}"));
         let parts = batch.parts().unwrap();
@@ -314,7 +314,7 @@ fn who_disagrees_refuses() {
         // No question is left open.
         assert!(bench.open.is_empty());
     }
-    // Another version: it is what follows the eight letters that an answer begins with.
+    // Another version: it follows the eight letters at the beginning of a reply.
     let foreign = |_: usize, _: usize, mut answer: Vec<u8>| {
         answer[8] = 2;
         Ok(answer)
@@ -331,7 +331,7 @@ fn who_disagrees_refuses() {
     assert!(error.to_string().contains("no table here"), "{error}");
 }
 
-/// What is wrong with the request is the error of a batch in one place, whoever came upon it.
+/// An invalid request gives the error of a local batch, whichever process finds it.
 #[test]
 fn errors_are_those_of_one_place() {
     let x = times(50);

@@ -1,5 +1,5 @@
-//! Parts of points that come from a source: their answers are those of the same points in memory, and what goes wrong with a
-//! source is said by the leader.
+//! Parts of points that come from a source: their replies equal those of the same points in memory, and the leader reports errors of
+//! a source.
 
 use super::parts::{Arrays, Case, GROUP, START, bits, decay, points};
 use dualfit::error::SourceError;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Asks a part in memory and one of a stream, whose answers are the same bytes.
+/// Sends a request to a part in memory and to one of a stream, and checks that the replies are the same bytes.
 fn both(memory: &mut Part<'_>, stream: &mut Part<'_>, question: &[u8]) -> io::Result<Vec<u8>> {
     let answers = [memory.answer(question)?, stream.answer(question)?];
     assert!(answers[0] == answers[1], "answers of {} bytes", answers[0].len());
@@ -58,7 +58,7 @@ fn a_part_of_a_stream_answers_as_one_in_memory() {
     }
 }
 
-/// A source of an array that gives no more than so many points at a time.
+/// A source of an array that returns at most this number of points at a time.
 struct Sparing<S>(S, usize);
 
 impl<S: Source> Source for Sparing<S> {
@@ -182,7 +182,7 @@ fn points_may_move_between_memory_and_files_before_a_fit_goes_on() {
     assert!(passes >= 2, "{passes}");
 }
 
-/// Files of text and of columns, which are decoded once and kept as far as there is room.
+/// Files of text and of columns, which are decoded once and kept as far as memory allows.
 #[test]
 #[cfg(all(feature = "csv", feature = "arrow"))]
 fn files_and_record_batches_answer_as_memory() {
@@ -198,7 +198,7 @@ fn files_and_record_batches_answer_as_memory() {
     let number = |values: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(values.to_vec())) };
     let table = RecordBatch::try_from_iter([("x", number(&x)), ("y", number(&y))]).unwrap();
     let curve = decay();
-    // With room for all that is decoded, for some of it, and for none.
+    // With memory for all decoded points, for some of them, and for none.
     for limit in [64 << 20, 1 << 20, 400_000] {
         let text = CsvSource::open(&path).unwrap();
         let batches: Vec<_> = (0..6).map(|i| table.slice(10_000 * i, 10_000)).collect();
@@ -245,7 +245,7 @@ struct Fickle<'a> {
 
 #[derive(Clone, Copy)]
 enum Wrong {
-    /// So many points are missing at this reading.
+    /// Number of missing points, and the number of the reading that lacks them.
     Missing(i64, usize),
     FailsAt(usize),
     PanicsAt(usize),
@@ -299,7 +299,7 @@ impl Source for Fickle<'_> {
     }
 }
 
-/// The part before, and what it has answered.
+/// The part before, and its replies.
 struct Before<'a>(Part<'a>, HashMap<Vec<u8>, Vec<u8>>);
 
 impl Before<'_> {
@@ -312,7 +312,7 @@ impl Before<'_> {
     }
 }
 
-/// How a fit ends with a part of which something is wrong, or `None` if there is none for it; and the steps that were made.
+/// Result of a fit with a faulty part, or `None` if the part cannot be made; and the number of steps.
 fn fit_with(
     first: &mut Before<'_>,
     points: [&[f64]; 2],
@@ -346,7 +346,7 @@ fn points_that_come_or_go_between_readings_are_refused() {
         (10_000, "it gave 0 points"),
         (-100, "where it gave 10000 before"),
     ] {
-        // The first reading counts the points, whatever their number.
+        // The first reading counts the points, for any number.
         for at in 2.. {
             let (said, _) = fit_with(&mut first, rest, Wrong::Missing(missing, at));
             match said.expect("a part") {

@@ -1,4 +1,4 @@
-//! What stands around a fit, on every device: the emulated one of this crate's own tests, and real ones.
+//! Observers, limits and settings of fits, on every device: the emulated one of this crate's own tests, and real ones.
 //!
 //! The oracles are the same fits on the CPU.
 

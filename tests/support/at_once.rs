@@ -52,7 +52,7 @@ pub fn alike(ordinal: usize) -> Vec<DeviceInfo> {
     found.into_iter().filter(|d| Some(kind(d)) == wanted).collect()
 }
 
-/// Where there are two devices alike.
+/// Runs if there are two equal devices.
 pub fn devices_alike_give_the_same_bits() {
     let twins = alike(0);
     let Some(first) = twins.first() else { return };

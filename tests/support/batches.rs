@@ -1,6 +1,6 @@
 //! Batches on every device: the emulated one of this crate's own tests, and real ones.
 //!
-//! The oracles are batches on the CPU, which are held to loops of single fits, and single fits.
+//! The oracles are batches on the CPU, which are compared with loops of single fits, and single fits.
 
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
@@ -353,12 +353,12 @@ pub fn what_the_data_do_not_determine(place: Place<'_>) {
             }
         }
         assert!(there.iter().map(|f| f.rank()).eq(here.iter().map(|f| f.rank())));
-        // What depends on the other columns is looked at by second derivatives, but for what is not used.
+        // Parameters that depend on the other columns are checked with second derivatives, except unused ones.
         assert_eq!(there.left_to_cpu(), if dependent { fits } else { 0 });
     }
 }
 
-/// What is wrong with a fit beside its samples, and partials whose squares vanish.
+/// Errors of a fit other than its samples, and partials whose squares underflow.
 pub fn bad_columns_sigmas_and_counts(place: Place<'_>) {
     let (fits, n) = (12, 20);
     let xs = abscissae(n).repeat(fits);
@@ -456,6 +456,6 @@ pub fn second_runs(place: Place<'_>) {
     // From these rates the exponential is gone at all points but the first.
     let stack = decays(&x, 6);
     let starts: Vec<[f64; 3]> = (0..6).map(|i| [10.0, 10f64.powi(i), 3.0]).collect();
-    // Three of them come to no end there, which the host decides.
+    // The host decides three of them, which do not end there.
     check(&decay(), &BatchData::shared(&x, &stack).unwrap(), &starts, 3, place);
 }

@@ -51,7 +51,7 @@ fn is_converged(status: FitStatus) -> bool {
     matches!(status, FitStatus::Converged(_))
 }
 
-/// How far the parameters of `made` are from those of `exact`, in standard errors: the mean square and the most. Fits
+/// Distance of the parameters of `made` from `exact`, in standard errors: mean square and maximum. Fits
 /// that f64 leaves without a minimum, or finds elsewhere, are counted.
 struct Distance {
     square: f64,
@@ -138,7 +138,7 @@ pub fn f32_ends_beside_f64(place: Place<'_>) {
     }
 }
 
-/// What f32 cannot hold, tell apart or determine has the digits of f64 in all.
+/// Fits whose data or parameters f32 cannot represent, separate or determine have the digits of f64.
 pub fn what_f32_would_spoil_is_left_to_f64(place: Place<'_>) {
     let (fits, n) = (12, 40);
     let x = abscissae(n);

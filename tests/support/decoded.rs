@@ -8,7 +8,7 @@ use dualfit::source::{Chunk, Shape, Source};
 /// A source, and what it says.
 pub struct Decoded<S> {
     pub source: S,
-    /// Whether what was read is kept for later passes.
+    /// If true, decoded chunks are kept for later passes.
     pub is_slow: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A task of each kind, whatever call of the driver fails: the numbers of the CPU, or an error that names the device.
+//! A task of each kind while any call of the driver fails: the results of the CPU, or an error that names the device.
 //!
 //! `tests/device/soft_cuda/faults` has each call fail in turn.
 
@@ -82,7 +82,7 @@ fn is_of_the_device(error: &Error) -> bool {
     )
 }
 
-/// On the device asked for a task may fail with an error that says so; where the crate chooses it may not.
+/// On a required device a task may fail with an error; with `Backend::Auto` it may not.
 pub fn whatever_call_fails_nothing_is_lost() {
     let fails = std::env::var_os("SOFT_CUDA_FAIL").is_some();
     let rounds = std::env::var("DUALFIT_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);

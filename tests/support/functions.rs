@@ -1,5 +1,5 @@
 //! The functions of `Scalar` for tests that need each of them: a method and a name for an enum. The compiler
-//! asks for one that is not here in `number.rs`.
+//! reports a missing one in `number.rs`.
 
 macro_rules! for_each_function {
     ($callback:ident) => {

@@ -160,7 +160,7 @@ pub fn sets_with_outliers_fit_as_on_the_cpu(place: Place<'_>) {
 
 pub fn sets_of_counts_fit_as_on_the_cpu(place: Place<'_>) {
     let sets = decays(&[40, 55, 70, 33, 90]);
-    // Of some events and of few, so that what is dark differs.
+    // Sets of many and of few events, so that the dark parts differ.
     let counts = |(k, [x, y]): (usize, &[Vec<f64>; 2])| {
         let size = if k % 2 == 0 { 20.0 } else { 0.4 };
         [x.clone(), y.iter().map(|y| (size * y.max(0.0)).round()).collect::<Vec<_>>()]
@@ -198,7 +198,7 @@ pub fn sets_of_several_models_fit_as_on_the_cpu(place: Place<'_>) {
     assert_same(&of(place), &of(&|curve| curve.backend(Backend::Cpu)));
 }
 
-/// As many as registers have room for, one more, as many as shared memory has, and one more.
+/// The most parameters that fit into registers, one more, the most that fit into shared memory, and one more.
 pub fn sets_of_many_parameters_fit_as_on_the_cpu(place: Place<'_>) {
     let sets = decays(&[60, 75, 90]);
     let data = || sets.iter().map(|[x, y]| Data::new(x, y).unwrap());

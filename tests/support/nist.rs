@@ -40,7 +40,7 @@ pub struct Problem {
 
 /// All 27 problems, by name.
 pub fn problems() -> Vec<Problem> {
-    // Asked at run time first: a test may run on another machine than the one that built it.
+    // Read at run time first: a test may run on another machine than the one that built it.
     let root = std::env::var("CARGO_MANIFEST_DIR");
     let root = root.unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     let folder = &Path::new(&root).join("tests/data/nist");

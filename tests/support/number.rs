@@ -1,14 +1,14 @@
 //! A number that remembers what it was computed from.
 //!
-//! Dual numbers leave out what is known to be zero. Over `f64` that is every zero, over `Var` only what
-//! does not depend on the variables; `Number` does as `Var`, so that its duals are the recorded ones. In the same way it knows
-//! whether it may be infinite.
+//! Dual numbers omit partials that are known to be zero. Over `f64` this is every zero, over `Var` only partials that
+//! do not depend on the variables. `Number` follows `Var`, so that its duals equal the recorded ones. In the same way it knows
+//! if it may be infinite.
 
 use super::functions::for_each_function;
 use dualfit::{Mask, Scalar};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// What a value was computed from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Origin {
     /// Constants of the model alone.

@@ -1,4 +1,4 @@
-//! One fit, asked of every entry: what is asked, what an entry answers, and when two answers are the same.
+//! One problem for every entry: its data and settings, the result of an entry, and the comparison of two results.
 
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
@@ -25,14 +25,14 @@ pub struct Question {
     pub mask: Vec<bool>,
     pub missing: Missing,
     pub start: Start,
-    /// Whether y are counts.
+    /// True if y are counts.
     pub counts: bool,
 }
 
-/// An error that is so many times the parameter says that it is not known at all.
+/// Ratio of error to parameter from which the parameter counts as undetermined.
 const VAGUE: f64 = 1e3;
 
-/// What is known of the errors of y.
+/// Sigma of y.
 #[derive(Clone)]
 pub enum Weights {
     Unknown,
@@ -41,10 +41,10 @@ pub enum Weights {
     Relative(Vec<f64>),
 }
 
-/// How a fit ended, whoever made it.
+/// Result of a fit by any entry.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The reason, or what was wrong with the request.
+    /// The reason of termination, or the error of the request.
     pub ended: String,
     pub params: Vec<f64>,
     pub errors: Vec<f64>,
@@ -53,12 +53,12 @@ pub struct Answer {
     pub rank: usize,
     /// Parameters on their bounds, by position.
     pub at_bound: Vec<usize>,
-    /// Where they are told.
+    /// `None` if the entry does not report them.
     pub evaluations: Option<usize>,
     pub warnings: Option<Vec<String>>,
 }
 
-/// How near two answers must be.
+/// Allowed difference of two results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
     /// The same bits, in as many evaluations.
@@ -80,18 +80,18 @@ impl Question {
         if self.mask.is_empty() { Ok(data) } else { data.mask(&self.mask) }
     }
 
-    /// The answer of a fit alone.
+    /// The result of a single fit.
     pub fn alone(&self) -> Answer {
         self.by(&self.model)
     }
 
-    /// The answer of a fit alone of another form of the model.
+    /// The result of a single fit of another form of the model.
     pub fn by(&self, model: &CurveFit) -> Answer {
         Answer::of(self.data().and_then(|data| model.fit(data, self.start.clone())))
     }
 
-    /// The answer of fit `place` of a batch of `fits`, the others of similar data; `None` where sigmas are relative,
-    /// which those of batches are not.
+    /// The result of fit number `place` of a batch of `fits`, the others of similar data; `None` for relative sigmas,
+    /// which batches do not support.
     pub fn in_batch(&self, model: &CurveFit, fits: usize, place: usize) -> Option<Answer> {
         let n = self.y.len();
         let mut stack = Vec::with_capacity(fits * n);
@@ -121,7 +121,7 @@ impl Question {
         }
     }
 
-    /// Whether the model is called, not traced: partials by differences, and sums in another order.
+    /// True for a native model: partials by differences, and sums in another order.
     pub fn is_native(&self) -> bool {
         self.model.program().is_err()
     }
@@ -196,7 +196,7 @@ impl Answer {
         }
     }
 
-    /// How `other` differs, in words.
+    /// The difference of `other`, in words.
     pub fn differs(&self, other: &Answer, near: Nearness) -> Option<String> {
         let told = |what: &str, a: &dyn std::fmt::Debug, b: &dyn std::fmt::Debug| {
             Some(format!("{what}: {a:?} alone, {b:?} here"))
@@ -236,7 +236,7 @@ impl Answer {
             return same(self.cost, other.cost)
                 && rows().all(|((&p, &q), (&e, &f))| same(p, q) && same(e, f));
         };
-        // Where a parameter is not determined its value is whatever the way there made of it, and in a long
+        // The value of an undetermined parameter depends on the path of the iteration, and in a long
         // valley the others' errors depend a little on where in it the fit ended.
         let is_vague = |p: f64, e: f64| e.is_infinite() || e > VAGUE * p.abs();
         let vague = rows().any(|((&p, _), (&e, _))| is_vague(p, e));
@@ -260,7 +260,7 @@ impl Answer {
     }
 }
 
-/// What was wrong with a request, in the same words for all entries.
+/// The error of a request, in the same words for all entries.
 pub fn of_error(error: &Error) -> String {
     match error {
         Error::NonFinite { index, .. }

@@ -147,7 +147,7 @@ fn far() -> Vec<Question> {
     ] {
         all.push(ask(&format!("a decay from {start:?}"), decay(), decays(40), &start));
     }
-    // Short steps from ones lead to the rate 0, where some end in rounding and some go on for ever.
+    // Short steps from ones lead to the rate 0; some fits end there in rounding, others never.
     for offset in [5.0, 10.0, 20.0, 30.0, 40.0, 50.0] {
         let far = points(50, 0.0, 4.0, 0.05, |x| 2.5 * (-1.3 * x).exp() + offset);
         all.push(ask(&format!("a decay to {offset} from ones"), decay(), far, &[1.0; 3]));

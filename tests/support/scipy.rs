@@ -1,7 +1,7 @@
 //! Fits recorded from SciPy's `curve_fit`, read from `tests/data/scipy/curve_fit.txt`.
 //!
-//! `tests/data/README.md` has the format. Every case has two answers: SciPy's own, and the exact minimum of
-//! the same problem, which SciPy's approaches to `Scipy::distance`.
+//! `tests/data/README.md` has the format. Every case has two results: SciPy's, and the exact minimum of
+//! the same problem, from which SciPy's is `Scipy::distance` away.
 
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
@@ -13,7 +13,7 @@ use std::fs;
 #[derive(Debug, Clone)]
 pub struct Case {
     pub name: String,
-    /// What the case is about: plain, sigma, matrix, bounds, loss or scale.
+    /// Subject of the case: plain, sigma, matrix, bounds, loss or scale.
     pub group: String,
     /// decay, gaussian_peak, damped_sine, gaussian_2d, michaelis_menten or four_pl.
     pub model: String,
@@ -33,7 +33,7 @@ pub struct Case {
     pub exact: Exact,
 }
 
-/// What is known of the errors of y. `absolute` is SciPy's `absolute_sigma`.
+/// Sigma of y. `absolute` is SciPy's `absolute_sigma`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Errors {
     Unknown,
@@ -71,7 +71,7 @@ pub enum Loss {
     },
 }
 
-/// Where a parameter is at the minimum.
+/// Position of a parameter at the minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Free,
@@ -79,7 +79,7 @@ pub enum Side {
     Upper,
 }
 
-/// What SciPy answered.
+/// Result of SciPy.
 #[derive(Debug, Clone)]
 pub struct Scipy {
     /// lm or trf.

@@ -22,13 +22,13 @@ macro_rules! several_on {
 }
 pub(crate) use several_on;
 
-/// Sends a fit to so many devices alike; none if there are not so many.
+/// Sends a fit to a number of equal devices; `None` if there are fewer.
 pub type Shared<'a> = &'a dyn Fn(CurveFit, usize) -> Option<CurveFit>;
 
 /// Points of a segment.
 pub const SEGMENT: usize = 1000;
 
-/// Of so many points a segment, so that small fits are shared.
+/// The model with few points per segment, so that devices share small fits.
 pub fn in_segments(model: CurveFit) -> CurveFit {
     model.costs(Costs::default().segment_points(SEGMENT))
 }

@@ -8,7 +8,7 @@ use nalgebra::{DMatrix, DVector};
 
 /// Amplitude, rate and offset of the data.
 pub(crate) const TRUTH: [f64; 3] = [2.5, 1.3, 0.5];
-/// Where fits begin unless a test is about its start.
+/// Start of fits unless a test is about its start.
 pub(crate) const START: [f64; 3] = [2.0, 1.0, 0.3];
 /// Points.
 pub(crate) const N: usize = 50;
@@ -152,7 +152,7 @@ pub(crate) fn warns(fit: &Fit, kind: impl Fn(&Warning) -> bool) -> bool {
     fit.warnings().iter().any(kind)
 }
 
-/// Whether the fit says that its parameters are not, or hardly, determined.
+/// Returns true if the fit warns that its parameters are not, or hardly, determined.
 pub(crate) fn warns_of_weakness(fit: &Fit) -> bool {
     let weak =
         |w: &Warning| matches!(w, Warning::RankDeficient { .. } | Warning::IllConditioned { .. });

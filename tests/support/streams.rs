@@ -1,6 +1,6 @@
 //! Streams on every device: the emulated one of this crate's own tests, and real ones.
 //!
-//! The oracles are streams on the CPU, which are held to fits in memory.
+//! The oracles are streams on the CPU, which are compared with fits in memory.
 
 #![allow(dead_code, reason = "each test takes its own part of this")]
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]

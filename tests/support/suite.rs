@@ -427,7 +427,7 @@ fn nist_run(problem: &Problem, start: &[f64], what: &str, place: Place<'_>) -> R
     }
 }
 
-/// NIST's 54 runs, the digits that are asked of the CPU.
+/// NIST's 54 runs, with the digits that the CPU must reach.
 pub fn nist(place: Place<'_>) {
     let mut runs = Vec::new();
     println!("problem   start  params  errors  evaluations");

@@ -30,7 +30,7 @@ pub fn counts(place: Place<'_>) {
         truth.iter().enumerate().map(|(k, p)| p * (1.0 + 0.05 * noise(k))).collect();
     let peaks = peaks.estimator(Estimator::Poisson);
     compare("ten parameters", &peaks, &Data::new(&t, &z).unwrap(), &start, place);
-    // A rate that starts at 0, and a count of a million times what is expected.
+    // A rate that starts at 0, and a count of a million times its expectation.
     let bounded = model().bounds([(0.0, 1e6), (0.0, 100.0), (0.0, 1e6)]);
     compare("a dark start", &bounded, &data, &[4.0, 0.3, 0.0], place);
     let mut outlying = y.clone();

@@ -13,7 +13,7 @@ pub struct Case {
     pub ties: &'static [(&'static str, &'static str)],
     /// The text without the tied parameters, whose names are those of the others.
     pub by_hand: &'static str,
-    /// Where the data lie.
+    /// True parameters of the data.
     pub truth: &'static [(&'static str, f64)],
     pub start: &'static [(&'static str, f64)],
 }

@@ -51,7 +51,7 @@ pub fn cancelled(place: Place<'_>) {
         let (iteration, params, cost) = seen.lock().unwrap().clone();
         assert_eq!(fit.stats().iterations, iteration);
         if fit.termination() != Termination::Stopped {
-            // The step that was told last met the tolerances.
+            // The last reported step met the tolerances.
             assert!(fit.converged() && last >= steps, "{}: {}", last, fit.termination());
             continue;
         }

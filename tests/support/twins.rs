@@ -1,5 +1,5 @@
-//! Fits as small as may be that together come to every barrier, fence and mask of the kernels, each by a path of its own.
-//! `tests/device/soft_cuda/mutants` makes their launches again with a mistake at each of those.
+//! The smallest fits that together reach every barrier, fence and mask of the kernels, each on its own path.
+//! `tests/device/soft_cuda/mutants` repeats their launches with a mistake at each of these places.
 
 #![allow(unreachable_pub, reason = "a test includes this as a private module")]
 
@@ -39,7 +39,7 @@ macro_rules! twins_on {
 }
 pub(crate) use twins_on;
 
-/// Points of a batch that four lanes share, so that a warp has room for eight fits.
+/// Points of a batch that four lanes share; a warp then holds eight fits.
 const POINTS: usize = 128;
 
 /// A sum of cosines, linear in all parameters.
@@ -146,7 +146,7 @@ fn ends_alike(fitter: &CurveFit, data: &BatchData<'_>, start: &[f64], place: Pla
     }
 }
 
-/// Ends that few fits come to.
+/// Terminations that few fits reach.
 pub fn ends(place: Place<'_>) {
     batches::second_runs(place);
     let (x, fits) = (abscissae(POINTS), 3);
@@ -174,7 +174,7 @@ pub fn ends(place: Place<'_>) {
     // The first rows that are folded are nearly nothing.
     let peak = CurveFit::new(|x, [a, b]| a * (-((x - 3.5) / 0.08).powi(2)).exp() + b * x);
     ends_alike(&peak.loss(Loss::Cauchy { scale: 2.0 }), &data, &[1.0, 1.0], place);
-    // What is wrong concerns one lane: only the squares of the residuals are beyond all numbers.
+    // The error concerns one lane: only the squares of the residuals overflow.
     ends_alike(&cosines(2), &data, &[1e160, 0.1], place);
     let mut starts = vec![START; fits];
     starts[1][2] = f64::NAN;

@@ -72,7 +72,7 @@ pub(crate) fn likelihood(y: &[f64], start: [f64; 5]) -> ([f64; 5], f64) {
     for _ in 0..200 {
         let (matrix, score) = information(&p, y);
         let mut step = matrix.cholesky().expect("information on all parameters").solve(&score);
-        // What the step is worth is the square of its length in standard errors.
+        // The gain of the step is the square of its length in standard errors.
         let length = step.dot(&score).sqrt();
         loop {
             let trial: [f64; 5] = std::array::from_fn(|j| p[j] + step[j]);

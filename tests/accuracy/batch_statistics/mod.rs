@@ -1,5 +1,5 @@
-//! What a batch of ten thousand spots is worth: every fit at the optimum that another solver finds, no
-//! bias where counts are few, and error bars that are the scatter and the Cramér-Rao bound.
+//! Statistics of a batch of ten thousand spots: every fit ends at the optimum that another solver finds, estimates from few
+//! counts are unbiased, and error bars equal the scatter and the Cramér-Rao bound.
 
 mod independent;
 mod spots;
@@ -67,7 +67,7 @@ fn every_fit_is_at_the_optimum_that_another_solver_finds() {
     }
 }
 
-/// With `etol` fits end within that part of their errors, after fewer evaluations, whatever is known of the noise.
+/// With `etol` fits end within this fraction of their errors, after fewer evaluations, for every kind of sigma.
 #[test]
 fn fits_may_end_within_a_part_of_their_errors() {
     let (stack, starts) = various();

@@ -76,8 +76,8 @@ pub(crate) fn cramer_rao(truth: &[f64; 5]) -> [f64; 5] {
 }
 
 /// The bias of the likelihood's maximum to the order of 1/counts, from the curvature of the model:
-/// −½ I⁻¹ Σ (∂f/f)·tr(I⁻¹ ∂²f). What Cox and Snell's expansion (1968) comes to where the variance is the
-/// expectation; Box (1971) has it for least squares.
+/// −½ I⁻¹ Σ (∂f/f)·tr(I⁻¹ ∂²f). This is Cox and Snell's expansion (1968) for a variance equal to the
+/// expectation; Box (1971) has the form for least squares.
 pub(crate) fn curvature_bias(truth: &[f64; 5]) -> [f64; 5] {
     let (matrix, _) = information(truth, &[0.0; PIXELS]);
     let inverse = matrix.try_inverse().expect("information on all parameters");

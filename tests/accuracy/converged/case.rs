@@ -18,9 +18,9 @@ pub(crate) struct Case {
     bounds: Vec<(f64, f64)>,
     sigma: Meaning,
     sigmas: Vec<f64>,
-    /// For what is drawn after the case.
+    /// Generator for draws after the case.
     pub(crate) random: Xoshiro256PlusPlus,
-    /// What the start is made of, for whoever reads of the case.
+    /// Description of the start, for messages.
     words: String,
 }
 
@@ -131,7 +131,7 @@ impl Case {
         curve.fit(data, &self.start)
     }
 
-    /// What is asked, in a line.
+    /// Description of the case in one line.
     pub(crate) fn words(&self) -> String {
         let Problem { kind, tie, x, aim, .. } = &self.problem;
         let tie = tie.map_or(String::new(), |tie| format!(", last = {}", tie.formula()));

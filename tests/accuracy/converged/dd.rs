@@ -100,7 +100,7 @@ impl Dd {
         l + self * (-l).exp() - Dd::ONE
     }
 
-    /// The arc tangent of what is not negative.
+    /// The arc tangent of a number that is not negative.
     pub(crate) fn atan(self) -> Dd {
         const HALF_PI: Dd = Dd { hi: std::f64::consts::FRAC_PI_2, lo: 6.123_233_995_736_766e-17 };
         if self.hi > 1.0 {

@@ -6,24 +6,24 @@ use crate::converged::problem::{Problem, Seen};
 
 /// Steps of each sort, at most.
 const STEPS: usize = 40;
-/// The part of the cost, or of its rounding, that further steps are not worth.
+/// Relative gain of the cost, or of its rounding, below which the walk ends.
 const ENOUGH: f64 = 1e-12;
 /// The ratio of weights from which on squares of slopes are not added up.
 const UNSQUARED: f64 = 1e10;
 
-/// How a walk takes its steps.
+/// Step rule of a walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Gait {
     /// To wherever the cost is lower, over a hill too.
     Striding,
-    /// Where the cost falls all the way.
+    /// Steps along which the cost falls all the way.
     Sliding,
 }
 
 /// Parts of a step at which a cost that falls all the way is looked at.
 const PLACES: [f64; 9] = [1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 0.6, 1.0];
 
-/// Whether the cost falls all the way from `from` to `to`.
+/// Returns true if the cost falls all the way from `from` to `to`.
 pub(crate) fn falls(problem: &Problem, from: &[Dd], to: &[Dd], mut cost: Dd) -> bool {
     PLACES.iter().all(|&part| {
         let between = |(&a, &b): (&Dd, &Dd)| a + (b - a) * Dd::from(part);
@@ -210,9 +210,9 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether `end` is a strict minimum: whether the cost rises by more than `least` in every direction, by a
-/// step of a tenth of the `sizes`, as the second derivatives say. Parameters that press against their bounds are
-/// left out. `None` where weights are too far apart for second derivatives.
+/// Returns true if `end` is a strict minimum: by the second derivatives the cost rises by more than `least` in every
+/// direction, for a step of a tenth of the `sizes`. Parameters that press against their bounds are
+/// left out. `None` if weights differ too much for second derivatives.
 pub(crate) fn is_strict(problem: &Problem, end: &[Dd], sizes: &[f64], least: f64) -> Option<bool> {
     if problem.spread() >= UNSQUARED {
         return None;

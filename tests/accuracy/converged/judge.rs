@@ -1,4 +1,4 @@
-//! Whether the end of a fit is a minimum: whether anything near it, or downhill from it, is lower.
+//! Test that the result of a fit is a minimum: no point near it, or downhill from it, has a lower cost.
 
 use crate::converged::dd::Dd;
 use crate::converged::descent::{Gait, descend, falls, is_strict};
@@ -24,7 +24,7 @@ pub(crate) struct Lower {
     pub(crate) params: Vec<f64>,
 }
 
-/// What is lower than `end`, if anything is. `sizes`: of a step in each free parameter.
+/// Returns a point with a lower cost than `end`, if there is one. `sizes`: step size of each free parameter.
 pub(crate) fn lower(
     problem: &Problem,
     end: &[f64],
@@ -41,7 +41,7 @@ pub(crate) fn lower(
     if !here.cost.is_finite() {
         return Some(found(String::from("there is no cost, nowhere"), &end, &here));
     }
-    // Only where long steps find something is it worth while to look whether short ones do.
+    // Short steps are tried only if long steps find a lower cost.
     if is_lower(&here, &descend(problem, &end, Gait::Striding).1) {
         let (q, there) = descend(problem, &end, Gait::Sliding);
         if is_lower(&here, &there) {
@@ -76,7 +76,7 @@ pub(crate) fn lower(
     None
 }
 
-/// Whether the end of a fit, where nothing lower was found, is a strict minimum.
+/// Returns true if the result of a fit, near which nothing lower was found, is a strict minimum.
 pub(crate) fn is_minimum(problem: &Problem, end: &[f64], sizes: &[[f64; 2]]) -> bool {
     let end: Vec<Dd> = end.iter().map(|&v| v.into()).collect();
     let here = problem.see(&end);
@@ -85,16 +85,16 @@ pub(crate) fn is_minimum(problem: &Problem, end: &[f64], sizes: &[[f64; 2]]) -> 
         .unwrap_or(false)
 }
 
-/// How much of the cost there may be rounding, of rows as uncertain as here.
+/// Bound of the rounding error of the cost there, for rows with the uncertainty of those here.
 fn noise(here: &Seen, there: &Seen) -> f64 {
     let part =
         |(i, row): (usize, &Dd)| OPERATIONS * here.rounding[i] * there.pull[i] * row.f64().abs();
     there.rows.iter().enumerate().map(part).sum()
 }
 
-/// Whether the cost is lower there than here by more than the tolerance and than what rounding of the rows
-/// does. A point that weighs 1e18 is never met but for rounding, which costs much: what a row changes
-/// by no more than its own rounding does not count.
+/// Returns true if the cost there is lower than here by more than the tolerance and the rounding of the rows.
+/// The curve meets a point of weight 1e18 only up to rounding, and this rounding has a high cost: changes of a row
+/// below its own rounding do not count.
 fn is_lower(here: &Seen, there: &Seen) -> bool {
     let rows = || here.rows.iter().zip(&there.rows).enumerate();
     let least = PART * there.cost.f64().abs() + noise(here, there);

@@ -1,7 +1,7 @@
-//! Cases that are known to be wrong, by their number, and what is wrong with them. The list can only shrink: a
-//! case that has come right must be taken from it. (It grew once, from 19 to 21, when fits that do not converge were first
-//! tried with a long first step.) Which cases end in a flat valley is a matter of the last bits,
-//! and changes with the order of sums; how many do is not.
+//! Cases known to be wrong, by number, with the reason. The list can only shrink: a
+//! case that is right now must be removed. (It grew once, from 19 to 21, when fits that do not converge were first
+//! tried with a long first step.) The cases that end in a flat valley depend on the last bits
+//! and on the order of sums; their number does not.
 
 #[rustfmt::skip]
 pub(crate) const WRONG: &[(&str, &[u64])] = &[

@@ -1,12 +1,12 @@
 //! "Converged" without a warning must survive: no nudge of a parameter and no minimisation by other means,
-//! begun at the end of the fit, finds a lower cost; and what those find to be a minimum must not be said to
-//! be none.
+//! begun at the result of the fit, finds a lower cost. A fit whose result these methods confirm as a minimum must not
+//! report otherwise.
 //!
 //! The judge shares nothing with the crate: its models and partials are written by hand, and it computes with
-//! 106 bits, so that its own rounding never decides. Only what is reached downhill from the end counts;
+//! 106 bits, so that its own rounding never decides. Only points downhill from the result count;
 //! lower minima elsewhere do not.
 //!
-//! `CONVERGED_CASES=1000000 CONVERGED_SEED=7 cargo test --release --test accuracy converged -- --nocapture` asks more.
+//! `CONVERGED_CASES=1000000 CONVERGED_SEED=7 cargo test --release --test accuracy converged -- --nocapture` runs more cases.
 
 mod case;
 mod dd;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 const CASES: u64 = 10_000;
 const SEED: u64 = 12;
 
-/// What is said of a case.
+/// Verdict on a case.
 enum Verdict {
     Refused,
     /// Not converged; of `NoProgress` nothing says that it is a minimum.
@@ -103,7 +103,7 @@ fn verdict(case: &mut Case) -> Verdict {
     }
 }
 
-/// How a fit ended, in a line.
+/// Result of a fit in one line.
 fn told(fit: &Fit) -> String {
     let (said, params, warnings) = (fit.termination(), fit.params(), fit.warnings());
     format!("{said:?} at {params:?} after {} evaluations, {warnings:?}", fit.evaluations())
@@ -121,7 +121,7 @@ fn sizes(case: &Case, fit: &Fit) -> Vec<[f64; 2]> {
     (0..case.problem.free()).map(of).collect()
 }
 
-/// Whether a warning says that there may be no minimum; others say why there are no errors.
+/// Returns true if a warning doubts that the result is a minimum; other warnings explain missing errors.
 fn doubts(warning: &Warning) -> bool {
     !matches!(
         warning,

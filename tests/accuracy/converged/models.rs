@@ -34,7 +34,7 @@ pub(crate) const KINDS: [Kind; 10] = [
     Kind::Logistic,
 ];
 
-/// What the last parameter is tied to.
+/// Tie of the last parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tie {
     /// Half the first.

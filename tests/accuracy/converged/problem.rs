@@ -1,5 +1,5 @@
-//! What a case asks to be minimised, written a second time: costs, residuals and partials in 106 bits,
-//! without anything of the crate.
+//! A second implementation of the cost of a case: costs, residuals and partials in 106 bits,
+//! without code of the crate.
 
 use crate::converged::dd::Dd;
 use crate::converged::models::{Kind, Tie};
@@ -22,7 +22,7 @@ pub(crate) struct Problem {
     pub(crate) bounds: Vec<(f64, f64)>,
 }
 
-/// What the cost is made of.
+/// Kind of cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Aim {
     Squares(Loss),
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
     pub(crate) cost: Dd,
     /// Weighted residuals; (f − y)/√f of counts.
     pub(crate) rows: Vec<Dd>,
-    /// How much each row counts, between 0 and 1.
+    /// Weight of each row, between 0 and 1.
     pub(crate) pull: Vec<f64>,
     /// n × m, row-major, in the units of the rows.
     pub(crate) slopes: Vec<Dd>,

@@ -159,7 +159,7 @@ fn sigma_of_zero_behind_a_mask() {
     sigma[5] = 0.0;
     let mask: Vec<bool> = (0..N).map(|i| i != 5).collect();
     let data = Data::new(&x, &y).unwrap().sigma(Sigma::Absolute(&sigma)).unwrap();
-    // Leaving out what is missing does not leave out what is wrong.
+    // Missing values are left out, invalid ones are not.
     let omitting = decay().fit(data.clone().missing(Missing::Omit), START);
     assert_eq!(omitting.unwrap_err(), Error::SigmaNotPositive { index: 5, value: 0.0 });
     let fit = decay().fit(data.mask(&mask).unwrap(), START).unwrap();
@@ -178,7 +178,7 @@ fn y_of_any_size() {
         .collect();
     let usual = model.fit(Data::new(&x, &y).unwrap(), [2.0, 1.5, 0.8]).unwrap();
     assert!(usual.converged());
-    // Powers of two change no digit of the data, so none of the answer beyond rounding.
+    // Powers of two change no digit of the data and therefore no digit of the result beyond rounding.
     for k in [-1000, -700, -300, -100, -10, 10, 100, 300, 700, 1000] {
         let scale = 2f64.powi(k);
         let y: Vec<f64> = y.iter().map(|y| y * scale).collect();

@@ -17,7 +17,7 @@ fn cost_of_one_exponential(x: &[f64], y: &[f64]) -> f64 {
     solve(x, y, None, &[2.0, 1.0], model).cost
 }
 
-/// Whether some parameter is known no better than to its own size.
+/// Returns true if the error of some parameter is as large as its value.
 fn has_huge_error(fit: &Fit) -> bool {
     fit.params().iter().zip(fit.std_errors()).any(|(p, e)| e.is_nan() || e >= p.abs())
 }
@@ -59,7 +59,7 @@ fn one_exponential_fitted_by_two() {
         assert!(fit.predict(&x).unwrap().iter().zip(&exact).all(|(f, y)| (f - y).abs() < 2e-3));
         assert!(has_huge_error(&fit) || warns_of_weakness(&fit), "{start:?}: {fit}");
     }
-    // With the second amplitude at nothing its rate is what is not determined.
+    // If the second amplitude is 0, its rate is not determined.
     let fit = curve_fit(two_exponentials, &x, &exact, [2.5, 1.3, 0.0, 2.0]).unwrap();
     assert_eq!(fit.termination(), Termination::ExactFit);
     assert_eq!((fit.rank(), fit.undetermined()), (3, vec!["p3"]));

@@ -1,5 +1,5 @@
-//! Rows of equal values, of saturated or dark pixels: the amplitude is 0, and nothing is known of the shape of what is not there.
-//! Rounding, which leaves an amplitude of some units in the last place, must not say otherwise.
+//! Rows of equal values, as of saturated or dark pixels: the amplitude is 0, and the shape of the term is undetermined.
+//! Rounding, which leaves an amplitude of a few units in the last place, must not change this.
 
 use dualfit::{BatchData, CurveFit, Data};
 

@@ -66,7 +66,7 @@ fn joint_fits_find_their_way_through_curved_valleys() {
             let cost = joint.fit().chi_square() / factors;
             assert!(digits(cost, problem.rss) >= 4.0, "{name}: {cost} is not {}", problem.rss);
             assert!(joint.fit().stats().passes <= 200, "{name}: {}", joint.fit().stats());
-            // Whoever watches sees the work grow, whatever is tried.
+            // The work that the observer receives grows over all attempts.
             assert!(told.is_sorted(), "{name}: {told:?}");
         }
     }

@@ -1,8 +1,8 @@
 //! Hard numerics: one test per row of the project's table of cases that defeat trusted systems, and
-//! properties that every fit must have whatever its numbers.
+//! properties that every fit must have.
 //!
-//! What is asserted comes from mathematics (nested models, closed solutions, null vectors) or from an
-//! independent solution, and where there is no right answer, that the fit says so.
+//! The expected values come from mathematics (nested models, closed solutions, null vectors) or from an
+//! independent solution. If there is no right result, the fit must report it.
 
 mod behaviour;
 mod boxes;

@@ -1,5 +1,5 @@
-//! What holds for every fit: it does not depend on units, on the order of the points, on how a
-//! parameter is written, nor on parameters and bounds that do nothing.
+//! Invariants of every fit: the result does not depend on units, the order of the points, the notation of a
+//! parameter, or parameters and bounds without effect.
 
 use crate::support::standard::*;
 use dualfit::{CurveFit, Data, Fit, Sigma, Var};
@@ -132,7 +132,7 @@ proptest! {
         assert_eq!(after.params(), before.params());
         assert_eq!(after.std_errors(), before.std_errors());
         assert_eq!(after.evaluations(), before.evaluations());
-        // Nor do wide bounds change what is found.
+        // Wide bounds do not change the result.
         let wide = decay().bounds([(-1e6, 1e6); 3]);
         let after = fit(&wide, &x, &y, Sigma::Relative(&s), &START);
         assert_all_close(after.params(), before.params(), 1e-7);

@@ -35,7 +35,7 @@ fn a_rate_that_one_point_sees_has_lost_its_effect() {
 
 #[test]
 fn an_amplitude_that_vanishes_is_named() {
-    // The second term is what is missing at the last point: it grows from nothing, ever faster.
+    // The second term fills the gap at the last point: it grows from 0, ever faster.
     let fit = fit(0.0, -0.05, [3.0, 0.7, 0.1, -1.0]);
     assert!(!fit.converged() && fit.param("c").unwrap().abs() < 1e-9, "{fit}");
     let away = |w: &Warning| matches!(w, Warning::RanAway { name, .. } if name == "c");

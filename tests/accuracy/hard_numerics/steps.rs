@@ -1,4 +1,4 @@
-//! What a step is, what is said of it, and which steps may end a fit.
+//! Steps: their definition, their reports to observers, and the steps that may end a fit.
 
 use crate::support::standard::*;
 use dualfit::progress::Progress;
@@ -211,7 +211,7 @@ fn both_stages_of_tukey_count_and_obey() {
             assert_eq!(fit.termination(), Termination::MaxEvaluations);
         }
     }
-    // Neither observer nor clock is asked a second time.
+    // The observer and the clock are queried once.
     for stop_at in [1, 2] {
         let stopping = robust.clone().observe(move |event| {
             let Event::Step(p) = event else { return ControlFlow::Continue(()) };
@@ -225,7 +225,7 @@ fn both_stages_of_tukey_count_and_obey() {
     let options = Options::default().max_time(std::time::Duration::ZERO);
     let fit = robust.clone().options(options).fit(data(), START).unwrap();
     assert_eq!((fit.termination(), fit.params()), (Termination::TimeLimit, &START[..]));
-    // What had no effect at the start is told of the start, not of where the second stage began.
+    // A parameter without effect is reported for the start of the fit, not for the start of the second stage.
     let fit = robust.fit(data().sigma(Sigma::Constant(1.0)).unwrap(), [2.0, 1e-13, 0.3]).unwrap();
     let poor = |w: &dualfit::Warning| matches!(w, dualfit::Warning::PoorScaling { name, .. } if name == "b");
     assert!(warns(&fit, poor), "{:?}", fit.warnings());

@@ -127,7 +127,7 @@ fn a_decay_ends_where_newtons_method_does_and_the_score_vanishes() {
         }
         let score = score(&fit, &x, &y);
         println!("counts around {scale}: score {score:.1e}, {} evaluations", fit.evaluations());
-        // What is left of that step, in parts of the scatter of y.
+        // Remainder of this step, relative to the scatter of y.
         assert!(score <= 1e-7, "{scale}: {score:e}");
         let mut information = Matrix3::zeros();
         for &x in &x {

@@ -1,4 +1,4 @@
-//! What a likelihood of counts does not take, and what it says.
+//! Requests that the likelihood of counts rejects, and the messages.
 
 use super::{counts, decay};
 use dualfit::{CurveFit, Data, Error, Loss, Missing, Sigma};

@@ -40,7 +40,7 @@ fn a_scale_below_the_noise_is_said() {
 #[test]
 fn where_no_point_counts_nothing_has_converged() {
     let points = Points::new(3, 0.1, None);
-    // A model that comes to no point: y is 1 to 3 above it.
+    // A curve that meets no point: y is 1 to 3 above it.
     let near = decay().fix("a").fix("c").bound("b", 0.5..=0.9);
     let y: Vec<f64> = points.y.iter().map(|y| y + 1e3 + (y - 1.0).abs()).collect();
     for loss in

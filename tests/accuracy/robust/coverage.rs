@@ -1,6 +1,6 @@
 //! Errors under a robust loss. If the size of the errors of y is unknown, they are as large as parameters
 //! scatter from one set of points to the next, and intervals of nominally 95 % cover the truth in 93 to 97 of
-//! 100 sets, those of profiles too, whatever the loss and however many outliers there are. If it is known, intervals of
+//! 100 sets, those of profiles too, for every loss and every number of outliers. If it is known, intervals of
 //! data with outliers cover as well, and those of normal errors cover a little more.
 
 use super::support::{TRUTH, decay, log_cosh, welsch};

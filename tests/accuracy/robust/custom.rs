@@ -1,4 +1,4 @@
-//! Losses of the caller's own: two sides that count differently, what is refused, what is kept.
+//! Custom losses: asymmetric losses, rejected ones, and saved fits.
 
 use super::support::{START, log_cosh, welsch};
 use dualfit::{CurveFit, Data, Error, Fit, Loss, Var};

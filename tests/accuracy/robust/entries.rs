@@ -39,7 +39,7 @@ fn all_entries_end_alike() {
                 for fit in batch.iter().step_by(2) {
                     assert!(fit.converged(), "{what}: {}", fit.status());
                     same(fit.params(), fit.effective_points(), "batch");
-                    // Rounding may ask for one more; a look at the start must not.
+                    // Rounding may need one more evaluation; a check of the start must not.
                     let (here, there) = (fit.evaluations() as usize, single.evaluations());
                     assert!(here.abs_diff(there) <= 3 + there / 8, "{what}: {here}, {there}");
                 }

@@ -1,13 +1,13 @@
 //! The independent route: least squares with the weights ρ' of the point before, until nothing moves. Under
-//! every one of the losses no step raises the cost, whatever the start, so that from beside the truth it
-//! ends in the minimum there.
+//! every one of the losses no step raises the cost from any start. Therefore, from beside the truth, it
+//! ends in the nearest minimum.
 
 use super::support::{Points, TRUTH};
 use crate::support::losses::rho;
 use dualfit::Loss;
 use nalgebra::{Matrix3, Vector3};
 
-/// What it found for a decay, residuals in units of sigma.
+/// Result for a decay, with residuals in units of sigma.
 pub(crate) struct Reweighted {
     pub(crate) params: [f64; 3],
     pub(crate) cost: f64,

@@ -82,7 +82,7 @@ fn weighted_residuals_are_drawn_in_units_of_sigma() {
         let data = Data::new(&x, &y).unwrap().sigma(sigma).unwrap();
         let (fit, replicates) = resampled(&line(), &data, Resample::Residuals, MANY);
         let scale = match sigma {
-            // The residuals say how large errors are, whatever was said of them.
+            // The residuals give the size of the errors, for every kind of sigma.
             Sigma::Absolute(_) => fit.residual_std_error().unwrap(),
             _ => 1.0,
         };

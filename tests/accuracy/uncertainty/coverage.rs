@@ -11,7 +11,7 @@ use rayon::prelude::*;
 const FITS: u64 = 2000;
 const TRUE: [f64; 3] = [5.0, 0.6, 1.0];
 const SIGMA: f64 = 0.15;
-/// Where bands are looked at: at both ends of the data, between, and beyond.
+/// Values of x at which bands are checked: at both ends of the data, between, and beyond.
 const AT: [f64; 4] = [0.0, 1.7, 6.0, 9.0];
 
 fn truth(x: f64) -> f64 {
@@ -88,8 +88,8 @@ fn sets(seed: u64, amplitudes: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     (x, y)
 }
 
-/// Whether the intervals of a tied model's parameters, of a derived quantity, and bands and predictions
-/// cover what belongs to the amplitude `a`: a, b, c = a/5, a·b, the curve and an observation at 1.7.
+/// Returns true for each interval of a tied model's parameters, of a derived quantity, and for bands and predictions,
+/// if it covers the true value for the amplitude `a`: a, b, c = a/5, a·b, the curve and an observation at 1.7.
 fn covered(fit: &Fit, a: f64, observed: f64) -> [bool; 6] {
     let intervals = fit.confidence_intervals(0.95).unwrap();
     let half = (intervals[0].1 - intervals[0].0) / (2.0 * fit.std_errors()[0]);

@@ -363,7 +363,7 @@ fn ties_are_those_of_the_substituted_model() {
     same(judged.leverage.iter().sum(), 2.0, 1e-6);
 }
 
-/// y − model, whoever hands residuals out: positive where the point lies above the curve.
+/// All functions return residuals as y − model: positive if the point lies above the curve.
 #[test]
 fn residuals_have_one_sign() {
     let (x, mut y) = (xs(), ys(1.0));
@@ -436,7 +436,7 @@ fn fits_that_did_not_converge_are_not_compared() {
     }
 }
 
-/// A refit that a limit ends is no minimum: it goes on, or its side of the profile has failed. The oracle is the profile
+/// A refit that a limit ends is not a minimum: it continues, or its side of the profile fails. The oracle is the profile
 /// without a limit.
 #[test]
 fn no_end_comes_from_a_refit_that_a_limit_ended() {

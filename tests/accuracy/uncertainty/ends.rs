@@ -51,7 +51,7 @@ impl<'a> Case<'a> {
         (2.0 * (held.cost() - self.fit.cost()) / scatter).max(0.0).sqrt()
     }
 
-    /// Where τ is `t`, between the best value and `far`.
+    /// Value at which τ is `t`, between the best value and `far`.
     fn end(&self, name: &str, t: f64, far: f64, freedom: f64) -> f64 {
         let scatter = 2.0 * self.fit.cost() / freedom;
         let (mut inside, mut outside) = (self.fit.param(name).unwrap(), far);
@@ -123,7 +123,7 @@ fn ends_beside_bounds_are_exact() {
     let c = free.fit.param("c").unwrap();
     for t in [0.2, 1.0, 2.776_445_105_197_799, 6.0] {
         free.check("k", t, [0.2, 3.0]);
-        // Another parameter comes to its bound on the way.
+        // Another parameter reaches its bound on the way.
         let near = curve.clone().bound("c", c - 0.02..);
         Case::new(near, &x, &y, &[3.0, 0.7, 0.5]).check("k", t, [0.2, 3.0]);
     }

@@ -1,5 +1,5 @@
-//! Errors of joint fits against simulation: intervals of 95 % cover what is shared and what each set has for itself
-//! in 94 to 96 of 100 fits; and sets that say nothing, or of which no fit can be made, change nothing beside them.
+//! Errors of joint fits against simulation: intervals of 95 % cover shared parameters and parameters of the sets
+//! in 94 to 96 of 100 fits. Sets without information, or without a possible fit, do not affect the others.
 
 use approx::assert_relative_eq;
 use dualfit::{BatchData, CurveFit, GlobalFit, JointFit, Sigma};
@@ -30,7 +30,7 @@ fn amplitudes(set: usize) -> [f64; 2] {
     [1.0 + 0.3 * set as f64, 3.0 - 0.2 * set as f64]
 }
 
-/// y of so many sets, with normal errors.
+/// y of this number of sets, with normal errors.
 fn stack(sets: usize, seed: u64) -> Vec<f64> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let t = times();
@@ -42,7 +42,7 @@ fn stack(sets: usize, seed: u64) -> Vec<f64> {
     (0..sets * POINTS).map(&mut value).collect()
 }
 
-/// How many intervals of 95 % hold the truth, of what is shared and of what is not.
+/// Number of 95 % intervals that contain the truth: of shared parameters and of the others.
 fn covered(fit: &JointFit) -> [usize; 2] {
     assert!(fit.converged());
     let intervals = fit.fit().confidence_intervals(0.95).unwrap();

@@ -1,4 +1,4 @@
-//! What the errors of a fit say, against other programs, against simulation, and at the edges.
+//! Errors of a fit, compared with other programs and with simulation, and edge cases.
 
 mod bootstrap;
 mod coverage;

@@ -28,7 +28,7 @@ enum Kind {
     Width(&'static str),
     /// Of any size, in small steps.
     Frequency(&'static str),
-    /// Where the points are, and somewhat beyond.
+    /// Values at and somewhat beyond the points.
     Place(&'static str),
 }
 
@@ -260,14 +260,14 @@ fn least(grid: &[f64], of: impl Fn(f64) -> f64) -> f64 {
 const ACCURACY: f64 = 2e-6;
 const LEVELS: [f64; 3] = [0.6827, 0.95, 0.99];
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Debug, Default)]
 struct Found {
     /// Ends that were compared.
     ends: usize,
-    /// What is wrong with them.
+    /// Descriptions of the errors.
     wrong: Vec<String>,
-    /// Whether the profile came upon a better minimum.
+    /// True if the profile found a better minimum.
     better: bool,
 }
 

@@ -16,7 +16,7 @@ const START: [f64; 2] = [1.0, 1.0];
 /// The one standard deviation of [`Form::Constant`] and [`Form::PerFit`].
 const SIGMA: f64 = 0.15;
 
-/// What the caller says of the errors of y.
+/// Kind of sigma that the caller sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     Unknown,
@@ -148,7 +148,7 @@ fn found(fit: &Fit) -> Found {
     (fit.params().to_vec(), fit.std_errors())
 }
 
-/// What an entry makes of the points.
+/// Fits the points through an entry.
 fn fitted(
     entry: Entry,
     points: &Points,
@@ -296,7 +296,7 @@ fn counts_take_no_sigma_and_no_robust_loss() {
                 Err(Error::UnsuitedSigma { .. } | Error::ModelKind { .. }) => {
                     assert!(!is_suited(entry, form), "{what}");
                 }
-                // What is wrong with a part's data is told by the part.
+                // The part reports errors of its data.
                 Err(Error::Source(source)) => {
                     assert!(form != Form::Unknown && source.message.contains("Poisson"), "{what}");
                 }
@@ -316,7 +316,7 @@ fn errors_in_x_take_standard_deviations_only() {
         let refused = matches!(curve.fit(data.clone(), START), Err(Error::UnsuitedSigma { .. }));
         let suits = matches!(form, Form::Constant | Form::Relative | Form::Absolute);
         assert_eq!(refused, !suits, "{form:?}");
-        // Whatever is said of y, counts have no errors in x; nothing else is complained of first.
+        // Counts reject errors in x for every kind of sigma, before any other error.
         let counts = curve.clone().estimator(Estimator::Poisson).fit(data, START);
         assert!(
             matches!(counts, Err(Error::NotForCounts { what: "x_sigma" })),

@@ -18,7 +18,7 @@ fn without(values: &[f64], index: usize) -> Vec<f64> {
     others.map(|(_, &v)| v).collect()
 }
 
-/// What `CurveFit::fit` says to these sigmas.
+/// Error of `CurveFit::fit` for these sigmas.
 fn refused_sigma(sigma: &[f64]) -> Error {
     let (x, y) = (abscissa(), noisy());
     let data = Data::new(&x, &y).unwrap().sigma(Sigma::Absolute(sigma)).unwrap();

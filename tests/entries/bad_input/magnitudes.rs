@@ -144,7 +144,7 @@ const EXTREME: [i32; 6] = [-1000, -830, -600, 600, 830, 1000];
 
 #[test]
 fn sigma_of_any_size_beside_ordinary_y() {
-    // Powers of two change no digit, so they change none of the answer beyond rounding.
+    // Powers of two change no digit of the data and therefore no digit of the result beyond rounding.
     let (x, y) = (abscissa(), noisy());
     let s: Vec<f64> = (0..N).map(|i| 0.02 + 0.001 * (i % 7) as f64).collect();
     let unit = Data::new(&x, &y).unwrap().sigma(Sigma::Absolute(&s)).unwrap();

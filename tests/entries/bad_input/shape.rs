@@ -1,6 +1,6 @@
-//! Types and shapes: what does not compile, what is refused, and what a caller writes instead.
+//! Types and shapes: code that does not compile, requests that are rejected, and the correct calls.
 //!
-//! That something does not compile is seen here as a conversion that does not exist.
+//! Code that does not compile is tested as a conversion that does not exist.
 
 use crate::support::standard::*;
 use dualfit::arrays::{Columns, Values};
@@ -9,8 +9,8 @@ use dualfit::{
 };
 use nalgebra::Complex;
 
-/// Whether a type has a trait, asked of the compiler: the inherent constant, where its bound holds,
-/// hides the trait's.
+/// True if a type implements a trait: if its bound holds, the inherent constant
+/// hides the constant of the trait.
 macro_rules! has {
     ($type:ty: $($bound:tt)+) => {{
         #[allow(dead_code)]
@@ -52,7 +52,7 @@ fn row_31_jacobian_that_leaves_a_place_empty() {
     let (x, y) = (abscissa(), noisy());
     let line = CurveFit::native(|x, p| p[0] * x + p[1], 2).names(["a", "b"]);
     let short = line.jacobian(|x, _, out| out[0] = x);
-    // What was not written counts as no effect or as not a number, never as what was there before.
+    // An element that was not written is 0 or NaN, never an earlier value.
     match short.fit(Data::new(&x, &y).unwrap(), [1.0, 1.0]) {
         Err(error) => assert_says(&error, &["`b`", "NaN", "point 0"]),
         Ok(fit) => assert_eq!(fit.undetermined(), ["b"]),
@@ -139,7 +139,7 @@ fn row_56_single_precision() {
 
 #[test]
 fn row_57_integers() {
-    // Those that a double holds are data; others are cast where they are handed over.
+    // Integers that f64 represents exactly are data; the caller casts others.
     assert!(has!(&'static [i32]: Into<Values<'static>>));
     assert!(has!(&'static [u8]: Columns<'static>));
     assert!(!has!(&'static [i64]: Into<Values<'static>>));

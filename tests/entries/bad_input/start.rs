@@ -263,7 +263,7 @@ fn row_36_model_finite_at_the_start_only() {
     assert!(!fit.converged());
     assert_eq!(fit.params(), [1.0]);
     assert!(fit.cost().is_finite());
-    // Shortened at most 30 times, in the first run and in the one that tries once more.
+    // Shortened at most 30 times, in the first run and in the second.
     assert!(fit.evaluations() <= 2 * (1 + 31), "{} evaluations", fit.evaluations());
     assert!(fit.termination().to_string().contains("not finite"));
 }
@@ -288,7 +288,7 @@ fn row_46_exponential_overflows_on_the_way() {
     for start in [[1.0, 0.0], [1.0, -1.0], [1e-3, 1.0], [100.0, -0.2], [0.1, 3.0], [1.0, 0.5]] {
         let fit = curve_fit(|x, [a, b]| a * (b * x).exp(), &x, &y, start).unwrap();
         assert!(fit.params().iter().all(|p| p.is_finite()), "{start:?}: {:?}", fit.params());
-        // Converged is said of the truth only.
+        // Only the truth is a converged result.
         if fit.converged() {
             assert_all_close(fit.params(), &[2.0, 0.1], 1e-7);
             reached += 1;

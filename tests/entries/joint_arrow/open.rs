@@ -1,4 +1,4 @@
-//! What the data leave open, in a set or in all, is named as by hand, and everything else has the same errors.
+//! Undetermined parameters, of a set or shared, are named as in the single fit of all points, and all others have the same errors.
 
 use super::problem::{DECAY, Differences, Form, Problem, Said, Set, USUAL, agree, decays};
 use dualfit::{Fit, Warning};
@@ -23,7 +23,7 @@ fn named(fit: &Fit) -> Vec<&str> {
 /// Both leave these parameters open, and no others.
 #[track_caller]
 fn leave_open(problem: &Problem, open: &[&str], what: &str) {
-    // What is open may be anywhere, and be large: the model's values round by that.
+    // An undetermined parameter may have any value, also a large one, which increases the rounding of the model.
     let most = Differences { params: 1e-8, chi_square: 1e-9, ..USUAL };
     let (joint, hand) = agree(problem, most, what);
     assert_eq!(joint.fit().undetermined(), open, "{what}: {}", joint.fit());
@@ -55,7 +55,7 @@ fn leave_open(problem: &Problem, open: &[&str], what: &str) {
     }
 }
 
-/// The set has so many of its points alone.
+/// Keeps the first `points` points of the set.
 fn shorten(set: &mut Set, points: usize) {
     set.x.truncate(points);
     set.y.truncate(points);

@@ -51,7 +51,7 @@ fn with_sigma<'d>(data: Data<'d>, sigma: &'d [f64], absolute: Option<bool>) -> D
     }
 }
 
-/// What is said of parameters: by their names in the joint fit, or by those in the model of every set.
+/// Parameter settings: by names in the joint fit, or by names in the model of every set.
 #[derive(Clone)]
 pub(super) enum Said {
     Bound(String, f64, f64),
@@ -66,7 +66,7 @@ pub(super) enum Said {
 pub(super) struct Problem {
     pub(super) form: Form,
     pub(super) sets: Vec<Set>,
-    /// Whether sigma counts, and is absolute.
+    /// `None` without sigma; true if it is absolute.
     pub(super) absolute: Option<bool>,
     /// Of the model's parameters, in every set.
     pub(super) start: Vec<f64>,
@@ -75,7 +75,7 @@ pub(super) struct Problem {
     pub(super) said: Vec<Said>,
     /// Loss, estimator and options.
     pub(super) with: fn(CurveFit) -> CurveFit,
-    /// Whether the sets' model is recorded, and not called.
+    /// True if the model of the sets is traced, not native.
     pub(super) traced: bool,
 }
 
@@ -294,11 +294,11 @@ pub(super) struct Differences {
     pub(super) chi_square: f64,
 }
 
-/// What two fits may differ by.
+/// Allowed differences of two fits.
 pub(super) const USUAL: Differences =
     Differences { params: 1e-9, errors: 1e-8, correlations: 1e-8, chi_square: 1e-12 };
 
-/// What both say in words and whole numbers must be the same; the rest is returned.
+/// Checks that the words and integers of both fits are equal, and returns the other differences.
 pub(super) fn differences(joint: &Fit, hand: &Fit) -> Differences {
     assert_eq!(joint.names(), hand.names());
     assert_eq!(joint.converged(), hand.converged(), "{joint}\n{hand}");
@@ -326,7 +326,7 @@ pub(super) fn differences(joint: &Fit, hand: &Fit) -> Differences {
             most.params = most.params.max(difference / by_hand);
             most.errors = most.errors.max((error / by_hand - 1.0).abs());
         } else {
-            // At a bound or fixed; what is undetermined may be anywhere.
+            // At a bound or fixed; undetermined parameters may have any value.
             assert!(*by_hand == f64::INFINITY || value == value_by_hand, "{}", joint.names()[i]);
             assert_eq!(error.to_bits(), by_hand.to_bits(), "{}", joint.names()[i]);
         }
@@ -367,7 +367,7 @@ pub(super) fn within(found: Differences, most: Differences, what: &str) {
     assert!(is_within, "{what}: {found:?}");
 }
 
-/// Whether both fits of the problem say the same.
+/// Checks that both fits of the problem agree.
 #[track_caller]
 pub(super) fn agree(problem: &Problem, most: Differences, what: &str) -> (JointFit, Fit) {
     let (joint, hand) = problem.both();

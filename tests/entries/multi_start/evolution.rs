@@ -31,7 +31,7 @@ fn spent(optima: &Optima, n: usize) -> usize {
     searched + (2 * n + 1) * optima.evaluations()
 }
 
-/// How many of 20 seeds find a minimum of this cost, and evaluations for each.
+/// Number of seeds, of 20, that find a minimum of this cost, and the evaluations per seed.
 fn successes(of: impl Fn(u64) -> Optima, n: usize, cost: f64) -> (usize, usize) {
     let all: Vec<Optima> = (0..20).map(of).collect();
     let found = all.iter().filter(|optima| optima.best().cost() < cost).count();

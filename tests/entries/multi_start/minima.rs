@@ -130,8 +130,8 @@ fn ends_of_one_cost_that_no_exchange_makes_one_stay_apart() {
     assert_eq!((optima.distinct().len(), optima.converged()), (2, 2), "{optima}");
 }
 
-/// What one more start would find new is estimated from few starts, and counted with a thousand others. The best
-/// minimum is known from these, too.
+/// The probability that another start finds a new minimum is estimated from few starts, and compared with the count of a
+/// thousand others, from which the best minimum is known, too.
 #[test]
 fn what_was_not_found_is_estimated_and_a_best_that_was_reached_once_is_doubted() {
     let (x, y) = wave_data();

@@ -31,7 +31,7 @@ fn search(model: &CurveFit, data: Data<'_>, start: &[f64], n: usize) -> Optima {
     optima
 }
 
-/// The one minimum of a decay in these bounds, whatever the noise, number of points or tolerance.
+/// The one minimum of a decay in these bounds, for any noise, number of points or tolerance.
 #[test]
 fn one_minimum_is_one_optimum() {
     for (n, noisy, tolerance) in [

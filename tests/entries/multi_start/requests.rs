@@ -1,4 +1,4 @@
-//! What one start may do to the rest, limits and observers, and requests that make no sense.
+//! Effects of one start on the others, limits and observers, and invalid requests.
 
 use crate::multi_start::standard::*;
 use dualfit::result::Trial;
@@ -126,7 +126,7 @@ fn breaks_at(last: usize) -> (CurveFit, Arc<AtomicUsize>) {
     (watched, calls)
 }
 
-/// Whether a search ended as one that is told to stop: the step at which it is may be the one that meets the
+/// Returns true if a search ended as a stopped one: the step at which it stops may also be the one that meets the
 /// tolerances.
 fn was_stopped(trial: &Trial, unwatched: &Trial) -> bool {
     let cost = |trial: &Trial| trial.cost().unwrap();
@@ -179,8 +179,8 @@ fn what_is_finished_counts_when_the_observer_breaks() {
     );
 }
 
-/// On several threads it depends on them which starts are under way when the observer breaks; whatever
-/// they do, this holds.
+/// With several threads the running starts at the time of the observer's break vary; the
+/// assertions hold in all cases.
 #[test]
 fn an_observer_that_breaks_on_several_threads_is_not_called_again() {
     let asked = MultiStart::new(60);

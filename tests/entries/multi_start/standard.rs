@@ -1,4 +1,4 @@
-//! The problems that several of these tests start from, and what holds for every answer.
+//! Common problems of these tests, and invariants of every result.
 
 use dualfit::{CurveFit, Optima, Sampling};
 
@@ -21,7 +21,7 @@ pub fn wave() -> CurveFit {
         .bounds([(-5.0, 5.0), (-5.0, 5.0), (0.5, 12.0)])
 }
 
-/// What `run` gives in a pool of so many threads.
+/// Result of `run` in a pool with this number of threads.
 pub fn with_threads<R: Send>(threads: usize, run: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(run)
 }

@@ -1,4 +1,4 @@
-//! Where starts are drawn, and that the answer depends on the request alone.
+//! Regions from which starts are drawn; the result depends on the request only.
 
 use crate::multi_start::standard::*;
 use dualfit::error::StartError;
@@ -157,7 +157,7 @@ fn what_is_not_given_is_found_first() {
     let never = model.clone().search(SearchOptions::default().when(SearchWhen::Never));
     let unknown = never.multi_start(data(), Start::Guess, &none).unwrap_err();
     assert!(matches!(&unknown, Error::Start(StartError::Unknown { names }) if *names == ["w"]));
-    // A fixed parameter is drawn from nowhere, whatever range it has.
+    // A fixed parameter is not drawn, even if it has a range.
     let kept = model.fix("w").multi_start(data(), Start::Guess, &asked).unwrap_err();
     assert!(matches!(kept, Error::Start(StartError::FixedWithoutValue { .. })), "{kept}");
 }

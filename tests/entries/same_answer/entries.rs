@@ -1,22 +1,22 @@
-//! The ways to ask a question.
+//! The entries through which the same problem is solved.
 
 use crate::support::questions::{Answer, Nearness, Question, Weights};
 use dualfit::error::SourceError;
 use dualfit::source::{Chunk, Shape, SliceSource, Source};
 use dualfit::{GlobalFit, Missing, MultiStart, Result, Sigma, Stream};
 
-/// A way to ask, and how near its answers must be to those of a fit alone.
+/// An entry, and the allowed difference of its results from a single fit.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) near: Nearness,
-    /// `None` where it cannot be asked.
+    /// `None` if the entry does not support the problem.
     pub(crate) ask: fn(&Question) -> Option<Answer>,
 }
 
 pub(crate) const BATCH_OF_ONE: &str = "a batch of one";
 pub(crate) const BATCH_OF_MANY: &str = "a batch of many";
 
-/// What adds up other sums differs by rounding, which leaves parameters apart by a small part of their errors.
+/// Entries that add sums in another order differ by rounding: a small fraction of the standard errors.
 pub(crate) const CLOSE: Nearness = Nearness::Part(1e-6);
 
 pub(crate) const ENTRIES: [Entry; 7] = [
@@ -29,7 +29,7 @@ pub(crate) const ENTRIES: [Entry; 7] = [
     Entry { name: "the set of a joint fit of one", near: CLOSE, ask: as_the_set },
 ];
 
-/// A few points at a time; what is masked is missing there.
+/// A few points at a time; masked points are missing.
 fn in_stream(question: &Question, subsample: bool) -> Option<Answer> {
     let mut y = question.y.clone();
     let mut missing = question.missing;

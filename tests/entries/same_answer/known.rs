@@ -1,4 +1,4 @@
-//! Answers that are known to differ, by question and entry, and why. The list can only shrink: an answer that
-//! has come right must be taken from it.
+//! Results known to differ, by problem and entry, with the reason. The list can only shrink: a result that
+//! is right now must be removed.
 
 pub(crate) const DIFFERENT: &[(&str, &[(&str, &str)])] = &[];

@@ -1,8 +1,7 @@
-//! The same question through every entry ends alike: a fit alone, a batch of one and of many, a stream in odd
-//! chunks, many starts without further ones, and a joint fit of one set. The emulated device is asked the same
-//! in the crate's own tests.
+//! Every entry gives the same result for the same problem: a single fit, a batch of one and of many, a stream in odd
+//! chunks, `multi_start` with one start, and a joint fit of one set. The unit tests of the crate compare the emulated device.
 //!
-//! The oracle is the fit alone, which has oracles of its own.
+//! The oracle is the single fit, which has oracles of its own.
 
 mod entries;
 mod known;
@@ -53,7 +52,7 @@ fn every_entry_gives_the_answer_of_a_fit_alone() {
     assert!(mended.is_empty(), "delete these from the list of differences: {mended:#?}");
 }
 
-/// For each entry that can be asked how its answer differs from that of a fit alone, if it does.
+/// For each entry that supports the problem, the difference of its result from a single fit, if there is one.
 fn differences(question: &Question) -> Vec<(String, &'static str, Option<String>)> {
     let alone = question.alone();
     let mut of_one: Option<Answer> = None;
@@ -62,7 +61,7 @@ fn differences(question: &Question) -> Vec<(String, &'static str, Option<String>
         let Some(answer) = (entry.ask)(question) else { continue };
         let near = if question.is_native() { entries::CLOSE } else { entry.near };
         let mut difference = alone.differs(&answer, near);
-        // A fit of a batch has the same bits whatever stands around it.
+        // A fit of a batch has the same bits for any neighbours.
         if entry.name == entries::BATCH_OF_MANY
             && let (None, Some(one)) = (&difference, &of_one)
         {

@@ -5,7 +5,7 @@ use dualfit::{CurveFit, Data, Fit, Start, models};
 
 const DRAWS: u64 = 25;
 
-/// Returns true if a fit says that its result may not be what was sought.
+/// Returns true if a fit warns that its result may not be the best minimum.
 pub(crate) fn is_warned(fit: &Fit) -> bool {
     !fit.converged() || !fit.warnings().is_empty()
 }

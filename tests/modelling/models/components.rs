@@ -26,7 +26,7 @@ fn composite() -> Model {
     models::parse("gaussian(a_) + 2*lorentzian(b_) - exponential(c_) + linear(bg_) + 0.5").unwrap()
 }
 
-/// What the terms of [`composite`] are at one x, as text over the parameters.
+/// Values of the terms of [`composite`] at one x, as formulas of the parameters.
 const TERMS: [&str; 5] = [
     "a_amplitude/(a_sigma*sqrt(2*pi))*exp(-((X - a_center)/a_sigma)^2/2)",
     "2*b_amplitude/(pi*b_sigma*(1 + ((X - b_center)/b_sigma)^2))",
@@ -210,7 +210,7 @@ fn a_model_of_one_piece_has_none() {
     }
 }
 
-/// What the data leave open has infinite errors, in the terms that depend on it only.
+/// Undetermined parameters give infinite errors, only in the terms that depend on them.
 #[test]
 fn errors_of_what_is_undetermined_are_infinite() {
     let x = abscissas();

@@ -1,4 +1,4 @@
-//! What can be wrong with a model: it is said, with the remedy, and nothing panics.
+//! Errors of models: each is reported with its remedy, and nothing panics.
 
 use dualfit::error::{ModelError, NameError};
 use dualfit::models::{self, Model};
@@ -165,7 +165,7 @@ fn composites_start_finite_whatever_the_points() {
         let start = model.guess(data()).unwrap();
         assert!(start.iter().all(|value| value.is_finite()), "{start:?}");
         if i < 6 {
-            // Too few points for so many parameters is an error; nothing panics.
+            // Too few points for the number of parameters is an error; nothing panics.
             let _ = CurveFit::from(&model).fit(data(), Start::Guess);
         }
     }

@@ -1,4 +1,4 @@
-//! What is known of some parameters, and the starts that are found for the others.
+//! Values or bounds of some parameters, and the initial guesses of the others.
 
 use crate::models::truths::between;
 use dualfit::models::{self, Model};
@@ -20,7 +20,7 @@ fn three_peaks() -> (Vec<f64>, Vec<f64>, CurveFit) {
     (x, y, model.curve().unwrap())
 }
 
-/// Fits, and asks where the peaks are, within 0.02.
+/// Fits, and checks the positions of the peaks within 0.02.
 fn are_at(curve: &CurveFit, x: &[f64], y: &[f64], start: Start, expected: &[(&str, f64)]) {
     let begun = curve.start(Data::new(x, y).unwrap(), start.clone()).unwrap();
     let fit = curve.fit(Data::new(x, y).unwrap(), start.clone()).unwrap();
@@ -201,14 +201,14 @@ impl Spectrum {
     }
 }
 
-/// What is said of a fit.
+/// Settings of a fit.
 struct Said {
     curve: CurveFit,
     start: Vec<(&'static str, f64)>,
     tied: Option<&'static str>,
 }
 
-/// What can be said of two peaks, in words; all of it is true, but for one center.
+/// Possible settings of two peaks, in words; all are true, except for one center.
 const WORDS: [&str; 12] = [
     "nothing",
     "a width that is fixed",
@@ -286,7 +286,7 @@ fn what_is_known_does_no_harm() {
     }
 }
 
-/// What is said of a fit, in words, and its start. What is tied follows `tied: `.
+/// A setting in words, its function, and the start. The name of a tied parameter follows `tied: `.
 type Saying = (&'static str, fn(CurveFit) -> CurveFit, &'static [(&'static str, f64)]);
 
 /// Fits by all sayings end where they do from the truth.

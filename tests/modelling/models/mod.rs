@@ -1,4 +1,4 @@
-//! The library of models: every model's partials, start, areas and widths, and what is put together.
+//! The library of models: partials, starts, areas and widths of every model, and sums of models.
 
 mod anonymous;
 mod components;

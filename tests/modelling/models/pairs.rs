@@ -55,7 +55,7 @@ enum From {
     Formula,
 }
 
-/// What became of the fits of a sum of terms and a constant, at positions drawn at random.
+/// Results of fits of sums of terms and a constant, at random positions.
 #[derive(Debug, Default)]
 struct Count {
     total: usize,

@@ -1,4 +1,4 @@
-//! What simulated data of decays, growth, doses, relaxation and other laws are like.
+//! Simulated data of decays, growth, doses, relaxation and other laws.
 
 use crate::models::truths::{Truth, between, log_between, sign, spread};
 use rand::rngs::StdRng;

@@ -43,7 +43,7 @@ fn maximum(f: impl Fn(f64) -> f64, center: f64, reach: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// What the library says follows from the parameters.
+/// Derived quantities of the library for these parameters.
 fn derived(name: &str, params: &[f64]) -> HashMap<String, f64> {
     let model = models::by_name(name).unwrap();
     let names = model.parameters();

@@ -1,4 +1,4 @@
-//! Splines over given knots: what they are between the knots and beyond, their starts, and what is refused.
+//! Splines over given knots: values between the knots and beyond, starts, and rejected knots.
 
 use dualfit::error::ModelError;
 use dualfit::models::{self, Model};

@@ -1,4 +1,4 @@
-//! How often the start that a model finds leads where the truth leads, and how often a right fit is said to be wrong.
+//! Fraction of fits from a model's initial guess that end where fits from the truth end, and of right fits with a false warning.
 
 use crate::models::truths::{experiment, measured, program};
 use dualfit::{CurveFit, Data, Fit, Start, Warning, models};

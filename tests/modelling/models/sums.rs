@@ -1,4 +1,4 @@
-//! How often the starts of sums of rates lead where the truth leads.
+//! Fraction of fits of sums of rates from their initial guess that end where fits from the truth end.
 
 use crate::models::truths::{between, log_between, measured, spread};
 use dualfit::program::Program;

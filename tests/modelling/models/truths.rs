@@ -1,4 +1,4 @@
-//! What simulated data of each model are like: one entry per model.
+//! Simulated data: one entry per model.
 
 use dualfit::models;
 use rand::rngs::StdRng;
@@ -324,7 +324,7 @@ pub(crate) fn measured(
     clean.iter().map(noisy).collect()
 }
 
-/// The model by name, ready to be asked.
+/// The program of a model by name.
 pub(crate) fn program(name: &str) -> dualfit::program::Program {
     models::by_name(name).unwrap().curve().unwrap().program().unwrap()
 }

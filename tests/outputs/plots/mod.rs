@@ -1,4 +1,4 @@
-//! Pictures: what is in them, that their files are whole, and what cannot be drawn.
+//! Pictures: their contents, complete files, and errors.
 
 #![cfg(feature = "plot")]
 
@@ -26,14 +26,14 @@ fn fit(data: &Data<'_>) -> Fit {
     decay().fit(data.clone(), [1.0, 1.0, 1.0]).unwrap()
 }
 
-/// How often each tag occurs in a picture, which is read as XML.
+/// Parses a picture as XML and returns a function that counts a tag.
 fn well_formed(svg: &str) -> impl Fn(&str) -> usize + '_ {
     Picture::of(svg);
     move |tag| svg.matches(&format!("<{tag} ")).count()
 }
 
-/// What was read back lies within so many tenths of a pixel of where it belongs: the ticks, which are
-/// rounded to one, are some way from it.
+/// Tolerance of positions read from a picture, in tenths of a pixel: the ticks are rounded to
+/// a tenth.
 const NEAR: f64 = 4.0;
 
 /// Every point and the whole curve are where the numbers at the axes say.
@@ -201,7 +201,7 @@ fn residuals_are_drawn_with_their_sign() {
     assert!(unit > 0.0);
 }
 
-/// Whatever a table calls its columns, the picture is XML and shows no more lines than it has.
+/// For any names of columns the picture is valid XML and shows no additional lines.
 #[test]
 fn names_do_not_break_the_picture() {
     let (x, y) = points(30);
@@ -283,7 +283,7 @@ fn files_hold_the_picture() {
         picture.pixels().filter(|p| close(p)).count()
     };
     assert!(near([255; 3]) > 200_000 && near([213, 94, 0]) > 800 && near([247, 211, 184]) > 200);
-    // Letters at the left edge and below the frame: there whatever fonts the machine has.
+    // Letters at the left edge and below the frame, with any fonts of the machine.
     let dark = |x: std::ops::Range<u32>, y: std::ops::Range<u32>| {
         x.flat_map(|x| y.clone().map(move |y| (x, y)))
             .filter(|&(x, y)| picture.get_pixel(x, y).0[0] < 140)

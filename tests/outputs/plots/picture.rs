@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node};
 
-/// What was read from an SVG.
+/// Contents of an SVG.
 #[derive(Debug)]
 pub(crate) struct Picture {
     pub(crate) width: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Text {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     ends: [(f64, f64); 2],
-    /// What is added to the numbers, which would swallow their digits.
+    /// Offset that is added to the tick labels if it would hide their digits.
     added: f64,
     log: bool,
 }
@@ -128,7 +128,7 @@ impl Scale {
         Scale { ends, added, log }
     }
 
-    /// Where a value stands.
+    /// Position of a value.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let [(p, a), (q, b)] = self.ends;
         let part = match self.log {
@@ -167,7 +167,7 @@ fn is_common(text: &str) -> bool {
     text.starts_with('×') || text.starts_with("+ ") || text.starts_with("− ")
 }
 
-/// What `+ 1000` adds.
+/// Value of a text like `+ 1000`.
 fn signed(text: &str) -> f64 {
     let digits = text.trim().trim_start_matches(['+', '−', ' ']);
     let size: f64 = number(digits);

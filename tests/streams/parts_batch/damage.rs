@@ -52,7 +52,7 @@ impl Random {
 
 #[test]
 fn questions_from_anywhere_do_no_harm() {
-    // A question and the curve that answers it, of each kind of batch; the shortest, since each is answered many times.
+    // A request and its curve, of each kind of batch; the shortest, since each is processed many times.
     let questions = Mutex::new(Vec::new());
     workers_first(|| {
         each_kind(&|_, curve, data, starts| {

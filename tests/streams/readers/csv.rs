@@ -125,7 +125,7 @@ fn rows_before_an_error_are_given_and_the_error_stays() {
 fn cut_anywhere_it_is_an_error_or_its_beginning() {
     let (points, rows) = table(23);
     let text = written(&rows, b',', true);
-    // What is cut within a number is another number, which no reader can know.
+    // A number that is cut is another number; no reader can detect this.
     for end in text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i) {
         let lines = text[..end].iter().filter(|byte| **byte == b'\n').count();
         let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Files that are not what they should be, and what is asked of whoever reads them.
+//! Damaged files, and requirements on their readers.
 
 use crate::readers::points::{Point, rest};
 use dualfit::error::SourceError;

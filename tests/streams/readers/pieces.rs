@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 const ROWS: usize = 60_000;
 
-/// What a source gives before its end or its first error, and that.
+/// The points of a source before its end or its first error, and the error.
 fn read(text: &[u8], options: CsvOptions) -> (Vec<[f64; 2]>, Option<String>) {
     let mut source = CsvSource::from_bytes("t", text, options).unwrap();
     let mut chunk = Chunk::new(&source.shape(), 0);

@@ -1,4 +1,4 @@
-//! What every source is held to, given the points that it must have.
+//! Checks of every source, given its expected points.
 
 use dualfit::error::SourceError;
 use dualfit::source::{Chunk, Column, Source};

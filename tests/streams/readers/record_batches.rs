@@ -1,4 +1,4 @@
-//! Record batches that a caller hands over: any sizes, types and nulls; what is wrong with them is said, with row and
+//! Record batches of a caller: any sizes, types and nulls; errors name row and
 //! column.
 
 use crate::readers::points::{Point, check, rest};
@@ -40,7 +40,7 @@ fn source(batches: &[RecordBatch]) -> RecordBatchSource<'_> {
     RecordBatchSource::new(batches[0].schema(), open).unwrap()
 }
 
-/// What is said when all is read.
+/// The error after all is read.
 fn said(source: RecordBatchSource<'_>) -> String {
     let mut source = source;
     rest(&mut source, 4).unwrap_err().to_string()
@@ -145,7 +145,7 @@ fn batches_of_other_columns_are_refused() {
     for (wrong, expected) in wrong {
         let all = [rows(0, 5), wrong, rows(6, 5)];
         let mut source = source(&all);
-        // What is before it is given.
+        // The rows before it are returned.
         let mut chunk = Chunk::new(&source.shape(), 0);
         assert_eq!(source.read(&mut chunk, 100).unwrap(), 5);
         for _ in 0..2 {
@@ -156,7 +156,7 @@ fn batches_of_other_columns_are_refused() {
         source.rewind().unwrap();
         assert!(source.skip(7).unwrap_err().to_string().contains(expected));
     }
-    // What is no column's name and no type of one that is read may differ: engines say more or less of it.
+    // Metadata other than names and types of the columns that are read may differ: engines differ in it.
     let text = |name: &'static str| -> ArrayRef { Arc::new(StringArray::from(vec![name])) };
     let first = batch([("x", x()), ("y", y(7.0)), ("z", text("a"))]);
     let fields = ["x", "y"].map(|name| first.schema().field_with_name(name).unwrap().clone());

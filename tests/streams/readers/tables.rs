@@ -13,7 +13,7 @@ pub(crate) fn text(contents: &str) -> Table {
     Table::from_reader("t.csv", contents.as_bytes(), CsvOptions::detected()).unwrap()
 }
 
-/// What a table of text refuses at once, or when its first two columns are read.
+/// Error of a text table, on opening or when its first two columns are read.
 #[track_caller]
 fn never(contents: &str) -> Error {
     let table = Table::from_reader("t.csv", contents.as_bytes(), CsvOptions::detected());
@@ -24,7 +24,7 @@ fn bits(columns: &[Vec<f64>]) -> Vec<Vec<u64>> {
     columns.iter().map(|column| column.iter().map(|v| v.to_bits()).collect()).collect()
 }
 
-/// What a table of text refuses.
+/// Error of a text table.
 #[track_caller]
 fn refused(contents: &str, columns: &[&str]) -> Error {
     text(contents).columns(columns).unwrap_err()
@@ -184,7 +184,7 @@ fn words_asked_as_numbers_are_refused_with_their_place() {
     assert!(error.contains("t.csv:3:3: \"three\" in column \"v\" is no number"), "{error}");
 }
 
-/// What opens a quote and does not close it would swallow the rows below.
+/// A quote that is not closed would include the rows below.
 #[test]
 fn quotes_that_are_not_closed_are_told() {
     let message = |contents: &str| never(contents).to_string();

@@ -36,7 +36,7 @@ fn raw(path: &Path) -> RawSource {
     RawSource::open([RawFile::new(path, [F64, F64])]).unwrap()
 }
 
-/// A source that is never read while its file is being changed: what is written is seen whole.
+/// A source that is never read while its file is being changed: reads see complete changes.
 struct Gated<S> {
     source: S,
     gate: Arc<Mutex<()>>,
@@ -127,7 +127,7 @@ fn every_way_to_change_a_file_is_noticed_in_every_pass() {
         let fit = fitted(raw(&path), pass, move || set_time(&to, SystemTime::now()));
         assert_eq!(what(fit), "time of change", "touched in pass {pass}");
 
-        // A clock that does not tell: what is looked at does.
+        // The time of change does not show it; the contents do.
         write(&old);
         let (to, bytes) = (at(), new.clone());
         let fit = fitted(raw(&path), pass, move || {

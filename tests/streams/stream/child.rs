@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 /// The variable that tells a test that it is such a process; it holds what that is to know.
 const TASK: &str = "STREAM_TEST_TASK";
 
-/// What this process is to do, if the test of this name started it.
+/// The task of this process, if the test of this name started it.
 pub(crate) fn task(test: &str) -> Option<String> {
     let task = std::env::var(TASK).ok()?;
     let (name, rest) = task.split_once(' ')?;

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// From so many points on threads are worth starting.
+/// Number of points from which threads are started.
 const WORTH_A_THREAD: usize = 1 << 15;
 const GROUP: usize = 50_000;
 const POINTS: usize = 3 * GROUP + 7;
@@ -102,7 +102,7 @@ fn in_memory([x, y, sigma]: &[Vec<f64>; 3], rows: Range<usize>) -> Vec<Point> {
     rows.map(|i| (vec![x[i]], y[i], Some(sigma[i]))).collect()
 }
 
-/// The points from a row on, on so many threads.
+/// The points from a row on, read on this number of threads.
 fn read_from(first: usize, path: &Path, threads: usize) -> Vec<Point> {
     on_threads(threads, || {
         let mut source = opened(path);
@@ -145,7 +145,7 @@ fn pages_of_all_kinds_are_read_from_any_row_on() {
     }
 }
 
-/// Pages of more bytes than are unpacked before they are asked for.
+/// Pages with more bytes than are unpacked in advance.
 #[test]
 fn large_pages_are_read_when_their_turn_comes() {
     let folder = folder();
@@ -162,7 +162,7 @@ fn large_pages_are_read_when_their_turn_comes() {
     }
 }
 
-/// A column that cannot be decoded in the middle: the points before it, and then the same error, whatever was asked for.
+/// A column that cannot be decoded in the middle: the points before it, and then the same error, for every request.
 #[test]
 fn one_damaged_column_is_found_at_its_row() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! What is wrong with points or models: a stream says what the fit in memory says, of the same point.
+//! Errors of points or models: a stream returns the error of the fit in memory, for the same point.
 
 use dualfit::source::{FnSource, SliceSource};
 use dualfit::{Backend, CurveFit, Data, Error, Estimator, Missing, Result, Sigma, Stream};
@@ -11,7 +11,7 @@ fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b]| a * (-b * x).exp()).backend(Backend::Cpu)
 }
 
-/// What is fitted.
+/// Points of a fit.
 struct Points {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -159,7 +159,7 @@ fn streams_that_cannot_be_read_are_refused() {
         let error = fit(Stream::new(source()).sigma(sigma).unwrap()).unwrap_err();
         assert!(matches!(error, Error::Source(_)), "{error}");
     }
-    // What the deviations of a source are worth is asked for.
+    // The kind of sigma of a source is required.
     let weighted = || FnSource::new(100, |i| (i as f64, 1.0, 1.0));
     for sigma in [Sigma::Unknown, Sigma::Constant(1.0)] {
         let error = fit(Stream::new(weighted()).sigma(sigma).unwrap()).unwrap_err();

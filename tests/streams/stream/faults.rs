@@ -1,4 +1,4 @@
-//! Sources, checkpoints and observers that fail: a typed error, never a hang, and what was kept is intact.
+//! Sources, checkpoints and observers that fail: a typed error, never a hang, and saved files stay intact.
 
 use crate::stream::support::{bits, folder, linspace, noise};
 use dualfit::error::{CheckpointError, SourceError};
@@ -18,7 +18,7 @@ const CHUNK: usize = 4096;
 const READS: usize = 6;
 const START: [f64; 3] = [2.5, 0.8, 0.1];
 
-/// What goes wrong in one read of a source.
+/// Fault in one read of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     None,
@@ -29,7 +29,7 @@ enum Fault {
     Short,
     /// It has more points than it has.
     Long,
-    /// It gives more points than there is room for.
+    /// It returns more points than the chunk can hold.
     TooMany,
     /// It gives other points than it says.
     Lie,
@@ -274,7 +274,7 @@ fn a_checkpoint_that_cannot_be_written_is_an_error_or_a_warning() {
         assert!(warns(&fit), "{fit:?}");
         assert_eq!(bits(&fit.unwrap()), bits(&whole));
     }
-    // What is there already and is no checkpoint is left alone.
+    // An existing file that is not a checkpoint is not changed.
     let there = folder.path().join("there");
     fs::create_dir(&there).unwrap();
     let fit = decay().fit_stream(good().checkpoint(&there), START);

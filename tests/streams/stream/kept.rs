@@ -35,7 +35,7 @@ fn kept(fit: &Fit) -> u64 {
     fit.stats().stream.as_ref().unwrap().kept_points
 }
 
-/// The limit that has room for this many chunks of a piece, beside the two that go round.
+/// Memory limit for this number of chunks of a piece, in addition to the two that are reused.
 fn room_for(chunks: usize) -> usize {
     ((2 + chunks) as f64 * (16 * PIECE) as f64 / 0.7).ceil() as usize + 2
 }
@@ -69,7 +69,7 @@ fn the_bits_are_the_same_whatever_is_kept() {
     }
 }
 
-/// Whatever the number of threads that decode it, and the size of chunks.
+/// For any number of decoding threads and any size of chunks.
 #[test]
 fn the_bits_are_the_same_on_any_number_of_threads() {
     let text = table(150_000, 0.7);

@@ -39,7 +39,7 @@ impl Files {
         fs::write(&self.points, bytes).unwrap();
     }
 
-    /// What a child does.
+    /// Fit of a child process.
     fn fit(&self) {
         let source = RawSource::open([RawFile::new(&self.points, [F64, F64])]).unwrap();
         let stream = Stream::new(Slowed { source, pause: PAUSE })

@@ -13,7 +13,7 @@ const FROM_A_SAMPLE: f64 = 2e-11;
 /// The same of errors and costs, which are those of the last evaluation: a step away from the end.
 const ERRORS_FROM_A_SAMPLE: f64 = 3e-8;
 
-/// Points, what is said of them, and a model.
+/// Points, their settings, and a model.
 #[derive(Clone)]
 struct Case {
     name: String,
@@ -21,7 +21,7 @@ struct Case {
     start: Vec<f64>,
     x: Vec<Vec<f64>>,
     y: Vec<f64>,
-    /// Whether the columns are in f32.
+    /// True if the columns are f32.
     single: bool,
     sigma: Option<Vec<f64>>,
     worth: Sigma<'static>,

@@ -8,7 +8,7 @@ use std::fs;
 
 const TEST: &str = "stream::memory::a_stream_keeps_its_limit";
 const LIMIT: usize = 8 << 20;
-/// What a process takes beside it, as `Stream::memory_limit` says.
+/// Memory of a process in addition to the limit, as documented for `Stream::memory_limit`.
 const BESIDE: usize = 30_000_000;
 /// Points of 16 bytes that are 21 times the limit.
 const POINTS: u64 = 21 * LIMIT as u64 / 16;
@@ -27,7 +27,7 @@ fn point(i: u64) -> (f64, f64) {
     (x, 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * e)
 }
 
-/// What a child does: bytes that it grew by, and bytes of its buffers.
+/// Task of a child: returns the growth of its memory and the size of its buffers, in bytes.
 fn grown(subsample: bool) -> (usize, usize) {
     grown_by(Stream::new(FnSource::new(POINTS, point)).subsample(subsample))
 }
@@ -66,7 +66,7 @@ fn a_stream_keeps_its_limit() {
 #[cfg(feature = "csv")]
 const KEEPING: &str = "stream::memory::a_stream_that_keeps_points_keeps_its_limit";
 
-/// A table of three times the limit, of which as much is kept as there is room for.
+/// A table of three times the limit, of which the part that fits is kept.
 #[cfg(feature = "csv")]
 #[test]
 fn a_stream_that_keeps_points_keeps_its_limit() {

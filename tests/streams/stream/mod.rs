@@ -1,4 +1,4 @@
-//! Fits over chunks of points: the same as in memory, whatever the chunks; stopped, killed and failing ones.
+//! Fits over chunks of points: the same as in memory, for any chunks; stopped, killed and failing fits.
 
 mod borders;
 mod changed;

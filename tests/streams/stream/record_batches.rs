@@ -128,7 +128,7 @@ fn error_of(
         Ok::<_, Infallible>(batches.clone().into_iter().enumerate().map(change))
     };
     let source = RecordBatchSource::new(schema, open).unwrap().identity("mine");
-    // There is no room to keep chunks, so that each pass is read.
+    // The memory does not suffice to keep chunks; therefore each pass reads again.
     let stream = stream(source).prefetch(0).memory_limit(1 << 18).subsample(false);
     fit(stream).unwrap_err()
 }

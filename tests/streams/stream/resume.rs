@@ -109,7 +109,7 @@ impl Case {
     }
 }
 
-/// Who stops a fit. A token is looked at before the observer is called, so it acts one chunk later.
+/// Cause of a stop. The token is checked before the observer is called, therefore it acts one chunk later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stop {
     Observer,
@@ -302,7 +302,7 @@ fn a_checkpoint_of_another_fit_is_refused_and_nothing_is_touched() {
     assert_eq!(std::fs::read(&data).unwrap(), before, "the data file is as it was");
 }
 
-/// Who removes the file of the checkpoint begins anew, although the one before it is still there.
+/// If the file of the checkpoint is removed, the fit begins anew, although the previous file still exists.
 #[test]
 fn without_its_file_a_fit_begins_anew() {
     let (x, folder) = (x(), folder());
@@ -355,7 +355,7 @@ fn passes_are_numbered_on_after_a_stop() {
     }
 }
 
-/// Where a stopped fit stands says nothing of where it would end: it warns of no poor fit.
+/// A stopped fit does not warn of a poor fit: its state says nothing about its minimum.
 #[test]
 fn a_stopped_fit_is_not_called_poor() {
     let (x, folder) = (x(), folder());

@@ -1,5 +1,5 @@
-//! Streams of native models, each call of which takes long: a pass is broken off within its chunks, and
-//! goes on from its checkpoint.
+//! Streams of native models, each call of which takes long: a pass can stop within its chunks and
+//! continue from its checkpoint.
 
 use crate::stream::support::{Slowed, bits, folder, linspace};
 use dualfit::source::SliceSource;
@@ -73,7 +73,7 @@ fn a_limit_of_time_is_kept_within_a_chunk() {
     assert_eq!(fit.unwrap_err(), Error::StoppedInFirstPass);
 }
 
-/// Each call makes some chunks until its time is over, and the next goes on from there.
+/// Each call processes some chunks until its time limit, and the next one continues from there.
 #[test]
 fn a_stream_whose_time_is_over_goes_on_from_its_checkpoint() {
     let x = linspace(0.0, 4.0, 2 * POINTS);

@@ -1,5 +1,5 @@
-//! Where the system gives no threads, and in a child of `fork`, which has none of its parent's: all is done
-//! on the caller's, with the same bits.
+//! Without threads, if the system creates none or in a child of `fork`, which has none of its parent's, the calling
+//! thread does all the work, with the same bits.
 
 use crate::stream::child;
 use crate::stream::support::{bits, linspace, noise};
@@ -44,7 +44,7 @@ fn everything() -> Vec<u64> {
 #[cfg(target_os = "linux")]
 const NO_THREADS: &str = "stream::threads::all_is_done_without_threads";
 
-/// No stack fits into what is left of this process's address space.
+/// No stack fits into the remaining address space of this process.
 #[cfg(target_os = "linux")]
 #[test]
 fn all_is_done_without_threads() {

@@ -33,7 +33,7 @@ fn processes_with_one_checkpoint_all_end() {
             })
             .collect();
         assert!(results.iter().all(|result| *result == results[0]), "round {round}: {results:?}");
-        // Who ends last removes what is there.
+        // The fit that ends last removes the files.
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(Result::unwrap).collect();
         assert!(names.is_empty(), "{names:?}");
     }
