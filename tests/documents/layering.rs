@@ -222,7 +222,9 @@ fn every_module_has_its_tests_in_the_map() {
     }
     for (path, runs) in &lines {
         assert!(root.join(path).exists(), "{path} does not exist");
-        for program in runs.split("--test ").skip(1).map(|rest| rest.split([' ', ';']).next().unwrap()) {
+        for program in
+            runs.split("--test ").skip(1).map(|rest| rest.split([' ', ';']).next().unwrap())
+        {
             let base = root.join("tests").join(program);
             let exists = base.join("main.rs").exists() || base.with_extension("rs").exists();
             assert!(exists, "there is no test program {program}");
