@@ -3,7 +3,7 @@
 //! Slopes, and times for each set and of views, are of the least times, since machines are shared.
 //!
 //! Each size is a process of its own, so that a peak of memory belongs to one of them. Arguments that are numbers are the
-//! sizes in place of these; with `--cuda` the fits are on a device. If `DUALFIT_JOINT_FOLDER` names a folder, the data and what
+//! sizes in place of these. If `DUALFIT_JOINT_FOLDER` names a folder, the data and what
 //! was found of the last size go there, as `tests/record/joint.py` reads them. Without `--bench`, as `cargo test --benches`
 //! runs it, there are few sets.
 
@@ -35,9 +35,8 @@ fn main() -> Outcome<()> {
         std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
     let numbers = numbers.iter().map(|n| Ok(n.parse()?)).collect::<Outcome<Vec<usize>>>()?;
     let has = |flag: &str| flags.iter().any(|given| given == flag);
-    let backend = if has("--cuda") { Backend::cuda(0) } else { Backend::Cpu };
     if let (true, &[sets, repeats]) = (has("--child"), &numbers[..]) {
-        return measure(sets, repeats, backend);
+        return measure(sets, repeats);
     }
     let sizes = match (&numbers[..], has("--bench")) {
         ([], true) => vec![10, 30, 100, 300, 1000, 3000, 10_000],
@@ -50,7 +49,7 @@ fn main() -> Outcome<()> {
     let (mut times, mut views, mut memory) = (Vec::new(), Vec::new(), Vec::new());
     for sets in sizes {
         let repeats = if has("--bench") { (20_000 / sets).clamp(21, 101) } else { 1 };
-        let [median, least, evaluations, viewing, bytes] = measured(sets, repeats, has("--cuda"))?;
+        let [median, least, evaluations, viewing, bytes] = measured(sets, repeats)?;
         println!(
             "| {sets} | {} | {} | {} | {evaluations} | {:.1} | {} | {} |",
             2 * sets + 2,
@@ -75,11 +74,9 @@ fn main() -> Outcome<()> {
 }
 
 /// What [`measure`] prints in a process of its own.
-fn measured(sets: usize, repeats: usize, on_device: bool) -> Outcome<[f64; 5]> {
+fn measured(sets: usize, repeats: usize) -> Outcome<[f64; 5]> {
     let numbers = [sets.to_string(), repeats.to_string()];
-    let place = on_device.then_some("--cuda");
-    let child =
-        Command::new(std::env::current_exe()?).arg("--child").args(place).args(numbers).output()?;
+    let child = Command::new(std::env::current_exe()?).arg("--child").args(numbers).output()?;
     if !child.status.success() {
         let said = String::from_utf8_lossy(&child.stderr);
         return Err(format!("{sets} sets: {}\n{said}", child.status).into());
@@ -91,21 +88,21 @@ fn measured(sets: usize, repeats: usize, on_device: bool) -> Outcome<[f64; 5]> {
 
 /// Prints the median and the least seconds of a fit, its evaluations, the least seconds of all views, and bytes at the peak of
 /// the first fit beside what there was before it.
-fn measure(sets: usize, repeats: usize, backend: Backend) -> Outcome<()> {
+fn measure(sets: usize, repeats: usize) -> Outcome<()> {
     // Code that runs and threads that wait are there whatever the sets are.
-    Points::new(FEW)?.fitted(backend)?;
+    Points::new(FEW)?.fitted()?;
     let points = Points::new(sets)?;
     let before = status_bytes("VmRSS:");
     // Peaks are counted anew from here on, where the system lets a process ask for it.
     let _ = fs::write("/proc/self/clear_refs", "5");
-    let (_, joint) = points.fitted(backend)?;
+    let (_, joint) = points.fitted()?;
     let bytes = status_bytes("VmHWM:").zip(before).map_or(f64::NAN, |(peak, before)| peak - before);
     if let Some(folder) = std::env::var_os("DUALFIT_JOINT_FOLDER") {
         points.write(&joint, Path::new(&folder))?;
     }
     let (mut times, mut views) = (Vec::new(), Vec::new());
     for _ in 0..repeats {
-        times.push(points.fitted(backend)?.0);
+        times.push(points.fitted()?.0);
         let begun = Instant::now();
         for set in 0..joint.sets() {
             black_box(joint.set(set).ok_or("a set has a view")?.std_errors());
@@ -146,10 +143,10 @@ impl Points {
     }
 
     /// Seconds of a whole fit, as a user has it: the model, the data, the fit, all errors.
-    fn fitted(&self, backend: Backend) -> Outcome<(f64, JointFit)> {
+    fn fitted(&self) -> Outcome<(f64, JointFit)> {
         let begun = Instant::now();
         let curve = CurveFit::new(|t, [k1, k2, a, b]| a * (-k1 * t).exp() + b * (-k2 * t).exp());
-        let curve = curve.names(["k1", "k2", "a", "b"]).backend(backend);
+        let curve = curve.names(["k1", "k2", "a", "b"]).backend(Backend::Cpu);
         let sets = self.t.chunks(POINTS).zip(self.y.chunks(POINTS));
         let sets = sets.map(|(t, y)| Data::new(t, y)).collect::<Result<Vec<_>, _>>()?;
         let joint = GlobalFit::new(&curve).share(["k1", "k2"]).fit(sets, START)?;

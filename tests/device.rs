@@ -13,8 +13,6 @@ mod batches;
 mod batches_f32;
 #[path = "support/failing.rs"]
 mod failing;
-#[path = "support/joints.rs"]
-mod joints;
 #[path = "support/losses.rs"]
 mod losses;
 #[path = "support/nist.rs"]
@@ -63,7 +61,6 @@ batches::batches_on!(on_device);
 batches_f32::batches_f32_on!(on_device);
 streams::streams_on!(on_device);
 around::around_on!(on_device);
-joints::joints_on!(on_device);
 twins::twins_on!(on_device);
 at_once::at_once_on!(on_device);
 several::several_on!(on_devices);

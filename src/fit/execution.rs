@@ -102,6 +102,14 @@ impl Execution {
         })
     }
 
+    /// On the CPU: devices do not support joint fits.
+    ///
+    /// # Errors
+    /// [`Error::NotOnDevice`] if the caller requires a device.
+    pub(crate) fn of_joint_fit(wanted: &PlacementRequest<'_>) -> Result<Execution> {
+        Placement::hindered(wanted, &Obstacle::Refused("a joint fit", "use Backend::Cpu"))
+    }
+
     /// What a user should see of a failure of the device.
     pub(crate) fn failed(&self, error: DriverError) -> Error {
         failed_on(self.device.as_ref().map(|on| &on.loaded), error)

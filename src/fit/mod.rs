@@ -32,7 +32,6 @@ mod rounding;
 #[cfg(feature = "serde")]
 pub(crate) mod saved;
 pub(crate) mod search;
-pub(crate) mod sets_on_device;
 pub(crate) mod significant;
 pub(crate) mod start_search;
 mod statistics;

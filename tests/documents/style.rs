@@ -45,7 +45,7 @@ fn extension(path: &Path) -> &str {
 }
 
 /// The text of a comment line, and its marker.
-fn comment<'l>(line: &'l str, is_python: bool) -> Option<(&'static str, &'l str)> {
+fn comment(line: &str, is_python: bool) -> Option<(&'static str, &str)> {
     let line = line.trim_start();
     let markers: &[&'static str] = if is_python { &["#"] } else { &["///", "//!", "//"] };
     markers.iter().find_map(|marker| Some((*marker, line.strip_prefix(marker)?.trim_start())))

@@ -8,10 +8,7 @@ use super::losses::robust;
 use super::suite::{self, Place};
 use dualfit::device::Processor;
 use dualfit::source::SliceSource;
-use dualfit::{
-    Backend, BatchData, CurveFit, Data, Estimator, GlobalFit, Loss, Options, Precision, Sigma,
-    Stream, Var,
-};
+use dualfit::{BatchData, CurveFit, Data, Estimator, Loss, Options, Precision, Sigma, Stream, Var};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! twins_on {
@@ -24,11 +21,6 @@ macro_rules! twins_on {
         #[test]
         fn twins_of_batches() {
             $on_device(twins::batches);
-        }
-
-        #[test]
-        fn twins_of_sets() {
-            $on_device(twins::sets);
         }
 
         #[test]
@@ -109,32 +101,6 @@ pub fn batches(place: Place<'_>) {
     let data = BatchData::shared(&x, &stack).unwrap();
     for loss in robust(2.0) {
         batches::check(&decay().loss(loss), &data, START, 3, place);
-    }
-}
-
-/// Sets of joint fits, which are summed up in registers and in tiles, and factored.
-pub fn sets(place: Place<'_>) {
-    let x = abscissae(POINTS);
-    let mut stack = decays(&x, 3);
-    stack.iter_mut().step_by(37).for_each(|y| *y += 3.0);
-    let data = BatchData::shared(&x, &stack).unwrap();
-    // Determined by factors alone.
-    let powers = CurveFit::new(|x, [a, b, c]| a + (x + 3e3) * (b + (x + 3e3) * c));
-    // Of which the first rows are nearly nothing.
-    let peak = CurveFit::new(|x, [a, b]| a * (-((x - 3.5) / 0.08).powi(2)).exp() + b * x);
-    let soft = Loss::SoftL1 { scale: 1.0 };
-    let linear = [decay(), cosines(9), powers];
-    let robust = [decay(), cosines(9), peak].map(|curve| curve.loss(soft));
-    for curve in linear.into_iter().chain(robust) {
-        let fit = |curve: &CurveFit| {
-            GlobalFit::new(curve).share(["p1"]).over(&data, [("p1", 0.5)]).unwrap()
-        };
-        let (there, here) = (fit(&place(curve.clone())), fit(&curve.backend(Backend::Cpu)));
-        assert_eq!(there.fit().stats().processor, Processor::Cuda);
-        let numbers = there.fit().params().iter().zip(here.fit().params());
-        for ((a, b), e) in numbers.zip(here.fit().std_errors()) {
-            assert!((a - b).abs() <= 1e-6 * e, "{a:e} against {b:e} \u{b1} {e:e}");
-        }
     }
 }
 

@@ -20,8 +20,6 @@ pub(crate) mod memory;
 pub(crate) mod nvrtc;
 pub(crate) mod passes;
 pub(crate) mod probe;
-pub(crate) mod set_passes;
-pub(crate) mod set_points;
 pub(crate) mod source;
 pub(crate) mod streamed;
 #[cfg(test)]

@@ -10,9 +10,6 @@ mod batches;
 #[path = "../../../tests/support/batches_f32.rs"]
 mod batches_f32;
 mod faults;
-mod joint_faults;
-#[path = "../../../tests/support/joints.rs"]
-mod joints;
 mod parts;
 #[path = "../../../tests/support/questions.rs"]
 mod questions;
@@ -102,4 +99,3 @@ batches::batches_on!(on_device);
 batches_f32::batches_f32_on!(on_device);
 streams::streams_on!(on_device);
 around::around_on!(on_device);
-joints::joints_on!(on_device);

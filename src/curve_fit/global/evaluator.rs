@@ -2,8 +2,6 @@
 
 use super::places::Places;
 use super::sets::{SetEvaluator, SetGroup};
-use super::together::TogetherPasses;
-use crate::backend::cuda::passes::PassKind;
 use crate::normal::{Arrow, BlockRow, Normal, RFactor, Summary, heaviest_first};
 use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
@@ -13,8 +11,6 @@ use std::sync::Arc;
 /// All sets; where the free parameters have blocks, the ones of set s are those of block s.
 pub(super) struct JointEvaluator<'e> {
     pub(super) groups: Vec<SetGroup<'e>>,
-    /// Sets that devices sum up together, which are in those groups too.
-    pub(super) together: Vec<TogetherPasses<'e>>,
     /// The blocks of the fit, if it has any.
     pub(super) shape: Option<Arc<Arrow>>,
     /// Whether threads pass over groups at the same time.
@@ -49,15 +45,6 @@ impl<'e> JointEvaluator<'e> {
             made.map_err(|(set, fault)| joint(fault, set, params))
         };
         made.into_iter().map(joint).collect()
-    }
-
-    /// Has devices make what they make of sets, at columns of the parameters' own units: they know of no others.
-    fn on_devices(&mut self, kind: PassKind, params: &[f64], columns: &[f64]) -> Result<(), Fault> {
-        if columns.iter().any(|&c| c != 1.0) {
-            return Ok(());
-        }
-        let JointEvaluator { groups, together, .. } = self;
-        together.iter_mut().try_for_each(|together| together.pass(kind, params, groups))
     }
 
     /// Adds the sums of the sets at the places of their parameters.
@@ -97,7 +84,6 @@ impl Evaluator for JointEvaluator<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         out.clear();
         let worthless = std::mem::replace(&mut self.worthless, f64::INFINITY);
-        self.on_devices(PassKind::Normal, params, columns)?;
         self.by_groups(params, |group| group.normal(params, columns, worthless))?;
         self.join(out);
         Ok(())
@@ -106,7 +92,6 @@ impl Evaluator for JointEvaluator<'_> {
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         out.clear();
         let (shape, n) = (out.shape().cloned(), out.n);
-        self.on_devices(PassKind::Factor, params, columns)?;
         let factors = self.by_groups(params, |group| group.factors(params, columns))?;
         for (part, factor) in self.sets().zip(factors.into_iter().flatten()) {
             out.influence.add(&factor.influence, part.factor);
@@ -180,10 +165,8 @@ impl Evaluator for JointEvaluator<'_> {
     }
 
     fn limit_weights(&mut self, most: f64) -> Option<f64> {
-        // Lanes and devices have the points' own weights.
+        // Lanes have the points' own weights.
         self.groups.iter_mut().for_each(|group| group.abreast = None);
-        let reason = "a few points outweigh all others by far";
-        self.together.iter_mut().for_each(|together| together.stop(reason));
         let limit = |part: &mut SetEvaluator<'_>| {
             let square = part.evaluator.limit_weights(most / part.factor);
             square.map(|square| square * part.factor * part.factor)
@@ -277,12 +260,6 @@ impl Evaluator for JointEvaluator<'_> {
     }
 
     fn device(&self) -> Option<DeviceUse> {
-        let each = self.sets().filter_map(|part| part.evaluator.device());
-        let together = self.together.iter().map(TogetherPasses::device);
-        each.chain(together).reduce(|a, b| DeviceUse {
-            bytes: a.bytes + b.bytes,
-            chunks: a.chunks.max(b.chunks),
-            failed: a.failed.or(b.failed),
-        })
+        None
     }
 }

@@ -11,7 +11,6 @@ mod saved;
 mod sets;
 mod start;
 mod supply;
-mod together;
 
 use super::{CurveFit, ends};
 use crate::data::Data;

@@ -4,8 +4,7 @@ use super::each::{BadSets, all_good, of_each};
 use super::in_set;
 use super::joint_fit::{JointFit, SetView};
 use super::layout::{self, Asked, JointLayout, SetMember, SetPoints, overview_of};
-use super::supply::{JointSet, JointSupply};
-use super::together::{Together, same_models, together};
+use super::supply::{JointSet, JointSupply, same_models};
 use crate::backend::cpu::Prepared;
 use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::ready::Ready;
@@ -102,28 +101,18 @@ impl JointLayout {
             ready[*set].prepared(&points.x_sigma).map_err(in_set(*set))
         });
         let each = each.collect::<Result<Vec<_>>>()?;
-        let (wanted, models) = (first.wanted(None), same_models(sets, &ready));
-        let together = together(&wanted, sets, (&models, &ready), first.loss)?;
-        let mut reasons = vec![None; sets.len()];
-        for Together { members, placement } in &together {
-            members.iter().for_each(|&member| reasons[member] = Some(placement.reason.as_str()));
-        }
-        let executions = sets.iter().zip(reasons).map(|(SetPoints { set, points, .. }, reason)| {
-            if let Some(reason) = reason {
-                return Ok(Execution::on_cpu(reason));
-            }
-            let (rule, printed) = ((first.loss, first.precision), ready[*set].printed.as_ref());
-            Execution::of(&wanted, rule, printed, points).map_err(in_set(*set))
-        });
-        let executions = executions.collect::<Result<Vec<_>>>()?;
+        let models = same_models(sets, &ready);
+        let execution = Execution::of_joint_fit(&first.wanted(None))?;
         let mut place = vec![usize::MAX; self.names.len()];
         self.free.iter().enumerate().for_each(|(j, &k)| place[k] = j);
-        let sets = sets.iter().zip(&each).zip(executions.iter().zip(models));
         let sets: Vec<JointSet<'_>> = sets
-            .map(|((SetPoints { set, member, points }, prepared), (execution, model))| JointSet {
+            .iter()
+            .zip(&each)
+            .zip(models)
+            .map(|((SetPoints { set, member, points }, prepared), model)| JointSet {
                 set: *set,
                 model,
-                supply: InMemory::new(points, execution),
+                supply: InMemory::new(points, &execution),
                 prepared,
                 params: &member.params,
                 free: member.free(&place),
@@ -131,7 +120,7 @@ impl JointLayout {
                 factor: whole.units.row / points.units.row,
             })
             .collect();
-        let supply = JointSupply { sets, together, shape: self.shape.clone() };
+        let supply = JointSupply { sets, shape: self.shape.clone() };
         let model = layout::joint_model(&self.members, &programs, &self.names)?;
         let prepared = match &model {
             Model::Traced(program) => Prepared::traced(program.clone(), &self.free),

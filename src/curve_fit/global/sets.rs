@@ -1,8 +1,7 @@
 //! Passes over single sets, and over a few small ones side by side.
 
 use crate::backend::cpu::simd_batch::SimdBatch;
-use crate::backend::cuda::passes::{PassKind, Summed};
-use crate::normal::{Normal, RFactor, Summary};
+use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 
@@ -24,28 +23,9 @@ pub(super) struct SetEvaluator<'e> {
     pub(super) own: Vec<f64>,
     pub(super) columns: Vec<f64>,
     pub(super) normal: Normal,
-    /// Whether a device has made the sums, and the factor that it has made, for the next pass.
-    pub(super) summed: bool,
-    pub(super) factored: Option<RFactor>,
 }
 
 impl SetEvaluator<'_> {
-    /// Takes what a device has made of the set, if it is finite.
-    pub(super) fn take_numbers(&mut self, kind: PassKind, numbers: &[f64]) {
-        match kind {
-            PassKind::Normal => {
-                self.normal.clear();
-                self.normal.add_numbers(numbers);
-                self.summed = self.normal.is_finite();
-            }
-            PassKind::Factor => {
-                let mut factor = RFactor::zero(self.free.len());
-                factor.add_numbers(numbers);
-                self.factored = Some(factor).filter(Summary::is_finite);
-            }
-        }
-    }
-
     pub(super) fn take_params(&mut self, params: &[f64]) {
         self.own.iter_mut().zip(self.params).for_each(|(own, &k)| *own = params[k]);
     }
@@ -95,8 +75,8 @@ impl SetGroup<'_> {
         }
         let mut cost = 0.0;
         for (lane, set) in self.sets.iter_mut().enumerate() {
-            let summed = std::mem::take(&mut set.summed)
-                || abreast.as_ref().is_some_and(|abreast| abreast.read(lane, &mut set.normal));
+            let summed =
+                abreast.as_ref().is_some_and(|abreast| abreast.read(lane, &mut set.normal));
             if !summed {
                 if worthless < f64::INFINITY {
                     // The whole is added up in another order.
@@ -120,9 +100,6 @@ impl SetGroup<'_> {
         columns: &[f64],
     ) -> Result<Vec<RFactor>, (usize, Fault)> {
         let factor = |set: &mut SetEvaluator<'_>| {
-            if let Some(factor) = set.factored.take() {
-                return Ok(factor);
-            }
             set.take(params, columns);
             let mut factor = RFactor::zero(set.columns.len());
             let made = set.evaluator.factor(&set.own, &set.columns, &mut factor);

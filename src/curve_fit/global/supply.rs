@@ -2,24 +2,25 @@
 
 use super::each::of_each;
 use super::evaluator::JointEvaluator;
+use super::layout::SetPoints;
 use super::sets::{SetEvaluator, SetGroup};
-use super::together::{Together, TogetherPasses};
 use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::backend::cpu::{PARALLEL_WORK, Prepared};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
+use crate::curve_fit::ready::Ready;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Units;
 use crate::data::sigma::{Spread, Weights};
 use crate::error::{Error, Result};
 use crate::fit::search::View;
-use crate::fit::sets_on_device::SetsOnDevice;
 use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
 use crate::normal::abreast::ABREAST;
 use crate::normal::{Arrow, Normal};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::patience::Patience;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a set costs beside its points, in element operations.
@@ -46,8 +47,6 @@ pub(super) struct JointSet<'a> {
 /// All sets, at least one.
 pub(super) struct JointSupply<'a> {
     pub(super) sets: Vec<JointSet<'a>>,
-    /// Those that devices sum up together.
-    pub(super) together: Vec<Together<'a>>,
     /// Which free parameters meet, unless all do.
     pub(super) shape: Option<Arc<Arrow>>,
 }
@@ -65,7 +64,6 @@ impl JointSet<'_> {
             && points.units == Units::ORDINARY
             && points.x_sigma.is_exact()
             && points.correlation.is_none()
-            && !self.supply.is_on_device()
             && !self.free.is_empty()
     }
 
@@ -87,10 +85,21 @@ impl JointSet<'_> {
             own: self.start.clone(),
             columns: vec![1.0; self.free.len()],
             normal: Normal::zero(self.free.len()),
-            summed: false,
-            factored: None,
         })
     }
+}
+
+/// For each set the first one whose model has the same code; a native model only equals itself.
+pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[Arc<Ready>]) -> Vec<usize> {
+    let (mut by_place, mut by_code) = (HashMap::new(), HashMap::new());
+    let first = |(member, SetPoints { set, .. }): (usize, &SetPoints<'_, '_>)| {
+        let Some(printed) = &ready[*set].printed else { return member };
+        // The code of a model that several sets share is compared once.
+        *by_place
+            .entry(Arc::as_ptr(printed))
+            .or_insert_with(|| *by_code.entry(printed.program.code()).or_insert(member))
+    };
+    sets.iter().enumerate().map(first).collect()
 }
 
 /// The points of several small sets of one model, a lane to each; `None` where they are none.
@@ -119,11 +128,6 @@ fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
 }
 
 impl JointSupply<'_> {
-    /// The sets that are on devices together.
-    fn on_devices(&self) -> impl Iterator<Item = &SetsOnDevice<'_>> {
-        self.together.iter().filter_map(|together| together.placement.device.as_ref())
-    }
-
     /// Whether a pass takes longer than threads take to wake up.
     fn is_worth_threads(&self) -> bool {
         let work = |set: &JointSet<'_>| {
@@ -160,23 +164,14 @@ impl Supply for JointSupply<'_> {
         &'e self,
         options: &EvaluatorOptions<'e>,
     ) -> Result<Box<dyn Evaluator + Send + 'e>> {
-        let View { loss, plain, .. } = options.view;
-        let at_work = self.together.iter().filter(|_| !plain);
-        let at_work =
-            at_work.filter_map(|together| TogetherPasses::new(together, loss).transpose());
-        let together = at_work.collect::<Result<Vec<_>>>()?;
         let group = |sets: &'e [JointSet<'_>]| {
             let each = sets.iter().map(|set| set.evaluator(options)).collect::<Result<_>>()?;
-            let abreast = if together.is_empty() { abreast(sets, options.view) } else { None };
-            Ok(SetGroup { sets: each, abreast })
+            Ok(SetGroup { sets: each, abreast: abreast(sets, options.view) })
         };
         let groups = self.sets.chunks(ABREAST).map(group).collect::<Result<Vec<_>>>()?;
-        let parallel = groups.len() > 1
-            && !options.on_one_thread
-            && !self.sets.iter().any(|set| set.supply.is_on_device())
-            && self.is_worth_threads();
+        let parallel = groups.len() > 1 && !options.on_one_thread && self.is_worth_threads();
         let (shape, worthless) = (self.shape.clone(), f64::INFINITY);
-        Ok(Box::new(JointEvaluator { groups, together, shape, parallel, worthless }))
+        Ok(Box::new(JointEvaluator { groups, shape, parallel, worthless }))
     }
 
     fn shape(&self) -> Option<Arc<Arrow>> {
@@ -188,11 +183,7 @@ impl Supply for JointSupply<'_> {
     }
 
     fn failed(&self, error: DriverError) -> Error {
-        if let Some(together) = self.on_devices().next() {
-            return together.failed(error);
-        }
-        let on_device = self.sets.iter().find(|set| set.supply.is_on_device());
-        on_device.unwrap_or(&self.sets[0]).supply.failed(error)
+        self.sets[0].supply.failed(error)
     }
 
     fn distinct(&self, enough: usize) -> usize {
@@ -215,15 +206,10 @@ impl Supply for JointSupply<'_> {
     }
 
     fn is_on_device(&self) -> bool {
-        self.on_devices().next().is_some() || self.sets.iter().any(|set| set.supply.is_on_device())
+        false
     }
 
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats {
-        let together = |together: &&Together<'_>| together.placement.device.is_some();
-        if let Some(together) = self.together.iter().find(together) {
-            return together.placement.stats_of_sets(evaluator);
-        }
-        let on_device = self.sets.iter().find(|set| set.supply.is_on_device());
-        on_device.unwrap_or(&self.sets[0]).supply.stats(evaluator)
+        self.sets[0].supply.stats(evaluator)
     }
 }

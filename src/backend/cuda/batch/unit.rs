@@ -1,4 +1,4 @@
-//! The translation units in which lanes of a warp share a fit of a batch, or a set of points, and how many lanes do.
+//! The translation unit of a batch, in which lanes of a warp share a fit, and the number of these lanes.
 
 use super::super::codegen;
 use super::super::interface::{Layout, ScratchLayout, words};
@@ -17,17 +17,6 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
     "batch_rough.cuh",
     "batch.cu",
 ];
-/// The passes over several sets of points.
-const SETS: &[(&str, &str)] = kernels![
-    "group.cuh",
-    "cholesky.cuh",
-    "reflection.cuh",
-    "householder.cuh",
-    "batch_data.cuh",
-    "batch_sums.cuh",
-    "set_sums.cu",
-];
-
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: usize = 48 << 10;
 /// Shared memory that the fits of a warp may take, so that eight warps have room on a multiprocessor of an A100.
@@ -77,11 +66,6 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
 /// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
 pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
     unit(spec, shape, &[ROWS, SOLVER, BATCH])
-}
-
-/// The passes over several sets of points, as text for a compiler.
-pub(crate) fn set_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
-    unit(spec, shape, &[ROWS, SETS])
 }
 
 fn unit(spec: &Spec<'_>, shape: BatchShape, files: &[&[(&str, &str)]]) -> String {

@@ -1,13 +1,11 @@
-//! The kernels of batches and of sets as the real compiler makes them: registers and spills, held to a budget.
+//! Registers and spills of the kernels of batches, as the real compiler makes them, compared with a budget.
 //!
 //! `tests/data/kernels/batch.csv` has the registers for each model and architecture, for fits of 100 points. With
 //! `-- --nocapture` the table of `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
 
 use super::budget::{budgeted, cases, timed, uses};
-use crate::backend::cuda::batch::unit::{
-    BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes, set_unit,
-};
-use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
+use crate::backend::cuda::batch::unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
+use crate::backend::cuda::source::{Spec, Storage, Weighting};
 use crate::data::loss::Estimator;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +34,7 @@ fn spills(log: &str) -> Vec<(&str, u32)> {
 
 /// The models by name, their units, and what is told of them.
 pub(super) fn units() -> impl Iterator<Item = (String, String, (usize, BatchShape))> {
-    cases().into_iter().filter(|case| MODELS.contains(&case.name)).flat_map(|case| {
+    cases().into_iter().filter(|case| MODELS.contains(&case.name)).map(|case| {
         let program = case.model.program().unwrap();
         let spec = Spec {
             estimator: Estimator::LeastSquares,
@@ -50,16 +48,12 @@ pub(super) fn units() -> impl Iterator<Item = (String, String, (usize, BatchShap
         };
         let bytes = bench_bytes(&spec);
         let shape = BatchShape::new(POINTS, bytes).expect("a shape");
-        let batch = (case.name.to_owned(), batch_unit(&spec, shape), (bytes, shape));
-        // Joint fits compute in f64.
-        let has_sets = spec.arithmetic == Arithmetic::Double;
-        let sets = || (format!("{}, sets", case.name), set_unit(&spec, shape), (bytes, shape));
-        [Some(batch), has_sets.then(sets)].into_iter().flatten()
+        (case.name.to_owned(), batch_unit(&spec, shape), (bytes, shape))
     })
 }
 
 #[test]
-fn kernels_of_batches_and_sets_keep_to_their_budget_of_registers_and_spills() {
+fn kernels_of_batches_keep_to_their_budget_of_registers_and_spills() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels/batch.csv");
     let write = std::env::var_os("DUALFIT_WRITE_BUDGET").is_some();
     let text = std::fs::read_to_string(&path).unwrap_or_default();
