@@ -21,20 +21,20 @@ use crate::threads;
 use std::time::Instant;
 
 impl CurveFit {
-    /// Fits the model to every fit of a batch; each ends as [`fit`](CurveFit::fit) of its points alone
-    /// would from the same start. `starts`: one for all fits, or one per fit. Missing values are guessed for each fit, or adapted
+    /// Fits the model to the data of every fit of a batch. Each result equals the result of [`fit`](CurveFit::fit) with the same points and
+    /// start. `starts`: one for all fits, or one per fit. Missing values are computed for each fit, or adapted
     /// from the results of a few fits.
     ///
-    /// Names, bounds, fixed parameters, loss and options hold for all fits; limits hold for each.
+    /// Names, bounds, fixed parameters, loss and options apply to all fits; limits apply to each.
     /// Fits run on all cores, and the results do not depend on their number. The observer of
     /// [`observe`](CurveFit::observe) is called as they finish.
     ///
-    /// [`backend`](CurveFit::backend) says where. On a device one kernel makes all fits, of up to 16 free parameters.
+    /// [`backend`](CurveFit::backend) selects the hardware. On a device one kernel makes all fits, with up to 16 free parameters.
     /// Fits that the kernel cannot decide (a second derivative, a restart, points of very different weight)
-    /// are rerun on the CPU;
-    /// [`BatchFit::reason`](crate::BatchFit::reason) says why the batch was made where it was.
+    /// are rerun on the CPU.
+    /// [`BatchFit::reason`](crate::BatchFit::reason) gives the reason for the choice.
     ///
-    /// What is wrong with one fit is its [`FitStatus`](crate::FitStatus) and touches no other.
+    /// An error of one fit is its [`FitStatus`](crate::FitStatus) and does not affect the others.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit};
@@ -45,7 +45,7 @@ impl CurveFit {
     ///
     /// let decay = CurveFit::new(|x, [a, r]| a * (-r * x).exp()).names(["amplitude", "rate"]);
     /// let batch = decay.fit_batch(BatchData::shared(&x, &stack)?, [1.0, 1.0])?;
-    /// println!("{batch}"); // how many fits ended how, and the parameters' quartiles
+    /// println!("{batch}"); // counts of terminations, and quartiles of the parameters
     /// assert!((batch.fit(0).params()[1] - 0.5).abs() < 1e-9);
     /// assert!((batch.params()[3] - 1.0).abs() < 1e-9); // fit 1, parameter 1
     /// assert_eq!(batch.statuses()[2], dualfit::FitStatus::BadData { point: 7 });
@@ -53,10 +53,10 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// What makes no sense for the batch as a whole: something wrong with the model, the parameters'
-    /// names and bounds or the options, one start for all that is none, a number of columns or starts
-    /// that does not fit the model, an observer that panics. If a device was asked for,
-    /// [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and what it refuses. No fits are no error.
+    /// Errors that concern the whole batch: an invalid model, names, bounds or options, an invalid
+    /// start for all fits, a number of columns or starts that does not match the model, an observer that panics. If a device
+    /// is required, [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and errors of the device. An empty batch is not
+    /// an error.
     pub fn fit_batch<'d, 'a: 'd, 's>(
         &self,
         data: impl Into<BatchFitData<'d, 'a>>,
@@ -103,7 +103,7 @@ impl CurveFit {
         starts.check(data.n_fits(), self.names.len())
     }
 
-    /// What `work` makes of a batch that has been checked.
+    /// Result of `work` for a validated batch.
     pub(super) fn with_batch<R>(
         &self,
         data: &BatchData<'_>,
@@ -138,7 +138,7 @@ impl CurveFit {
         work(&request, &ready)
     }
 
-    /// Room for what is found.
+    /// Arrays for the results.
     pub(super) fn batch_arrays(&self, request: &BatchRequest<'_>) -> Arrays {
         let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
         let bounded = request.starts.is_bounded() || request.prepared.free.iter().any(has_bound);
@@ -146,7 +146,7 @@ impl CurveFit {
         Arrays::new(fits, width, bounded, self.wants_covariances())
     }
 
-    /// The batch of what was found.
+    /// The batch of the results.
     ///
     /// # Errors
     /// None after [`check_batch`](Self::check_batch), which knows the names in formulas.
@@ -191,8 +191,8 @@ impl CurveFit {
         Ok(batch)
     }
 
-    /// Makes all fits of a request, with starts that are found if they are sought, where that is asked for, or likely to be
-    /// fastest.
+    /// Makes all fits of a request on the required or the fastest backend, and computes missing
+    /// starts.
     pub(super) fn make_fits(
         &self,
         request: &BatchRequest<'_>,
@@ -241,8 +241,8 @@ impl CurveFit {
         self
     }
 
-    /// Whether a batch keeps the covariance matrix of every fit, n_params² numbers each, for
-    /// [`BatchFit::covariance`](crate::BatchFit::covariance). By default if [`derive`](CurveFit::derive) asked for a quantity.
+    /// If true, a batch keeps the covariance matrix of every fit, n_params² numbers each, for
+    /// [`BatchFit::covariance`](crate::BatchFit::covariance). True by default if there are quantities from [`derive`](CurveFit::derive).
     #[must_use]
     pub fn keep_covariance(mut self, keep: bool) -> CurveFit {
         self.keep_covariance = keep;

@@ -8,19 +8,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl CurveFit {
-    /// Stops fits once `token` is cancelled, as if the observer had asked to:
+    /// Stops fits once `token` is cancelled, as if the observer had broken:
     ///
     /// - a fit stops before its next step, with the best parameters so far and [`Termination::Stopped`](crate::Termination::Stopped);
     /// - the search for a start returns the best one so far, and its fit stops after one step;
     /// - a search from many starts returns the fits that are finished;
     /// - a batch returns the fits that are finished; the others are [`FitStatus::NotRun`](crate::FitStatus::NotRun).
     ///
-    /// A pass over the points is broken off if
-    /// it is that of a native model, between two points, or over a stream, between two chunks; in the first
-    /// one there is nothing to tell yet but [`Error::StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
+    /// A pass of a native model stops between two points, a pass over
+    /// a stream between two chunks. If the first pass is stopped, there is no result yet, only
+    /// [`Error::StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
     ///
-    /// On a device the host looks in between any two evaluations, or chunks of a batch, for which it
-    /// otherwise would not wait.
+    /// On a device the host checks the token between any two evaluations, or chunks of a batch, for which it
+    /// would otherwise not wait.
     #[must_use]
     pub fn cancel_token(mut self, token: CancelToken) -> CurveFit {
         self.cancel = Some(token);
@@ -36,7 +36,7 @@ impl CurveFit {
         Some(Arc::new(|_: &Event<'_>| ControlFlow::Break(())))
     }
 
-    /// Whoever watches a single fit.
+    /// The observer of a single fit.
     pub(super) fn watch(&self) -> Option<Arc<Observer>> {
         match (&self.observer, &self.cancel) {
             (observer, None) => observer.clone(),

@@ -48,12 +48,12 @@ impl Device {
         }
     }
 
-    /// Checks the data and copies all points that count to the device, where they stay until the
-    /// result is dropped. Masks, sigma and missing values are settled here; the data serve any
-    /// model with as many independent variables, under any loss, and without sigma as counts.
+    /// Validates the data and copies all used points to the device, where they stay until the
+    /// result is dropped. Masks, sigma and missing values are applied here. The data can be used by any
+    /// model with the same number of independent variables, with any loss, and without sigma as counts.
     ///
     /// # Errors
-    /// What is wrong with the data, as [`CurveFit::fit`](crate::CurveFit::fit) says it; [`Error::NotOnDevice`] for a
+    /// Errors of the data as in [`CurveFit::fit`](crate::CurveFit::fit); [`Error::NotOnDevice`] for a
     /// covariance matrix of y, and [`Error::DeviceOutOfMemory`].
     pub fn upload<'a>(&self, data: impl Into<Data<'a>>) -> Result<DeviceData<'a>> {
         let data = data.into();
@@ -116,7 +116,7 @@ impl fmt::Debug for Device {
 pub struct DeviceData<'a> {
     device: Arc<Cuda>,
     points: Points<'a>,
-    /// The same as counts, once asked for.
+    /// The same points as counts, computed on first use.
     counts: OnceLock<Result<Points<'a>>>,
     resident: Arc<DevicePoints>,
 }
@@ -149,8 +149,8 @@ impl<'a> DeviceData<'a> {
     }
 }
 
-/// The data of a fit: [`Data`] in memory, by value or by reference, or [`DeviceData`] on a device, where the fit is
-/// computed then, whatever [`CurveFit::backend`](crate::CurveFit::backend) says.
+/// The data of a fit: [`Data`] in memory, by value or by reference, or [`DeviceData`] on a device, which then computes
+/// the fit independent of [`CurveFit::backend`](crate::CurveFit::backend).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FitData<'d, 'a> {
@@ -237,7 +237,7 @@ impl DeviceBatch<'_> {
 }
 
 /// The data of a batch of fits: [`BatchData`] in memory, by value or by reference, or [`DeviceBatch`] on a device,
-/// where the fits are made then, whatever [`CurveFit::backend`](crate::CurveFit::backend) says.
+/// which then makes the fits independent of [`CurveFit::backend`](crate::CurveFit::backend).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BatchFitData<'d, 'a> {

@@ -1,4 +1,4 @@
-//! The front: a model, what is said of its parameters, and fits of it.
+//! The public entry points: `curve_fit` and the builder [`CurveFit`].
 
 mod batch;
 pub(crate) mod batch_parts;
@@ -124,11 +124,11 @@ pub fn least_squares(
     model.fit(Data::new(&index, &zeros)?, start)
 }
 
-/// A model with what is known of its parameters: traced once, prepared at the first fit, used for
-/// any number of fits from any thread.
+/// A model with the settings of its parameters. It is traced once, prepared at the first fit, and can be used for
+/// any number of fits, from any thread.
 ///
-/// Whatever is wrong with the model or with what was said of its parameters is reported by
-/// [`fit`](CurveFit::fit).
+/// [`fit`](CurveFit::fit) reports errors in the model and in the settings of its
+/// parameters.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Loss, Sigma};
@@ -149,7 +149,7 @@ pub struct CurveFit {
     model: Result<Model>,
     names: Vec<String>,
     bounds: Vec<(f64, f64)>,
-    /// Whose bounds were said by name, so that a tie would contradict them.
+    /// True for parameters with bounds set by name, which a tie would contradict.
     bounded: Vec<bool>,
     fixed: Vec<bool>,
     /// Typical sizes, NaN for one that is not known.
@@ -168,21 +168,21 @@ pub struct CurveFit {
     cancel: Option<CancelToken>,
     /// When and how starts are searched for.
     search: SearchOptions,
-    /// What finds a start in the points.
+    /// Function that computes an initial guess from the points.
     guess: Option<Arc<Guess>>,
     /// True if the caller gave the guess; one that came with a model is a candidate among others.
     guessed_by_caller: bool,
     /// Names and formulas of quantities that are reported with a fit.
     derived: Vec<(String, Expression)>,
-    /// How many of these came with the model, the first ones.
+    /// Number of the first of these quantities that belong to the model.
     pub(crate) derived_by_model: usize,
     /// Parameters that follow from others.
     ties: Vec<Tie>,
-    /// What is known of parameters before a fit.
+    /// Priors of parameters.
     priors: Vec<Prior>,
     /// The terms of a sum of models of the library.
     components: Arc<[ComponentModel]>,
-    /// The first thing wrong with what was said of the parameters.
+    /// The first error in the settings of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
     /// A device that takes the place of the real ones.
@@ -191,13 +191,13 @@ pub struct CurveFit {
     /// More of them.
     #[cfg(test)]
     pub(crate) other_devices: Vec<Arc<Device>>,
-    /// Whether the CPU goes on where that device fails.
+    /// If true, the CPU takes over if that device fails.
     #[cfg(test)]
     pub(crate) take_over: bool,
 }
 
-/// What finds a start, one value per parameter, in the points and what is known besides; NaN for a parameter it does
-/// not know.
+/// Computes an initial guess, one value per parameter, from the points and the known values; NaN for an unknown
+/// parameter.
 pub(crate) type Guess = dyn Fn(&Observations, &Known) -> Vec<f64> + Send + Sync;
 
 impl CurveFit {
@@ -240,14 +240,14 @@ impl CurveFit {
         }
     }
 
-    /// How residuals count; [`Loss::Linear`], least squares, by default.
+    /// Sets the loss ρ of the squared residuals; [`Loss::Linear`], least squares, by default.
     #[must_use]
     pub fn loss(mut self, loss: Loss) -> CurveFit {
         self.loss = loss;
         self
     }
 
-    /// What y is: a measurement with a normal error, by default, or a count.
+    /// Sets the noise model of y: normal errors, by default, or Poisson counts.
     #[must_use]
     pub fn estimator(mut self, estimator: Estimator) -> CurveFit {
         self.estimator = estimator;
@@ -261,21 +261,21 @@ impl CurveFit {
         self
     }
 
-    /// Where points are evaluated; [`Backend::Auto`] by default.
+    /// Sets the hardware that evaluates the points; [`Backend::Auto`] by default.
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> CurveFit {
         self.backend = backend;
         self
     }
 
-    /// What a device computes with; [`Precision::Double`] by default.
+    /// Sets the floating-point precision on devices; [`Precision::Double`] by default.
     #[must_use]
     pub fn precision(mut self, precision: Precision) -> CurveFit {
         self.precision = precision;
         self
     }
 
-    /// What [`Backend::Auto`] reckons with; measured defaults otherwise.
+    /// Sets the cost model of [`Backend::Auto`]; measured defaults otherwise.
     #[must_use]
     pub fn costs(mut self, costs: Costs) -> CurveFit {
         self.costs = costs;
@@ -322,10 +322,10 @@ impl CurveFit {
         self
     }
 
-    /// The traced model with its partials by the free parameters, for reading; `Display` prints it.
+    /// The traced model with its partials by the free parameters; `Display` prints it.
     ///
     /// # Errors
-    /// What was wrong with the model, or [`Error::NotTraced`] for a native one.
+    /// Errors in the model, or [`Error::NotTraced`] for a native one.
     pub fn program(&self) -> Result<Program> {
         let free = self.free_positions();
         match &self.effective_model()? {
@@ -334,15 +334,15 @@ impl CurveFit {
         }
     }
 
-    /// Fits the model to `data`, in memory or on a device, from `start`: one value per parameter, or values of some of them by
-    /// name, or [`Start::Guess`]. What is not given is found, as [`Start`] says.
+    /// Fits the model to `data`, in memory or on a device, from `start`: one value per parameter, values of some of them by
+    /// name, or [`Start::Guess`]. Missing values are computed as described at [`Start`].
     ///
-    /// A fit that does not converge is a [`Fit`] that says so, with the best parameters reached.
+    /// A fit that does not converge is a [`Fit`] with its reason of termination and the best parameters reached.
     ///
     /// # Errors
-    /// Whatever makes the request senseless: something wrong with the model, the parameters' names,
-    /// bounds or start, the data or the options; a model that has no finite value at the start; a
-    /// model or an observer that panics.
+    /// If the model, the names, bounds or start of the parameters, the data or the options are
+    /// invalid; if the model has no finite value at the start; if the model or the observer
+    /// panics.
     /// Each [`Error`] names the place, the number and the remedy.
     pub fn fit<'d, 'a: 'd>(
         &self,
@@ -383,7 +383,7 @@ impl CurveFit {
         Ok(points)
     }
 
-    /// Whatever can be wrong before the data are looked at.
+    /// Checks the request without the values of the data.
     fn accepts(&self, columns: usize, start: &Start) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;

@@ -125,19 +125,19 @@ impl CurveFit {
     }
 
     /// A model of all points at once, of one independent variable and `params` parameters:
-    /// `model(x, p, out)` writes one value per point to `out`. For what has no value at a point by itself: the
+    /// `model(x, p, out)` writes one value per point to `out`. For models without a value at a single point: the
     /// solution of a differential equation, a convolution, a table that is computed and then looked up.
     ///
-    /// `x` has all points of the data set in their order, also those that a mask or a missing y leaves out of the
-    /// fit, but for points without finite coordinates. Predictions and bands call it with their own points.
-    /// Partials are differences, a call for each parameter where a step is taken and none where a trial is
-    /// rejected, two at the start and at the end; calls for several parameters run at the same time, unless
-    /// [`calls_in_turn`](CurveFit::calls_in_turn) forbids it. [`jacobian_arrays`](CurveFit::jacobian_arrays) gives
-    /// them instead. A stream has no such model, since it never holds all points.
+    /// `x` has all points of the data set in their order, also points that a mask or a missing y leaves out of the
+    /// fit, except points without finite coordinates. Predictions and bands call it with their own points.
+    /// Partials are differences: one call per parameter for an accepted step, none for a
+    /// rejected one, two at the start and at the end. Calls for several parameters run at the same time, unless
+    /// [`calls_in_turn`](CurveFit::calls_in_turn) forbids it. [`jacobian_arrays`](CurveFit::jacobian_arrays) sets
+    /// exact partials. Streams do not support such models, since they never hold all points.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
-    /// // y' = -rate·y, by steps of Euler's method from one point to the next.
+    /// // y' = -rate·y, with one Euler step from each point to the next.
     /// let euler = CurveFit::native_arrays(2, |x, p, out| {
     ///     let mut y = p[0];
     ///     for i in 0..x.len() {
@@ -205,7 +205,7 @@ impl CurveFit {
         }
     }
 
-    /// Refuses what was asked of the model, unless the model itself is refused.
+    /// Records the error of a method that this kind of model does not support, unless there is an earlier error.
     fn refuse_kind(&mut self, what: &'static str, remedy: &'static str) {
         if self.model.is_ok() {
             self.refuse(Error::ModelKind { what, remedy });
@@ -290,7 +290,7 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// What was wrong with the model, or [`Error::NotTraced`] for a native one.
+    /// Errors in the model, or [`Error::NotTraced`] for a native one.
     pub fn latex(&self) -> Result<String> {
         match self.model.as_ref().map_err(Clone::clone)? {
             Model::Traced(program) => Ok(program.latex()),
@@ -300,7 +300,7 @@ impl CurveFit {
 }
 
 impl CurveFit {
-    /// Makes the model ready for fits, which the first of them would do otherwise; copies made later share the work.
+    /// Prepares the model for fits; otherwise the first fit does this. Later clones share the prepared model.
     ///
     /// ```
     /// let line = dualfit::CurveFit::parse("a*x + b", ["x"])?;
@@ -309,7 +309,7 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the model, with names of parameters, ties or bounds.
+    /// Errors in the model, the names of parameters, ties or bounds.
     pub fn prepare(&self) -> Result<()> {
         self.check()?;
         self.ready(&self.free_positions()).map(|_| ())
@@ -336,14 +336,14 @@ impl CurveFit {
         Ok(self.ready.get_or_init(|| fresh).clone())
     }
 
-    /// Forgets what was prepared for the parameters as they were.
+    /// Drops the model prepared for the previous settings.
     pub(super) fn changed(mut self) -> CurveFit {
         self.ready = OnceLock::new();
         self
     }
 
-    /// As [`changed`](Self::changed), after a change of bounds or of what is fixed: a traced model is prepared for the
-    /// parameters that are free, wherever they may go.
+    /// As [`changed`](Self::changed), after a change of bounds or fixed parameters: the prepared form of a traced model depends only on
+    /// the set of free parameters, not on their bounds.
     pub(super) fn changed_in_place(self) -> CurveFit {
         let suits = |ready: &Arc<Ready>| {
             matches!(ready.model, Model::Traced(_)) && ready.prepared.free == self.free_positions()

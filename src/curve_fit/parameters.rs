@@ -1,5 +1,5 @@
-//! What may be said of a model's parameters: names, bounds, typical sizes, which are fixed or follow from others,
-//! and what follows from them.
+//! Settings of a model's parameters: names, bounds, typical sizes, fixed and tied parameters, and derived
+//! quantities.
 
 use super::CurveFit;
 use crate::data::loss::{Estimator, Loss};
@@ -117,7 +117,7 @@ impl CurveFit {
         self.options.validate()
     }
 
-    /// A complete start, inside the bounds; tied parameters have their values, whatever was given.
+    /// A complete start inside the bounds; tied parameters have the values of their formulas.
     pub(super) fn checked_start(&self, start: &[f64]) -> Result<Vec<f64>> {
         if start.len() != self.names.len() {
             let (expected, got) = (self.names.len(), start.len());
@@ -170,12 +170,12 @@ pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
 }
 
 impl CurveFit {
-    /// The typical size of a parameter, positive: for one whose start is 0, or far from what it becomes.
+    /// Sets the typical size of a parameter, positive, for a parameter whose start is 0 or far from its result.
     ///
     /// Steps of the differences that are a native model's partials are relative to the parameter as it
-    /// is, and to no less than a thousandth of this, in place of a thousandth of the start or, where
-    /// that is 0, of 1. The search that goes on where a fit from a solved start did not converge (see
-    /// [`Start`](crate::Start)) changes a parameter by parts of its value or of this, whichever is
+    /// is, and to no less than a thousandth of this size; without it, of a thousandth of the start or, if
+    /// the start is 0, of 1. The minimisation that follows a fit from a solved start that did not converge (see
+    /// [`Start`](crate::Start)) changes a parameter by fractions of its value or of this size, whichever is
     /// larger. Nothing else depends on it: traced models have exact partials, and the solver scales
     /// parameters by their effect on the points.
     ///
@@ -202,8 +202,8 @@ impl CurveFit {
 }
 
 impl CurveFit {
-    /// What finds a start in the points: called with those that count, it returns one value per
-    /// parameter, NaN for one that it does not know.
+    /// Sets the function that computes an initial guess: it receives the used points and returns one value per
+    /// parameter, NaN for an unknown one.
     #[must_use]
     pub fn guess(
         self,
@@ -235,7 +235,7 @@ impl CurveFit {
         self
     }
 
-    /// Adds a quantity. All formulas are kept in terms of what is no derived quantity.
+    /// Adds a quantity. All formulas are stored in terms of parameters, not of derived quantities.
     fn add_derived(&mut self, name: &str, formula: &str) -> Result<()> {
         let formula = Expression::parse(formula, &[])?.substituted(&self.derived)?;
         let is_parameter = self.names.iter().any(|known| known == name);
@@ -280,11 +280,11 @@ impl CurveFit {
     /// [`parse`](CurveFit::parse), over the names of the parameters; it may name other tied ones, and parameters that
     /// [`parameter`](CurveFit::parameter) has added.
     ///
-    /// The formula takes the parameter's place in the model, with exact partials, on every backend. A
-    /// tied parameter is not estimated and takes no degree of freedom; a fit has its value, and its
-    /// error and correlations as they follow from those of the others. It has no start: a value in a
-    /// complete one is not looked at, and bounds that its model came with do not hold. What is wrong with ties, [`fit`](CurveFit::fit) reports: unknown
-    /// names, a circle, a tied parameter that is fixed or was given bounds by name.
+    /// The formula replaces the parameter in the model, with exact partials, on every backend. A
+    /// tied parameter is not estimated and uses no degree of freedom. A fit has its value, and its
+    /// error and correlations follow from the other parameters. It has no start: its value in a
+    /// complete start is ignored, and bounds of the model do not apply. [`fit`](CurveFit::fit) reports errors in ties: unknown
+    /// names, a circle, a tied parameter that is fixed or has bounds set by name.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -406,7 +406,7 @@ impl CurveFit {
     }
 
     /// # Errors
-    /// What is wrong with the ties, alone or together with what else was said of their parameters.
+    /// Checks the ties, alone and together with other settings of their parameters.
     pub(super) fn check_ties(&self) -> Result<()> {
         if self.ties.is_empty() {
             return Ok(());
@@ -446,7 +446,7 @@ impl CurveFit {
     }
 }
 
-/// Who watches, told the values of tied parameters with the others.
+/// An observer that also receives the values of tied parameters.
 pub(super) fn told_of_ties(observer: Arc<Observer>, ties: &Arc<Ties>) -> Arc<Observer> {
     match ties.is_empty() {
         true => observer,

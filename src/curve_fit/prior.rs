@@ -1,4 +1,4 @@
-//! What is said of parameters before a fit.
+//! Priors of parameters.
 
 use super::CurveFit;
 use crate::error::{Error, Result, SettingError, TieError};
@@ -9,13 +9,13 @@ use crate::fit::priors::Prior;
 const NARROWEST: f64 = 1e-12;
 
 impl CurveFit {
-    /// What is known of a parameter before the fit: that it is `mean`, with the standard deviation `sigma` of a normal
-    /// distribution. The fit takes that for a measurement of the parameter: ((p − mean)/sigma)² is added to
-    /// chi-square, and errors, correlations and degrees of freedom follow. Said again it takes the place of
-    /// what was said before.
+    /// Sets a prior of a parameter: a normal distribution with `mean` and standard deviation `sigma`.
+    /// The fit treats it as a measurement of the parameter: ((p − mean)/sigma)² is added to
+    /// chi-square, and errors, correlations and degrees of freedom include it. A second call replaces
+    /// the first.
     ///
-    /// A prior is weighed against the points, so that their errors must be known: an absolute
-    /// [`Sigma`](crate::Sigma), or counts. Losses leave priors alone.
+    /// A prior is weighted against the points, therefore their errors must be known: an absolute
+    /// [`Sigma`](crate::Sigma), or counts. Losses do not apply to priors.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Sigma};
@@ -30,8 +30,8 @@ impl CurveFit {
     ///
     /// # Errors
     /// When the fit begins: [`Error::NonFiniteParameter`] for a mean that is not finite; [`Error::Setting`]
-    /// for a sigma that is not positive and finite, or so small that rounding of the mean hides it, where
-    /// [`fix`](CurveFit::fix) is to be used;
+    /// for a sigma that is not positive and finite, or so small that rounding of the mean hides it (use
+    /// [`fix`](CurveFit::fix) instead);
     /// [`Error::UnsuitedSigma`] if the errors of the points are not known; [`Error::Tie`] for a tied parameter.
     #[must_use]
     pub fn prior(mut self, name: &str, mean: f64, sigma: f64) -> CurveFit {
@@ -53,8 +53,8 @@ impl CurveFit {
         self
     }
 
-    /// Whether priors can be weighed against points whose errors are known or, if not `absolute`, only in
-    /// proportion.
+    /// Checks that priors can be weighted against the points: their errors must be known, not only up to a factor
+    /// (`absolute`).
     pub(super) fn check_priors(&self, absolute: bool) -> Result<()> {
         if let Some(prior) = self.priors.iter().find(|prior| self.is_tied(prior.param)) {
             let name = &self.names[prior.param];

@@ -1,4 +1,4 @@
-//! A model made ready for fits, kept until what was said of its parameters changes.
+//! A model prepared for fits, kept until the settings of its parameters change.
 
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::compiled_model::CompiledModel;

@@ -1,4 +1,4 @@
-//! Whether a fit is of a model and of data.
+//! Check that a fit belongs to a model and to data.
 
 use super::CurveFit;
 use crate::data::Data;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use crate::fit::Fit;
 
-/// How well the cost of a fit must be met by its model and its data.
+/// Relative tolerance between the cost of a fit and the cost computed from its model and data.
 const SAME_COST: f64 = 1e-6;
 
 /// # Errors

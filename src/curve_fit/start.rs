@@ -1,4 +1,4 @@
-//! Where a fit begins: what the caller gives of it, and how the rest is found.
+//! Starting points of fits: the caller's values, and the computation of missing ones.
 
 use super::CurveFit;
 use super::ready::Ready;
@@ -34,7 +34,7 @@ pub(super) struct CompleteStart {
     pub(super) values: Vec<f64>,
     /// Positions of the parameters that were solved for.
     pub(super) solved: Vec<usize>,
-    /// How long it took to find what was not given.
+    /// Time to compute missing values.
     pub(super) took: Duration,
     /// Result of the search for the start; `None` if no search was made.
     pub(super) search: Option<StartSearch>,
@@ -69,9 +69,9 @@ impl CurveFit {
         self.found(&start, &points).map(|found| found.values)
     }
 
-    /// The parameters, of those that are free, in which the model is linear together when the others
-    /// are given: they need no start. The largest such set that is easily found, in the model's order;
-    /// none of a native model.
+    /// The free parameters in which the model is linear while all others are
+    /// constant: they need no start. A maximal set, found greedily, in the model's order;
+    /// empty for a native model.
     ///
     /// ```
     /// let decay = dualfit::CurveFit::parse("a*exp(-b*x) + c", ["x"])?;
@@ -80,7 +80,7 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the model or with what was said of its parameters.
+    /// Errors in the model or in the settings of its parameters.
     pub fn linear_parameters(&self) -> Result<Vec<&str>> {
         self.check()?;
         let free = self.free_positions();
@@ -95,7 +95,7 @@ impl CurveFit {
         }
     }
 
-    /// What of a start can be said to be wrong before the data are seen.
+    /// Checks a start without the data.
     pub(super) fn check_start(&self, start: &Start) -> Result<()> {
         match start {
             Start::Values(values) => self.checked_start(values).map(|_| ()),
@@ -118,7 +118,7 @@ impl CurveFit {
         self.error_of_value(start, points)?.map_or(Ok(()), Err)
     }
 
-    /// What is wrong with the model's values, or its partials, at a start, if anything is.
+    /// The error if the model's values or partials are not finite at a start.
     fn error_of_value(&self, start: &[f64], points: &Points<'_>) -> Result<Option<Error>> {
         let ready = self.ready(&self.free_positions())?;
         let prepared = ready.prepared(&points.x_sigma)?;
@@ -145,7 +145,7 @@ impl CurveFit {
         Ok(given)
     }
 
-    /// The model's own guess inside the bounds, for each parameter, where it has one; it knows what is given.
+    /// The model's own guess of each parameter, inside the bounds, if it has one; the guess receives the given values.
     fn guessed(&self, points: &Points<'_>, given: &[Option<f64>]) -> Result<Vec<Option<f64>>> {
         let Some(guess) = &self.guess else { return Ok(vec![None; self.names.len()]) };
         let seen = Observations::of(points);
@@ -196,14 +196,14 @@ impl CurveFit {
 /// Finds the starts of fits of one model, of which the same is given.
 pub(super) struct Finder<'c> {
     curve: &'c CurveFit,
-    /// What is given of a start, or follows from bounds and ties.
+    /// Values that are given, or follow from bounds and ties.
     given: Vec<Option<f64>>,
     solvers: Arc<Solvers>,
-    /// Whether passes are left to the calling thread.
+    /// If true, passes run on the calling thread.
     pub(super) on_one_thread: bool,
 }
 
-/// What is solved for, by which parameters move and which have a guess.
+/// Solvers of the linear parameters, by free parameters and their guesses.
 #[derive(Default)]
 pub(super) struct Solvers(Mutex<HashMap<Missing, Arc<Solver>>>);
 
@@ -213,7 +213,7 @@ type Missing = (Vec<usize>, Vec<bool>);
 /// Parameters in which the model is linear.
 struct Solver {
     linear: Vec<usize>,
-    /// Those that occur in the model, and the model in which they alone are free.
+    /// The linear parameters that occur in the model, and the model in which they alone are free.
     solved: Vec<usize>,
     curve: CurveFit,
 }
@@ -236,10 +236,10 @@ pub(super) struct Begin {
 }
 
 impl Begin {
-    /// The model in which the parameters that are solved for are the only free ones.
+    /// The model in which the solved parameters are the only free ones.
     ///
     /// # Errors
-    /// What is wrong with the model.
+    /// Errors in the model.
     pub(super) fn linear(&self) -> Result<Arc<Ready>> {
         self.solver.ready()
     }
@@ -247,7 +247,7 @@ impl Begin {
 
 impl<'c> Finder<'c> {
     /// # Errors
-    /// What is wrong with what `start` says by name.
+    /// Errors in the named values of `start`.
     pub(super) fn new(curve: &'c CurveFit, start: &Start) -> Result<Finder<'c>> {
         Finder::sharing(curve, start, &Arc::default())
     }
@@ -347,7 +347,7 @@ impl<'c> Finder<'c> {
     /// has no finite value wherever it was tried, or is linear in all parameters and so has one minimum.
     ///
     /// # Errors
-    /// Those that end a fit whatever its start.
+    /// Errors that no other start would avoid.
     pub(super) fn searched_for_all(
         &self,
         candidates: Vec<Vec<f64>>,
@@ -382,7 +382,7 @@ impl<'c> Finder<'c> {
         }))
     }
 
-    /// What is given and guessed, which parameters are to be solved for, and which to be searched for.
+    /// Combines given and guessed values, and selects the parameters to be solved for and to be searched for.
     ///
     /// # Errors
     /// If the value of a fixed parameter is not known, or the model's guess is wrong.
@@ -450,7 +450,7 @@ impl<'c> Finder<'c> {
         if curve.estimator == Estimator::Poisson
             && solver.curve.error_of_value(&found, points)?.is_some()
         {
-            // Expected counts below zero: sums of what is positive are not negative.
+            // Expected counts below zero: sums of positive terms are not negative.
             let mut positive = solver.curve.clone();
             for &i in &solver.solved {
                 let (lower, upper) = &mut positive.bounds[i];
@@ -459,7 +459,7 @@ impl<'c> Finder<'c> {
             found = solved_by(&positive.changed())?;
         }
         for &i in &solver.solved {
-            // What has no effect at the start had better have some size when it gets one.
+            // A parameter without effect at the start should have a size when it gets an effect.
             if found[i] == 0.0 && guessed[i].is_none() {
                 found[i] = curve.inside(i, 1.0);
             }
@@ -468,7 +468,7 @@ impl<'c> Finder<'c> {
         Ok(CompleteStart { solved, ..CompleteStart::given(curve.completed(found)?) })
     }
 
-    /// What is solved for of `moving` parameters, of which those that are `known` have a guess.
+    /// The solver for the linear ones of the `moving` parameters; `known` is true for parameters with a guess.
     fn solver(&self, moving: &[usize], known: Vec<bool>) -> Result<Arc<Solver>> {
         let mut solvers = lock(&self.solvers.0);
         let key = (moving.to_vec(), known);

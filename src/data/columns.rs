@@ -7,7 +7,7 @@ use crate::model::var::Var;
 /// The independent variables of the data: `&x` for one, `[&x, &y]` for several, a vector of columns
 /// where their number is known at run time only. All columns have one value per point.
 pub trait Columns<'a> {
-    /// What a model's closure receives: [`Var`], `[Var; D]` or `Vec<Var>`.
+    /// Argument type of a model's closure: [`Var`], `[Var; D]` or `Vec<Var>`.
     type X: Arguments;
 
     /// The columns, in order.
@@ -18,7 +18,7 @@ pub trait Columns<'a> {
     fn columns(self) -> Result<Vec<Values<'a>>>;
 }
 
-/// How a closure receives its independent variables.
+/// Form in which a closure receives its independent variables.
 pub trait Arguments {
     /// The arguments from one variable per column. Variables that are missing are NaN.
     fn arguments(columns: &[Var]) -> Self;

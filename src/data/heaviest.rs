@@ -8,7 +8,7 @@ impl Points<'_> {
         self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
     }
 
-    /// The same of each piece of so many points.
+    /// The same for each piece of this number of points.
     pub(crate) fn squares_of_limited(&self, most: f64, piece: usize) -> impl Iterator<Item = f64> {
         let of = move |i: usize| (self.weight(i).min(most) * self.y.at(i)).powi(2);
         (0..self.len().div_ceil(piece)).map(move |c| {

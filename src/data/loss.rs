@@ -1,4 +1,4 @@
-//! How residuals count: what y is taken for, robust losses, and how far a fit under one of them may begin.
+//! Estimators and robust losses, and the distance from which a fit with a loss may start.
 
 use super::loss_formula::LossFormula;
 use crate::constants::FAR;
@@ -132,7 +132,7 @@ impl Loss {
         }
     }
 
-    /// Whether the cost of an outlier grows with its residual, though its pull does not shrink.
+    /// Returns true if the cost of an outlier grows without limit while its pull does not shrink.
     pub(crate) fn grows(self) -> bool {
         match self {
             Loss::SoftL1 { .. } | Loss::Huber { .. } => true,
@@ -141,10 +141,10 @@ impl Loss {
         }
     }
 
-    /// The largest cost of so many points that are at most a scale away, in units in which the scale is
-    /// multiplied by `unit`. Under a loss that grows without end outliers' cost may be any number of times
-    /// that; it tells neither how far the other points are nor how well their cost is known, and a part of
-    /// it is no tolerance. Under other losses, and under none, all of the cost counts: infinite.
+    /// The largest cost of `points` points that are at most a scale away, in units in which the scale is
+    /// multiplied by `unit`. Under a loss that grows without limit the cost of outliers may be any multiple of
+    /// this; it says nothing about the distance of the other points or the precision of their cost, and a fraction of
+    /// it is not a tolerance. Under other losses, and without a loss, the result is infinite: the whole cost counts.
     pub(crate) fn bulk(self, points: usize, unit: f64) -> f64 {
         match self.scale() {
             Some(scale) if self.grows() => 0.5 * points as f64 * (scale * unit).powi(2),
@@ -182,7 +182,7 @@ impl Loss {
 }
 
 impl Loss {
-    /// Whether a point pulls the less the farther it is. Where nearly all points are far, as they are from a
+    /// Returns true if the pull of a point decreases with its distance. If nearly all points are far, as from a
     /// bad start, such a loss is flat or has a minimum at every few points that the model can pass through.
     pub(crate) fn redescends(self) -> bool {
         match self {
@@ -213,15 +213,15 @@ impl Loss {
     }
 }
 
-/// How many scales the points are away: √(exp(mean of ln(1 + z)) − 1). `cost`: under Cauchy's loss of
-/// this `scale`, in its units. That loss pulls the longest, and its value says how far the points are: the
-/// mean of ln(1 + (r/C)²) is the logarithm of a mean that a few outliers hardly move.
+/// Typical distance of the points in scales: √(exp(mean of ln(1 + z)) − 1). `cost`: under Cauchy's loss of
+/// this `scale`, in its units. This loss has the longest range, and its value measures the distance: the
+/// mean of ln(1 + (r/C)²) is the logarithm of a mean that a few outliers hardly change.
 pub(crate) fn distance(cost: f64, scale: f64, points: usize) -> f64 {
     let mean = 2.0 * (cost / scale / scale) / points as f64;
     mean.exp_m1().sqrt()
 }
 
-/// Whether the points are so far away that a fit with this loss must not begin there. `cost`: under it,
+/// Returns true if the points are too far away to start a fit with this loss. `cost`: under this loss,
 /// in units in which its scale is multiplied by `unit`.
 pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
     loss.gauge().is_some_and(|scale| distance(cost, scale * unit, points) > FAR)
@@ -234,20 +234,20 @@ pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
 ///
 /// # Poisson
 /// Every y is a count with the model's value f as its expectation: photons in a pixel, events in a bin.
-/// The fit maximises the Poisson likelihood, which is to minimise half the deviance,
-/// Σ f − y + y·ln(y/f) (just f where y is 0). Least squares on counts is biased when they are few: with
-/// weights 1/y it believes pixels that happen to be low, without weights it ignores that low pixels
-/// are certain. The likelihood is not.
+/// The fit maximises the Poisson likelihood: it minimises half the deviance,
+/// Σ f − y + y·ln(y/f) (f alone if y is 0). Least squares on few counts is biased: with
+/// weights 1/y it overweights pixels that are low by chance, without weights it ignores the small errors of low
+/// pixels. The likelihood is not biased in this way.
 ///
-/// The variance of a count is its expectation, so there is nothing to be said of sigma, and the errors
+/// The variance of a count is its expectation; therefore sigma is not set, and the errors
 /// are absolute: they come from the Fisher information Σ ∂f ∂fᵀ/f at the solution.
 /// [`chi_square`](crate::Fit::chi_square) is the deviance; divided by the degrees of freedom it is about 1
 /// for a right model and expectations above 5. It is up to 1.16 at an expectation of 1.5, where it is largest, 1 at 0.5, and less
 /// below: 0.47 at 0.1.
 ///
-/// The model must be positive where anything was counted: a trial where it is not is rejected, a start
-/// where it is not is an error. Bounds, or the exponential of a parameter, keep it so. A model may be 0
-/// where nothing was counted.
+/// The model must be positive at points with counts: other trial steps are rejected, and another start
+/// is an error. Use bounds, or the exponential of a parameter, to keep it positive. The model may be 0
+/// at points without counts.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Estimator};
@@ -276,7 +276,7 @@ pub enum Estimator {
     Poisson,
 }
 
-/// Expectations below this part of what is usual are dark.
+/// Expectations below this fraction of the usual ones are dark.
 pub(super) const DARK: f64 = 1.0 / (1u64 << 20) as f64;
 
 /// The expected count that is dark where counts have this mean: 2⁻²⁰ of one event, or of the mean where

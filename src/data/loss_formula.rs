@@ -24,9 +24,9 @@ static FORMULAS: Mutex<Vec<&'static TracedLoss>> = Mutex::new(Vec::new());
 
 /// Distances in scales at which a formula is looked at, on both sides.
 const LOOKED_AT: [f64; 12] = [1e-6, 1e-3, 0.1, 0.3, 0.7, 1.0, 1.5, 3.0, 10.0, 100.0, 1e4, 1e6];
-/// What counts as 0 beside the ρ(1) of about 1.
+/// Threshold below which values count as 0, compared with ρ(1) of about 1.
 const ZERO: f64 = 1e-12;
-/// How well ρ must be u² near 0.
+/// Relative tolerance of ρ = u² near 0.
 const NEAR: f64 = 1e-3;
 
 impl LossFormula {
@@ -53,16 +53,16 @@ impl LossFormula {
         &self.0.program
     }
 
-    /// Whether a point pulls less where it is far away.
+    /// Returns true if the pull of a point decreases with its distance.
     pub(crate) fn redescends(&self) -> bool {
         self.0.redescends
     }
 }
 
-/// Whether the loss of this program redescends.
+/// Checks a loss. Returns true if it redescends.
 ///
 /// # Errors
-/// [`Error::BadOption`] for what is no loss.
+/// [`Error::BadOption`] if the function is not a loss.
 fn checked(program: &Program) -> Result<bool> {
     let refuse = |name, value, requirement| Err(Error::BadOption { name, value, requirement });
     let at = |u: f64| {

@@ -1,4 +1,4 @@
-//! The data of one fit: what the caller gives, and what is left of it after validation.
+//! The data of one fit: the caller's arrays, and the points after validation.
 
 #[cfg(feature = "ndarray")]
 mod arrays;
@@ -38,7 +38,7 @@ use sigma::{Sigma, Weights};
 use values::Values;
 use x_sigma::XSigma;
 
-/// What to do with points that have a NaN or an infinity in x, y, sigma or x_sigma.
+/// Treatment of points with a NaN or an infinity in x, y, sigma or x_sigma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
@@ -49,10 +49,10 @@ pub enum Missing {
     Omit,
 }
 
-/// The points of one fit: independent variables, response, and what is known of its errors.
+/// The points of one fit: independent variables, response and sigma.
 ///
-/// Everything is borrowed and nothing is copied. Lengths are checked here; values are checked when
-/// the fit begins, after [`missing`](Data::missing) and [`mask`](Data::mask) have been said.
+/// All arrays are borrowed; nothing is copied. Lengths are checked here; values are checked when
+/// the fit begins, after [`missing`](Data::missing) and [`mask`](Data::mask) are applied.
 ///
 /// ```
 /// use dualfit::{Data, Missing, Sigma};
@@ -87,7 +87,7 @@ impl<'a> Data<'a> {
         if y.is_empty() && columns.iter().all(Values::is_empty) {
             return Err(Error::EmptyData { given: 0, omitted: 0 });
         }
-        // The first column says how many points there are; y and the others are held to it.
+        // The first column determines the number of points; y and the other columns must match it.
         let expected = columns.first().map_or(y.len(), Values::len);
         expect_columns(&columns, expected)?;
         if columns.len() > 1 && columns.len() == y.len() && expected != y.len() {
@@ -105,12 +105,12 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Says what is known of the errors of y; [`Sigma::Unknown`] by default.
+    /// Sets the sigma of y; [`Sigma::Unknown`] by default.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if there is not one value (or row and column) per point,
-    /// [`Error::BadOption`] for a constant that is not positive, [`Error::UnsuitedSigma`] for what belongs
-    /// to a batch or a stream.
+    /// [`Error::BadOption`] for a constant that is not positive, [`Error::UnsuitedSigma`] for the variants
+    /// for batches and streams.
     pub fn sigma(mut self, sigma: Sigma<'a>) -> Result<Self> {
         sigma.check()?;
         let n = self.len();
@@ -193,19 +193,19 @@ impl<'a> Data<'a> {
         self
     }
 
-    /// Number of points given, whatever is masked or omitted later.
+    /// Number of given points, including masked and missing ones.
     pub fn len(&self) -> usize {
         self.y.len()
     }
 
-    /// Whether there are no points; never so for data that [`new`](Data::new) accepted.
+    /// Returns true if there are no points; [`new`](Data::new) rejects such data.
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
     }
 }
 
 impl<'a> From<&Data<'a>> for Data<'a> {
-    /// The same points, borrowed once more.
+    /// The same points, borrowed again.
     fn from(data: &Data<'a>) -> Data<'a> {
         data.clone()
     }

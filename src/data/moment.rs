@@ -12,7 +12,7 @@ pub struct Moment {
     pub(crate) nanoseconds: i128,
 }
 
-/// What a moment is counted on. Moments of different clocks have no distance.
+/// Time scale of a moment. Moments of different scales cannot be subtracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(any(feature = "csv", feature = "parquet", feature = "arrow")),
@@ -36,7 +36,7 @@ impl Moment {
         seconds(self.nanoseconds)
     }
 
-    /// Whether its offset from UTC is known, so that it is an instant.
+    /// Returns true if its offset from UTC is known: it is an instant.
     pub fn is_universal(self) -> bool {
         self.clock == Clock::Universal
     }
@@ -90,7 +90,7 @@ fn month(word: &str) -> Option<usize> {
     Some(found? + 1)
 }
 
-/// The parts of the date that a text begins with, and what is behind it.
+/// The parts of the date at the beginning of a text, and the remaining text.
 fn date_parts(text: &str) -> Option<([&str; 3], &str)> {
     let digit = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_digit());
     let bytes = text.as_bytes();
@@ -126,8 +126,8 @@ fn in_iso_order(text: &str, order: Option<DateOrder>) -> Option<String> {
     Some(format!("{year}-{:0>2}-{:0>2}{behind}", number(month), number(day)))
 }
 
-/// Whether a text is written as dates or times are: digits or a month's name between two of the same `-`, `/` or `.`,
-/// or digits around `:`. It may be none.
+/// Returns true if a text has the form of a date or time: digits or a month's name between two of the same `-`, `/` or `.`,
+/// or digits around `:`. It need not be valid.
 pub(crate) fn looks_like_time(text: &str) -> bool {
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let is_clock = || {
@@ -138,7 +138,7 @@ pub(crate) fn looks_like_time(text: &str) -> bool {
     date_parts(text).is_some() || is_clock()
 }
 
-/// What is wrong with a text that looks like a date or a time and is none, and the remedy.
+/// The error and the remedy for a text that has the form of a date or time but is not valid.
 pub(crate) fn fault(text: &str, order: Option<DateOrder>) -> &'static str {
     let is_year_last = date_parts(text).is_some_and(|(parts, _)| parts[0].len() < 4);
     match (is_year_last, order) {

@@ -19,7 +19,7 @@ pub struct Observations {
 }
 
 impl Observations {
-    /// Those of validated data.
+    /// The observations of validated data.
     pub(crate) fn of(points: &Points<'_>) -> Observations {
         let stride = points.used.div_ceil(MOST).max(1);
         let index: Vec<usize> = points.kept().step_by(stride).collect();

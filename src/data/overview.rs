@@ -1,4 +1,4 @@
-//! What is known of all points of a fit together, wherever they are.
+//! Totals over all points of a fit, wherever they are stored.
 
 use super::loss::{Estimator, Loss, darkest};
 use super::points::Units;
@@ -20,13 +20,13 @@ pub(crate) struct Overview {
     pub(crate) summary: Moments,
     /// Σw² over the largest w²: about how many points weigh what the heaviest does.
     pub(crate) heaviest: f64,
-    /// What y is taken for.
+    /// Noise model of y.
     pub(crate) estimator: Estimator,
-    /// Whether errors of the parameters follow from what is known of y's alone.
+    /// True if sigma alone determines the errors of the parameters.
     pub(crate) absolute: bool,
     /// The expected count below which a point without events weighs no more than one of this size.
     pub(crate) darkest: f64,
-    /// Whether x has errors, which that of a stream has not.
+    /// True if x has errors; a stream does not support them.
     #[serde(skip)]
     pub(crate) errors_in_x: bool,
 }
@@ -49,7 +49,7 @@ impl Overview {
     }
 
     /// The size that kernels compare residuals with under `loss`: its scale in row units, 1 for least squares, or
-    /// of counts what is dark.
+    /// for counts the limit of dark expectations.
     pub(crate) fn kernel_scale(&self, loss: Loss) -> f64 {
         match self.estimator {
             Estimator::Poisson => self.darkest,
@@ -62,7 +62,7 @@ impl Overview {
         (self.used + self.omitted + self.ignored) as u64
     }
 
-    /// Whether points were summed up in the same way before they were known together.
+    /// Returns true if the sums of the points used the same units before the totals were known.
     pub(crate) fn is_ordinary(&self) -> bool {
         self.units == Units::ORDINARY && self.darkest == darkest(1.0)
     }

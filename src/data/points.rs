@@ -26,13 +26,13 @@ pub(crate) struct Points<'a> {
     pub(crate) x_sigma: XSigma<'a>,
     /// The factor L of the covariance of y, if one was given.
     pub(crate) correlation: Option<Correlation>,
-    /// Whether some points must be passed over, so that blocks have to be gathered.
+    /// True if some points are skipped, so that blocks have to be gathered.
     filtered: bool,
     mask: Option<&'a [bool]>,
-    /// Whether the mask alone says which points count, because all values where it is true do.
+    /// True if the mask alone selects the points, because all values at its true elements are valid.
     mask_decides: bool,
     pub(crate) infinite_x: bool,
-    /// What y is taken for.
+    /// Noise model of y.
     pub(crate) estimator: Estimator,
     /// Points that count.
     pub(crate) used: usize,
@@ -60,7 +60,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    /// Those of data of ordinary size.
+    /// Units of data of ordinary size.
     pub(crate) const ORDINARY: Units = Units { y: 1.0, weight: 1.0, row: 1.0 };
 
     /// With the unit of y, for weights and rows of at most about 2 to these powers.
@@ -96,7 +96,7 @@ pub(crate) struct Given<'a> {
     pub(crate) missing: Missing,
     pub(crate) infinite_x: bool,
     pub(crate) x_sigma: XSigma<'a>,
-    /// Whether the independent variables are known to be finite.
+    /// True if the independent variables are known to be finite.
     pub(crate) known_x: bool,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Points<'a> {
         tally
     }
 
-    /// What is known of them together.
+    /// Totals over the points.
     pub(crate) fn overview(&self) -> Overview {
         Overview {
             used: self.used,
@@ -268,19 +268,19 @@ impl<'a> Points<'a> {
         self.darkest
     }
 
-    /// Whether the model may have this finite value at point `i`.
+    /// Returns true if the model may have this finite value at point `i`.
     pub(crate) fn allows(&self, i: usize, value: f64) -> bool {
         self.estimator == Estimator::LeastSquares
             || value > 0.0
             || (value == 0.0 && self.y.at(i) == 0.0)
     }
 
-    /// Whether errors of the parameters follow from what is known of y's alone.
+    /// Returns true if sigma alone determines the errors of the parameters.
     pub(crate) fn is_absolute(&self) -> bool {
         self.estimator == Estimator::Poisson || self.sigma.is_absolute()
     }
 
-    /// What is known of how far a single observation scatters.
+    /// Scatter of a single observation.
     pub(crate) fn spread(&self) -> Spread {
         match self.estimator {
             Estimator::Poisson => Spread::Counts,
@@ -295,17 +295,17 @@ impl<'a> Points<'a> {
         self.y.len()
     }
 
-    /// Whether some points are passed over.
+    /// Returns true if some points are skipped.
     pub(crate) fn is_filtered(&self) -> bool {
         self.filtered
     }
 
-    /// Whether point `i` counts.
+    /// Returns true if point `i` is used.
     pub(crate) fn counts(&self, i: usize) -> bool {
         self.mask.is_none_or(|m| m[i]) && (self.mask_decides || self.is_usable(i))
     }
 
-    /// Whether all values of point `i` are finite, or infinite where that is allowed.
+    /// Returns true if all values of point `i` are finite, or infinite where this is allowed.
     fn is_usable(&self, i: usize) -> bool {
         self.y.at(i).is_finite()
             && self.columns.iter().all(|c| self.valid_x(c.at(i)))
@@ -363,7 +363,7 @@ impl<'a> Points<'a> {
         summaries: &[Moments],
         known_x: bool,
     ) -> Option<Largest> {
-        // Whatever is not finite, the mean is not.
+        // If any value is not finite, the mean is not.
         let mut all = summaries.iter().all(|summary| summary.mean.is_finite());
         for column in self.columns.iter().filter(|_| !known_x) {
             all &= finite(column, start, end);

@@ -38,7 +38,7 @@ impl Number for f32 {
     }
 }
 
-/// An array, borrowed where it is written and owned where it was read. What is read takes as much memory as its bytes.
+/// An array: borrowed for writing, owned after reading. A read array takes as much memory as its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Raw<'a, T: Number>(pub(crate) Cow<'a, [T]>);
 

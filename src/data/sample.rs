@@ -1,8 +1,8 @@
-//! A part of the points that stands for all of them: one of each stretch of equal length, and which one is a matter of
-//! its number alone. So samples of parts of the points go together to that of all of them.
+//! A sample of the points: one of each stretch of equal length, selected by the number of the
+//! stretch alone. Therefore samples of parts of the points can be merged to the sample of all points.
 //!
-//! The number of points need not be known: when there is no more room, every two neighbouring stretches
-//! become one, and one of their two points is kept, each as likely as the other.
+//! The number of points need not be known: when the sample is full, every two neighbouring stretches
+//! become one, and one of their two points is kept, with equal probability.
 
 use super::Data;
 use super::points::Points;
@@ -27,14 +27,14 @@ pub(crate) struct Sample {
     level: u32,
 }
 
-/// Points of the smallest sample: a fit's residuals are tested at so many at most. An autocorrelation of 0.1 is there 6 standard
-/// deviations of what chance gives.
+/// Points of the smallest sample, and maximum number of residuals that are tested. With this number an autocorrelation of 0.1 is
+/// 6 standard deviations from 0.
 pub(crate) const LEAST_SAMPLE: usize = 1 << 12;
 
 /// Levels that numbers of points can have.
 const LEVELS: u32 = u64::BITS;
 
-/// Whether a stretch of 2 to the power of `level` points takes the point of its second half.
+/// Returns true if a stretch of 2 to the power of `level` points takes the point of its second half.
 fn takes_second(stretch: u64, level: u32) -> bool {
     SplitMix64::seed_from_u64(stretch ^ (u64::from(level) << 58)).random()
 }
@@ -66,7 +66,7 @@ impl Sample {
         Sample { columns, numbers: Vec::new(), x, most: most.max(2), level: 0 }
     }
 
-    /// Whether what was read from bytes can be a sample.
+    /// Returns true if a sample that was read from bytes is consistent.
     pub(crate) fn is_sound(&self) -> bool {
         let even = self.columns.iter().all(|column| column.len() == self.len());
         let ascending = self.numbers.windows(2).all(|pair| pair[0] < pair[1]);
@@ -74,13 +74,13 @@ impl Sample {
         self.columns.len() > self.x && even && ascending && has_room && self.level < LEVELS
     }
 
-    /// Whether both are samples of one fit's points.
+    /// Returns true if both can be samples of the points of one fit.
     pub(crate) fn is_like(&self, other: &Sample) -> bool {
         let of = |s: &Sample| (s.columns.len(), s.x, s.most);
         of(self) == of(other)
     }
 
-    /// The same with at most so many points.
+    /// The same sample with at most `most` points.
     pub(crate) fn at_most(&self, most: usize) -> Sample {
         let mut sample = Sample { most: self.most.min(most), ..self.clone() };
         while sample.len() > sample.most {
@@ -107,7 +107,7 @@ impl Sample {
     /// Draws from the next points, the first of which is number `first`. A stretch whose point does not count has none.
     pub(crate) fn add(&mut self, points: &Points<'_>, first: u64) {
         let end = first + points.len() as u64;
-        // Where all points count, every whole stretch among them has one: with more of these than there is room for, the
+        // If all points count, every whole stretch has one: with more of these than the maximum, the
         // level must grow.
         let whole = |level: u32| (end >> level).saturating_sub(first.div_ceil(1 << level));
         while !points.is_filtered() && whole(self.level) > self.most as u64 {
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// However the points are divided, and in whatever order neighbours come together.
+    /// For any division of the points, and any order of merging neighbours.
     #[test]
     fn samples_of_parts_are_that_of_all() {
         let counts = |i: u64| i % 7 != 3;

@@ -1,4 +1,4 @@
-//! How large points are and how many count, found in one scan and merged over parts; and the powers of two that
+//! Magnitudes and numbers of points, computed in one scan and merged over parts; and the powers of two that
 //! keep their squares in range.
 
 use super::values::{Values, each, wide};
@@ -12,7 +12,7 @@ pub(super) struct Largest {
     pub(super) row: f64,
 }
 
-/// How many points of each kind there are.
+/// Number of points of each kind.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) used: usize,
@@ -47,8 +47,8 @@ impl Largest {
     }
 }
 
-/// Whether all of `values[start..end]` are finite. The comparison vectorises; `is_finite` on each
-/// with an early exit would not.
+/// Returns true if all of `values[start..end]` are finite. The comparison vectorises; `is_finite` on each
+/// value with an early exit would not.
 pub(super) fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
     match values {
         Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
@@ -98,7 +98,7 @@ pub(super) fn unit_of_exponent(exponent: i32) -> f64 {
     if (-300..=300).contains(&exponent) { 1.0 } else { power_of_two(-exponent) }
 }
 
-/// Whether a magnitude, positive, is of ordinary size.
+/// Returns true if a positive magnitude has an ordinary size.
 pub(super) fn is_ordinary(magnitude: f64) -> bool {
     ORDINARY.contains(&magnitude)
 }

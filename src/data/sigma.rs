@@ -1,4 +1,4 @@
-//! What is known of the errors of the data.
+//! Errors of the data: sigma, weights and scatter.
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;
@@ -31,9 +31,9 @@ pub enum Sigma<'a> {
     /// Standard deviations in the units of y; the covariance is not scaled. As many as
     /// [`Relative`](Sigma::Relative) takes.
     Absolute(&'a [f64]),
-    /// Those that the source of a stream has for its points, up to a common factor.
+    /// Standard deviations from the source of a stream, up to a common factor.
     RelativeColumn,
-    /// Those that the source of a stream has for its points, in the units of y.
+    /// Standard deviations from the source of a stream, in the units of y.
     AbsoluteColumn,
     /// The covariance matrix of y, n × n, symmetric and positive definite, in the units of y². Its
     /// factorisation takes n³/3 operations and n(n + 1)/2 numbers: meant for up to some thousand points.
@@ -43,7 +43,7 @@ pub enum Sigma<'a> {
     RelativeCovariance(&'a DMatrix<f64>),
 }
 
-/// What each point of a fit weighs.
+/// Weights of the points of a fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Weights<'a> {
     /// One standard deviation for all, which is not known.
@@ -56,7 +56,7 @@ pub(crate) enum Weights<'a> {
     Covariance { matrix: &'a DMatrix<f64>, absolute: bool },
 }
 
-/// What is known of how far a single observation scatters, whatever its point.
+/// Scatter of a single observation, the same for all points if possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Spread {
@@ -64,7 +64,7 @@ pub(crate) enum Spread {
     Measured,
     /// One standard deviation for all, which was given.
     Constant(#[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))] f64),
-    /// That of a count: the root of what is expected.
+    /// Scatter of a count: the square root of its expectation.
     Counts,
     /// Each observation has its own.
     Own,
@@ -88,7 +88,7 @@ impl Sigma<'_> {
         self.unsuited(entry, "give the values with Sigma::Relative or Sigma::Absolute")
     }
 
-    /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
+    /// Returns true if the size of the errors is known, so that the covariance is not scaled by the scatter.
     pub(crate) fn is_absolute(&self) -> bool {
         !matches!(
             self,
@@ -116,13 +116,13 @@ impl Sigma<'_> {
     }
 }
 
-/// Whether a number can be a standard deviation of one fit or of all.
+/// Returns true if a number can be a standard deviation of one fit or of all.
 pub(crate) fn is_deviation(sigma: f64) -> bool {
     sigma > 0.0 && sigma.is_finite()
 }
 
 impl Weights<'_> {
-    /// What it says of a single observation.
+    /// Scatter of a single observation.
     pub(crate) fn spread(&self) -> Spread {
         match *self {
             Weights::Equal => Spread::Measured,
@@ -131,7 +131,7 @@ impl Weights<'_> {
         }
     }
 
-    /// Whether the size of the errors is known, so that the covariance is not scaled by the scatter.
+    /// Returns true if the size of the errors is known, so that the covariance is not scaled by the scatter.
     pub(crate) fn is_absolute(&self) -> bool {
         match *self {
             Weights::Equal => false,

@@ -1,13 +1,13 @@
-//! What a caller says of where a fit begins.
+//! The starting point that the caller supplies.
 
-/// Where a fit begins: values for all parameters, for some of them by name, or for none.
+/// The starting point of a fit: values for all parameters, for some of them by name, or for none.
 ///
 /// Arrays, slices and vectors of numbers, one per parameter in the model's order, and of pairs of a
-/// name and a number convert into it. What is not given is found, in this order:
+/// name and a number convert into it. Missing values are computed in this order:
 ///
-/// 1. a parameter that equal bounds keep has their value;
-/// 2. the model's [`guess`](crate::CurveFit::guess), if it has one, is asked; a value outside the bounds is
-///    moved onto the nearest. The guess that comes with a sum of several models of the library is one candidate of the search
+/// 1. a parameter with equal bounds has their value;
+/// 2. the model's [`guess`](crate::CurveFit::guess), if it has one, is called; a value outside the bounds is
+///    moved to the nearest bound. The guess of a sum of several library models is one candidate of the search
 ///    below if no nonlinear parameter is given, in a batch for 24 of the fits;
 /// 3. parameters in which the model is linear, as the data and the program show, are solved for by
 ///    linear least squares, the others at their starts, within the bounds;
@@ -15,9 +15,9 @@
 ///    the best candidates are fitted, and the best of these is the start. [`Fit::start_search`](crate::Fit::start_search)
 ///    says how reliable it is; [`CurveFit::search`](crate::CurveFit::search) has options.
 ///
-/// If linear parameters were solved for and the fit does not converge from there, a search in the
-/// nonlinear ones alone (variable projection) goes on from their starts, and the fit is made once more
-/// from its end; [`Options`](crate::Options) that limit evaluations or time forbid that.
+/// If linear parameters were solved for and the fit does not converge, a minimisation over the
+/// nonlinear parameters alone (variable projection) continues from their starts, and the fit is repeated
+/// from its result, unless [`Options`](crate::Options) limit evaluations or time.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Start};

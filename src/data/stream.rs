@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 const MEMORY_LIMIT: usize = 256 << 20;
 /// Default number of chunks that are read ahead.
 const PREFETCH: usize = 2;
-/// Points of a chunk at most, where memory would allow more: a megabyte or two of each column, so that
-/// what is read is still in a processor's cache when it is worked on.
+/// Maximum number of points of a chunk, if memory would allow more: a megabyte or two of each column, so that
+/// the data are still in the processor's cache when they are used.
 const MOST_POINTS: usize = 32 * PIECE;
 /// The part of the memory limit that chunks take; the sample and sums take the rest.
 const CHUNKS_PART: f64 = 0.7;
@@ -52,7 +52,7 @@ pub struct Stream<'a> {
     pub(crate) required: bool,
 }
 
-/// What is said of the points of a stream.
+/// Settings of the points of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamPoints {
     pub(crate) sigma: Sigma<'static>,
@@ -80,7 +80,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Says what is known of the errors of y: [`Sigma::Unknown`], the default, or [`Sigma::Constant`] for a
+    /// Sets the sigma of y: [`Sigma::Unknown`], the default, or [`Sigma::Constant`] for a
     /// source without standard deviations; [`Sigma::RelativeColumn`] or [`Sigma::AbsoluteColumn`] for one that
     /// has them.
     ///
@@ -101,7 +101,7 @@ impl<'a> Stream<'a> {
         Ok(self)
     }
 
-    /// What to do with points that are not finite; those that are left out are counted.
+    /// Sets the treatment of points that are not finite; points that are left out are counted.
     #[must_use]
     pub fn missing(mut self, missing: Missing) -> Self {
         self.points.missing = missing;
@@ -115,11 +115,11 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// Bytes that chunks, sample and sums take together at most. A process takes about 30 MB more for
-    /// itself, its threads and their scratch.
+    /// Sets the maximum memory of chunks, sample and sums together, in bytes. A process needs about 30 MB more for
+    /// itself, its threads and their buffers.
     ///
-    /// Of files that have to be decoded, such as text tables, the first points are kept as far as there is room, so that
-    /// later passes read the others only; of all points, if 70 % of the limit hold them.
+    /// The first points of files that have to be decoded, such as text tables, are kept as far as memory allows;
+    /// later passes read only the others. All points are kept if they fit into 70 % of the limit.
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = bytes;
@@ -141,30 +141,30 @@ impl<'a> Stream<'a> {
         self
     }
 
-    /// Whether a start may be found from a sample, which saves passes. It is used only where two halves of
-    /// the sample agree and all points agree with them; else the fit starts where it was told to.
+    /// If true, a start may be computed from a sample, which saves passes. It is used only if two halves of
+    /// the sample agree and all points agree with them; otherwise the fit begins at the given start.
     #[must_use]
     pub fn subsample(mut self, subsample: bool) -> Self {
         self.subsample = subsample;
         self
     }
 
-    /// Keeps what the passes gave in this file, after each of them and when the fit is stopped or its time is
-    /// over. A fit that finds it there goes on from it and ends with the same bits; when it has ended, the
+    /// Saves the results of the passes in this file, after each pass and when the fit is stopped or reaches its time
+    /// limit. A fit that finds the file continues from it to the same bits; when it has ended, the
     /// file is removed. Several processes may make the same fit with the same file.
     ///
     /// There are two files: `path` has the newest checkpoint, and `path` with `.1` at its end the one before it, which
-    /// serves if the newest is damaged. Both are removed when the fit has ended. A fit begins anew if there is no file at
-    /// `path`, whatever is at the other. A file of another fit, or one that is no checkpoint, is an error that says what
-    /// differs.
+    /// is used if the newest is damaged. Both are removed when the fit has ended. A fit begins anew if there is no file at
+    /// `path`, even if the other exists. A file of another fit, or one that is not a checkpoint, is an error that names the
+    /// difference.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Whether a checkpoint that cannot be written ends the fit with an error, as it does by default. If not,
-    /// the fit goes on and warns of it at its end; the last good checkpoint is intact in either case.
+    /// If true, the default, a checkpoint that cannot be written ends the fit with an error. If false,
+    /// the fit continues and warns at its end. The last good checkpoint stays intact in either case.
     #[must_use]
     pub fn checkpoint_required(mut self, required: bool) -> Self {
         self.required = required;
@@ -174,7 +174,7 @@ impl<'a> Stream<'a> {
     /// Points of a chunk, within the memory limit.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`] if there is no room for the smallest.
+    /// [`Error::MemoryLimit`] if the smallest chunk does not fit.
     fn capacity(&self, shape: &Shape) -> Result<usize> {
         let point = shape.bytes_per_point().max(1);
         let chunks = self.prefetch.saturating_add(2);
@@ -211,10 +211,10 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// What each point is made of.
+    /// The contents of each point.
     ///
     /// # Errors
-    /// If the source panics, or what is said of sigma does not suit it or the estimator.
+    /// If the source panics, or if sigma does not match the source or the estimator.
     pub(crate) fn shape(&self, estimator: Estimator) -> Result<Shape> {
         let shape = guarded(|| self.source.shape())?;
         let has_errors = shape.sigma || self.points.sigma != Sigma::Unknown;
@@ -235,7 +235,7 @@ impl<'a> Stream<'a> {
     }
 
     /// # Errors
-    /// If what is said of sigma does not suit the source.
+    /// If sigma does not match the source.
     fn check(&self, shape: &Shape) -> Result<()> {
         let said = match (self.points.sigma, shape.sigma) {
             (Sigma::Unknown, true) => {
@@ -266,7 +266,7 @@ impl<'a, S: Source + 'a> From<S> for Stream<'a> {
 }
 
 impl StreamPoints {
-    /// What is known of the errors of points that have these standard deviations.
+    /// Weights of points with these standard deviations.
     pub(crate) fn weights<'s>(&self, deviations: Option<&'s [f64]>) -> Weights<'s> {
         match (self.sigma, deviations) {
             (Sigma::Constant(value), _) => Weights::Constant(value),

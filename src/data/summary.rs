@@ -1,4 +1,4 @@
-//! What the response adds up to: its weighted mean and scatter, for R².
+//! Moments of the response: its weighted mean and scatter, for R².
 
 use super::correlated::Correlation;
 use super::points::{Points, Units};
@@ -102,7 +102,7 @@ impl Moments {
         self.weight / (largest * largest)
     }
 
-    /// Of what was summed with y and weights each in a unit of order 1: in the units of the rows.
+    /// Converts sums with y and weights in units of order 1 to the units of the rows.
     pub(super) fn into_row_units(mut self, units: Units) -> Moments {
         let factor = units.row / units.y / units.weight;
         let least = f64::MIN_POSITIVE * units.y;

@@ -5,16 +5,16 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What a pass over a set of points sums up.
+/// Sums of a pass over a set of points.
 pub(crate) trait Summary: Send {
     /// Forgets all points.
     fn clear(&mut self);
     /// Adds the points of `other`, whose contents may be used up.
     fn merge(&mut self, other: &mut Self);
-    /// Whether every sum is a finite number.
+    /// Returns true if every sum is finite.
     fn is_finite(&self) -> bool;
 
-    /// Whether it sums up as many numbers as `other`, so that they can be merged.
+    /// Returns true if it has the same number of sums as `other`, so that they can be merged.
     fn is_like(&self, _other: &Self) -> bool {
         true
     }
@@ -37,12 +37,12 @@ impl<S> Node<S> {
         self.first.checked_add(self.pieces)
     }
 
-    /// Whether it has a place in the tree: as many pieces as a power of two, at a multiple of that.
+    /// Returns true for a node of the tree: the number of its pieces is a power of two, and its position is a multiple of it.
     fn is_complete(&self) -> bool {
         self.pieces.is_power_of_two() && self.first.is_multiple_of(self.pieces)
     }
 
-    /// Whether `right` is the other half of the node above.
+    /// Returns true if `right` is the other half of the parent node.
     fn is_sibling(&self, right: &Node<S>) -> bool {
         let pair = self.pieces.checked_mul(2);
         self.pieces == right.pieces
@@ -76,8 +76,8 @@ impl<S: Summary + Clone> Tree<S> {
         Tree { next, ..Tree::default() }
     }
 
-    /// Whether what was read from bytes can be a sum of the pieces in `range`, the first of which begins a group, each of which
-    /// `fits`.
+    /// Returns true if a tree that was read from bytes can be a sum of the pieces in `range`, the first of which begins a group; each
+    /// sum must satisfy `fits`.
     pub(crate) fn is_sound(&self, range: Range<u64>, fits: impl Fn(&S) -> bool) -> bool {
         let mut next = range.start;
         let mut follows = |node: &Node<S>| {
@@ -119,7 +119,7 @@ impl<S: Summary + Clone> Tree<S> {
         self.add_all(1, piece);
     }
 
-    /// Adds the sum of so many pieces, which have a place in the tree or are the last; its contents are used up.
+    /// Adds the sum of `pieces` pieces, which form a node of the tree or are the last; the contents of `all` are consumed.
     pub(crate) fn add_all(&mut self, pieces: u64, all: &mut S) {
         let mut sum = self.spare.pop().unwrap_or_else(|| all.clone());
         std::mem::swap(&mut sum, all);

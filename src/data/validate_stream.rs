@@ -25,7 +25,7 @@ pub(crate) fn pieces_of(points: u64) -> u64 {
     points.div_ceil(PIECE as u64)
 }
 
-/// What was seen so far.
+/// Results of the validation so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Survey {
     tally: Tally,
@@ -36,7 +36,7 @@ pub(crate) struct Survey {
     absolute: bool,
 }
 
-/// What points add up to.
+/// Sums over points.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Totals {
     moments: Moments,
@@ -71,7 +71,7 @@ impl Survey {
         }
     }
 
-    /// Whether what was read from bytes can be one of these pieces.
+    /// Returns true if a survey that was read from bytes can belong to these pieces.
     pub(crate) fn is_sound(&self, pieces: Range<u64>) -> bool {
         self.sums.is_sound(pieces, |_| true)
     }
@@ -87,10 +87,10 @@ impl Survey {
         [used, omitted, ignored].into_iter().fold(0, |sum, n| sum.saturating_add(n as u64))
     }
 
-    /// Adds what was seen of the points that follow.
+    /// Adds the survey of the following points.
     ///
     /// # Errors
-    /// In words, if they do not follow.
+    /// A text, if they do not follow.
     pub(crate) fn follow(&mut self, other: Survey) -> std::result::Result<(), String> {
         self.sums.follow(other.sums)?;
         self.tally = self.tally.merge(other.tally);
@@ -163,8 +163,8 @@ impl Survey {
         }
     }
 
-    /// Whether sums are still to be made, by [`add_again`](Survey::add_again) of every chunk, because the
-    /// points are of extraordinary size.
+    /// Returns true if the sums need another pass, with [`add_again`](Survey::add_again) for every chunk, because the
+    /// points have an extraordinary size.
     pub(crate) fn wants_sums(&self, estimator: Estimator) -> bool {
         estimator == Estimator::LeastSquares && self.units() != Units::ORDINARY
     }
@@ -184,7 +184,7 @@ impl Survey {
         }
     }
 
-    /// What is known when all points have been seen.
+    /// The overview after all points have been validated.
     ///
     /// # Errors
     /// [`Error::EmptyData`] or [`Error::NoEffectiveData`].
@@ -218,7 +218,7 @@ impl Survey {
     }
 }
 
-/// What `of` makes of each piece, in order.
+/// Results of `of` for each piece, in order.
 fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
     threads::map(0..points.len().div_ceil(PIECE), piece)

@@ -74,7 +74,7 @@ impl Values<'_> {
         each!(self, v => v.len())
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -108,7 +108,7 @@ impl Values<'_> {
         each!(self, v => out.iter_mut().zip(index).for_each(|(o, &i)| *o = wide(v[i])));
     }
 
-    /// Whether all are finite.
+    /// Returns true if all values are finite.
     pub(crate) fn is_finite(&self) -> bool {
         each!(self, v => v.iter().all(|&v| wide(v).is_finite()))
     }
@@ -122,7 +122,7 @@ impl Values<'_> {
     }
 }
 
-/// What converts without fail into [`Values`] has this error, which there is none of.
+/// Error of conversions into [`Values`] that cannot fail.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Error {
         match never {}

@@ -90,7 +90,7 @@ impl<'a> XSigma<'a> {
         Err(sigma.unsuited("a fit with errors in x", remedy))
     }
 
-    /// Whether every x is exact.
+    /// Returns true if every x is exact.
     pub(crate) fn is_exact(&self) -> bool {
         self.columns.is_empty()
     }
@@ -107,7 +107,7 @@ impl<'a> XSigma<'a> {
         values.at(if values.len() == 1 { 0 } else { i })
     }
 
-    /// Whether the standard deviations that point `i` has of its own are finite.
+    /// Returns true if the individual standard deviations of point `i` are finite.
     pub(crate) fn is_finite_at(&self, i: usize) -> bool {
         self.columns.iter().all(|c| c.len() == 1 || c.at(i).is_finite())
     }
@@ -122,7 +122,7 @@ impl<'a> XSigma<'a> {
         self.columns.iter().filter(|c| c.len() > 1).map(Values::width).sum()
     }
 
-    /// Those of the samples `range` of a batch of `samples`: columns of another length serve every fit.
+    /// Standard deviations of the samples `range` of a batch of `samples`: columns of another length are shared by all fits.
     pub(crate) fn of_fit(&self, range: Range<usize>, samples: usize) -> XSigma<'a> {
         let own = |c: &Values<'a>| match c.len() == samples && samples > 1 {
             true => c.part(range.clone()),

@@ -1,7 +1,7 @@
-//! The leader of a batch: it hands out portions, makes some itself, and brings what was found to its places.
+//! The leader of a distributed batch: it sends portions to workers, makes some itself, and collects the results.
 //!
-//! Portions are taken in the order of the fits. One that comes back from a worker that was lost is the next to be taken. So where
-//! fits cannot be begun, the error is that of the first of them, as in a batch that is made in one place.
+//! Portions are taken in the order of the fits. A portion of a lost worker is taken next. Therefore, if
+//! fits cannot begin, the error is the error of the first of them, as in a local batch.
 
 use super::portions::Sizes;
 use super::workers::Workers;
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The next question's ticket: not that of a question of an earlier process, of which an engine may still have an answer.
+/// Ticket of the next request. It differs from tickets of an earlier process, whose replies may still arrive.
 static TICKET: LazyLock<AtomicU64> = LazyLock::new(|| {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     AtomicU64::new(since.as_nanos() as u64)
@@ -40,21 +40,21 @@ pub(super) struct Leader<'l, 'a, 'p> {
     pub(super) state: Mutex<State<'p>>,
 }
 
-/// What is left, and how it goes.
+/// Remaining fits, and the progress.
 #[derive(Default)]
 pub(super) struct State<'p> {
-    /// Fits that nobody was asked for.
+    /// Fits that are not assigned yet.
     rest: Option<BatchPart<'p>>,
     /// Portions of workers that were lost, by their first fits.
     back: BTreeMap<usize, BatchPart<'p>>,
     /// The first portion that cannot be made.
     failed: Option<(usize, Obstacle<'p>)>,
-    /// Whether the observer wants no more, and the message of its panic.
+    /// True if the observer stopped the batch; and the message of its panic.
     stopped: bool,
     panic: Option<String>,
     finished: usize,
     course: BatchParts,
-    /// How the leader made its portions.
+    /// Report on the portions of the leader.
     made: Option<Made>,
 }
 
@@ -89,7 +89,7 @@ impl<'p> State<'p> {
 }
 
 impl<'p> Leader<'_, '_, 'p> {
-    /// The next portion, of about so many samples, unless no more are to be made.
+    /// The next portion, of about `samples` samples; `None` if the batch is stopped or complete.
     fn take(&self, samples: usize) -> Option<BatchPart<'p>> {
         let mut state = lock(&self.state);
         if state.stopped || self.request.is_cancelled() {
@@ -138,7 +138,7 @@ impl<'p> Leader<'_, '_, 'p> {
         self.curve.make_fits(&request, self.ready, None, part)
     }
 
-    /// Tells the observer that so many more fits are finished: one thread at a time, so that it sees the numbers grow.
+    /// Reports `fits` more finished fits to the observer: one thread at a time, so that the numbers grow.
     fn tell(&self, state: &mut State<'p>, fits: usize) {
         state.finished += fits;
         let Some(observer) = self.request.observer else { return };
@@ -153,7 +153,7 @@ impl<'p> Leader<'_, '_, 'p> {
         }
     }
 
-    /// Hands portions to workers until none are left, and waits for what was handed out.
+    /// Sends portions to workers until none are left, and waits for their replies.
     pub(super) fn ask(&self, workers: &mut impl Workers, count: usize) {
         let mut hands: Vec<Hand<'p>> = (0..count).map(|_| Hand::Idle).collect();
         loop {
@@ -219,7 +219,7 @@ impl<'p> Leader<'_, '_, 'p> {
         Question::new(&self.identity, part, starts, data).to_bytes(ticket)
     }
 
-    /// Takes what a worker has answered about a portion.
+    /// Stores the reply of a worker for a portion.
     fn take_in(
         &self,
         worker: usize,
@@ -252,7 +252,7 @@ impl<'p> Leader<'_, '_, 'p> {
         self.lose(worker, Hand::Asked { ticket, part }, why)
     }
 
-    /// Leaves to others what a worker was asked.
+    /// Returns the portion of a lost worker to the queue.
     fn lose(&self, worker: usize, hand: Hand<'p>, reason: String) -> Hand<'p> {
         let mut state = lock(&self.state);
         if let Hand::Asked { part, .. } = hand {
@@ -270,11 +270,11 @@ impl<'p> Leader<'_, '_, 'p> {
         }
     }
 
-    /// How the batch was made.
+    /// The report on the batch.
     ///
     /// # Errors
-    /// [`Error::ObserverPanicked`]; what is wrong with the starts of fits, as the leader says it; [`Error::Worker`] with what
-    /// a worker refused, though the leader finds nothing wrong.
+    /// [`Error::ObserverPanicked`]; errors in the starts of fits, as in a local batch; [`Error::Worker`] if
+    /// a worker rejects its portion and the leader finds no error.
     pub(super) fn conclude(mut self) -> Result<Made> {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let State { failed, panic, course, made, .. } = std::mem::take(state);

@@ -1,4 +1,4 @@
-//! Batches whose fits several make: questions and answers are bytes, which any engine may carry.
+//! Distributed batches: requests and replies are bytes, for any transport.
 
 mod leader;
 mod portions;
@@ -31,17 +31,17 @@ use std::time::Instant;
 
 impl CurveFit {
     /// Makes a batch as [`fit_batch`](CurveFit::fit_batch) does, together with workers: other processes, machines, or threads.
-    /// This is the leader. It sends portions of the fits, with their data, to the workers, makes portions itself meanwhile, and
-    /// puts what was found in its place, in the order of the fits. A portion of a worker that is lost is made by another, or
-    /// by the leader: with no worker left this is a batch made by the leader.
+    /// The calling process is the leader. It sends portions of the fits, with their data, to the workers, makes portions itself meanwhile, and
+    /// collects the results in the order of the fits. If a worker is lost, another worker or
+    /// the leader repeats its portion. Without any worker the leader makes the whole batch.
     ///
-    /// On CPUs no bit of the result depends on who made what, nor on how many workers there are. Leader and workers may each
-    /// have a [`backend`](CurveFit::backend) of their own; where devices make some of the fits, last digits are those of
-    /// whoever made them.
+    /// On CPUs no bit of the result depends on the number of workers or the division of the fits. Leader and workers may have
+    /// different [`backend`](CurveFit::backend)s; the last digits of a fit then depend on the hardware that
+    /// made it.
     ///
-    /// Limits hold for each fit. The token, the observer and the errors are those of the leader; a worker that hears a token of
-    /// its own is lost. Cancelling ends the batch when the workers have answered what they were asked: some tens of milliseconds of
-    /// work. [`BatchFit::parts`](crate::BatchFit::parts) says who made the fits.
+    /// Limits apply to each fit. The token and the observer are the leader's; a worker that is cancelled by its own token
+    /// counts as lost. After a cancellation the batch ends when the workers have replied to their requests: some tens of milliseconds of
+    /// work. [`BatchFit::parts`](crate::BatchFit::parts) lists the portions of each worker.
     ///
     /// ```
     /// use dualfit::parts::Workers;
@@ -50,7 +50,7 @@ impl CurveFit {
     /// use std::sync::mpsc::{Receiver, Sender, channel};
     /// use std::thread;
     ///
-    /// /// Threads, to show what an engine does.
+    /// /// Threads, as an example of a transport.
     /// struct Threads {
     ///     questions: Vec<Sender<Vec<u8>>>,
     ///     answers: Receiver<(usize, io::Result<Vec<u8>>)>,
@@ -94,8 +94,8 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// As [`fit_batch`](CurveFit::fit_batch); [`Error::Worker`](crate::Error::Worker) for a worker that refuses: it has another
-    /// model, or something else was said to it of the parameters or of options.
+    /// As [`fit_batch`](CurveFit::fit_batch); [`Error::Worker`](crate::Error::Worker) for a worker with another
+    /// model or other settings.
     pub fn fit_batch_parts<'a, 's>(
         &self,
         data: impl Borrow<BatchData<'a>>,
@@ -142,11 +142,11 @@ impl CurveFit {
         })
     }
 
-    /// What a worker answers to a question of the leader of a batch, with a `CurveFit` of which the same was said: it
-    /// makes the fits, and keeps nothing. What is wrong with the fits is an answer, too. Its observer is not called.
+    /// Processes a request of the leader of a batch on a worker, with an identically configured `CurveFit`: it
+    /// makes the fits and returns the reply. Errors of the fits are part of the reply. The observer is not called.
     ///
     /// # Errors
-    /// `InvalidData` for bytes that are no question.
+    /// `InvalidData` for bytes that are not a request.
     pub fn answer_batch(&self, question: &[u8]) -> io::Result<Vec<u8>> {
         let (ticket, made) = match read_question(question).map_err(|why| invalid(&why))? {
             Asked::Foreign { ticket, why } => (ticket, Err(why)),
@@ -155,7 +155,7 @@ impl CurveFit {
         message::answer(ticket, made.as_ref().map_err(Clone::clone)).map_err(|why| invalid(&why))
     }
 
-    /// What is found of the fits of a question, or why nothing is.
+    /// Results of the fits of a request, or the error.
     fn made(&self, question: &Question<'_>) -> io::Result<std::result::Result<Arrays, String>> {
         let (starts, mut room) = (question.starts.starts(), Room::default());
         let data = question.data.data(&mut room).map_err(|error| invalid(&error.to_string()))?;
@@ -190,7 +190,7 @@ impl CurveFit {
         })
     }
 
-    /// What the leader of a batch and its workers must agree on.
+    /// Settings that must be equal for the leader of a batch and its workers.
     fn batch_identity(&self, ready: &Ready) -> Identity {
         let fixed = |i: usize| if self.fixed[i] { ", fixed" } else { "" };
         let parameter = |i: usize| {

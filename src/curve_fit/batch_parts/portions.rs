@@ -1,8 +1,8 @@
-//! How many fits go into a portion.
+//! Number of fits in a portion.
 //!
-//! Many more portions than there are makers, so that a slow one delays nobody; milliseconds of work for a core, so that messages,
-//! which take a tenth of one beside their bytes, cost little; and no message of more than some megabytes, but for a single fit of
-//! more. No bit depends on any of this.
+//! There are many more portions than workers, so that a slow worker delays the batch little. A portion takes milliseconds on a core, compared with
+//! about 0.1 ms of overhead for a message. A message has at most some megabytes, except for a single larger
+//! fit. The result does not depend on the portions.
 
 use crate::data::batch::BatchData;
 use crate::fit::batch::engine::BatchRequest;
@@ -13,7 +13,7 @@ use crate::threads;
 const PORTIONS: usize = 8;
 /// Samples of a question at most: 2 MB of f64.
 const MOST: usize = 1 << 18;
-/// Bytes of a question's samples, and of an answer, at most.
+/// Maximum size of the samples of a request, and of a reply, in bytes.
 const BYTES: usize = 4 << 20;
 /// Samples of a portion at least, of a model that is traced: for a decay a fifth of a millisecond of work (docs/benchmarks.md).
 const LEAST: usize = 1 << 13;
@@ -32,7 +32,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// `covariances`: whether matrices are asked for.
+    /// `covariances`: true if covariance matrices are requested.
     pub(super) fn of(
         request: &BatchRequest<'_>,
         workers: usize,
@@ -44,7 +44,7 @@ impl Sizes {
         let least = if native { LEAST_NATIVE } else { LEAST };
         let by_bytes = BYTES / data.bytes_per_sample().max(1);
         let sent = share.clamp(least, MOST).min(by_bytes);
-        // Start and bounds, or parameters, errors and the few numbers of an answer.
+        // Start and bounds, or parameters, errors and the few numbers of a reply.
         let numbers = 3 * width + 8 + if covariances { width * width } else { 0 };
         Sizes {
             sent,
@@ -53,8 +53,8 @@ impl Sizes {
         }
     }
 
-    /// How many of the `left` fits from `first` on are the next portion, of about so many samples. None of less than two
-    /// samples is left behind: one number of x_sigma would be that of all.
+    /// Number of fits of the next portion, of about `samples` samples, out of the `left` fits from `first` on. A remainder has at least two
+    /// samples, since a single value of x_sigma would apply to all fits.
     pub(super) fn next(
         &self,
         data: &BatchData<'_>,

@@ -16,32 +16,32 @@ use rand_distr::{Distribution, Poisson, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
 
-/// What replicates are drawn from: the points that count, side by side, and nothing of the others.
+/// The source of replicates: the used points, without gaps.
 pub(super) struct Sampler<'a> {
     pub(super) given: &'a Points<'a>,
     /// The indices of those that count among the given points.
     pub(super) index: Vec<usize>,
     pub(super) points: PointSet,
-    /// Where x is drawn about: the closest points of the curve. `None` if x stays as it is.
+    /// Centers of the drawn x: the closest points of the curve. `None` if x is not drawn.
     around: Option<Vec<Vec<f64>>>,
     /// The curve at each point.
     curve: Vec<f64>,
     errors: Errors,
     /// One standard deviation for all, if it was said.
     constant: f64,
-    /// What is known of parameters, and where its mean is drawn about.
+    /// Priors of parameters, with the centers of their drawn means.
     priors: Vec<Prior>,
 }
 
-/// What is added to the curve.
+/// Errors that are added to the curve.
 enum Errors {
     /// Nothing: whole points are drawn.
     Pairs,
     /// These, in units of sigma.
     Residuals(Vec<f64>),
-    /// Normal ones of so many sigma.
+    /// Normal errors, in units of sigma.
     Normal(f64),
-    /// Those of counts.
+    /// Errors of counts.
     Counts,
 }
 
@@ -58,16 +58,16 @@ pub(super) struct PointSet {
 #[derive(Default)]
 pub(super) struct Drawn {
     pub(super) fits: usize,
-    /// What is the same for all of them is missing.
+    /// Arrays that all fits share are missing.
     pub(super) points: PointSet,
     /// Points to be used, for each fit; all if there are none.
     pub(super) mask: Vec<bool>,
-    /// Those of each fit, one after the other.
+    /// Priors of each fit, one after the other.
     pub(super) priors: Vec<Prior>,
 }
 
 impl Drawn {
-    /// Whether x differs from fit to fit.
+    /// Returns true if x differs from fit to fit.
     pub(super) fn has_own_x(&self) -> bool {
         !self.points.columns.is_empty()
     }
@@ -155,17 +155,17 @@ impl<'a> Sampler<'a> {
         2 * self.len() * (1 + if self.has_own_x() { columns } else { 0 }) * size_of::<f64>()
     }
 
-    /// Whether x differs from fit to fit.
+    /// Returns true if x differs from fit to fit.
     fn has_own_x(&self) -> bool {
         self.around.is_some() || matches!(self.errors, Errors::Pairs)
     }
 
-    /// Whether errors of the parameters have no skewness to first order, because those of y have none.
+    /// Returns true if errors of the parameters have no skewness to first order, because the errors of y have none.
     pub(super) fn is_normal(&self) -> bool {
         matches!(self.errors, Errors::Normal(_))
     }
 
-    /// Whether fits without some of the points tell how skew errors of the parameters are.
+    /// Returns true if fits without some of the points determine the skewness of the errors of the parameters.
     pub(super) fn has_jackknife(&self) -> bool {
         !self.is_normal() && self.given.correlation.is_none()
     }

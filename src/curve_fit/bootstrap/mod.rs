@@ -1,4 +1,4 @@
-//! The bootstrap: the fit made again on data drawn from what was measured, many times.
+//! The bootstrap: repeated fits of data that are drawn from the measurement.
 
 mod draw;
 mod refits;
@@ -23,7 +23,7 @@ const GROUPS: usize = 500;
 /// Bytes that drawn data take at a time, unless the caller says otherwise.
 const MEMORY: usize = 256 << 20;
 
-/// How [`CurveFit::bootstrap`] draws its data.
+/// Options of [`CurveFit::bootstrap`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bootstrap {
     replicates: usize,
@@ -40,15 +40,15 @@ impl Bootstrap {
         Bootstrap { replicates, resample: Resample::default(), seed: 0, memory: MEMORY }
     }
 
-    /// What is drawn; [`Resample::Residuals`] by default.
+    /// Sets the kind of draws; [`Resample::Residuals`] by default.
     #[must_use]
     pub fn resample(mut self, resample: Resample) -> Bootstrap {
         self.resample = resample;
         self
     }
 
-    /// What data are drawn with, 0 by default. The same seed gives the same data on every machine, and
-    /// replicate k is the same however many there are.
+    /// Sets the seed of the draws, 0 by default. The same seed gives the same data on every machine, and
+    /// replicate k does not depend on the number of replicates.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Bootstrap {
         self.seed = seed;
@@ -66,18 +66,18 @@ impl Bootstrap {
 
 impl CurveFit {
     /// The bootstrap of `fit`, which this model made of `data`: the fit is made again, from its parameters, on
-    /// data that are drawn as [`Resample`] says. The spread of the refits says how far parameters, derived
-    /// quantities and formulas of them may be, without the straight line that standard errors suppose.
+    /// data drawn by the method of [`Resample`]. The spread of the refits gives the errors of parameters, derived
+    /// quantities and formulas, without the linear approximation of standard errors.
     ///
-    /// Bounds, fixed and tied parameters, the loss and the estimator hold for refits as for the fit. A
+    /// Bounds, fixed and tied parameters, the loss and the estimator apply to refits as to the fit. A
     /// [prior](CurveFit::prior) is a measurement of a parameter, and is repeated, too: its mean is drawn with its
     /// sigma about the fitted value, or for pairs about itself. Refits are a [batch](CurveFit::fit_batch), on all
     /// cores or a device; those with priors, correlated errors or infinite x are made one by one on all cores.
     /// On the CPU the result is the same to the bit on any number of threads.
     ///
-    /// Refits that do not converge, or that do not determine what the fit does, are left out and
-    /// [counted](Replicates::failed). The observer hears of refits as of those of a batch. Where it breaks, or the token is cancelled, what is made
-    /// counts.
+    /// Refits that do not converge, or that do not determine the same parameters as the fit, are left out and
+    /// [counted](Replicates::failed). The observer receives the events of a batch. If it breaks, or if the token is cancelled, the finished refits
+    /// are the result.
     ///
     /// For [BCa intervals](Replicates::bca_intervals) the fit is also made without each point (without each of
     /// 500 groups of points, if there are more), unless errors are drawn from the normal distribution.
@@ -100,8 +100,8 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a number of replicates out of range; [`UncertaintyError::NoBootstrap`] where the kind of
-    /// drawing makes no sense for the data, or the fit did not converge or leaves parameters undetermined;
+    /// [`Error::BadOption`] for a number of replicates out of range; [`UncertaintyError::NoBootstrap`] if the kind of
+    /// draws does not apply to the data, or if the fit did not converge or leaves parameters undetermined;
     /// [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
     /// [`fit_batch`](CurveFit::fit_batch).
     pub fn bootstrap<'a>(

@@ -24,13 +24,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// What refits found.
+/// Results of refits.
 #[derive(Default)]
 pub(super) struct Refitted {
     /// Parameters of those that converged, in their order, row-major.
     pub(super) params: Vec<f64>,
     pub(super) failed: usize,
-    /// Those that the caller stopped.
+    /// Number of refits that the caller stopped.
     pub(super) not_run: usize,
 }
 
@@ -50,7 +50,7 @@ impl Refitted {
     }
 }
 
-/// How a refit ended.
+/// Result of a refit.
 enum End<'p> {
     Converged(&'p [f64]),
     Failed,
@@ -209,7 +209,7 @@ impl<'a> Refits<'a> {
         })
     }
 
-    /// What is known of the errors, where each point of a fit or of a batch has its own.
+    /// Sigma from one value per point of a fit or of a batch.
     fn sigma<'s>(&self, each: &'s [f64]) -> Sigma<'s> {
         match self.sampler.given.sigma {
             Weights::Constant(sigma) => Sigma::Constant(sigma),

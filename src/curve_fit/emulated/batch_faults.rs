@@ -1,4 +1,4 @@
-//! What a device can do to a batch: refuse memory, refuse launches, vanish, at every call in turn.
+//! Failures of a device during a batch: refused memory, refused launches, a lost device, at every call in turn.
 
 use super::SHARED;
 use super::batches::{START, abscissae, agree, decay, decays};

@@ -1,5 +1,5 @@
-//! Fits that are wrong among fits that are right: each has the status that it has on the CPU, and its
-//! neighbours the bits that they have without it, whatever groups of lanes, blocks and orders made them.
+//! Faulty fits among good ones: each has the same status as on the CPU, and its
+//! neighbours have the same bits as without it, for any groups of lanes, blocks and orders.
 
 use super::batches::{Place, START, abscissae, agree_but_for, both, check, decay, decays};
 use super::on_device;
@@ -16,7 +16,7 @@ const FULL: f64 = 65_535.0;
 /// A flat frame has no amplitude, and so any rate; a start far off ends in a valley without an end.
 const VAGUE: [usize; 2] = [20, 35];
 
-/// What is wrong with a fit, by its number.
+/// Makes some fits faulty, by their numbers.
 fn poisoned(stack: &mut [f64], starts: &mut [[f64; 3]]) {
     let frame = |fit: usize| fit * POINTS..(fit + 1) * POINTS;
     stack[3 * POINTS + 7] = f64::NAN;

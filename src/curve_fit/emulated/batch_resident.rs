@@ -1,4 +1,4 @@
-//! Data of a batch that stay on the device: nothing of them is sent again, whatever is fitted to them.
+//! Resident data of a batch: they are uploaded once for any number of fits.
 
 use super::SHARED;
 use super::batches::{START, abscissae, agree, decay, decays};

@@ -1,5 +1,5 @@
-//! What a device can do to a fit: refuse memory, refuse launches, vanish. At every call of a fit, in
-//! turn; nothing panics, nothing leaks, and a fit that may go on with the CPU ends where it ends.
+//! Failures of a device during a fit: refused memory, refused launches, a lost device, at every call of a fit in
+//! turn. Nothing panics, nothing leaks, and a fit that may continue on the CPU gives the CPU's result.
 
 use super::SHARED;
 use super::trial::Trial;
@@ -24,7 +24,7 @@ fn data(n: usize) -> [Vec<f64>; 3] {
 }
 
 impl Trial {
-    /// A fit on the device; `take_over`: whether the CPU may go on.
+    /// A fit on the device; if `take_over` is true, the CPU may continue it.
     fn fit(&self, take_over: bool, [x, y, sigma]: &[Vec<f64>; 3]) -> Result<Fit, Error> {
         let data = Data::new(x, y)?.sigma(Sigma::Absolute(sigma))?;
         self.on_device(decay(), take_over).fit(data, START)
@@ -32,7 +32,7 @@ impl Trial {
 }
 
 fn same(fit: &Fit, cpu: &Fit) {
-    // Whoever goes on from where another stopped may find itself at the minimum already.
+    // A fit that continues from an interrupted one may begin at the minimum.
     assert_eq!(fit.converged(), cpu.converged());
     for (a, b) in fit.params().iter().zip(cpu.params()) {
         assert!((a - b).abs() <= 1e-9 * b.abs(), "{:?} against {:?}", fit.params(), cpu.params());
@@ -55,7 +55,7 @@ fn at_every_call(
     at_calls((600, usize::MAX, 1), injected, judge);
 }
 
-/// As [`at_every_call`] at every so many-th call, with so many points and bytes of memory.
+/// As [`at_every_call`], at every n-th call, with a number of points and bytes of memory.
 fn at_calls(
     (points, memory, step): (usize, usize, usize),
     injected: impl Fn(usize) -> Injected,
@@ -121,7 +121,7 @@ fn an_allocation_refused_at_any_call_loses_nothing() {
     );
 }
 
-/// A compiler that refuses whatever it is given.
+/// A compiler that rejects all sources.
 struct Refusing;
 
 impl Compiler for Refusing {

@@ -7,14 +7,14 @@ use crate::{Backend, CurveFit, Loss};
 
 /// Sums in another order leave parameters apart by a small part of their errors.
 const CLOSE: Nearness = Nearness::Part(1e-6);
-/// Kernels take their time to compile: asked are the questions about the models of these.
+/// Problems whose models are used; others are skipped to save compilation time.
 const MODELS: [&str; 3] = ["a decay", "a peak", "a width that is none"];
 
-/// What takes an emulated device long is not asked of it: more points or evaluations than these.
+/// Maximum number of points; larger problems take an emulated device too long.
 const POINTS: usize = 100;
 const EVALUATIONS: usize = 200;
 
-/// Answers that are known to differ, by question and entry. The list can only shrink.
+/// Results known to differ, by problem and entry. The list can only shrink.
 const DIFFERENT: &[(&str, &str)] = &[];
 
 #[test]

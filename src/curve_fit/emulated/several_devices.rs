@@ -40,7 +40,7 @@ impl Several {
         self.on_devices(decay(), take_over).fit_batch(BatchData::shared(&x, &stack)?, START)
     }
 
-    /// Whether one that was told to has failed, and whether all have.
+    /// Returns true if a device that should fail has failed.
     pub(super) fn has_fired(&self) -> bool {
         self.0.iter().any(|trial| trial.driver.has_fired())
     }
@@ -118,7 +118,7 @@ fn what_a_device_refuses_is_done_by_the_others() {
     one_fails(|launch| Injected::Refused { launch });
 }
 
-/// What does not fit goes through the device in chunks, or to another device: the fit is as good.
+/// Points that do not fit into memory are processed in chunks, or on another device, with the same result.
 #[test]
 fn memory_that_one_device_refuses_is_no_error() {
     let Some(sound) = Several::new(&[Injected::Nothing; 2], usize::MAX) else { return };

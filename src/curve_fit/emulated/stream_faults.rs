@@ -1,4 +1,4 @@
-//! What a device can do to a stream, at every call.
+//! Failures of a device during a stream, at every call.
 
 use super::SHARED;
 use super::streams::{START, assert_same, data, decay, stream};

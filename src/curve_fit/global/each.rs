@@ -1,16 +1,16 @@
-//! What is done for each set, and what is wrong with some.
+//! Work on each set, and errors of some sets.
 
 use crate::error::Error;
 use crate::threads;
 use std::collections::BTreeMap;
 
-/// So many sets are worth several threads, whatever they are.
+/// Number of sets from which several threads are used.
 const MANY: usize = 64;
 
-/// What is wrong with sets, by their positions.
+/// Errors of sets, by their positions.
 pub(super) type BadSets = BTreeMap<usize, Error>;
 
-/// What `work` makes of each set, on all threads where these are many.
+/// Results of `work` for each set, on all threads if there are many sets.
 pub(super) fn of_each<T: Send, R: Send>(sets: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     match sets.len() < MANY {
         true => sets.into_iter().map(work).collect(),
@@ -18,7 +18,7 @@ pub(super) fn of_each<T: Send, R: Send>(sets: Vec<T>, work: impl Fn(T) -> R + Sy
     }
 }
 
-/// What was made of all sets, or what is wrong with some.
+/// The results of all sets, or the errors of some.
 pub(super) fn all_good<T>(
     each: Vec<std::result::Result<T, (usize, Error)>>,
 ) -> std::result::Result<Vec<T>, BadSets> {

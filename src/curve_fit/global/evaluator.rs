@@ -13,7 +13,7 @@ pub(super) struct JointEvaluator<'e> {
     pub(super) groups: Vec<SetGroup<'e>>,
     /// The blocks of the fit, if it has any.
     pub(super) shape: Option<Arc<Arrow>>,
-    /// Whether threads pass over groups at the same time.
+    /// True if threads process groups in parallel.
     pub(super) parallel: bool,
     /// The cost from which on the next normal equations need no products.
     pub(super) worthless: f64,
@@ -28,10 +28,10 @@ impl<'e> JointEvaluator<'e> {
         self.groups.iter_mut().flat_map(|group| &mut group.sets)
     }
 
-    /// What `work` makes of each group, in their order.
+    /// Results of `work` for each group, in order.
     ///
     /// # Errors
-    /// The fault of the first set that has one, in the words of the joint fit.
+    /// The fault of the first set that has one, with the names of the joint fit.
     fn by_groups<R: Send>(
         &mut self,
         params: &[f64],

@@ -1,4 +1,4 @@
-//! What a fit of several sets found.
+//! Result of a joint fit.
 
 use crate::data::sigma::Spread;
 use crate::fit::Fit;
@@ -65,12 +65,12 @@ impl JointFit {
         self.views.len()
     }
 
-    /// The fit as set `index`, counted from 0, sees it: its own model and parameters, under the model's
-    /// own names, with their covariance, their ties, and what its model derives from them. It predicts, has
-    /// bands and judges residuals for that set. [`rank`](Fit::rank), [`condition`](Fit::condition) and
-    /// [`estimated`](Fit::estimated) are those of its own parameters. Points, chi-square, degrees of freedom
-    /// and what is made of them are those of the joint fit, since no degrees of freedom belong to a set; the
-    /// report says so. `None` for a set that is not there or was left out.
+    /// The fit of set `index`, counted from 0: its model and parameters, with the names of the
+    /// model, their covariance, ties and derived quantities. It predicts, has
+    /// bands and tests residuals for this set. [`rank`](Fit::rank), [`condition`](Fit::condition) and
+    /// [`estimated`](Fit::estimated) refer to the parameters of the set. Points, chi-square, degrees of freedom
+    /// and derived statistics refer to the joint fit, since degrees of freedom cannot be assigned to a set; the
+    /// report states this. `None` for a set that does not exist or was left out.
     pub fn set(&self, index: usize) -> Option<Fit> {
         let SetView { model, ties, components, names, params, points, spread, .. } =
             self.views.get(index).filter(|_| !self.left_out.contains_key(&index))?;
@@ -154,7 +154,7 @@ impl JointFit {
         self.fit.table()
     }
 
-    /// Whether the fit converged; see [`Fit::converged`].
+    /// Returns true if the fit converged; see [`Fit::converged`].
     pub fn converged(&self) -> bool {
         self.fit.converged()
     }

@@ -26,9 +26,9 @@ pub(super) struct SetMember {
     pub(super) curve: Arc<CurveFit>,
     /// The position in the joint fit of each of the model's parameters.
     pub(super) params: Vec<usize>,
-    /// Whether all sets have this model.
+    /// True if all sets have this model.
     pub(super) same: bool,
-    /// Whether no points of the set take part.
+    /// True if the set is left out of the fit.
     pub(super) left_out: bool,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct JointLayout {
 }
 
 impl JointLayout {
-    /// Of so many sets, some of which are left out.
+    /// Layout of `sets` sets, some of which are left out.
     pub(super) fn new(global: &GlobalFit, sets: usize, left_out: &BadSets) -> Result<JointLayout> {
         if sets == 0 {
             return Err(GlobalError::NoSets.into());
@@ -152,7 +152,7 @@ impl JointLayout {
         }
     }
 
-    /// What was said of the parameters of the joint fit, and what follows for each set's.
+    /// Applies the settings of the parameters of the joint fit to the parameters of each set.
     fn apply(&mut self, said: &[Said]) -> Result<()> {
         let mut fixed = vec![false; self.names.len()];
         for said in said {
@@ -188,7 +188,7 @@ impl JointLayout {
         Ok(())
     }
 
-    /// What must be the same for all sets.
+    /// Checks the settings that must be the same for all sets.
     fn agree(&self) -> Result<()> {
         let first = &self.members[0];
         let columns = |member: &SetMember| member.model().map(Model::columns).ok();
@@ -263,11 +263,11 @@ impl JointLayout {
     }
 }
 
-/// What a set's own parameter is called among those of all sets.
+/// Name of a set's own parameter in the joint fit.
 ///
 /// # Errors
-/// [`NameError::Taken`] if another parameter of the model has that name: a value by it would be of
-/// both.
+/// [`NameError::Taken`] if another parameter of the model has this name, which would be
+/// ambiguous.
 fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
     let own = format!("{name}_{}", set + 1);
     if names.contains(&own) {
@@ -313,9 +313,9 @@ pub(super) struct Asked<'v> {
     pub(super) places: Vec<usize>,
 }
 
-/// The quantities of all sets. What has one value for all, since its parameters are shared, comes once
-/// and keeps its name; of the others the set, counted from 1, is a part of it. `names`: those of the
-/// joint fit's parameters.
+/// The derived quantities of all sets. A quantity of shared parameters alone appears once
+/// and keeps its name; the names of others contain the number of the set, counted from 1. `names`: of the
+/// parameters of the joint fit.
 pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
     // How many have a name, and where those of one name and places are.

@@ -63,7 +63,7 @@ enum Models {
     Each(Vec<Arc<CurveFit>>),
 }
 
-/// What was said of a parameter of the joint fit.
+/// Setting of a parameter of the joint fit.
 #[derive(Clone, Debug)]
 enum Said {
     Bound(String, (f64, f64)),
@@ -71,8 +71,8 @@ enum Said {
 }
 
 impl GlobalFit {
-    /// The model of every set, with all that was said of it. Its parameters are each set's own, called
-    /// `name_1`, `name_2`, … after the sets, but for those that are [shared](GlobalFit::share).
+    /// A joint fit with this model and its settings for every set. Each set has its own parameters, named
+    /// `name_1`, `name_2`, … by the number of the set, except [shared](GlobalFit::share) ones.
     pub fn new(curve: &CurveFit) -> GlobalFit {
         let models = Models::Same { curve: Arc::new(curve.clone()), shared: Vec::new() };
         GlobalFit { models, said: Vec::new(), leave_out: false }
@@ -113,9 +113,9 @@ impl GlobalFit {
         self
     }
 
-    /// Whether sets that cannot be fitted are left out: those with values that no fit can use or without points that
-    /// count, those of which no start can be found, or at whose start the model has no value. Their own
-    /// parameters are NaN, and [`JointFit::left_out`] says why. By default they are an error that names them.
+    /// If true, sets that cannot be fitted are left out: sets with invalid values or without used
+    /// points, sets without a start, and sets at whose start the model has no value. Their own
+    /// parameters are NaN, and [`JointFit::left_out`] gives the reasons. By default they are an error that names them.
     #[must_use]
     pub fn leave_out_bad_sets(mut self, leave_out: bool) -> GlobalFit {
         self.leave_out = leave_out;
@@ -132,14 +132,14 @@ impl GlobalFit {
     }
 
     /// Fits all sets from `start`: one value per parameter of the joint fit, in the order of
-    /// [`parameters`](GlobalFit::parameters); or values by name, where a model's own name, as
-    /// `amplitude`, speaks for all sets and `amplitude_2` for one; or [`Start::Guess`]. What is not
-    /// given is found for each set as by [`CurveFit::fit`]; a shared parameter begins at the median of
-    /// what the sets found.
+    /// [`parameters`](GlobalFit::parameters); or values by name, where a name of the model, such as
+    /// `amplitude`, applies to all sets and `amplitude_2` to one; or [`Start::Guess`]. Missing values are
+    /// computed for each set as by [`CurveFit::fit`]; a shared parameter begins at the median over
+    /// the sets.
     ///
     /// # Errors
-    /// [`Error::Global`], which names the sets, for what is wrong with some of them or differs between
-    /// them; else as [`CurveFit::fit`].
+    /// [`Error::Global`], which names the sets, for errors of some sets or differences between
+    /// them; otherwise as [`CurveFit::fit`].
     pub fn fit<'d>(
         &self,
         data: impl IntoIterator<Item: Into<Data<'d>>>,
@@ -204,7 +204,7 @@ impl GlobalFit {
     }
 }
 
-/// The error for sets of which one at least is bad. What is said of all alike is said of the first.
+/// The error for sets of which at least one is bad. If all have the same error, it names the first.
 fn refused(bad: BadSets, sets: usize) -> Error {
     let numbers: Vec<usize> = bad.keys().map(|set| set + 1).collect();
     let first = bad.values().next();

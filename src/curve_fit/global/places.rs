@@ -1,9 +1,9 @@
-//! Where the columns of a set are among those of the joint fit.
+//! Positions of the columns of a set in the joint fit.
 
 use crate::normal::small::{fold_few, fold_pivots};
 use crate::normal::{Arrow, RFactor, pair, pair_of_block};
 
-/// Where the columns of a set are among those of a row of its block: its own ones, the common ones, r.
+/// Positions of the columns of a set in a row of its block: its own columns, the common ones, r.
 pub(super) struct Places<'p> {
     free: &'p [usize],
     first: usize,

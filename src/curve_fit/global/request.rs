@@ -34,7 +34,7 @@ impl JointLayout {
     /// The points of the sets that are not left out.
     ///
     /// # Errors
-    /// What is wrong with those of some sets.
+    /// Errors in the points of some sets.
     pub(super) fn points<'s, 'a>(
         &'s self,
         data: &'a [Data<'_>],

@@ -122,7 +122,7 @@ impl TryFrom<SavedJointFit> for JointFit {
     }
 }
 
-/// What is kept of a set, for a joint fit that it belongs to.
+/// Restores the view of a saved set, for the joint fit that it belongs to.
 fn view(saved: SavedSet, fit: &Fit) -> Result<SetView> {
     let SavedSet { model, variables, ties, components, names, params, derived, .. } = saved;
     let (points, spread) = (saved.points, saved.spread);

@@ -5,7 +5,7 @@ use crate::normal::{Normal, RFactor};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 
-/// What the order of additions makes of a sum, at most.
+/// Maximum relative change of a sum by the order of additions.
 const ORDER: f64 = 1e-12;
 
 /// One set.
@@ -19,7 +19,7 @@ pub(super) struct SetEvaluator<'e> {
     pub(super) free: &'e [usize],
     /// By which rows are multiplied to be in the joint row unit.
     pub(super) factor: f64,
-    /// Room for the set's own parameters, columns and sums.
+    /// Buffers for the set's own parameters, columns and sums.
     pub(super) own: Vec<f64>,
     pub(super) columns: Vec<f64>,
     pub(super) normal: Normal,

@@ -1,4 +1,4 @@
-//! Where a joint fit begins: what is given, and what each set finds for itself.
+//! Starting point of a joint fit: given values, and values computed for each set.
 
 use super::each::{BadSets, all_good, of_each};
 use super::layout::{JointLayout, SetMember, SetPoints};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl JointLayout {
-    /// What of a start can be said to be wrong before the data are seen.
+    /// Checks a start without the data.
     pub(super) fn check_start(&self, start: &Start) -> Result<()> {
         match start {
             Start::Values(values) if values.len() != self.names.len() => {
@@ -34,7 +34,7 @@ impl JointLayout {
     /// was not given of it.
     ///
     /// # Errors
-    /// What is wrong with that of some sets.
+    /// Errors in the starts of some sets.
     pub(super) fn found(
         &self,
         start: &Start,
@@ -54,7 +54,7 @@ impl JointLayout {
             let values = self.checked(&self.joined(sets, &first))?;
             return Ok(CompleteStart { solved, ..CompleteStart::given(values) });
         }
-        // With one value for what is shared the linear ones of each set are others.
+        // With one value for each shared parameter, the linear parameters of each set change.
         let common = self.common_values(sets, &first);
         let both = given.iter().zip(common).map(|(given, common)| given.or(common));
         let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;

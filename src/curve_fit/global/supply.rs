@@ -23,7 +23,7 @@ use crate::solver::patience::Patience;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a set costs beside its points, in element operations.
+/// Fixed cost of a set, in element operations.
 const SET_WORK: usize = 4000;
 
 /// One set with its model.
@@ -38,7 +38,7 @@ pub(super) struct JointSet<'a> {
     pub(super) params: &'a [usize],
     /// The position among the free parameters of the joint fit of each of the model's free ones.
     pub(super) free: Vec<usize>,
-    /// Where the set's own parameters start.
+    /// Start of the set's own parameters.
     pub(super) start: Vec<f64>,
     /// By which rows are multiplied: the joint row unit over the set's own.
     pub(super) factor: f64,
@@ -57,7 +57,7 @@ impl JointSet<'_> {
         self.params.iter().map(|&k| params[k]).collect()
     }
 
-    /// Whether its points are few, of the ordinary kind, and in memory.
+    /// Returns true if its points are few and of the ordinary kind.
     fn is_small(&self) -> bool {
         let points = self.supply.points;
         points.len() <= MOST_POINTS
@@ -67,7 +67,7 @@ impl JointSet<'_> {
             && !self.free.is_empty()
     }
 
-    /// Whether every point has the same weight, and there are so many that count.
+    /// Returns true if every point has the same weight, and `points` points are used.
     fn has_equal(&self, points: usize) -> bool {
         let own = self.supply.points;
         own.used == points && matches!(own.sigma, Weights::Equal)
@@ -128,7 +128,7 @@ fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
 }
 
 impl JointSupply<'_> {
-    /// Whether a pass takes longer than threads take to wake up.
+    /// Returns true if a pass takes longer than waking up threads.
     fn is_worth_threads(&self) -> bool {
         let work = |set: &JointSet<'_>| {
             Some(SET_WORK + set.prepared.work_of_a_point()? * set.supply.points.len())

@@ -1,4 +1,4 @@
-//! Differential evolution of a model: what is asked of it.
+//! Differential evolution of a model: options and the entry point.
 
 use super::MultiStart;
 use super::sampling::{Sampling, points};
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Members, all populations together, at most.
 const MOST: usize = 1 << 20;
 
-/// How [`CurveFit::differential_evolution`] searches.
+/// Options of [`CurveFit::differential_evolution`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct DifferentialEvolution {
     populations: usize,
@@ -78,7 +78,7 @@ impl DifferentialEvolution {
         self
     }
 
-    /// What is drawn with, 0 by default; as [`MultiStart::seed`].
+    /// Sets the seed, 0 by default; as [`MultiStart::seed`].
     #[must_use]
     pub fn seed(mut self, seed: u64) -> DifferentialEvolution {
         self.starts = self.starts.seed(seed);
@@ -103,8 +103,8 @@ impl DifferentialEvolution {
 impl CurveFit {
     /// Searches all of the bounds by differential evolution (Storn and Price, J. Global Optim. 11 (1997) 341;
     /// best/1/bin with dither, as SciPy's function of this name), and fits from the best member of each
-    /// population and from `start`: for a cost with so many minima that starts which are not
-    /// led, as those of [`multi_start`](CurveFit::multi_start), seldom hit the best one.
+    /// population and from `start`. Use it for a cost with too many minima for the independent starts
+    /// of [`multi_start`](CurveFit::multi_start).
     ///
     /// Fixed parameters keep the values of `start`. A free one is searched for within its bounds, or a
     /// [`range`](DifferentialEvolution::range) inside them; if these are not finite on both sides, in the range that its

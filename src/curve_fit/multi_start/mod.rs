@@ -1,4 +1,4 @@
-//! Fits from many starts: where they are drawn, and what is asked of them.
+//! Fits from many starts: options, ranges of the starts, and the entry point.
 
 pub(crate) mod evolution;
 pub(crate) mod sampling;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-/// How many starts [`CurveFit::multi_start`] draws, and from where.
+/// Options of [`CurveFit::multi_start`]: number and ranges of the starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiStart {
     starts: usize,
@@ -34,7 +34,7 @@ pub struct MultiStart {
     given: Vec<Vec<f64>>,
 }
 
-/// A range that is asked for; an open end is the parameter's bound.
+/// A range set by the caller; an open end is the parameter's bound.
 #[derive(Clone, Debug, PartialEq)]
 struct StartRange {
     name: String,
@@ -43,18 +43,18 @@ struct StartRange {
     logarithmic: bool,
 }
 
-/// What is asked of a model.
+/// The validated request.
 struct Plan {
     given: Vec<Vec<f64>>,
-    /// Positions of the free parameters, and where their starts are drawn, if any are.
+    /// Positions of the free parameters, and the ranges of their starts, if starts are drawn.
     ranges: Vec<(usize, DrawnFrom)>,
 }
 
 /// The range from which the starts of a parameter are drawn.
 enum DrawnFrom {
-    /// The range that is asked for, or that of the bounds.
+    /// The range set by the caller, or the bounds.
     Asked(StartRange),
-    /// The natural range within an asked one that is not finite.
+    /// The natural range within a range that is not finite.
     Natural(Range),
 }
 
@@ -77,15 +77,15 @@ impl MultiStart {
         MultiStart { starts, seed: 0, sampling, ranges, given }
     }
 
-    /// What the starts are drawn with, 0 by default: the same seed gives the same starts on every
-    /// machine, another seed gives others.
+    /// Sets the seed of the starts, 0 by default: the same seed gives the same starts on every
+    /// machine.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> MultiStart {
         self.seed = seed;
         self
     }
 
-    /// How starts are drawn; [`Sampling::Sobol`] by default.
+    /// Sets the method of drawing starts; [`Sampling::Sobol`] by default.
     #[must_use]
     pub fn sampling(mut self, sampling: Sampling) -> MultiStart {
         self.sampling = sampling;
@@ -125,25 +125,25 @@ impl MultiStart {
 impl CurveFit {
     /// Fits the model to `data` from `start`, the starts given besides and those drawn, and returns the
     /// best fit with the distinct optima and the end of every start. For a cost with several minima: of
-    /// sums of peaks, exponentials or oscillations, or where no good start is known.
+    /// sums of peaks, exponentials or oscillations, or if no good start is known.
     ///
-    /// `start` is the first of the starts, and fixed parameters keep its values. What it leaves out is
-    /// found as by [`fit`](CurveFit::fit). The starts of a free parameter are drawn from its bounds, or from a
+    /// `start` is the first of the starts, and fixed parameters keep its values. Missing values are
+    /// computed as by [`fit`](CurveFit::fit). The starts of a free parameter are drawn from its bounds, or from a
     /// [`range`](MultiStart::range) inside them. If these are not finite on both sides, they are drawn within them from the
     /// range that the parameter's unit suggests, as in the search for starts of [`fit`](CurveFit::fit).
     ///
-    /// Each start is a [`fit`](CurveFit::fit) with all that was said of the model: bounds, loss,
-    /// [`Options`](crate::Options) and their limits. One that does not converge, or has no finite value
-    /// at its start, is counted and harms no other. Data are checked once, the model is prepared once, and
-    /// the covariance is computed for the best fit alone. To have it of another optimum, fit from its
+    /// Each start is a [`fit`](CurveFit::fit) with all settings of the model: bounds, loss,
+    /// [`Options`](crate::Options) and their limits. A fit that does not converge, or has no finite value
+    /// at its start, is counted and does not affect the others. Data are validated once, the model is prepared once, and
+    /// the covariance is computed for the best fit only. For the covariance at another optimum, fit from its
     /// parameters.
     ///
     /// The backend is chosen as for one fit. Small fits run on all cores at once, large ones and those on
     /// a device one after another, on points that are uploaded once. The result is the same, to the bit,
     /// on any number of threads of the CPU.
     ///
-    /// An observer is called for all starts, from several threads at once; where it breaks, no further
-    /// start begins, those under way stop at their next step, and what is finished counts.
+    /// An observer is called for all starts, from several threads at once. If it breaks, no further
+    /// start begins, running fits stop at their next step, and finished fits are the result.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, MultiStart};
@@ -186,7 +186,7 @@ impl CurveFit {
         })
     }
 
-    /// What `search` finds from many places. It begins with the first start, and is told to stop as soon as the
+    /// Results of `search` from many places, beginning with the first start. It stops as soon as the
     /// observer breaks.
     fn search_from_many(
         &self,
@@ -211,7 +211,7 @@ impl CurveFit {
         })
     }
 
-    /// What is asked for, checked as far as that needs no data.
+    /// Validates the request without the data.
     fn plan(&self, asked: &MultiStart) -> Result<Plan> {
         for StartRange { name, .. } in &asked.ranges {
             position(&self.names, name, "correct the name of the range")?;
@@ -274,7 +274,7 @@ impl CurveFit {
         Ok(starts)
     }
 
-    /// The range that is asked for parameter `i`, whose open ends are those of the bounds.
+    /// The range of parameter `i` set by the caller; its open ends are the bounds.
     fn asked_range(&self, i: usize, asked: &MultiStart) -> Result<StartRange> {
         let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
         let bounds = StartRange { name: name.clone(), lower, upper, logarithmic: false };
@@ -314,7 +314,7 @@ impl StartRange {
     }
 }
 
-/// The observer of all starts: as soon as it breaks `stop` is set, and from then on every start is told to.
+/// The observer of all starts: when it breaks, `stop` is set, and every start then stops.
 struct Stopping {
     observer: Arc<Observer>,
     stop: Arc<AtomicBool>,

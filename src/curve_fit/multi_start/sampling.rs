@@ -9,7 +9,7 @@ pub(crate) const MOST_POINTS: usize = 1 << 16;
 /// Coordinates at most of a Sobol point.
 pub(crate) const MOST_DIMENSIONS: usize = sobol_burley::NUM_DIMENSIONS as usize;
 
-/// How the starts of [`CurveFit::multi_start`](crate::CurveFit::multi_start) are drawn.
+/// Method of drawing the starts of [`CurveFit::multi_start`](crate::CurveFit::multi_start).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sampling {
@@ -62,7 +62,7 @@ mod tests {
 
     const BOTH: [Sampling; 2] = [Sampling::Sobol, Sampling::LatinHypercube];
 
-    /// How many of the points lie in each of `parts` equal parts of a coordinate.
+    /// Number of points in each of `parts` equal parts of a coordinate.
     fn occupancy(points: &[Vec<f64>], d: usize, parts: usize) -> Vec<usize> {
         let mut counts = vec![0; parts];
         points.iter().for_each(|p| counts[(p[d] * parts as f64) as usize] += 1);

@@ -20,12 +20,12 @@ const FINE: usize = 101;
 const COARSE: usize = 41;
 /// Points from which on a grid is coarse: each of its places is a fit.
 const MANY: usize = 10_000;
-/// How much wider than the outermost region the grid is.
+/// Relative margin of the grid around the outermost region.
 const MARGIN: f64 = 0.05;
 /// Standard errors that the grid goes to where the region has no end.
 const OPEN_REACH: f64 = 6.0;
 
-/// What [`CurveFit::contour`] computes.
+/// Request for [`CurveFit::contour`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ContourOptions {
@@ -64,10 +64,10 @@ pub struct Contour {
     /// (S(a, b) − S(â, b̂))/s², minimised over the other parameters: one row of `a.len()` values per value of
     /// `b`. NaN where a refit failed.
     pub excess: Vec<f64>,
-    /// The lines, one entry per level in the order asked.
+    /// The lines, one entry per level in the given order.
     pub lines: Vec<ContourLine>,
-    /// A fit with a lower cost than the one that was asked about, if a refit came upon one: the contours are
-    /// those of a wrong minimum then.
+    /// A fit with a lower cost than the given one, if a refit found one: the contours then belong to
+    /// a wrong minimum.
     pub better: Option<Box<Fit>>,
 }
 
@@ -175,7 +175,7 @@ impl CurveFit {
     }
 }
 
-/// What a region of this reach takes up along a parameter.
+/// Extent of a region of this reach along a parameter.
 fn extent(profile: &Profile, refits: &Refits<'_>, which: usize, reach: f64) -> (f64, f64) {
     let value = profile.value();
     let size = if value == 0.0 { 1.0 } else { value.abs() };

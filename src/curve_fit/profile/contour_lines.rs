@@ -49,7 +49,7 @@ pub(super) fn lines(a: &[f64], b: &[f64], values: &[f64], level: f64) -> Vec<Vec
         (between(a[i], a[k]), between(b[j], b[l]))
     };
     let mut paths = Vec::new();
-    // Open paths first, from their ends; what is left then is closed.
+    // Open paths first, from their ends; the remaining paths are closed.
     for open in [true, false] {
         while let Some(begin) =
             joined.iter().find(|(_, next)| !open || next.len() == 1).map(|(edge, _)| *edge)

@@ -1,4 +1,4 @@
-//! Where a profile reaches a level, by Neville's interpolation between its points.
+//! Positions at which a profile reaches a level, by Neville's interpolation between its points.
 
 use super::Profile;
 use super::walk::ProfileNode;
@@ -27,9 +27,9 @@ pub struct ProfileInterval {
     pub lower: f64,
     /// The upper end; ∞ if it is open, NaN if refits failed.
     pub upper: f64,
-    /// What the lower end is.
+    /// Kind of the lower end.
     pub lower_end: ProfileEnd,
-    /// What the upper end is.
+    /// Kind of the upper end.
     pub upper_end: ProfileEnd,
 }
 
@@ -53,7 +53,7 @@ impl Profile {
         }
     }
 
-    /// Between two neighbouring nodes, by bisection of what is interpolated there.
+    /// Position between two neighbouring nodes, by bisection of the interpolation.
     fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
         let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
         let local = excess_between(&self.nodes, self.best, inner.min(outer));
@@ -77,7 +77,7 @@ const NODES: usize = 6;
 const FORMS: [Interpolated; 3] =
     [Interpolated::Ratio, Interpolated::Excess, Interpolated::Logarithms];
 
-/// What is interpolated, with d the distance from the best value.
+/// The interpolated quantity, with d the distance from the best value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interpolated {
     /// The excess over d²: a constant for a linear model, and as good near the best value as far off.
@@ -114,15 +114,15 @@ pub(super) fn excess_between(
     move |x| local.as_ref().map_or(f64::NAN, |(_, local)| local.at(x))
 }
 
-/// How far the polynomial through their neighbours misses the nodes `left` and `left + 1` in the best
+/// Error of the polynomial through their neighbours at the nodes `left` and `left + 1`, in the best
 /// of the forms.
 pub(super) fn interpolation_error(nodes: &[ProfileNode], best: usize, left: usize) -> f64 {
     let each = FORMS.into_iter().map(|form| missed(nodes, best, left, form));
     each.fold(f64::INFINITY, f64::min)
 }
 
-/// In this form, or ∞ if the nodes have none. Nothing can be said of the outermost nodes, and nothing
-/// needs to be of the best one.
+/// Error in this form, or ∞ if the nodes do not have it. The outermost nodes cannot be tested, and the best one
+/// needs no test.
 fn missed(nodes: &[ProfileNode], best: usize, left: usize, form: Interpolated) -> f64 {
     let inner = |i: &usize| *i != best && *i > 0 && *i + 1 < nodes.len();
     let miss = |i: usize| {

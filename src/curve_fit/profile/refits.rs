@@ -21,7 +21,7 @@ const SETTLED: f64 = 1e-3;
 /// An excess below zero from which on a minimum is a better one, and not rounding.
 const BETTER: f64 = 1e-6;
 
-/// Of scattered starts, so many that cost the least are gone on from.
+/// Number of scattered starts of the least cost that are refitted.
 const REFITTED: usize = 4;
 
 /// A model with some parameters held, the data, and the fit that they belong to.
@@ -169,7 +169,7 @@ impl<'a> Refits<'a> {
         start
     }
 
-    /// Whether somebody has stopped the fits, so that no further one is begun.
+    /// Returns true if the fits are stopped, so that no further one begins.
     fn is_stopped(&self) -> bool {
         self.held.cancel.as_ref().is_some_and(|token| token.is_cancelled())
     }

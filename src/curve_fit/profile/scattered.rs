@@ -1,5 +1,5 @@
-//! Where else the other parameters may be while some are held: the cost may have several minima, and the
-//! one that a walk follows from the best fit need not be the lowest everywhere.
+//! Further starts of the other parameters while some are held: the cost may have several minima, and the
+//! minimum that a profile follows from the best fit need not be the lowest everywhere.
 
 use crate::curve_fit::CurveFit;
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub(super) struct Scattered {
 }
 
 impl Scattered {
-    /// Those about the best fit, of what is free in `held`: nonlinear parameters of other size and sign in
+    /// Starts about the best fit, of the free parameters of `held`: nonlinear parameters of other size and sign in
     /// two of three starts, some standard errors away in the third.
     pub(super) fn about(best: &Fit, held: &CurveFit) -> Result<Scattered> {
         let names = held.linear_parameters()?;

@@ -7,15 +7,15 @@ use crate::threads;
 /// Steps of τ, which grow with it from `WIDE` on.
 const STEP: f64 = 0.4;
 const WIDE: f64 = 4.0;
-/// How much longer a step may be than the one before it.
+/// Maximum ratio of a step to the one before it.
 const GROWTH: f64 = 2.0;
 /// Nodes on a side at most.
 const MOST: usize = 160;
 /// A profile that gains less than `GAIN` in τ over `FLAT` steps, each twice the one before it, has no end.
 const FLAT: usize = 8;
 const GAIN: f64 = 0.02;
-/// Nor has one that over so many of these steps gains at most `FADING` of what it gained in the one
-/// before, and would not get half way to the level if it went on so for ever. By then it is some thirty
+/// A profile has no end, either, if each of this number of steps gains at most `FADING` of the gain of the step
+/// before, and if the sum of such gains would not get half way to the level. At that point it is about thirty
 /// times as far from the best value as where it began to flatten.
 const FADES: usize = 5;
 /// Steps that will do where refits fail beyond.
@@ -37,9 +37,9 @@ const FEW: usize = 12;
 const ACCURACY: f64 = 2e-7;
 /// Intervals over which τ rises by less are left as they are.
 const LEVEL: f64 = 1e-4;
-/// What an excess may be wrong by at least.
+/// Minimum assumed error of an excess.
 const ROUNDING: f64 = 1e-9;
-/// How much less wrong a polynomial is than one through nodes twice as far apart, at least.
+/// Minimum ratio of the errors of two polynomials, one with nodes twice as far apart.
 const HALVING: f64 = 16.0;
 /// Rounds of refinement, and nodes at most. A place where another minimum becomes the lowest has a corner,
 /// which takes the most.
@@ -50,7 +50,7 @@ const MOST_REFINED: usize = 400;
 /// The fit with one parameter held.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProfileNode {
-    /// Where it was held.
+    /// Value at which the parameter was held.
     pub(super) value: f64,
     /// (S − Ŝ)/s²
     pub(super) excess: f64,
@@ -124,8 +124,8 @@ fn is_lower(node: &ProfileNode, than: &ProfileNode) -> bool {
     node.excess < than.excess - LOWER * (1.0 + than.excess)
 }
 
-/// Follows the minimum of the node at `place` to both sides as long as it is lower than what is known
-/// there. Whether it was anywhere.
+/// Follows the minimum of the node at `place` to both sides as long as it is lower than the known minima
+/// there. Returns true if it was lower anywhere.
 fn followed(refits: &Refits<'_>, nodes: &mut [ProfileNode], place: usize) -> bool {
     let mut any = false;
     for order in [(0..place).rev().collect::<Vec<_>>(), (place + 1..nodes.len()).collect()] {
@@ -140,7 +140,7 @@ fn followed(refits: &Refits<'_>, nodes: &mut [ProfileNode], place: usize) -> boo
     any
 }
 
-/// Goes on from `nodes`, or from the center.
+/// Continues from `nodes`, or from the center.
 fn outwards(
     refits: &Refits<'_>,
     center: &ProfileNode,
@@ -208,15 +208,15 @@ fn outwards(
     side(nodes, ProfileEnd::Open)
 }
 
-/// Whether a profile that is `missing` so much of the level will not reach it, from what it gained in the
+/// Returns true if a profile that is `missing` below the level will not reach it, from its gains in the
 /// last steps, each twice the one before.
 fn is_flat(gains: &[f64], missing: f64) -> bool {
     let last = gains.len().checked_sub(FLAT).map(|first| &gains[first..]);
     has_faded(gains, missing, FADES) || last.is_some_and(|gains| gains.iter().sum::<f64>() < GAIN)
 }
 
-/// Whether `count` gains at the end become less and less, so that their series will not make up half of
-/// what is missing.
+/// Returns true if the last `count` gains decrease so that their series will not reach half of
+/// the missing amount.
 fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
     let Some(gains) = gains.len().checked_sub(count).map(|first| &gains[first..]) else {
         return false;
@@ -239,7 +239,7 @@ fn extrapolated(before: &ProfileNode, last: &ProfileNode, value: f64) -> Vec<f64
     pairs.map(|(l, b)| l + part * (l - b)).collect()
 }
 
-/// Puts nodes between those where what is interpolated may miss a level's end by more than `ACCURACY`
+/// Inserts nodes where the interpolation may miss a level's end by more than `ACCURACY`
 /// of its distance.
 pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &mut usize) {
     for round in 0..ROUNDS {

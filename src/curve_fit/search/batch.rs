@@ -51,11 +51,11 @@ pub(in crate::curve_fit) struct Templates<'a> {
 }
 
 impl<'a> Templates<'a> {
-    /// The templates that suit the fits `found` best. `fits`: number of fits of the batch; `linear`: the model with its linear
+    /// The templates that match the fits `found` best. `fits`: number of fits of the batch; `linear`: the model with its linear
     /// parameters alone free; `unknown`: positions of the parameters that are searched for.
     ///
     /// # Errors
-    /// What is wrong with the model.
+    /// Errors in the model.
     pub(in crate::curve_fit) fn of(
         curve: &'a CurveFit,
         (linear, unknown): (Arc<Ready>, &[usize]),

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 const DRAWS: usize = 96;
 /// Candidates of a round that are fitted.
 const FITTED: usize = 6;
-/// Draws of a round that are fitted whatever their cost.
+/// Draws of a round that are fitted independent of their cost.
 const FITTED_AT_RANDOM: usize = 4;
 /// Further ones, of a scan of frequencies and of redrawn terms.
 const FITTED_BESIDE: usize = 4;

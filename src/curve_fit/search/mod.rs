@@ -109,7 +109,7 @@ impl Search<'_> {
     /// Searches for the parameters of the least cost; `None` if the model has no finite value wherever it was tried.
     ///
     /// # Errors
-    /// Those that end a fit whatever its start.
+    /// Errors that no other start would avoid.
     pub(super) fn best(&self, points: &Points<'_>) -> Result<Option<Found>> {
         // Errors in x would take the closest point of the curve to each point.
         let exact = points.as_measurements().filter(|_| !points.x_sigma.is_exact());

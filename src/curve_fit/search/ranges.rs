@@ -18,7 +18,7 @@ use std::f64::consts::PI;
 const NEGATIVE: f64 = 0.3;
 /// Decades on each side of the natural magnitude of a parameter.
 const DECADES: f64 = 2.0;
-/// A positive column whose largest value is so many times the smallest one is on a logarithmic scale.
+/// Ratio of the largest to the smallest value from which a positive column has a logarithmic scale.
 const LOGARITHMIC: f64 = 20.0;
 /// Part of the draws within finite bounds that are spread over all of the bounds.
 const OVER_BOUNDS: f64 = 0.5;
@@ -113,7 +113,7 @@ pub(crate) struct Range {
     pub(super) frequencies: Option<Frequencies>,
     /// Returns true for a parameter without unit in the argument of a periodic function.
     pub(super) is_phase: bool,
-    /// What the parameter is compared with, if it is a position.
+    /// The quantity that the parameter is compared with, if it is a position.
     pub(super) position: Option<Along>,
     /// The unit of the parameter; `None` if the program does not determine it.
     unit: Option<Unit>,
@@ -231,7 +231,7 @@ pub(super) fn ranges(
     of.iter().map(range).collect()
 }
 
-/// What a position is compared with: a variable, or a function of the variables without unit, such as a logarithm.
+/// The quantity that a position is compared with: a variable, or a function of the variables without unit, such as a logarithm.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Along {
     node: Id,
@@ -239,7 +239,7 @@ pub(super) struct Along {
 }
 
 impl Along {
-    /// What a parameter of this unit is compared with; `None` if it is not a position.
+    /// The quantity that a parameter of this unit is compared with; `None` if it is not a position.
     pub(super) fn of(
         program: &Program,
         unit: Option<&Unit>,

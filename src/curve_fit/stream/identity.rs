@@ -10,7 +10,7 @@ use crate::fit::stream::checkpoint::Identity;
 use crate::model::native::Model;
 
 impl CurveFit {
-    /// Where each parameter begins, in words: what is not given is found in the points.
+    /// Start of each parameter as text: missing values are computed from the points.
     pub(super) fn begins(
         &self,
         start: &Start,
@@ -48,7 +48,7 @@ impl CurveFit {
         ])
     }
 
-    /// What a checkpoint of this fit belongs to.
+    /// Identity that a checkpoint of this fit is compared with.
     pub(super) fn identity(
         &self,
         model: &Model,

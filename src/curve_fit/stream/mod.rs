@@ -57,24 +57,24 @@ pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
 
 impl CurveFit {
     /// Fits the model to the points of a source, which may be more than memory holds: a [`Source`](crate::source::Source)
-    /// of files, arrays or your own, or a [`Stream`] that says how it is to be read.
+    /// of files, arrays or your own, or a [`Stream`] with reading options.
     ///
-    /// The fit is the one that [`fit`](CurveFit::fit) would make of the same points in memory: Gauss-Newton
+    /// The result equals the result of [`fit`](CurveFit::fit) with the same points in memory: Gauss-Newton
     /// steps in a trust region, each from sums over all points, to full convergence; with bounds, losses,
-    /// weights, counts and covariance. The result does not depend on the size of chunks. Passes are few,
-    /// usually three or four: the first one looks at the data, evaluates at `start` and draws a sample; a fit
-    /// of the sample then says where to go on, if it can be trusted. [`Stats::stream`](crate::result::Stats::stream)
-    /// tells of it.
+    /// weights, counts and covariance. It does not depend on the size of chunks. A fit usually needs three or four
+    /// passes: the first one validates the data, evaluates at `start` and draws a sample. A fit
+    /// of the sample then supplies a better start, if it passes its tests. [`Stats::stream`](crate::result::Stats::stream)
+    /// reports this.
     ///
-    /// Chunks are read ahead on a thread of their own while others are worked on, on all cores. Memory stays
+    /// Chunks are read ahead on a separate thread while all cores work on others. Memory stays
     /// within [`Stream::memory_limit`].
     ///
-    /// What is not given of `start` is found as by [`fit`](CurveFit::fit), in the sample.
+    /// Missing values of `start` are computed as by [`fit`](CurveFit::fit), from the sample.
     ///
-    /// A token, an observer or a limit of time stops the fit after the chunk in work. It then carries the best parameters so
+    /// A token, an observer or a time limit stops the fit after the current chunk. The result then has the best parameters so
     /// far and [`Termination::Stopped`](crate::Termination::Stopped) or
-    /// [`TimeLimit`](crate::Termination::TimeLimit), and goes on from its checkpoint, if it
-    /// has one, when it is called again.
+    /// [`TimeLimit`](crate::Termination::TimeLimit). The next call continues from the checkpoint, if there
+    /// is one.
     ///
     /// # Errors
     /// As [`fit`](CurveFit::fit), with indices among all points of the source;
@@ -113,7 +113,7 @@ impl CurveFit {
         }
     }
 
-    /// Fits points, whoever holds them. `sample`: points of a sample at most.
+    /// Fits points of a stream or of parts. `sample`: maximum number of points of a sample.
     fn fit_held(
         &self,
         ready: &Ready,

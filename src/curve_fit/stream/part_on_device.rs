@@ -13,7 +13,7 @@ use crate::fit::execution::{Execution, FitOnDevice};
 use crate::fit::placement::Placement;
 use crate::normal::{GROUP, Normal, RFactor};
 
-/// Where the sums of a part are found, and what was known of all points when that was chosen.
+/// Backend of a part, and the totals over all points that it was chosen for.
 pub(super) struct PartOnDevice {
     overview: Overview,
     place: Execution,
@@ -21,7 +21,7 @@ pub(super) struct PartOnDevice {
 
 impl PartOnDevice {
     /// # Errors
-    /// If a device was asked for and cannot be had.
+    /// If a required device is not available.
     fn choose(
         curve: &CurveFit,
         ready: &Ready,
@@ -35,11 +35,11 @@ impl PartOnDevice {
         Ok(PartOnDevice { overview: *overview, place })
     }
 
-    /// The sums of a question over all points of a part, the first of which is number `first`, if a device finds them. What it
-    /// fails at, or what is none of its questions, is the CPU's.
+    /// The sums of a request over all points of a part, the first of which is number `first`, if a device computes them. The CPU
+    /// computes requests that the device does not support or at which it fails.
     ///
     /// # Errors
-    /// Of a device that was asked for.
+    /// Errors of a required device.
     pub(super) fn answer(
         kept: &mut Option<PartOnDevice>,
         (curve, ready): (&CurveFit, &Ready),
@@ -74,7 +74,7 @@ impl PartOnDevice {
                     chosen.place = Placement::on_cpu(error.to_string());
                     None
                 }
-                // Nothing is kept: who asks again may find that the device works again.
+                // The failure is not kept: at the next request the device may work again.
                 Err(error) => return Err(error),
             },
         };

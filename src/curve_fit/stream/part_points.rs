@@ -26,19 +26,19 @@ pub(super) enum PartPoints<'a> {
 pub(super) struct SourcePoints<'a> {
     prefetch: Prefetch<'a>,
     said: StreamPoints,
-    /// What was found when they were read for the first time.
+    /// Fingerprint from the first reading.
     ends: GroupEnds,
 }
 
-/// What is done with a run, the first point of which is so many points behind the part's first.
+/// Work on a run of points; the second argument is the distance of its first point from the part's first point.
 pub(super) type Work<'w> =
     dyn FnMut(Given<'_>, u64) -> std::result::Result<ControlFlow<()>, Fault> + 'w;
 
 impl<'a> PartPoints<'a> {
-    /// Those of a stream, which are read once, to be counted.
+    /// Points of a stream, which are read once to count them.
     ///
     /// # Errors
-    /// What is wrong with the source, or with what is said of it.
+    /// Errors in the source or its settings.
     pub(super) fn of(stream: Stream<'a>, estimator: Estimator) -> Result<PartPoints<'a>> {
         let (said, shape) = (stream.points, stream.shape(estimator)?);
         let mut prefetch = stream.reader(shape)?;
@@ -58,7 +58,7 @@ impl<'a> PartPoints<'a> {
         }
     }
 
-    /// How many there are.
+    /// Number of points.
     pub(super) fn len(&self) -> u64 {
         match self {
             PartPoints::Memory(data) => data.y.len() as u64,
@@ -74,7 +74,7 @@ impl<'a> PartPoints<'a> {
         }
     }
 
-    /// Whether each has a standard deviation of its own.
+    /// Returns true if each point has its own standard deviation.
     pub(super) fn has_sigma(&self) -> bool {
         match self {
             PartPoints::Memory(data) => matches!(data.sigma, Weights::Each { .. }),
@@ -82,7 +82,7 @@ impl<'a> PartPoints<'a> {
         }
     }
 
-    /// What is said of them, the first of which has this number.
+    /// Description of the points, the first of which has this number.
     pub(super) fn held(&self, first: u64) -> Held {
         let (sigma, missing, infinite_x, fingerprint) = match self {
             PartPoints::Memory(data) => {

@@ -1,4 +1,4 @@
-//! Fits whose points others hold: questions and answers are bytes, which any engine may carry.
+//! Distributed fits: requests and replies are bytes, for any transport.
 
 use super::part_on_device::PartOnDevice;
 use super::part_points::PartPoints;
@@ -34,9 +34,9 @@ use std::time::Instant;
 /// Points of the sample that a start is found from, at most.
 const SAMPLE: usize = 1 << 13;
 
-/// Some of the points of a fit, with the model: it answers the questions of the fit's leader, and keeps nothing of the fit.
+/// Some of the points of a distributed fit, with the model. It processes the requests of the leader and keeps no state of the fit.
 ///
-/// No bit of a result depends on how many parts there are, as long as all are computed on the CPU, or all on devices alike.
+/// No bit of a result depends on the number of parts, if all are computed on the CPU, or all on equal devices.
 ///
 /// ```
 /// use dualfit::parts::{Part, merge};
@@ -44,11 +44,11 @@ const SAMPLE: usize = 1 << 13;
 /// let x: Vec<f64> = (0..1_500_000).map(|i| 4e-6 * f64::from(i)).collect();
 /// let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5).collect();
 /// let decay = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
-/// // On each holder: its points, and the number of the first of them.
+/// // On each process: its points, and the number of the first of them.
 /// let cut = Part::GROUP as usize;
 /// let mut left = Part::new(&decay, Data::new(&x[..cut], &y[..cut])?, 0)?;
 /// let mut right = Part::new(&decay, Data::new(&x[cut..], &y[cut..])?, cut as u64)?;
-/// // On the leader: what brings a question to all of them, and their answers back.
+/// // On the leader: the transport of requests to all parts, and of their replies.
 /// let ask = |question: &[u8]| {
 ///     merge(&left.answer(question)?, &right.answer(question)?).map_err(std::io::Error::other)
 /// };
@@ -89,9 +89,9 @@ impl<'a> Part<'a> {
         Part::of(curve, first, || Ok(PartPoints::Memory(data)))
     }
 
-    /// Of points that come from a source, such as files, and are read anew for each question: no more of them are in memory at
-    /// a time than [`Stream::memory_limit`] allows. They are read once here, to be counted. Its answers are those of the same points
-    /// in memory, byte for byte, so that a fit may have parts of both kinds. A sample and a checkpoint are the leader's.
+    /// A part of points from a source, such as files. The points are read anew for each request, within
+    /// [`Stream::memory_limit`]. This function reads them once to count them. Replies are identical to those of the same points
+    /// in memory; a fit may have parts of both kinds. The leader sets the sample and the checkpoint.
     ///
     /// ```
     /// use dualfit::parts::Part;
@@ -109,8 +109,8 @@ impl<'a> Part<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Part::new), what [`fit_stream`](CurveFit::fit_stream) says of a source, [`Error::NotOnDevice`] where a
-    /// device was asked for, and [`Error::Source`] for a stream with a checkpoint or without a sample, which are to be said to
+    /// As [`new`](Part::new); errors of a source as in [`fit_stream`](CurveFit::fit_stream); [`Error::NotOnDevice`] if a
+    /// device is required; [`Error::Source`] for a stream with a checkpoint or without a sample, which are settings of
     /// [`Parts`].
     pub fn stream(curve: &CurveFit, stream: impl Into<Stream<'a>>, first: u64) -> Result<Part<'a>> {
         let stream = stream.into();
@@ -164,11 +164,11 @@ impl<'a> Part<'a> {
         self.points.len()
     }
 
-    /// What these points answer to a question of the leader. What is wrong with them is an answer, too, which the leader
-    /// reports.
+    /// Processes a request of the leader and returns the reply. Errors in the points are part of the reply, and the leader
+    /// reports them.
     ///
     /// # Errors
-    /// `InvalidData` for bytes that are no question.
+    /// `InvalidData` for bytes that are not a request.
     pub fn answer(&mut self, question: &[u8]) -> io::Result<Vec<u8>> {
         let asked = read_envelope(question).map_err(|why| invalid("no question", &why))?;
         let said = self.said(asked).unwrap_or_else(|error| {
@@ -197,7 +197,7 @@ impl<'a> Part<'a> {
 }
 
 /// # Errors
-/// If a part of so many points cannot begin with point number `first`.
+/// If a part of `points` points cannot begin with point number `first`.
 fn check_first(first: u64, points: u64) -> Result<()> {
     let message = match first.checked_add(points) {
         _ if !first.is_multiple_of(GROUP_POINTS) => {
@@ -265,7 +265,7 @@ impl Answering<'_, '_> {
         }
     }
 
-    /// What a first look finds.
+    /// Reply to the first request: validation, sample and, if requested, sums at the start.
     fn look(&mut self, terms: &Terms, at_start: bool, most: u64) -> Result<Said> {
         let Answering { curve, points, first, ready, scratch, .. } = self;
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
@@ -281,7 +281,7 @@ impl Answering<'_, '_> {
         Ok(Said::Look(Box::new(look)))
     }
 
-    /// What a pass finds.
+    /// Reply of a pass.
     fn ask(
         &mut self,
         overview: &Overview,
@@ -317,14 +317,14 @@ impl Answering<'_, '_> {
     }
 }
 
-/// How a part evaluates its model on these terms.
+/// Evaluation of the model under these terms.
 fn on_terms<'t>(model: &'t Prepared, terms: &'t Terms) -> Evaluated<'t> {
     let Terms { loss, most_weight, ref start } = *terms;
     let patience = Patience { until: None, stopper: None };
     Evaluated { model, loss, most_weight, start, patience }
 }
 
-/// What a part says of a fault.
+/// The error for a fault.
 fn error_of(fault: Fault) -> Error {
     match fault {
         Fault::Points(error) => error,
@@ -337,11 +337,11 @@ fn error_of(fault: Fault) -> Error {
     }
 }
 
-/// The answer of two neighbours from those of each, `left` the one whose points come first. However many parts there are and in
-/// whatever order neighbours are brought together, the bits are the same.
+/// Merges the replies of two adjacent parts; the points of `left` come first. For any number of parts and any
+/// order of merging neighbours, the bits are the same.
 ///
 /// # Errors
-/// `InvalidData` for bytes that are no answers, for answers to different questions, and for parts that are no neighbours.
+/// `InvalidData` for bytes that are not replies, for replies to different requests, and for parts that are not adjacent.
 pub fn merge(left: &[u8], right: &[u8]) -> io::Result<Vec<u8>> {
     let read = |bytes| read_reply(bytes).map_err(|why| invalid("no answer", &why));
     let both = read(left)?.followed_by(read(right)?);
@@ -353,7 +353,7 @@ fn invalid(what: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{what}: {why}"))
 }
 
-/// The points of a fit that others hold, and how they are asked: to be fitted by
+/// The parts of a distributed fit, with the transport and options, for
 /// [`CurveFit::fit_parts`](crate::CurveFit::fit_parts).
 pub struct Parts<'a> {
     ask: Box<Ask<'a>>,
@@ -363,7 +363,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// `ask` brings a question to every [`Part`], and returns their answers, [`merge`]d in the order of the points.
+    /// `ask` sends a request to every [`Part`] and returns their replies, [`merge`]d in the order of the points.
     pub fn new(ask: impl FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a) -> Parts<'a> {
         Parts { ask: Box::new(ask), subsample: true, checkpoint: None, required: true }
     }
@@ -375,7 +375,7 @@ impl<'a> Parts<'a> {
         self
     }
 
-    /// As [`Stream::checkpoint`](crate::Stream::checkpoint), on the leader. The fit that goes on from there may have other
+    /// As [`Stream::checkpoint`](crate::Stream::checkpoint), on the leader. A resumed fit may have other
     /// parts of the same points.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
@@ -398,17 +398,17 @@ impl<'a, F: FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a> From<F> for Parts<'
 }
 
 impl CurveFit {
-    /// Fits the model to points that others hold, as [`Part`]s: a closure that brings them questions, or [`Parts`] that say
-    /// more. This is the leader: it alone keeps the state of the fit, hears its token and limit of time, tells its observer and
-    /// writes its checkpoint.
+    /// Fits the model to distributed points, held as [`Part`]s: pass a closure that transports requests, or [`Parts`] with
+    /// options. The calling process is the leader: it alone keeps the state of the fit, checks the token and the time limit, calls the observer and
+    /// writes the checkpoint.
     ///
-    /// The fit is that of [`fit_stream`](CurveFit::fit_stream) over the same points, and no bit of it depends on how many parts
-    /// there are, nor on how their answers come together.
+    /// The result equals the result of [`fit_stream`](CurveFit::fit_stream) for the same points. No bit depends on the number of parts
+    /// or the order of merging.
     ///
     /// # Errors
-    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Parts`](crate::Error::Parts) for a part with another model or with other
-    /// parameters fixed; [`Error::Source`](crate::Error::Source) with what else a part refused, with what `ask` failed with, and
-    /// for bytes that are no answer.
+    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Parts`](crate::Error::Parts) for a part with another model or other
+    /// fixed parameters; [`Error::Source`](crate::Error::Source) for other errors of a part, for errors of `ask`, and
+    /// for bytes that are not a reply.
     pub fn fit_parts<'a>(
         &self,
         parts: impl Into<Parts<'a>>,

@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 /// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
 const SAMPLE_EVALUATIONS: usize = 100;
 
-/// What was asked: a model, ready for evaluation, and a start.
+/// The request: a prepared model and a start.
 pub(super) struct Asked<'f> {
     pub(super) curve: &'f CurveFit,
     pub(super) model: &'f Model,
@@ -62,7 +62,7 @@ pub(super) struct PointsAsked<'f> {
 }
 
 impl<'f> PointsAsked<'f> {
-    /// Those of a stream.
+    /// Points of a stream.
     ///
     /// # Errors
     /// If there is no memory for a chunk, or its source panics.
@@ -75,7 +75,7 @@ impl<'f> PointsAsked<'f> {
     }
 }
 
-/// Where the steps begin: at the end of the fit of a sample, or at the caller's start, and why.
+/// Starting point of the steps: the result of the fit of a sample, or the caller's start, with the reason.
 pub(super) struct Beginning {
     refined: Option<Vec<f64>>,
     why: String,
@@ -84,8 +84,8 @@ pub(super) struct Beginning {
 /// A fit on its way.
 pub(super) struct StreamFit<'f> {
     asked: Asked<'f>,
-    /// Without the limit of time, which breaks off passes only: steps that end sooner for want of time end
-    /// elsewhere, and what is resumed is to end as if nothing had been stopped.
+    /// Options without the time limit, which only interrupts passes: a time limit on steps would change the
+    /// result, and a resumed fit must have the same result as one without interruption.
     options: Options,
     /// The start, once it is complete.
     start: OnceLock<CompleteStart>,
@@ -194,7 +194,7 @@ impl<'f> StreamFit<'f> {
                 FirstPass::new(sample, self.start.get().is_some(), 0)
             }
         };
-        // Whether there are fewer different points than parameters is all that is asked of their number.
+        // The count only has to show if there are fewer different points than parameters.
         let enough = self.asked.curve.names.len() + 1;
         let surveyed = passes.survey(self.evaluated(), &mut first, enough);
         surveyed.map_err(|fault| self.refused(fault))?;
@@ -279,7 +279,7 @@ impl<'f> StreamFit<'f> {
         Ok(fit)
     }
 
-    /// The fit with what is to be said of the stream, which is forgotten where it has ended.
+    /// The fit with the report on the stream; the checkpoint is removed if the fit has ended.
     pub(super) fn conclude(
         self,
         fit: Fit,
@@ -292,7 +292,7 @@ impl<'f> StreamFit<'f> {
         if let Some(fault) = &passes.failed {
             return Err(self.refused(fault.clone()));
         }
-        // What was broken off can go on.
+        // An interrupted fit can be resumed.
         if !fit.termination.is_stopped() {
             passes.forget()?;
         }
@@ -409,7 +409,7 @@ impl<'f> StreamFit<'f> {
         Evaluated { model, loss, most_weight, start, patience }
     }
 
-    /// How long passes that are no steps of the fit may go on.
+    /// Deadline of passes that are not steps of the fit.
     fn patience(&self) -> Patience<'_> {
         let CurveFit { options, cancel, .. } = self.asked.curve;
         Patience {
@@ -427,7 +427,7 @@ impl<'f> StreamFit<'f> {
         })
     }
 
-    /// What a sample says of the start.
+    /// Result of the fit of a sample.
     fn sampled(&self, sample: &Sample) -> SubsampleStart {
         let curve = self.asked.curve;
         // Nobody watches the fit of a sample; a token ends it as it ends the passes.

@@ -1,4 +1,4 @@
-//! The data of a batch: the points of many fits of one model, and what is known of their errors.
+//! The data of a batch: the points of many fits of one model, and their sigma.
 
 mod piece;
 pub(crate) mod sent;
@@ -15,7 +15,7 @@ use super::{Data, Missing};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// Where the standard deviation of a sample is found.
+/// Location of the standard deviation of a sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deviations<'a> {
     /// There is none, or one for all.
@@ -31,8 +31,8 @@ pub(crate) enum Deviations<'a> {
 /// The points of many independent fits: independent variables, shared or each fit's own, and a stack
 /// of samples, one fit after the other.
 ///
-/// Everything is borrowed and nothing is copied. Lengths are checked here; values are checked fit by
-/// fit, and what is wrong with one fit's values is that fit's
+/// All arrays are borrowed; nothing is copied. Lengths are checked here. Values are checked fit by
+/// fit, and an error in the values of one fit becomes its
 /// [`FitStatus`](crate::FitStatus).
 ///
 /// ```
@@ -46,27 +46,27 @@ pub(crate) enum Deviations<'a> {
 #[derive(Clone, Debug)]
 pub struct BatchData<'a> {
     pub(crate) columns: Vec<Values<'a>>,
-    /// Whether the columns are as long as the stack, each fit with its own part of them.
+    /// True if the columns are as long as the stack: each fit has its own part of them.
     pub(crate) own: bool,
     pub(crate) samples: Values<'a>,
     pub(crate) layout: SampleLayout<'a>,
     pub(crate) sigma: Sigma<'a>,
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
-    /// Whether shared independent variables are finite, which need not be asked for every fit.
+    /// True if shared independent variables are finite; they are checked once for all fits.
     finite_x: bool,
     pub(crate) x_sigma: XSigma<'a>,
-    /// Whether arrays as long as the only fit have one value per sample, not one per point of every fit: those of a
-    /// piece of a larger batch, whose fits are made as they would be in that.
+    /// True if arrays as long as the only fit have one value per sample, not one per point of every fit: in a
+    /// piece of a larger batch fits are treated as in the larger batch.
     pub(crate) by_sample: bool,
 }
 
 /// Which samples are whose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SampleLayout<'a> {
-    /// So many points to each fit.
+    /// The number of points of each fit.
     Equal(usize),
-    /// Where each fit begins, and where the last one ends.
+    /// Begin of each fit, and end of the last one.
     Offsets(&'a [usize]),
     /// Not said yet.
     Unknown,
@@ -173,12 +173,12 @@ impl<'a> BatchData<'a> {
         self.recheck()
     }
 
-    /// Says what is known of the errors of the samples; [`Sigma::Unknown`] by default.
+    /// Sets the sigma of the samples; [`Sigma::Unknown`] by default.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for a slice of another length than the variant asks for,
+    /// [`Error::LengthMismatch`] for a slice of the wrong length,
     /// [`Error::BadOption`] for a constant that is not positive, [`Error::UnsuitedSigma`] for a covariance
-    /// matrix or what belongs to a stream.
+    /// matrix or the variants for streams.
     pub fn sigma(mut self, sigma: Sigma<'a>) -> Result<BatchData<'a>> {
         self.sigma = sigma;
         self.recheck()
@@ -229,7 +229,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Where each fit begins, and where the last one ends, if that was said.
+    /// Begin of each fit, and end of the last one, if the layout is set.
     pub(crate) fn offset_list(&self) -> Option<&'a [usize]> {
         match self.layout {
             SampleLayout::Offsets(offsets) => Some(offsets),
@@ -246,7 +246,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Where the standard deviation of a sample is found.
+    /// Location of the standard deviation of a sample.
     pub(crate) fn deviations(&self) -> Deviations<'a> {
         match self.sigma {
             Sigma::PerFit(sigma) => Deviations::OfFit(sigma),
@@ -260,7 +260,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Whether there is no mask, or one per point, the same for every fit.
+    /// Returns true if there is no mask, or one that all fits share.
     pub(crate) fn shares_mask(&self) -> bool {
         self.mask.is_none_or(|mask| Some(mask.len()) == self.equal() && !self.by_sample)
     }
@@ -276,7 +276,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Checks what depends on the layout once that is known, in whatever order things were said.
+    /// Checks the arrays that depend on the layout once it is set, for any order of the settings.
     fn recheck(self) -> Result<BatchData<'a>> {
         self.sigma.check()?;
         match self.sigma {
@@ -350,7 +350,7 @@ impl<'a> BatchData<'a> {
         Ok((0..self.n_fits()).map(data).collect())
     }
 
-    /// What is known of the errors of one fit's samples.
+    /// Weights of the samples of one fit.
     fn weights(&self, fit: usize) -> Weights<'a> {
         let absolute = self.sigma.is_absolute();
         match (self.deviations(), self.sigma) {
@@ -366,8 +366,8 @@ impl<'a> BatchData<'a> {
         self.mask.map(|mask| if self.shares_mask() { mask } else { &mask[self.range(fit)] })
     }
 
-    /// The arrays of one fit. `columns`: room for its own columns; `y`: room for samples that must be
-    /// widened.
+    /// The arrays of one fit. `columns`: buffer for its own columns; `y`: buffer for samples that must be
+    /// converted to f64.
     pub(crate) fn fit<'v>(
         &'v self,
         fit: usize,

@@ -14,7 +14,7 @@ impl BatchData<'_> {
         }
     }
 
-    /// The data of consecutive fits. `offsets`: room for where each of them begins.
+    /// The data of consecutive fits. `offsets`: buffer for the begin of each fit.
     pub(crate) fn piece<'p>(
         &'p self,
         fits: &Range<usize>,

@@ -1,4 +1,4 @@
-//! A batch as it travels: all arrays in their own types. What comes in is held to what a batch can be before it is one.
+//! A batch in a message: all arrays in their own types. A received batch is validated before use.
 
 use super::{BatchData, SampleLayout, Starts};
 use crate::data::Missing;
@@ -80,7 +80,7 @@ impl<'a> From<&'a BatchData<'_>> for SentData<'a> {
     }
 }
 
-/// What a batch borrows that does not lie in memory as it travels.
+/// Owned arrays that a received batch borrows.
 #[derive(Default)]
 pub(crate) struct Room {
     offsets: Vec<usize>,

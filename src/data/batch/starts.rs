@@ -1,4 +1,4 @@
-//! Where the fits of a batch begin.
+//! Starting points of the fits of a batch.
 
 use crate::data::columns::expect_length;
 use crate::data::start::Start;
@@ -28,7 +28,7 @@ use std::ops::Range;
 pub struct Starts<'a> {
     values: Cow<'a, [f64]>,
     bounds: Option<(&'a [f64], &'a [f64])>,
-    /// What each fit finds its start from, until it is found.
+    /// The incomplete start that each fit completes, until the starts are computed.
     sought: Option<Start>,
     /// Sets of positions of linear parameters, and which of them was solved for at the start of each fit.
     linear: (Vec<Vec<usize>>, Vec<usize>),
@@ -49,7 +49,7 @@ impl<'a> Starts<'a> {
         self
     }
 
-    /// What each fit is to find its start from, if starts are not values.
+    /// The incomplete start that each fit has to complete; `None` if starts are values.
     pub(crate) fn sought(&self) -> Option<&Start> {
         self.sought.as_ref()
     }
@@ -114,7 +114,7 @@ impl<'a> Starts<'a> {
         self.shared(params).filter(|_| self.bounds.is_none())
     }
 
-    /// Whether fits have bounds of their own.
+    /// Returns true if fits have their own bounds.
     pub(crate) fn is_bounded(&self) -> bool {
         self.bounds.is_some()
     }

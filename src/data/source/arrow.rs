@@ -1,7 +1,7 @@
 //! Arrow IPC files and streams as a source.
 //!
-//! Files and streams are made of the same messages. Where the batches of rows are is found by going from
-//! message to message without reading what is in them.
+//! Files and streams consist of the same messages. The positions of the batches of rows are found by skipping from
+//! message to message without reading their contents.
 
 use super::format::batches::{Batches, Decoder, Groups};
 use super::format::file::DataFile;
@@ -27,12 +27,12 @@ const LARGEST_BATCH: u64 = 1 << 30;
 const MAGIC: &[u8; 6] = b"ARROW1";
 
 /// A file in Arrow's IPC format (`.arrow`, `.feather` of version 2) or of its stream format
-/// (`.arrows`) as a source. Columns go by name or by number; x is the first and y the second until
-/// something else is said. They are floating-point numbers (f64 and f32) or integers; a null is NaN,
-/// with which the fit does as [`Missing`](crate::Missing) says. Batches may be packed with LZ4 or
+/// (`.arrows`) as a source. Columns are selected by name or by number; by default x is the first and y the
+/// second. They are floating-point numbers (f64 and f32) or integers. A null is NaN;
+/// [`Missing`](crate::Missing) selects its treatment. Batches may be compressed with LZ4 or
 /// Zstandard.
 ///
-/// A batch is read as a whole, so that batches should be small beside the memory that there is.
+/// A batch is read as a whole; batches should therefore be small compared with the memory.
 ///
 /// ```no_run
 /// use dualfit::source::ArrowSource;
@@ -69,7 +69,7 @@ struct Batch {
     rows: u64,
 }
 
-/// What a file consists of.
+/// The structure of a file.
 #[derive(Clone)]
 pub(crate) struct Messages {
     schema: SchemaRef,

@@ -4,7 +4,7 @@
 use crate::data::values::{Values, each, wide};
 use std::ops::Range;
 
-/// How the values of a column are kept.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Width {
@@ -25,14 +25,14 @@ impl Width {
     }
 }
 
-/// What each point of a source is made of, and how many there are.
+/// The contents of each point of a source, and the number of points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// One entry per independent variable.
     pub x: Vec<Width>,
     /// The response.
     pub y: Width,
-    /// Whether each point has a standard deviation.
+    /// True if each point has a standard deviation.
     pub sigma: bool,
     /// Number of points, where it is known before they are read.
     pub points: Option<u64>,
@@ -74,7 +74,7 @@ impl Column {
         self.values().len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -126,7 +126,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Without points, with room for `capacity` of them.
+    /// Without points, with memory for `capacity` of them.
     pub fn new(shape: &Shape, capacity: usize) -> Chunk {
         Chunk {
             x: shape.x.iter().map(|&width| Column::new(width, capacity)).collect(),
@@ -140,12 +140,12 @@ impl Chunk {
         self.y.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets the points beyond the first `len`, and keeps the room.
+    /// Removes the points beyond the first `len`, and keeps the memory.
     pub fn truncate(&mut self, len: usize) {
         self.x.iter_mut().chain([&mut self.y]).for_each(|column| column.truncate(len));
         if let Some(sigma) = &mut self.sigma {
@@ -175,7 +175,7 @@ impl Chunk {
         }
     }
 
-    /// Whether all columns have one length.
+    /// Returns true if all columns have the same length.
     pub(crate) fn is_even(&self) -> bool {
         let len = self.len();
         self.x.iter().all(|column| column.len() == len)

@@ -17,7 +17,7 @@ use std::{fmt, fs};
 /// ```
 pub struct DirectorySource<S, F> {
     files: Vec<PathBuf>,
-    /// What each was like when it was opened first.
+    /// State of each file when it was first opened.
     stamps: Vec<Stamp>,
     /// Points of each file, where they are known before they are read.
     points: Vec<Option<u64>>,

@@ -4,7 +4,7 @@ use super::format::file::{Digest, spread};
 use super::{Chunk, Shape, Source};
 use crate::error::source::SourceError;
 
-/// What a closure gives for a point: `(x, y)` or `(x, y, sigma)`, where x is a number or `[f64; D]`.
+/// Result of a closure for a point: `(x, y)` or `(x, y, sigma)`, where x is a number or `[f64; D]`.
 pub trait IntoPoint: private::Sealed {}
 
 impl<P: private::Sealed> IntoPoint for P {}

@@ -1,5 +1,5 @@
-//! What was decoded once and is worked on again from memory: the first chunks of a source, as many as there is room
-//! for.
+//! Decoded chunks that later passes use from memory: the first chunks of a source, as far as the memory limit
+//! allows.
 
 use super::Chunk;
 
@@ -10,12 +10,12 @@ pub(crate) struct Kept {
     /// Chunks at most.
     most: usize,
     points: u64,
-    /// Whether no point comes behind them.
+    /// True if no point follows them.
     is_all: bool,
 }
 
 impl Kept {
-    /// Room for so many chunks.
+    /// Keeps at most this number of chunks.
     pub(crate) fn new(most: usize) -> Kept {
         Kept { most, ..Kept::default() }
     }
@@ -33,7 +33,7 @@ impl Kept {
         self.is_all
     }
 
-    /// Keeps the chunk that comes next, or gives it back where there is no room.
+    /// Keeps the next chunk, or returns it if the limit is reached.
     pub(super) fn add(&mut self, chunk: Chunk) -> Option<Chunk> {
         if self.chunks.len() >= self.most {
             return Some(chunk);

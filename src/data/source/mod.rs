@@ -1,4 +1,4 @@
-//! Where the points of a stream come from: chunk after chunk, as often as they are asked for.
+//! Sources of the points of a stream, read chunk by chunk in each pass.
 
 #[cfg(feature = "arrow")]
 pub(crate) mod arrow;
@@ -33,7 +33,7 @@ use crate::error::source::SourceError;
 /// A fit reads a source from the beginning to the end several times and expects the same points in the
 /// same order each time. It reads on a thread of its own.
 pub trait Source: Send {
-    /// What each point is made of. The same at every call.
+    /// The contents of each point. The same at every call.
     fn shape(&self) -> Shape;
 
     /// Back to the first point.
@@ -42,11 +42,11 @@ pub trait Source: Send {
     /// What keeps it from being read.
     fn rewind(&mut self) -> Result<(), SourceError>;
 
-    /// Appends the next points to `chunk`, at least one and at most `most`, and returns how many; 0
-    /// when there are no more.
+    /// Appends the next points to `chunk`, at least one and at most `most`, and returns their number; 0
+    /// at the end.
     ///
     /// # Errors
-    /// What is wrong with the next points. Those before them may have been appended.
+    /// Errors in the next points. Points before them may have been appended.
     fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError>;
 
     /// Passes over the next `count` points, or as many as there are, and returns how many. By default
@@ -68,32 +68,32 @@ pub trait Source: Send {
         Ok(skipped)
     }
 
-    /// What the points can be recognised by when a fit is resumed: it changes when they do, as far as
-    /// can be told without reading them all. Two runs of a program must find the same.
+    /// Fingerprint of the points for resumed fits: it changes when the points change, as far as
+    /// this can be detected without reading all of them. It must be the same in two runs of a program.
     ///
     /// # Errors
-    /// What keeps it from being found.
+    /// If it cannot be determined.
     fn fingerprint(&self) -> Result<String, SourceError>;
 
-    /// Refuses points that are no longer those that there were when the source was made, as far as can be
-    /// told in no time: files tell it by their size, time of change and identity. A fit asks at the beginning
-    /// and at the end of every pass, where it compares fingerprints too. By default nothing is known.
+    /// Returns an error if the points have changed since the source was made, as far as this can be detected
+    /// quickly: files by their size, time of change and identity. A fit checks it at the beginning
+    /// and at the end of every pass, where it also compares fingerprints. By default nothing is checked.
     ///
     /// # Errors
-    /// What has changed.
+    /// The change.
     fn unchanged(&self) -> Result<(), SourceChange> {
         Ok(())
     }
 
-    /// Whether reading takes much longer than going through memory, as decoding text does. A fit then keeps the first
-    /// points from pass to pass, as many as its [memory limit](crate::Stream::memory_limit) has room for, and reads
-    /// only the others again. By default it reads all of them. The same at every call.
+    /// Returns true if reading takes much longer than reading memory, as decoding text does. A fit then keeps the first
+    /// points from pass to pass, as far as its [memory limit](crate::Stream::memory_limit) allows, and reads
+    /// only the others again. By default it reads all points in each pass. The same at every call.
     fn is_slow(&self) -> bool {
         false
     }
 }
 
-/// The methods of [`Source`], each of which asks another source.
+/// The methods of [`Source`], each of which calls another source.
 macro_rules! asking {
     ($self:ident, $source:expr) => {
         fn shape(&$self) -> $crate::data::source::Shape {

@@ -154,7 +154,7 @@ fn encoding(descr: &str) -> Option<Encoding> {
     Some(Encoding { number, big_endian })
 }
 
-/// What a header says, a dictionary in Python's notation, as `numpy.lib.format` describes it.
+/// A header: a dictionary in Python's notation, as documented in `numpy.lib.format`.
 struct NpyHeader {
     descr: String,
     fortran: bool,
@@ -189,7 +189,7 @@ impl NpyHeader {
     }
 }
 
-/// What stands between commas that are not within brackets; after the last comma there may be nothing.
+/// The texts between commas that are not within brackets; the text after the last comma may be empty.
 fn entries(text: &str) -> Vec<&str> {
     let mut depth = 0;
     let separates = |c: char| {

@@ -25,14 +25,14 @@ pub(crate) struct Prefetch<'a> {
     /// Chunks that there are at most: one that is filled, one that is worked on, others in between.
     buffers: usize,
     spare: Vec<Chunk>,
-    /// What later passes need not read again.
+    /// Chunks that later passes need not read again.
     pub(crate) kept: Kept,
-    /// What the points were recognised by before the first pass, where they can be.
+    /// Fingerprint of the points before the first pass, if the source has one.
     known: Option<String>,
     pub(crate) spent: ReadingTimes,
 }
 
-/// What reading took.
+/// Times of reading, and the number of points.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadingTimes {
     /// Time that the reading thread was at work.
@@ -45,8 +45,8 @@ pub(crate) struct ReadingTimes {
 }
 
 impl<'a> Prefetch<'a> {
-    /// With `ahead` chunks of `capacity` points between the one that is filled and the one in work, and as many kept
-    /// as there is room for in `kept`.
+    /// With `ahead` chunks of `capacity` points between the chunk that is filled and the chunk in work. `kept` limits the
+    /// chunks that are kept.
     pub(crate) fn new(
         source: Box<dyn Source + 'a>,
         shape: Shape,
@@ -76,13 +76,13 @@ impl<'a> Prefetch<'a> {
         Ok(guarded(|| self.source.fingerprint())??)
     }
 
-    /// Calls `work` with each chunk, in order, and the number of its first point, until it breaks off.
-    /// The first `skip` points are passed over. A pass over all points takes those that were kept from memory, and
-    /// keeps more where there is room. Where the system has no thread to read on, the caller's reads in turn with the
+    /// Calls `work` with each chunk, in order, and the number of its first point, until `work` breaks.
+    /// The first `skip` points are skipped. A pass over all points takes kept chunks from memory, and
+    /// keeps more if memory allows. If the system cannot start a thread for reading, the calling thread alternates between reading and
     /// work.
     ///
     /// # Errors
-    /// What the source or `work` say; [`Error::SourcePanicked`].
+    /// Errors of the source or of `work`; [`Error::SourcePanicked`].
     pub(crate) fn for_each<E: From<Error>>(
         &mut self,
         skip: u64,
@@ -216,10 +216,10 @@ impl Queue {
     }
 }
 
-/// Who reads a source.
+/// Reader of a source.
 struct Reader<'r, 'a> {
     source: &'r mut (dyn Source + 'a),
-    /// What the points were recognised by before the first pass.
+    /// Fingerprint of the points before the first pass.
     known: &'r mut Option<String>,
     capacity: usize,
 }
@@ -290,13 +290,13 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// What a reader meets in a file that is written to at the same time is no fault of the file's.
+    /// Replaces an error in a file that was changed during reading by [`Error::SourceChanged`].
     fn explained(&self, error: SourceError) -> Error {
         self.source.unchanged().map_or_else(Error::from, |()| error.into())
     }
 }
 
-/// What a call of a source gives, unless it panics.
+/// Result of a call of a source; an error if it panics.
 pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R> {
     let caught = catch_unwind(AssertUnwindSafe(call));
     caught.map_err(|panic| Error::SourcePanicked { message: panic_message(&*panic) })

@@ -23,8 +23,8 @@ pub struct RangeSource<S> {
 }
 
 impl<S: Source> RangeSource<S> {
-    /// The points of `source` with these numbers, counted from 0; fewer if it has not so many. Those before are passed over
-    /// each time, which costs nothing where a source knows how, as files of fixed records do.
+    /// The points of `source` with these numbers, counted from 0; fewer if the source is shorter. The points before them are skipped in
+    /// each pass, which costs nothing for files of fixed records.
     pub fn new(source: S, range: Range<u64>) -> RangeSource<S> {
         RangeSource { source, range, left: 0 }
     }

@@ -6,9 +6,9 @@ use super::format::source::{FileSource, file_source};
 use crate::error::source::SourceError;
 use std::path::PathBuf;
 
-/// What a file of bare numbers is made of: rows that follow each other without gaps to the end of the
-/// file, the numbers of a row in order. Little-endian and without a header until something else is
-/// said.
+/// The layout of a file of bare numbers: rows without gaps to the end of the
+/// file, the numbers of a row in order. By default little-endian and without a
+/// header.
 #[derive(Clone, Debug)]
 pub struct RawFile {
     path: PathBuf,

@@ -13,16 +13,16 @@ use std::fmt::Display;
 use std::iter;
 use std::sync::Arc;
 
-/// What errors call the place of the rows.
+/// Name of the source in error messages.
 const PLACE: &str = "record batches";
 
 type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send + 'a>;
 
 /// Record batches of Arrow as a source: the rows that an iterator gives, of a query engine, a table format, an object
-/// store or an array in memory. It is opened anew for each pass. Columns go by name or by number; x is the first and
-/// y the second until something else is said. They are floating-point numbers (f64 and f32) or integers; a null is
-/// NaN, with which the fit does as [`Missing`](crate::Missing) says. Batches may have any number of rows, none too.
-/// They are those of [`arrow_array`](crate::arrow_array): an engine with another major version of that crate hands them over
+/// store or an array in memory. It is opened anew for each pass. Columns are selected by name or by number; by default x is
+/// the first and y the second. They are floating-point numbers (f64 and f32) or integers. A null is
+/// NaN; [`Missing`](crate::Missing) selects its treatment. Batches may have any number of rows, also none.
+/// Their type is in [`arrow_array`](crate::arrow_array). An engine with another major version of that crate can pass them
 /// as bytes, written by its `StreamWriter` and read by the `StreamReader` of the version here (crate `arrow-ipc`).
 ///
 /// Files on a disk are simpler and are read faster by [`ParquetSource`](crate::source::ParquetSource) and
@@ -41,7 +41,7 @@ type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send +
 ///     RecordBatch::try_from_iter([("t", t), ("signal", Arc::new(signal) as ArrayRef)])
 /// };
 /// let schema = batch(0)?.schema();
-/// // Here what opens files, runs a query or asks a store goes instead.
+/// // Replace this by code that opens files, runs a query or reads a store.
 /// let open = || Ok::<_, Infallible>((0..5).map(batch));
 /// let source = RecordBatchSource::new(schema, open)?;
 /// let source = source.x(["t"])?.y("signal")?.points(5000);
@@ -51,17 +51,17 @@ type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send +
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # What the rows must be
+/// # Requirements on the rows
 ///
-/// The same in each pass, in the same order: a query needs an `ORDER BY` where its engine works in parallel. A pass
-/// with another number of rows ends the fit with [`Error::SourceChanged`](crate::Error::SourceChanged), and so do
-/// first rows that have changed. All batches have the columns of the schema, in its order, and those that are read have
-/// its types. Columns that are not read should not be asked for: a projection saves the work of decoding them.
+/// The rows and their order are the same in each pass: a query needs an `ORDER BY` if its engine works in parallel. A pass
+/// with another number of rows, or with different first rows, ends the fit with [`Error::SourceChanged`](crate::Error::SourceChanged).
+/// All batches have the columns of the schema, in its order, and the columns that are read have
+/// its types. Project to the columns that are read: this saves the decoding of the others.
 ///
-/// # Errors while it is read
+/// # Errors during reading
 ///
-/// What the closure and the iterator say, with the number of the row, counted from 0 over all batches; a batch with
-/// other columns. If one of the two panics, the fit ends with [`Error::SourcePanicked`](crate::Error::SourcePanicked).
+/// Errors of the closure and of the iterator, with the number of the row, counted from 0 over all batches; a batch with
+/// other columns. If the closure or the iterator panics, the fit ends with [`Error::SourcePanicked`](crate::Error::SourcePanicked).
 #[derive(Debug)]
 pub struct RecordBatchSource<'a> {
     reader: FileSource<Handed<'a>>,
@@ -107,42 +107,42 @@ impl<'a> RecordBatchSource<'a> {
         Ok(RecordBatchSource { reader: FileSource::new(handed, roles) })
     }
 
-    /// How many rows all batches have together, where that is known: the progress of a fit is told with it. Another number
+    /// Sets the number of rows of all batches, if it is known, for the progress of the fit. Another number
     /// of rows is then an error.
     pub fn points(mut self, points: u64) -> Self {
         self.reader.format.points = Some(points);
         self
     }
 
-    /// What the rows are recognised by: a text that changes when they do, such as the version of a table. A checkpoint is
-    /// resumed with the same text only. Without it `open` is called once more at the end of each pass and before
-    /// the first, and the first 4096 rows are compared; give a text where that takes long.
+    /// Sets a fingerprint of the rows: a text that changes when they do, such as the version of a table. A checkpoint is
+    /// resumed only with the same text. Without it, `open` is called again at the end of each pass and before
+    /// the first, and the first 4096 rows are compared; set a text if this takes long.
     pub fn identity(mut self, text: impl Into<String>) -> Self {
         self.reader.format.known = Some(text.into());
         self
     }
 
-    /// The batches lie in memory and cost nothing to be given again: the fit keeps no points of its own from pass to pass.
-    /// Without it a fit keeps as many as its [memory limit](crate::Stream::memory_limit) has room for.
+    /// Declares that the batches are in memory and cost nothing to return again: the fit keeps no points from pass to pass.
+    /// Without it a fit keeps points up to its [memory limit](crate::Stream::memory_limit).
     pub fn in_memory(mut self) -> Self {
         self.reader.format.is_slow = false;
         self
     }
 }
 
-/// Rows that the caller hands over.
+/// Rows that the caller passes.
 struct Handed<'a> {
     open: Box<dyn Fn() -> Result<Batches<'a>, SourceError> + Send + 'a>,
     columns: Columns,
     points: Option<u64>,
-    /// What the caller says that they are recognised by.
+    /// Fingerprint set by the caller.
     known: Option<String>,
     is_slow: bool,
     /// None before the first row, and after a panic of the caller's.
     rows: Option<Rows<'a>>,
 }
 
-/// What the batches must have.
+/// Columns that the batches must have.
 struct Columns {
     schema: SchemaRef,
     /// The columns that are read.
@@ -152,7 +152,7 @@ struct Columns {
 /// An iterator that was opened.
 struct Rows<'a> {
     batches: Batches<'a>,
-    /// What is left of the batch that was given last, at least one row.
+    /// Remaining rows of the last batch, at least one.
     rest: Option<RecordBatch>,
 }
 
@@ -204,7 +204,7 @@ impl Rows<'_> {
     ) -> Result<usize, SourceError> {
         let new = || loop {
             let Some(batch) = self.batches.next() else {
-                // What has ended is closed, and not asked again.
+                // An iterator that has ended is dropped and not called again.
                 self.batches = Box::new(iter::empty());
                 return Ok(None);
             };
@@ -251,8 +251,8 @@ impl<'a> Handed<'a> {
         Ok(Rows { batches: (self.open)()?, rest: None })
     }
 
-    /// What `step` makes of the rows from number `next` on. They are put back if it comes to its end, and no sooner: what
-    /// is left behind by a panic is not read.
+    /// Result of `step` for the rows from number `next` on. The rows are put back only if `step` returns: rows
+    /// left by a panic are not read.
     fn step(
         &mut self,
         next: u64,
@@ -320,7 +320,7 @@ impl Format for Handed<'_> {
         self.points
     }
 
-    /// What was opened is closed. The next is opened when it is read.
+    /// Closes the open iterator. The next one is opened when it is read.
     fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError> {
         self.rows = None;
         self.columns.used = roles.used();

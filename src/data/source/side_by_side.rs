@@ -14,7 +14,7 @@ thread_local! {
     static THREADS: Cell<Option<NonZero<usize>>> = const { Cell::new(None) };
 }
 
-/// Lets this thread, which reads for one of a pool, work on so many threads. Others have those of their own pool.
+/// Lets this thread, which reads for a thread of a pool, use this number of threads. Other threads use their own pool.
 pub(crate) fn allow(threads: usize) {
     THREADS.set(NonZero::new(threads));
 }
@@ -24,8 +24,8 @@ pub(crate) fn count() -> usize {
     THREADS.get().map_or_else(threads::count, NonZero::get)
 }
 
-/// What `work` makes of each part, in their order, in which they are begun. Where the system gives fewer threads, these
-/// do it all.
+/// Results of `work` for each part, in order; parts are started in order. If the system starts fewer threads, these
+/// do all parts.
 #[cfg_attr(not(any(feature = "arrow", feature = "csv", feature = "parquet")), expect(dead_code))]
 pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let helpers = count().min(parts.len()).saturating_sub(1);

@@ -5,7 +5,7 @@ use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use std::num::NonZeroU64;
 
-/// Points up to this far apart are picked from what is read; to others the source skips.
+/// Distance up to which points are picked from consecutive reads; for larger distances the source skips.
 const NEAR: u64 = 64;
 
 /// Points of the source that are read at a time.

@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex};
 
 /// A table: columns with names, from a text (CSV, TSV, other), a NumPy, a Parquet or an Arrow file.
 ///
-/// The file's first bytes tell what it is, and its text how it is written: delimiter, preamble, units, decimal
+/// The format is detected from the file's first bytes, and the layout of text from its contents: delimiter, preamble, units, decimal
 /// commas ([`CsvOptions::detected`](crate::source::CsvOptions::detected)). Text needs the feature `csv`, Parquet and
-/// Arrow those of their names. Columns are read when they are asked for, so that a table of many costs no more than
-/// those that are used; the file has to stay as it is until then. A clone is the same table.
+/// Arrow the features of the same names. A column is read when it is first used, so that unused columns cost
+/// nothing; the file must not change until then. A clone is the same table.
 ///
 /// ```
 /// # #[cfg(feature = "csv")] {
@@ -96,7 +96,7 @@ impl Table {
         &self.file.names
     }
 
-    /// Whether the columns have names.
+    /// Returns true if the columns have names.
     pub fn has_names(&self) -> bool {
         self.file.has_names
     }
@@ -145,20 +145,20 @@ impl Table {
         Ok(numbers?)
     }
 
-    /// The values of columns, one for each row, all read at once: numbers, NaN where one is missing; dates and times
-    /// as seconds since the column's first, which [`origin`](Table::origin) tells.
+    /// The values of columns, one for each row, all read at once: numbers, NaN for missing ones; dates and times
+    /// as seconds since the first of the column, which [`origin`](Table::origin) returns.
     ///
     /// Dates and times in text are those of ISO 8601: `2026-02-01`, `18:30:00`, `2026-02-01 18:30:00`,
-    /// `2026-02-01T18:30:00+01:00`, all of a column of one kind; or their dates are in the order that
-    /// `CsvOptions::date_order` says, or name the month in English: `13.02.2026`, `13-Feb-2026`. Seconds between times with an offset are those
-    /// between the instants, whatever the clocks there did; times without one are taken for those of a clock that is
+    /// `2026-02-01T18:30:00+01:00`, one kind per column. Or their dates are in the order of
+    /// `CsvOptions::date_order`, or name the month in English: `13.02.2026`, `13-Feb-2026`. Times with an offset are
+    /// instants; changes of the clocks do not affect the seconds between them. Times without an offset are assumed to come from a clock that is
     /// never changed.
     ///
     /// # Errors
-    /// As [`find`](Table::find); [`Error::Source`](crate::Error::Source) with the place of what is no number, or if
+    /// As [`find`](Table::find); [`Error::Source`](crate::Error::Source) with the position of a value that is not a number, or if
     /// the file has no row or cannot be read; [`Error::SourceChanged`](crate::Error::SourceChanged);
-    /// [`TableError::Time`] for what is no such date or time, may be several, or is of another kind than the first;
-    /// and for times of day without dates that go back, as at midnight.
+    /// [`TableError::Time`] for a text that is not a date or time, is ambiguous, or is of another kind than the first,
+    /// and for times of day without dates that decrease, as at midnight.
     pub fn columns(&self, columns: impl ColumnKeys) -> Result<Vec<Vec<f64>>> {
         self.values(&self.numbers_of(columns)?)
     }
@@ -251,7 +251,7 @@ impl Table {
         Ok(words)
     }
 
-    /// What was found out of a text, and of the numbers of these columns, and may be otherwise, each with its place:
+    /// Detected properties of a text, and of the numbers of these columns, that are uncertain, each with its position:
     /// `data.csv:2: taken for units`.
     ///
     /// # Errors
@@ -260,7 +260,7 @@ impl Table {
         Ok(self.reader().notes(&self.numbers_of(columns)?)?)
     }
 
-    /// Where a value of a text stands, its row counted from 0: `data.csv:17:3`, line and letter as editors open it.
+    /// Position of a value in a text, its row counted from 0: `data.csv:17:3`, with line and character as editors count them.
     /// `None` in other formats.
     pub fn line(&self, row: u64, column: usize) -> Option<String> {
         self.reader().line(row, column)

@@ -8,7 +8,7 @@ pub(super) struct Division {
     pub(super) labels: Vec<String>,
     /// All rows, group after group.
     pub(super) rows: Vec<usize>,
-    /// Where each group begins, and where the last one ends.
+    /// Begin of each group, and end of the last one.
     pub(super) offsets: Vec<usize>,
 }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// The rows of a table in groups: those with the same word in a column, as the number of a run or the name of a
 /// sample. [`Table::groups`] makes them.
 ///
-/// Groups come in the order in which their first rows do, and their rows in the table's order, wherever in it they
-/// stand. What is compared is the text as it is written, without spaces around it: in a text table `1` and `1.0` are
+/// Groups are in the order of their first rows, and the rows of a group in the order of the table; they need not be
+/// adjacent. Texts are compared as written, without spaces around them: in a text table `1` and `1.0` are
 /// two groups.
 ///
 /// ```
@@ -70,12 +70,12 @@ impl Groups {
         self.division.labels.len()
     }
 
-    /// Whether there are none; never so for those of a table.
+    /// Returns true if there are no groups; the groups of a table are never empty.
     pub fn is_empty(&self) -> bool {
         self.division.labels.is_empty()
     }
 
-    /// What the rows of each group have in common.
+    /// The common word of each group.
     pub fn labels(&self) -> &[String] {
         &self.division.labels
     }

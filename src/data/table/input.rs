@@ -1,4 +1,4 @@
-//! What a table is read from: a file, a pipe or a device, of which no more is taken than a table can have.
+//! Input of a table: a file, a pipe or a device, read up to the maximum size of a table.
 
 use super::reader::{Columns, Result};
 #[cfg(feature = "csv")]
@@ -47,7 +47,7 @@ impl FileFormat {
     }
 }
 
-/// How a text is written; nothing where none can be read.
+/// Layout of a text; without the feature `csv` empty.
 #[cfg(feature = "csv")]
 pub(super) type TextOptions = CsvOptions;
 #[cfg(not(feature = "csv"))]
@@ -57,7 +57,7 @@ pub(super) type TextOptions = ();
 pub(super) fn open(path: &Path, options: TextOptions) -> Result<Box<dyn Columns>> {
     let place = path.display().to_string();
     let failed = |why: io::Error| SourceError::new(place.clone(), unopened(&why));
-    // A pipe is opened once: what was taken from it does not come again.
+    // A pipe is opened once: its data can be read only once.
     let mut file = File::open(path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     if about.is_dir() {

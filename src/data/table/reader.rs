@@ -1,4 +1,4 @@
-//! The columns of an open file, of whatever format.
+//! The columns of an open file of any format.
 
 use crate::data::moment::DateOrder;
 use crate::data::source::format::cell::Cell;
@@ -12,14 +12,14 @@ pub(super) type Result<T, E = Error> = std::result::Result<T, E>;
 /// Points read at a time.
 const AT_A_TIME: usize = 1 << 16;
 
-/// A file of which columns are read, each as often as it is asked for.
+/// A file whose columns can be read, each any number of times.
 pub(super) trait Columns: Send {
     /// Another reader of the same file.
     fn again(&self) -> Box<dyn Columns>;
 
     fn names(&self) -> &[String];
 
-    /// Whether those are the file's.
+    /// Returns true if the names come from the file.
     fn has_names(&self) -> bool;
 
     /// The values of columns of numbers, NaN where one is missing.
@@ -34,7 +34,7 @@ pub(super) trait Columns: Send {
     /// As [`Format::date_order`].
     fn date_order(&self) -> Option<DateOrder>;
 
-    /// What was found out of the text, and of the numbers of these columns.
+    /// Detected properties of the text, and of the numbers of these columns.
     fn notes(&mut self, columns: &[usize]) -> Result<Vec<String>, SourceError>;
 
     /// As [`Format::line`].

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// The points of a table for one fit or, where [`Groups`](super::Groups) made it, for one of each group. It owns its
 /// numbers, so that it lives in a structure and outlives the table.
 ///
-/// Whatever takes a [`Data`], as [`CurveFit::fit`](crate::CurveFit::fit), takes `&DataSet`. A group's points follow each
-/// other, group after group.
+/// Functions that accept a [`Data`], such as [`CurveFit::fit`](crate::CurveFit::fit), accept `&DataSet`. The points of a group are
+/// adjacent, group after group.
 ///
 /// ```
 /// # #[cfg(feature = "csv")] {
@@ -49,7 +49,7 @@ pub struct DataSet {
     infinite_x: bool,
 }
 
-/// What is known of the errors of y.
+/// Sigma of y.
 #[derive(Clone, Debug)]
 enum Deviations {
     Unknown,
@@ -132,7 +132,7 @@ impl DataSet {
     /// One standard deviation for all y, in its units: [`Sigma::Constant`].
     ///
     /// # Errors
-    /// [`Error::BadOption`](crate::Error::BadOption) for what is not positive.
+    /// [`Error::BadOption`](crate::Error::BadOption) if `value` is not positive.
     pub fn sigma(mut self, value: f64) -> Result<DataSet> {
         Sigma::Constant(value).check()?;
         self.sigma = Deviations::Constant(value);
@@ -176,7 +176,7 @@ impl DataSet {
         self
     }
 
-    /// The points as they are borrowed by a fit; all of them, whatever their groups.
+    /// All points of all groups, borrowed for a fit.
     pub fn as_data(&self) -> Data<'_> {
         self.part(0..self.len())
     }
@@ -250,7 +250,7 @@ impl DataSet {
         self.y.len()
     }
 
-    /// Whether there are no points; never so for those of a table.
+    /// Returns true if there are no points; a set from a table is never empty.
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
     }

@@ -13,7 +13,7 @@ pub(super) struct Times {
     last: f64,
 }
 
-/// What stands in the way, and what is wrong with it, if it is a time at all.
+/// The text that is not accepted, and the error in it, if it is a time at all.
 pub(super) type Wrong = (String, Option<&'static str>);
 
 impl Times {

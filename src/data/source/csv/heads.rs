@@ -1,7 +1,7 @@
-//! What stands above the numbers: a preamble, a row of names, a row of units.
+//! The lines above the numbers: a preamble, a row of names, a row of units.
 //!
-//! Whatever is passed over is told, and no number ever is: where a line may be one of the table, or where
-//! several may have the names, the user is asked.
+//! Skipped lines are reported, and no number is skipped: if a line may belong to the table, or if
+//! several lines may have the names, the user has to decide.
 
 use super::letters::decoded;
 use super::numbers::FieldKind;
@@ -17,11 +17,11 @@ pub(super) struct Line {
     pub(super) near: u64,
     pub(super) kinds: Vec<FieldKind>,
     pub(super) last_empty: bool,
-    /// Whether a digit stands anywhere in it.
+    /// True if the line contains a digit.
     has_digits: bool,
-    /// Whether a field has something in it that separates fields elsewhere.
+    /// True if a field contains a character that separates fields in other tables.
     has_separators: bool,
-    /// Whether it begins as comments of other programs do.
+    /// True if the line begins like a comment of other programs.
     is_remark: bool,
 }
 
@@ -45,7 +45,7 @@ impl Line {
         lines
     }
 
-    /// Whether it has so many fields; an empty one may follow.
+    /// Returns true if the line has this number of fields; an empty one may follow.
     pub(super) fn fits(&self, fields: usize) -> bool {
         let count = self.kinds.len();
         count == fields || (count == fields + 1 && self.last_empty)
@@ -59,7 +59,7 @@ impl Line {
         self.kinds.contains(&kind)
     }
 
-    /// Whether it may be a row of names or units.
+    /// Returns true if the line may be a row of names or units.
     fn is_of_words(&self) -> bool {
         self.has(FieldKind::Word) && !self.has(FieldKind::Number) && !self.has(FieldKind::Value)
     }
@@ -68,13 +68,13 @@ impl Line {
         self.has(FieldKind::Number) && !self.has(FieldKind::Word) && !self.has(FieldKind::Value)
     }
 
-    /// Whether it has a word wherever another row has one.
+    /// Returns true if the line has a word in every field in which another row has one.
     fn names_all_of(&self, other: &Line) -> bool {
         let mut pairs = self.kinds.iter().zip(&other.kinds);
         pairs.all(|(own, other)| *other != FieldKind::Word || *own == FieldKind::Word)
     }
 
-    /// Whether it is as `time,400,410`.
+    /// Returns true for a line like `time,400,410`.
     fn names_by_numbers(&self, fields: usize) -> bool {
         let mut kinds = self.kinds.iter();
         let is_number = |kind: &FieldKind| matches!(kind, FieldKind::Number | FieldKind::Value);
@@ -84,7 +84,7 @@ impl Line {
             && kinds.take(fields - 1).all(is_number)
     }
 
-    /// Whether it is a row of a table that has words in these columns only.
+    /// Returns true for a row of a table that has words in these columns only.
     fn is_regular(&self, fields: usize, words: &[bool]) -> bool {
         let mut pairs = self.kinds.iter().zip(words);
         self.fits(fields)
@@ -111,7 +111,7 @@ pub(super) fn width(lines: &[Line]) -> usize {
     if used || fields < 2 { fields } else { fields - 1 }
 }
 
-/// Where the table begins, and how many of its rows stand above the numbers.
+/// Beginning of the table, and the number of its rows above the numbers.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Head {
     /// The index of the first row.
@@ -119,7 +119,7 @@ pub(super) struct Head {
     pub(super) heads: usize,
 }
 
-/// The beginning of a text, of which the table's rows have so many fields.
+/// The beginning of a text, and the number of fields in the rows of its table.
 pub(super) struct Beginning<'a> {
     pub(super) text: &'a Text,
     pub(super) lines: &'a [Line],
@@ -127,7 +127,7 @@ pub(super) struct Beginning<'a> {
 }
 
 impl Beginning<'_> {
-    /// Says also what was passed over.
+    /// Also returns notes on skipped lines.
     pub(super) fn head(&self) -> Result<(Head, Vec<String>), SourceError> {
         let head = self.above()?;
         let (name, mut notes) = (self.text.file.place(), Vec::new());

@@ -1,4 +1,4 @@
-//! How a text table is written: where it begins, what separates its fields, how many a row has.
+//! The layout of a text table: its beginning, the separator of fields, and their number in a row.
 
 use super::heads::{Beginning, Head, Line, tail, width};
 use super::letters::decoded;
@@ -26,7 +26,7 @@ pub(super) struct TextLayout {
     pub(super) heads: usize,
     /// Fields of a row; one more may follow if it is empty.
     pub(super) fields: usize,
-    /// What was found out and should be told.
+    /// Detected properties that should be reported.
     pub(super) notes: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The byte behind so many lines.
+/// The byte after this number of lines.
 fn skipped(text: &Text, beginning: &[u8], lines: usize) -> Result<u64, SourceError> {
     let end = if beginning.contains(&b'\n') { b'\n' } else { b'\r' };
     let mut bytes = BufReader::new(text.bytes(0));
@@ -158,7 +158,7 @@ fn skipped(text: &Text, beginning: &[u8], lines: usize) -> Result<u64, SourceErr
     Err(SourceError::new(format!("{}:{count}", text.file.place()), what))
 }
 
-/// What a first line `sep=;` says, which spreadsheets write.
+/// The separator in a first line like `sep=;`, which spreadsheets write.
 fn declared(beginning: &[u8]) -> (u64, Option<Delimiter>) {
     let line = beginning.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
     let letters = decoded(line);
@@ -172,8 +172,8 @@ fn declared(beginning: &[u8]) -> (u64, Option<Delimiter>) {
     (line.len() as u64, Some(delimiter))
 }
 
-/// What separates fields: semicolons or tabs if numbers stand between them; else whichever of commas
-/// and spaces leaves the most numbers and the fewest other things.
+/// The separator of fields: semicolons or tabs if there are numbers between them; else commas
+/// or spaces, by the larger number of numeric fields and the smaller number of others.
 fn separator(sample: &Text, decimal_comma: bool) -> Delimiter {
     let lines = |delimiter| Line::all(&Text { delimiter, ..sample.clone() });
     let score = |delimiter: Delimiter| -> i64 {

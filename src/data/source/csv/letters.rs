@@ -1,8 +1,8 @@
-//! The letters of a text, whatever program wrote it.
+//! Character encodings of text tables.
 
 use std::borrow::Cow;
 
-/// What the bytes of Windows' Latin letters mean where Latin-1 has no letters; the rest is as there.
+/// Characters of Windows-1252 for the bytes that have no letters in Latin-1; the others are equal.
 const WINDOWS: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',

@@ -12,7 +12,7 @@ pub(super) struct Lines<'t> {
     comment: Option<u8>,
     /// The byte with which the next line begins.
     pub(super) at: usize,
-    /// Where the fields of the present line begin and end.
+    /// Begin and end of each field of the current line.
     fields: Vec<(usize, usize)>,
 }
 
@@ -148,7 +148,7 @@ impl<'t> Lines<'t> {
         self.fields.get(column).map_or(&[], |&(begin, end)| &self.bytes[begin..end])
     }
 
-    /// Whether the letters of all fields, one after another, are UTF-8.
+    /// Returns true if the bytes of all fields, one after another, are UTF-8.
     pub(super) fn is_utf8(&self) -> bool {
         let all = || (0..self.fields()).map(|column| self.field(column));
         all().all(<[u8]>::is_ascii)

@@ -63,10 +63,10 @@ impl CsvSource {
         CsvSource::open_with(path, CsvOptions::default())
     }
 
-    /// A table that is written otherwise.
+    /// A table with another layout.
     ///
     /// # Errors
-    /// As [`open`](CsvSource::open), and if what was to be found out has two answers.
+    /// As [`open`](CsvSource::open), and if a property to be detected is ambiguous.
     pub fn open_with(
         path: impl AsRef<Path>,
         options: CsvOptions,
@@ -94,18 +94,18 @@ impl CsvSource {
         Ok(CsvSource { reader: FileSource::new(Csv::of(Arc::new(sheet)), roles) })
     }
 
-    /// What was found out of the text, and of the numbers of the columns that were chosen, and may be
-    /// otherwise, each with its place: `data.csv:2: taken for units`.
+    /// Detected properties of the text, and of the numbers in the selected columns, that are uncertain,
+    /// each with its position: `data.csv:2: taken for units`.
     pub fn notes(&self) -> Vec<String> {
         self.reader.format.notes()
     }
 
-    /// Whether columns have names; they are called by their numbers from 0 if not.
+    /// Returns true if columns have names; otherwise they are numbered from 0.
     pub fn has_names(&self) -> bool {
         self.reader.format.has_names()
     }
 
-    /// Where a value of a point, counted from 0, stands: `data.csv:17:3`, line and letter as editors open it.
+    /// Position of a value of a point, counted from 0: `data.csv:17:3`, with line and character as editors count them.
     pub fn place_of(&self, point: u64, column: usize) -> String {
         self.reader.format.place(point, column)
     }
@@ -114,15 +114,15 @@ impl CsvSource {
 /// A text table whose rows are read.
 pub(crate) struct Csv {
     sheet: Arc<Sheet>,
-    /// How the columns of the roles are written.
+    /// Number formats of the columns of the roles.
     styles: Vec<Style>,
     /// Points that are decoded and not given yet, the first `given` of them apart.
     ahead: VecDeque<Chunk>,
     given: usize,
-    /// What is behind them: pieces that are decoded side by side, or rows where there are none.
+    /// The following rows: in pieces that are decoded in parallel, or row by row if there are no pieces.
     pieces: Pieces,
     rows: Option<TableRows<'static>>,
-    /// Whether there are no more pieces.
+    /// True if there are no more pieces.
     row_by_row: bool,
     /// Numbers of rows that are known to begin pieces, and of which byte.
     marks: Vec<(u64, u64)>,

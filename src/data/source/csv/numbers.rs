@@ -6,7 +6,7 @@ use super::short::short;
 use crate::data::source::format::cell::is_missing;
 use std::borrow::Cow;
 
-/// What a field looks like before its style is known.
+/// Kind of a field before its number format is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
     Missing,
@@ -34,7 +34,7 @@ impl FieldKind {
     }
 }
 
-/// What the commas and points in a number say of the style.
+/// Number formats that the commas and points in a number allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marks {
     None,
@@ -55,7 +55,7 @@ pub(super) enum Marks {
 impl Marks {
     /// Of a number, with a sign and an exponent if there are any: which styles can read it.
     pub(super) fn of(text: &str) -> Option<Marks> {
-        // What has no digit is no number, such as infinity; nor is one that ends with a comma.
+        // A text without a digit, such as infinity, is not a number; nor is a text that ends with a comma.
         if !text.contains(digit) || text.ends_with(',') {
             return None;
         }
@@ -85,7 +85,7 @@ impl Marks {
     }
 }
 
-/// How the numbers of a column are written.
+/// Number format of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Style {
     pub(super) decimal_comma: bool,
@@ -109,7 +109,7 @@ impl Style {
         if self.decimal_comma { b',' } else { b'.' }
     }
 
-    /// The number, NaN for a missing one; `None` for what is neither.
+    /// The number, NaN for a missing one; `None` for other texts.
     pub(super) fn number(self, field: &str) -> Option<f64> {
         let text = unquoted(field);
         let decimal = if self.decimal_comma { ',' } else { '.' };
@@ -149,7 +149,7 @@ fn plain(text: &str) -> Option<f64> {
     begins.then(|| text.replacen(['d', 'D'], "e", 1).parse().ok())?
 }
 
-/// Whether digits stand in groups of three, the first of one to three that do not begin with 0.
+/// Returns true if digits are in groups of three, the first of one to three digits that do not begin with 0.
 fn grouped(whole: &str, signs: &[char]) -> bool {
     let mut groups = whole.split(signs);
     let first = groups.next().unwrap_or_default();
@@ -170,7 +170,7 @@ fn unsigned(text: &str) -> &str {
     text.strip_prefix(['+', '-']).unwrap_or(text)
 }
 
-/// What to do about a field that is no number in its column's style, if that can be guessed.
+/// Remedy for a field that is not a number in the format of its column, if there is a likely one.
 pub(super) fn remedy(field: &str, style: Style) -> Option<&'static str> {
     let text = unquoted(field);
     let is_number = Marks::of(text).is_some();
@@ -205,7 +205,7 @@ pub(super) struct Doubt {
     pub(super) remedy: &'static str,
 }
 
-/// Where in each column numbers with each kind of marks come first: bytes near which their rows begin.
+/// For each column, the first number with each kind of marks: bytes near which their rows begin.
 pub(super) struct MarkSurvey {
     columns: Vec<[Option<u64>; 7]>,
     /// The first of all columns, with its column.
@@ -217,7 +217,7 @@ impl MarkSurvey {
         MarkSurvey { columns: vec![[None; 7]; columns], all: [None; 7] }
     }
 
-    /// `apart`: signs that can do nothing but set thousands apart, and are no part of what is looked at.
+    /// `apart`: characters that can only separate thousands; they are ignored.
     pub(super) fn add(&mut self, column: usize, near: u64, field: &str, apart: Option<Thousands>) {
         let marks = match apart {
             None => Marks::of(unquoted(field)),
@@ -244,7 +244,7 @@ impl MarkSurvey {
         marks.into_iter().find_map(|marks| self.all[marks as usize])
     }
 
-    /// How a column is written: as its own numbers say, or else those of all columns.
+    /// Number format of a column: from its own numbers, or else from the numbers of all columns.
     pub(super) fn style(&self, column: usize, options: &CsvOptions) -> Result<Style, Doubt> {
         use Marks::{
             CommaGroups, DecimalComma, DecimalPoint, EitherComma, EitherPoint, PointGroups,

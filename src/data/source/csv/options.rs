@@ -1,9 +1,9 @@
-//! How a text table is written, as far as that is said.
+//! Options for the layout of a text table.
 
 use crate::data::moment::DateOrder;
 use crate::setters::setters;
 
-/// What separates the fields of a row.
+/// Separator of the fields of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delimiter {
@@ -32,7 +32,7 @@ impl Delimiter {
     }
 }
 
-/// What sets the thousands apart in numbers.
+/// Separator of thousands in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Thousands {
@@ -58,13 +58,13 @@ impl Thousands {
     }
 }
 
-/// How a text table is written. [`detected`](CsvOptions::detected) leaves all to be found out, `default` is a table of
-/// commas under a row of names. What is `None` is found out, from the beginning of the text or, of numbers,
-/// from all of it, which is read once for that.
+/// The layout of a text table. [`detected`](CsvOptions::detected) detects all properties; `default` is a table with
+/// commas under a row of names. Options that are `None` are detected, from the beginning of the text or, for number
+/// formats, from the whole text, which is then read one additional time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CsvOptions {
-    /// What separates fields. A comma by default.
+    /// Separator of fields. A comma by default.
     pub delimiter: Option<Delimiter>,
     /// Rows above the numbers: the first has the names of the columns, others units and remarks. One by
     /// default; 0 where there is none.
@@ -73,10 +73,10 @@ pub struct CsvOptions {
     pub skip_rows: Option<usize>,
     /// Lines that begin with this byte are passed over. `#` by default; `None` where there are none.
     pub comment: Option<u8>,
-    /// Whether decimals are written with a comma. By default they are not.
+    /// If true, decimals are written with a comma. False by default.
     pub decimal_comma: Option<bool>,
-    /// What sets the thousands apart. By default nothing does; with decimal commas, or where those are found
-    /// out, `None` means that this is found out, too.
+    /// Separator of thousands. By default there is none; with decimal commas, or if those are detected,
+    /// `None` means that it is detected, too.
     pub thousands: Option<Thousands>,
     /// In which order dates are written that do not begin with the year nor name the month. By default those are
     /// refused, since they have two meanings.
@@ -108,9 +108,9 @@ impl Default for CsvOptions {
 }
 
 impl CsvOptions {
-    /// All is found out, as instruments and spreadsheets write it: the delimiter, a preamble, rows of names
-    /// and units, decimal commas, thousands. What can be read in two ways is refused with the option that
-    /// decides; what was taken for granted is in [`CsvSource::notes`](super::CsvSource::notes).
+    /// Detects all properties of tables from instruments and spreadsheets: the delimiter, a preamble, rows of names
+    /// and units, decimal commas, thousands. An ambiguous table is an error that names the option that
+    /// decides; assumptions are listed in [`CsvSource::notes`](super::CsvSource::notes).
     pub fn detected() -> CsvOptions {
         CsvOptions {
             delimiter: None,

@@ -1,8 +1,8 @@
-//! A text cut at ends of lines, so that its pieces are decoded side by side.
+//! A text that is cut at ends of lines; its pieces are decoded in parallel.
 //!
 //! A piece ends before the last end of a line outside of quotes, with which the next one begins: no reader takes a row
-//! that is not its first for the first of a file. What cannot be cut, or decoded, is left to who reads row by row from
-//! there on and says what is wrong.
+//! that is not its first for the first of a file. From a place that cannot be cut or decoded, the reader continues row by
+//! row and reports the error.
 
 use super::options::Delimiter;
 use super::quotes::QuoteCheck;
@@ -35,8 +35,8 @@ impl Pieces {
         self.at = if ends { before } else { near };
     }
 
-    /// What `work` makes of the rows of the next pieces, each with the byte with which it begins, up to one of which
-    /// it makes nothing. Empty if that is the first, or if no more can be cut.
+    /// Results of `work` for the rows of the next pieces, each with the position of its first byte, up to the first piece for
+    /// which it returns nothing. Empty if this is the first, or if no more pieces can be cut.
     pub(super) fn each<R: Send>(
         &mut self,
         work: impl Fn(&mut TableRows<'_>) -> Option<R> + Sync,
@@ -64,7 +64,7 @@ impl Pieces {
         done
     }
 
-    /// Pieces of which no more than a row is less than full; what is less stays behind.
+    /// Pieces that are full except for at most one row; the remainder is left for the next call.
     fn cut<'t>(&self, bytes: &'t [u8]) -> Vec<Piece<'t>> {
         let (mut pieces, mut begin) = (Vec::new(), 0);
         while let Some(part) = bytes.get(begin..begin + PIECE) {
@@ -75,7 +75,7 @@ impl Pieces {
         pieces
     }
 
-    /// Where the last line in these bytes ends that is known to.
+    /// End of the last complete line in these bytes.
     fn last_end(&self, bytes: &[u8]) -> Option<usize> {
         match self.text.delimiter {
             Delimiter::Whitespace => bytes.iter().rposition(|&byte| byte == b'\n'),

@@ -1,7 +1,7 @@
-//! Whether quotes are closed where fields end. What reads rows takes a quote that is not for the beginning of a
-//! field over many lines, and their rows would be lost.
+//! Check that quotes are closed at the ends of fields. The reader of rows takes an open quote for the beginning of a
+//! field of many lines, and these rows would be lost.
 
-/// Where in a field a byte stands.
+/// Position of a byte in a field.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Line,
@@ -15,7 +15,7 @@ enum At {
     Comment,
 }
 
-/// What is wrong with the quotes of a field that is opened at a byte.
+/// Error in the quotes of a field that is opened at a byte.
 #[derive(Clone, Copy)]
 pub(super) enum QuoteFault {
     NotClosed(u64),

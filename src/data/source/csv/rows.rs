@@ -163,9 +163,9 @@ pub(super) struct TableRows<'t> {
     cutter: Cutter<'t>,
 }
 
-/// Who cuts rows into fields.
+/// The parser that cuts rows into fields.
 enum Cutter<'t> {
-    /// Where no field is in quotes.
+    /// For pieces without quotes.
     Plain(Lines<'t>),
     Quoted(Box<Quoted>),
 }
@@ -258,7 +258,7 @@ impl TableRows<'_> {
         (0..self.fields()).map(|column| self.words(column)).collect()
     }
 
-    /// Whether the letters of all fields, one after another, are UTF-8.
+    /// Returns true if the bytes of all fields, one after another, are UTF-8.
     pub(super) fn is_utf8(&self) -> bool {
         let all = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok();
         match &self.cutter {
@@ -292,10 +292,10 @@ impl TableRows<'_> {
 pub(super) struct TextBytes {
     file: Arc<DataFile>,
     at: u64,
-    /// Bytes after which there is an error: a row can only take so many.
+    /// Remaining bytes before an error: a row has a maximum length.
     left: u64,
     quotes: Option<QuoteCheck>,
-    /// What it found, if it ended the reading.
+    /// The fault that ended the reading, if there was one.
     fault: Option<QuoteFault>,
 }
 

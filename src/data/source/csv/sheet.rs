@@ -1,4 +1,4 @@
-//! What is known of a text table that has been opened, and what is wrong with its rows and numbers.
+//! Layout of an open text table, and errors in its rows and numbers.
 
 use super::heads::counted;
 use super::layout::TextLayout;
@@ -11,17 +11,17 @@ use crate::data::source::format::file::DataFile;
 use crate::error::source::SourceError;
 use crate::error::visible::visible;
 
-/// What is known of a table that has been opened.
+/// Layout of an open table.
 pub(super) struct Sheet {
     pub(super) options: CsvOptions,
     layout: TextLayout,
-    /// Those of the columns, if they have some.
+    /// Names of the columns, if they have names.
     pub(super) names: Option<Vec<String>>,
-    /// What its numbers look like, where that was to be found out.
+    /// Marks in its numbers, if their format is detected.
     survey: Option<MarkSurvey>,
 }
 
-/// What rows look like.
+/// Properties of rows.
 struct Look {
     survey: MarkSurvey,
     /// The first field that may be the end of a number.
@@ -132,9 +132,9 @@ impl Sheet {
         Ok(())
     }
 
-    /// What the numbers of some rows look like.
+    /// Properties of the numbers of some rows.
     fn look(&self, rows: &mut TableRows<'_>) -> Result<Look, SourceError> {
-        // Signs that can be nothing else are no part of what is looked at.
+        // Characters that can only separate thousands are ignored.
         let thousands = self.options.thousands;
         let apart = thousands.filter(|t| matches!(t, Thousands::Space | Thousands::Apostrophe));
         let mut look = Look::new(self.layout.fields);
@@ -151,9 +151,9 @@ impl Sheet {
         Ok(look)
     }
 
-    /// Where commas separate numbers with decimal commas, or spaces numbers with spaces in them, each part is
-    /// a field, and some begin with a 0 and another digit, as no number does. Names that say how many fields
-    /// there are settle it.
+    /// If commas separate numbers with decimal commas, or spaces separate numbers with spaces in them, each part is
+    /// a field, and some fields begin with a 0 and another digit, as no number does. A row of names with the
+    /// same number of fields excludes this.
     fn refuse_torn_number(&self, near: u64, column: usize) -> Result<(), SourceError> {
         let (sign, option) = match self.text().delimiter {
             _ if self.options.delimiter.is_some() => return Ok(()),
@@ -170,7 +170,7 @@ impl Sheet {
         ))
     }
 
-    /// Where commas separate fields and numbers have points between thousands, so that commas are decimal ones, too.
+    /// Error if commas separate fields and numbers have points between thousands: commas would also be decimal commas.
     fn refuse_commas_of_two_kinds(&self, survey: &MarkSurvey) -> Result<(), SourceError> {
         let CsvOptions { delimiter, decimal_comma, thousands, .. } = self.options;
         let found_out = delimiter.is_none() && decimal_comma.is_none() && thousands.is_none();
@@ -189,8 +189,8 @@ impl Sheet {
         ))
     }
 
-    /// What was found out, also of numbers in these styles, where they are not the usual ones and were not
-    /// said.
+    /// Detected properties, also number formats that are unusual and were not set by an
+    /// option.
     pub(super) fn notes(&self, styles: &[Style]) -> Vec<String> {
         let mut notes = self.layout.notes.clone();
         let Some(survey) = &self.survey else { return notes };
@@ -212,7 +212,7 @@ impl Sheet {
         notes
     }
 
-    /// How the numbers of a column are written.
+    /// Number format of a column.
     pub(super) fn style(&self, column: usize) -> Result<Style, SourceError> {
         let Some(survey) = &self.survey else { return Ok(Style::PLAIN) };
         self.refuse_commas_of_two_kinds(survey)?;

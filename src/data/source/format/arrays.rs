@@ -68,8 +68,8 @@ pub(crate) fn show<'a>(
     })
 }
 
-/// The columns within a column, where it is a structure, or itself, and where they have no values. What is
-/// within a structure is null where the structure is.
+/// The fields of a column that is a structure, or the column itself, with their nulls. A field of
+/// a structure is null if the structure is null.
 pub(crate) fn flatten(
     array: &ArrayRef,
     outer: Option<&NullBuffer>,

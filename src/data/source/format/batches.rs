@@ -17,17 +17,17 @@ use std::sync::Arc;
 /// Rows from which parts of them are decoded on threads of their own.
 const WORTH_A_THREAD: usize = 1 << 15;
 
-/// What decodes the rows of a group.
+/// Decoder of the rows of a group.
 pub(crate) struct Decoder {
     /// Some rows at a time.
     pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
-    /// What can be done side by side before they are asked for.
+    /// Tasks that can run in parallel before the rows are needed.
     pub(crate) ahead: Vec<Arc<dyn Ahead>>,
 }
 
 /// Work that a decoder would do itself.
 pub(crate) trait Ahead: Send + Sync {
-    /// Does it for the rows of the group before number `end`. What goes wrong is told when they are decoded.
+    /// Prepares the rows of the group before number `end`. Errors are reported when the rows are decoded.
     fn prepare(&self, file: &DataFile, end: u64);
 }
 
@@ -36,16 +36,16 @@ pub(crate) trait Groups: Clone + Send + Sync {
     /// The format's name.
     const NAME: &'static str;
 
-    /// Whether a column is read without those beside it.
+    /// True if a column can be read without its neighbours.
     const COLUMNS_LIE_APART: bool;
 
     /// Rows of each group.
     fn rows(&self) -> Vec<u64>;
 
-    /// Decodes a group from row `row` of it on. `columns`: those that are wanted, in the file's order.
+    /// Decodes a group from row `row` of it on. `columns`: the selected columns, in the order of the file.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// Errors in the file.
     fn decode(
         &self,
         file: &Arc<DataFile>,
@@ -64,7 +64,7 @@ pub(crate) struct Batches<G> {
     parts: Vec<Part>,
 }
 
-/// Where the rows of a file are.
+/// Positions of the rows in a file.
 #[derive(Clone)]
 struct Rows<G> {
     file: Arc<DataFile>,
@@ -79,7 +79,7 @@ struct Part {
     open: Option<Open>,
 }
 
-/// What has been decoded, and what decodes the rest of the group.
+/// Decoded rows, and the decoder of the remaining rows of the group.
 struct Open {
     /// The number of the group's first row, of the batch's, and of the row behind the group.
     begin: u64,
@@ -95,7 +95,7 @@ struct Filling<'a> {
     places: Vec<(usize, Target<'a>)>,
 }
 
-/// What a thread does next.
+/// The next task of a thread.
 enum Turn<'a> {
     /// Decodes the rows of a part.
     Fill(Filling<'a>),
@@ -154,7 +154,7 @@ impl<G: Groups> Rows<G> {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Appends rows from number `next` on, at most `most`. Returns how many, and what was wrong with the one behind
+    /// Appends at most `most` rows, from number `next` on. Returns their number, and the error of the row after
     /// them.
     fn fill(
         &self,
@@ -214,7 +214,7 @@ impl<G: Groups> Rows<G> {
         Ok((batch, end))
     }
 
-    /// The group of row `next`, decoded from there on. What was open is taken from the part.
+    /// The group of row `next`, decoded from there on. An open group is taken from the part.
     fn opened(&self, part: &mut Part, next: u64) -> Result<Open, SourceError> {
         if let Some(open) = part.open.take().filter(|open| open.has(next)) {
             return Ok(open);
@@ -230,7 +230,7 @@ impl<G: Groups> Rows<G> {
     fn open(&self, parts: &mut [Part], next: u64, most: usize) -> usize {
         let mut rows = most;
         for part in parts {
-            // What is wrong is met again when it is read.
+            // An error occurs again when the row is read.
             part.open = guarded(&self.file, || self.opened(part, next)).ok();
             if let Some(open) = part.open.as_ref().filter(|open| !open.decoder.ahead.is_empty()) {
                 rows = rows.min(usize::try_from(open.end - next).unwrap_or(usize::MAX));
@@ -241,7 +241,7 @@ impl<G: Groups> Rows<G> {
 }
 
 impl Part {
-    /// What helps to decode the rows before number `end`.
+    /// Tasks that help to decode the rows before number `end`.
     fn ahead<'a>(&self, end: u64) -> Vec<Turn<'a>> {
         let help = |open: &Open| {
             let end = end.saturating_sub(open.begin);
@@ -260,7 +260,7 @@ impl Part {
 }
 
 impl Open {
-    /// Whether a row is in the batch, or the first behind it, and in the group.
+    /// Returns true if a row is in the batch or the first after it, and in the group.
     fn has(&self, row: u64) -> bool {
         let rows = self.batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
         row < self.end && (self.at..=self.at + rows).contains(&row)
@@ -371,7 +371,7 @@ impl<G: Groups> Format for Batches<G> {
     }
 }
 
-/// What a library says. What a reader of ours said to it comes back as a part of its text.
+/// The message of a library. It contains the message of our reader that the library received.
 pub(crate) fn said(error: &dyn fmt::Display) -> String {
     let text = error.to_string();
     match text.split_once("External: ") {

@@ -1,7 +1,7 @@
-//! Columns of binary files: numbers at fixed distances, each at a place that can be computed.
+//! Columns of binary files: numbers at fixed distances.
 //!
-//! Files are read, not mapped into memory. Where the disk is the limit reading is as fast, a file that is cut meanwhile is an error
-//! and not a signal that ends the process, and what was read does not count as the process's memory.
+//! Files are read, not mapped into memory. If the disk is the limit, reading is as fast. A file that is cut meanwhile gives an error
+//! instead of a signal that ends the process, and the data do not count as memory of the process.
 
 use super::file::DataFile;
 use super::roles::{Roles, Target};
@@ -50,13 +50,13 @@ impl NumberType {
         }
     }
 
-    /// How a column of such numbers is kept: the narrower width where it holds them exactly.
+    /// Type in which a column of such numbers is stored: f32 if it represents them exactly.
     pub(crate) fn width(self) -> Width {
         if self.bytes() <= 2 || self == NumberType::F32 { Width::F32 } else { Width::F64 }
     }
 }
 
-/// How a number is written.
+/// Binary format of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encoding {
     pub(crate) number: NumberType,
@@ -137,7 +137,7 @@ pub(crate) struct Table {
 /// Files of one number of rows side by side.
 #[derive(Clone)]
 pub(crate) struct Binary {
-    /// What a fingerprint begins with.
+    /// Beginning of a fingerprint.
     layout: String,
     files: Arc<[DataFile]>,
     /// Each with the number of its file.
@@ -231,7 +231,7 @@ impl Binary {
 }
 
 impl Field {
-    /// Whether the file has these numbers one after another as they are in memory.
+    /// Returns true if the file has these numbers one after another in the format of memory.
     fn is_plain(&self, number: NumberType) -> bool {
         let native = Encoding { number, big_endian: cfg!(target_endian = "big") };
         self.encoding == native && self.stride == number.bytes()

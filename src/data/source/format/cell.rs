@@ -2,7 +2,7 @@
 
 use crate::data::moment::Moment;
 
-/// What stands where a value is missing, in lower case.
+/// Texts for missing values, in lower case.
 const MISSING: [&str; 13] =
     ["", "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "---", "?", "missing", "."];
 
@@ -20,7 +20,7 @@ pub(crate) enum Cell<'a> {
     Whole(i128),
 }
 
-/// Whether a text says that there is no value.
+/// Returns true if a text stands for a missing value.
 pub(crate) fn is_missing(text: &str) -> bool {
     MISSING.iter().any(|word| word.eq_ignore_ascii_case(text))
         || text.strip_prefix(['+', '-']).unwrap_or(text).eq_ignore_ascii_case("nan")

@@ -27,7 +27,7 @@ enum Bytes {
 impl DataFile {
     pub(crate) fn open(path: &Path) -> Result<DataFile, SourceError> {
         let cannot = |why: io::Error| refused(path, format!("it cannot be opened: {why}"));
-        // Asked before it is opened: opening a pipe waits for a writer.
+        // Checked before it is opened: opening a pipe waits for a writer.
         if !fs::metadata(path).map_err(cannot)?.is_file() {
             let remedy = "it is no regular file, and points are read several times; give a file";
             return Err(refused(path, remedy));
@@ -59,8 +59,8 @@ impl DataFile {
         refused(&self.path, message)
     }
 
-    /// Whether it is as it was when it was opened, and still the file of its name. One that has no name any
-    /// more is what it was.
+    /// Checks that the file is as it was when it was opened, and still the file of its name. A file that has no name any
+    /// more counts as unchanged.
     pub(crate) fn unchanged(&self) -> Result<(), SourceChange> {
         let place = self.place();
         if let Bytes::OnDisk(file, stamp) = &self.bytes {
@@ -124,7 +124,7 @@ impl DataFile {
         Ok(())
     }
 
-    /// So many bytes from `offset`.
+    /// Reads `count` bytes from `offset`.
     ///
     /// # Errors
     /// As [`read_exact`](DataFile::read_exact).
@@ -179,7 +179,7 @@ impl fmt::Debug for DataFile {
     }
 }
 
-/// What a file is known by without a look at its contents, in words: identity, size and time of change.
+/// Fingerprint of a file without its contents: identity, size and time of change, as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp([String; 3]);
 

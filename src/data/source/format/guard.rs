@@ -1,12 +1,12 @@
-//! What keeps damaged files from bringing decoders of others down, or from having them take more memory or
-//! time than the file is worth: their panics are caught, and the numbers on whose word they would allocate or
-//! repeat something are held against the file first.
+//! Protection of other crates' decoders from damaged files: panics are caught, and numbers that determine
+//! allocations or repetitions are compared with the size of the file first, so that a damaged file costs little
+//! memory and time.
 
 use super::file::DataFile;
 use crate::error::source::SourceError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `decode` gives, or an error about the file if it panics. What it worked on is then in an unknown
+/// Result of `decode`, or an error about the file if it panics. Its data are then in an unknown
 /// state and must be dropped.
 pub(crate) fn guarded<T>(
     file: &DataFile,
@@ -23,7 +23,7 @@ pub(crate) fn check_buffers(
     batch: arrow_ipc::RecordBatch<'_>,
     body: &[u8],
 ) -> Result<(), &'static str> {
-    /// What a column of a batch may be when it is unpacked.
+    /// Maximum size of a decompressed column of a batch, in bytes.
     const LARGEST: i64 = 256 << 20;
     for buffer in batch.buffers().into_iter().flatten() {
         let place = usize::try_from(buffer.offset()).ok().and_then(|start| body.get(start..));
@@ -51,12 +51,12 @@ mod thrift {
     /// Structures within structures that are walked into; Parquet's have six.
     const DEEPEST: usize = 32;
 
-    /// What begins a field that is an integer of 32 bits and has the number after that of the one before.
+    /// First byte of a field that is a 32-bit integer with the number that follows the number of the field before.
     const NEXT_INTEGER: u8 = 0x15;
 
-    /// Whether a structure begins these bytes and ends within them, and every entry of a list takes a byte
-    /// at least, as the protocol has it. The decoder passes over some entries without reading a byte: a
-    /// damaged number of thousands of millions of them would keep it busy for seconds.
+    /// Returns true if these bytes begin with a complete structure, and if every entry of a list has at least
+    /// one byte, as in the protocol. The decoder skips some entries without reading a byte: a
+    /// damaged number of billions of entries would keep it busy for seconds.
     pub(crate) fn is_sound(mut bytes: &[u8]) -> bool {
         pass(&mut bytes, 12, 0).is_some()
     }
@@ -147,7 +147,7 @@ mod thrift {
                 if field >> 4 == 0 {
                     number(bytes)?;
                 }
-                // Truth values are told by their type.
+                // The type of a bool contains its value.
                 if !matches!(field & 0xf, 1 | 2) {
                     pass(bytes, field & 0xf, depth + 1)?;
                 }

@@ -1,4 +1,4 @@
-//! What the readers of files have in common.
+//! Common parts of the readers of files.
 
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 pub(crate) mod arrays;

@@ -3,12 +3,12 @@
 use crate::data::source::chunk::{Chunk, Column, Shape, Width};
 use crate::error::source::SourceError;
 
-/// How a column of a file is called: by its name, or by its number from 0.
+/// Key of a column of a file: its name, or its number from 0.
 pub trait ColumnKey: private::Sealed {}
 
 impl<K: private::Sealed> ColumnKey for K {}
 
-/// How a column was called.
+/// Key of a column.
 #[derive(Clone, Copy, Debug)]
 pub enum Key<'a> {
     /// By its number from 0.
@@ -81,7 +81,7 @@ fn listed(names: &[String]) -> String {
 
 pub(crate) use private::Sealed as Find;
 
-/// What a column is in a point.
+/// Role of a column in a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     X(usize),
@@ -89,7 +89,7 @@ pub(crate) enum Role {
     Sigma,
 }
 
-/// Where the values of a column of a chunk go.
+/// Destination of the values of a column of a chunk.
 pub(crate) enum Target<'a> {
     F64(&'a mut Vec<f64>),
     F32(&'a mut Vec<f32>),

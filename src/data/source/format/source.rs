@@ -1,5 +1,5 @@
-//! A file as a source: which columns are what, how far it has been read, and what was wrong. Of a format only
-//! that is left which is its own. Rows that are handed over without a file are a format, too.
+//! A file as a source: roles of columns, progress of reading, and errors, for all formats. A [`Format`] implements only
+//! the decoding. Rows that a caller passes without a file are a format, too.
 
 use super::cell::Cell;
 use super::file::DataFile;
@@ -10,39 +10,39 @@ use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use std::fmt;
 
-/// How the rows of a file are found and decoded.
+/// Finds and decodes the rows of a file.
 pub(crate) trait Format: Send {
-    /// What a fingerprint begins with.
+    /// Beginning of a fingerprint.
     fn layout(&self) -> String;
 
     /// The files, of which errors name the first.
     fn files(&self) -> Vec<&DataFile>;
 
-    /// What the rows are recognised by.
+    /// Fingerprint of the rows.
     ///
     /// # Errors
-    /// What keeps it from being found.
+    /// If it cannot be determined.
     fn contents(&self, _roles: &Roles) -> Result<String, SourceError> {
         let files = self.files().into_iter().map(DataFile::fingerprint);
         Ok(files.collect::<Result<Vec<String>, SourceError>>()?.join("; "))
     }
 
-    /// How the values of a column are kept.
+    /// Type of the values of a column.
     fn width(&self, column: usize) -> Width;
 
     /// Number of rows, where it is known.
     fn points(&self) -> Option<u64>;
 
-    /// To the first row, of which other columns may be asked for than before.
+    /// Returns to the first row; the selected columns may differ from before.
     ///
     /// # Errors
-    /// Why none can be read.
+    /// If no row can be read.
     fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError>;
 
     /// Appends rows from number `next` on, at least one and at most `most`; none at the end.
     ///
     /// # Errors
-    /// What is wrong with them. Some of their values may have been appended.
+    /// Errors in the rows. Some of their values may have been appended.
     fn read(
         &mut self,
         roles: &Roles,
@@ -51,32 +51,32 @@ pub(crate) trait Format: Send {
         most: usize,
     ) -> Result<usize, SourceError>;
 
-    /// Passes over the rows from number `next` on, `count` of them or as many as there are.
+    /// Skips `count` rows from number `next` on, or all that remain.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// Errors in the rows.
     fn skip(&mut self, next: u64, count: u64) -> Result<u64, SourceError> {
         Ok(self.points().map_or(0, |points| count.min(points.saturating_sub(next))))
     }
 
-    /// Whether its columns have names.
+    /// Returns true if its columns have names.
     fn has_names(&self) -> bool {
         true
     }
 
-    /// For each column whether it has something else than numbers.
+    /// For each column, true if it has values other than numbers.
     ///
     /// # Errors
-    /// What is wrong with the rows that were looked at.
+    /// Errors in the rows that were read.
     fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError> {
         Ok(vec![false; columns.len()])
     }
 
-    /// Shows the values of a column of words, times or large whole numbers from the first row on, until `each` wants
-    /// no more. False where doubles hold them.
+    /// Passes the values of a column of words, times or large integers to `each`, from the first row on, until `each`
+    /// returns false. Returns false if f64 represents the values.
     ///
     /// # Errors
-    /// What is wrong with the rows.
+    /// Errors in the rows.
     fn cells(
         &mut self,
         _roles: &Roles,
@@ -86,7 +86,7 @@ pub(crate) trait Format: Send {
         Ok(false)
     }
 
-    /// Whether it is decoded, and not as it lies in memory.
+    /// Returns true if rows have to be decoded.
     fn is_slow(&self) -> bool {
         true
     }
@@ -96,7 +96,7 @@ pub(crate) trait Format: Send {
         None
     }
 
-    /// What was found out and may be otherwise.
+    /// Detected properties that are uncertain.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -113,7 +113,7 @@ pub(crate) struct FileSource<F> {
     pub(crate) roles: Roles,
     /// Rows that have been read or passed over.
     next: u64,
-    /// What was wrong; it stays wrong until the source is rewound.
+    /// The error; it persists until the source is rewound.
     failed: Option<SourceError>,
 }
 
@@ -130,8 +130,8 @@ impl<F: Format> FileSource<F> {
         self.failed = self.format.rewind(&self.roles).err();
     }
 
-    /// Repeats `step`, which is told how much is left of `count` and says how much it did, until nothing is.
-    /// An error waits until what was before it has been given.
+    /// Repeats `step` until `count` rows are done: `step` receives the remaining number and returns the number that it did.
+    /// An error is reported after the rows before it.
     fn repeat(
         &mut self,
         count: u64,

@@ -23,13 +23,13 @@ use std::sync::Arc;
 /// Rows decoded at a time.
 const AT_A_TIME: usize = 1 << 14;
 
-/// A Parquet file as a source. Columns go by the names of the file (`a.b` for a field of a structure)
-/// or by number; x is the first and y the second until something else is said. They are floating-point
-/// numbers or integers (f64 and f32; signed and unsigned); a null is NaN, with which the fit does as
-/// [`Missing`](crate::Missing) says. Pages may be plain or compressed with Snappy or Zstandard.
+/// A Parquet file as a source. Columns are selected by the names of the file (`a.b` for a field of a structure)
+/// or by number; by default x is the first and y the second. They are floating-point
+/// numbers or integers (f64 and f32; signed and unsigned). A null is NaN; [`Missing`](crate::Missing) selects
+/// its treatment. Pages may be plain or compressed with Snappy or Zstandard.
 ///
-/// Columns are decoded side by side, and so are the pages of a column where they are compressed, on as many threads
-/// as the pool of the caller has. Row groups that are passed over are not read.
+/// Columns are decoded in parallel, and so are compressed pages of a column, on the threads of the caller's
+/// pool. Row groups that are skipped are not read.
 ///
 /// ```no_run
 /// use dualfit::source::ParquetSource;
@@ -58,7 +58,7 @@ impl ParquetSource {
     }
 }
 
-/// What a file says of itself in the bytes before its last eight, which say how many these are.
+/// The metadata of a file: the bytes before its last eight, which contain their number.
 fn metadata(file: &DataFile) -> Result<ArrowReaderMetadata, SourceError> {
     let damaged = |why: &dyn std::fmt::Display| {
         file.error(format!("it is no Parquet file, or damaged: {why}"))
@@ -78,7 +78,7 @@ fn metadata(file: &DataFile) -> Result<ArrowReaderMetadata, SourceError> {
     if metadata.row_groups().iter().any(|group| group.num_rows() < 0) {
         return Err(damaged(&"its numbers of rows are negative"));
     }
-    // Numbers are read as the file has them, whatever Arrow's arrays they were written from.
+    // Numbers are read with the types of the file, not with the types of the Arrow arrays that were written.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     ArrowReaderMetadata::try_new(Arc::new(metadata), options).map_err(|why| damaged(&why))
 }

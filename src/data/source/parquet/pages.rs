@@ -23,7 +23,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// Pages of a column that are unpacked side by side.
 const MOST_LANES: usize = 8;
 
-/// Bytes that a lane unpacks before they are asked for.
+/// Maximum number of bytes that a lane decompresses in advance.
 const MOST_AHEAD: u64 = 4 << 20;
 
 /// A page header that is longer is taken for damage: of numbers it has about a hundred bytes.
@@ -69,7 +69,7 @@ impl Group {
         Ok(Group { metadata: metadata.clone(), number, columns })
     }
 
-    /// The lanes that work can be done on before it is asked for.
+    /// The lanes that can decompress pages in advance.
     pub(super) fn ahead(&self) -> Vec<Arc<dyn Ahead>> {
         let several = self.columns.iter().filter(|(_, lanes)| lanes.len() > 1);
         several.flat_map(|(_, lanes)| lanes.iter().map(|lane| lane.clone() as _)).collect()
@@ -116,7 +116,7 @@ struct Lane {
     changed: Condvar,
 }
 
-/// Pages that were unpacked before they were asked for, and what unpacks those behind them unless a thread is at it.
+/// Pages that were decompressed in advance, and the decompressor of the following pages unless a thread uses it.
 struct Ready {
     pages: VecDeque<Result<Page, ParquetError>>,
     unpacker: Option<Unpacker>,
@@ -179,7 +179,7 @@ struct Unpacker {
 }
 
 impl Unpacker {
-    /// What its next page is, if there is one. Those of other lanes are passed over.
+    /// Metadata of the next page of this lane, if there is one. Pages of other lanes are skipped.
     fn find(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
         loop {
             let found = self.pages.peek_next_page()?;
@@ -227,7 +227,7 @@ impl Unpacker {
 }
 
 impl Ahead for Lane {
-    /// Pages that are large, or cannot be found, wait until they are asked for.
+    /// Large pages, and pages that cannot be found, are left for the regular reading.
     fn prepare(&self, file: &DataFile, end: u64) {
         let mut room = MOST_AHEAD;
         let mut is_done = false;
@@ -282,7 +282,7 @@ impl Iterator for PagesInOrder {
     }
 }
 
-/// What the header of a page said of it.
+/// Metadata from the header of a page.
 fn description(page: &Page) -> PageMetadata {
     let (is_dict, values) = (page.is_dictionary_page(), page.num_values() as usize);
     let num_rows = match page {
@@ -328,7 +328,7 @@ impl ChunkReader for Pages {
     }
 }
 
-/// The header of a page. It is checked before it is read, and only if it is: the decoder also asks for
+/// The header of a page. It is checked before it is decoded, and only then: the decoder also requests
 /// readers that it does not use.
 struct PageHeader {
     file: Arc<DataFile>,
