@@ -1,7 +1,7 @@
 // Whole fits of a batch by groups of lanes: each group takes a fit, makes it from its first evaluation to its
 // standard errors, and takes the next one.
 
-// Whether a fit that ended like this is worth a second run, as in `run.rs`.
+// Returns true if a fit with this termination needs a second run, as in `src/solver/runs.rs`.
 __device__ __forceinline__ bool ends_badly(const State& s) {
     switch (s.termination) {
         case NO_PROGRESS:
@@ -22,8 +22,8 @@ __device__ __forceinline__ double beside(double p, double low, double high) {
     return high - p >= p - low ? p + 0.5 * (high - p) : p - 0.5 * (p - low);
 }
 
-// What the host does about a start whose sums are not safe, where that is only because parameters have no effect
-// there: nothing, but to evaluate once more. False if it is anything else.
+// Returns true if the sums at the start are unsafe only because parameters have no effect there. The host then only
+// evaluates again. Returns false for any other cause.
 __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
     bool wrong = !all_finite(g, s.trial.sums, SUMS);
@@ -58,7 +58,7 @@ __device__ __forceinline__ bool is_far_from_start(const Batch& batch, const Stat
     return 2.0 * (s.trial.sums[PRODUCTS] / scale / scale) > FAR_LOSS * double(s.points_counted);
 }
 
-// Goes on from the state's request to an end. False if the host must see to the start.
+// Runs the fit from the state's request to its termination. Returns false if the host must handle the start.
 __device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
 #pragma unroll 1
@@ -107,8 +107,8 @@ __device__ __noinline__ void make_rough_fit(Group g, const Batch& batch, i64 fit
     if (!good) hand_on(g, batch, span, before, s, ended);
 }
 
-// Makes one fit. One that ends badly is made once more, and the results are then those of the better run.
-// `bench`: room in memory that all lanes see.
+// Runs one fit. If it ends badly it runs again, and the results are then from the better run.
+// `bench`: memory that all lanes share.
 __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
     State& s = bench.state;
     Span span = span_of(batch, fit);
@@ -150,13 +150,13 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
     }
 }
 
-// Makes every fit of `batch` and writes what it found to the batch's results. `next`: the number of fits that are
+// Runs every fit of `batch` and writes the batch's results. `next`: the number of fits that are
 // taken, 0 at first; each group takes the next one, so that a slow fit delays nobody. A fit whose kind is
 // NONE or BAD_DATA has no other numbers.
 //
 // Launch: BATCH_THREADS threads, any number of blocks; results depend on neither. Shared memory: GROUPS *
-// sizeof(Bench) bytes. A fit reads every sample, and what is its own of columns, sigma and mask, as they are stored,
-// once to look at them and once for each evaluation, from the caches but for the first time; an evaluation takes
+// sizeof(Bench) bytes. A fit reads every sample, and its own columns, sigma and mask if any, as they are stored,
+// once to scan them and once for each evaluation, from the caches but for the first time; an evaluation takes
 // K (K + 1) / 2 fused multiply-adds a point beside the model, and the step after it about 4 FREE^3 operations.
 extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / BATCH_THREADS) make_fits(
     const Batch* batch, unsigned long long* next) {

@@ -1,5 +1,5 @@
-// How a fit of a batch begins: its points are looked at, its start is checked, its state is filled in. What is
-// not as usual is left to the host, which has the words for it.
+// Beginning of a fit of a batch: scans its points, checks its start and fills in its state. Unusual cases are left to
+// the host, which reports the error.
 
 // Magnitudes of |y| / sigma and 1 / sigma for which squares need no unit of their own: 2^-300 and 2^300, in f32
 // 2^-60 and 2^60.
@@ -65,7 +65,7 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
             odd |= LOSS == POISSON && point.y < 0;
         } else if (!isfinite(point.y)) {
             bad = fmax(bad, -double(i + 1));
-            // What is wrong with sigma comes before what is wrong with samples.
+            // An invalid sigma has precedence over an invalid sample.
             odd |= !(isfinite(point.weight) && point.weight > 0);
         } else {
             odd = true;
@@ -112,7 +112,7 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
     return !g.any(wrong);
 }
 
-// The largest cost of so many points that are at most a scale away, as `Loss::bulk`.
+// The largest cost of `points` points with residuals of at most one scale, as `Loss::bulk`.
 __device__ __forceinline__ double bulk_of(const Batch& batch, i64 points) {
     if (!LOSS_GROWS) return INFINITE;
     const double scale = batch.data.loss_scale;
@@ -124,7 +124,8 @@ struct Before {
     i64 iterations, evaluations;
 };
 
-// Fills in the state of a fit. Returns whether it goes on here; if not, `kind` says why, and `point` where.
+// Fills in the state of a fit. Returns true if the fit continues here; otherwise sets `kind` to the reason and `point`
+// to the point concerned.
 __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before before, Span& span, State& s,
                                        unsigned& kind, unsigned& point) {
     kind = NONE;

@@ -41,9 +41,9 @@ __device__ __noinline__ bool are_apart(Group g, const Batch& batch, const Span& 
     return apart;
 }
 
-// Whether f64 would make no difference to the end that `s` has come to. What is rounded of all values together, or of
-// the terms that they are sums of, moves the parameters by that over the standard deviation of a row, in standard
-// errors, at most.
+// Returns true if f64 would not change the result in `s`. The rounding error of all values together, or of the terms
+// that they are sums of, moves the parameters by at most this error divided by the standard deviation of a row, in
+// standard errors.
 __device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const Span& span, const State& s) {
     if (!is_converged(s.termination)) return false;
     const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
@@ -77,7 +77,7 @@ __device__ __noinline__ bool is_clear_of_bounds(Group g, const Batch& batch, con
     return clear;
 }
 
-// Leaves where the fit has come to, to the stage that follows. Where f32 came to nothing, f64 begins where it did.
+// Passes the result of the fit to the next stage. If the f32 stage failed, f64 begins at the original start.
 __device__ __noinline__ void hand_on(Group g, const Batch& batch, const Span& span, const Before& before,
                                      const State& s, bool ended) {
     const i64 reason = s.termination;

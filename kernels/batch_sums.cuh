@@ -1,7 +1,7 @@
 // The passes over the points of one fit of a batch, by a group of lanes: the sums of its normal equations, and
 // the triangular factor of its rows. The order of additions depends on the number of lanes alone.
 
-// Rows that lie in memory at once; as many as there is room for in what a step uses as scratch.
+// Number of rows in memory at once: as many as fit into the scratch memory of a step.
 __device__ constexpr int tile_rows() {
     const int room = int(sizeof(Scratch) / sizeof(double)) - K * K;
     int rows = 32;
@@ -39,7 +39,7 @@ static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
 
 // Groups of a block.
 constexpr int GROUPS = BATCH_THREADS / Group::size;
-// Threads resident at once: they ask for 128 registers each, or for 168 where the sums of 6 to 8 parameters need them.
+// Threads resident at once: each needs 128 registers, or 168 for the sums of 6 to 8 parameters.
 constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
 
 // What all points share, for the parameters at `params`, which all threads see.

@@ -1,5 +1,4 @@
-// When a point is the end, as in `convergence.rs`: the tests that a present point must pass, whatever
-// step led to it.
+// Tests of convergence, as in `convergence.rs`: the tests of the present point, independent of the step that led to it.
 
 // The cost, of which outliers take no more than the other points could.
 __device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
@@ -28,7 +27,7 @@ __device__ __noinline__ double noise_of(const State& s) {
     return ROUNDING * fmax(values, cost_of(s.present));
 }
 
-// Why the present point is an end whatever a step would do, or NONE.
+// Returns the reason to end at the present point, independent of the next step, or NONE.
 __device__ __noinline__ Reason finished(const State& s) {
     if (2.0 * cost_of(s.present) <= s.rounding) return EXACT_FIT;
     const double residual = residual_of(s);

@@ -10,7 +10,7 @@ struct Folding {
 };
 
 __device__ constexpr Folding folding() {
-    // Leaves room for the numbers that the model shares.
+    // Leaves space for the numbers that the model shares.
     const int room = 44000 - (int)sizeof(Common);
     for (int warps = WARPS; warps > 1; warps /= 2)
         for (int rows = 8; rows >= (warps > 2 ? 2 : 1); rows /= 2)
@@ -80,8 +80,8 @@ __device__ __forceinline__ Reflection make_reflection(double alpha, double* v) {
 }
 
 // Folds the rows of a warp, each of which its own lane has written, into its factor, which all lanes see; the rows are
-// overwritten. All lanes call, and see the factor afterwards. Diagonal elements have either sign; a column of zeros is left alone, and what is not a number spoils its
-// column and those after it.
+// overwritten. All lanes call, and see the factor afterwards. Diagonal elements have either sign; a column of zeros is
+// unchanged, and a NaN spoils its column and the columns after it.
 __device__ __noinline__ void fold(Fold& fold) {
     const int lane = threadIdx.x & 31;
 #pragma unroll 1
@@ -174,7 +174,7 @@ __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
 // The triangular factor of the rows of all points at `inputs` into `out`, FACTOR_NUMBERS, which may be memory of the
 // host: it is written to and never read.
 //
-// Arguments as those of `normal`, but `partial` has room for gridDim.x * FACTOR_NUMBERS numbers. The last
+// Arguments as those of `normal`, but `partial` has gridDim.x * FACTOR_NUMBERS numbers. The last
 // block folds the factors of all, so that a grid of much more than sqrt(points / K) blocks is slower.
 // Launch: THREADS threads, any number of blocks.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) factor(

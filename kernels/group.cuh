@@ -1,7 +1,7 @@
 // The threads that work on one fit together: some lanes of a warp, or a single one. A translation unit chooses how many
 // its Group has.
 //
-// Rules of what is written over a Group: every thread of the group comes by with the same arguments; vectors are
+// Rules for functions of a Group: every thread of the group calls with the same arguments; vectors are
 // shared out by `each`; scalars are computed by every thread alike, from memory that all of them see, in the order
 // of a serial loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
 //

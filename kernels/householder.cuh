@@ -27,8 +27,8 @@ __device__ __forceinline__ Reflection reflection(Group g, double alpha, double s
 }
 
 // Replaces the k x k upper triangular r by the triangular factor of [R; rows]: m further rows, column
-// j at rows + j * stride, overwritten. Diagonal elements of the result have either sign; what is below
-// the diagonal of r is neither read nor written. m = 0 does nothing.
+// j at rows + j * stride, overwritten. Diagonal elements of the result have either sign; elements below
+// the diagonal of r are neither read nor written. m = 0 does nothing.
 __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, int stride, int m) {
     if (m == 0) return;
 #pragma unroll 1
@@ -50,7 +50,7 @@ __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, 
 
 // The least-squares problem of a damped step, made triangular: S x = t has the minimiser of
 // |R x - z|^2 + |D x|^2. d: the diagonal of D. s: n x n, receives the factor of [R; D], zeros below
-// its diagonal. t: n. room: n^2 + n numbers, overwritten.
+// its diagonal. t: n. `room`: n^2 + n numbers, overwritten.
 __device__ __noinline__ void damped(Group g, const double* r, int n, const double* d, const double* z,
                                     double* s, double* t, double* room) {
     double* lower = room;

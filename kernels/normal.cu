@@ -9,7 +9,7 @@ constexpr int MOST_IN_REGISTERS = 8;
 // Sums up the points at `inputs` into `out`, SUMS numbers, which may be memory of the host: it is written to and never
 // read.
 //
-// `floor`: see `correct`. `partial`: room for gridDim.x * SUMS numbers. `ticket`: 0, and 0 again afterwards.
+// `floor`: see `correct`. `partial`: gridDim.x * SUMS numbers. `ticket`: 0, and 0 again afterwards.
 // Launch: THREADS threads, any number of blocks.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) normal(
     Data data, Inputs inputs, double floor, double* partial, unsigned* ticket, double* out) {

@@ -62,7 +62,7 @@ __device__ T digamma_positive(T x) {
         return log(x) - (T(0.5) * inverse + u * tail);
     }
     T sum = T(0);
-    T v = x - T(1);  // psi(1 + v) + sum is what is left to compute, 0 <= v < 1
+    T v = x - T(1);  // the remainder is psi(1 + v) + sum, 0 <= v < 1
     if (x < T(1)) {
         sum = T(-1) / x;
         v = x;

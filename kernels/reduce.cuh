@@ -5,8 +5,8 @@
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 constexpr int WARPS = THREADS / 32;
-// What kernels that pass over points ask for in their launch bounds. Left to itself the compiler
-// spills a few registers to fit a block more, which no pass needs.
+// Minimum of resident blocks in the launch bounds of kernels that pass over points. Without it the compiler
+// spills a few registers to fit one more block, which no pass needs.
 constexpr int RESIDENT_BLOCKS = 2;
 
 // A sum of floats to some 42 bits: `high` is the sum, `low` what its roundings lost, itself summed
@@ -124,8 +124,8 @@ __device__ __forceinline__ void halve(int rank, Number* sums, Share& share, From
     }
 }
 
-// Totals of `COUNT` numbers per thread over the block, into `out[0..COUNT]`. One barrier; whoever
-// uses `out` in other threads needs a second one.
+// Totals of `COUNT` numbers per thread over the block, into `out[0..COUNT]`. One barrier; a caller
+// that reads `out` in other threads needs a second one.
 template <int COUNT>
 __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
     __shared__ double warps[WARPS * COUNT];

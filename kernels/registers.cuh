@@ -1,7 +1,7 @@
 // Sums of products for few parameters: every thread keeps the sums of its points in registers.
 //
 // Per point K (K + 1) / 2 fused multiply-adds beside the model, and FREE multiplications for the
-// factors of the columns, twice as many where points have weights; nothing but the points is read in the loop.
+// factors of the columns, 2 FREE if points have weights; the loop reads nothing but the points.
 
 // Points of a thread that are evaluated together: more independent work where registers allow.
 constexpr int ABREAST = FREE <= 3 ? 2 : 1;

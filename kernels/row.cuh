@@ -1,6 +1,6 @@
 // One point's weighted row of [J r]: FREE partials and the residual.
 
-// What is summed over the points: a linear cost is half of the last product.
+// Number of sums over the points: a linear cost is half of the last product.
 constexpr int SUMMED = LOSS == LINEAR ? PRODUCTS : SUMS;
 // Whether points count by the influence that a loss leaves them.
 constexpr bool WEIGHS = LOSS != LINEAR && LOSS != POISSON;

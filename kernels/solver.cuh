@@ -1,9 +1,9 @@
-// The loop of `minimise.rs`, cut where it waits: Levenberg-Marquardt in More's trust-region form.
+// The loop of `src/solver/state_machine.rs`: Levenberg-Marquardt in More's trust-region form, as a state machine.
 //
-// Whatever needs the points is asked for: a phase returns what comes after it, and where it needs an
-// evaluation or a factorisation it says so in s.request and the loop ends. The next launch goes on.
+// Each phase returns the next phase. If a phase needs an evaluation or a factorisation of the points, it sets
+// s.request and the loop ends. The next call of `advance` continues.
 
-// Where the algorithm goes on.
+// Phases of the algorithm.
 enum Phase : i64 { BEGIN, FIRST_REGION, LOOK, PROPOSE, JUDGE, ACCEPTED, REFINE, REFINED, WEIGH, SETTLE, SETTLED };
 
 // A phase need not have others see what it writes last: `advance` sees to that before the next one.
@@ -68,7 +68,7 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
     return g.any(moved);
 }
 
-// Asks for the sums at the trial; they are not finite if the point itself is not.
+// Requests the sums at the trial; they are not finite if the point itself is not.
 __device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
     if (all_finite(g, s.trial.params, PARAMS)) return wait_for(g, s, EVALUATE, then);
     if (g.rank == 0) s.trial.sums[SUMS - 1] = NOT_A_NUMBER;
@@ -269,17 +269,17 @@ __device__ __forceinline__ bool is_known_beyond(const State& s) {
     return s.fall <= LAST_FALL * bulk_of_cost(s) && noise_of(s) <= LAST_NOISE * bulk_of_cost(s);
 }
 
-// Takes the step that is not worth an evaluation, from the best point.
+// Takes the last step from the best point without an evaluation, if its effect is known to be negligible.
 __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
     if (!moved || !is_known_beyond(s) || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
     go_unseen(g, s);
 }
 
-// From a point where the tolerances are met, full steps go on, mixed, until the parameters' last
-// digits stand still.
+// Refines a point where the tolerances are met: full steps with Anderson mixing continue until the parameters'
+// last digits stop changing.
 __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
     const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
-    // Linear convergence goes on as it went from the point before.
+    // Linear convergence continues at the rate of the previous step.
     const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
     const bool settled = still || (swift && is_known_beyond(s));
     const bool enough = s.refinements >= MAX_REFINEMENTS || s.change == INFINITE;
@@ -333,8 +333,8 @@ __device__ __noinline__ Phase settled(Group g, State& s) {
     return end(g, s, finished(s) == EXACT_FIT ? EXACT_FIT : Reason(s.reason));
 }
 
-// Goes on from s.phase until something is wanted that needs the points, or the fit has ended. Since all threads have
-// read the last request there must have been a barrier.
+// Continues from s.phase until a phase needs the points or the fit has ended. The caller must place a barrier between
+// the last read of s.request by any thread and this call.
 __device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
     if (g.rank == 0) s.request = CONTINUE;
     g.sync();

@@ -5,9 +5,9 @@
 // the order in which they became able to; with another seed one of them is drawn at random, and
 // atomic operations give way as well. What the hardware leaves undefined ends the launch with a
 // text: threads at different barriers, lanes at different exchanges, a shuffle that reads a lane
-// which does not take part, and a block in which nobody can go on.
+// which does not take part, and a block in which no thread can continue.
 //
-// All state is static: a library runs one launch at a time (whoever calls it holds a lock), several
+// All state is static: a library runs one launch at a time (its caller holds a lock), several
 // libraries run at once.
 #pragma once
 
@@ -274,7 +274,7 @@ static const Thread& warp_exchange(Exchange exchange, unsigned mask, u64 value, 
     return me;
 }
 
-// Whoever waits for this thread waits no longer.
+// Ends the thread and releases the threads that wait for it.
 static void exit_thread() {
     Thread& me = *current;
     const unsigned warp = me.number / 32;

@@ -17,8 +17,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
-// A compiler must not conclude from the text that what nobody writes is zero: launch.h writes it.
-// GCC does not for a variable with a section of its own; Clang has to be told.
+// The compiler must not assume that a variable without a visible write is zero: launch.h writes it.
+// GCC does not assume so for a variable in its own section; Clang needs the attribute `used`.
 #ifdef __clang__
 #define __shared__ static __attribute__((section("cuda_shared"), used))
 #else

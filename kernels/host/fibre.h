@@ -71,7 +71,7 @@ static void exchange_stacks(void** /* rdi: save */, void* /* rsi: to */) {
 }
 #endif
 
-// Leaves `from`, which goes on here when somebody switches back to it.
+// Leaves `from`, which continues here after a switch back to it.
 CUDA_ON_CPU_UNWATCHED static void switch_fibres(Fibre& from, Fibre& to) {
 #ifdef CUDA_ON_CPU_ASAN
     void* fake_stack = nullptr;
@@ -87,8 +87,8 @@ CUDA_ON_CPU_UNWATCHED static void switch_fibres(Fibre& from, Fibre& to) {
 #endif
 }
 
-// The first thing to do on a fibre's stack. `launcher` is told where the stack that started the
-// first fibre lies: ASan must know when control goes back there.
+// The first thing to do on a fibre's stack. `launcher` receives the location of the
+// stack that started the first fibre: ASan needs it when control returns there.
 static void arrive_on_fibre([[maybe_unused]] Fibre& launcher) {
 #ifdef CUDA_ON_CPU_ASAN
     const void* bottom = nullptr;

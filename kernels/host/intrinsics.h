@@ -2,8 +2,8 @@
 // exchanges of a warp, atomics, bits, conversions and mathematics.
 //
 // Left out on purpose, so that a kernel which uses it does not compile: floating-point atomics (sums
-// must not depend on the order of arrival), __activemask (says nothing one may rely on) and whatever
-// comes from a header that NVRTC does not have.
+// must not depend on the order of arrival), __activemask (its result is not reliable) and everything
+// from a header that NVRTC does not have.
 #pragma once
 
 // The special functions of C++17 are half of the header's weight.
@@ -209,7 +209,7 @@ inline long long __double2ll_rn(double v) { return std::llrint(v); }
 inline double __int2double_rn(int v) { return v; }
 inline double __ll2double_rn(long long v) { return static_cast<double>(v); }
 
-// Operations that the compiler of the device must not contract; here nothing is, unless it is asked for.
+// Operations that the device compiler must not contract; here nothing is contracted, unless requested.
 #ifdef CUDA_ON_CPU_ROUNDS_OTHERWISE
 #define CUDA_ON_CPU_APART volatile
 #else

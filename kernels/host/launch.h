@@ -1,8 +1,8 @@
-// Launches: what a library of kernels offers to the emulation's driver.
+// Launches: the functions that a library of kernels exports to the emulation's driver.
 //
 // CUDA_ON_CPU_KERNEL(name, bound) exports `name__launch`, which runs the kernel over the blocks of a
 // grid, or over chosen ones of a grid too large to run: a kernel that strides by gridDim.x can be
-// asked about its last blocks only. It never ends the process: what went wrong is in the Outcome.
+// tested on its last blocks only. It never ends the process: errors are in the Outcome.
 #pragma once
 
 #include "block.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <utility>
 
-// What is shared by a block lies in a section of its own, to be found as a whole.
+// The shared memory of a block lies in its own section, whose start and end the linker provides.
 extern "C" char __start_cuda_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_cuda_shared[] __attribute__((weak, visibility("hidden")));
 
@@ -45,7 +45,7 @@ static void run_grid(const Request& request) {
     }
     for (u64 i = 0; i < count && outcome->code == OK; ++i) {
         const unsigned block = request.chosen ? request.chosen[i] : order ? order[i] : i;
-        // All bits set are a NaN: what is read before it was written shows.
+        // All bits set are a NaN, which reveals reads before writes.
         if (shared_bytes()) memset(__start_cuda_shared, 0xFF, shared_bytes());
         run_block(block);
     }

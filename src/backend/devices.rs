@@ -1,7 +1,7 @@
-//! Which CUDA devices of a machine are meant.
+//! Selection of the CUDA devices of a machine.
 
-/// CUDA devices of the machine, by their numbers, counted from 0 as the driver does: made of a number or of a list of
-/// numbers.
+/// CUDA devices of the machine, by their numbers, counted from 0 as the driver does. It converts from a number or from
+/// a list of numbers.
 ///
 /// ```
 /// use dualfit::Backend;
@@ -12,11 +12,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Devices {
-    /// All that there are.
+    /// All devices.
     All,
-    /// That of this number.
+    /// The device with this number.
     One(usize),
-    /// Those whose bits are set, the lowest for device 0. In a list, numbers beyond 63 are taken for 63.
+    /// The devices whose bits are set; the lowest bit is device 0. In a list, numbers beyond 63 count as 63.
     Several(u64),
 }
 
@@ -42,7 +42,7 @@ impl<const N: usize> From<[usize; N]> for Devices {
 }
 
 impl Devices {
-    /// Their numbers in ascending order, of `count` that there are.
+    /// Returns the device numbers in ascending order; `count` is the number of devices of the machine.
     pub(crate) fn numbers(self, count: usize) -> Vec<usize> {
         match self {
             Devices::All => (0..count).collect(),

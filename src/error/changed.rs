@@ -1,16 +1,16 @@
-//! How the points of a source changed while they were fitted.
+//! Changes of a source's points during a fit.
 
-/// In what the points of a source differ from what they were, as far as can be told without reading all of
-/// them once more.
+/// Difference between the points of a source and its earlier points, detected without another read of all
+/// points.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceChange {
-    /// A pass gave another number of points.
+    /// A pass returned a different number of points.
     #[error("it gave {got} points that count where it gave {expected} before")]
     Points {
         /// Points that counted in the first pass.
         expected: u64,
-        /// Points that counted in this one.
+        /// Points that counted in the later pass.
         got: u64,
     },
     /// A file was written to, cut, or replaced by another since it was opened.
@@ -18,19 +18,19 @@ pub enum SourceChange {
     File {
         /// The file.
         place: String,
-        /// Its size, time of change or identity.
+        /// The property that changed: size, time of change or identity.
         what: &'static str,
-        /// As it was.
+        /// The value when the file was opened.
         before: String,
-        /// As it is.
+        /// The present value.
         after: String,
     },
-    /// The points that are looked at to recognise them are others.
+    /// The points from which the fingerprint is computed have changed.
     #[error("its fingerprint was `{before}` and is `{after}`")]
     Contents {
         /// The fingerprint before the first pass.
         before: String,
-        /// The one after a pass.
+        /// The fingerprint after a pass.
         after: String,
     },
 }

@@ -1,15 +1,15 @@
-//! What can be wrong with a checkpoint.
+//! Errors of checkpoints.
 
 use std::path::{Path, PathBuf};
 
-/// The file of the checkpoint before the one at `path`: the same path with `.1`.
+/// Returns the path of the previous checkpoint: `path` with `.1` appended.
 pub(crate) fn one_before(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".1");
     PathBuf::from(name)
 }
 
-/// Why a checkpoint cannot be used, or not be written. No data file is ever touched.
+/// Cause of a checkpoint that cannot be used or written. Data files are never changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
@@ -22,19 +22,19 @@ pub enum CheckpointError {
     Mismatch {
         /// The checkpoint.
         path: PathBuf,
-        /// What differs: the version of the format, the model, the points, …
+        /// The field that differs: the version of the format, the model, the points, …
         field: String,
-        /// As the checkpoint has it.
+        /// The value in the checkpoint.
         found: String,
-        /// As this fit has it.
+        /// The value of this fit.
         expected: String,
     },
-    /// It is damaged, and so is the one before it, or there is none before it.
+    /// It is damaged, and the previous checkpoint is damaged or does not exist.
     #[error("the checkpoint {} cannot be used: {why}; remove it to begin anew", path.display())]
     Corrupt {
         /// The checkpoint.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         why: String,
     },
     /// It could not be read.
@@ -42,10 +42,10 @@ pub enum CheckpointError {
     NotRead {
         /// The checkpoint.
         path: PathBuf,
-        /// What the system said.
+        /// The error message of the system.
         message: String,
     },
-    /// It could not be written; the last good one is intact.
+    /// It could not be written; the previous checkpoint, if there is one, is intact.
     #[error(
         "the checkpoint {} cannot be written: {message}; the one before it, if there is one, is intact",
         path.display()
@@ -53,7 +53,7 @@ pub enum CheckpointError {
     NotWritten {
         /// The checkpoint.
         path: PathBuf,
-        /// What the system said.
+        /// The error message of the system.
         message: String,
     },
 }

@@ -1,12 +1,12 @@
-//! What a driver of a device says of a call that failed.
+//! Errors of a device driver's calls.
 
-/// What a device refused.
+/// Error of a call of the device driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DriverError {
-    /// No memory of this size is left.
+    /// The device cannot allocate this number of bytes.
     #[error("the device has no {requested} bytes of memory left")]
     OutOfMemory { requested: usize },
-    /// The device or its context is gone, or a kernel of it faulted: every later call fails too.
+    /// The device or its context is gone, or one of its kernels faulted: every later call fails too.
     #[error("the device is lost: {call} returned {code} ({text}){}", cause(*code))]
     Lost { call: &'static str, code: i32, text: String },
     /// One call failed.
@@ -14,7 +14,7 @@ pub(crate) enum DriverError {
     Failed { call: &'static str, code: i32, text: String },
 }
 
-/// What a code alone does not tell.
+/// Returns an explanation of an error code for the message, or an empty text.
 fn cause(code: i32) -> &'static str {
     const LAUNCH_TIMEOUT: i32 = 702;
     match code {

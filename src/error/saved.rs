@@ -1,15 +1,15 @@
-//! What can be wrong with what was saved: a program, a fit, or what is made of fits.
+//! Errors of saving and loading programs, fits and results that contain fits.
 
-/// Why something cannot be saved, or what was saved cannot be used.
+/// Cause of a failed save or load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// The text is no JSON, or something is missing in it or of another kind.
+    /// The text is not JSON, or a field is missing or has the wrong type.
     #[error("the saved {what} cannot be read: {message}; save it again")]
     Malformed {
         /// `program`, `fit`, `batch`, `joint fit`, `profile` or `set of optima`.
         what: &'static str,
-        /// What the reader said, with line and column.
+        /// The message of the JSON reader, with line and column.
         message: String,
     },
     /// Another version of this crate wrote it.
@@ -19,45 +19,45 @@ pub enum SavedError {
     Version {
         /// `program`, `fit`, `batch`, `joint fit`, `profile` or `set of optima`.
         what: &'static str,
-        /// The version that it has.
+        /// The version of the saved text.
         found: u32,
-        /// The version that is known.
+        /// The version that this crate reads.
         known: u32,
     },
-    /// An operation that there is not.
+    /// An unknown operation, or a wrong number of operands.
     #[error(
         "node {node} of the saved program is `{operation}`, which is no operation of {operands} operands"
     )]
     Operation {
-        /// Its index.
+        /// Index of the node.
         node: usize,
         /// The name found.
         operation: String,
         /// The operands found.
         operands: usize,
     },
-    /// A number that points to something that is not there, or not yet.
+    /// An index of something that does not exist, or is not yet defined at this node.
     #[error("{place} refers to {what} {index}, but only the first {count} can be meant there")]
     Reference {
-        /// Where it is said: `node 7`, `output 0`.
+        /// Location of the index: `node 7`, `output 0`.
         place: String,
-        /// To what it refers: `node`, `parameter`, `variable`.
+        /// Kind of the target: `node`, `parameter`, `variable`.
         what: &'static str,
         /// The index found.
         index: usize,
-        /// Indices must be below this.
+        /// Upper limit (exclusive) of the index.
         count: usize,
     },
-    /// An array of another length than the others.
+    /// An array of the wrong length.
     #[error("`{what}` of the saved {of} has {got} value(s), but {expected} are needed")]
     Length {
         /// The array.
         what: &'static str,
         /// `program`, `fit`, `batch`, `joint fit`, `profile` or `set of optima`.
         of: &'static str,
-        /// The length that it must have.
+        /// The required length.
         expected: usize,
-        /// The length that it has.
+        /// The length found.
         got: usize,
     },
     /// A fit of a native model was saved without it.

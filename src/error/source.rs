@@ -1,35 +1,35 @@
-//! What can be wrong with the points of a source.
+//! Errors of reading the points of a source.
 
 use std::fmt;
 
-/// Why points could not be read, and where: `data.csv, row 18, column y: "abc" is not a number`.
+/// Cause and location of a failed read of points: `data.csv, row 18, column y: "abc" is not a number`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
-    /// The file, or what else it is that was read.
+    /// The file, or the name of another source.
     pub place: String,
     /// The row, as the file's tools count them: lines of a text file from 1, points of a binary file
     /// from 0.
     pub row: Option<u64>,
     /// The column, by its name or number.
     pub column: Option<String>,
-    /// What is wrong, and the remedy.
+    /// The cause and the remedy.
     pub message: String,
 }
 
 impl SourceError {
-    /// About `place` as a whole.
+    /// Makes an error about `place` as a whole.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> SourceError {
         SourceError { place: place.into(), row: None, column: None, message: message.into() }
     }
 
-    /// At a row.
+    /// Sets the row.
     #[must_use]
     pub fn at_row(mut self, row: u64) -> SourceError {
         self.row = Some(row);
         self
     }
 
-    /// In a column.
+    /// Sets the column.
     #[must_use]
     pub fn in_column(mut self, column: impl Into<String>) -> SourceError {
         self.column = Some(column.into());

@@ -1,9 +1,9 @@
-//! Names as they can be shown: in a report, a message or a picture.
+//! Escapes of names for display in a report, a message or a picture.
 
 use std::borrow::Cow;
 
-/// Whether a character cannot be shown as it is: it ends a line, turns the order of others round, has no
-/// shape or no place in XML.
+/// Returns true if a character must be escaped for display: it ends a line, changes the text direction, is
+/// invisible or is not allowed in XML.
 pub(crate) fn is_unshowable(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
     let hidden =
@@ -12,7 +12,7 @@ pub(crate) fn is_unshowable(c: char) -> bool {
     c.is_control() || turns || hidden || none
 }
 
-/// The text with such characters written as `\n` or `\u{202e}`.
+/// Returns the text with unshowable characters written as `\n` or `\u{202e}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unshowable) {
         return Cow::Borrowed(text);

@@ -1,37 +1,36 @@
-//! How a fit with a loss that redescends comes to its points, and what it is worth where few of them
-//! count.
+//! Continuation for redescending losses, and the diagnosis if few points keep weight.
 //!
-//! From a start that is far from the points such a loss hardly pulls. There the fit begins with
-//! Cauchy's loss on the scale of the distance, under which nearly all points pull and outliers among
-//! them already less. Its end is nearer; the distance from there is the next scale, until the loss's
-//! own pulls (graduated non-convexity: Blake and Zisserman, Visual Reconstruction, 1987).
+//! Far from the points a redescending loss has almost no gradient. Therefore the fit begins with Cauchy loss whose
+//! scale is the distance to the points: nearly all points keep weight, outliers less. The distance at its result is
+//! the next scale, until the fit's own loss can take over
+//! (graduated non-convexity: Blake and Zisserman, Visual Reconstruction, 1987).
 
 use crate::data::loss::Loss;
 use crate::solver::termination::Termination;
 
-/// From stage to stage the scale falls by this at least, also where the points come no nearer: in noise,
-/// or with outliers, they stay as far as they are.
+/// Minimum factor by which the scale decreases from stage to stage, even if the distance does not, as with noise or
+/// outliers.
 pub(super) const FALL: f64 = 10.0;
-/// Tolerance of a stage, whose end is no more than a start.
+/// Tolerance of a stage whose result is only a starting point.
 pub(super) const ROUGH: f64 = 1e-3;
-/// What must count beside one point for each parameter.
+/// Weight required in addition to one point per parameter.
 const LEAST: f64 = 0.5;
-/// Points for each parameter below which what counts is called few.
+/// Number of effective points per parameter below which they are few.
 const FEW: f64 = 5.0;
-/// The part of the points below which what counts is called few, however many they are.
+/// Fraction of the points below which the effective points are few, for any number of points.
 const LITTLE: f64 = 0.1;
-/// Where half of the points count nothing is said: there are as few as were given.
+/// Fraction of the points: no warning if the effective points reach it.
 const MANY: f64 = 0.5;
 
-/// Whether a stage that ended so is no place to go on from.
+/// Returns true if the stage failed and its result must not seed the next one.
 pub(super) fn came_to_nothing(reason: Termination) -> bool {
     use Termination::{Degenerate, ModelNonFinite, ZeroGradientAtStart};
     matches!(reason, ZeroGradientAtStart | Degenerate | ModelNonFinite)
 }
 
-/// What the end of a fit is worth where `points` count `weight` together. Under a loss that redescends
-/// there is a minimum wherever the model passes through as many of them as there are parameters; one
-/// where no more count is found by chance.
+/// Returns the termination of a fit whose `points` have the total `weight`. A redescending loss has a minimum
+/// wherever the model passes through one point per parameter. A minimum with no further weight is due to chance and
+/// does not count as convergence.
 pub(crate) fn judged(
     reason: Termination,
     loss: Loss,
@@ -45,7 +44,7 @@ pub(crate) fn judged(
     }
 }
 
-/// Whether so few points count that what they say is doubtful.
+/// Returns true if the effective points are too few for a reliable result.
 pub(crate) fn is_little(weight: f64, points: usize, estimated: usize) -> bool {
     let points = points as f64;
     weight < MANY * points && (weight < FEW * estimated as f64 || weight < LITTLE * points)

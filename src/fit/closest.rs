@@ -1,4 +1,4 @@
-//! Where on the fitted curve measured points belong, if their x has errors.
+//! Closest points on the fitted curve, if the measured x have errors.
 
 use super::Fit;
 use crate::backend::cpu::closest::{Closest, closest_points};

@@ -1,4 +1,4 @@
-//! Whether a larger model is worth its parameters.
+//! Comparison of models: tests of whether a larger model is justified.
 
 use super::Fit;
 use super::distributions::{chi_square_upper, f_upper};
@@ -24,7 +24,7 @@ pub struct FTest {
     pub p_value: f64,
 }
 
-/// What information criteria say of one of several models of the same data.
+/// Information criteria of one of several models of the same data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Akaike {
     /// [`Fit::aic`].
@@ -122,7 +122,7 @@ fn weights(criteria: &[f64]) -> Vec<f64> {
     likelihoods.iter().map(|l| l / sum).collect()
 }
 
-/// Whether two fits are of the same data in the same sense.
+/// Checks that two fits are comparable: both converged, with the same data and the same cost.
 fn comparable(a: &Fit, b: &Fit) -> Result<()> {
     if !(a.converged() && b.converged()) {
         let ends = [a, b].map(|fit| match fit.converged() {

@@ -54,11 +54,11 @@ pub(crate) struct Direction {
     /// Positions and changes, each in the units of its parameter, that together leave the model as it
     /// is. Their common size is arbitrary, the first is positive; negligible parts are left out.
     pub(crate) parts: Vec<(usize, f64)>,
-    /// Whether the data leave it undetermined.
+    /// True if the data do not determine it.
     pub(crate) undetermined: bool,
 }
 
-/// What the covariance is computed from.
+/// Inputs of the covariance.
 pub(crate) struct CovarianceInputs<'a> {
     /// Of the Jacobian by the estimated parameters, in row and column units.
     pub(crate) spectrum: &'a Spectrum,

@@ -13,7 +13,7 @@ use crate::math;
 use incomplete::{Tails, beta, gamma};
 
 /// # Errors
-/// [`Error::BadOption`] for what is no probability between 0 and 1.
+/// [`Error::BadOption`] if `level` is not strictly between 0 and 1.
 pub(crate) fn check_level(level: f64) -> Result<()> {
     let requirement = "a probability between 0 and 1, such as 0.95";
     match level > 0.0 && level < 1.0 {

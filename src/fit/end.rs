@@ -1,5 +1,5 @@
-//! What the end of a search is worth: the triangular factor for the covariance, active bounds, and how many
-//! points count.
+//! Analysis of the end of a search: the triangular factor for the covariance, active bounds, and the effective
+//! number of points.
 
 use super::block_covariance::{BlockInputs, scaled};
 use super::covariance::{Covariance, CovarianceInputs, kept, norm};
@@ -26,11 +26,11 @@ pub(crate) struct End {
     pub(crate) factor: RFactor,
     /// That with the full weights of heavy points, if there are any.
     pub(crate) sharpened: Option<RFactor>,
-    /// Whether no bound holds the parameter.
+    /// True if no bound holds the parameter.
     pub(crate) estimated: Vec<bool>,
-    /// The bound that does.
+    /// The bound that holds the parameter, if any.
     pub(crate) sides: Vec<Option<Side>>,
-    /// How many points count, by their weights; NaN where a pass for it was broken off.
+    /// Effective number of points; NaN if its pass was interrupted.
     pub(crate) weight: f64,
     /// Passes that this took.
     pub(crate) passes: usize,
@@ -69,7 +69,8 @@ impl End {
         self.estimated.iter().filter(|&&estimated| estimated).count()
     }
 
-    /// Whether columns of the Jacobian all but coincide, by an estimate of its condition: how much a vector grows that R⁻¹
+    /// Returns true if columns of the Jacobian nearly coincide.
+    /// Estimates its condition: how much a vector grows that R⁻¹
     /// has been prepared for by R⁻ᵀ (Golub and Van Loan, section 3.5.4).
     pub(super) fn coincides(&self) -> bool {
         let seen = self.estimated.iter().zip(&self.model.norms);
@@ -97,7 +98,7 @@ impl End {
         0.5 * r[n * (n + 1)..][..*n].iter().map(|z| z * z).sum::<f64>()
     }
 
-    /// Whether the points determine all parameters that no bound holds.
+    /// Returns true if the points determine all parameters that no bound holds.
     pub(super) fn determines_all(&self, points: usize) -> bool {
         let n = self.estimated.len();
         let (free, columns): (Vec<usize>, Vec<f64>) = (0..n).map(|j| (j, 1.0)).unzip();
@@ -195,7 +196,7 @@ impl End {
     }
 
     /// Analyses the end of a search, unless that was done. Where a few points outweigh all others, the parameters
-    /// take the last step that their full weights ask for.
+    /// take the last step that their full weights require.
     pub(super) fn analyse(
         &mut self,
         problem: &Problem,

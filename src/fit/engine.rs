@@ -30,31 +30,31 @@ use crate::solver::termination::Termination;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What was done before a fit is prepared, and how long it took.
+/// Work before a fit is prepared, and its duration.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Spent {
     /// Checking the data.
     pub(crate) validating: Duration,
-    /// Finding what was not given of the start.
+    /// Finding the starting values that the caller did not supply.
     pub(crate) finding: Duration,
     /// Result of the search for the start; `None` if no search was made.
     pub(crate) search: Option<StartSearch>,
 }
 
-/// A fit to be made. Arrays have one value per parameter.
+/// Request for one fit. Arrays have one value per parameter.
 #[derive(Clone)]
 pub(crate) struct Request<'a> {
     pub(crate) model: &'a Model,
     pub(crate) prepared: &'a Prepared,
-    /// Where the points are.
+    /// Access to the points.
     pub(crate) supply: &'a dyn Supply,
-    /// What is known of them together.
+    /// Summary of the points.
     pub(crate) points: Overview,
     pub(crate) names: &'a [String],
     pub(crate) start: Vec<f64>,
     pub(crate) bounds: &'a [(f64, f64)],
     pub(crate) fixed: Vec<bool>,
-    /// Which parameters follow from others; the model has their formulas in place of them.
+    /// Parameters that are computed from others; the model contains their formulas in place of them.
     pub(crate) ties: Arc<Ties>,
     /// The terms of the model, if it is known as a sum.
     pub(crate) components: Arc<[ComponentModel]>,
@@ -66,13 +66,13 @@ pub(crate) struct Request<'a> {
     pub(crate) loss: Loss,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
-    /// Whether the start is the end of a fit already, so that no stage need find a better one.
+    /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) starts_refined: bool,
     /// Positions of the parameters in which the model is linear and whose start was solved for.
     pub(crate) linear: Vec<usize>,
     /// Typical sizes of the parameters, NaN where they are not known.
     pub(crate) scales: &'a [f64],
-    /// Whether passes on the CPU are left to the calling thread, because others have fits of their own.
+    /// If true, passes on the CPU run on the calling thread only, because the other threads have their own fits.
     pub(crate) on_one_thread: bool,
     pub(crate) prepare_time: Duration,
     pub(crate) spent: Spent,
@@ -90,11 +90,11 @@ impl Request<'_> {
             })
         });
         searched.map_err(|failure| self.refused(failure))?;
-        // Whoever has points shows them.
+        // `run` always calls the callback on success.
         fit.unwrap_or(Err(Error::StoppedInFirstPass))
     }
 
-    /// Where the search ends. Limits of time count from `begun`.
+    /// Returns the outcome of the search, without covariance. Time limits count from `begun`.
     pub(crate) fn search(&self, begun: Instant) -> Result<Outcome> {
         let searched = Workspace::with(self.problem(), |space| {
             space.run(&self.rules(), self, begun, &mut |_, _| Ok(()))?;
@@ -105,7 +105,7 @@ impl Request<'_> {
         Ok(outcome)
     }
 
-    /// The fit that ended so, and the tests of its residuals. `solving`: the time that its search took.
+    /// Builds the fit of a finished search, and the tests of its residuals. `solving`: duration of the search.
     pub(crate) fn ended(
         &self,
         outcome: Outcome,
@@ -130,7 +130,7 @@ impl Request<'_> {
         }
     }
 
-    /// What the end of a search is worth. `solving`: the time that the search took.
+    /// Computes covariance, statistics and warnings at the solution. `solving`: duration of the search.
     fn conclude(
         &self,
         space: &mut Workspace,
@@ -209,7 +209,7 @@ impl Request<'_> {
         Ok((fit, tests))
     }
 
-    /// The times are those of the solver and of the analysis.
+    /// Builds the statistics from the durations of the solver and of the analysis.
     fn stats(
         &self,
         evaluator: &dyn Evaluator,
@@ -236,7 +236,7 @@ impl Request<'_> {
         }
     }
 
-    /// The points as a stage of a search, or whoever asks, sees them.
+    /// Creates an evaluator of the points for `view`, priors included.
     pub(super) fn evaluator<'e>(
         &'e self,
         view: View<'e>,
@@ -246,7 +246,7 @@ impl Request<'_> {
         let (model, on_one_thread) = (self.prepared, self.on_one_thread);
         let options = EvaluatorOptions { model, view, patience, on_one_thread };
         let points = self.supply.evaluator(&options)?;
-        // Plain points, which only lead to a start, have other units.
+        // Plain points only serve to find a starting point; their units differ.
         if self.priors.is_empty() || view.plain {
             return Ok(points);
         }
@@ -272,7 +272,7 @@ impl Request<'_> {
         }
     }
 
-    /// The error that a user should see for a failure of the solver.
+    /// Converts a failure of the solver into the error for the user.
     pub(crate) fn refused(&self, failure: Failure) -> Error {
         match failure {
             Failure::Start(bad) => {
@@ -314,7 +314,7 @@ impl PointSource for Request<'_> {
     }
 }
 
-/// Where the model or a partial by one of the `free` parameters has no value at the start.
+/// Returns the error if the model, or a partial by one of the `free` parameters, is invalid at the start.
 pub(crate) fn error_at_start(
     model: &Model,
     names: &[String],

@@ -1,4 +1,4 @@
-//! Where a fit of points in memory is computed, and what it needs there.
+//! Placement of a fit of points in memory, and its data on devices.
 
 use super::placement::{
     ALL_FIXED, ERRORS_IN_X, Estimate, FILL, Loaded, NATIVE, Obstacle, Placement, PlacementRequest,
@@ -30,7 +30,7 @@ use std::time::Instant;
 /// and its addition take about eight f32 operations, of which there are 64 to 128 lanes.
 const SLOW_BELOW: f64 = 16.0;
 
-/// Where a fit of points in memory is computed.
+/// Placement of a fit of points in memory.
 pub(crate) type Execution = Placement<FitOnDevice>;
 
 /// Devices with the points of a fit.
@@ -38,21 +38,21 @@ pub(crate) struct FitOnDevice {
     pub(super) loaded: Loaded,
     printed: Arc<CompiledModel>,
     precision: Precision,
-    /// Points of a segment.
+    /// Number of points per segment.
     segment: usize,
-    /// The points by devices, in their order.
+    /// Shares of the devices, in the order of the points.
     shares: Vec<HeldShare>,
 }
 
-/// Some of the points, on a device.
+/// Range of the points that one device evaluates.
 struct HeldShare {
-    /// The number of the device among those of the fit.
+    /// Index of the device among the devices of the fit.
     device: usize,
     range: Range<usize>,
     held: Held,
 }
 
-/// Points on a device, or none where there is no room for all of them: they go through it in chunks.
+/// Resident points of a device; `None` if its memory cannot hold all of them, so that it processes them in chunks.
 type Held = Option<Arc<DevicePoints>>;
 
 impl Execution {
@@ -110,12 +110,12 @@ impl Execution {
         Placement::hindered(wanted, &Obstacle::Refused("a joint fit", "use Backend::Cpu"))
     }
 
-    /// What a user should see of a failure of the device.
+    /// Converts a failure of the device into the error for the user.
     pub(crate) fn failed(&self, error: DriverError) -> Error {
         failed_on(self.device.as_ref().map(|on| &on.loaded), error)
     }
 
-    /// What a stage computes with that only says where the next one begins.
+    /// Returns the arithmetic of a stage whose result is only the starting point of the next stage.
     pub(crate) fn rough_arithmetic(&self) -> Arithmetic {
         match &self.device {
             Some(on) if on.precision != Precision::Double => {
@@ -126,10 +126,10 @@ impl Execution {
         }
     }
 
-    /// The points under a loss, correlated or not; `cpu` evaluates them where no device does.
+    /// Creates an evaluator of the points, correlated or not; `cpu` evaluates them if no device does.
     ///
     /// # Errors
-    /// What a device that was asked for refused.
+    /// If a device fails that the caller requires.
     pub(crate) fn evaluator<'e>(
         &'e self,
         cpu: Cpu<'e>,
@@ -149,7 +149,7 @@ impl Execution {
     }
 }
 
-/// The points, correlated or not, on the CPU.
+/// Creates an evaluator of the points, correlated or not, on the CPU.
 pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evaluator + Send + 'e> {
     match &points.correlation {
         Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
@@ -158,7 +158,7 @@ pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evalua
 }
 
 impl FitOnDevice {
-    /// On the devices that `loaded` names. One that fails is done without, as long as there are others.
+    /// Places the points on the devices of `loaded`. A device that fails is left out as long as others work.
     fn place(
         loaded: Loaded,
         printed: Arc<CompiledModel>,
@@ -189,7 +189,7 @@ impl FitOnDevice {
         }
     }
 
-    /// The points, divided among those devices that have not failed: each has as many segments as another, but for one.
+    /// Divides the points among the working devices; their numbers of segments differ by at most one.
     fn held(&self, points: &Points<'_>) -> Result<Vec<HeldShare>> {
         loop {
             let devices: Vec<usize> = self.loaded.working().collect();
@@ -210,7 +210,7 @@ impl FitOnDevice {
         }
     }
 
-    /// The points in a range on a device, or the news that there is no room for all of them.
+    /// Copies a range of the points to a device; `None` if its memory cannot hold them.
     fn hold(&self, device: usize, points: &Points<'_>, range: Range<usize>) -> Result<Held> {
         let device = &self.loaded.devices[device];
         let there = device.driver.memory().and_then(|memory| {
@@ -224,7 +224,7 @@ impl FitOnDevice {
         }
     }
 
-    /// The kernels for a loss on a device, compiled and loaded if they are not yet.
+    /// Returns the kernels for a loss on a device; compiles and loads them if needed.
     fn kernels(
         &self,
         device: usize,
@@ -238,17 +238,17 @@ impl FitOnDevice {
             .map_err(|error| not_loaded(device, error))
     }
 
-    /// What a user should see of a failure of the devices.
+    /// Converts a failure of the devices into the error for the user.
     pub(crate) fn failed(&self, error: DriverError) -> Error {
         failed_on(Some(&self.loaded), error)
     }
 
-    /// Whether the CPU goes on if all devices fail.
+    /// Returns true if the CPU continues the fit if all devices fail.
     pub(crate) fn may_take_over(&self) -> bool {
         self.loaded.take_over
     }
 
-    /// The passes over all points. `leaves`: what segments are in the tree of sums.
+    /// Creates the passes over all points. `leaves`: role of the segments in the tree of sums.
     pub(crate) fn passes<'e>(
         &'e self,
         points: &'e Points<'e>,
@@ -274,7 +274,7 @@ impl FitOnDevice {
         Ok(Cuda::new(shares, points, (self.segment, leaves), Box::new(mover)))
     }
 
-    /// A share of the points on another device than that which failed, if there is one.
+    /// Moves a share of the points from a failed device to another one; `None` if no device works.
     fn moved(
         &self,
         device: usize,
@@ -288,7 +288,7 @@ impl FitOnDevice {
         })
     }
 
-    /// A share of the points on a device: those there already, or in chunks.
+    /// Creates a share of the points on a device, from resident points or in chunks.
     fn share(
         &self,
         device: usize,

@@ -1,9 +1,9 @@
-//! Whether the end of a search is what it seems.
+//! Checks of the termination of a search, which can be spurious.
 //!
 //! An exact fit may have parameters that are zero but for rounding, and without which others have no effect. `a·exp(−r·x) + b`
-//! through a row of equal values, a saturated pixel say, ends with an a of some units in the last place of b. What is left of
-//! the column of r is that rounding, from which a covariance would say that r is known. With a = 0, which passes through the
-//! points as well once b is adjusted, the column is 0, as it is in truth: the row says nothing of r.
+//! through a row of equal values, a saturated pixel say, ends with an a of some units in the last place of b.
+//! The column of r then consists of rounding, but a covariance from it would show r as determined. With a = 0 and b adjusted,
+//! the curve still passes through the points, and the column of r is 0: the data do not determine r.
 
 use super::approach::judged;
 use super::search::{Rules, Workspace};
@@ -14,22 +14,23 @@ use crate::solver::outcome::Failure;
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
 
-/// An end with rounding of so many times what an exact fit may have can be beside an exact one.
+/// Residuals up to this multiple of the rounding of an exact fit may be near an exact fit.
 const NEARLY: f64 = 1e2;
-/// A parameter that does less than so many times what rounding does may owe its effect to one that is zero but for rounding.
+/// A parameter whose effect is below this multiple of rounding may be zero except for rounding.
 const FAINT: f64 = 1e8;
 
-/// Terms cancel if the largest is so many times as large as y.
+/// Terms cancel if the largest exceeds this multiple of y.
 const CANCELLING: f64 = 1e2;
-/// A part of the scatter of y that matters to R².
+/// Fraction of the scatter of y that affects R² visibly.
 const SHOWN: f64 = 1e-3;
-/// x is far from 0 if it is so many times its range away.
+/// x is far from 0 if its distance exceeds this multiple of its range.
 const FAR_OFF: f64 = 1e3;
 
 impl Workspace {
-    /// Whether the end is what it seems: exact without effects that are rounding, converged only if the loss lets enough points
-    /// count there, not where terms coincide if there is a better way, and degenerate only if the cost does not rise from
-    /// every bound that took a parameter its effect.
+    /// Corrects a spurious termination. Sets parameters that are zero except for rounding to 0.
+    /// Rejects convergence that rounding hides or where too few points keep weight.
+    /// Notes coinciding columns, which allow another attempt.
+    /// Accepts a degenerate end as a minimum if the cost rises from every bound that holds a parameter.
     pub(super) fn judge(
         &mut self,
         rules: &Rules<'_>,
@@ -86,7 +87,7 @@ impl Workspace {
         {
             return Ok(false);
         }
-        // Parameters without effect have columns of their own.
+        // Parameters without effect have columns of 0.
         self.analyse(points)?;
         // Residuals orthogonal to columns that nearly coincide may lie along their difference.
         let outcome = self.outcome();
@@ -95,8 +96,8 @@ impl Workspace {
         Ok(leaves || !self.end.determines_all(self.problem.points))
     }
 
-    /// Sets what is zero but for rounding to 0, where that takes others their effect. A joint fit keeps it: each of its
-    /// parameters would take a pass over all sets.
+    /// Sets parameters that are zero except for rounding to 0 if other parameters then have no effect. Joint fits skip
+    /// this, as each parameter would take a pass over all sets.
     fn take_zeros(&mut self, points: &mut dyn Evaluator) -> Result<(), Failure> {
         let (Problem { free, shape, .. }, end) = (&self.problem, self.outcome());
         let is_nearly_exact = 2.0 * end.cost <= (NEARLY * NEARLY) * self.problem.rounding();
@@ -131,7 +132,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Brings the linear model to the end; false if there is none.
+    /// Computes the linear model at the current end; returns false if this fails.
     fn linearise(&mut self, points: &mut dyn Evaluator) -> bool {
         let (end, outcome) = (&mut self.end, &mut self.minimiser.ends.best);
         if end.model.set_normal(&outcome.normal) {
@@ -145,8 +146,8 @@ impl Workspace {
         is_known
     }
 
-    /// The parameters with the j-th free one at 0 and those whose effect is more than rounding adjusted to that, if by the linear
-    /// model the fit is exact there, too.
+    /// Returns the parameters with the j-th free one at 0; parameters whose effect exceeds rounding are adjusted.
+    /// `None` if the linear model does not predict an exact fit there.
     fn with_zero(&self, j: usize) -> Option<Vec<f64>> {
         let (problem, outcome) = (&self.problem, &self.minimiser.ends.best);
         let Problem { free, shape, bounds, .. } = problem;
@@ -180,7 +181,7 @@ impl Workspace {
     }
 }
 
-/// How many columns of the Jacobian are 0.
+/// Returns the number of columns of the Jacobian that are 0.
 fn without_effect(normal: &Normal) -> usize {
     (0..normal.n).filter(|&j| normal.corner()[pair(j, j)] == 0.0).count()
 }

@@ -1,4 +1,4 @@
-//! What a fit found: parameters, their errors, how good the fit is, and what is doubtful about it.
+//! Result of a fit: parameters, standard errors, goodness of fit and warnings.
 
 mod approach;
 pub(crate) mod bands;
@@ -68,11 +68,10 @@ use std::fmt;
 use std::sync::Arc;
 use warning::Warning;
 
-/// The result of a fit, whether it converged or not: it always carries the best parameters reached
-/// and says what they are worth.
+/// Result of a fit, converged or not: the best parameters reached, and their reliability.
 ///
-/// Parameters are in the model's order, fixed ones included, wherever an array has one value per
-/// parameter. `Display` prints a report.
+/// Arrays with one value per parameter are in the model's order and include fixed parameters.
+/// `Display` prints a report.
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "saved::SavedFit", into = "saved::SavedFit"))]
@@ -81,13 +80,13 @@ pub struct Fit {
     pub(crate) names: Vec<String>,
     pub(crate) start: Vec<f64>,
     pub(crate) params: Vec<f64>,
-    /// Tied ones included.
+    /// True for fixed and tied parameters.
     pub(crate) fixed: Vec<bool>,
     pub(crate) ties: Arc<Ties>,
     /// The terms of the model, if it is known as a sum.
     pub(crate) components: Arc<[ComponentModel]>,
     pub(crate) derived: Vec<Derived>,
-    /// Of the derived quantities, in their order; of a fit that an older version saved there are none.
+    /// Formulas of the derived quantities, in their order; empty for fits saved by older versions.
     pub(crate) formulas: Vec<Formula>,
     pub(crate) priors: Vec<Prior>,
     pub(crate) bounds: Vec<(f64, f64)>,
@@ -95,21 +94,21 @@ pub struct Fit {
     pub(crate) covariance: Covariance,
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
-    /// How far a single observation scatters.
+    /// Scatter of a single observation.
     pub(crate) spread: Spread,
-    /// Whether the covariance was scaled by the reduced chi-square.
+    /// True if the covariance was scaled by the reduced chi-square.
     pub(crate) scaled: bool,
     /// In row units.
     pub(crate) cost: f64,
     pub(crate) row_unit: f64,
-    /// By what twice a rise of the cost is divided to be compared with χ², in squares of row units; NaN where
-    /// that is not known.
+    /// Divisor of 2 × (increase of the cost) that gives a value comparable with χ², in squares of row units; NaN if
+    /// unknown.
     pub(crate) cost_unit: f64,
-    /// How many points count, by their weights; NaN if that is not known.
+    /// Effective number of points: sum of their weights under the loss; NaN if unknown.
     pub(crate) weight: f64,
     /// Σ(w(y − mean))², in row units.
     pub(crate) scatter: f64,
-    /// Of counts, mean and variance of the deviance of one at the fitted expectations.
+    /// For counts: mean and variance of the deviance of one count at the fitted expectations.
     pub(crate) deviance: Option<[f64; 2]>,
     pub(crate) points: usize,
     pub(crate) omitted: usize,
@@ -117,7 +116,7 @@ pub struct Fit {
     pub(crate) termination: Termination,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) stats: Stats,
-    /// Of a fit of several sets as one of them sees it.
+    /// Data of the joint fit, if this is the fit of one of its sets.
     pub(crate) part: Option<SetOfMany>,
 }
 
@@ -132,7 +131,7 @@ impl Fit {
         &self.names
     }
 
-    /// The start that the fit was given.
+    /// The starting point of the fit.
     pub fn start(&self) -> &[f64] {
         &self.start
     }
@@ -160,8 +159,7 @@ impl Fit {
     }
 
     /// One standard error per parameter: 0 if it was fixed, infinite if the data do not determine it,
-    /// NaN if there is none to give, because the parameter sits on a bound or because no degree of
-    /// freedom is left to measure the scatter with.
+    /// NaN if the parameter is on a bound or if there is no degree of freedom to estimate the scatter.
     pub fn std_errors(&self) -> Vec<f64> {
         self.covariance.errors.clone()
     }
@@ -181,8 +179,8 @@ impl Fit {
         self.covariance.correlation().clone()
     }
 
-    /// Number of directions in the space of the free parameters that the data determine. Of a set's fit in a
-    /// [`JointFit`](crate::JointFit) it is that of the set's own parameters.
+    /// Number of directions in the space of the free parameters that the data determine. For a set's fit in a
+    /// [`JointFit`](crate::JointFit) it refers to the set's own parameters.
     pub fn rank(&self) -> usize {
         self.covariance.rank
     }
@@ -200,23 +198,23 @@ impl Fit {
         (0..self.names.len()).filter(infinite).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// The parameters that sit on a bound, and on which.
+    /// The parameters on a bound, with the side of the bound.
     pub fn at_bound(&self) -> Vec<(&str, Side)> {
         let names = self.names.iter().map(String::as_str);
         names.zip(&self.at_bound).filter_map(|(name, side)| Some((name, (*side)?))).collect()
     }
 
-    /// Why the fit stopped.
+    /// The reason why the iteration ended.
     pub fn termination(&self) -> Termination {
         self.termination
     }
 
-    /// Whether the parameters are a minimum of the cost.
+    /// Returns true if the parameters are a minimum of the cost.
     pub fn converged(&self) -> bool {
         self.termination.is_converged()
     }
 
-    /// What a careful reader should know before trusting the numbers.
+    /// Warnings about the reliability of the result.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -232,12 +230,12 @@ impl Fit {
         self.stats.start_search.as_ref()
     }
 
-    /// How the fit was computed: backend, passes, seconds, memory.
+    /// Statistics of the computation: backend, passes, seconds, memory.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// This fit if it converged, else an error message's worth of it.
+    /// Returns this fit if it converged, else an error.
     ///
     /// # Errors
     /// The fit itself, boxed, if it did not converge.
@@ -259,10 +257,10 @@ impl Fit {
         predict::values(&self.model, &columns, n, &self.params)
     }
 
-    /// How many points such columns are.
+    /// Returns the number of points in the columns.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if they do not fit the model.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the columns do not fit the model.
     fn points_in(&self, columns: &[Values<'_>]) -> Result<usize> {
         self.model.expect_columns(columns.len())?;
         let n = columns.first().map_or(0, Values::len);
@@ -282,7 +280,7 @@ impl Fit {
     }
 
     /// # Errors
-    /// [`SavedError::NoModel`] if there is none to be evaluated.
+    /// [`SavedError::NoModel`] if the native model was not saved with the fit.
     pub(crate) fn check_model(&self) -> Result<()> {
         match &self.model {
             Model::Native(native) if native.lost => Err(SavedError::NoModel.into()),

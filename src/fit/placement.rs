@@ -1,5 +1,5 @@
-//! Where a fit is computed, and why there: on the CPU, or on a device where that is asked for or likely to end
-//! sooner. One room for single fits, batches, streams and joint fits; what each needs on a device it makes itself.
+//! Choice of the backend of a fit, with a reason: the CPU, or devices if the caller requests them or if they are
+//! likely to be faster. Single fits, batches, streams and joint fits share it; each creates its own device data.
 
 use super::stats::Stats;
 use crate::backend::choice::{Costs, Workload};
@@ -16,32 +16,32 @@ use crate::solver::evaluator::Evaluator;
 use crate::threads::{self, lock};
 use std::sync::{Arc, Mutex};
 
-/// The part of a device's free memory that data may take.
+/// Fraction of a device's free memory that data may take.
 pub(super) const FILL: f64 = 0.9;
 
-/// What is estimated to take less than this on the CPU is not worth looking for a device.
+/// Estimated seconds on the CPU below which no device is considered.
 const SOON: f64 = 5e-4;
 
-/// What a caller says of the place.
+/// Backend requested by the caller.
 #[derive(Clone, Copy)]
 pub(crate) struct PlacementRequest<'a> {
     pub(crate) backend: Backend,
     pub(crate) costs: Costs,
-    /// A device that takes the place of the registered ones.
+    /// Devices that replace the registered ones.
     pub(crate) given: Option<GivenDevice<'a>>,
 }
 
-/// A device that the caller holds, or some.
+/// Devices supplied by the caller.
 #[derive(Clone, Copy)]
 pub(crate) struct GivenDevice<'a> {
     pub(crate) device: &'a Arc<Device>,
     pub(crate) others: &'a [Arc<Device>],
     pub(crate) uploaded: Uploaded<'a>,
-    /// Whether the CPU goes on if the device fails.
+    /// If true, the CPU continues the fit if the device fails.
     pub(crate) take_over: bool,
 }
 
-/// The data of a fit that are on a device already.
+/// Data of a fit that are already on a device.
 #[derive(Clone, Copy)]
 pub(crate) enum Uploaded<'a> {
     None,
@@ -55,11 +55,11 @@ impl<'a> PlacementRequest<'a> {
     }
 }
 
-/// Why a device cannot compute a fit, or need not.
+/// Reason why a device cannot or need not compute a fit.
 pub(super) enum Obstacle {
-    /// It has no kernel for this; and what to do instead.
+    /// There is no kernel for this feature; the second string is the remedy.
     Refused(&'static str, &'static str),
-    /// There is nothing to compute there, for this reason.
+    /// There is nothing to compute on a device, for this reason.
     Idle(&'static str),
 }
 
@@ -68,24 +68,24 @@ pub(super) const NATIVE: Obstacle =
 pub(super) const ERRORS_IN_X: Obstacle = Obstacle::Refused("errors in x", "use Backend::Cpu");
 pub(super) const ALL_FIXED: Obstacle = Obstacle::Idle("all parameters are fixed");
 
-/// Seconds of a fit on so many devices like this one.
+/// Estimated seconds of a fit on a given number of devices like the given one.
 type SecondsOnDevices<'e> = dyn Fn(&Device, usize) -> f64 + 'e;
 
-/// Seconds that a fit is estimated to take.
+/// Estimated seconds of a fit.
 pub(super) struct Estimate<'e> {
     pub(super) on_cpu: f64,
-    /// Until kernels are compiled.
+    /// Seconds to compile the kernels.
     pub(super) compile: f64,
-    /// Whether a device has the kernels.
+    /// Returns true if the kernels are loaded on the device.
     pub(super) is_loaded: Box<dyn Fn(&Device) -> bool + 'e>,
-    /// Seconds once they have.
+    /// Seconds on devices that have the kernels.
     pub(super) on_devices: Box<SecondsOnDevices<'e>>,
-    /// How many devices have something to do at most.
+    /// Maximum number of devices that the work can occupy.
     pub(super) most_devices: usize,
 }
 
 impl<'e> Estimate<'e> {
-    /// Of a fit by passes over points, which devices make `slower` times as slowly as over points that stay.
+    /// Estimates a fit by passes over points. `slower`: time of a device's pass relative to one over resident points.
     pub(super) fn of_passes(
         costs: Costs,
         work: Workload,
@@ -106,14 +106,14 @@ impl<'e> Estimate<'e> {
     }
 }
 
-/// What is estimated for so many threads, of which there are as many as there are; of so little that it is the same
-/// whatever they are, for one: asking for their number would start them.
+/// Returns the estimate for all available threads. If one thread takes less than [`SOON`], returns the estimate for
+/// one thread, because reading the number of threads would start them.
 pub(super) fn on_threads(seconds: impl Fn(usize) -> f64) -> f64 {
     let alone = seconds(1);
     if alone < SOON { alone } else { seconds(threads::count()) }
 }
 
-/// The chosen place: what a fit has on a device, if it is computed there, and the reason in one sentence.
+/// Chosen backend: the device data of the fit if a device computes it, and the reason in one sentence.
 pub(crate) struct Placement<T> {
     pub(crate) reason: String,
     pub(crate) device: Option<T>,
@@ -121,20 +121,20 @@ pub(crate) struct Placement<T> {
 
 /// Devices with the kernels of a fit.
 pub(crate) struct Loaded {
-    /// One at least.
+    /// At least one device.
     pub(crate) devices: Vec<Arc<Device>>,
-    /// Those that failed, by their numbers in `devices`, and why.
+    /// Failed devices: index in `devices` and error message.
     pub(crate) lost: Mutex<Vec<(usize, String)>>,
-    /// Whether the CPU goes on if all of them fail.
+    /// If true, the CPU continues the fit if all devices fail.
     pub(crate) take_over: bool,
     pub(crate) upload_seconds: f64,
-    /// For the kernels of the fit's own loss.
+    /// Seconds to compile the kernels of the fit's own loss.
     pub(crate) compile_seconds: f64,
     pub(crate) origin: Origin,
 }
 
 impl Loaded {
-    /// None of which has had anything to do yet.
+    /// Creates the list, with no failed device and with times of 0.
     pub(crate) fn new(devices: Vec<Arc<Device>>, take_over: bool) -> Loaded {
         let (upload_seconds, compile_seconds, origin) = (0.0, 0.0, Origin::Memory);
         Loaded {
@@ -147,17 +147,17 @@ impl Loaded {
         }
     }
 
-    /// The first, which has everything where nothing is divided.
+    /// Returns the first device, which holds all data if they are not divided.
     pub(crate) fn first(&self) -> &Arc<Device> {
         &self.devices[0]
     }
 
-    /// Whether a device has failed.
+    /// Returns true if the device has failed.
     pub(super) fn is_lost(&self, device: usize) -> bool {
         lock(&self.lost).iter().any(|(lost, _)| *lost == device)
     }
 
-    /// What is to be said of those that failed, as long as others do their work.
+    /// Returns messages about the failed devices; empty if all devices failed.
     fn taken_over(&self) -> Vec<String> {
         let lost = lock(&self.lost);
         let said = |(device, why): &(usize, String)| taken_over(&self.devices[*device], why);
@@ -167,26 +167,26 @@ impl Loaded {
         }
     }
 
-    /// The devices that have not failed, by their numbers.
+    /// Returns the indices of the devices that have not failed.
     pub(super) fn working(&self) -> impl Iterator<Item = usize> {
         (0..self.devices.len()).filter(|&device| !self.is_lost(device))
     }
 
-    /// The error of a fit of whose devices none works any more.
+    /// Returns the error of a fit after all its devices have failed.
     pub(super) fn all_lost(&self) -> Error {
         let said = lock(&self.lost).iter().map(|(_, why)| why.clone()).collect::<Vec<_>>();
         Error::DeviceFailed { name: names(&self.devices), message: said.join("; ") }
     }
 
-    /// A device has failed, and the others do what was its share.
+    /// Marks a device as failed; the other devices take its share.
     pub(super) fn lose(&self, device: usize, error: &Error) {
         if !self.is_lost(device) {
             lock(&self.lost).push((device, error.to_string()));
         }
     }
 
-    /// What was a device's on another, as `make` makes it there, if there is one that works. `error`: why the device failed, unless
-    /// that is known.
+    /// Recreates a device's share with `make` on another device that works; `None` if no device works. `error`: failure
+    /// of the device, unless it was recorded before.
     pub(super) fn moved<T>(
         &self,
         device: usize,
@@ -206,12 +206,12 @@ impl Loaded {
     }
 }
 
-/// What a user should hear of a device that failed, whose work others do.
+/// Returns the message about a failed device whose work other devices have taken.
 pub(super) fn taken_over(device: &Device, why: &str) -> String {
     format!("others took over from device {}, which failed: {why}", device.properties().ordinal)
 }
 
-/// The names of devices: as one where they are alike.
+/// Returns the names of the devices, as `n × name` if all names are equal.
 pub(crate) fn names<'d>(devices: impl IntoIterator<Item = &'d Arc<Device>>) -> String {
     let names: Vec<&str> = devices.into_iter().map(|device| &*device.properties().name).collect();
     match &names[..] {
@@ -227,10 +227,10 @@ impl<T> Placement<T> {
         Placement { reason: reason.into(), device: None }
     }
 
-    /// On the CPU, because of an obstacle.
+    /// Places the fit on the CPU because of an obstacle.
     ///
     /// # Errors
-    /// [`Error::NotOnDevice`] if a device was asked for that has no kernel.
+    /// [`Error::NotOnDevice`] if the caller requires a device and there is no kernel.
     pub(super) fn hindered(
         wanted: &PlacementRequest<'_>,
         obstacle: &Obstacle,
@@ -244,11 +244,11 @@ impl<T> Placement<T> {
         }
     }
 
-    /// Where a fit is likely to end sooner, or where it was asked for. `prepare`: makes what the fit needs on devices; told
-    /// whether the CPU goes on where all of them fail.
+    /// Chooses the requested backend, or the one that is likely to be faster. `prepare` creates the fit's data on the
+    /// devices; its second argument is true if the CPU continues after all devices fail.
     ///
     /// # Errors
-    /// If devices were asked for: [`Error::CudaUnavailable`] and what they refused.
+    /// If the caller requires devices: [`Error::CudaUnavailable`] and errors of `prepare`.
     pub(super) fn choose<'e>(
         wanted: &PlacementRequest<'_>,
         estimate: impl FnOnce() -> Estimate<'e>,
@@ -273,7 +273,7 @@ impl<T> Placement<T> {
         }
     }
 
-    /// What passes took, but for the counts of the solver. `loaded`: the device that was chosen.
+    /// Returns statistics of the passes, without the solver's counts. `loaded`: the chosen devices.
     pub(super) fn stats(&self, loaded: Option<&Loaded>, evaluator: &dyn Evaluator) -> Stats {
         let (mut reason, used) = (self.reason.clone(), evaluator.device());
         for taken_over in loaded.map(Loaded::taken_over).unwrap_or_default() {
@@ -304,10 +304,10 @@ impl<T> Placement<T> {
     }
 }
 
-/// The devices that were asked for, with queues of their own.
+/// Opens the requested devices, each with its own queue.
 ///
 /// # Errors
-/// [`Error::CudaUnavailable`] if one of them is not there.
+/// [`Error::CudaUnavailable`] if one of the devices cannot be opened.
 fn opened(devices: Devices) -> Result<Vec<Arc<Device>>> {
     let numbers = device::numbers(devices)
         .map_err(|reason| Error::CudaUnavailable { ordinal: None, reason })?;
@@ -318,8 +318,8 @@ fn opened(devices: Devices) -> Result<Vec<Arc<Device>>> {
     numbers.into_iter().map(open).collect()
 }
 
-/// The devices on which a fit is likely to end sooner, or why the CPU is the place for it: that of `DUALFIT_DEVICE`, or the first
-/// and those like it. `startup`: seconds until a device is there.
+/// Returns the devices that are likely to be faster than the CPU, or the reason to use the CPU. The candidates are the
+/// device of `DUALFIT_DEVICE`, or the first device, and devices like it. `startup`: seconds to start a device.
 fn sooner(
     startup: f64,
     estimate: &Estimate<'_>,
@@ -355,12 +355,12 @@ fn sooner(
     if on_device >= on_cpu {
         return Err(estimate);
     }
-    // One that cannot be had is done without.
+    // Devices that cannot be opened are left out.
     let others = others.into_iter().filter_map(|other| device::open(other).ok());
     Ok(([device].into_iter().chain(others).collect(), estimate))
 }
 
-/// What a user should see of a device's failure.
+/// Converts a failure of a device into the error for the user.
 pub(crate) fn failed(device: &Device, error: DriverError) -> Error {
     let name = device.properties().name.clone();
     match error {
@@ -374,7 +374,7 @@ pub(crate) fn failed(device: &Device, error: DriverError) -> Error {
     }
 }
 
-/// What a user should see of kernels that cannot be had.
+/// Converts a failure to load kernels into the error for the user.
 pub(crate) fn not_loaded(device: &Device, error: LoadError) -> Error {
     match error {
         LoadError::Driver(error) => failed(device, error),
@@ -384,7 +384,7 @@ pub(crate) fn not_loaded(device: &Device, error: LoadError) -> Error {
     }
 }
 
-/// What a user should see of a failure of the device that was chosen.
+/// Converts a failure of the chosen device into the error for the user.
 pub(super) fn failed_on(loaded: Option<&Loaded>, error: DriverError) -> Error {
     match loaded {
         Some(on) => failed(on.first(), error),

@@ -1,4 +1,4 @@
-//! What is known of parameters before the fit: rows beside those of the points.
+//! Priors of the parameters: additional rows next to the rows of the points.
 //!
 //! A prior p ~ N(mean, σ²) adds ((p − mean)/σ)²/2 to the cost, as a measurement of p would. Its row has 1/σ in
 //! the column of p, so that it enters steps, errors and degrees of freedom as a point does. It is not

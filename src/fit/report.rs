@@ -1,4 +1,4 @@
-//! A fit as text: what lmfit's report says, and what a careful reader would ask besides.
+//! Text report of a fit: the content of lmfit's report and further diagnostics.
 
 use super::Fit;
 use super::marginal::SetOfMany;
@@ -8,7 +8,7 @@ use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
 use std::fmt;
 
-/// Correlations below this are not worth a line.
+/// Correlations below this are not printed.
 const WEAK_CORRELATION: f64 = 0.1;
 /// Correlations printed at most; the strongest come first.
 const MOST_CORRELATIONS: usize = 12;

@@ -1,16 +1,20 @@
-//! A search that ended without a minimum, made once more from where its end says that there may be one.
+//! Further attempts after a search that ended without a minimum.
 //!
-//! First by Newton's steps with second derivatives, if a limit of evaluations ended it: they reach the minimum of a curved
-//! model that leaves large residuals, where Gauss-Newton steps shrink slowly. Then with the parameters that crept towards a bound set on it, where that costs nothing: a model that is even
-//! in a parameter, as Voigt's profile in its Gaussian width, has no slope at 0, and steps towards a minimum there
-//! get ever smaller and end in rounding before they arrive. Then, if linear parameters were solved for, from where
-//! a search in the nonlinear ones alone leads, if that is better. Then with a first step that may be long: short ones
-//! from a start far below the data lead an exponential with an offset into the valley where its rate is 0. Limits that
-//! the caller set hold for all attempts together, and forbid the first two, whose work cannot be foreseen.
+//! 1. Newton steps with second derivatives, if a limit of evaluations ended the search. They reach the minimum of a
+//!    curved model with large residuals, where Gauss-Newton steps shrink slowly.
+//! 2. A search with the parameters that crept towards a bound set on it, accepted if the cost does not rise. A model
+//!    that is even in a parameter, like the Voigt profile in its Gaussian width, has no slope at 0. Steps towards a
+//!    minimum there shrink and end in rounding before they arrive.
+//! 3. If linear parameters were solved for: a search from the result of variable projection, kept if it is better.
+//! 4. A search with a long first step. From a start far below the data, short steps lead an exponential with an offset
+//!    into the valley where its rate is 0.
 //!
-//! The first attempt ends after some evaluations, by which most fits have ended, and the others come before it goes on:
-//! those that have not ended would often follow a curved valley for hundreds (design.md has the figures). Of a joint fit
-//! whose linear parameters were solved for these are few, as each trial in the nonlinear ones takes two passes.
+//! Limits set by the caller apply to all attempts together. They disable attempts 1 to 3, whose work is unpredictable.
+//!
+//! The first search has a limit of evaluations within which most fits end. It continues only after the other attempts,
+//! because the remaining fits often follow a curved valley for hundreds of evaluations (figures in design.md). For a
+//! joint fit with solved linear parameters the limit is low, as each trial of the
+//! nonlinear parameters takes two passes.
 
 use super::search::{PointSource, Rules, View, Workspace};
 use super::variable_projection::projected;
@@ -22,41 +26,43 @@ use crate::solver::outcome::Outcome;
 use crate::solver::task::{Problem, Task};
 use crate::solver::termination::Termination;
 
-/// A parameter that came this much nearer to a bound than it was at the start creeps there.
+/// A parameter creeps towards a bound if its distance to it is below this fraction of the distance at the start.
 const CREEPING: f64 = 1e-6;
-/// How far from a bound, on the way to the start, the cost is looked at to see whether it rises.
+/// Distance from a bound, as a fraction of the way to the start, at which the cost is compared with its value on the
+/// bound.
 const INSIDE: f64 = 1e-2;
-/// Evaluations of a joint fit before the nonlinear parameters are sought alone.
+/// Evaluations of a joint fit before the search in the nonlinear parameters alone.
 const PATIENCE: usize = 30;
-/// Evaluations of another fit, for each free parameter and one more, before it is tried with a long first step; and of
-/// that attempt.
+/// Limit of evaluations of the first attempt of other fits, and of the attempt with a long first step, in units of
+/// (free parameters + 1).
 const FAIR: usize = 50;
-/// The first radius of that attempt, in those that the caller set: MINPACK's, for the default.
+/// Initial radius of the attempt with a long first step, relative to the caller's; with the default it is MINPACK's.
 const LONG: f64 = 100.0;
-/// Held parameters at which that is looked at, each by a pass.
+/// Maximum number of parameters on bounds for which the rise of the cost is tested; each takes one pass.
 const MOST_HELD: usize = 64;
-/// A cost that is no higher but for rounding, of sums of any length.
+/// Relative tolerance within which two costs are equal except for rounding, for sums of any length.
 const SAME: f64 = 1e-9;
 
-/// The options of the first attempt of a fit that is not joint.
+/// Returns the options of the first attempt of a fit that is not a joint fit.
 pub(crate) fn first_options(options: &Options, free: usize) -> Options {
     let most = (FAIR * (free + 1)).min(options.evaluations(free));
     Options { max_evaluations: Some(most), ..*options }
 }
 
-/// Whether the limit of an attempt may have ended it: at it no second run is made, and nothing is looked at twice.
+/// Returns true if the limit of evaluations may have ended the attempt. At the limit there is no second run and no
+/// second check.
 fn is_cut(end: &Outcome, options: &Options) -> bool {
     options.max_evaluations.is_some_and(|most| end.work.evaluations >= most)
 }
 
-/// Whether an attempt with a long first step may end better than one that ended so.
+/// Returns true if an attempt with a long first step may end better than one with this termination.
 pub(super) fn may_need_a_long_step(reason: Termination) -> bool {
     use Termination::{Degenerate, MaxEvaluations, NoProgress};
     matches!(reason, MaxEvaluations | NoProgress | Degenerate)
 }
 
 impl Workspace {
-    /// Whether the search ended for want of a way, and not because it was told to, and there is one more.
+    /// Returns true if the search failed, was not stopped, and another attempt is possible.
     pub(super) fn has_another_way(&self, rules: &Rules<'_>) -> bool {
         use Termination::{AllFixed, LostInRounding, Stopped, TimeLimit};
         let end = self.outcome();
@@ -69,7 +75,7 @@ impl Workspace {
                 || !rules.options.is_limited() && has_other_ways())
     }
 
-    /// The options of the first attempt.
+    /// Returns the options of the first attempt.
     pub(super) fn first_options(&self, rules: &Rules<'_>) -> Options {
         let is_joint = !self.problem.shape.is_full() && !rules.linear.is_empty();
         match is_joint && !rules.options.is_limited() {
@@ -78,19 +84,19 @@ impl Workspace {
         }
     }
 
-    /// Makes the search once more; the better end is left as the outcome, with the work of all.
+    /// Runs the further attempts. The best result becomes the outcome, with the work of all attempts.
     pub(super) fn restart(&mut self, rules: &Rules<'_>, source: &dyn PointSource) {
         let rules = Rules { refined: false, ..*rules };
         let start = self.problem.start.clone();
         let (mut best, coincides) = (self.outcome().clone(), self.coincides);
         self.earlier = best.work;
-        // What parameters did at the first start of all.
+        // Effects of the parameters at the start of the first attempt.
         let effects = best.effects.clone();
         let is_limited = rules.options.is_limited();
-        // By a limit that was not the caller's.
+        // True if a limit ended the attempt that the caller did not set.
         let mut unfinished = is_cut(&best, &self.first_options(&rules));
-        // A robust loss has minima at some of the points, heavy points a valley of their own; and where parameters are linear, a
-        // search in the others alone takes fewer passes.
+        // A robust loss has minima at subsets of the points, and heavy points have their own valley. If parameters are
+        // linear, a search in the other parameters takes fewer passes.
         let is_plain = rules.loss == Loss::Linear
             && best.most_weight == f64::INFINITY
             && rules.linear.is_empty();
@@ -117,7 +123,7 @@ impl Workspace {
             && let Some(second) = self.from(&rules, source, &from)
         {
             let worth = |end: &Outcome| (!end.termination.is_converged(), end.cost);
-            // An end at which nothing coincides must be better by more than rounding.
+            // If columns coincide at the first result, the second must be better by more than rounding.
             let bar = if coincides { 1.0 - SAME } else { 1.0 };
             let better = match unfinished && !best.termination.is_converged() {
                 true => second.cost < best.cost || second.termination == Termination::Stopped,
@@ -129,7 +135,7 @@ impl Workspace {
         if may_need_a_long_step(best.termination)
             && let Some(second) = self.from(&Rules { options: &long, ..rules }, source, &start)
         {
-            // Where the attempt before would go on, another minimum that is higher is none.
+            // A higher minimum does not count if the previous attempt was cut by its limit.
             let arrived = second.termination.is_converged() && !unfinished;
             let better = second.cost < best.cost || second.termination == Termination::Stopped;
             if arrived || better {
@@ -151,17 +157,17 @@ impl Workspace {
         *self.outcome_mut() = best;
     }
 
-    /// The options of an attempt with a long first step.
+    /// Returns the options of an attempt with a long first step.
     fn with_a_long_step(&self, options: &Options) -> Options {
         let (free, spent) = (self.problem.free.len(), self.earlier.evaluations);
         let left = options.evaluations(free).saturating_sub(spent);
-        // The other half is for going on.
+        // The other half is kept for continuing.
         let most = spent + (FAIR * (free + 1)).min(left.div_ceil(2));
         let initial_radius = LONG * options.initial_radius;
         Options { initial_radius, max_evaluations: Some(most), ..*options }
     }
 
-    /// The end of a search from other parameters, if it came to one.
+    /// Searches from other parameters; returns `None` if the search fails.
     fn from(
         &mut self,
         rules: &Rules<'_>,
@@ -174,7 +180,7 @@ impl Workspace {
         Some(self.outcome().clone())
     }
 
-    /// The minimum to which Newton's steps lead from where an attempt was cut, if they lead to one.
+    /// Takes Newton steps from the end of a cut attempt; returns `None` unless they reach a minimum.
     fn by_newton_steps(
         &mut self,
         rules: &Rules<'_>,
@@ -193,7 +199,7 @@ impl Workspace {
         arrived.then(|| end.clone())
     }
 
-    /// Where a search in the nonlinear parameters alone leads.
+    /// Returns the result of a search in the nonlinear parameters alone.
     fn projected(
         &mut self,
         rules: &Rules<'_>,
@@ -212,7 +218,7 @@ impl Workspace {
         Some(params)
     }
 
-    /// The parameters at the end, those on their bounds that crept towards one; `None` if none did.
+    /// Returns the final parameters with those that crept towards a bound set on it; `None` if no parameter did.
     fn on_bounds(&self) -> Option<Vec<f64>> {
         let (mut params, problem) = (self.outcome().params.clone(), &self.problem);
         for &k in &problem.free {
@@ -227,8 +233,8 @@ impl Workspace {
         (params != self.outcome().params).then_some(params)
     }
 
-    /// Whether the cost rises from each bound that holds a parameter: that is a minimum, also where there is
-    /// no slope.
+    /// Returns true if the cost rises from each bound that holds a parameter. Then the point is a minimum, even if the
+    /// slope is 0.
     pub(super) fn rises_from_bounds(&self, points: &mut dyn Evaluator) -> bool {
         let (end, problem) = (self.outcome(), &self.problem);
         let ones = vec![1.0; problem.free.len()];

@@ -1,9 +1,9 @@
-//! The search of one fit, from its start to its end: stages, restarts, and what the end is worth.
+//! Search of one fit from its starting point to its termination: stages, restarts and analysis of the result.
 //!
-//! It serves every entry: single fits, the fits of a batch, streams, joint fits, many starts. A loss that
-//! redescends comes to its points in stages ([`approach`](super::approach)), arctan's and Tukey's after one
-//! with Cauchy's, f64 after f32; a search that ends without a minimum may be made once more
-//! ([`restart`](super::restart)). Counts and limits are those of all stages and attempts together.
+//! Single fits, batches, streams, joint fits and multi-start fits all use it. Redescending losses use stages on
+//! decreasing scales ([`approach`](super::approach)). Arctan and Tukey losses start with a stage of Cauchy loss, and
+//! f64 can follow a stage in f32. A search that ends without a minimum can be repeated ([`restart`](super::restart)).
+//! Counts and limits include all stages and attempts.
 
 use super::approach::{FALL, ROUGH, came_to_nothing};
 use super::end::End;
@@ -25,60 +25,60 @@ use std::time::Instant;
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
 const ROUGH_SUMS: f64 = 1e-5;
 
-/// Where the points of a fit are.
+/// Source of evaluators of the points of a fit.
 pub(crate) trait PointSource {
-    /// Calls `work` with an evaluator of the points, as `view` says.
+    /// Calls `work` with an evaluator of the points for `view`.
     ///
     /// # Errors
-    /// Those of `work`, and what a device that was asked for refuses.
+    /// If `work` fails, or if a device fails that the caller requires.
     fn with_points(&self, view: View<'_>, work: &mut Visit<'_>) -> Result<(), Failure>;
 
-    /// What a stage computes with that only says where the next one begins.
+    /// Returns the arithmetic of a stage whose result is only the starting point of the next stage.
     fn rough_arithmetic(&self) -> Arithmetic {
         Arithmetic::Double
     }
 }
 
-/// What is done with the points.
+/// Callback that receives an evaluator of the points.
 pub(crate) type Visit<'v> = dyn FnMut(&mut dyn Evaluator) -> Result<(), Failure> + 'v;
 
-/// What is done at the end of a search, with the points at hand.
+/// Callback at the end of a search, with the workspace and an evaluator.
 pub(crate) type Conclude<'c> =
     dyn FnMut(&mut Workspace, &mut dyn Evaluator) -> Result<(), Failure> + 'c;
 
-/// How a stage of a search sees the points.
+/// Options of a stage's evaluator.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) loss: Loss,
     pub(crate) arithmetic: Arithmetic,
-    /// Where the search began, which says how large parameters are.
+    /// Starting point of the search; it sets the scale of the parameters.
     pub(crate) start: &'a [f64],
-    /// When passes are broken off.
+    /// Time at which passes are interrupted.
     pub(crate) until: Option<Instant>,
-    /// Whether the points are measurements with exact x on the CPU, whatever estimator and backend the fit has.
+    /// If true, the CPU evaluates the points as measurements with exact x, for any estimator and backend of the fit.
     pub(crate) plain: bool,
 }
 
 impl<'a> View<'a> {
-    /// In f64, for as long as it takes.
+    /// Creates a view in f64 without a time limit.
     pub(crate) fn of(loss: Loss, start: &'a [f64]) -> View<'a> {
         View { loss, arithmetic: Arithmetic::Double, start, until: None, plain: false }
     }
 }
 
-/// What is asked of a search.
+/// Options of a search.
 #[derive(Clone, Copy)]
 pub(crate) struct Rules<'a> {
     pub(crate) loss: Loss,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
-    /// Whether the start is the end of a fit already, so that no stage need find a better one.
+    /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) refined: bool,
     /// Positions of the parameters in which the model is linear and whose start was solved for.
     pub(crate) linear: &'a [usize],
     /// Typical sizes of the parameters, NaN where they are not known.
     pub(crate) scales: &'a [f64],
-    /// Whether x has errors.
+    /// If true, x has errors.
     pub(crate) errors_in_x: bool,
 }
 
@@ -89,36 +89,36 @@ struct Stage<'a> {
     options: &'a Options,
 }
 
-/// How far the scatter of rows follows from sigma alone.
+/// Relation between the scatter of rows and sigma.
 enum Known {
     Exactly,
-    /// A robust loss is there for outliers, which scatter more.
+    /// Robust loss with absolute sigma: outliers scatter more.
     AtLeast,
     InProportion,
 }
 
-/// All that searches need beside the points, for any number of fits of one model one after another: on the
-/// CPU a fit that is not out of the ordinary allocates nothing.
+/// State and buffers of a search, without the points. Consecutive fits of one model reuse it; on the CPU an ordinary
+/// fit allocates nothing.
 pub(crate) struct Workspace {
     pub(crate) problem: Problem,
     pub(super) minimiser: Minimiser,
     /// The analysis of the end.
     pub(crate) end: End,
-    /// When the fit began.
+    /// Start time of the fit.
     begun: Instant,
     /// Counts of the attempts before the present one.
     pub(super) earlier: Work,
     /// Counts of the stages before the present one.
     work: Work,
-    /// The end of the stage before, where there was one.
+    /// Result of the previous stage; valid if `has_before`.
     before: Outcome,
     has_before: bool,
-    /// What parameters did at the start of the first stage.
+    /// Effects of the parameters at the start of the first stage.
     effects: Vec<f64>,
     retried: bool,
-    /// Whether columns of the Jacobian all but coincide where the search converged.
+    /// If true, columns of the Jacobian nearly coincide at the point of convergence.
     pub(super) coincides: bool,
-    /// The normal equations where the stage begins, in columns without factors.
+    /// Normal equations at the start of the stage, with unscaled columns.
     known: Normal,
     ones: Vec<f64>,
     start: Vec<f64>,
@@ -145,7 +145,7 @@ impl Workspace {
         }
     }
 
-    /// Where the search ended, or stands.
+    /// Returns the final or current outcome of the search.
     pub(crate) fn outcome(&self) -> &Outcome {
         &self.minimiser.ends.best
     }
@@ -154,12 +154,12 @@ impl Workspace {
         &mut self.minimiser.ends.best
     }
 
-    /// Where the outcome of a minimisation made elsewhere goes, and the linear model there.
+    /// Returns the outcome and the linear model for writing, for a minimisation that runs elsewhere.
     pub(super) fn end_mut(&mut self) -> (&mut Outcome, &mut LinearModel) {
         (&mut self.minimiser.ends.best, &mut self.end.model)
     }
 
-    /// The standard deviation of a row, by the rank; directions that the data do not determine take no degree of
+    /// Returns the standard deviation of a row as a function of the rank. Undetermined directions take no degree of
     /// freedom.
     pub(crate) fn row_error(&self) -> impl Fn(usize) -> f64 {
         let (unit, points) = (self.problem.row_unit, self.problem.points);
@@ -171,7 +171,7 @@ impl Workspace {
         }
     }
 
-    /// By what twice a rise of the cost is divided to be compared with χ².
+    /// Returns the divisor of 2 × (increase of the cost) that gives a value comparable with χ².
     pub(crate) fn cost_unit(&self, rank: usize) -> f64 {
         let (unit, points) = (self.problem.row_unit, self.problem.points);
         match self.knows_errors() {
@@ -196,8 +196,8 @@ impl Workspace {
         }
     }
 
-    /// Searches from `problem.start`, and calls `conclude` at the end with the points. Limits of time count
-    /// from `begun`; what was found in time gets its errors.
+    /// Searches from `problem.start`, then calls `conclude` with an evaluator. Time limits count from `begun`. A result
+    /// at the time limit still gets its errors.
     pub(crate) fn run(
         &mut self,
         rules: &Rules<'_>,
@@ -220,7 +220,7 @@ impl Workspace {
         source.with_points(View::of(rules.loss, &start), &mut |points| conclude(self, points))
     }
 
-    /// All stages from `problem.start`, which is left as it was.
+    /// Runs all stages from `problem.start` and restores `problem.start` on success.
     pub(super) fn attempt(
         &mut self,
         rules: &Rules<'_>,
@@ -245,18 +245,17 @@ impl Workspace {
         done
     }
 
-    /// Before another fit.
+    /// Resets the state of the stages before another attempt or fit.
     pub(super) fn forget_stages(&mut self) {
         (self.work, self.retried, self.has_before) = (self.earlier, false, false);
         self.coincides = false;
         self.end.forget();
     }
 
-    /// The stage that finds a start for the last one, where there is one. Tukey's loss and arctan's leave points
-    /// out that are far from the start, good ones among them; a fit with a loss of the same scale that leaves none
-    /// out says which are far from the data. In mixed precision f32 goes as far as it can. Where x has errors a fit
-    /// of y alone leads the way: far from the data the closest points of a curve say little, and distances have
-    /// minima of their own there. Returns the limit that ended it, if one did.
+    /// Runs the stage that finds the starting point of the last stage, if needed. Tukey and arctan losses ignore
+    /// points far from the start, including good ones. Therefore this stage uses a loss of the same scale that keeps
+    /// all points. In mixed precision it uses f32. If x has errors, it fits y alone: far from the data, distances to
+    /// the curve have spurious minima. Returns the limit that ended the stage, if any.
     fn first_stage(
         &mut self,
         rules: &Rules<'_>,
@@ -286,7 +285,7 @@ impl Workspace {
             source.with_points(stage.view, &mut |points| self.stage(rules, source, &stage, points));
         match done {
             Ok(()) => {}
-            // What has no value in f32 may have one in f64.
+            // A model that is not finite in f32 may be finite in f64.
             Err(Failure::Start(_) | Failure::Overflow) if is_rough => {
                 self.problem.start.copy_from_slice(view.start);
                 self.forget_stages();
@@ -295,7 +294,7 @@ impl Workspace {
             Err(failure) => return Err(failure),
         }
         let reason = self.outcome().termination;
-        // Where f32 came to nothing, f64 begins where it did.
+        // If f32 failed, f64 uses the same starting point.
         let back = match rules.errors_in_x {
             true => self.was_nearer(source, view)?,
             false => is_rough && came_to_nothing(reason),
@@ -308,7 +307,7 @@ impl Workspace {
         Ok(Some(reason).filter(|reason| reason.is_limit()))
     }
 
-    /// Whether the start of the stage was nearer to the points than its end.
+    /// Returns true if the start of the stage has a lower cost than its end.
     fn was_nearer(&mut self, source: &dyn PointSource, view: View<'_>) -> Result<bool, Failure> {
         self.minimiser.ends.best.work.other_passes += 2;
         let mut nearer = false;
@@ -322,7 +321,7 @@ impl Workspace {
         Ok(nearer)
     }
 
-    /// The stage with the loss that is wanted, or what it costs where a limit has `ended` the one before.
+    /// Runs the stage with the requested loss. If a limit has `ended` the previous stage, only evaluates the cost.
     fn last_stage(
         &mut self,
         rules: &Rules<'_>,
@@ -337,8 +336,8 @@ impl Workspace {
         }
     }
 
-    /// A minimisation under the loss of `stage`, of which `points` is the view. From a start that is too far for
-    /// it others on wider scales lead the way.
+    /// Minimises under the loss of `stage`; `points` evaluates its view. If the start is too far away for the loss,
+    /// stages on wider scales run first.
     fn stage(
         &mut self,
         rules: &Rules<'_>,
@@ -357,8 +356,8 @@ impl Workspace {
         }
     }
 
-    /// Goes to where the loss of `stage`, Cauchy's on this scale, pulls. Returns the limit that ended the way, if
-    /// one did.
+    /// Runs stages of Cauchy loss on decreasing scales until the loss of `stage`, with this scale, has enough gradient.
+    /// Returns the limit that ended them, if any.
     fn approach(
         &mut self,
         rules: &Rules<'_>,
@@ -376,14 +375,14 @@ impl Workspace {
             let Problem { row_unit, points: count, .. } = self.problem;
             let distance = distance(self.known.cost, scale * row_unit, count);
             scales = distance.min(scales / FALL);
-            // Not a number, where there is none, is not far.
+            // NaN or infinity does not count as far.
             if !(scales > FAR && scales.is_finite()) {
                 return Ok(None);
             }
             if self.work.evaluations >= most {
                 return Ok(Some(Termination::MaxEvaluations));
             }
-            // The pass that told the distance is of no use on another scale.
+            // The pass that computed the distance cannot be reused on another scale.
             self.work.other_passes += 1;
             let loss = Loss::Cauchy { scale: scales * scale };
             let wide = Stage { view: View { loss, ..stage.view }, options: &options };
@@ -435,7 +434,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// What was stopped makes no more passes: it ends where the stage before did, if there was one.
+    /// If a stop interrupted the stage, restores the result of the previous stage, if any, without further passes.
     fn or_before(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
         match done {
             Err(Failure::Backend(Fault::Stopped(stop))) if self.has_before => {
@@ -448,7 +447,7 @@ impl Workspace {
         }
     }
 
-    /// Keeps the end of a stage; the next one counts on from there.
+    /// Keeps the result of a stage; the next stage continues its counts.
     fn keep_stage(&mut self) {
         let best = &mut self.minimiser.ends.best;
         if !self.has_before {
@@ -460,18 +459,18 @@ impl Workspace {
         self.has_before = true;
     }
 
-    /// Analyses the end, unless that was done.
+    /// Analyses the result, unless this was done before.
     pub(crate) fn analyse(&mut self, points: &mut dyn Evaluator) -> Result<(), Failure> {
         self.end.analyse(&self.problem, &mut self.minimiser.ends.best, points)
     }
 
-    /// Analyses the end without the points; false if that takes a pass over them.
+    /// Analyses the result without the points; returns false if a pass over the points is needed.
     pub(crate) fn analyse_without_points(&mut self) -> bool {
         self.end.analyse_without_points(&self.problem, &self.minimiser.ends.best)
     }
 }
 
-/// The cost with all parameters fixed.
+/// Evaluates the cost with all parameters fixed.
 fn evaluate_only(
     points: &mut dyn Evaluator,
     problem: &Problem,

@@ -1,4 +1,4 @@
-//! How good a fit is, in numbers.
+//! Goodness-of-fit statistics.
 
 use super::Fit;
 use super::bands::reach;
@@ -25,7 +25,7 @@ impl Fit {
         self.points
     }
 
-    /// How many points count, by their weights: the sum of ρ'(z) over the points, z = (r/C)² of the
+    /// Effective number of points: the sum of ρ'(z) over the points, z = (r/C)² of the
     /// [loss](crate::Loss) and its scale C. A point on the model counts 1, one at r = C half under Cauchy's
     /// loss and arctan's, none under Tukey's, one far away next to nothing. For least squares and counts
     /// it is the number of [`points`](Fit::points).

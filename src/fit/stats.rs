@@ -1,4 +1,4 @@
-//! How a fit was computed.
+//! Statistics of the computation of a fit.
 
 use super::start_search::StartSearch;
 use super::stream::stats::StreamStats;
@@ -6,11 +6,11 @@ use crate::backend::Processor;
 use crate::backend::cuda::cache::Origin as KernelOrigin;
 use std::fmt;
 
-/// Where the work was done, and how much of it.
+/// Statistics of a fit: backend, counts, seconds and memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stats {
-    /// What evaluated the points, at the end if a device failed.
+    /// Processor that evaluated the points; if a device failed, the one at the end.
     #[cfg_attr(feature = "serde", serde(alias = "backend"))]
     pub processor: Processor,
     /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
@@ -29,7 +29,7 @@ pub struct Stats {
     pub passes: usize,
     /// Accepted steps, all runs and stages together.
     pub iterations: usize,
-    /// Whether a second run, with another scaling, start or first step, was made.
+    /// True if a second run with another scaling, start or first step was made.
     pub retried: bool,
     /// Operations per point and pass, those of the partials included; `None` for native models.
     pub operations: Option<usize>,
@@ -37,7 +37,7 @@ pub struct Stats {
     pub prepare_seconds: f64,
     /// Seconds for checking the data; of a stream for its first pass and what a sample says of the start.
     pub validate_seconds: f64,
-    /// Seconds for finding what was not given of the start, 0 for a complete one.
+    /// Seconds for finding the starting values that the caller did not supply; 0 for a complete start.
     #[cfg_attr(feature = "serde", serde(default))]
     pub start_seconds: f64,
     /// Seconds for copying the points to a device, 0 on the CPU or if they were there.
@@ -45,7 +45,7 @@ pub struct Stats {
     /// Seconds for the kernels of a device: compiling them, or reading them from the cache, and
     /// loading them; 0 if they were loaded.
     pub compile_seconds: f64,
-    /// Where a device's kernels came from.
+    /// Origin of a device's kernels.
     pub kernels: Option<KernelOrigin>,
     /// Seconds in the solver.
     pub solve_seconds: f64,
@@ -60,7 +60,7 @@ pub struct Stats {
     /// Result of the search for the start and its reliability; `None` if no search was made.
     #[cfg_attr(feature = "serde", serde(default))]
     pub start_search: Option<StartSearch>,
-    /// What the passes over a stream took, if the points came from one.
+    /// Statistics of the passes over a stream; `None` if the points were in memory.
     pub stream: Option<StreamStats>,
 }
 

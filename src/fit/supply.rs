@@ -1,4 +1,4 @@
-//! Where the points of a fit are, and who evaluates them there.
+//! Access to the points of a fit, and creation of their evaluators.
 
 use super::execution::{Execution, on_cpu};
 use super::search::View;
@@ -20,44 +20,44 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct EvaluatorOptions<'a> {
     pub(crate) model: &'a Prepared,
     pub(crate) view: View<'a>,
-    /// How long passes may go on.
+    /// Time limit and stop request of the passes.
     pub(crate) patience: Patience<'a>,
-    /// Whether passes on the CPU are left to the calling thread.
+    /// If true, passes on the CPU run on the calling thread only.
     pub(crate) on_one_thread: bool,
 }
 
 /// The points of a fit.
 pub(crate) trait Supply: Sync {
-    /// The points under a loss, where the fit is computed.
+    /// Creates an evaluator of the points on the chosen backend.
     ///
     /// # Errors
-    /// What a device that was asked for refused.
+    /// If a device fails that the caller requires.
     fn evaluator<'e>(
         &'e self,
         options: &EvaluatorOptions<'e>,
     ) -> Result<Box<dyn Evaluator + Send + 'e>>;
 
-    /// Which free parameters meet, unless all do.
+    /// Returns the structure of the normal equations; `None` if they are full.
     fn shape(&self) -> Option<Arc<Arrow>> {
         None
     }
 
-    /// What a stage computes with that only says where the next one begins.
+    /// Returns the arithmetic of a stage whose result is only the starting point of the next stage.
     fn rough_arithmetic(&self) -> Arithmetic;
 
-    /// What a user should see of a failure of the device.
+    /// Converts a failure of the device into the error for the user.
     fn failed(&self, error: DriverError) -> Error;
 
-    /// Number of different points, counted up to `enough`.
+    /// Returns the number of different points, counted up to `enough`.
     fn distinct(&self, enough: usize) -> usize;
 
-    /// Whether passes run on a device.
+    /// Returns true if passes run on a device.
     fn is_on_device(&self) -> bool;
 
-    /// What is known of how far a single observation scatters.
+    /// Returns the known scatter of a single observation.
     fn spread(&self) -> Spread;
 
-    /// Where the work was done, and what it took there.
+    /// Returns the statistics of the backend: processor, memory, seconds.
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats;
 }
 
@@ -65,7 +65,7 @@ pub(crate) trait Supply: Sync {
 pub(crate) struct InMemory<'a> {
     pub(crate) points: &'a Points<'a>,
     execution: &'a Execution,
-    /// Counts as measurements, once asked for.
+    /// Counts as measurements; computed at the first use.
     measured: OnceLock<Option<Points<'a>>>,
 }
 
@@ -120,14 +120,14 @@ impl Supply for InMemory<'_> {
     }
 }
 
-/// Number of different points, counted up to `enough`.
+/// Returns the number of different points, counted up to `enough`.
 pub(crate) fn distinct_points(points: &Points<'_>, enough: usize) -> usize {
     let mut seen: HashSet<Vec<u64>> = HashSet::new();
     for i in points.kept() {
         if seen.len() >= enough {
             break;
         }
-        // With one zero.
+        // Adding 0.0 turns −0 into +0.
         seen.insert(points.columns.iter().map(|c| (c.at(i) + 0.0).to_bits()).collect());
     }
     seen.len()

@@ -1,4 +1,4 @@
-//! What is doubtful about a fit.
+//! Warnings about the reliability of a fit.
 
 use super::significant::significant;
 use crate::solver::bounds::Side;
@@ -54,10 +54,10 @@ pub enum Warning {
     RanAway {
         /// The parameter.
         name: String,
-        /// Where it began.
+        /// Its starting value.
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         start: f64,
-        /// Where it is.
+        /// Its final value.
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         value: f64,
     },
@@ -73,9 +73,9 @@ pub enum Warning {
         /// The parameter.
         name: String,
     },
-    /// A stream's last checkpoint could not be written; the fit went on without it.
+    /// A stream's last checkpoint could not be written; the fit continued without it.
     CheckpointNotWritten {
-        /// What was in the way.
+        /// The cause.
         why: String,
     },
     /// There are as many parameters as points, so the scatter, and with it the errors, is unknown.
@@ -88,10 +88,10 @@ pub enum Warning {
         estimated: usize,
     },
     /// Under the robust loss few points count, a few for each parameter or a small part of all: the others
-    /// are beyond its scale. What the fit found may be one of many minima, each with a few points on it,
-    /// and the errors say nothing of that.
+    /// are beyond its scale. The result may be one of many minima, each with a few points on it,
+    /// and the standard errors do not reflect that.
     FewPointsCount {
-        /// How many count, by their weights: [`Fit::effective_points`](crate::Fit::effective_points).
+        /// Effective number of points: [`Fit::effective_points`](crate::Fit::effective_points).
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         effective: f64,
         /// Points.
@@ -137,7 +137,7 @@ pub enum Warning {
     Biased {
         /// The parameter.
         name: String,
-        /// The estimated bias, in the unit of the parameter: about so much is the value too large.
+        /// The estimated bias, in the unit of the parameter; positive if the value is too large.
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         bias: f64,
         /// The bias over the standard error.
@@ -148,7 +148,7 @@ pub enum Warning {
     ReachedOnce {
         /// Starts that converged.
         starts: usize,
-        /// The probability that one more start finds an optimum that none has reached; see
+        /// The probability that a further start finds an optimum that no start has reached; see
         /// [`Optima::chance_of_unseen`](crate::Optima::chance_of_unseen).
         #[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))]
         unseen: f64,
@@ -192,8 +192,8 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Under the name that `own` gives to its parameter; `None` if that gives none. Combinations of
-    /// parameters have none either; what names no parameter is as it is.
+    /// Returns the warning with its parameter renamed by `own`; `None` if `own` returns `None`, or for warnings about
+    /// combinations of parameters. Warnings without a parameter stay unchanged.
     pub(super) fn renamed(&self, own: &dyn Fn(&String) -> Option<String>) -> Option<Warning> {
         let mut warning = self.clone();
         match &mut warning {

@@ -1,4 +1,4 @@
-//! Which warnings a fit gets.
+//! Detection of the warnings of a fit.
 
 use super::Fit;
 use super::approach::is_little;
@@ -22,9 +22,9 @@ const ROUNDING: f64 = 1e-10;
 const MOST_PARTS: usize = 16;
 /// A parameter has no effect left where its partials are below this part of those at the start,
 const LOST: f64 = 1e-8;
-/// and its error is so many times larger than it ever was.
+/// and its error exceeds this multiple of its start and its value.
 const WORTHLESS: f64 = 1e6;
-/// It ran away where it became so many times larger or smaller and the fit came to no end.
+/// A parameter ran away if it changed by more than this factor and the fit did not converge.
 const AWAY: f64 = 1e8;
 
 /// Two minima are indistinguishable if χ² differs by less than this: 95 % of a χ² with one degree of freedom.
@@ -32,8 +32,8 @@ const INDISTINGUISHABLE: f64 = 3.84;
 /// The probability of an R² by chance from which on a curve may be noise.
 const CHANCE: f64 = 0.05;
 
-/// What is doubtful about `fit`. `unused`: for each parameter whether the model does not contain it;
-/// `distinct`: how many points differ; `effects`: of the free parameters at the start, as far as they are known.
+/// Returns the warnings of `fit`. `unused`: true for parameters that the model does not contain; `distinct`: number of
+/// different points; `effects`: effects of the free parameters at the start, if known.
 pub(super) fn warnings(
     fit: &Fit,
     unused: &[bool],
@@ -55,7 +55,7 @@ pub(super) fn warnings(
         }
     }
     let estimated = fit.estimated();
-    // A fit that the caller or a limit of time stopped is on its way: where it stands says nothing of where it would end.
+    // If the caller or a time limit stopped the fit, its current point does not predict its result.
     let on_its_way = fit.termination.is_stopped();
     found.extend(weak(fit, unused));
     if !on_its_way {
@@ -130,14 +130,14 @@ fn no_signal(fit: &Fit) -> Option<Warning> {
     (p_value > CHANCE).then_some(Warning::NoSignal { r_squared, p_value: p_value.min(1.0) })
 }
 
-/// Those of combinations of parameters that the data determine badly or not at all.
+/// Returns the warnings about combinations of parameters that the data determine badly or not at all.
 pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
     // The termination says already that nothing has an effect.
     if fit.termination == Termination::ZeroGradientAtStart && fit.rank() == 0 {
         return Vec::new();
     }
     let warning = |direction: &Direction| {
-        // What is unused has its own warning.
+        // Unused parameters have their own warning.
         let used = direction.parts.iter().copied().filter(|&(i, _)| !unused[i]);
         let used: Vec<(usize, f64)> = used.collect();
         if used.is_empty() {
@@ -208,10 +208,9 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Of parameters that left the place where they mean something: a decay so fast that one point sees it, an
-/// amplitude that vanishes while its rate grows. The best value is then at infinity or at 0, and no fit comes to
-/// it; that is the fate of a term which the data do not need. `effects`: ‖Jⱼ‖·|pⱼ| of each free parameter at the
-/// start.
+/// Returns the warnings about parameters that lost their meaning: a decay so fast that only one point sees it, an
+/// amplitude that vanishes while its rate grows. The best value is then infinite or 0, and no fit reaches it. This
+/// happens to a term that the data do not need. `effects`: ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
 fn ran_away(fit: &Fit, effects: &[Option<f64>]) -> Vec<Warning> {
     let found = |(k, effect): (usize, &Option<f64>)| {
         let effect = (*effect)?;
@@ -236,8 +235,7 @@ fn ran_away(fit: &Fit, effects: &[Option<f64>]) -> Vec<Warning> {
 }
 
 impl Fit {
-    /// Why the fit stopped, in words; where the warnings tell more than those of the termination alone,
-    /// they refer to them.
+    /// Returns the reason of termination as text, which refers to the warnings if they explain more.
     pub(super) fn ending(&self) -> String {
         use Termination::{MaxEvaluations, NoProgress};
         let tells = |warning: &Warning| {

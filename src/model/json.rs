@@ -1,4 +1,4 @@
-//! JSON of what is saved.
+//! JSON of saved programs and results.
 
 use super::program::Program;
 use super::saved::{SavedProgram, VERSION, check_version};
@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::error::saved::SavedError;
 use serde::{Deserialize, Serialize};
 
-/// What every saved thing begins with, whatever its version.
+/// Header of every saved text, in all versions.
 #[derive(Deserialize)]
 struct ProgramHeader {
     version: u32,
 }
 
-/// Reads text that a version of `what` begins.
+/// Parses saved text of the kind `what`, if its version is `known`.
 pub(crate) fn read<'a, T: Deserialize<'a>>(
     text: &'a str,
     what: &'static str,
@@ -26,8 +26,8 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(
 }
 
 impl Program {
-    /// The program as JSON: names of operations, operands as indices of earlier nodes, numbers to the
-    /// last bit. Any other format of `serde` will do as well.
+    /// Returns the program as JSON: names of operations, operands as indices of earlier nodes, numbers to the
+    /// last bit. Any other format of `serde` is possible, too.
     ///
     /// # Errors
     /// None in practice: every program can be written.
@@ -35,11 +35,11 @@ impl Program {
         write(&SavedProgram::from(self.clone()), "program")
     }
 
-    /// The program that [`to_json`](Program::to_json) wrote.
+    /// Reads the program that [`to_json`](Program::to_json) wrote.
     ///
     /// # Errors
-    /// [`Error::Saved`](crate::Error::Saved) for text that is no such program, a version that is not known, or operands
-    /// that are not there.
+    /// [`Error::Saved`](crate::Error::Saved) if the text is not such a program, its version is unknown, or an operand
+    /// does not exist.
     pub fn from_json(text: &str) -> Result<Program> {
         read::<SavedProgram>(text, "program", VERSION)?.try_into()
     }

@@ -1,7 +1,7 @@
-//! How far a fit, a batch or a stream is: what an observer hears, and one that draws it on the terminal.
+//! Progress of a fit, a batch or a stream: the data that observers receive, and a progress bar for the terminal.
 //!
-//! The bar draws on stderr, at most twenty times a second, and only where that is a terminal: in a log file
-//! or a pipe nothing appears. What was drawn last stays when the fit has ended.
+//! The bar draws on stderr, at most twenty times a second, and only if stderr is a terminal: in a log file
+//! or a pipe nothing appears. The last drawn state stays visible after the fit.
 
 #[cfg(feature = "progress")]
 mod bar;

@@ -1,4 +1,4 @@
-//! How fast data come to a device, back from it, and through its memory, measured.
+//! Measured bandwidth to a device, back from it, and of its memory.
 
 use super::cache::Cache;
 use super::cuda_driver::{self, CudaDriver};
@@ -70,10 +70,10 @@ fn measure(
     host_bytes: usize,
 ) -> Result<Bandwidth, DriverError> {
     let kernels = LoadedKernels::load(driver, image)?;
-    // Two buffers at most in a quarter of what is free each; pairs of doubles.
+    // Two buffers, each at most a quarter of the free memory; pairs of doubles.
     let bytes = device_bytes.min(driver.memory()?.free / 4).max(16) / 16 * 16;
     let (from, to) = (Buffer::of::<u8>(driver, bytes)?, Buffer::of::<u8>(driver, bytes)?);
-    // All zeros, as the kernel that reads asks for.
+    // All zeros, as the kernel that reads requires.
     let mut host = vec![0_u8; host_bytes.min(bytes)];
     from.clear()?;
     to.clear()?;

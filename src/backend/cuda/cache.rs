@@ -22,7 +22,7 @@ use std::{env, fmt};
 /// Version of the files' format and of what goes into a key. Another version is another key.
 const VERSION: u32 = 2;
 
-/// What an image is known by: SHA-256 over everything that it was made of.
+/// Key of an image: SHA-256 over everything that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key([u8; 32]);
 
@@ -48,7 +48,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Where the kernels of a fit came from.
+/// Origin of the kernels of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -118,7 +118,7 @@ impl Cache {
         Ok((image, origin))
     }
 
-    /// Whether the image of `source` is in memory.
+    /// Returns true if the image of `source` is in memory.
     pub(crate) fn is_in_memory(
         &self,
         compiler: &dyn Compiler,
@@ -212,7 +212,7 @@ impl DiskCache {
     }
 
     /// Removes entries other than `fresh`, the least recently used first, until all are within the
-    /// limit. Another process may do the same at the same time: what is gone is gone.
+    /// limit. Another process may do the same at the same time: missing entries are ignored.
     fn keep_within_limit(&self, fresh: &Key) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         let now = SystemTime::now();

@@ -1,7 +1,7 @@
-//! A program as CUDA C++: the part of a translation unit that a model decides.
+//! A program as CUDA C++: the part of a translation unit that depends on the model.
 //!
-//! What is the same at every point goes to `model_uniforms`, in f64 whatever the arithmetic of the model,
-//! for it is computed once per block; `model_point` takes those of its numbers that it needs as `u`.
+//! Values that are the same at every point go to `model_uniforms`, always in f64,
+//! because they are computed once per block; `model_point` takes those of its numbers that it needs as `u`.
 //! The rest is one statement per operation, in the order and with the numbers of the program's
 //! listing. The same program always gives the same text. Names are in comments only.
 
@@ -27,7 +27,7 @@ pub(crate) enum Storage {
     I32,
 }
 
-/// What a model computes with.
+/// Arithmetic of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Arithmetic {
     /// f64 throughout.
@@ -63,7 +63,7 @@ impl Storage {
 
 /// The generated functions.
 pub(super) struct Generated {
-    /// How many numbers `model_uniforms` gives; at least 1, for C++ has no empty arrays.
+    /// Number of values that `model_uniforms` returns; at least 1, because C++ has no empty arrays.
     pub(super) uniforms: usize,
     pub(super) text: String,
 }
@@ -94,7 +94,7 @@ pub(super) fn generate_formula(program: &Program, arithmetic: Arithmetic) -> Str
     text
 }
 
-/// How many numbers `model_uniforms` gives.
+/// Returns the number of values that `model_uniforms` returns.
 pub(super) fn uniforms(program: &Program, arithmetic: Arithmetic) -> usize {
     PrintedModel::new(program, arithmetic).uniforms_count()
 }
@@ -105,7 +105,7 @@ struct PrintedModel<'a> {
     per_point: Vec<bool>,
     /// The nodes whose numbers `model_uniforms` stores, in the order of `u`.
     stored: Vec<Id>,
-    /// Those of them, and constants, that each point divides by. In `u` the reciprocals of the stored ones follow.
+    /// The stored values and constants that each point divides by. In `u` the reciprocals of the stored ones follow.
     divisors: Vec<Id>,
 }
 
@@ -144,7 +144,7 @@ impl<'a> PrintedModel<'a> {
         self.divisors.iter().copied().filter(is_stored)
     }
 
-    /// How many numbers `model_uniforms` gives.
+    /// Returns the number of values that `model_uniforms` returns.
     fn uniforms_count(&self) -> usize {
         (self.stored.len() + self.stored_divisors().count()).max(1)
     }

@@ -13,7 +13,7 @@ use crate::model::program::Program;
 use crate::threads;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What a text depends on beside the program: types of columns and response, weights, loss, arithmetic.
+/// Key of a source text in addition to the program: types of columns and response, weights, loss, arithmetic.
 type TextKey = (Vec<Storage>, Storage, Weighting, (Rule, Option<LossFormula>), Arithmetic);
 
 /// A way in which data and losses come, for which a model has kernels of its own.
@@ -48,7 +48,7 @@ pub(crate) struct FitKernels {
     pub(crate) passes: Arc<LoadedKernels>,
     /// Points that a launch goes over at most.
     pub(crate) most_points: usize,
-    /// Whether a pass is handed its inputs by value.
+    /// True if a pass receives its inputs by value.
     pub(crate) inputs_by_value: bool,
     factor: OnceLock<Arc<LoadedKernels>>,
 }
@@ -83,7 +83,7 @@ impl CompiledModel {
         Ok((kernels, origin))
     }
 
-    /// Whether [`kernels`](Self::kernels) would find those of the model loaded.
+    /// Returns true if [`kernels`](Self::kernels) would find the model's kernels loaded.
     pub(crate) fn is_loaded(&self, device: &Device, variant: &Variant) -> bool {
         device.is_loaded(&self.texts(variant).passes)
     }
@@ -110,7 +110,7 @@ impl CompiledModel {
 }
 
 impl FitKernels {
-    /// The kernel that factors, which is compiled when a fit first asks for it: few do.
+    /// Returns the kernel that factors. It is compiled when a fit first needs it, because few fits do.
     pub(crate) fn factor(&self) -> Result<&LoadedKernels, DriverError> {
         if let Some(ready) = self.factor.get() {
             return Ok(ready);

@@ -1,5 +1,5 @@
-//! Passes on a device, with the CPU at hand: for what only diagnoses, and to go on where the device
-//! fails if the caller did not insist on it.
+//! Passes on a device with the CPU as a fallback: for diagnostics, and to continue if the device
+//! fails and the caller did not insist on it.
 
 use super::driver::DriverError;
 use super::evaluator::Cuda;
@@ -9,12 +9,12 @@ use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 
-/// An evaluator on a device that asks the CPU for bad points and magnitudes.
+/// An evaluator on a device that uses the CPU to find bad points and magnitudes.
 pub(crate) struct WithCpuFallback<'a> {
     /// Gone once it failed, with the memory that it held.
     device: Option<Cuda<'a>>,
     cpu: Cpu<'a>,
-    /// Whether a failure of the device is answered by going on with the CPU.
+    /// True if the fit continues on the CPU after a failure of the device.
     take_over: bool,
     failed: Option<String>,
 }
@@ -29,7 +29,7 @@ impl<'a> WithCpuFallback<'a> {
         WithCpuFallback { device: None, cpu, take_over: true, failed: Some(failed) }
     }
 
-    /// Whether the device did it; if not, the CPU must.
+    /// Returns true if the device did the work; otherwise the CPU must.
     fn on_device(
         &mut self,
         pass: impl FnOnce(&mut Cuda<'a>) -> Result<(), DriverError>,
@@ -41,7 +41,7 @@ impl<'a> WithCpuFallback<'a> {
         }
     }
 
-    /// Goes on without the device that failed, or says that it may not.
+    /// Drops the failed device, or returns an error if the CPU must not take over.
     fn abandon_device(&mut self, error: DriverError) -> Result<(), Fault> {
         if !self.take_over {
             return Err(Fault::Device(error));

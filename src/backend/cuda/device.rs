@@ -26,7 +26,7 @@ pub(crate) trait Compiler: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Image {
     pub(crate) bytes: Vec<u8>,
-    /// What the compiler said, registers and spills among it; empty if it came from a cache.
+    /// Log of the compiler, with registers and spills; empty if the kernels came from a cache.
     pub(crate) log: String,
 }
 
@@ -142,7 +142,7 @@ impl Device {
         }
     }
 
-    /// Whether the kernels of `source` need no compiler any more.
+    /// Returns true if the kernels of `source` are loaded or cached in memory, so that no compiler is needed.
     pub(crate) fn is_loaded(&self, source: &Arc<str>) -> bool {
         let is_here = lock(&self.loaded).iter().any(|(s, _)| Arc::ptr_eq(s, source) || s == source);
         is_here || self.cache.is_in_memory(&*self.compiler, source, self.properties().capability)
@@ -250,12 +250,12 @@ pub(crate) fn beside(preferred: &Device) -> Vec<usize> {
     }
 }
 
-/// Whether a device has been opened, so that another fit on it need not wait for it to start.
+/// Returns true if a device has been opened; another fit on it does not wait for its start.
 pub(crate) fn is_open() -> bool {
     !lock(&OPEN).is_empty()
 }
 
-/// Whether the device of this number has been opened.
+/// Returns true if device `ordinal` has been opened.
 pub(crate) fn is_open_as(ordinal: usize) -> bool {
     lock(&OPEN).iter().any(|(opened, _)| *opened == ordinal)
 }

@@ -13,13 +13,13 @@ use std::sync::Arc;
 /// Points gathered or weighed at a time on their way to the device.
 const STAGED: usize = 1 << 16;
 
-/// Room for a number of points on a device, and how many are in it.
+/// Device memory for points, and the number of points in it.
 pub(crate) struct DevicePoints {
-    /// Those of x, then y.
+    /// The columns of x, then y.
     columns: Vec<(Storage, Buffer)>,
     weight: Option<Buffer>,
     constant_weight: f64,
-    /// Points that the buffers have room for.
+    /// Capacity of the buffers, in points.
     pub(crate) capacity: usize,
     /// Points in them.
     pub(crate) points: usize,
@@ -28,7 +28,7 @@ pub(crate) struct DevicePoints {
     ends: Vec<usize>,
 }
 
-/// How a column is stored.
+/// Returns the storage of a column.
 pub(super) fn storage(values: &Values<'_>) -> Storage {
     match values {
         Values::F64(_) => Storage::F64,
@@ -46,12 +46,12 @@ pub(super) fn bytes<'a>(values: &Values<'a>) -> &'a [u8] {
     each!(values, v => bytemuck::cast_slice(v))
 }
 
-/// How the columns of x are stored, and y.
+/// Returns the storage of the columns of x, and of y.
 pub(crate) fn storages(points: &Points<'_>) -> (Vec<Storage>, Storage) {
     (points.columns.iter().map(storage).collect(), storage(&points.y))
 }
 
-/// What the points weigh.
+/// Returns the kind of weights of the points.
 pub(crate) fn weighting(points: &Points<'_>) -> Weighting {
     match points.sigmas() {
         Some(_) => Weighting::Each,
@@ -71,7 +71,7 @@ pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
     columns(points).map(|c| storage(c).bytes()).sum::<usize>() + weight
 }
 
-/// How many of the points in `range` count.
+/// Returns the number of points in `range` that are not left out.
 fn counted(points: &Points<'_>, range: Range<usize>) -> usize {
     match points.is_filtered() {
         true => range.filter(|&i| points.counts(i)).count(),
@@ -80,7 +80,7 @@ fn counted(points: &Points<'_>, range: Range<usize>) -> usize {
 }
 
 impl DevicePoints {
-    /// Room for `capacity` points of the kind of `points`.
+    /// Allocates memory for `capacity` points of the kind of `points`.
     pub(crate) fn room(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
@@ -104,8 +104,8 @@ impl DevicePoints {
         })
     }
 
-    /// Those that count of the points in `range`, which begins with a segment of so many points. `most_bytes`: what they may
-    /// take.
+    /// Uploads the points in `range` that are not left out. `range` begins at a segment boundary; `segment` is
+    /// the number of points of a segment. `most_bytes`: upper limit of their size.
     pub(crate) fn of(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
@@ -134,19 +134,19 @@ impl DevicePoints {
         self.ends.len()
     }
 
-    /// Those of the segment of this number, of points that stay.
+    /// Returns the range of the segment `index` of resident points.
     pub(super) fn segment(&self, index: usize) -> Range<usize> {
         index.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[index]
     }
 
-    /// Whether points like these can be put here.
+    /// Returns true if points like these fit this memory.
     pub(crate) fn takes(&self, points: &Points<'_>) -> bool {
         let mine = self.columns.iter().map(|(storage, _)| *storage);
         mine.eq(columns(points).map(storage)) && self.weight.is_some() == points.sigmas().is_some()
     }
 
-    /// Replaces the contents by those of the points in `range` that count, for which there is room, by
-    /// a queue of the driver.
+    /// Replaces the contents by the points in `range` that are not left out, by a queue of the driver. They must fit
+    /// into the capacity.
     pub(crate) fn fill(
         &mut self,
         points: &Points<'_>,

@@ -1,4 +1,4 @@
-//! What devices there are, for a person to read.
+//! List of the devices, for a person to read.
 
 use super::bandwidth::{self, Bandwidth};
 use super::nvrtc::Nvrtc;
@@ -17,7 +17,7 @@ pub struct DeviceInfo {
     pub name: String,
     /// Bytes of the device's memory.
     pub memory_total: usize,
-    /// Bytes that no process uses, where the device lets itself be asked.
+    /// Free memory in bytes, if the device allows the query.
     pub memory_free: Option<usize>,
     /// Compute capability, major and minor: 9.0 is sm_90.
     pub compute_capability: (u32, u32),
@@ -27,8 +27,8 @@ pub struct DeviceInfo {
     pub driver_version: (u32, u32),
     /// Major and minor version of the NVRTC that compiles for this device, where there is one.
     pub nvrtc_version: Option<(u32, u32)>,
-    /// Whether the system ends what computes on the device for more than some seconds, as on a card that drives
-    /// a display. Batches then go there in small portions.
+    /// True if the system ends kernels that run for more than some seconds, as on a card that drives
+    /// a display. Batches are then sent to the device in small portions.
     pub has_time_limit: bool,
     /// Why nothing can be computed on the device, if so: another process has it, or NVRTC is missing.
     pub problem: Option<NoCuda>,
@@ -53,10 +53,10 @@ impl DeviceInfo {
         })
     }
 
-    /// Measures how fast data come to the device and through its memory, in about a second.
+    /// Measures the bandwidth from the host to the device and of the device's memory, in about a second.
     ///
     /// # Errors
-    /// [`Error::CudaUnavailable`] where nothing can be computed on the device, or where it failed.
+    /// Returns [`Error::CudaUnavailable`] if the device cannot be used, or if it failed.
     pub fn bandwidth(&self) -> Result<Bandwidth> {
         bandwidth::of_device(self.ordinal).map_err(|reason| unavailable(Some(self.ordinal), reason))
     }
@@ -143,7 +143,7 @@ mod tests {
             assert_eq!((second.compute_capability, second.driver_version), ((9, 0), (99, 0)));
             let without = matches!(second.problem, Some(NoCuda::NvrtcNotFound { .. }));
             assert_eq!(second.nvrtc_version.is_none(), without, "{second}");
-            // The fake driver loads no real image, which is told and ends nothing.
+            // The fake driver loads no real image; this is reported as an error.
             let refused = second.bandwidth().unwrap_err().to_string();
             assert!(refused.starts_with("device 1 was asked for but CUDA is not"), "{refused}");
         });

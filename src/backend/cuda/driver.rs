@@ -37,7 +37,7 @@ pub(crate) struct Memory {
     pub(crate) total: usize,
 }
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Properties {
     pub(crate) ordinal: usize,
@@ -51,12 +51,12 @@ pub(crate) struct Properties {
     pub(crate) memory_bytes_per_second: f64,
     /// Major and minor version of CUDA that the driver speaks.
     pub(crate) driver_version: (u32, u32),
-    /// Whether the system ends kernels after some seconds, as on a card that drives a display.
+    /// True if the system ends kernels after some seconds, as on a card that drives a display.
     pub(crate) has_time_limit: bool,
 }
 
 impl Properties {
-    /// Whether both are of one product, so that they give the same bits.
+    /// Returns true if both devices are the same product and therefore give the same bits.
     pub(crate) fn is_like(&self, other: &Properties) -> bool {
         (&self.name, self.capability, self.multiprocessors)
             == (&other.name, other.capability, other.multiprocessors)
@@ -74,7 +74,7 @@ pub(crate) trait Driver: Send + Sync {
     fn allocate(&self, bytes: usize) -> Result<Address, DriverError>;
 
     /// Memory that work writes and the host reads, as [`allocate`](Self::allocate) gives it otherwise: page-locked memory
-    /// of the host, so that a [`download`](Self::download) waits and copies nothing over the bus. Work had better not
+    /// of the host, so that a [`download`](Self::download) waits and copies nothing over the bus. Kernels should not
     /// read it.
     fn allocate_mapped(&self, bytes: usize) -> Result<Address, DriverError> {
         self.allocate(bytes)
@@ -91,8 +91,8 @@ pub(crate) trait Driver: Send + Sync {
 
     /// Copies to the device; `bytes` may be reused when this returns.
     ///
-    /// An upload ahead goes beside the work that is under way. Work that is to find what was copied begins
-    /// after a [`fence`](Self::fence). What is written must not be in use by work that was queued after the
+    /// An upload ahead overlaps with running work. Work that reads the copied bytes must be queued
+    /// after a [`fence`](Self::fence). The destination must not be in use by work that was queued after the
     /// last fence.
     fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError>;
 
@@ -100,8 +100,8 @@ pub(crate) trait Driver: Send + Sync {
     /// ahead of earlier calls are done, and later uploads ahead begin when the work of earlier calls is.
     fn fence(&self) -> Result<(), DriverError>;
 
-    /// Waits for all work, uploads ahead only as far as a fence asks for it, and copies from the device. A download ahead waits for
-    /// no work but what was queued before the last fence.
+    /// Waits for all work, for uploads ahead only as far as a fence requires it, and copies from the device. A download
+    /// ahead waits only for work that was queued before the last fence.
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError>;
 
     /// Sets bytes of device memory to 0.
@@ -112,7 +112,7 @@ pub(crate) trait Driver: Send + Sync {
 
     fn unload(&self, module: Module);
 
-    /// Whether the device is lost, so that no call will succeed any more.
+    /// Returns true if the device is lost; then every further call fails.
     fn is_lost(&self) -> bool {
         false
     }

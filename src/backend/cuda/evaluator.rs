@@ -1,8 +1,8 @@
 //! Summaries of points on devices, for a solver on the host.
 //!
-//! Each device has a share of the points: whole segments, in their order. They lie in its memory, or go through it chunk by
-//! chunk where there is no room for all of them. Segments are summed up by themselves and are the leaves of a tree, so that
-//! devices alike give the same bits, however many there are. Up to [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS)
+//! Each device has a share of the points: whole segments, in their order. They are resident in its memory, or are
+//! uploaded chunk by chunk if they do not all fit. Segments are summed up by themselves and are the leaves of a tree, so
+//! that devices alike give the same bits, however many there are. Up to [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS)
 //! parameters a launch sums up a segment. For more, weighted rows of a stretch of points are written to device memory and
 //! multiplied there.
 
@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
-/// Where the points of a share are.
+/// Location of the points of a share.
 pub(crate) enum PointsAt {
     /// All of them on the device.
     Whole(Arc<DevicePoints>),
@@ -123,8 +123,8 @@ impl Share {
     }
 }
 
-/// The sums of the segments of each share. Whatever a device is to do is queued before anything is waited for, as far as there is
-/// room for the sums, so that all are at work at once.
+/// Returns the sums of the segments of each share. All devices work at the same time: the work of every device is
+/// queued before the host waits, as far as there are slots for the sums.
 fn sums<S: Summed + Clone>(
     shares: &mut [Share],
     (points, segment, leaves): (&Points<'_>, usize, Leaves),

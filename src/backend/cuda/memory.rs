@@ -2,7 +2,7 @@
 //!
 //! Allocating takes a driver tens of microseconds and releasing waits for all work of the device: a
 //! small resident fit would spend more time on its handful of buffers than on its passes. Fits of one
-//! model ask for the same sizes again and again, so memory is kept by its exact size.
+//! model allocate the same sizes repeatedly, so memory is kept by its exact size.
 
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
 use crate::threads::lock;
@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Room for `bytes` bytes on a device.
+/// Memory of `bytes` bytes on a device.
 pub(crate) struct Buffer {
     driver: Arc<dyn Driver>,
     address: Address,
     bytes: usize,
-    /// Whether nothing is on its way here.
+    /// True if no transfer to this buffer is pending.
     idle: AtomicBool,
 }
 
 impl Buffer {
-    /// Room for `count` values of type `T`, at least one; the contents are undefined.
+    /// Allocates memory for `count` values of type `T`, at least one; the contents are undefined.
     pub(crate) fn of<T: Pod>(
         driver: &Arc<dyn Driver>,
         count: usize,
@@ -37,7 +37,7 @@ impl Buffer {
         Buffer::allocated(driver, count, size_of::<T>(), Kind::Mapped)
     }
 
-    /// Room for `count` items of so many bytes, at least one; the contents are undefined.
+    /// Allocates memory for `count` items of the given number of bytes, at least one; the contents are undefined.
     pub(crate) fn items(
         driver: &Arc<dyn Driver>,
         count: usize,
@@ -69,7 +69,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Writes `values` from the value at `first` on, by a queue of the driver; the buffer has room for them.
+    /// Writes `values` from the value at `first` on, by a queue of the driver; they must fit into the buffer.
     pub(crate) fn write<T: Pod>(
         &self,
         queue: Queue,
@@ -82,8 +82,8 @@ impl Buffer {
         self.driver.upload(to, bytemuck::cast_slice(values), queue)
     }
 
-    /// Waits for the device, as far as a queue of the driver asks for it, and reads `out.len()` values from the value at
-    /// `first` on.
+    /// Waits for the device, as far as the queue of the driver requires it, and reads `out.len()` values from
+    /// index `first` on.
     pub(crate) fn read<T: Pod>(
         &self,
         queue: Queue,
@@ -126,7 +126,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Where memory is.
+/// Location of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Device,
@@ -156,7 +156,7 @@ pub(crate) struct Pooled {
 
 #[derive(Default)]
 struct Pool {
-    /// Kinds and sizes of what is in use.
+    /// Kind and size of each allocation in use.
     used: HashMap<u64, (Kind, usize)>,
     /// Addresses that wait, by kind and size.
     kept: HashMap<(Kind, usize), Vec<Address>>,
@@ -189,7 +189,7 @@ impl Pooled {
         Pooled::keeping(driver, MOST_KEPT)
     }
 
-    /// One that keeps so many bytes at most.
+    /// Creates a pool that keeps at most `most_kept` bytes.
     pub(crate) fn keeping(driver: Arc<dyn Driver>, most_kept: usize) -> Pooled {
         Pooled { driver, most_kept, pool: Mutex::default() }
     }
@@ -270,7 +270,7 @@ impl Driver for Pooled {
         self.driver.properties()
     }
 
-    /// What waits counts as free.
+    /// Returns the memory of the device; pooled memory counts as free.
     fn memory(&self) -> Result<Memory, DriverError> {
         let Memory { free, total } = self.driver.memory()?;
         Ok(Memory { free: free + lock(&self.pool).kept_bytes[Kind::Device as usize], total })
@@ -390,7 +390,7 @@ mod tests {
         driver.assert_clean();
     }
 
-    /// The next owner of the memory knows nothing of what is on its way there.
+    /// The next owner of the memory does not know of pending transfers to it.
     #[test]
     fn what_is_on_its_way_is_fenced_before_memory_is_used_again() {
         let (driver, pool) = pooled(Faulty::new(Idle::new(), Injected::Nothing));

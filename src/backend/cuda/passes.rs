@@ -1,5 +1,5 @@
-//! The passes of a fit on a device: kernels with the memory that their launches share, whatever points
-//! they pass over.
+//! The passes of a fit on a device: kernels with the memory that their launches share, for resident and streamed
+//! points.
 
 use super::compiled_model::FitKernels;
 use super::device::LoadedKernels;
@@ -13,7 +13,7 @@ use crate::normal::{Influence, Normal, RFactor, Summary, Tree, pair};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a pass sums up.
+/// Kind of the sums that a pass computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassKind {
     Normal,
@@ -48,7 +48,7 @@ impl Summed for RFactor {
     }
 }
 
-/// What takes the sums of launches, in their order.
+/// Receiver of the sums of launches, in the order of the launches.
 pub(crate) trait Collects {
     const KIND: PassKind;
 
@@ -64,7 +64,7 @@ impl<S: Summed> Collects for S {
     }
 }
 
-/// What segments are in the tree of sums.
+/// Position of segments in the tree of sums.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     /// The number of the first leaf of segment 0.
@@ -135,20 +135,20 @@ pub(super) struct DevicePasses {
     ticket: Buffer,
     /// Weighted rows, for models of many parameters.
     rows: Option<DeviceRows>,
-    /// What launches leave.
+    /// The partial sums that launches write.
     pub(super) sums: PartialSums,
 }
 
-/// Where a pass evaluates the model: all parameters, then the factors of the columns.
+/// Inputs of a pass: all parameters, then the factors of the columns.
 struct Inputs {
-    /// What a kernel is handed: the numbers, or the two addresses where they are.
+    /// Argument of the kernel: the numbers, or their two addresses.
     argument: Vec<u8>,
-    /// Room for numbers that are too many for an argument.
+    /// Device memory for the numbers if they do not fit into an argument.
     room: Option<Buffer>,
 }
 
 impl Inputs {
-    /// For so many numbers.
+    /// Creates the inputs for `numbers` numbers.
     fn new(kernels: &FitKernels, numbers: usize) -> Result<Inputs, DriverError> {
         let room = match kernels.inputs_by_value {
             true => None,
@@ -188,7 +188,7 @@ impl PassKind {
     }
 }
 
-/// Numbers that a pass with `free` free parameters leaves, of whatever kind there is.
+/// Returns the largest number of sums of a pass with `free` free parameters, over all kinds of passes.
 pub(super) fn width(free: usize) -> usize {
     let normal = PassKind::Normal.width(free);
     if free <= FEW_PARAMETERS { normal.max(PassKind::Factor.width(free)) } else { normal }
@@ -235,12 +235,12 @@ impl DevicePasses {
         self.inputs.set(params, columns)
     }
 
-    /// Hands over what has been found where no other launch has room for its sums.
+    /// Passes the sums to `to` if there is no free slot for another launch.
     pub(super) fn collect_if_full(&mut self, to: &mut impl Collects) -> Result<(), DriverError> {
         if self.sums.is_full() { self.sums.collect(to) } else { Ok(()) }
     }
 
-    /// Queues the sums over the points in `part`, which are of one segment and for which there is room.
+    /// Queues the sums over the points in `part`, which are of one segment. A slot must be free.
     pub(super) fn queue(
         &mut self,
         (kind, segment): (PassKind, u64),
@@ -342,7 +342,7 @@ impl PartialSums {
         self.out.address() + before as u64
     }
 
-    /// Waits for the launches, hands over what they left in their order, and empties all slots.
+    /// Waits for the launches, passes their sums to `to` in the order of the launches, and empties all slots.
     pub(super) fn collect(&mut self, to: &mut impl Collects) -> Result<(), DriverError> {
         let found = &mut self.staged[..self.segments.len() * self.width];
         if !found.is_empty() {
@@ -360,7 +360,7 @@ const ROWS_BYTES: usize = 64 << 20;
 /// Points below which a stretch is not split further between blocks.
 const LEAST_SPLIT: usize = 1024;
 
-/// Room for the weighted rows of `stride` points, k columns each, and for sums of their products: for models
+/// Memory for the weighted rows of `stride` points, k columns each, and for sums of their products: for models
 /// with more parameters than a block can sum up, whose rows are written to device memory and multiplied there.
 struct DeviceRows {
     matrix: Buffer,

@@ -1,9 +1,9 @@
-//! Whether there is a driver that can be called.
+//! Check for a usable CUDA driver.
 //!
 //! cudarc panics where a library or a function of it is missing, so nothing of cudarc is called
 //! before this: the driver's library is opened under the names that cudarc will use, every function
-//! that the backend calls is looked up, and the driver is started and asked for its version and its
-//! devices. What was found is kept for the life of the process.
+//! that the backend calls is looked up, and the driver is started and queried for its version and its
+//! devices. The result is kept for the life of the process.
 
 use crate::error::no_cuda::{NoCuda, OLDEST};
 use libloading::Library;
@@ -91,7 +91,7 @@ pub(crate) fn preferred() -> Result<usize, NoCuda> {
     device(ordinal).map(|_| ordinal)
 }
 
-/// Whether `DUALFIT_DEVICE` names the device for fits that name none.
+/// Returns true if `DUALFIT_DEVICE` names the default device of fits.
 pub(crate) fn names_one() -> bool {
     env::var_os("DUALFIT_DEVICE").is_some_and(|value| !value.is_empty())
 }
@@ -155,7 +155,7 @@ fn start(library: &Library, name: &str) -> Result<StartedDriver, NoCuda> {
             .get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDeviceGetCount")
             .map_err(|_| missing("cuDeviceGetCount"))?;
 
-        // The version can be asked before the driver is started, and explains why it does not start.
+        // The version can be queried before the driver is started, and explains why it does not start.
         let mut version = 0;
         check(library, "cuDriverGetVersion", get_version(&mut version))?;
         let driver_version = (version.max(0) as u32 / 1000, version.max(0) as u32 % 1000 / 10);
@@ -199,11 +199,11 @@ fn text(library: &Library, code: c_int) -> String {
 
 /// Files that Docker and Podman leave in the root of a container.
 const MARKS: [&str; 2] = [".dockerenv", "run/.containerenv"];
-/// What the control groups of a container are called by those who start them.
+/// Names of the control groups of container runtimes.
 const GROUPS: [&str; 5] = ["docker", "containerd", "kubepods", "libpod", "lxc"];
 
-/// Whether this process runs in a container, which has the driver and the devices that it was started with. `root`
-/// is the root of the file system.
+/// Returns true if this process runs in a container, which has the driver and the devices that it was started with.
+/// `root` is the root of the file system.
 fn is_container(root: &Path) -> bool {
     let groups = fs::read_to_string(root.join("proc/1/cgroup")).unwrap_or_default();
     MARKS.iter().any(|mark| root.join(mark).exists())

@@ -13,7 +13,7 @@ pub(crate) const THREADS: usize = 128;
 /// Free parameters up to which one block keeps all sums of a fit.
 pub(crate) const FEW_PARAMETERS: usize = 32;
 
-/// What the points of a fit weigh.
+/// Kind of the weights of a fit's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighting {
     /// Each 1.
@@ -31,13 +31,13 @@ pub(crate) struct Spec<'a> {
     pub(crate) program: &'a Program,
     /// Free parameters, at least 1: as many as the program has partials.
     pub(crate) free: usize,
-    /// How each column lies in memory.
+    /// Storage of each column.
     pub(crate) columns: Vec<Storage>,
     pub(crate) response: Storage,
     pub(crate) weights: Weighting,
     /// Which loss; its scale is no constant of the unit.
     pub(crate) loss: Loss,
-    /// What y is taken for; counts have no loss.
+    /// Noise model of y; counts have no loss.
     pub(crate) estimator: Estimator,
     pub(crate) arithmetic: Arithmetic,
 }
@@ -68,7 +68,7 @@ const FUNCTIONS: &[(&str, &str)] = kernels![
     "modified_bessel.cuh",
     "wright_omega.cuh",
 ];
-/// What passes of all kinds build on. `SCALED` says whether columns of J have factors.
+/// Kernel files that passes of all kinds include. `SCALED` is true if columns of J have factors.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
 /// Passes of fits of at most [`FEW_PARAMETERS`].
 const FEW: &[(&str, &str)] = kernels!["registers.cuh", "tiles.cuh", "normal.cu"];
@@ -105,7 +105,7 @@ pub(crate) fn factor_pass(spec: &Spec<'_>) -> String {
     text
 }
 
-/// What the passes of a fit build on.
+/// Returns the common part of the source of a fit's passes.
 fn pass_unit(spec: &Spec<'_>) -> String {
     let mut text = model_unit(spec);
     text.push_str("constexpr bool SCALED = true;\n");
@@ -123,7 +123,7 @@ pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
     text
 }
 
-/// What every translation unit begins with: constants, and what Rust and CUDA share.
+/// Returns the head of every translation unit: constants, and the declarations that Rust and CUDA share.
 pub(crate) fn head(size: Size, constants: &str) -> String {
     let mut text = size.constants() + constants;
     include(&mut text, NUMBERS);

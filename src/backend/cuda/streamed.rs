@@ -1,5 +1,5 @@
-//! Passes over points that come chunk by chunk from the host, for a fit of more points than the device or
-//! the host has room for. Chunks are uploaded while the device passes over those before; what it found is
+//! Passes over points that the host uploads in chunks, for fits whose points do not fit into device or host memory.
+//! A chunk is uploaded while the device passes over the chunk before it. The sums are
 //! read back in groups and merged in the order of the chunks.
 
 use super::compiled_model::FitKernels;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct DeviceStream {
     passes: DevicePasses,
     rooms: DoubleBuffer,
-    /// What the pass under way sums up.
+    /// Sums that the current pass computes.
     pass: Option<PassKind>,
 }
 
@@ -64,9 +64,9 @@ impl DeviceStream {
         Ok(())
     }
 
-    /// Adds the next points to the pass under way, which must be in the units of all others. Their memory
-    /// may be reused when this returns; the device may not have begun with them. `sum` is that of no points
-    /// at first, and gets what was found as far as it is there.
+    /// Adds the next points to the current pass. All points must have the same units. The caller may reuse their memory
+    /// when this returns, although the device may not have begun with them. `sum` is the sum of no points
+    /// at first; the sums that are already available are added to it.
     pub(crate) fn add<S: Summed>(
         &mut self,
         points: &Points<'_>,
@@ -94,33 +94,32 @@ impl DeviceStream {
     }
 }
 
-/// What only a mistake of the caller brings about.
+/// Returns the error for a mistake of the caller.
 fn misused(text: &str) -> DriverError {
     DriverError::Failed { call: "a pass over a stream", code: 0, text: text.into() }
 }
 
-/// Chunks smaller than this are not worth a pass: if there is no room for so many points, there is
-/// none for the fit.
+/// Minimum capacity of a chunk, in points. If the device has no memory for it, the fit fails.
 pub(crate) const LEAST_CHUNK: usize = 1024;
-/// Bytes of a room at most. The first upload of a pass and its last launch overlap with nothing: at
+/// Maximum size of a buffer, in bytes. The first upload of a pass and its last launch overlap with nothing: at
 /// 50 GB/s the bus takes 5 ms for this, beside which a launch and a fence are nothing.
 const MOST_BYTES: usize = 256 << 20;
 /// Chunks whose sums may wait on the device. The host waits for as many at once, for one kernel.
 pub(super) const SLOTS: usize = 16;
 
-/// Two rooms on a device for points of one kind, in turn: while a kernel passes over one the next chunk is
-/// uploaded to the other.
+/// Two alternating buffers on a device for points of one kind: while a kernel passes over one of them, the next chunk
+/// is uploaded to the other.
 ///
 /// A fence between upload and launch keeps the order: the launch waits for its upload, and the upload after
-/// the fence for the launch before it, which had the same room.
+/// the fence for the launch before it, which used the same buffer.
 pub(crate) struct DoubleBuffer {
     rooms: [DevicePoints; 2],
     turn: usize,
 }
 
 impl DoubleBuffer {
-    /// Two rooms for `most` points like `points` each, or for fewer: for half of what was refused until
-    /// it is granted. They take half of the bytes that the device says it has.
+    /// Allocates two buffers for at most `most` points like `points` each. If memory is insufficient, the capacity is
+    /// halved until the allocation succeeds. Together they take at most half of the free bytes that the device reports.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
@@ -138,7 +137,7 @@ impl DoubleBuffer {
         }
     }
 
-    /// Two rooms for `capacity` points each.
+    /// Allocates two buffers for `capacity` points each.
     pub(super) fn of(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
@@ -148,7 +147,7 @@ impl DoubleBuffer {
         Ok(DoubleBuffer { rooms: [room()?, room()?], turn: 0 })
     }
 
-    /// Points that a room takes.
+    /// Returns the capacity of each buffer, in points.
     pub(super) fn capacity(&self) -> usize {
         self.rooms[0].capacity
     }
@@ -158,13 +157,13 @@ impl DoubleBuffer {
         self.rooms.iter().map(DevicePoints::bytes).sum()
     }
 
-    /// Whether points like these fit the kernels and the rooms.
+    /// Returns true if points like these fit the kernels and the buffers.
     pub(super) fn take(&self, points: &Points<'_>) -> bool {
         self.rooms[0].takes(points)
     }
 
-    /// Queues a pass over those of `points` in `range`, which are of one segment, as many at a time as a room takes; `to` gets
-    /// what was found as far as slots are needed again.
+    /// Queues a pass over the `points` in `range`, which are of one segment, one buffer at a time. `to` receives
+    /// earlier sums when their slots are needed again.
     pub(super) fn pass_over<C: Collects>(
         &mut self,
         passes: &mut DevicePasses,
@@ -184,7 +183,7 @@ impl DoubleBuffer {
         Ok(())
     }
 
-    /// The room that was used before last, with these points.
+    /// Uploads these points to the buffer that was not used last, and returns it.
     fn fill(
         &mut self,
         points: &Points<'_>,

@@ -20,9 +20,9 @@ pub(super) struct Array {
 enum Apart {
     /// All fits share it.
     Shared,
-    /// So many bytes for each sample before them.
+    /// Offset of this number of bytes per preceding sample.
     BySamples(usize),
-    /// So many bytes for each fit before them.
+    /// Offset of this number of bytes per preceding fit.
     ByFits(usize),
 }
 
@@ -52,13 +52,13 @@ fn samples_of(data: &BatchData<'_>, fits: &Range<usize>) -> Range<usize> {
     }
 }
 
-/// Whether one mask serves all fits.
+/// Returns true if all fits share one mask.
 fn shares_mask(data: &BatchData<'_>) -> bool {
     data.mask.is_some_and(|mask| data.equal() == Some(mask.len()))
 }
 
 impl DeviceArrays {
-    /// What all fits share.
+    /// Uploads the arrays that all fits share.
     pub(super) fn shared(
         driver: &Arc<dyn Driver>,
         data: &BatchData<'_>,
@@ -78,7 +78,7 @@ impl DeviceArrays {
         Ok(arrays)
     }
 
-    /// What is each fit's own, of consecutive fits, by a queue of the driver.
+    /// Uploads the arrays that each fit has for itself, for consecutive fits, by a queue of the driver.
     pub(super) fn own(
         driver: &Arc<dyn Driver>,
         data: &BatchData<'_>,
@@ -120,7 +120,7 @@ impl DeviceArrays {
         Ok(arrays)
     }
 
-    /// The address of an array for the fits from `first` on; these are the arrays of what is each fit's own.
+    /// Returns the address of an array for the fits from `first` on; `self` holds the arrays of the individual fits.
     pub(super) fn address(&self, data: &BatchData<'_>, array: &Array, first: usize) -> u64 {
         let skipped = match array.apart {
             Apart::Shared => 0,
@@ -160,7 +160,7 @@ impl Resident {
     }
 }
 
-/// Bytes that a sample takes of what is each fit's own, and those that a fit takes beside its samples.
+/// Returns the bytes per sample and the bytes per fit of the arrays that each fit has for itself.
 pub(super) fn own_bytes(data: &BatchData<'_>) -> (usize, usize) {
     let (sigma, of_fit) = match data.deviations() {
         Deviations::OfSample(_) => (8, 0),

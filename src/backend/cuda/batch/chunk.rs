@@ -1,4 +1,4 @@
-//! Consecutive fits of a batch in the memory of a device: what goes there, and room for what is found.
+//! Consecutive fits of a batch in the memory of a device: their inputs, and memory for their results.
 
 use super::arrays::{Array, DeviceArrays, SharedTerms, own_bytes};
 use super::{BatchNumbers, DataAtHand, Job, constant_weight};
@@ -48,7 +48,7 @@ pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Ran
         let samples = job.data.range(end - 1).end - begin;
         samples.saturating_mul(sample).saturating_add((end - first).saturating_mul(fit)) <= most
     };
-    // The last end for which there is room, by bisection: what fits take grows with their number.
+    // The largest end that fits into memory, by bisection: the memory grows with the number of fits.
     let (mut room, mut none) = (first + 1, job.data.n_fits() + 1);
     while none - room > 1 {
         let middle = room + (none - room) / 2;
@@ -58,7 +58,7 @@ pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Ran
 }
 
 impl FitChunk {
-    /// Uploads what is not there of the fits of `range`, ahead of the work that was queued.
+    /// Uploads the missing data of the fits of `range`, ahead of the work that was queued.
     pub(super) fn new(
         driver: &Arc<dyn Driver>,
         job: &Job<'_>,

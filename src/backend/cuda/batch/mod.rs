@@ -1,5 +1,5 @@
-//! Batches on a device: chunks of fits are uploaded, one persistent kernel makes all fits of a chunk, and what
-//! it found is read back. The next chunk can be uploaded meanwhile. Fits that the kernel cannot decide are marked for
+//! Batches on a device. The host uploads chunks of fits, one persistent kernel runs all fits of a chunk, and the host
+//! copies the results back. The next chunk can be uploaded meanwhile. Fits that the kernel cannot decide are marked for
 //! the host.
 
 pub(crate) mod arrays;
@@ -29,7 +29,7 @@ use unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
 /// find no fit left.
 const BLOCKS: u32 = 16;
 
-/// What all fits of a batch have in common. Arrays have one value per parameter, but `free`.
+/// Settings that all fits of a batch share. Arrays have one value per parameter, except `free`.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) data: &'a BatchData<'a>,
@@ -44,16 +44,16 @@ pub(crate) struct Job<'a> {
     pub(crate) rules: KernelRules,
     pub(crate) clamp_start: bool,
     pub(crate) underdetermined: bool,
-    /// Whether covariance matrices are wanted.
+    /// True if covariance matrices are requested.
     pub(crate) covariances: bool,
 }
 
-/// What a launch makes of the fits, beginning where the one before it has ended.
+/// Loss and arithmetic of one launch, which continues from the results of the previous launch.
 #[derive(Clone, Copy)]
 struct Stage {
     loss: Loss,
     arithmetic: Arithmetic,
-    /// Whether fits that converge in f32, here or in the stage before, are done.
+    /// True if fits that converge in f32, in this stage or the previous one, are final.
     keep: bool,
 }
 
@@ -64,9 +64,9 @@ impl Stage {
 }
 
 impl Job<'_> {
-    /// What leads to the end of a fit: f32 before f64, and the loss that its own may ask for as a beginning. What
-    /// that one is followed by has many minima, of which f32 might find another. Each stage needs an evaluation;
-    /// where there are too few, the first ones are left out.
+    /// Returns the stages of a fit: f32 before f64, and [`Loss::first`] before the fit's loss if there is one.
+    /// The f32 stage then uses the first loss only, because the fit's loss has many minima and f32 might find another.
+    /// Each stage needs an evaluation; if the limit is smaller, the first stages are left out.
     fn stages(&self) -> Vec<Stage> {
         let first = self.loss.first();
         let keep = self.precision == Precision::Single && first.is_none();
@@ -90,16 +90,17 @@ pub(crate) struct KernelRules {
     pub(crate) gtol: f64,
     pub(crate) etol: f64,
     pub(crate) initial_radius: f64,
-    /// Evaluations at most.
+    /// Maximum number of evaluations.
     pub(crate) evaluations: usize,
-    /// Of the robust correction while iterating.
+    /// Floor of the robust correction while iterating.
     pub(crate) floor: f64,
     /// The least `ftol`, `xtol` and `etol` in f32.
     pub(crate) rough: [f64; 3],
 }
 
 impl KernelRules {
-    /// Those of a stage in f32, which takes half of the evaluations at most: f64 must be able to begin anew.
+    /// Returns the rules of an f32 stage. It takes at most half of the evaluations,
+    /// because f64 may have to start again.
     fn in_f32(self) -> KernelRules {
         let [ftol, xtol, etol] = self.rough;
         let evaluations = self.evaluations.div_ceil(2);
@@ -108,7 +109,7 @@ impl KernelRules {
     }
 }
 
-/// The numbers of consecutive fits, as the kernel writes them.
+/// Results of consecutive fits, as the kernel writes them.
 #[derive(Default)]
 pub(crate) struct BatchNumbers {
     pub(crate) params: Vec<f64>,
@@ -118,7 +119,7 @@ pub(crate) struct BatchNumbers {
     counts: Vec<u32>,
 }
 
-/// What the kernel counted of a fit.
+/// Counts that the kernel returns for a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) kind: FitEnd,
@@ -126,32 +127,32 @@ pub(crate) struct Counts {
     pub(crate) evaluations: u32,
     pub(crate) points: usize,
     pub(crate) rank: u32,
-    /// The free parameters, as bits, that a lower bound holds, and those that an upper one does.
+    /// Bit sets of the free parameters at a lower bound and at an upper bound.
     pub(crate) held: [u32; 2],
-    /// How many points count, by their weights; under a robust loss only.
+    /// Sum of the robust weights (effective points); only for a robust loss.
     pub(crate) weight: f64,
 }
 
 impl Counts {
-    /// Free parameters that a bound holds.
+    /// Returns the number of free parameters at a bound.
     pub(crate) fn number_held(&self) -> usize {
         (self.held[0] | self.held[1]).count_ones() as usize
     }
 }
 
-/// What became of a fit.
+/// Result of a fit on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FitEnd {
-    /// It was not made.
+    /// The kernel did not run this fit.
     ForTheHost,
-    /// It ended for this reason.
+    /// The fit ended for this reason.
     Ended(Termination),
     /// The sample at this point is not finite.
     BadData(usize),
 }
 
 impl BatchNumbers {
-    /// What was counted of the `index`-th fit.
+    /// Returns the counts of the `index`-th fit.
     pub(crate) fn counts(&self, index: usize) -> Counts {
         let words = &self.counts[index * COUNTS..(index + 1) * COUNTS];
         Counts {
@@ -170,7 +171,7 @@ impl BatchNumbers {
     }
 }
 
-/// The termination that kernels know as `reason`.
+/// Returns the termination of the kernel's `reason`.
 pub(crate) fn termination_of(reason: Reason) -> Termination {
     match reason {
         Reason::Gradient => Termination::Gradient,
@@ -198,11 +199,11 @@ pub(crate) struct Batch<'a> {
     next: Buffer,
 }
 
-/// What of a batch's data is on the device while it runs.
+/// The part of a batch's data that is on the device while it runs.
 enum DataAtHand<'a> {
     /// All of it.
     Resident(&'a Resident),
-    /// What all fits share.
+    /// The data that all fits share.
     Shared(Box<DeviceArrays>),
 }
 
@@ -213,7 +214,7 @@ pub(crate) struct BatchUnits {
 }
 
 impl BatchUnits {
-    /// `None` for fits that have no room in shared memory, and for those without free parameters.
+    /// Returns `None` for fits that do not fit into shared memory and for fits without free parameters.
     pub(crate) fn new(job: &Job<'_>, printed: &CompiledModel) -> Option<BatchUnits> {
         let mut spec = Spec {
             program: &printed.program,
@@ -237,18 +238,18 @@ impl BatchUnits {
         Some(BatchUnits { texts: job.stages().into_iter().map(text).collect(), shape })
     }
 
-    /// Whether the kernels need no compiler any more.
+    /// Returns true if the device has already loaded the kernels, so that no compiler is needed.
     pub(crate) fn are_loaded(&self, device: &Device) -> bool {
         self.texts.iter().all(|text| device.is_loaded(text))
     }
 }
 
-/// What all samples weigh where none has a deviation of its own.
+/// Returns the weight of all samples if there is no sigma per sample.
 fn constant_weight(data: &BatchData<'_>) -> f64 {
     if let Sigma::Constant(sigma) = data.sigma { 1.0 / sigma } else { 1.0 }
 }
 
-/// What the samples weigh.
+/// Returns the kind of weights of the samples.
 fn weighting(data: &BatchData<'_>) -> Weighting {
     match data.deviations() {
         Deviations::Same if constant_weight(data) == 1.0 => Weighting::One,

@@ -6,7 +6,7 @@ use super::super::source::{self, Arithmetic, ROWS, SOLVER, Spec, Storage, includ
 use crate::normal::Influence;
 use std::fmt::Write;
 
-/// What fits of a batch add to the solver.
+/// Kernel files of batches, in addition to the solver.
 pub(crate) const BATCH: &[(&str, &str)] = kernels![
     "jacobi_svd.cuh",
     "covariance.cuh",
@@ -19,14 +19,14 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
 ];
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: usize = 48 << 10;
-/// Shared memory that the fits of a warp may take, so that eight warps have room on a multiprocessor of an A100.
+/// Shared memory that the fits of a warp may take, so that eight warps fit on a multiprocessor of an A100.
 const WARP_BYTES: usize = 20 << 10;
 /// Points that a lane should have at least: fewer lanes than points would keep busy, since most of them idle in a step.
 const POINTS_PER_LANE: usize = 32;
-/// Free parameters up to which the fits of a block have room in shared memory.
+/// Maximum number of free parameters for which the fits of a block fit into shared memory.
 pub(crate) const MOST_PARAMETERS: usize = 16;
 
-/// How a batch is shared out.
+/// Distribution of a batch over lanes and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BatchShape {
     /// Lanes that work on a fit together.
@@ -38,7 +38,7 @@ pub(crate) struct BatchShape {
 impl BatchShape {
     /// For fits of about `points` points that take `bytes` bytes of shared memory each: no more lanes
     /// than have enough points, because the small matrices of a step leave most of them idle, but
-    /// enough that the fits of a warp have room; then as many threads as the fits of a block have.
+    /// enough that the fits of a warp fit into shared memory; then as many threads as the fits of a block have.
     pub(crate) fn new(points: usize, bytes: usize) -> Option<BatchShape> {
         let wanted = (points / POINTS_PER_LANE).next_power_of_two().min(32);
         let lanes = (0..6).map(|k| 1 << k).filter(|&lanes| lanes >= wanted);

@@ -7,11 +7,11 @@ pub(super) struct Scope<'a> {
     /// C++ type of its numbers.
     real: &'static str,
     nodes: &'a [Node],
-    /// What stands for each node: a variable, an element or a literal.
+    /// C++ expression of each node: a variable, an element or a literal.
     names: Vec<String>,
-    /// Whether a name stands for a `bool`; the truth values of other functions are numbers here.
+    /// True if the expression is a `bool`; the truth values of other functions are numbers here.
     truth: Vec<bool>,
-    /// What stands for the reciprocal of a node that many numbers are divided by.
+    /// C++ expression of the reciprocal of a node that divides many numbers.
     reciprocals: Vec<Option<String>>,
 }
 
@@ -109,7 +109,7 @@ pub(in crate::backend::cuda) fn to_f32(number: f64) -> f32 {
 const LONGEST_NAME: usize = 60;
 
 /// A name as it may stand in a comment to the end of a line: letters and digits of any script and
-/// harmless signs, so that no line ends early, goes on or is shown in another order.
+/// harmless signs, so that no line ends early, continues or is shown in another order.
 pub(super) fn comment(name: &str) -> String {
     let harmless = |c: char| c.is_alphanumeric() || " _.,:;'()[]<>=+-^".contains(c);
     let cut = if name.chars().count() > LONGEST_NAME { "..." } else { "" };

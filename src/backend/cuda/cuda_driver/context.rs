@@ -20,7 +20,7 @@ pub(super) struct Context {
     context: sys::CUcontext,
     /// Of each [`Queue`]. Null where opening failed on the way.
     streams: [sys::CUstream; 2],
-    /// What a fence records in each of them.
+    /// Events that a fence records, one per stream.
     marks: [sys::CUevent; 2],
     /// Held while the marks are recorded and waited for.
     fencing: Mutex<()>,
@@ -32,7 +32,7 @@ unsafe impl Send for Context {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
-/// What device `ordinal` is and the bytes of its memory. This needs no context, which takes memory of
+/// Returns the properties of device `ordinal` and its memory in bytes. This needs no context, which takes memory of
 /// the device and which another process may withhold.
 pub(super) fn describe(
     ordinal: usize,
@@ -59,7 +59,7 @@ pub(super) fn describe(
         ),
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
         clock_hertz: kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
-        // Two transfers a clock over a bus of so many bits.
+        // Two transfers per clock, times the width of the bus in bits.
         memory_bytes_per_second: 2.0
             * kilohertz(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)
             * bus
@@ -78,7 +78,7 @@ fn device(ordinal: usize) -> Result<sys::CUdevice, DriverError> {
 
 fn name(device: sys::CUdevice) -> String {
     let mut name: [c_char; 256] = [0; 256];
-    // SAFETY: the buffer is longer than is told, so that its last byte stays 0.
+    // SAFETY: the buffer is longer than the length passed, so that its last byte stays 0.
     match unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), 255, device) } {
         sys::CUresult::CUDA_SUCCESS => {
             // SAFETY: the text lies in `name` and ends there.
@@ -109,7 +109,7 @@ pub(super) struct Current;
 impl Drop for Current {
     fn drop(&mut self) {
         let mut popped = ptr::null_mut();
-        // SAFETY: takes off what was pushed on this thread when `self` was made. A failure, of a
+        // SAFETY: pops the context that was pushed on this thread when `self` was created. A failure, of a
         // context that is lost, is found by the next call.
         let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
     }
@@ -160,8 +160,8 @@ impl Context {
     pub(super) fn free(&self, address: Address) -> Result<(), DriverError> {
         self.synchronize_all()?;
         let _current = self.enter()?;
-        // SAFETY: the address comes from `allocate` by the contract of the driver seam, which asks
-        // for one release; no work is under way.
+        // SAFETY: the address comes from `allocate` by the contract of the driver seam, which requires
+        // one release; no work is under way.
         check("cuMemFree", 0, unsafe { result::free_sync(address.0) })
     }
 
@@ -184,7 +184,7 @@ impl Context {
         self.synchronize(Queue::Work).and(ahead)
     }
 
-    /// What either stream gets from now on begins when what the other has got is done.
+    /// Makes work that is queued later on either stream wait for the work already queued on the other stream.
     pub(super) fn fence(&self) -> Result<(), DriverError> {
         let _one_at_a_time = lock(&self.fencing);
         let _current = self.enter()?;
@@ -350,7 +350,7 @@ const LOST: [sys::CUresult; 21] = [
     sys::CUresult::CUDA_ERROR_UNKNOWN,
 ];
 
-/// The result of `call`, which asked for `bytes` bytes of device memory, 0 if for none.
+/// Returns the result of `call`, which requested `bytes` bytes of device memory, or 0 if it requested none.
 pub(super) fn check<T>(
     call: &'static str,
     bytes: usize,

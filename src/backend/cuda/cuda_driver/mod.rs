@@ -1,7 +1,7 @@
 //! A real device behind the driver seam, through cudarc.
 //!
 //! A driver is used from any thread. Once its device is lost it says so at every call and makes none
-//! of them: after a fault of a kernel CUDA answers every call of the process with the same error.
+//! of them: after a fault of a kernel every CUDA call of the process returns the same error.
 
 mod context;
 mod pinned;
@@ -40,7 +40,7 @@ pub(crate) struct CudaDriver {
     lost: OnceLock<DriverError>,
 }
 
-/// What device `ordinal` is and the bytes of its memory; the device need not be free to be used.
+/// Returns the properties of device `ordinal` and its memory in bytes; the device need not be free to be used.
 pub(crate) fn describe(ordinal: usize) -> Result<(Properties, usize), NoCuda> {
     let found = probe::device(ordinal)?;
     context::describe(ordinal, found.driver_version).map_err(refused)
@@ -52,7 +52,7 @@ pub(crate) fn memory(ordinal: usize) -> Result<Memory, NoCuda> {
     Context::open(ordinal).and_then(|context| context.memory()).map_err(refused)
 }
 
-/// Modules by their number, with the kernels that were asked for.
+/// Modules by their number, with the kernels that were requested.
 #[derive(Debug, Default)]
 struct Modules {
     loaded: HashMap<u64, (ModuleHandle, HashMap<String, Kernel>)>,

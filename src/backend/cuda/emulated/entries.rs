@@ -4,11 +4,11 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) name: String,
-    /// What stands in `__launch_bounds__`, `0` without one.
+    /// Argument of `__launch_bounds__`, `0` without one.
     pub(super) bound: String,
 }
 
-/// What every kernel begins with.
+/// Beginning of every kernel.
 pub(super) const MARK: &str = "extern \"C\" __global__";
 const BOUNDS: &str = "__launch_bounds__";
 
@@ -39,7 +39,7 @@ fn entry(mut text: &str) -> Option<Entry> {
     }
 }
 
-/// Where the bracket that `text` begins with is closed.
+/// Returns the position of the bracket that closes the first bracket of `text`.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {

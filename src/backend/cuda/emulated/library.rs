@@ -35,7 +35,7 @@ struct Outcome {
 type Launch = unsafe extern "C" fn(*const Request, *mut Outcome);
 type Fault = unsafe extern "C" fn(u64, *const c_char);
 
-/// How a launch ended that did not succeed: a code of `cuda.h` and a text.
+/// Failure of a launch: a code of `cuda.h` and a text.
 pub(super) struct Failure {
     pub(super) code: i32,
     pub(super) text: String,
@@ -113,7 +113,7 @@ impl Library {
 }
 
 thread_local! {
-    /// Where the handler goes when the launch that runs on this thread faults.
+    /// Target of the handler's jump when the launch that runs on this thread faults.
     static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
 }
 
@@ -125,7 +125,7 @@ const SIGNALS: [(c_int, &CStr); 4] = [
     (libc::SIGILL, c"illegal instruction"),
 ];
 
-/// What was done about each signal before.
+/// Previous action of each signal.
 static BEFORE: OnceLock<Vec<libc::sigaction>> = OnceLock::new();
 
 /// Installs the handler, once per process.
@@ -156,7 +156,7 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut c
         // fault was not a kernel's.
         unsafe { fault((*info).si_addr() as u64, SIGNALS[known].1.as_ptr()) };
     }
-    // Not ours: the instruction is tried again under what was there before.
+    // Not ours: the instruction is tried again under the previous action.
     let before = BEFORE.get().map_or(std::ptr::null(), |all| &raw const all[known]);
     // SAFETY: the action was filled when ours was installed; without it nothing is changed.
     unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };

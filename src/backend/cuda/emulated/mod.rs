@@ -2,12 +2,12 @@
 //! faults where it ends and counts of everything that was called.
 //!
 //! [`Emulator`] is both the compiler and the driver. A kernel that does what a device leaves
-//! undefined, or touches what is not its own, loses the device: the launch and every later call
-//! return [`DriverError::Lost`]. Uploads ahead are made as late as they may be, at the next fence. What only a mistaken host does (a second release, a copy beyond a
-//! buffer) panics, because a device would let it pass.
+//! undefined, or accesses memory of others, loses the device: the launch and every later call
+//! return [`DriverError::Lost`]. Uploads ahead are made as late as they may be, at the next fence. Mistakes of the host
+//! (a second release, a copy beyond a buffer) panic, because a device would let it pass.
 //!
 //! `DUALFIT_ROUNDING=other` makes it a card that rounds otherwise, for the suites of all devices
-//! (`cargo test --lib curve_fit::emulated`); what is held to the host's bits then differs.
+//! (`cargo test --lib curve_fit::emulated`); tests that compare with the host's bits then differ.
 //!
 //! `DUALFIT_SANITIZE=1` compiles the kernels with the sanitizers of addresses and undefined
 //! behaviour; their runtime must be there first:
@@ -31,7 +31,7 @@ use library::{Failure, Library};
 use memory::Heap;
 pub(crate) use toolchain::{NoToolchain, Toolchain};
 
-/// What kind of device is emulated.
+/// Kind of the emulated device.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// Few, so that grids that fill the device stay small.
@@ -70,7 +70,7 @@ pub(crate) struct Calls {
 struct State {
     heap: Heap,
     modules: HashMap<u64, Arc<Library>>,
-    /// Uploads ahead that no fence has asked for.
+    /// Uploads ahead that no fence has completed yet.
     ahead: Vec<(Address, Vec<u8>)>,
     calls: Calls,
     lost: Option<DriverError>,

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::entries::{Entry, MARK, entries};
 use crate::backend::cuda::device::{CompileError, Image};
 
-/// What stands in `kernels/host`, under the names by which it includes itself.
+/// The files in `kernels/host`, under the names of their `#include` lines.
 const HEADERS: [(&str, &str); 6] = [
     ("cuda_on_cpu.h", include_str!("../../../../kernels/host/cuda_on_cpu.h")),
     ("block.h", include_str!("../../../../kernels/host/block.h")),
@@ -64,7 +64,7 @@ const SHARED_BYTES: u64 = 48 << 10;
 /// Why nothing can be emulated here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoToolchain {
-    /// No C++ compiler answers.
+    /// No working C++ compiler.
     NoCompiler { looked_for: Vec<OsString> },
     /// There is no place for what it makes.
     NoFolder { reason: String },
@@ -84,7 +84,7 @@ impl fmt::Display for NoToolchain {
     }
 }
 
-/// A compiler that answers and a folder for its files.
+/// A working compiler and a folder for its files.
 pub(crate) struct Toolchain {
     program: OsString,
     pub(super) version: String,
@@ -119,7 +119,7 @@ impl Toolchain {
         found.as_ref().map_err(Clone::clone)
     }
 
-    /// The first of these programs that answers.
+    /// Returns the first of these programs that works as a compiler.
     pub(super) fn find(looked_for: Vec<OsString>) -> Result<Toolchain, NoToolchain> {
         let Some((program, version)) =
             looked_for.iter().find_map(|program| Some((program.clone(), version_of(program)?)))
@@ -185,7 +185,8 @@ impl Toolchain {
         Ok(Image { bytes, log })
     }
 
-    /// What `ptxas` refuses too. The section of a library holds the shared variables of all its
+    /// Returns an error if shared memory is too large, as `ptxas` does.
+    /// The section of a library holds the shared variables of all its
     /// kernels, so only if it is too large each of them is looked at alone.
     fn check_shared(
         &self,

@@ -1,5 +1,5 @@
-//! What Rust and CUDA share: sizes, codes, tolerances and structures. Each stands once, here or in
-//! [`constants`](crate::constants), and every translation unit begins with what is printed of it.
+//! Sizes, codes, tolerances and structures that Rust and CUDA share. Each is defined once, here or in
+//! [`constants`](crate::constants), and every translation unit begins with its declaration in C++.
 
 mod structures;
 
@@ -91,7 +91,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// What a fit waits for.
+    /// Request of a fit.
     Request {
         /// Nothing: only while a step is being worked out.
         Continue,
@@ -122,7 +122,7 @@ codes! {
         BadData,
     }
 
-    /// How columns are scaled against each other.
+    /// Scaling of the columns relative to each other.
     Scaling {
         /// By the largest norm seen so far.
         Monotone,
@@ -130,7 +130,7 @@ codes! {
         Present,
     }
 
-    /// How a residual counts.
+    /// Loss of a residual.
     Rule {
         /// Its square.
         Linear,

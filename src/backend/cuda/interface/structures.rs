@@ -8,13 +8,13 @@ use crate::constants::DEPTH;
 use std::ffi::c_void;
 use std::ops::Range;
 
-/// A type that members of structures have.
+/// Type of a member of a structure.
 pub(crate) trait Member {
     const CXX: &'static str;
-    /// Where it lies: words, or the places of a structure's members.
+    /// Location of a member: a range of words, or the locations of a structure's members.
     type Place;
 
-    /// The place of `count` of them from word `first` on, and the word behind it.
+    /// Returns the location of `count` members from word `first` on, and the index of the next word.
     fn place(first: usize, count: usize, size: Size) -> (Self::Place, usize);
 }
 
@@ -42,7 +42,7 @@ word_members! {
     *mut u32 = "unsigned*",
 }
 
-/// Declares structures in Rust, by the places of their members, and in C++.
+/// Declares structures in Rust, as the locations of their members, and in C++.
 macro_rules! structures {
     ($PARAMS:ident $FREE:ident $VARIABLES:ident $SUMS:ident $ROOM:ident:
      $($(#[doc = $about:literal])+ $layout:ident as $cxx:literal {
@@ -53,7 +53,7 @@ macro_rules! structures {
             #[derive(Clone, Debug, PartialEq)]
             pub(crate) struct $layout {
                 $($(#[doc = $doc])+ pub(crate) $name: <$kind as Member>::Place,)+
-                /// Words of the whole.
+                /// Size of the structure, in words.
                 pub(crate) words: usize,
             }
 
@@ -72,7 +72,7 @@ macro_rules! structures {
             }
 
             impl $layout {
-                /// Declares it in C++.
+                /// Declares the structure in C++.
                 pub(super) fn declare(text: &mut String) {
                     opening(text, concat!($($about),+), "struct", $cxx);
                     $(
@@ -92,14 +92,14 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
     PlaceLayout as "Place" {
         /// All parameters, free and fixed.
         params: f64; PARAMS,
-        /// The free ones.
+        /// The free parameters.
         q: f64; FREE,
-        /// The normal summary there.
+        /// The summary of the normal equations at this point.
         sums: f64; SUMS,
     }
 
-    /// Everything that a fit of a batch keeps between evaluations. What a fit is, from `limit` on, and the first trial
-    /// are there from the beginning; the solver writes the rest.
+    /// State of a fit of a batch between evaluations. The first trial and the members from `limit` on are set at the
+    /// beginning; the solver writes the others.
     Layout as "State" {
         /// A Request.
         request: i64,
@@ -107,13 +107,13 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         phase: i64,
         /// A Reason.
         termination: i64,
-        /// Of the sums.
+        /// Number of evaluations of the sums.
         evaluations: i64,
-        /// Accepted steps.
+        /// Number of accepted steps.
         iterations: i64,
         /// The best point so far.
         present: PlaceLayout,
-        /// The point that may be next.
+        /// The candidate for the next point.
         trial: PlaceLayout,
         /// The best point of the refinement.
         best: PlaceLayout,
@@ -129,29 +129,29 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         moving: i64,
         /// The trust region: the diagonal of D.
         scale: f64; FREE,
-        /// The most that |D d| may be.
+        /// Upper limit of |D d|.
         radius: f64,
         /// The damping of the last step.
         lambda: f64,
         /// The step.
         delta: f64; FREE,
-        /// Of the cost, that the Gauss-Newton step promises; infinite if there is none.
+        /// Decrease of the cost that the Gauss-Newton step predicts; infinite if there is no such step.
         fall: f64,
-        /// The largest that step makes of a parameter, relative to its size.
+        /// The largest change of a parameter by the Gauss-Newton step, relative to the parameter's size.
         change: f64,
-        /// Of the step being tried, into a region where the model is not finite.
+        /// Number of times that the current step was shortened because the model was not finite.
         shortenings: i64,
-        /// Of D delta.
+        /// Length of D delta.
         length: f64,
-        /// Whether a bound cut the step.
+        /// True if a bound cut the step.
         cut: i64,
-        /// Whether the step says what a full one would do.
+        /// True if the step shows the effect of a full step.
         full: i64,
-        /// Fall of the cost.
+        /// Actual decrease of the cost.
         actual: f64,
-        /// What the linear model said that it would be.
+        /// Decrease of the cost that the linear model predicted.
         predicted: f64,
-        /// Of the two.
+        /// Ratio of the actual to the predicted decrease.
         ratio: f64,
         /// The largest factor by which it changed the length of a column.
         bend: f64,
@@ -159,13 +159,13 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         along: f64,
         /// The reason to end that the accepted step is, or NONE.
         small: i64,
-        /// Why the fit ends after the refinement.
+        /// Reason of the termination after the refinement.
         reason: i64,
         /// Steps of the refinement.
         refinements: i64,
         /// `moving` before the last of them.
         moving_before: i64,
-        /// Whether the present point is the best.
+        /// True if the present point is the best.
         at_best: i64,
         /// `change` at the best point.
         best_change: f64,
@@ -173,17 +173,17 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         refined_change: f64,
         /// The cost that the best point may not exceed.
         ceiling: f64,
-        /// Points of Anderson's mixing.
+        /// Number of points of Anderson's mixing.
         held: i64,
         /// These points, the oldest first.
         points: f64; FREE * (DEPTH + 1),
         /// The Gauss-Newton steps from them.
         steps: f64; FREE * (DEPTH + 1),
-        /// Evaluations at most. What follows is only read.
+        /// Maximum number of evaluations. The solver only reads this and the following members.
         limit: i64,
-        /// Accepted steps before this run.
+        /// Number of accepted steps before this run.
         earlier: i64,
-        /// Whether columns may be 0 at the start, because the parameters have no effect there.
+        /// True if columns may be 0 at the start because the parameters have no effect there.
         without_effect: i64,
         /// A Scaling.
         scaling: i64,
@@ -197,11 +197,11 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         gtol: f64,
         /// Tolerance of the parameters in standard errors.
         etol: f64,
-        /// The standard deviation of a row where it is known, or 0.
+        /// The standard deviation of a row if it is known, otherwise 0.
         row_error: f64,
         /// The first radius, relative to the parameters.
         initial_radius: f64,
-        /// A sum of squares that is nothing.
+        /// Upper limit of a sum of squares that is only rounding error.
         rounding: f64,
         /// Sum of squares of the weighted response.
         square: f64,
@@ -221,7 +221,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         unused: i64,
     }
 
-    /// Numbers that a step works with; nothing is kept there from one to the next.
+    /// Scratch memory of a step; its contents are not kept between steps.
     ScratchLayout as "Scratch" {
         /// A factor of the parameters that move.
         r: f64; FREE * FREE,
@@ -235,7 +235,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         part: f64; FREE,
         /// The Gauss-Newton step of all parameters.
         step: f64; FREE,
-        /// A vector for any use.
+        /// A vector for temporary use.
         t: f64; FREE,
         /// The diagonal of the damping.
         damping: f64; FREE,
@@ -249,7 +249,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         y: *const c_void,
         /// Per point row unit / sigma, or null.
         weight: *const f64,
-        /// The same for all points where `weight` is null.
+        /// The weight of all points if `weight` is null.
         constant_weight: f64,
         /// C of the loss, in row units; of counts the darkest.
         loss_scale: f64,
@@ -257,7 +257,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         points: i64,
     }
 
-    /// Where the numbers of the fits go, arrays with one row per fit.
+    /// Output arrays with one row per fit.
     ResultsLayout as "Results" {
         /// Fits * PARAMS.
         params: *mut f64,
@@ -297,27 +297,27 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         own_upper: *const f64,
         /// Their number.
         fits: i64,
-        /// Whether each fit has columns of its own.
+        /// True if each fit has its own columns.
         own: i64,
         /// A SigmaOf.
         sigma_of: i64,
-        /// Whether one mask serves all fits.
+        /// True if all fits share one mask.
         mask_shared: i64,
-        /// Numbers from one fit's start to the next one's.
+        /// Distance between the starts of adjacent fits, in numbers.
         start_stride: i64,
-        /// Whether points that are not finite are left out, not refused.
+        /// True if points that are not finite are left out; otherwise they are an error.
         omit: i64,
-        /// Whether errors follow from sigma, not from the scatter.
+        /// True if standard errors follow from sigma, not from the scatter.
         absolute: i64,
-        /// Whether starts outside the bounds are moved onto them.
+        /// True if starts outside the bounds are moved onto them.
         clamp_start: i64,
-        /// Whether there may be fewer points than free parameters.
+        /// True if there may be fewer points than free parameters.
         underdetermined: i64,
-        /// Whether fits go on from where the launch before this one left them in the results.
+        /// True if fits continue from the results of the previous launch.
         continued: i64,
-        /// Whether fits that converge in f32, here or in the launch before, are done.
+        /// True if fits that converge in f32, in this launch or the previous one, are final.
         keep: i64,
-        /// Evaluations of a fit at most.
+        /// Maximum number of evaluations of a fit.
         limit: i64,
         /// As in State.
         ftol: f64,
@@ -335,18 +335,18 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         free: i64; FREE,
         /// A set of bits: the free parameters that the model is without.
         unused: i64,
-        /// Where their numbers go.
+        /// Output arrays of the fits.
         out: ResultsLayout,
     }
 }
 
-/// Numbers of a pass's inputs up to which they are handed to the kernel by value: a kilobyte of the four that the
-/// arguments of a kernel may take.
+/// Maximum length of a pass's inputs that the host passes to the kernel by value, in numbers:
+/// 1 KiB of the 4 KiB that the arguments of a kernel may take.
 const MOST_BY_VALUE: usize = 128;
-/// The same with the addresses of the columns beside them.
+/// Maximum length of the inputs and the addresses of the columns together, in numbers.
 const MOST_WITH_COLUMNS: usize = 480;
 
-/// Whether a kernel is handed the inputs of a pass by value, which spares a copy before each launch.
+/// Returns true if a kernel receives the inputs of a pass by value, which avoids a copy before each launch.
 pub(crate) fn inputs_by_value(size: Size) -> bool {
     let numbers = size.params + size.free;
     numbers <= MOST_BY_VALUE && numbers + size.columns <= MOST_WITH_COLUMNS

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 /// Options of every compilation beside the architecture. The log tells registers and spills.
 const OPTIONS: [&str; 2] = ["--std=c++17", "-Xptxas=-v"];
 
-/// Of portable code, too: the lines of the texts, for whoever reads it.
+/// Option for line information, also in portable code, for tools that read it.
 const LINES: &str = "-lineinfo";
 
 /// A version or a compute capability: major and minor.
@@ -36,7 +36,7 @@ pub(crate) struct Nvrtc {
     architectures: Vec<Version>,
 }
 
-/// What a compilation for a device is to make.
+/// Target of a compilation for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     /// Machine code of the device itself, a cubin.
@@ -46,8 +46,8 @@ enum Target {
 }
 
 impl Nvrtc {
-    /// The NVRTC for a device of this capability whose driver speaks this version of CUDA. What was
-    /// found is kept for the life of the process.
+    /// Finds the NVRTC for a device of this capability whose driver supports this version of CUDA. The
+    /// result is kept for the life of the process.
     pub(crate) fn find(capability: Version, driver: Version) -> Result<Arc<Nvrtc>, NoCuda> {
         type Found = HashMap<(Version, Version), Result<Arc<Nvrtc>, NoCuda>>;
         static FOUND: Mutex<Option<Found>> = Mutex::new(None);
@@ -65,7 +65,7 @@ impl Nvrtc {
         Ok(Nvrtc { api, version, architectures })
     }
 
-    /// Whether it makes machine code of this architecture.
+    /// Returns true if this NVRTC generates machine code for this architecture.
     #[cfg(test)]
     pub(crate) fn knows(&self, capability: Version) -> bool {
         self.architectures.binary_search(&capability).is_ok()
@@ -79,7 +79,7 @@ impl Nvrtc {
         }
     }
 
-    /// Whether a driver loads what this makes: machine code of its own major version or an earlier
+    /// Returns true if a driver loads the output of this NVRTC: machine code of its own major version or an earlier
     /// one; portable code of its own version or an earlier one.
     fn suits(&self, target: Target, driver: Version) -> bool {
         match target {

@@ -1,4 +1,4 @@
-//! Where NVRTC may be: what `DUALFIT_NVRTC` names, or what the loader finds, the folders of CUDA
+//! Search for NVRTC: the path in `DUALFIT_NVRTC`, or the loader's search path, the folders of CUDA
 //! toolkits, and the environments of Python and conda that are active or first in the search path, with
 //! their wheels and PyTorch.
 
@@ -93,8 +93,8 @@ impl Candidates {
     }
 }
 
-/// The libraries with NVRTC's own functions that lie beside it. NVRTC asks the loader for one of them by its
-/// name alone, which on Windows is not looked for in NVRTC's folder; one that is loaded already is found.
+/// The libraries with NVRTC's own functions that lie beside it. NVRTC loads one of them by its
+/// name alone. On Windows the loader does not search NVRTC's folder for it, but finds a library that is already loaded.
 pub(super) fn companions(nvrtc: &Path) -> Vec<PathBuf> {
     match nvrtc.parent().filter(|_| nvrtc.is_absolute()) {
         Some(folder) => {
@@ -119,8 +119,8 @@ fn names() -> Vec<String> {
     }
 }
 
-/// Where a toolkit or an environment of conda has its libraries: that of servers with ARM processors is `sbsa`,
-/// that of Jetson boards `aarch64`.
+/// Library folders of a toolkit or a conda environment: `sbsa` is for servers with ARM processors,
+/// `aarch64` for Jetson boards.
 const TOOLKIT_FOLDERS: [&str; 9] = [
     "lib64",
     "lib",
@@ -133,7 +133,7 @@ const TOOLKIT_FOLDERS: [&str; 9] = [
     "Library/bin/x64",
 ];
 
-/// Folders of CUDA toolkits; what was looked for is added to `searched`.
+/// Returns the folders of CUDA toolkits and adds the searched paths to `searched`.
 fn toolkits(
     variable: &dyn Fn(&str) -> Option<OsString>,
     root: &Path,
@@ -230,7 +230,7 @@ mod tests {
         root
     }
 
-    /// What is found in `root` with some variables, the loader's names and the root left out.
+    /// Returns the paths found in `root` with these variables, without the loader's names and the root.
     fn found(root: &Path, variables: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
         let variable = |name: &str| {
             let value = variables.iter().find(|(known, _)| *known == name)?.1;

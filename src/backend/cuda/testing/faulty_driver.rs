@@ -1,8 +1,8 @@
-//! A double of the driver seam for tests: it passes every call on to a driver, keeps the books, and
-//! fails when it is told to.
+//! A double of the driver seam for tests: it passes every call on to a driver, records it, and
+//! fails on request.
 //!
-//! The books say how often each call was made, what is held, and what was done that a device would
-//! not forgive: memory used beyond its end or after its release, a release of what is not held.
+//! The books contain the number of calls of each kind, the allocations in use, and the errors that a device would
+//! not tolerate: memory used beyond its end or after its release, a release of memory that is not allocated.
 
 use crate::backend::cuda::driver::{
     Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
@@ -26,7 +26,7 @@ pub(crate) enum Call {
     Launch,
 }
 
-/// What is to go wrong, once; calls are counted from 0.
+/// A fault to inject, once; calls are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Injected {
     Nothing,
@@ -84,7 +84,7 @@ impl<D: Driver> Faulty<D> {
         self
     }
 
-    /// Whether what was injected has happened: a loop over all calls ends where it has not.
+    /// Returns true if the injected fault has happened. A loop over all calls ends when it has not.
     pub(crate) fn has_fired(&self) -> bool {
         self.books().has_fired
     }
@@ -353,7 +353,7 @@ impl Driver for Idle {
 mod tests {
     use super::*;
 
-    /// Some work that gives back what it took, whatever fails.
+    /// Allocates, works and releases; all memory is released even if a call fails.
     fn work(driver: &dyn Driver) -> Result<(), DriverError> {
         let address = driver.allocate(100)?;
         let with_memory = |module| {

@@ -1,4 +1,4 @@
-//! What the real compiler makes of the kernels: registers, spills and seconds, held to a budget.
+//! Registers, spills and compile time of the kernels with the real compiler, compared with a budget.
 //!
 //! NVRTC needs no device. `tests/data/kernels/budget.csv` has the registers of each kernel of each
 //! model on each architecture; a kernel may not take more. With `-- --nocapture` the table of
@@ -25,7 +25,7 @@ const SECONDS: f64 = 0.8;
 const YARDSTICK_SECONDS: f64 = 0.25;
 /// Times that a case may try to keep to it.
 const TRIES: usize = 4;
-/// How much slower than that machine another is taken to be at most: beyond it, the budget is what is wrong.
+/// Maximum slowdown of a machine relative to the budget's machine; beyond it, the budget is wrong.
 const SLOWEST: f64 = 5.0;
 
 pub(super) struct Case {
@@ -78,7 +78,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// What the compiler's log says of one kernel.
+/// Resources of one kernel, from the compiler's log.
 #[derive(Debug, PartialEq)]
 pub(super) struct Use {
     pub(super) kernel: String,
@@ -124,7 +124,7 @@ fn budget() -> BTreeMap<(String, String, String), u32> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// The compilers that are held to the budget. Those of CUDA 11 take other registers, and are for who has no later one.
+/// Returns the compilers that the budget applies to. Compilers of CUDA 11 use other registers and are a fallback only.
 pub(super) fn budgeted() -> impl Iterator<Item = Nvrtc> {
     all().into_iter().filter(|nvrtc| nvrtc.version >= (12, 0))
 }
@@ -187,7 +187,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
-/// How much slower this machine is just now than that of the budget: by the time that it takes over a
+/// Returns the current slowdown of this machine relative to the budget's machine: by the time that it takes over a
 /// text that is always the same. Machines that are shared vary by a factor of two.
 fn slowness(nvrtc: &Nvrtc, capability: (u32, u32)) -> f64 {
     let steps: String =

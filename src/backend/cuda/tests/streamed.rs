@@ -35,7 +35,7 @@ fn emulator() -> Option<Arc<Emulator>> {
     emulator_or_skip(Settings { multiprocessors: 2, ..Settings::default() })
 }
 
-/// What a device does as late as it may.
+/// Operations that a device delays as long as it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lazy {
     Uploads,
@@ -247,12 +247,12 @@ impl Case {
         self.by_launches(device, capacity, usize::MAX)
     }
 
-    /// The same by launches of at most so many points.
+    /// The same by launches of at most `most` points.
     fn by_launches(&self, device: &Arc<Device>, capacity: Option<usize>, most: usize) -> Sums {
         self.by_shares(device, (capacity, most), usize::MAX, &[0, self.x.len()])
     }
 
-    /// The same by shares of the points that end where these are cut, by segments of so many points.
+    /// The same by shares of the points that end at these cuts, by segments of the given number of points.
     pub(super) fn by_shares(
         &self,
         device: &Arc<Device>,
@@ -316,7 +316,7 @@ impl Sums {
     }
 }
 
-/// Whether chunks of any sizes have the sums of one pass, on the device and on the CPU.
+/// Checks that chunks of any sizes have the sums of one pass, on the device and on the CPU.
 fn agrees(case: &Case, chunkings: &[&[usize]]) {
     for lazy in LAZY {
         let Some(trial) = Trial::sound(lazy) else { return };
@@ -343,8 +343,8 @@ fn sums_of_chunks_are_those_of_one_pass() {
     }
 }
 
-/// As where the system ends kernels that take long: parts of the points that are on the device, as many as sums have
-/// room for, one more and one less, the last as long as the others or shorter.
+/// As where the system ends kernels that take long: parts of the points that are on the device, as many as slots for
+/// sums, one more and one less, the last as long as the others or shorter.
 #[test]
 fn sums_of_short_launches_are_those_of_one() {
     for (n, points) in [(1, 5 * SLOTS), (3, 700), (9, 1000), (40, 300)] {
@@ -360,13 +360,13 @@ fn sums_of_short_launches_are_those_of_one() {
     }
 }
 
-/// More chunks than sums have room for.
+/// More chunks than slots for sums.
 #[test]
 fn chunks_of_seven_points_have_the_sums_of_one_pass() {
     agrees(&Case::new(3, 700).weighted(), &[&[7], &[1], &[6, 1, 13]]);
 }
 
-/// As many chunks as sums have room for, one more and one less.
+/// As many chunks as slots for sums, one more and one less.
 #[test]
 fn every_chunk_counts_at_every_border_of_the_slots() {
     for chunks in [SLOTS - 1, SLOTS, SLOTS + 1, 2 * SLOTS - 1, 2 * SLOTS, 2 * SLOTS + 1] {
@@ -395,7 +395,7 @@ fn points_of_every_kind_go_through_in_chunks() {
     agrees(&Case { y: y.collect(), counts: true, ..case.clone() }, chunkings);
 }
 
-/// Whatever is late, and whether chunks come from a stream or are cut from points at hand.
+/// For every delay, and for chunks from a stream as well as chunks of points in memory.
 #[test]
 fn equal_chunks_give_equal_bits() {
     for (n, chunk) in [(3, 1024), (3, 1500), (9, 1024), (40, 1024)] {

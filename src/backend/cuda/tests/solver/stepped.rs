@@ -1,5 +1,5 @@
 //! A minimisation by the kernels' solver on the emulated device, with its sums from the CPU. A kernel made for this takes
-//! the steps; the host answers what the state asks for, as the kernel of batches does by itself.
+//! the steps; the host serves the requests of the state, as the kernel of batches does by itself.
 
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::termination_of;
@@ -37,7 +37,7 @@ impl By {
     }
 }
 
-/// The kernels' solver, with a kernel that goes on with the factor, if there is one, else with the sums at the trial.
+/// The kernels' solver, with a kernel that continues with the factor, if there is one, else with the sums at the trial.
 fn solver_text(size: Size, by: By) -> String {
     let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{}> Group;\n", by.lanes());
     let mut text = head(size, &group);
@@ -74,14 +74,14 @@ struct Stepped<'a> {
     evaluator: &'a mut dyn Evaluator,
     task: &'a Task<'a>,
     by: By,
-    /// Where the state lies on the device, a scratch behind it.
+    /// Address of the state on the device, followed by a scratch.
     place: Address,
     factor: Address,
-    /// What the device was last seen to hold.
+    /// The last state that was read from the device.
     state: Filled<Layout>,
     /// Of rows at a point, in this run.
     factorisations: usize,
-    /// What came before this run and beside the device's counts.
+    /// Work before this run and outside the device's counts.
     work: Work,
     /// Steps taken: each has its lanes in another order.
     steps: u64,
@@ -220,7 +220,7 @@ impl<'a> Stepped<'a> {
         Request::from_word(word).unwrap_or(Request::Done)
     }
 
-    /// What all runs have cost so far.
+    /// Returns the work of all runs so far.
     fn work(&self) -> Work {
         let layout = &self.state.layout;
         Work {
@@ -279,7 +279,7 @@ impl<'a> Stepped<'a> {
         device.download(self.place, words, Queue::Work).expect("the state");
     }
 
-    /// What the host does about a start whose sums are not finite or not safe, unless columns need units of their own,
+    /// Handles a start whose sums are not finite or not safe, as the host does, unless columns need units of their own,
     /// which the kernels' solver has not.
     fn see_to_the_start(&mut self, start: &[f64]) -> Result<(), Failure> {
         self.work.other_passes += 1;
