@@ -1,8 +1,8 @@
-//! 10,000 fits of a two-dimensional Gaussian of five parameters on 15 × 15, 10 × 10 and 5 × 5 pixels with Poisson
-//! noise, in one batch on the CPU, against a loop over the `levenberg-marquardt` crate with a hand-written
-//! Jacobian on one core, in one run. Both begin at the same starts; that they end at the same minimum
-//! is checked before anything is timed. With `etol` it says how far from there fits end, in standard errors.
-//! Then, if there is a device, a million of them on it.
+//! Batches of 10,000 fits of a two-dimensional Gaussian with five parameters to 15 × 15, 10 × 10 and 5 × 5 pixels with
+//! Poisson noise on the CPU, compared with a loop over the `levenberg-marquardt` crate with a hand-written Jacobian on
+//! one core, in the same run. Both use the same starting points; before the timing, the costs are compared.
+//! For fits with `etol`, the distance from the minimum is printed in standard errors.
+//! Then, if there is a device, a million of these fits run on it.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dualfit::device::Device;
@@ -17,12 +17,12 @@ use std::hint::black_box;
 use std::time::Duration;
 
 const FITS: usize = 10_000;
-/// Pixels of a side, and the width of a spot in pixels.
+/// Pixels per side, and width of a spot in pixels.
 const IMAGES: [(usize, f64); 3] = [(15, 2.0), (10, 1.6), (5, 1.0)];
-/// The part of a standard error at which fits may end.
+/// Value of `etol`: fraction of a standard error.
 const ETOL: f64 = 0.01;
 
-/// The rival's view of one spot: amplitude, centre, width, background.
+/// Problem of one spot for `levenberg-marquardt`: amplitude, centre, width, background.
 struct Spot<'a> {
     side: usize,
     y: &'a [f64],
@@ -67,7 +67,7 @@ impl LeastSquaresProblem<f64, Dyn, Const<5>> for Spot<'_> {
     }
 }
 
-/// Simulated spots with their starts, in a square of `spread` pixels about the middle.
+/// Simulates spots with centres in a square of `spread` pixels about the middle. Returns images and starting points.
 fn spots(side: usize, width: f64, spread: f64) -> (Vec<f64>, Vec<[f64; 5]>) {
     let (mut random, pixels) = (StdRng::seed_from_u64(4), side * side);
     let (mut stack, mut starts) = (Vec::with_capacity(FITS * pixels), Vec::new());
@@ -105,7 +105,7 @@ fn mean_evaluations(fits: &BatchFit) -> f64 {
     fits.evaluations().iter().map(|&e| f64::from(e)).sum::<f64>() / FITS as f64
 }
 
-/// The farthest that a parameter of a fit is from where it is in the other, in standard errors.
+/// Returns the largest difference of a parameter between two batches, in standard errors.
 fn farthest(fits: &BatchFit, from: &BatchFit) -> f64 {
     let distance = |((a, b), error): ((&f64, &f64), &f64)| ((a - b) / error).abs();
     let each = fits.params().iter().zip(from.params()).zip(from.std_errors()).map(distance);
@@ -157,7 +157,7 @@ fn batch(c: &mut Criterion) {
     }
 }
 
-/// Samples of another kind, and samples that are no spots.
+/// Times fits of integer samples, and of images without a spot.
 fn samples(c: &mut Criterion) {
     let (side, width) = IMAGES[0];
     let ((px, py), pixels) = (pixels(side), side * side);
@@ -189,7 +189,7 @@ fn samples(c: &mut Criterion) {
     });
 }
 
-/// A million spots anywhere in the middle half of their images, with starts at the brightest pixel and without.
+/// Times fits of a million spots in the middle half of their images, with a start at the brightest pixel and without.
 fn without_starts(c: &mut Criterion) {
     const MANY: usize = 1_000_000;
     let (side, width) = IMAGES[0];
@@ -235,7 +235,7 @@ fn without_starts(c: &mut Criterion) {
     });
 }
 
-/// A million spots, as many as fill a device: from the host's memory and where they are there already.
+/// Times a million fits, enough to occupy a device, from host memory and with resident data.
 fn on_device(c: &mut Criterion) {
     const MANY: usize = 1_000_000;
     let device = match Device::open(0) {

@@ -1,11 +1,11 @@
-//! How joint fits grow with their sets: 10 to 10,000 sets of 100 points, a·exp(−k1·t) + b·exp(−k2·t) with a and b of each
-//! set and rates of all; the time of a whole fit, of all sets' views, and the memory that a fit takes beside the data.
-//! Slopes, and times for each set and of views, are of the least times, since machines are shared.
+//! Scaling of joint fits with the number of sets: 10 to 10,000 sets of 100 points, a·exp(−k1·t) + b·exp(−k2·t) with a
+//! and b per set and shared rates. Measured are the time of a whole fit, the time of the views of all sets, and the
+//! memory of a fit beyond the data. Slopes, times per set and times of views use the minimum of the measurements,
+//! because machines are shared.
 //!
-//! Each size is a process of its own, so that a peak of memory belongs to one of them. Arguments that are numbers are the
-//! sizes in place of these. If `DUALFIT_JOINT_FOLDER` names a folder, the data and what
-//! was found of the last size go there, as `tests/record/joint.py` reads them. Without `--bench`, as `cargo test --benches`
-//! runs it, there are few sets.
+//! Each size runs in its own process, so that the peak of memory belongs to this size. Numeric arguments replace the
+//! sizes. If `DUALFIT_JOINT_FOLDER` names a folder, the data and results of the last size are written there for
+//! `tests/record/joint.py`. Without `--bench` (as `cargo test --benches` runs it) there are few sets.
 
 use dualfit::{Backend, CurveFit, Data, GlobalFit, JointFit};
 use rand::rngs::StdRng;
@@ -20,14 +20,14 @@ use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Points of a set.
+/// Number of points per set.
 const POINTS: usize = 100;
-/// The rates of all sets, and where they begin.
+/// Shared rates of the simulation, and starting values.
 const RATES: [f64; 2] = [1.5, 0.25];
 const START: [(&str, f64); 4] = [("k1", 1.0), ("k2", 0.1), ("a", 1.0), ("b", 1.0)];
-/// Sets of the fit before the one whose memory is told.
+/// Number of sets of the warm-up fit before the measurement of memory.
 const FEW: usize = 3;
-/// The fewest sets that slopes are made of: below, what a fit costs anyway counts for more than the sets.
+/// Minimum number of sets in the regression of slopes: with fewer sets, fixed costs dominate.
 const MANY: f64 = 100.0;
 
 fn main() -> Outcome<()> {
@@ -73,7 +73,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// What [`measure`] prints in a process of its own.
+/// Runs [`measure`] in its own process and returns the printed numbers.
 fn measured(sets: usize, repeats: usize) -> Outcome<[f64; 5]> {
     let numbers = [sets.to_string(), repeats.to_string()];
     let child = Command::new(std::env::current_exe()?).arg("--child").args(numbers).output()?;
@@ -86,14 +86,14 @@ fn measured(sets: usize, repeats: usize) -> Outcome<[f64; 5]> {
     found.try_into().map_err(|_| format!("{sets} sets: {text}").into())
 }
 
-/// Prints the median and the least seconds of a fit, its evaluations, the least seconds of all views, and bytes at the peak of
-/// the first fit beside what there was before it.
+/// Prints five numbers: median and minimum time of a fit in seconds, its evaluations, minimum time of all views in
+/// seconds, and increase of memory to the peak of the first fit in bytes.
 fn measure(sets: usize, repeats: usize) -> Outcome<()> {
-    // Code that runs and threads that wait are there whatever the sets are.
+    // Warm-up: loaded code and waiting threads take memory independently of the number of sets.
     Points::new(FEW)?.fitted()?;
     let points = Points::new(sets)?;
     let before = status_bytes("VmRSS:");
-    // Peaks are counted anew from here on, where the system lets a process ask for it.
+    // Resets the peak of memory, if the system allows it.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let (_, joint) = points.fitted()?;
     let bytes = status_bytes("VmHWM:").zip(before).map_or(f64::NAN, |(peak, before)| peak - before);
@@ -117,14 +117,14 @@ fn measure(sets: usize, repeats: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// The points of all sets, set after set.
+/// Points of all sets, set after set.
 struct Points {
     t: Vec<f64>,
     y: Vec<f64>,
 }
 
 impl Points {
-    /// Times of each set's own; normal noise of 0.05.
+    /// Simulates sets, each with its own times, with normal noise of standard deviation 0.05.
     fn new(sets: usize) -> Outcome<Points> {
         let mut random = StdRng::seed_from_u64(20_261_125);
         let noise = Normal::new(0.0, 0.05)?;
@@ -142,7 +142,7 @@ impl Points {
         Ok(Points { t, y })
     }
 
-    /// Seconds of a whole fit, as a user has it: the model, the data, the fit, all errors.
+    /// Fits the sets, and returns the seconds for model, data, fit and all standard errors.
     fn fitted(&self) -> Outcome<(f64, JointFit)> {
         let begun = Instant::now();
         let curve = CurveFit::new(|t, [k1, k2, a, b]| a * (-k1 * t).exp() + b * (-k2 * t).exp());
@@ -159,7 +159,7 @@ impl Points {
         Ok((seconds, joint))
     }
 
-    /// Files of numbers in f64, in the machine's order of bytes: times, values, where the fit began and ended, its errors.
+    /// Writes files of f64 in native byte order: times, values, starting point, result, standard errors.
     fn write(&self, joint: &JointFit, folder: &Path) -> Outcome<()> {
         let write = |name: &str, numbers: &[f64]| {
             let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
@@ -174,7 +174,7 @@ impl Points {
     }
 }
 
-/// The power of sets with which something grows: the slope of the line through its logarithms, by least squares.
+/// Returns the exponent of growth with the number of sets: slope of a least-squares line in logarithms.
 fn slope(grows: &[(f64, f64)]) -> Option<f64> {
     let many = grows.iter().filter(|(sets, _)| *sets >= MANY);
     let logs: Vec<(f64, f64)> = many.map(|(sets, value)| (sets.ln(), value.ln())).collect();
@@ -186,13 +186,13 @@ fn slope(grows: &[(f64, f64)]) -> Option<f64> {
     (logs.len() > 1).then(|| product / square)
 }
 
-/// A number with three digits.
+/// Formats a number with three digits.
 fn digits(number: f64) -> String {
     let after = 2 - number.abs().log10().floor().clamp(-3.0, 2.0) as i32;
     format!("{number:.*}", after as usize)
 }
 
-/// A line of what the system says of this process, in bytes.
+/// Reads a value of `/proc/self/status`, in bytes.
 fn status_bytes(line: &str) -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let found = status.lines().find_map(|found| found.strip_prefix(line))?;

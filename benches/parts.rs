@@ -1,7 +1,7 @@
-//! What it costs that others hold the points: a fit by parts against the fit in memory.
+//! Overhead of distributed fits: a fit by parts compared with a fit in memory.
 //!
-//! Pairs are timed in turn, and the median of their ratios is told, since machines are shared. Without `--bench`, as
-//! `cargo test --benches` runs it, there are few points and one pair.
+//! Pairs are timed alternately, and the median of their ratios is printed, because machines are shared. Without
+//! `--bench` (as `cargo test --benches` runs it) there are few points and one pair.
 
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::source::SliceSource;
@@ -36,7 +36,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Seconds of a fit by parts at group borders, and over an evaluation.
+/// Fits `count` parts that end at group borders; returns the seconds and the fit.
 fn by_parts(x: &[f64], y: &[f64], count: usize) -> Outcome<(f64, Fit)> {
     let curve = decay();
     let groups = x.len().div_ceil(Part::GROUP as usize);
@@ -79,7 +79,7 @@ fn main() -> Outcome<()> {
                     Ok(decay().fit_stream(stream, [2.0, 1.0, 0.3])?)
                 };
                 let (stream, _) = seconds(stream)?;
-                // The same work, or the ratio means nothing.
+                // Time per evaluation, because the numbers of evaluations can differ.
                 let each = |fit: &Fit, seconds: f64| seconds / fit.stats().evaluations as f64;
                 plain.push(memory);
                 ratios.push(each(&by_parts, parts) / each(&fit, memory));

@@ -1,7 +1,8 @@
-//! How far a fit by parts scales: what travels and what it costs for 3 to 1000 parameters, measured; a fit of 10,000 parts in
-//! one process; and from both, on paper, an evaluation on 1 to 10,000 machines. docs/scale.md has what it prints.
+//! Scaling of distributed fits: measured size and cost of messages for 3 to 1000 parameters; a fit of 10,000 parts in
+//! one process; and, estimated from both, the time of an evaluation on 1 to 10,000 machines. The output is in
+//! docs/scale.md.
 //!
-//! Without `--bench`, as `cargo test --benches` runs it, there are few parameters and parts.
+//! Without `--bench` (as `cargo test --benches` runs it) there are few parameters and parts.
 
 use dualfit::parts::{Part, Parts, merge};
 use dualfit::{Backend, CurveFit, Data};
@@ -37,7 +38,7 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// A sum of cosines, which has as many parameters as are asked for.
+/// Returns a sum of cosines with the given number of parameters.
 fn cosines(parameters: usize) -> CurveFit {
     let curve = CurveFit::dynamic(parameters, |x, p| {
         let terms = p.iter().enumerate().map(|(k, p)| *p * (x * k as f64).cos());
@@ -46,22 +47,24 @@ fn cosines(parameters: usize) -> CurveFit {
     curve.backend(Backend::Cpu)
 }
 
-/// What a question costs, whoever holds how many points.
+/// Costs of a request that do not depend on the distribution of the points.
 struct Costs {
     parameters: usize,
-    /// Bytes.
+    /// Size of a request, in bytes.
     question: usize,
     answer: usize,
-    /// Seconds to read two answers of normal equations, to merge them and to write the result.
+    /// Seconds to read two replies with normal equations, to merge them and to write the result.
     merge: f64,
-    /// The same of triangular factors, where the fit asks for one: normal equations do not tell near-dependent columns apart.
+    /// Seconds to do the same with R factors; `None` if the fit requests none or if the measurement takes too long. A
+    /// fit requests R factors if columns are nearly dependent, which normal equations do not resolve.
     factor: Option<f64>,
-    /// Seconds that the leader takes for each question: reading the answer, checks, the step.
+    /// Seconds of the leader per request: reading the reply, checks, the step.
     leader: f64,
 }
 
 impl Costs {
-    /// The question and the leader of a fit of few points; the answers of two parts of a group each, to the same question.
+    /// Measures requests and leader in a fit of few points, and the replies of two parts with one group each to the
+    /// same requests.
     fn measured(parameters: usize, rounds: u32) -> Outcome<Costs> {
         let few = 4 * parameters;
         let x: Vec<f64> = (0..few).map(|i| 3.0 * i as f64 / few as f64).collect();
@@ -82,7 +85,7 @@ impl Costs {
         let fit = curve.fit_parts(Parts::new(ask).subsample(false), vec![0.1; parameters])?;
         let whole = begun.elapsed().as_secs_f64() - fit.stats().prepare_seconds;
         let leader = (whole - answering.as_secs_f64()) / f64::from(questions);
-        // Questions about sums are the longest; the answer to that for the factor is longer than that for the equations.
+        // Requests of sums are the longest; the reply with an R factor is longer than the reply with normal equations.
         let length = asked_for.iter().map(|(question, _)| question.len()).max();
         let sums = || asked_for.iter().filter(|(question, _)| Some(question.len()) == length);
         let normal = sums().min_by_key(|(_, answer)| *answer).ok_or("no questions")?;
@@ -101,7 +104,7 @@ impl Costs {
             Ok((left.len(), begun.elapsed().as_secs_f64() / f64::from(rounds)))
         };
         let (answer, merge) = merging(&normal.0)?;
-        // Factors of a thousand columns take minutes.
+        // R factors of 1000 columns take minutes.
         let factor = match factor.filter(|_| parameters <= 300) {
             Some((question, _)) => Some(merging(question)?.1),
             None => None,
@@ -110,7 +113,7 @@ impl Costs {
     }
 }
 
-/// A fit of so many parts, all of which hold the same points, one after the other in this process.
+/// Fits `count` parts that all hold the same points, one after the other in this process.
 fn simulate(count: usize) -> Outcome<()> {
     let x: Vec<f64> = (0..GROUP).map(|i| 4.0 * i as f64 / GROUP as f64).collect();
     let noise = |i: usize| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / 1.7e7;
@@ -124,7 +127,7 @@ fn simulate(count: usize) -> Outcome<()> {
     let ask = |question: &[u8]| {
         questions += 1;
         bytes += question.len();
-        // Each with how many parts it is of: neighbours of as many go together, as in a tree.
+        // Number of parts and their merged reply. Adjacent entries with equal numbers are merged, as in a binary tree.
         let mut tree: Vec<(usize, Vec<u8>)> = Vec::new();
         let mut brought = |tree: &mut Vec<(usize, Vec<u8>)>| {
             let (Some((more, right)), Some((parts, left))) = (tree.pop(), tree.pop()) else {
@@ -167,25 +170,25 @@ fn simulate(count: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// Points of the fit on paper, and bytes of each.
+/// Number of points of the estimated fit, and bytes per point.
 const POINTS: f64 = 1e12;
 const POINT: f64 = 16.0;
-/// GPUs of a machine.
+/// GPUs per machine.
 const GPUS: f64 = 8.0;
-/// Of an H100, from its data sheet: bytes a second of its memory, multiply-adds in f64 a second, and bytes of memory for points.
+/// Data sheet of an H100: memory bandwidth in bytes/s, f64 multiply-adds per second, bytes of memory for points.
 const MEMORY_RATE: f64 = 3.35e12;
 const F64_RATE: f64 = 1.495e13;
 const MEMORY: f64 = 70e9;
-/// The part of both that is reached, and bytes a second from storage for each GPU.
+/// Fraction of both rates that is reached, and bytes/s from storage per GPU.
 const REACHED: f64 = 0.8;
 const STORAGE_RATE: f64 = 25e9;
-/// Seconds until a message arrives, and bytes a second of a link.
+/// Latency of a message in seconds, and bandwidth of a link in bytes/s.
 const LATENCY: f64 = 3e-6;
 const LINK_RATE: f64 = 12.5e9;
-/// Parameters up to which rows are not written to memory.
+/// Maximum number of parameters for which rows of the Jacobian are not written to memory.
 const FEW: usize = 32;
 
-/// An evaluation on 1 to 10,000 machines.
+/// Estimates the time of an evaluation on 1 to 10,000 machines.
 fn on_paper(costs: &[Costs]) {
     println!(
         "| parameters | machines | pass | tree | leader | share of the pass |\n|---|---|---|---|---|---|"
@@ -219,7 +222,7 @@ fn on_paper(costs: &[Costs]) {
     }
 }
 
-/// A whole number with its thousands set apart.
+/// Formats a whole number below a million with a thousands separator.
 fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     match digits.len() {

@@ -1,11 +1,11 @@
-//! Fits of files larger than their memory limit, against plain reading of the same files in the same run.
+//! Fits of files larger than their memory limit, compared with plain reading of the same files in the same run.
 //!
-//! Each file is written here, read and fitted with an empty page cache and again with a warm one, and
-//! removed. An argument picks the models whose names contain it. `DUALFIT_STREAM_BYTES` says how large
-//! files are (4 GiB), `DUALFIT_STREAM_DIR` where they go (the system's folder for temporary files).
-//! Then a table of text and one in Parquet, under three compressions, are read and fitted (features `csv` and `parquet`);
-//! `DUALFIT_STREAM_ROWS` says how many rows they have (8,000,000).
-//! Without `--bench`, as `cargo test --benches` runs it, they have 64 MiB, and the table 100,000 rows.
+//! Each file is written, read and fitted with an empty page cache and again with a warm one, and then deleted. An
+//! argument selects the models whose names contain it. `DUALFIT_STREAM_BYTES` sets the size of the files (default
+//! 4 GiB), `DUALFIT_STREAM_DIR` their folder (default: the system's temporary folder).
+//! Then a text table and a Parquet table with three compressions are read and fitted (features `csv` and `parquet`).
+//! `DUALFIT_STREAM_ROWS` sets their number of rows (default 8,000,000).
+//! Without `--bench` (as `cargo test --benches` runs it) the default is 64 MiB, and the tables have 100,000 rows.
 
 #[cfg(feature = "csv")]
 use dualfit::source::CsvSource;
@@ -27,12 +27,12 @@ use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Bytes that a fit may take.
+/// Memory limit of a fit, in bytes.
 const LIMIT: usize = 256_000_000;
-/// Bytes that plain reading asks for at a time.
+/// Buffer of plain reading, in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// What is fitted: a model, the values that y is made with, and a start.
+/// A problem: the model, the true parameters of the simulated y, and a starting point.
 struct Case {
     name: &'static str,
     model: CurveFit,
@@ -105,7 +105,7 @@ fn main() -> Outcome<()> {
     let picked = |case: &Case| wanted.is_empty() || wanted.iter().any(|w| case.name.contains(&**w));
     for case in cases().into_iter().filter(picked) {
         for files in [1, 2] {
-            // Removed at the end of the block, and when something fails.
+            // Deleted at the end of the block, also after an error.
             let folder = tempfile::tempdir_in(&folder)?;
             measure(&case, &write(&case, files, bytes, folder.path())?)?;
         }
@@ -121,10 +121,10 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Measures a table of so many rows, which it writes to a folder.
+/// Writes a table with the given number of rows to a folder, and measures it.
 type Table = fn(u32, &Path) -> Outcome<()>;
 
-/// Tables of a decay, by what picks them.
+/// Tables of a decay, with the names that select them.
 const TABLES: &[(&str, Table)] = &[
     #[cfg(feature = "csv")]
     ("table", text),
@@ -132,7 +132,7 @@ const TABLES: &[(&str, Table)] = &[
     ("parquet", parquet),
 ];
 
-/// Calls `write` with the points of a table.
+/// Calls `write` with each point of a table.
 #[cfg(any(feature = "csv", feature = "parquet"))]
 fn decays(rows: u32, mut write: impl FnMut(f64, f64) -> Outcome<()>) -> Outcome<()> {
     let [_, decay, _] = &cases()[..] else { return Err("there are three cases".into()) };
@@ -190,7 +190,7 @@ fn parquet(rows: u32, folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Reads a table and fits it, each five times; prints the least seconds of both, and the bytes that are decoded a second.
+/// Reads and fits a table five times; prints the minimum seconds of both, and the rate of decoding in GB/s.
 #[cfg(any(feature = "csv", feature = "parquet"))]
 fn table<S: Source>(what: &str, rows: u32, open: impl Fn() -> Outcome<S>) -> Outcome<()> {
     let [_, decay, _] = &cases()[..] else { return Err("there are three cases".into()) };
@@ -221,7 +221,7 @@ fn table<S: Source>(what: &str, rows: u32, open: impl Fn() -> Outcome<S>) -> Out
     Ok(())
 }
 
-/// Writes points as rows of one file, or a file for each column.
+/// Writes points as rows of one file, or as one file per column.
 fn write(case: &Case, files: usize, bytes: u64, folder: &Path) -> Outcome<Vec<PathBuf>> {
     let (points, noise) = (bytes / 16, Normal::new(0.0, 0.1)?);
     let paths: Vec<PathBuf> = (0..files).map(|i| folder.join(format!("{i}.bin"))).collect();
@@ -237,13 +237,13 @@ fn write(case: &Case, files: usize, bytes: u64, folder: &Path) -> Outcome<Vec<Pa
         out[files - 1].write_all(&y.to_le_bytes())?;
     }
     for file in out {
-        // What is not on the disk cannot be dropped from the cache.
+        // Pages that are not on the disk cannot be dropped from the cache.
         file.into_inner()?.sync_all()?;
     }
     Ok(paths)
 }
 
-/// Reads and fits with an empty cache, then with a warm one, and prints a line of each.
+/// Reads and fits with an empty cache, then with a warm one; prints one line for each.
 fn measure(case: &Case, paths: &[PathBuf]) -> Outcome<()> {
     for cache in ["cold", "warm"] {
         let cold = cache == "cold";
@@ -270,7 +270,7 @@ fn measure(case: &Case, paths: &[PathBuf]) -> Outcome<()> {
     Ok(())
 }
 
-/// Plain reading from the first byte to the last, in GB/s.
+/// Reads the files from the first byte to the last; returns the rate in GB/s.
 fn read(paths: &[PathBuf], cold: bool) -> Outcome<f64> {
     if cold {
         drop_cache(paths)?;
@@ -289,8 +289,8 @@ fn read(paths: &[PathBuf], cold: bool) -> Outcome<f64> {
     Ok(1e-9 * bytes as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// A fit with its seconds and its peak of resident bytes. With `cold` the cache is dropped before each pass,
-/// in time that is not counted.
+/// Fits, and returns the fit, its seconds and its peak of resident bytes. If `cold` is true, the cache is dropped
+/// before each pass, and the time for this is not counted.
 fn fit(case: &Case, paths: &[PathBuf], cold: bool) -> Outcome<(Fit, f64, f64)> {
     let dropping = Arc::new(Mutex::new(Duration::ZERO));
     let mut model = case.model.clone().backend(Backend::Cpu);
@@ -307,7 +307,7 @@ fn fit(case: &Case, paths: &[PathBuf], cold: bool) -> Outcome<(Fit, f64, f64)> {
             ControlFlow::Continue(())
         });
     }
-    // Peaks are counted anew from here on, where the system lets a process ask for it.
+    // Resets the peak of memory, if the system allows it.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let begun = Instant::now();
     let columns = if paths.len() == 1 { vec![F64; 2] } else { vec![F64] };
@@ -331,13 +331,13 @@ fn peak_bytes() -> Option<f64> {
     Some(1024.0 * line.split_whitespace().nth(1)?.parse::<f64>().ok()?)
 }
 
-/// Asks the system to forget the pages of these files; they must be on the disk.
+/// Drops the pages of these files from the system's cache; they must have been written to the disk.
 #[cfg(target_os = "linux")]
 fn drop_cache(paths: &[PathBuf]) -> Outcome<()> {
     use std::os::fd::AsRawFd;
     for path in paths {
         let file = File::open(path)?;
-        // SAFETY: the file is open, and advice changes nothing that it holds.
+        // SAFETY: the file is open, and the advice does not change its content.
         let code =
             unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
         if code != 0 {
@@ -349,20 +349,20 @@ fn drop_cache(paths: &[PathBuf]) -> Outcome<()> {
     Ok(())
 }
 
-/// Elsewhere all passes are warm.
+/// Does nothing on other systems: all passes are warm.
 #[cfg(not(target_os = "linux"))]
 fn drop_cache(_: &[PathBuf]) -> Outcome<()> {
     Ok(())
 }
 
-/// Bytes that a user may still write to the disk of a folder.
+/// Returns the free bytes on the disk of a folder.
 #[cfg(unix)]
 fn free_bytes(folder: &Path) -> Option<u64> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
-    // SAFETY: all-zero bytes are a value of this structure of numbers.
+    // SAFETY: all-zero bytes are a valid value of this structure of numbers.
     let mut answer: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with a NUL and the answer is a structure of its own.
+    // SAFETY: the path ends with a NUL, and `answer` is a valid structure.
     let code = unsafe { libc::statvfs(path.as_ptr(), &mut answer) };
     (code == 0).then(|| answer.f_bavail as u64 * answer.f_frsize as u64)
 }

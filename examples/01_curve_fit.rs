@@ -1,8 +1,8 @@
-//! Lesson 1: a fit, its report, and how right it is.
+//! Lesson 1: a fit, its report, and its accuracy.
 //!
-//! Thurber's electron mobility of a semiconductor against the logarithm of its density is one of the
-//! harder problems of NIST's Statistical Reference Datasets, whose answers are certified to 11 digits.
-//! The model is a closure; its derivatives are exact without a word about them.
+//! Thurber's electron mobility of a semiconductor against the logarithm of its density is one of the harder problems
+//! of NIST's Statistical Reference Datasets, whose solutions are certified to 11 digits. The model is a closure; its
+//! derivatives are exact and computed automatically.
 //!
 //! Run it with `cargo run --release --example 01_curve_fit`.
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fit = mobility.fit(Data::new(&x, &y)?, &start)?;
     println!("{fit}\n");
 
-    // The truth next to the fit: agreement is the number of digits that are right, 11 at most.
+    // Compares the fit with the certified values: the number of correct digits, at most 11.
     println!("NIST       certified value   digits   certified std. dev.   digits");
     for (i, error) in fit.std_errors().into_iter().enumerate() {
         let digits = |found: f64, truth: f64| (-(found / truth - 1.0).abs().log10()).min(11.0);
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A problem of NIST: the data, and per parameter its name, start, certified value and error.
+/// A problem of NIST: the data, and name, start, certified value and error of each parameter.
 #[derive(Default)]
 struct Certified {
     x: Vec<f64>,

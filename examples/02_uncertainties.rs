@@ -1,7 +1,7 @@
-//! Lesson 2: what is known of the data's errors decides the error bars of the parameters.
+//! Lesson 2: knowledge of the errors of the data determines the error bars of the parameters.
 //!
-//! A detector counts the decays of a source in bins of 0.25 s over a background. Counts have errors of
-//! their own, √n, so here sigma is known, and what its three meanings say can be compared.
+//! A detector counts the decays of a source in bins of 0.25 s over a background. The standard deviation of a count n is
+//! √n, so sigma is known, and its three meanings can be compared.
 
 use dualfit::{CurveFit, Data, Sigma};
 use rand::{SeedableRng, rngs::StdRng};
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let decay = CurveFit::new(|t, [a, rate, b]| a * (-rate * t).exp() + b).names(names);
     let fit = |sigma| decay.fit(Data::new(&t, &counts)?.sigma(sigma)?, [500.0, 0.5, 10.0]);
 
-    // √ of the mean, taken from a first fit: √ of the count itself would favour bins that came out low.
+    // √ of the mean from a first fit: √ of the count itself would favour bins with low counts.
     let sigma: Vec<f64> = fit(Sigma::Unknown)?.predict(&t)?.iter().map(|n| n.sqrt()).collect();
     println!("sigma is         amplitude           rate           background   reduced χ²");
     for (meaning, sigma) in [
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{:<10}{amplitude:>9.2}{rate:>17.5}{background:>18.2}\n", "truth");
 
-    // The error of what follows from the parameters, here of the area under the decay.
+    // The standard error of a derived quantity: the area under the decay.
     let fit = fit(Sigma::Absolute(&sigma))?;
     let (a, rate, c) = (fit.params()[0], fit.params()[1], fit.covariance());
     let relative = c[(0, 0)] / (a * a) + c[(1, 1)] / (rate * rate) - 2.0 * c[(0, 1)] / (a * rate);
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("area under the decay, amplitude / rate: {area:.0} ± {error:.0}, truth 7500");
     println!("correlation of amplitude and rate: {:.3}\n", fit.correlation()[(0, 1)]);
 
-    // Two factors that occur only as a product cannot be told apart, whatever the data.
+    // Two factors that occur only as a product cannot be determined separately by any data.
     let product = CurveFit::parse("efficiency * activity * exp(-rate * t) + background", ["t"])?;
     let data = Data::new(&t, &counts)?.sigma(Sigma::Absolute(&sigma))?;
     let fit = product.fit(&data, [0.3, 1000.0, 0.1, 10.0])?;

@@ -1,6 +1,6 @@
-//! Lesson 3: outliers, a bound that becomes active, a fixed parameter, and watching a fit.
+//! Lesson 3: outliers, an active bound, a fixed parameter, and an observer of a fit.
 //!
-//! A spectral line, recorded by a camera that cosmic rays hit in a few pixels.
+//! A spectral line, recorded by a camera. Cosmic rays have hit a few pixels.
 
 use dualfit::{CurveFit, Data, Event, Loss, Sigma};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let line = CurveFit::new(|w, [h, c, s, b]| h * (-((w - c) / s).powi(2) / 2.0).exp() + b);
     let line = line.names(names);
 
-    // A loss has a scale, the residual from which a point is suspect: here the usual multiples of
-    // sigma. Tukey's loss forgets points that are far off, so it begins where Cauchy's ended.
+    // The scale of a loss is the residual from which a point is suspect: here the usual multiples of sigma. Tukey's
+    // loss ignores points that are far off, so its fit starts at the result of Cauchy's.
     let data = Data::new(&wavelength, &light)?.sigma(Sigma::Constant(noise))?;
     println!("{:14}{:<18}{:<18}{:<17}{}", "loss", names[0], names[1], names[2], names[3]);
     let mut start = vec![40.0, 656.0, 1.0, 0.0];

@@ -1,14 +1,14 @@
 //! Lesson 4: two independent variables, a model as text, single precision, missing points.
 //!
-//! A point of light on a camera of 24 × 24 pixels, some of them dead, is found to a few hundredths of a
-//! pixel. The model is written twice: as code, and as somebody might type it.
+//! A fit locates a point of light on a camera of 24 × 24 pixels, some of them dead, to a few hundredths of a pixel. The
+//! model is written twice: as code, and as text.
 
 use dualfit::{CurveFit, Data, Missing, Scalar};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::error::Error;
 
-/// A generic function serves the fit and plain numbers alike. Here numbers stand on the right.
+/// A generic function works for the fit and for plain numbers. Numeric constants must be right operands.
 fn spot<T: Scalar>([x, y]: [T; 2], [height, x0, y0, width, background]: [T; 5]) -> T {
     let r2 = (x - x0).powi(2) + (y - y0).powi(2);
     height * (-r2 / (width.powi(2) * 2.0)).exp() + background
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let truth = [120.0, 11.37, 12.84, 1.90, 10.0];
     let (noise, mut random) = (Normal::new(0.0, 3.0)?, StdRng::seed_from_u64(4));
 
-    // One column per variable, one value per pixel. Cameras speak f32, and so may the data.
+    // One column per variable, one value per pixel. The data can be f32, as from a camera.
     let x: Vec<f32> = (0..576u16).map(|i| f32::from(i % 24)).collect();
     let y: Vec<f32> = (0..576u16).map(|i| f32::from(i / 24)).collect();
     let mut light = Vec::new();
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let data = Data::new([&x, &y], &light)?;
     let start = [100.0, 11.0, 12.0, 3.0, 0.0];
 
-    // Parameters of a text are named by it and come in order of appearance, here the function's.
+    // The parameters of a text are in the order of their first occurrence, here the same as in the function.
     let text = CurveFit::parse(TEXT, ["x", "y"])?;
     let code = CurveFit::multivariate(spot).names(text.parameters());
 

@@ -1,10 +1,10 @@
-//! Lesson 5: a batch of many small fits. A microscope sees more than its light can resolve.
+//! Lesson 5: a batch of many small fits: microscopy beyond the resolution limit of light.
 //!
-//! Molecules on a spiral light up for a moment, a few at a time. Light blurs each into a spot of 300 nm,
-//! but the centre of a spot of a thousand photons is known to 6 nm. The movie is cut into regions of
-//! 11 × 11 pixels around spots, one call fits them all, and their centres draw the spiral.
+//! Molecules on a spiral light up for a moment, a few at a time. Diffraction blurs each into a spot of 300 nm, but the
+//! centre of a spot of a thousand photons can be estimated to 6 nm. The movie is cut into regions of 11 × 11 pixels
+//! around spots, one call fits them all, and their centres draw the spiral.
 //!
-//! `spots_before.png` and `spots_after.png` go to the folder that is its first argument, or to `target`.
+//! `spots_before.png` and `spots_after.png` are written to the folder in the first argument, or to `target`.
 
 mod picture;
 
@@ -22,7 +22,7 @@ const BACKGROUND: f64 = 5.0; // photons in a pixel
 const REACH: usize = 5; // pixels of a region to each side of its middle
 const FINE: usize = 10; // pixels of the last picture to one of the camera's
 
-/// Photons expected in a pixel: it counts those of its area, so the Gaussian is integrated over it.
+/// Returns the expected photons of a pixel: the Gaussian is integrated over the area of the pixel.
 fn spot<T: Scalar>([x, y]: [T; 2], [x0, y0, width, photons, background]: [T; 5]) -> T {
     let below = |edge: T| (edge / (width * 2f64.sqrt())).erf() * 0.5;
     let share = |d: T| below(d + 0.5) - below(d - 0.5);
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
-    // Few photons: by least squares the answers would be biased.
+    // Few photons: least squares would be biased.
     let far = f64::INFINITY;
     let model = CurveFit::multivariate(spot)
         .names(["x", "y", "width", "photons", "background"])
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let batch = model.fit_batch(BatchData::shared([&xs, &ys], &stack)?, &starts)?;
     println!("{batch}");
 
-    // Two molecules too close to be told apart make one spot, but a wide one or a poor fit.
+    // Two molecules that are too close appear as one spot, but it is wide or the fit is poor.
     let single = |fit: &BatchFitView| {
         let (p, s) = (fit.params(), fit.std_errors());
         matches!(fit.status(), FitStatus::Converged(_))
@@ -106,7 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Frames of photons, and the molecules lit in each: the parameters of their spots.
+/// Frames of photons, and the parameters of the spots in each frame.
 type Film = (Vec<Vec<u16>>, Vec<Vec<[f64; 5]>>);
 
 fn film(frames: usize) -> Result<Film, Box<dyn Error>> {
@@ -115,7 +115,7 @@ fn film(frames: usize) -> Result<Film, Box<dyn Error>> {
     for _ in 0..frames {
         let mut lit = Vec::new();
         for _ in 0..Poisson::new(3.0)?.sample(&mut random) as usize {
-            // Evenly along a spiral whose turns come closer towards the centre.
+            // Evenly along a spiral whose turns become closer towards the centre.
             let inwards = random.random::<f64>().powf(0.4);
             let (r, angle) = (25.0 * inwards.powf(1.5), 10.0 * TAU * inwards);
             let brightness: f64 = Exp1.sample(&mut random);
@@ -136,8 +136,8 @@ fn film(frames: usize) -> Result<Film, Box<dyn Error>> {
     Ok((movie, all))
 }
 
-/// Where a square of 3 × 3 pixels is the brightest nearby, and brighter than the background by 6 of its
-/// standard deviations.
+/// Returns the pixels whose square of 3 × 3 pixels is the brightest nearby, and exceeds the background by 6 standard
+/// deviations of the background.
 fn candidates(pixels: &[u16]) -> Vec<(usize, usize)> {
     let mut squares = vec![0.0; SIDE * SIDE];
     for (x, y) in (1..SIDE - 1).flat_map(|y| (1..SIDE - 1).map(move |x| (x, y))) {
@@ -154,8 +154,8 @@ fn candidates(pixels: &[u16]) -> Vec<(usize, usize)> {
     inner().flat_map(|y| inner().map(move |x| (x, y))).filter(brightest).collect()
 }
 
-/// The least standard error that any unbiased estimate of x can have, from the Fisher information
-/// Σ (∂f/∂x)²/f; by symmetry it does not mix with that of the other parameters.
+/// Returns the Cramér-Rao bound, the minimum standard error of an unbiased estimate of x, from the Fisher information
+/// Σ (∂f/∂x)²/f. By symmetry x is not correlated with the other parameters.
 fn cramer_rao(xs: &[f64], ys: &[f64], [x, y, width, photons]: [f64; 4]) -> f64 {
     let information = |(&u, &v): (&f64, &f64)| {
         let f = |h: f64| spot([u, v], [x + h, y, width, photons, BACKGROUND]);
@@ -164,8 +164,8 @@ fn cramer_rao(xs: &[f64], ys: &[f64], [x, y, width, photons]: [f64; 4]) -> f64 {
     xs.iter().zip(ys).map(information).sum::<f64>().sqrt().recip()
 }
 
-/// Draws a molecule at x, y of the camera, as wide as it is uncertain but no finer than can be seen, in
-/// molecules per µm².
+/// Draws a molecule at x, y of the camera, in molecules per µm². Its width is the standard error, but at least one
+/// pixel of the picture.
 fn add(fine: &mut [f64], x: f64, y: f64, error: f64) {
     let zoom = FINE as f64;
     let (x, y, s) = ((x + 0.5) * zoom - 0.5, (y + 0.5) * zoom - 0.5, (error * zoom).max(1.0));

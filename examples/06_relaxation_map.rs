@@ -1,10 +1,9 @@
-//! Lesson 6: a fit in every pixel of an image, with bounds, known noise and starts of their own.
+//! Lesson 6: a fit in every pixel of an image, with bounds, known noise and one starting point per pixel.
 //!
-//! A magnetic resonance scanner images vials of gel at 16 echo times. The signal of every pixel decays
-//! with the time T2 of its gel, and one call turns the 16 images into a map of it.
+//! A magnetic resonance scanner images vials of gel at 16 echo times. The signal of every pixel decays with the time T2
+//! of its gel, and one call computes a map of T2 from the 16 images.
 //!
-//! `relaxation_echo.png` and `relaxation_map.png` go to the folder that is its first argument, or to
-//! `target`.
+//! `relaxation_echo.png` and `relaxation_map.png` are written to the folder in the first argument, or to `target`.
 
 mod picture;
 
@@ -17,7 +16,7 @@ use std::error::Error;
 const SIDE: usize = 128; // pixels of 1.5 mm
 const ECHOES: u32 = 16;
 
-/// What the phantom is made of: middle and radius in pixels, T2 in ms, and the signal without decay.
+/// Discs of the phantom: name, centre and radius in pixels, T2 in ms, and the signal without decay.
 const DISCS: [(&str, [f64; 3], f64, f64); 8] = [
     ("bath", [63.5, 63.5, 56.0], 110.0, 700.0),
     ("vial 1", [98.5, 63.5, 12.0], 25.0, 1000.0),
@@ -33,11 +32,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let te: Vec<f64> = (1..=ECHOES).map(|echo| 15.0 * f64::from(echo)).collect();
     let images = scan(&te)?;
 
-    // The noise is known from a corner full of air: there the mean square of magnitudes is 2σ².
+    // The noise is estimated from a corner that contains only air: there the mean square of magnitudes is 2σ².
     let air = (0..16).flat_map(|row| &images[0][row * SIDE..row * SIDE + 16]);
     let noise = (air.map(|&v| f64::from(v).powi(2)).sum::<f64>() / 512.0).sqrt();
 
-    // Air has nothing to fit. A line through the logarithms of two echoes is where the others begin.
+    // Air is excluded. The starting points are lines through the logarithms of two echoes.
     let inside: Vec<usize> =
         (0..SIDE * SIDE).filter(|&i| f64::from(images[0][i]) > 10.0 * noise).collect();
     let (mut stack, mut starts) = (Vec::<u16>::new(), Vec::new());
@@ -48,8 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         starts.push([first * (te[0] / t2).exp(), t2, noise]);
     }
 
-    // The signal adds to the noise as the sides of a right triangle: where little is left of it, the
-    // magnitude is that of the noise. Pixels that never get there do not tell it: the bounds do.
+    // Signal and noise add in quadrature: if the signal has decayed, the magnitude is the noise floor. In pixels whose
+    // signal does not decay so far, only the bounds determine the floor.
     let model = CurveFit::new(|te, [signal, t2, floor]| (signal * (-te / t2).exp()).hypot(floor))
         .names(["signal", "T2", "floor"])
         .bounds([(0.0, 1e5), (1.0, 2000.0), (0.5 * noise, 2.0 * noise)]);
@@ -93,13 +92,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The last of the discs that a pixel lies in: vials stand in the bath.
+/// Returns the last disc that contains a pixel: the vials are inside the bath.
 fn disc(pixel: usize) -> Option<usize> {
     let (x, y) = ((pixel % SIDE) as f64, (pixel / SIDE) as f64);
     DISCS.iter().rposition(|(_, [u, v, radius], ..)| (x - u).hypot(y - v) < *radius)
 }
 
-/// One image per echo: the magnitudes of complex numbers with normal noise in both parts.
+/// Simulates one image per echo: magnitudes of complex numbers with normal noise in both parts.
 fn scan(te: &[f64]) -> Result<Vec<Vec<u16>>, Box<dyn Error>> {
     let (noise, mut random) = (Normal::new(0.0, 10.0)?, StdRng::seed_from_u64(6));
     let mut image = |te: f64| {

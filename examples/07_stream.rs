@@ -1,7 +1,7 @@
-//! Lesson 7: a stream. A file is fitted in passes over it, within a limit of memory.
+//! Lesson 7: a stream. A file is fitted in several passes, within a memory limit.
 //!
-//! A bell was struck and recorded: 400,000 samples in a Parquet file, of which a chunk at a time is in
-//! memory. The fit is exact all the same. A bar shows its progress where stderr is a terminal.
+//! A recording of a bell: 400,000 samples in a Parquet file. Only one chunk at a time is in memory, and the fit is
+//! still exact. If stderr is a terminal, a bar shows the progress.
 
 use dualfit::source::ParquetSource;
 use dualfit::{CurveFit, Data, Sigma, Stream, progress};
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("a file of {:.1} MB through buffers of {:.1} MB", 1e-6 * all, 1e-6 * buffers);
     }
 
-    // These points happen to fit into memory, where the fit is the same.
+    // These points fit into memory, and the fit in memory gives the same result.
     let data = Data::new(&t, &signal)?.sigma(dualfit::Sigma::Constant(NOISE))?;
     let whole = bell.fit(data, [1.0, 1.0, 440.0, 0.0])?;
     println!("\n{:<12}{:>14}{:>14}{:>12}{:>8}", "", "streamed", "in memory", "std. error", "truth");
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Simulates the recording and writes it.
+/// Simulates the recording and writes it to a file.
 fn record(path: &Path) -> Result<(Vec<f64>, Vec<f32>), Box<dyn Error>> {
     let (noise, mut random) = (Normal::new(0.0, NOISE)?, StdRng::seed_from_u64(7));
     let t: Vec<f64> = (0..GROUPS * ROWS).map(|i| 5e-6 * i as f64).collect();

@@ -1,8 +1,7 @@
-//! Lesson 8: Ctrl-C stops a fit after the chunk in work, and the next run goes on where it stopped, to the
-//! same bits.
+//! Lesson 8: Ctrl-C stops a fit after the current chunk, and the next run resumes there and reaches the same bits.
 //!
-//! Files go to the folder that is the first argument, or to `target`. Make the second argument, the number
-//! of points, 200000000 to have time for a Ctrl-C. Where nobody presses it, the lesson does it by itself.
+//! Files are written to the folder in the first argument, or to `target`. The second argument is the number of points;
+//! use 200000000 to have time for a Ctrl-C. Without a Ctrl-C, the lesson cancels the fit by itself.
 
 use dualfit::progress::StreamProgress;
 use dualfit::source::NumberType::F64;
@@ -26,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         measure(&file, points)?;
     }
 
-    // The handler sets a flag, no more. The fit looks at it after each chunk.
+    // The handler only sets a flag. The fit checks it after each chunk.
     let ctrl_c = CancelToken::new();
     let handler = ctrl_c.clone();
     ctrlc::set_handler(move || handler.cancel())?;
@@ -74,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes rows of a time and a signal.
+/// Simulates the measurement and writes rows of a time and a signal.
 fn measure(file: &Path, points: u64) -> Result<(), Box<dyn Error>> {
     let (noise, mut random) = (Normal::new(0.0, 0.1)?, StdRng::seed_from_u64(8));
     let mut out = BufWriter::new(fs::File::create(file)?);

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fit = model.fit(&data, [5.0, 1.0, 3.0, 10.0])?;
     println!("{fit}\n");
 
-    // The picture goes into the folder that is named, or into the present one.
+    // The picture is written to the folder in the first argument, or to the current one.
     let folder = env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
     let (a, fast) = (fit.params()[0], fit.params()[1]);
     let (b, slow) = (fit.params()[2], fit.params()[3]);
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         figure.save(folder.join(name))?;
     }
 
-    // What the text says of it.
+    // The formula and the table of parameters in LaTeX, for the text of the paper.
     println!("{}\n\n{}\n", model.latex()?, fit.latex_table());
     println!("written: figure.svg, figure.png");
     let value = |name| fit.param_text(name).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Lesson 10: a spectrum of two overlapping peaks on a sloping background, from models of the library.
 //!
-//! Nothing is said of where the peaks are: the models look at the data. What one wants to know of a peak,
-//! its width and height, follows from its parameters, with errors.
+//! The models compute initial guesses from the data, so no positions of the peaks are given. Width and height of a peak
+//! are derived from its parameters, with standard errors.
 
 use dualfit::{CurveFit, Data, Sigma, Start, models};
 use rand::{SeedableRng, rngs::StdRng};
@@ -9,7 +9,7 @@ use rand_distr::{Distribution, Normal};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Areas, centers and widths of the peaks; slope and intercept of what they stand on.
+    // Areas, centers and widths of the peaks; slope and intercept of the background.
     let truth = [120.0, 35.0, 4.0, 60.0, 47.0, 3.0, -0.05, 8.0];
     let gauss = |x: f64, [area, center, sigma]: [f64; 3]| {
         area / (sigma * std::f64::consts::TAU.sqrt())
@@ -25,18 +25,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         counts.push(clean + normal.sample(&mut random));
     }
 
-    // Prefixes tell the parameters of two of a kind apart.
+    // Prefixes distinguish the parameters of two models of the same kind.
     let spectrum = models::gaussian("a_") + models::gaussian("b_") + models::linear("bg_");
     println!("{spectrum}\n");
     let data = Data::new(&energy, &counts)?.sigma(Sigma::Constant(noise))?;
     let fit = CurveFit::from(&spectrum).fit(data, Start::Guess)?;
     println!("{fit}\n"); // with widths and heights, which follow from the parameters
 
-    // The error of whatever else follows from them.
+    // The standard error of any other formula of the parameters.
     let share = fit.propagate("a_amplitude/(a_amplitude + b_amplitude)")?;
     println!("share of the first peak: {:.4} ± {:.4}\n", share.value, share.std_error);
 
-    // Where the curve is, with a probability of 95 % at each place, and what it is the sum of.
+    // The confidence band of the curve with a probability of 95 % at each point, and the terms of the sum.
     let at = [20.0, 35.0, 41.5, 47.0, 75.0];
     let band = fit.confidence_band(&at, 0.95)?;
     let parts = fit.components(&at)?;

@@ -1,7 +1,7 @@
-//! Lesson 11: three decays with one rate are fitted at once.
+//! Lesson 11: a joint fit of three decays with a shared rate.
 //!
-//! The same reaction was watched at three wavelengths. Each has an amplitude and a background of its own;
-//! the rate is the reaction's, and all points together determine it.
+//! The same reaction was measured at three wavelengths. Each has its own amplitude and background. The rate is that of
+//! the reaction, and all points together determine it.
 
 use dualfit::{CurveFit, Data, GlobalFit, Sigma};
 use rand::{SeedableRng, rngs::StdRng};
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             |t: &f64| amplitude * (-rate * t).exp() + offset + normal.sample(&mut random);
         sets.push(t.iter().map(&mut clean).collect::<Vec<f64>>());
     }
-    // Sets of different noise need their sigma said: the cost is the sum of theirs.
+    // Sets with different noise need their sigma, because the cost of the joint fit is the sum of their costs.
     let mut data = Vec::new();
     for (y, (.., noise)) in sets.iter().zip(wavelengths) {
         data.push(Data::new(&t, y)?.sigma(Sigma::Constant(noise))?);
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let joint = GlobalFit::new(&decay).share(["rate"]).fit(data, [("rate", 1.0)])?;
     println!("\n{joint}\n");
 
-    // Two rates fewer raise chi-square by about 2 if there is one rate only.
+    // Two parameters less increase chi-square by about 2 if all sets have the same rate.
     let rise = joint.fit().chi_square() - apart;
     println!("one rate instead of three: chi-square rises by {rise:.2}\n");
 

@@ -1,7 +1,7 @@
-//! Lesson 12: how far a parameter can be from its best value, when the model bends within the errors.
+//! Lesson 12: confidence intervals of a parameter if the model is not linear within the standard errors.
 //!
-//! A substance saturates; eight samples were taken, few of them where it still rises. The rate has a
-//! lower limit that is well known and an upper one that is not: value ± error cannot say so.
+//! A saturation curve with eight samples, few of them in its rising part. The data determine the lower limit of the
+//! rate well and the upper limit badly, which value ± error cannot express.
 
 use dualfit::result::{ContourOptions, NewPoint};
 use dualfit::{CurveFit, Data, akaike_weights, compare_nested};
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    // Both together: the region that covers the true pair with 95 % reaches farther than either interval.
+    // The joint 95 % confidence region of both parameters is larger than either interval.
     let contour = model.contour(&fit, &data, ["limit", "rate"], &ContourOptions::default())?;
     let border: Vec<(f64, f64)> = contour.lines[1].paths.concat();
     let range = |of: fn(&(f64, f64)) -> f64| {
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ((a, b), (c, d)) = (range(|p| p.0), range(|p| p.1));
     println!("both together: limit {a:.2} to {b:.2}, rate {c:.2} to {d:.2}\n");
 
-    // Where the curve is, and where a ninth sample will be.
+    // The band of the curve, and the band of a new sample.
     let at = [0.25, 2.5, 12.0];
     let curve = fit.confidence_band(&at, 0.95)?;
     let sample = fit.prediction_band(&at, 0.95, NewPoint::Fitted)?;
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{:>8.2} to {:.2}", sample.lower[i], sample.upper[i]);
     }
 
-    // Whether the residuals look like noise.
+    // Tests of the residuals: are they random?
     let residuals = fit.diagnostics(&data)?;
     let largest = residuals.studentized.iter().fold(0.0, |most: f64, r| most.max(r.abs()));
     let (runs, watson) = (residuals.runs, residuals.durbin_watson);
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     println!("Durbin-Watson {watson:.2}\n");
 
-    // Another parameter, and another model.
+    // Comparison with an additional parameter, and with another model.
     let late = CurveFit::parse("limit*(1 - exp(-rate*t)) + offset", ["t"])?;
     let late = late.fit(&data, [("rate", 1.0)])?;
     println!(

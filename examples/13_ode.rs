@@ -1,8 +1,8 @@
-//! Lesson 13: a differential equation is fitted: hares and lynxes.
+//! Lesson 13: a fit of differential equations: hares and lynxes.
 //!
-//! The pelts that trappers of the Hudson Bay sold rose and fell together for decades. Lotka's and Volterra's equations
-//! say why: hares breed, lynxes eat them and breed by it. The solution has no formula, so the model is called for all
-//! points at once and integrates from each to the next.
+//! The numbers of pelts that trappers sold to the Hudson Bay Company oscillated for decades. The equations of Lotka and
+//! Volterra explain this: hares breed, lynxes eat them and then breed. The solution has no closed form. Therefore the
+//! native model is called for all points at once and integrates from each point to the next.
 
 use dualfit::{CurveFit, Data, Sigma};
 use std::error::Error;
@@ -17,13 +17,13 @@ const LYNXES: [f64; 21] = [
     15.8, 9.7, 10.1, 8.6,
 ];
 
-/// Hares and lynxes a year; `p`: births of hares, deaths of hares by a lynx, births of lynxes by a hare, deaths
+/// Returns the derivatives per year; `p`: births of hares, deaths of hares per lynx, births of lynxes per hare, deaths
 /// of lynxes.
 fn slope([hares, lynxes]: [f64; 2], p: &[f64]) -> [f64; 2] {
     [(p[0] - p[1] * lynxes) * hares, (p[2] * hares - p[3]) * lynxes]
 }
 
-/// A step of the classical method of Runge and Kutta.
+/// Computes one step of the classical Runge-Kutta method.
 fn step(at: [f64; 2], h: f64, p: &[f64]) -> [f64; 2] {
     let ahead = |k: [f64; 2], h: f64| [at[0] + h * k[0], at[1] + h * k[1]];
     let k1 = slope(at, p);
@@ -33,7 +33,7 @@ fn step(at: [f64; 2], h: f64, p: &[f64]) -> [f64; 2] {
     std::array::from_fn(|i| at[i] + h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]))
 }
 
-/// Logarithms of both numbers: `x` is the year and which animal it is, 0 for hares and 1 for lynxes.
+/// Computes logarithms of the populations. Columns `x`: the year, and the animal: 0 for hares, 1 for lynxes.
 fn populations(x: &[&[f64]], p: &[f64], out: &mut [f64]) {
     const STEPS: usize = 50;
     let (years, animals) = (x[0], x[1]);
@@ -53,7 +53,7 @@ fn populations(x: &[&[f64]], p: &[f64], out: &mut [f64]) {
 fn main() -> Result<(), Box<dyn Error>> {
     let years: Vec<f64> = (0..42).map(|i| 1900.0 + f64::from(i % 21)).collect();
     let animals: Vec<f64> = (0..42).map(|i| f64::from(i / 21)).collect();
-    // Errors of counts like these are parts of them, and so of one size for their logarithms.
+    // The errors of these counts are proportional to the counts, so the errors of the logarithms are equal.
     let logarithms: Vec<f64> = HARES.iter().chain(&LYNXES).map(|n| n.ln()).collect();
     let data = Data::new([&years, &animals], &logarithms)?.sigma(Sigma::Unknown)?;
 
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let year = years[i];
         println!("{year}  {:>6.1} {hares:>6.1}   {:>6.1} {lynxes:>6.1}", HARES[i], LYNXES[i]);
     }
-    // B. Carpenter, Predator-prey population dynamics, Stan case studies, 2018: means of posteriors.
+    // B. Carpenter, Predator-prey population dynamics, Stan case studies, 2018: posterior means.
     println!("\npublished rates: 0.55, 0.028, 0.024, 0.80");
     Ok(())
 }

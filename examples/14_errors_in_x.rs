@@ -1,8 +1,8 @@
-//! Lesson 14: a straight line through points whose x is as uncertain as their y.
+//! Lesson 14: a straight line through points with errors in x and in y.
 //!
-//! Pearson's ten points of 1901 with the weights that York gave them in 1966 are what every program for errors in x
-//! is tried on: x is best known at one end, y at the other. The published line is y = 5.47991 − 0.480533 x (York,
-//! Can. J. Phys. 44 (1966) 1079).
+//! Pearson's ten points of 1901 with the weights of York (1966) are the standard test of programs for errors in x: x is
+//! precise at one end, y at the other. The published line is y = 5.47991 − 0.480533 x (York, Can. J. Phys. 44 (1966)
+//! 1079).
 
 use dualfit::{CurveFit, Data, Sigma};
 
@@ -21,7 +21,7 @@ fn main() -> dualfit::Result<()> {
     let fit = line.fit(both.clone(), [1.0, -1.0])?;
     println!("{fit}\n");
 
-    // Where the points would be if the line were true.
+    // The estimated true positions of the points on the line.
     let closest = fit.closest(&both)?;
     println!("    x    moved to      y      line");
     for ((x, at), (y, on)) in x.iter().zip(&closest[0]).zip(y.iter().zip(fit.predict(&closest[0])?))

@@ -1,17 +1,18 @@
-//! Lesson 15: a decay seen through an instrument: light after a pulse that is itself not short.
+//! Lesson 15: a decay convolved with the response of an instrument: light after a pulse of finite length.
 //!
-//! What arrives is the decay convolved with the response of the instrument, measured beforehand. A convolution has no value
-//! at a point alone, so the model is called for all channels at once. An argument is the number of channels.
+//! The measured signal is the decay convolved with the response of the instrument, which was measured before. The value
+//! of a convolution at a point depends on other points, so the model is called for all channels at once. The first
+//! argument is the number of channels.
 
 use dualfit::{CurveFit, Data, Sigma};
 use std::error::Error;
 
-/// Nanoseconds of a channel.
+/// Width of a channel, in nanoseconds.
 const WIDTH: f64 = 0.05;
 /// Amplitudes and lifetimes of two dyes, background.
 const TRUTH: [f64; 5] = [900.0, 0.9, 400.0, 3.5, 12.0];
 
-/// The pulse and its tail as the instrument sees them, channel by channel; together 1.
+/// Returns the response of the instrument to the pulse, one value per channel, with sum 1.
 fn response() -> Vec<f64> {
     let seen = |t: f64| (-((t - 0.5) / 0.12).powi(2) / 2.0).exp() + 0.02 * (-t / 0.8).exp();
     let all: Vec<f64> = (0..80).map(|i| seen(WIDTH * f64::from(i))).collect();
@@ -19,7 +20,7 @@ fn response() -> Vec<f64> {
     all.into_iter().map(|part| part / total).collect()
 }
 
-/// The decay at times `t`, through an instrument with this response.
+/// Computes the decay at times `t`, convolved with this response.
 fn through(response: &[f64], t: &[f64], p: &[f64], out: &mut [f64]) {
     let &[first, tau1, second, tau2, background] = p else { return };
     let decay: Vec<f64> =
@@ -36,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let t: Vec<f64> = (0..channels).map(|i| WIDTH * f64::from(i)).collect();
     let mut y = vec![0.0; t.len()];
     through(&response, &t, &TRUTH, &mut y);
-    // Counts scatter by their roots.
+    // The standard deviation of a count is its square root.
     let sigma: Vec<f64> = y.iter().map(|y| y.sqrt()).collect();
     for (i, (y, sigma)) in y.iter_mut().zip(&sigma).enumerate() {
         *y += 1.4 * sigma * (37.0 * i as f64).sin();

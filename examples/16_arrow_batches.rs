@@ -1,8 +1,8 @@
-//! Lesson 16: data where they lie. Arrow's record batches come from an iterator of one's own.
+//! Lesson 16: Arrow record batches from an iterator that the user writes.
 //!
-//! A tide gauge wrote a Parquet file each month. The fit passes over the folder, a batch of rows at a time. For files on a
-//! disk `DirectorySource::open(folder, |file| ParquetSource::open(file)?.x(["hours"])?.y("level"))` is shorter and faster:
-//! use it. This way is for what it cannot open: object stores, query engines, table formats.
+//! A tide gauge wrote a Parquet file each month. The fit reads the folder in several passes, a batch of rows at a time.
+//! For files on a disk `DirectorySource::open(folder, |file| ParquetSource::open(file)?.x(["hours"])?.y("level"))` is
+//! shorter and faster. Use an iterator for data that it cannot open: object stores, query engines, table formats.
 
 use dualfit::arrow_array::{ArrayRef, Float32Array, Float64Array, StringArray};
 use dualfit::arrow_array::{RecordBatch, RecordBatchReader};
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = given.map_or(temporary.path().into(), |given| Path::new(&given).join("tide"));
     record(&folder)?;
 
-    // Called at the beginning of each pass: all batches, in the same order each time.
+    // Called at the beginning of each pass; it must return all batches in the same order each time.
     let open = || Ok::<_, ParquetError>(parts(&folder)?.into_iter().flatten());
     let schema = rows(&folder.join("month_01.parquet"))?.schema();
     let source = RecordBatchSource::new(schema, open)?.x(["hours"])?.y("level")?;
@@ -46,9 +46,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The parts in the order of their names. Here an object store or a query goes instead. They give streams of futures, for
-/// which the thread that reads may wait, on a runtime of several threads: `iter::from_fn(move || runtime.block_on(stream.next()))`,
-/// where `stream` is DataFusion's `context.sql("SELECT hours, level FROM tide ORDER BY hours").await?.execute_stream().await?`.
+/// Opens the files in the order of their names. An object store or a query would be opened here instead. These return
+/// streams of futures. The reading thread can wait for them on a multi-threaded runtime:
+/// `iter::from_fn(move || runtime.block_on(stream.next()))`, where `stream` is DataFusion's
+/// `context.sql("SELECT hours, level FROM tide ORDER BY hours").await?.execute_stream().await?`.
 fn parts(folder: &Path) -> Result<Vec<ParquetRecordBatchReader>, ParquetError> {
     let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
     let mut files = files.collect::<io::Result<Vec<_>>>()?;
@@ -56,14 +57,14 @@ fn parts(folder: &Path) -> Result<Vec<ParquetRecordBatchReader>, ParquetError> {
     files.iter().map(|file| rows(file)).collect()
 }
 
-/// The rows of a part, of which only the columns that are fitted are decoded.
+/// Opens the rows of a file. Only the fitted columns are decoded.
 fn rows(part: &Path) -> Result<ParquetRecordBatchReader, ParquetError> {
     let part = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(part)?)?;
     let columns = ProjectionMask::columns(part.parquet_schema(), ["hours", "level"]);
     part.with_projection(columns).build()
 }
 
-/// Simulates the gauge, which was silent for a day, and writes a part for each month.
+/// Simulates the gauge, with a gap of one day, and writes a file for each month.
 fn record(folder: &Path) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     let (noise, mut random) = (Normal::new(0.0, NOISE)?, StdRng::seed_from_u64(16));

@@ -1,12 +1,12 @@
-//! Lesson 17: an image of 10,000 decays that share two lifetimes, fitted at once.
+//! Lesson 17: a joint fit of an image of 10,000 decays with two shared lifetimes.
 //!
-//! Pulses of light excite a coenzyme in a layer of cells, and in every pixel the photons are counted
-//! by their delay. A molecule glows for 0.5 ns where it is free and for 2.5 ns where it is bound to a
-//! protein, and the two amplitudes of a pixel say how much there is of each. Its 200 photons do not
-//! tell four numbers well. But the lifetimes are the molecule's, and all pixels determine them.
+//! Pulses of light excite a coenzyme in a layer of cells, and in every pixel the photons are counted by their delay.
+//! The lifetime of a free molecule is 0.5 ns, and of a molecule bound to a protein 2.5 ns. The two amplitudes of a
+//! pixel are the amounts of both. The 200 photons of a pixel do not determine four parameters well. But the lifetimes
+//! are properties of the molecule, and all pixels together determine them.
 //!
-//! `lifetimes_alone.png`, `lifetimes_joint.png` and `lifetimes_truth.png`, maps of what is bound, go
-//! to the folder that is its first argument, or to `target`.
+//! `lifetimes_alone.png`, `lifetimes_joint.png` and `lifetimes_truth.png`, maps of the bound molecules, are written to
+//! the folder in the first argument, or to `target`.
 
 mod picture;
 
@@ -87,8 +87,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// A value and its standard error.
 type Found = (f64, f64);
 
-/// The root mean square of the distances from the truth, the mean error bar, and in how many of 100
-/// pixels the truth is within it. What sits on a bound has no error bar.
+/// Returns the root mean square deviation from the truth, the mean error bar, and the percentage of pixels with the
+/// truth within the error bar. Values on a bound have no error bar.
 fn compared(found: &[Found], truth: &[f64]) -> [f64; 3] {
     let off = |((value, _), truth): (&Found, &f64)| (value - truth).powi(2);
     let square = found.iter().zip(truth).map(off).sum::<f64>() / found.len() as f64;
@@ -102,7 +102,7 @@ fn compared(found: &[Found], truth: &[f64]) -> [f64; 3] {
     [square.sqrt(), sum / bars, 100.0 * within / bars]
 }
 
-/// Amplitudes of the free and the bound molecules in every pixel, in photons per bin.
+/// Simulates amplitudes of the free and the bound molecules in every pixel, in photons per bin.
 fn layer(random: &mut StdRng) -> Vec<[f64; 2]> {
     let step = (SIDE / CELLS) as f64;
     let mut cells = Vec::new();
@@ -129,7 +129,7 @@ fn layer(random: &mut StdRng) -> Vec<[f64; 2]> {
     (0..SIDE * SIDE).map(pixel).collect()
 }
 
-/// Photons counted in the bins of every pixel, one pixel after the other.
+/// Simulates photon counts in the bins of every pixel, one pixel after the other.
 fn expose(
     pixels: &[[f64; 2]],
     delays: &[f64],

@@ -1,8 +1,8 @@
-//! Lesson 18: twenty titrations with one binding constant, and the question whether it is one.
+//! Lesson 18: twenty titrations with a shared binding constant, and a test if the constant is the same for all.
 //!
-//! A protein is titrated with a ligand twenty times. The signal rises from an offset by a span, and
-//! both are each titration's own; the constant of dissociation, Kd, is the protein's. In none of the
-//! titrations does the signal reach its end, so that each alone knows Kd badly.
+//! A protein is titrated with a ligand twenty times. The signal rises from an offset by a span, and each titration has
+//! its own offset and span; the dissociation constant Kd belongs to the protein. In no titration does the signal
+//! saturate, so each titration alone determines Kd badly.
 
 use dualfit::{CurveFit, Data, GlobalFit, JointFit, Scalar, Sigma, compare_nested};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -14,13 +14,13 @@ const KD: f64 = 8.0; // µM
 const NOISE: f64 = 0.02; // of the signal
 const RUNS: usize = 20;
 
-/// The signal with so much ligand, in µM: it follows the share of the protein that holds one.
+/// Returns the signal at a concentration of ligand in µM: linear in the fraction of the protein with bound ligand.
 fn signal<T: Scalar>(ligand: T, [kd, span, offset]: [T; 3]) -> T {
     let sum = ligand + kd + PROTEIN;
     offset + span * (sum - (sum * sum - ligand * (4.0 * PROTEIN)).sqrt()) / (2.0 * PROTEIN)
 }
 
-/// Titrations at these concentrations; the last one is of a protein with a Kd of its own.
+/// Simulates titrations at these concentrations; `last` is the Kd of the last one.
 fn titrate(ligand: &[f64], last: f64) -> Result<Vec<Vec<f64>>, Box<dyn Error>> {
     let (mut random, noise) = (StdRng::seed_from_u64(18), Normal::new(0.0, NOISE)?);
     let mut titration = |run: usize| {
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let curve = CurveFit::new(signal).names(["Kd", "span", "offset"]).bound("Kd", 0.0..);
     let start = [("Kd", 5.0)]; // spans and offsets are linear
 
-    // Without a shared parameter a joint fit is that of each titration alone.
+    // Without a shared parameter, a joint fit is equivalent to separate fits.
     let both = |runs: &[Vec<f64>]| -> dualfit::Result<(JointFit, JointFit)> {
         let data = runs.iter().map(|run| Data::new(&ligand, run)?.sigma(Sigma::Constant(NOISE)));
         let data = data.collect::<dualfit::Result<Vec<_>>>()?;
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("one Kd for all        {kd:.2} ± {error:.2}");
     println!("error bars alone are longer by a factor of {:.1}\n", bars / RUNS as f64 / error);
 
-    // Is it one? Nineteen parameters fewer raise chi-square by about 19 if it is.
+    // If all titrations have the same Kd, 19 parameters less increase chi-square by about 19.
     let mutant = KD / 2.0;
     println!("one Kd in place of {RUNS}    chi-square rises by   of the last        p");
     for (what, last) in [("of one protein", KD), ("the last a mutant", mutant)] {

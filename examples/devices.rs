@@ -1,4 +1,5 @@
-//! A tool: which CUDA devices there are and how fast they move data, or why there is none. With `--list` nothing is measured.
+//! A tool: prints the CUDA devices and their bandwidths, or the reason why there is none. With `--list` nothing is
+//! measured.
 
 use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use dualfit::device::DeviceInfo;
@@ -66,7 +67,7 @@ fn print(devices: &[DeviceInfo]) {
     loaded().iter().for_each(|file| println!("Loaded: {file}"));
 }
 
-/// The files of driver and NVRTC that this process has loaded, where the system tells.
+/// Returns the files of driver and NVRTC that this process has loaded, if the system lists them.
 fn loaded() -> Vec<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut files: Vec<String> =
@@ -80,7 +81,7 @@ fn loaded() -> Vec<String> {
     files
 }
 
-/// An empty table with numbers on the right of the columns `right`.
+/// Returns an empty table; the columns `right` are right-aligned.
 fn table<const N: usize>(header: [&str; N], right: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_header(header);

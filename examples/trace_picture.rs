@@ -1,12 +1,11 @@
-//! A tool: draws a Chrome trace file, as `dualfit::ChromeTrace` writes it, as a picture. A lane for each
-//! thread, spans inside of spans below them, a time axis, and a legend with each name's count and total
-//! time.
+//! A tool: draws a Chrome trace file of `dualfit::ChromeTrace` as a picture, with one lane per thread, nested spans
+//! below each other, a time axis, and a legend with the count and total time of each name.
 //!
 //! ```text
 //! cargo run --example trace_picture -- trace.json trace.png [from to]
 //! ```
 //!
-//! `from` and `to`: the part that is shown, in milliseconds from the first span on.
+//! `from` and `to`: limits of the shown time, in milliseconds since the first span.
 
 #[path = "picture/text.rs"]
 mod text;
@@ -49,8 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Pairs what begins with what ends. What has no end lasts to the last moment; an end without a beginning
-/// is left out.
+/// Reads the spans by pairing begin and end events. A span without an end lasts to the last event; an end without a
+/// begin is ignored.
 fn read(file: &Value) -> Result<Lanes, Box<dyn Error>> {
     let events = file.as_array().ok_or("the file is no array of events")?;
     let time = |event: &Value| event["ts"].as_f64().map(|t| 1e-3 * t);
@@ -82,7 +81,7 @@ fn read(file: &Value) -> Result<Lanes, Box<dyn Error>> {
     if lanes.is_empty() { Err("the file has no spans".into()) } else { Ok(lanes) }
 }
 
-/// Keeps what happened between two times, which are counted from the first one on.
+/// Keeps the spans between two times, in milliseconds since the first span.
 fn cut(lanes: &mut Lanes, begin: f64, end: f64) {
     for (_, spans) in lanes.values_mut() {
         spans.retain(|span| span.end > begin && span.begin < end);
@@ -93,7 +92,7 @@ fn cut(lanes: &mut Lanes, begin: f64, end: f64) {
     lanes.retain(|_, (_, spans)| !spans.is_empty());
 }
 
-/// How often a name occurs and how long it takes in all, the longest first.
+/// Returns the count and total time of each name, sorted by descending time.
 fn totals(lanes: &Lanes) -> Vec<(&str, usize, f64)> {
     let mut totals: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
     for span in lanes.values().flat_map(|(_, spans)| spans) {
@@ -137,7 +136,7 @@ fn draw(lanes: &Lanes) -> RgbImage {
         text::write(&mut picture, [MARGIN, top + 3], (&format!("thread {name}"), LETTERS), INK);
         for span in spans {
             let (left, y) = (at(span.begin), top + (1 + span.depth) * ROW);
-            // A pixel of white parts neighbours where there is room for it.
+            // A white pixel separates adjacent spans if they are wide enough.
             let width = (at(span.end) - left).max(1);
             let inner = if width > 3 { width - 1 } else { width };
             fill(&mut picture, [left, y], [inner, ROW - 2], color(&span.name));
@@ -165,7 +164,7 @@ fn fill(picture: &mut RgbImage, [left, top]: [usize; 2], size: [usize; 2], color
     }
 }
 
-/// The next larger of 1, 2 and 5 times a power of ten.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is not below `least`.
 fn tick(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least);

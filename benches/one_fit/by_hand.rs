@@ -1,14 +1,14 @@
-//! What a pass over a decay could take at best: its arithmetic as a loop written by hand for the processor's vectors, with
-//! the sums in registers, and the reading of its points alone. On all threads, as fits are.
+//! Lower limits of the time of a pass over a decay: its arithmetic as a hand-written SIMD loop with the sums in
+//! registers, and the reading of its points alone. Both use all threads, as fits do.
 
 use rayon::prelude::*;
 
-/// Numbers of a vector, or of two.
+/// Numbers in one AVX-512 register, or in two AVX2 registers.
 const LANES: usize = 8;
-/// Points that a thread takes at a time.
+/// Points per task of a thread.
 const CHUNK: usize = 1 << 15;
 
-/// The sum of both arrays.
+/// Returns the sum of both arrays.
 pub(crate) fn sum(x: &[f64], y: &[f64]) -> f64 {
     x.par_chunks(CHUNK)
         .zip(y.par_chunks(CHUNK))
@@ -16,8 +16,8 @@ pub(crate) fn sum(x: &[f64], y: &[f64]) -> f64 {
         .sum()
 }
 
-/// The products of the columns [∂f/∂a, ∂f/∂b, ∂f/∂c, f − y] of f = a·exp(−b·x) + c, summed over the points: the upper
-/// triangle by columns, of as many points as vectors are full.
+/// Computes the products of the columns [∂f/∂a, ∂f/∂b, ∂f/∂c, f − y] of f = a·exp(−b·x) + c, summed over the points:
+/// the upper triangle by columns. Points that do not fill a vector are left out.
 pub(crate) fn decay(x: &[f64], y: &[f64], p: [f64; 3]) -> [f64; 10] {
     let chunks = x.par_chunks(CHUNK).zip(y.par_chunks(CHUNK));
     let add = |mut a: [f64; 10], b: [f64; 10]| {
@@ -27,12 +27,12 @@ pub(crate) fn decay(x: &[f64], y: &[f64], p: [f64; 3]) -> [f64; 10] {
     chunks.map(|(x, y)| of_chunk(x, y, p, false)).reduce(|| [0.0; 10], add)
 }
 
-/// By the best vectors that the processor has.
+/// Processes a chunk with the widest SIMD instructions of the processor.
 fn of_chunk(x: &[f64], y: &[f64], p: [f64; 3], only_sum: bool) -> [f64; 10] {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && std::env::var_os("DUALFIT_ISA").is_none() {
-            // SAFETY: the processor has these instructions.
+            // SAFETY: the processor supports these instructions.
             return unsafe { avx512(x, y, p, only_sum) };
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -62,7 +62,8 @@ fn chosen(x: &[f64], y: &[f64], p: [f64; 3], only_sum: bool) -> [f64; 10] {
 
 type Lanes = [f64; LANES];
 
-/// A value of each lane. A macro: a closure that is not inlined would have none of the vectors of the function around it.
+/// Computes a value in each lane. A macro, because a closure that is not inlined would not use the SIMD instructions of
+/// the surrounding function.
 macro_rules! each {
     ($($name:ident in $of:expr),+ => $value:expr) => {{
         let mut out: Lanes = [0.0; LANES];
@@ -87,7 +88,8 @@ fn read(x: &[f64], y: &[f64]) -> [f64; 10] {
     [sums.as_flattened().iter().sum(); 10]
 }
 
-/// exp(v), for v within its range: 2ᵏ and a polynomial of what is left (Cody and Waite), good to two units in the last place.
+/// Computes exp(v) without checks of the range: 2ᵏ times a polynomial of the reduced argument (Cody and Waite). The
+/// error is at most two units in the last place.
 #[inline(always)]
 fn exp(v: f64) -> f64 {
     const ROUND: f64 = 6_755_399_441_055_744.0;

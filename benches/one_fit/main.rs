@@ -1,14 +1,14 @@
-//! One fit on the CPU against the `levenberg-marquardt` crate with a hand-written Jacobian, in one
-//! run: a·exp(−b·x) + c at 1e3 to 1e7 points (the rival up to 1e6), and a damped sine of five
-//! parameters at 1e6. Both begin at the same start and end at the same minimum, which is checked
-//! before anything is timed.
+//! One fit on the CPU compared with the `levenberg-marquardt` crate with a hand-written Jacobian, in the same run:
+//! a·exp(−b·x) + c at 1e3 to 1e7 points (`levenberg-marquardt` up to 1e6), and a damped sine of five parameters at 1e6.
+//! Both use the same starting point; before the timing, the benchmark checks that both reach the same minimum.
 //!
-//! 30 points, too, with a model that is traced anew for each fit and with one that is kept. Beside the fits of many
-//! points: what memory and arithmetic allow, a sum over the same arrays and the passes of a fit as a loop written by hand.
+//! Also 30 and 100 points, with a model that is traced for each fit and with one that is reused. For many points, two
+//! limits are measured: memory (a sum over the same arrays) and arithmetic (the passes of a fit as a hand-written
+//! loop).
 //!
-//! Then the same decay on CUDA device 0 at 1e3 to 1e8 points, from host memory and from the device's
-//! own, and a damped sine. Without a device it says that this was skipped, and why. `DUALFIT_BENCH_POINTS` is the most
-//! points of a fit there, for small cards and slow ones.
+//! Then the same decay on CUDA device 0 at 1e3 to 1e8 points, from host memory and with resident data, and a damped
+//! sine. Without a device, the reason for skipping is printed. `DUALFIT_BENCH_POINTS` limits the points of these fits,
+//! for small or slow cards.
 
 mod by_hand;
 
@@ -24,7 +24,7 @@ use rand_distr::{Distribution, Normal};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// A model with its partials, for the rival.
+/// A model with its partials, for `levenberg-marquardt`.
 trait Model<const P: usize>: Copy {
     fn value(self, x: f64, p: &SVector<f64, P>) -> f64;
     fn partials(self, x: f64, p: &SVector<f64, P>) -> [f64; P];
@@ -59,7 +59,7 @@ impl Model<5> for DampedSine {
     }
 }
 
-/// The rival's view of a fit.
+/// A fit as a problem of `levenberg-marquardt`.
 struct Rival<'a, M, const P: usize> {
     model: M,
     x: &'a [f64],
@@ -103,7 +103,7 @@ fn rival<M: Model<P>, const P: usize>(model: M, x: &[f64], y: &[f64], p0: [f64; 
     end.p.as_slice().to_vec()
 }
 
-/// Points on 0 to 10 and a model with normal noise of standard deviation 0.1.
+/// Simulates points: x from 0 to 10, y of the model with normal noise of standard deviation 0.1.
 fn data<M: Model<P>, const P: usize>(model: M, truth: [f64; P], n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut random = StdRng::seed_from_u64(20_261_121);
     let noise = Normal::new(0.0, 0.1).expect("a positive deviation");
@@ -120,7 +120,7 @@ fn same_minimum(ours: &Fit, theirs: &[f64]) {
     }
 }
 
-/// Small fits: the model is new, or kept from one to the next.
+/// Times small fits with a new model, and with a model that is reused.
 fn small(c: &mut Criterion) {
     let start = [2.5, 0.8, 0.1];
     let model = |x: Var, [a, b, c]: [Var; 3]| a * (-b * x).exp() + c;
@@ -192,7 +192,7 @@ fn damped_sine(c: &mut Criterion) {
     group.finish();
 }
 
-/// Times a model on a device, from host memory and with the data on the device.
+/// Times a model on a device, from host memory and with resident data.
 fn on_device(
     c: &mut Criterion,
     device: &Device,

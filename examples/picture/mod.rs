@@ -1,5 +1,5 @@
-//! Pictures that the lessons draw: an array of numbers through a colour map, with a scale bar and a
-//! colour bar, as PNG. Nothing of it is needed to fit.
+//! Pictures of the lessons: an array of numbers as PNG with a colour map, a scale bar and a colour bar. Fits do not
+//! need this module.
 
 mod text;
 
@@ -9,7 +9,7 @@ use image::{Rgb, RgbImage};
 use noto_sans_mono_bitmap::RasterHeight;
 use std::path::{Path, PathBuf};
 
-/// How numbers become colours; what is not finite becomes black.
+/// Mapping of numbers to colours; numbers that are not finite become black.
 pub(crate) struct Scale {
     pub(crate) map: Gradient,
     pub(crate) range: [f64; 2],
@@ -31,7 +31,7 @@ impl Scale {
 const WHITE: [f64; 3] = [255.0; 3];
 const BLACK: [f64; 3] = [0.0; 3];
 
-/// `values`: rows of `width` numbers each; every number becomes a square of `zoom` × `zoom` pixels.
+/// Draws an image. `values`: rows of `width` numbers; every number becomes a square of `zoom` × `zoom` pixels.
 pub(crate) fn draw(values: &[f64], width: usize, zoom: u32, scale: &Scale) -> RgbImage {
     let (columns, rows) = (width as u32, (values.len() / width) as u32);
     let small = RgbImage::from_fn(columns, rows, |x, y| {
@@ -40,7 +40,7 @@ pub(crate) fn draw(values: &[f64], width: usize, zoom: u32, scale: &Scale) -> Rg
     resize(&small, columns * zoom, rows * zoom, FilterType::Nearest)
 }
 
-/// A bar of so many pixels in the lower right corner, with its length above it.
+/// Draws a bar of the given length in pixels in the lower right corner, with a label above it.
 pub(crate) fn scale_bar(picture: &mut RgbImage, pixels: u32, label: &str) {
     let (right, bottom) = (picture.width() - 24, picture.height() - 24);
     for (x, y) in (right - pixels..right).flat_map(|x| (bottom - 6..bottom).map(move |y| (x, y))) {
@@ -49,7 +49,7 @@ pub(crate) fn scale_bar(picture: &mut RgbImage, pixels: u32, label: &str) {
     write(picture, [right - pixels / 2, bottom - 34], label, WHITE);
 }
 
-/// The picture with a bar of its colours to the right, with five numbers and a unit.
+/// Returns the picture with a colour bar on the right, with five numbers and a unit.
 pub(crate) fn color_bar(picture: &RgbImage, scale: &Scale, unit: &str) -> RgbImage {
     let (width, height) = picture.dimensions();
     let mut wide = RgbImage::from_pixel(width + 112, height, Rgb([255; 3]));
@@ -70,7 +70,7 @@ pub(crate) fn color_bar(picture: &RgbImage, scale: &Scale, unit: &str) -> RgbIma
     wide
 }
 
-/// Text around a position: its middle, and its upper edge.
+/// Writes text at a position: its horizontal centre and its upper edge.
 fn write(picture: &mut RgbImage, [middle, top]: [u32; 2], label: &str, color: [f64; 3]) {
     let size = RasterHeight::Size24;
     let left = middle as usize - text::width(label.chars().count(), size) / 2;

@@ -1,16 +1,16 @@
-//! Letters in pictures.
+//! Text in pictures.
 
 use image::RgbImage;
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 
 const WEIGHT: FontWeight = FontWeight::Regular;
 
-/// The width of so many letters, in pixels.
+/// Returns the width of text with the given number of letters, in pixels.
 pub(crate) fn width(letters: usize, size: RasterHeight) -> usize {
     letters * get_raster_width(WEIGHT, size)
 }
 
-/// Writes text from its upper left corner on, as far as the picture reaches.
+/// Writes text with its upper left corner at a position; pixels outside the picture are left out.
 pub(crate) fn write(
     picture: &mut RgbImage,
     [left, top]: [usize; 2],

@@ -1,4 +1,4 @@
-"""Nonlinear least-squares curve fitting: exact derivatives, error bars that are right, on all cores or a GPU.
+"""Nonlinear least-squares curve fitting with exact derivatives and reliable error bars, on all cores or a GPU.
 
 >>> import numpy as np
 >>> from dualfit import curve_fit
@@ -6,9 +6,9 @@
 >>> y = 2.5 * np.exp(-1.3 * x) + 0.5
 >>> popt, pcov = curve_fit(lambda x, a, b, c: a * np.exp(-b * x) + c, x, y)
 
-`curve_fit` is SciPy's call; `fit` gives names, a report, bands, profiles and pictures; `models` has peaks, decays and
-backgrounds that find their own starts; `fit_batch` makes thousands of fits in one call, `fit_stream` one of more points
-than memory holds, `fit_parts` one of points that others hold.
+`curve_fit` has the interface of SciPy. `fit` adds names, a report, bands, profiles and pictures. `models` has peaks,
+decays and backgrounds with automatic initial guesses. `fit_batch` computes thousands of fits in one call, `fit_stream`
+fits more points than fit into memory, and `fit_parts` fits points that are distributed over processes.
 """
 
 import typing as _typing

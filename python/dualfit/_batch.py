@@ -1,4 +1,4 @@
-"""Many fits of one model in one call."""
+"""Batches: many fits of one model in one call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """The results of a batch. Arrays have the shape of the stack, without its last axis.
+    """Results of a batch. Arrays have the shape of the stack without its last axis.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Batch:
 
     @property
     def params(self) -> NDArray[np.float64]:
-        """Parameters, shape (..., parameters); NaN where a fit could not be made."""
+        """Parameters, shape (..., parameters); NaN if a fit failed."""
         return self._core.params.reshape((*self.shape, len(self.names)))
 
     @property
@@ -55,48 +55,49 @@ class Batch:
 
     @property
     def costs(self) -> NDArray[np.float64]:
-        """Half the sum of squared residuals, weighted, or of the loss."""
+        """Costs: half the sum of squared weighted residuals, or of their losses."""
         return self._core.costs.reshape(self.shape)
 
     @property
     def converged(self) -> NDArray[np.bool_]:
-        """Which fits found a minimum."""
+        """True for fits that converged to a minimum."""
         return self._core.converged.reshape(self.shape)
 
     @property
     def rejected(self) -> NDArray[np.bool_]:
-        """Which of these the data reject: the probability of chi-square, of counts the deviance, is below 1e-4, or residuals are correlated.
+        """True for converged fits that the data reject.
 
-        The former needs absolute sigma, or counts; the latter is tested with ``test_residuals=True``.
+        Reasons: the probability of chi-square (for counts, of the deviance) is below 1e-4, or the residuals are correlated.
+        The first test needs absolute sigma or counts; the second one is enabled by ``test_residuals=True``.
         """
         return self._core.rejected.reshape(self.shape)
 
     @property
     def iterations(self) -> NDArray[np.uint32]:
-        """Accepted steps."""
+        """Numbers of accepted steps."""
         return self._core.iterations.reshape(self.shape)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many fits ended how."""
+        """Number of fits per status."""
         return dict(self._core.counts)
 
     @property
     def reason(self) -> str:
-        """Where the fits were made, and why there."""
+        """Backend of the fits, and the reason for this choice."""
         return self._core.reason
 
     @property
     def seconds(self) -> float:
-        """What they took."""
+        """Time of the batch in seconds."""
         return self._core.seconds
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """A parameter or a derived quantity of all fits."""
+        """Return a parameter or a derived quantity of all fits."""
         return self._quantity(name)[0].reshape(self.shape)
 
     def error(self, name: str) -> NDArray[np.float64]:
-        """The standard errors of a parameter or a derived quantity of all fits."""
+        """Return the standard errors of a parameter or a derived quantity of all fits."""
         return self._quantity(name)[1].reshape(self.shape)
 
     def _quantity(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -107,7 +108,7 @@ class Batch:
         return found
 
     def status(self, *index: int) -> str:
-        """How a fit ended."""
+        """Return the status of a fit as text."""
         if len(index) != len(self.shape):
             raise IndexError(f"a fit of a stack of {self.shape} fits has {len(self.shape)} numbers, not {len(index)}")
         text = self._core.status(int(np.arange(len(self)).reshape(self.shape)[index]))
@@ -136,7 +137,7 @@ def _restored(text: str, shape: tuple[int, ...]) -> Batch:
 
 def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: bool, mask: Any, nan_policy: str,
             covariance: bool, options: dict[str, Any]) -> Batch:
-    """The fits of the rows of a stack."""
+    """Fit the rows of a stack."""
     check_policy(nan_policy)
     given = np.asarray(stack)
     if given.ndim < 1:
@@ -168,7 +169,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
     if mask is not None:
         data["mask"] = _each("mask", _of_fits(mask, given.shape), given.shape, np.bool_)
     if isinstance(stack, np.ma.MaskedArray):
-        # Samples by fits; a mask for all fits is one row.
+        # Shape (fits, points); a mask for all fits is one row.
         seen = ~np.ma.getmaskarray(stack).reshape(-1, n)
         data["mask"] = (seen & data["mask"].reshape(-1, n) if mask is not None else seen).reshape(-1)
     names = ready.model.parameters
@@ -183,13 +184,13 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
 
 
 def _of_fits(mask: Any, shape: tuple[int, ...]) -> Any:
-    """A mask of whole fits, an image of pixels say, as one of samples."""
+    """Convert a mask of whole fits (for example of pixels) to a mask of observations."""
     mask = np.asarray(mask, dtype=np.bool_)
     return mask[..., None] if len(shape) > 1 and mask.shape == shape[:-1] != shape[-1:] else mask
 
 
 def _each(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """One value per point, the same for every fit, or one per sample."""
+    """Return one value per point that all fits share, or one value per observation."""
     array = np.asarray(values, dtype=dtype)
     if array.shape != shape[-1:]:
         try:
@@ -201,7 +202,7 @@ def _each(name: str, values: Any, shape: tuple[int, ...], dtype: Any) -> NDArray
 
 
 def _one(p0: Any, shape: list[int]) -> Any:
-    """The start of one fit, where each has its own."""
+    """Return the start of the first fit, if each fit has its own."""
     if p0 is None or isinstance(p0, dict):
         return p0
     each = np.asarray(p0, dtype=np.float64)

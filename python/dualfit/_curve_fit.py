@@ -1,4 +1,4 @@
-"""`curve_fit` with the signature, the results, the exceptions and the warnings of SciPy's."""
+"""`curve_fit` with the signature, the results, the exceptions and the warnings of SciPy."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Array = NDArray[np.float64]
 
 
 class OptimizeWarning(UserWarning):
-    """Something about a result is doubtful; SciPy's own class where SciPy is installed."""
+    """Warning about a doubtful result. If SciPy is installed, its own class is used instead."""
 
 
 def optimize_warning() -> type[UserWarning]:
-    """SciPy's class where SciPy is installed. Importing it takes longer than all of this package, so it waits for its use."""
+    """Return SciPy's class if SciPy is installed. It is imported lazily, because the import takes longer than this package's."""
     try:
         from scipy.optimize import OptimizeWarning as of_scipy
     except ImportError:
@@ -36,14 +36,14 @@ def optimize_warning() -> type[UserWarning]:
     return cast("type[UserWarning]", of_scipy)
 
 
-#: Keywords of `leastsq` and `least_squares` that say how partials are found, or what is printed. Partials are exact here.
+#: Ignored keywords of `leastsq` and `least_squares` about differences (partials are exact here) and printing.
 _NEEDLESS = frozenset({"epsfcn", "diag", "diff_step", "tr_solver", "tr_options", "jac_sparsity",
                        "verbose", "x_scale", "workers"})
 _STOPS = frozenset({"ftol", "xtol", "gtol"})
 #: `ier` of leastsq and `status` of least_squares for the test that ended a fit.
 _LM_STATUS = {"Cost": 1, "ExactFit": 1, "Step": 2, "Gradient": 4}
 _TRF_STATUS = {"Gradient": 1, "Cost": 2, "ExactFit": 2, "Step": 3}
-#: Ends after which SciPy raises.
+#: Terminations for which SciPy raises an exception.
 _LIMITS = frozenset({"MaxEvaluations", "TimeLimit", "ModelNonFinite"})
 _DIFFERENCES = ("2-point", "3-point", "cs")
 _NO_BOUNDS = (-np.inf, np.inf)
@@ -76,75 +76,78 @@ def curve_fit(
 ) -> Any:
     """Fit a function to data by nonlinear least squares: a drop-in for `scipy.optimize.curve_fit`.
 
-    `f` is called once with the parameters replaced by recorders. What it does with them is differentiated exactly and
-    fitted by compiled code on all cores, or on a GPU. A function that cannot be recorded (it branches on a parameter,
-    or calls code that knows nothing of NumPy) is called as it is, with one `NotTracedWarning` that says why.
+    `f` is called once with the parameters replaced by tracers, which record its operations. The recording is differentiated
+    exactly and fitted by compiled code on all cores, or on a GPU. A function that cannot be recorded (it branches on a
+    parameter, or calls code that does not use NumPy) is called directly, with one `NotTracedWarning` that gives the reason.
 
     Parameters
     ----------
     f : callable
-        ``f(xdata, *params)``, the model. It is called a few times in all, not once for every step: a function with side
-        effects or randomness is noticed, and called as it is.
+        ``f(xdata, *params)``, the model. It is called a few times in total, not at every step. Side effects and randomness
+        are detected, and such a function is called directly.
     xdata : array_like or object
-        The independent variable: of length M for one variable, (k, M) for k of them, or any object that `f` takes.
+        The independent variable: of length M for one variable, of shape (k, M) for k variables, or any object that `f`
+        accepts.
     ydata : array_like
         The observations, of length M.
     p0 : array_like, optional
-        The start; ones by default, or the middle of `bounds`. If the fit from that default does not converge or the data
-        reject it, a start is searched for, and the fit with the lower cost is returned; not for functions that are called as
-        they are.
+        The initial guess; ones by default, or the middle of `bounds`. If the fit from this default does not converge or the
+        data reject it, a search for a start follows, and the fit with the lower cost is returned. Functions that are called
+        directly have no search.
     sigma : None, scalar, or array_like of length M or shape (M, M)
         Standard deviations of `ydata`, or their covariance matrix.
     absolute_sigma : bool
-        Whether `sigma` is in the units of `ydata`; otherwise it is scaled so that the reduced chi-square is 1.
+        If True, `sigma` is in the units of `ydata`; otherwise it is scaled so that the reduced chi-square is 1.
     check_finite : bool, optional
-        Whether NaN and infinities in the data raise `ValueError`; by default they do, unless `nan_policy` is given.
+        If True, NaN and infinities in the data raise `ValueError`. The default is True unless `nan_policy` is given.
     bounds : (lower, upper) or scipy.optimize.Bounds
         Scalars or one value per parameter.
     method : {'lm', 'trf', 'dogbox'}, optional
-        Accepted for SciPy's sake: all are the same trust region here, and 'lm' refuses bounds as SciPy does.
+        Accepted for compatibility: all use the same trust-region method, and 'lm' does not allow bounds, as in SciPy.
     jac : callable or str, optional
-        Partials of `f`, shape (M, N), or (N, M) with ``col_deriv=True``. With a callable both are called as they are, as in
-        SciPy; without it partials are exact, too, and the fit is faster.
+        Partials of `f`, shape (M, N), or (N, M) with ``col_deriv=True``. If it is a callable, `f` and `jac` are called
+        directly, as in SciPy. Without it, the partials are exact, too, and the fit is faster.
     full_output : bool
-        Whether `infodict`, `mesg` and `ier` are returned, too.
+        If True, `infodict`, `mesg` and `ier` are returned, too.
     nan_policy : {'raise', 'omit', None}
-        What to do with NaN, as in SciPy.
+        Treatment of NaN, as in SciPy.
     **kwargs
-        Those of `leastsq` and `least_squares`: ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or ``max_nfev``, ``factor``,
-        ``loss``, ``f_scale`` and ``col_deriv`` are heeded; those about differences and printing change nothing.
+        Keywords of `leastsq` and `least_squares`. Supported are ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or ``max_nfev``,
+        ``factor``, ``loss``, ``f_scale`` and ``col_deriv``. Keywords about differences and printing are ignored.
 
     Returns
     -------
     popt : ndarray
         The parameters, of length N.
     pcov : ndarray
-        Their covariance, of shape (N, N); infinite where the data do not determine them.
+        Their covariance, of shape (N, N); infinite if the data do not determine them.
     infodict, mesg, ier
         Only with `full_output`; `infodict` has ``nfev`` and ``fvec``, for 'lm' also ``fjac``, ``ipvt`` and ``qtf``.
 
     Raises
     ------
     ValueError
-        For data with NaN, shapes that do not fit together, a start outside the bounds, and, except for 'lm', a Jacobian of
-        another shape than (M, N).
+        If the data contain NaN, shapes do not match, the initial guess is outside the bounds, or (except for 'lm') the
+        Jacobian does not have the shape (M, N).
     RuntimeError
         If no minimum was found within the limits.
     TypeError
-        If 'lm' has fewer points than parameters, or a Jacobian of another shape.
+        If the method is 'lm', and there are fewer points than parameters or the Jacobian has another shape.
 
     Warns
     -----
     OptimizeWarning
-        If the covariance cannot be estimated, the fit may not have reached a minimum, or `jac` differs from finite differences of `f`.
+        If the covariance cannot be estimated, the fit may not have reached a minimum, or `jac` differs from finite differences
+        of `f`.
     NotTracedWarning
         If `f` cannot be recorded.
 
     Notes
     -----
-    Error bars are SciPy's but for two cases. With a robust `loss` they follow from the scatter that the loss sees (Huber's
-    estimate), and where sigma is absolute they are no shorter than it says; SciPy takes the sum of squares of all points, or sigma
-    alone, under which error bars are too short where there are outliers. Points of infinite sigma do not count as observations. What `xdata` and `ydata` have masked, as `numpy.ma` has it, is fitted, as in SciPy.
+    Standard errors are the same as SciPy's except in two cases. With a robust `loss` they follow from the scatter that the
+    loss sees (Huber's estimate), and if sigma is absolute they are not smaller than sigma implies. SciPy uses the sum of
+    squares of all points, or sigma alone, and its standard errors are too small if there are outliers. Points with infinite
+    sigma do not count as observations. The masks of masked arrays (`numpy.ma`) are ignored, as in SciPy.
 
     See Also
     --------
@@ -217,12 +220,12 @@ def curve_fit(
 
 def _check_jacobian(model: Prepared, names: list[str], start: NDArray[np.float64], low: NDArray[np.float64],
                     high: NDArray[np.float64]) -> None:
-    """Warns of partials that differ from differences of the function at the start.
+    """Warn if partials differ from finite differences of the function at the start.
 
     Raises
     ------
     TypeError, ValueError
-        For an array of another shape than SciPy takes.
+        If the shape of the array is not one that SciPy accepts.
     """
     called = model.called
     assert called is not None
@@ -239,11 +242,11 @@ def _check_jacobian(model: Prepared, names: list[str], start: NDArray[np.float64
 
 
 def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, list[str]]:
-    """The start that was given, and the names of the parameters."""
+    """Return the given start, and the names of the parameters."""
     names = _positional(f)[1:]
     if p0 is not None:
         start = dense(np.asarray(p0, dtype=np.float64)).reshape(-1)
-        # Those of f(x, *p) have no names.
+        # The parameters of f(x, *p) have no names.
         return start, names if len(names) == start.size else [f"p{k}" for k in range(start.size)]
     if not names:
         raise ValueError("Unable to determine number of fit parameters.")
@@ -251,15 +254,15 @@ def _start(f: Callable[..., Any], p0: Any) -> tuple[NDArray[np.float64] | None, 
 
 
 def _positional(f: Callable[..., Any]) -> list[str]:
-    """Names of the positional arguments of a function; none if it has no signature.
+    """Return the names of the positional arguments of a function; an empty list if it has no signature.
 
     Raises
     ------
     TypeError
-        For what cannot be called.
+        If it is not callable.
     """
     if isinstance(f, types.FunctionType) and not f.__dict__:
-        # No decorator has left another signature; reading this one takes no time.
+        # Fast path: no decorator has replaced the signature.
         return list(f.__code__.co_varnames[:f.__code__.co_argcount])
     try:
         signature = inspect.signature(f)
@@ -287,7 +290,7 @@ def _bounds(bounds: Any, n: int) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def _feasible(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    """SciPy's start where none is given: ones, or the middle of the bounds, or one beside the only bound."""
+    """Return SciPy's default start: ones, or the middle of the bounds, or a distance of 1 from the only bound."""
     has_low, has_high = np.isfinite(low), np.isfinite(high)
     start = np.ones(low.size)
     both = has_low & has_high
@@ -301,7 +304,7 @@ def _feasible(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np
 
 def _data(xdata: Any, ydata: Any, sigma: Any, check_finite: bool | None,
           nan_policy: str | None) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]:
-    """The data as SciPy takes them, NaN left out if that was asked for."""
+    """Validate the data as SciPy does, and leave out NaN if requested."""
     if check_finite is None:
         check_finite = nan_policy is None
     as_array = _finite_array if check_finite else _array
@@ -343,7 +346,7 @@ def _array(values: Any) -> NDArray[np.float64]:
 
 
 def _finite_array(values: Any) -> NDArray[np.float64]:
-    """As `numpy.asarray_chkfinite`, by all threads."""
+    """As `numpy.asarray_chkfinite`, with all threads."""
     array = _array(values)
     if not all_finite(array):
         raise ValueError("array must not contain infs or NaNs")
@@ -351,7 +354,7 @@ def _finite_array(values: Any) -> NDArray[np.float64]:
 
 
 def _checked_sigma(sigma: NDArray[np.float64], y: NDArray[np.float64]) -> Any:
-    """A number, one value per point, in the shape of an image perhaps, or a covariance matrix."""
+    """Return sigma as a number, as one value per point (y can be an image), or as a covariance matrix."""
     if sigma.size == 1:
         return one_sigma(sigma.reshape(-1)[0])
     if sigma.shape == y.shape:
@@ -362,14 +365,14 @@ def _checked_sigma(sigma: NDArray[np.float64], y: NDArray[np.float64]) -> Any:
 
 
 def _settings(kwargs: dict[str, Any], unit: float) -> dict[str, Any]:
-    """What SciPy's keywords say, in the core's words. `unit`: that of residuals, in the core's."""
+    """Convert SciPy's keywords to settings of the core. `unit`: unit of the residuals, relative to the core's unit."""
     if "args" in kwargs:
         raise ValueError("'args' is not a supported keyword argument.")
     settings: dict[str, Any] = {"backend": "auto", "allow_underdetermined": True}
     loss, scale = "linear", 1.0
     for name, value in kwargs.items():
         if name in _STOPS:
-            # SciPy's None switches a test off, as 0 does here.
+            # None switches a test off in SciPy; the core uses 0 for this.
             settings[name] = 0.0 if value is None else float(value)
         elif name in ("maxfev", "max_nfev"):
             settings["max_evaluations"] = int(value) if value else None
@@ -384,7 +387,7 @@ def _settings(kwargs: dict[str, Any], unit: float) -> dict[str, Any]:
     scale *= unit
     if callable(loss):
         of_square: Callable[..., Any] = loss
-        # SciPy's functions are of the square of the residual, and return two derivatives, too, which are not needed here.
+        # SciPy's functions take the squared residual and also return two derivatives, which are not needed here.
         settings["loss"] = recorded_loss(lambda u: of_square(u * u)[0]), scale
     elif loss != "linear":
         settings["loss"] = loss, scale
@@ -392,7 +395,7 @@ def _settings(kwargs: dict[str, Any], unit: float) -> dict[str, Any]:
 
 
 def _no_result(fit: _core.Fit, method: str, settings: dict[str, Any]) -> str:
-    """What SciPy says where it finds no minimum."""
+    """Return SciPy's message for a fit that found no minimum."""
     reason = fit.message
     if fit.termination == "MaxEvaluations":
         most = settings.get("max_evaluations") or fit.evaluations
@@ -403,7 +406,7 @@ def _no_result(fit: _core.Fit, method: str, settings: dict[str, Any]) -> str:
 
 def _covariance(fit: _core.Fit, model: Prepared, points: dict[str, Any],
                 settings: dict[str, Any]) -> tuple[NDArray[np.float64], int]:
-    """The covariance and its rank, in which SciPy has a parameter on its bound like any other."""
+    """Return the covariance and its rank. As in SciPy, parameters on a bound are treated like free ones."""
     if fit.at_bound:
         free = {name: said for name, said in settings.items() if name != "bounds"}
         fit = model.model.fit(points, fit.params, {**free, "max_evaluations": 1})
@@ -412,7 +415,7 @@ def _covariance(fit: _core.Fit, model: Prepared, points: dict[str, Any],
 
 def _full(fit: _core.Fit, model: Prepared, xdata: Any, y: NDArray[np.float64], sigma: Any,
           method: str) -> tuple[dict[str, Any], str, int]:
-    """``infodict``, ``mesg`` and ``ier``."""
+    """Return ``infodict``, ``mesg`` and ``ier``."""
     residuals = _weighted(model, xdata, fit.params, y, sigma)
     info: dict[str, Any] = {"nfev": fit.evaluations, "fvec": residuals}
     if method == "lm":
@@ -423,7 +426,7 @@ def _full(fit: _core.Fit, model: Prepared, xdata: Any, y: NDArray[np.float64], s
 
 def _weighted(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np.float64],
               sigma: Any) -> NDArray[np.float64]:
-    """Residuals, model minus y, in units of sigma."""
+    """Return the residuals, model minus y, in units of sigma."""
     assert model.f is not None
     residuals = flat(model.f(xdata, *p), model.shape) - y
     if sigma is None:
@@ -435,9 +438,9 @@ def _weighted(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
 
 def _factored(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np.float64], sigma: Any,
               residuals: NDArray[np.float64]) -> dict[str, Any]:
-    """MINPACK's last words: R of a QR factorisation of the Jacobian with pivots, and the residuals in that frame.
+    """Return MINPACK's outputs: R of a pivoted QR factorisation of the Jacobian, and Qᵀ times the residuals.
 
-    Partials are central differences here; nothing of the fit depends on them.
+    The partials are central differences here; the fit does not depend on them.
     """
     columns = []
     for k in range(p.size):
@@ -454,7 +457,7 @@ def _factored(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
 
 
 def _pivots(jacobian: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The order of columns in which each has the largest part that those before it do not span."""
+    """Return the order of columns of a pivoted QR: each has the largest component orthogonal to the columns before it."""
     left, order = jacobian.copy(), np.arange(jacobian.shape[1])
     for k in range(order.size):
         best = k + int(np.argmax((left[:, k:] ** 2).sum(axis=0)))

@@ -1,4 +1,4 @@
-"""What users hand over as data, as the arrays that fits take."""
+"""Conversion of user data to the arrays that fits accept."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from ._core import FitError
 
 #: Times of the standard library; those of pandas are among them.
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
-#: Sample types that are fitted as they lie; others are widened to double precision.
+#: Dtypes that are fitted without conversion; others are converted to double precision.
 _AS_THEY_LIE = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "i2", "u4", "i4"))
 
 
 def dense(array: NDArray[Any]) -> NDArray[Any]:
-    """The numbers side by side and where a processor reads them at once, which they may not be after a transfer."""
+    """Return a contiguous and aligned array; arrays can be unaligned, for example after a transfer."""
     array = np.ascontiguousarray(array)
     return array if array.flags.aligned else array.copy()
 
 
 def all_finite(array: NDArray[np.float64]) -> bool:
-    """Whether there is no NaN and no infinity."""
+    """Return True if there is neither NaN nor infinity."""
     return _core.all_finite(dense(array).reshape(-1))
 
 
 def real(values: Any) -> NDArray[np.float64]:
-    """Values of any kind (lists, Series, DataArrays, ...) as contiguous doubles."""
+    """Convert values of any kind (lists, Series, DataArrays, ...) to contiguous doubles."""
     return dense(np.asarray(numeric(values), dtype=np.float64))
 
 
 def per_point(values: Any, y: Any) -> NDArray[np.float64]:
-    """Values as `real` has them, one per point where they have the shape of `y`, which may be an image."""
+    """Convert values as `real`, and flatten them if they have the shape of `y`, which can be an image."""
     array = real(values)
     return array.reshape(-1) if array.shape == np.shape(y) else array
 
 
 def numeric(values: Any) -> NDArray[Any]:
-    """An array of values that can become real numbers.
+    """Return an array of values that can be converted to real numbers.
 
     Raises
     ------
     TypeError
-        For complex numbers and for times, which NumPy would make some number of.
+        For complex numbers and for times, which NumPy would convert to numbers silently.
     """
     array = np.asarray(values)
     if array.dtype.kind == "c":
@@ -61,7 +61,7 @@ def numeric(values: Any) -> NDArray[Any]:
 
 
 def samples(values: Any) -> NDArray[Any]:
-    """Observations, flat and contiguous, of their own sample type if a fit takes it."""
+    """Return observations, flat and contiguous, in their own dtype if fits support it."""
     array = numeric(values)
     if array.dtype not in _AS_THEY_LIE or not array.dtype.isnative:
         array = array.astype(np.float64)
@@ -69,26 +69,26 @@ def samples(values: Any) -> NDArray[Any]:
 
 
 def meant(sigma: Any, absolute: bool) -> Any:
-    """Sigma as it is meant: 1 where nothing is said but that it is absolute, as in SciPy."""
+    """Return sigma, or 1 if only `absolute` is given, as in SciPy."""
     return 1.0 if sigma is None and absolute else sigma
 
 
 def relative_unit(sigma: Any, absolute: bool) -> float:
-    """The unit of residuals, in that of y, beside one sigma for all points that is not absolute.
+    """Return the unit of the residuals, relative to y, for a single relative sigma of all points; otherwise 1.
 
-    The core takes such points as points without sigma; of all that is said of a fit only the scale of a loss depends on it.
+    The core treats such points as points without sigma. Only the scale of a loss depends on the unit.
     """
     is_one = sigma is not None and not isinstance(sigma, str) and np.ndim(sigma) == 0
     return one_sigma(sigma) if is_one and not absolute else 1.0
 
 
 def one_sigma(sigma: Any) -> float:
-    """A standard deviation of all points.
+    """Check a standard deviation of all points.
 
     Raises
     ------
     FitError
-        Where it is none; the core does not look at one that only its proportions to others would matter of.
+        If it is not positive and finite. The core does not check a single relative sigma.
     """
     value = float(sigma)
     if not 0.0 < value < np.inf:
@@ -97,18 +97,18 @@ def one_sigma(sigma: Any) -> float:
 
 
 def check_policy(nan_policy: Any) -> None:
-    """That it is one."""
+    """Check that a policy is valid."""
     if nan_policy not in ("raise", "omit"):
         raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
 
 
 def start_of(p0: Any, of_numbers: bool = True) -> Any:
-    """A start by name as a dictionary, whatever it came as (a Series whose labels are names, say); others as they are.
+    """Convert a start by name (a mapping, or a Series with names as labels) to a dictionary; return others unchanged.
 
     Raises
     ------
     TypeError
-        For a value that is not a number, if there must be numbers.
+        If a value is not a number and `of_numbers` is True.
     """
     if not hasattr(p0, "items"):
         return p0
@@ -122,9 +122,9 @@ def start_of(p0: Any, of_numbers: bool = True) -> Any:
 
 
 def independent(x: Any) -> Any:
-    """x as a model function gets it: an array of doubles, or what is no array as it is.
+    """Convert x for a model function: arrays to doubles; other objects are unchanged.
 
-    A table (a DataFrame) and other objects with columns of their own go to the function untouched.
+    A table (DataFrame) and other objects with columns are passed to the function unchanged.
     """
     is_array = getattr(x, "ndim", 0) == 1 or hasattr(x, "dims")
     if isinstance(x, (list, tuple, np.ndarray)) or (is_array and hasattr(x, "__array__")):
@@ -133,7 +133,7 @@ def independent(x: Any) -> Any:
 
 
 def x_columns(x: Any, variables: list[str] | None = None) -> list[NDArray[Any]]:
-    """x as one flat column per independent variable: of an array by its rows, of a table by the variables' names."""
+    """Return one flat column of x per independent variable: the rows of an array, or the columns of a table by name."""
     if hasattr(x, "columns") and hasattr(x, "__getitem__"):
         names = variables if variables and all(v in x.columns for v in variables) else list(x.columns)
         return [samples(x[name]) for name in names]
@@ -148,7 +148,7 @@ def x_columns(x: Any, variables: list[str] | None = None) -> list[NDArray[Any]]:
 
 
 def point_of(x: Any, points: int, index: int) -> list[tuple[str, float]]:
-    """Names and values of the independent variables at one of the points, for messages; none for an x of another kind."""
+    """Return names and values of the independent variables at a point, for messages; empty for other kinds of x."""
     try:
         columns = [samples(x)] if np.size(x) == points else x_columns(x)
     except (KeyError, TypeError, ValueError):
@@ -162,14 +162,14 @@ def point_of(x: Any, points: int, index: int) -> list[tuple[str, float]]:
 
 
 def each_column(values: Any) -> list[Any]:
-    """The columns of what may be one, or one number."""
+    """Return the columns of a table, list or array; one column or one number is a list with one item."""
     if hasattr(values, "columns") and hasattr(values, "__getitem__"):
         return [values[name] for name in values.columns]
     return list(values) if isinstance(values, (list, tuple)) or np.ndim(values) > 1 else [values]
 
 
 def seen(mask: Any, y: Any, others: list[Any]) -> NDArray[np.bool_] | None:
-    """Which points count, in the order of `y`; None for all. Others have a value per point, or rows of them."""
+    """Return the flat mask of points to fit; None for all. `others`: further arrays that can be masked."""
     shape = np.shape(y)
     flags = [] if mask is None else [np.asarray(mask, dtype=bool)]
     for values in (y, *others):
@@ -184,9 +184,9 @@ def seen(mask: Any, y: Any, others: list[Any]) -> NDArray[np.bool_] | None:
 
 
 def guarded(x: Any) -> Any:
-    """x for a call of a model function, which cannot change the caller's arrays by it: NumPy raises where it tries to.
+    """Return x for a call of a model function, protected from changes: arrays are read-only.
 
-    A table is another one of the same columns, whose changes end with the call.
+    A table is copied, so that changes do not affect the caller's table.
     """
     if isinstance(x, np.ndarray):
         if not x.flags.writeable:
@@ -201,6 +201,6 @@ def guarded(x: Any) -> Any:
         return {name: guarded(part) for name, part in x.items()}
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(x, pandas.DataFrame):
-        # Before version 3 tables that have columns in common change each other's.
+        # Before version 3 of pandas, shallow copies share changes.
         return x.copy(deep=int(pandas.__version__.partition(".")[0]) < 3)
     return x

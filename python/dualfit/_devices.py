@@ -16,25 +16,25 @@ class DeviceInfo:
     Attributes
     ----------
     number : int
-        As in ``backend="cuda:0"``.
+        Number of the device, as in ``backend="cuda:0"``.
     name : str
-        The product's name.
+        Product name.
     memory_total : int
-        Bytes of its memory.
+        Total memory in bytes.
     memory_free : int or None
-        Bytes that no process uses, where the device says so.
+        Free memory in bytes, if known.
     compute_capability : (int, int)
         Major and minor; (9, 0) is sm_90.
     multiprocessors : int
-        How many there are.
+        Number of multiprocessors.
     driver_version : (int, int)
-        Of CUDA, that the driver speaks.
+        CUDA version of the driver.
     nvrtc_version : (int, int) or None
-        Of the compiler, where there is one.
+        Version of the compiler, if there is one.
     problem : str or None
-        Why nothing can be computed on it, if so.
+        Reason why the device cannot be used, or None.
     text : str
-        All of that on one line.
+        All of this information on one line.
     """
 
     number: int
@@ -53,7 +53,7 @@ class DeviceInfo:
 
 
 def devices() -> list[DeviceInfo]:
-    """The CUDA devices, by their numbers; none where there is no driver.
+    """Return the CUDA devices in the order of their numbers; an empty list if there is no driver.
 
     Examples
     --------
@@ -64,12 +64,12 @@ def devices() -> list[DeviceInfo]:
     return [DeviceInfo(**found) for found in _core.devices()]
 
 
-#: Where the wheels of CUDA 13 and 12 have their libraries, on Linux and on Windows.
+#: Folders of the libraries in the wheels of CUDA 13 and 12, on Linux and on Windows.
 _LIBRARIES = (("cu13", "lib"), ("cu13", "bin", "x86_64"), ("cu13", "bin"), ("cuda_nvrtc", "lib"), ("cuda_nvrtc", "bin"))
 
 
 def find_nvrtc() -> None:
-    """Says where NVRTC's wheel is, ``pip install dualfit[cuda]``, unless ``DUALFIT_NVRTC`` says something else."""
+    """Set ``DUALFIT_NVRTC`` to the folder of NVRTC's wheel (``pip install dualfit[cuda]``), unless it is set already."""
     if "DUALFIT_NVRTC" in os.environ:
         return
     nvidia = importlib.util.find_spec("nvidia")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Fit:
-    """What a fit found: parameters, errors, and how it ended.
+    """Result of a fit: parameters, standard errors, termination.
 
-    It is made by `dualfit.fit` and `Model.fit`. It prints as a report, in a notebook as a table, and may be pickled.
+    Returned by `dualfit.fit` and `Model.fit`. It prints as a report, in a notebook as a table, and can be pickled.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Fit:
 
     @property
     def names(self) -> list[str]:
-        """Names of the parameters, in their order."""
+        """Names of the parameters, in order."""
         return self._core.names
 
     @property
@@ -54,7 +54,7 @@ class Fit:
 
     @property
     def std_errors(self) -> Array:
-        """Standard errors: infinite for what the data do not determine, NaN on a bound, 0 for what was fixed."""
+        """Standard errors: infinite if the data do not determine a parameter, NaN on a bound, 0 if fixed."""
         return self._core.std_errors
 
     @property
@@ -69,7 +69,7 @@ class Fit:
 
     @property
     def start(self) -> Array:
-        """Where the fit began."""
+        """Starting point of the fit."""
         return self._core.start
 
     @property
@@ -83,7 +83,7 @@ class Fit:
         return dict(zip(self.names, self.std_errors.tolist()))
 
     def __getitem__(self, name: str) -> Quantity:
-        """A parameter or a derived quantity, with its standard error."""
+        """Return a parameter or a derived quantity, with its standard error."""
         found = self._core.quantity(name)
         if found is None:
             raise KeyError(f"{name!r} is neither a parameter nor a derived quantity; there are "
@@ -92,26 +92,26 @@ class Fit:
 
     @property
     def derived(self) -> dict[str, Quantity]:
-        """What follows from the parameters by formulas, with errors."""
+        """Derived quantities: formulas of the parameters, with standard errors."""
         return {name: Quantity(value, error) for name, value, error in self._core.derived}
 
     def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Lower and upper ends for each parameter, from its standard error.
+        """Confidence interval (lower, upper) of each parameter, from its standard error.
 
         Parameters
         ----------
         level : float
-            The probability with which an interval covers the true value.
+            Probability that an interval covers the true value.
         """
         return dict(zip(self.names, self._core.confidence_intervals(level)))
 
     def propagate(self, formula: str) -> Quantity:
-        """The value of a formula in the parameters and derived quantities, with the standard error that the covariance gives it.
+        """Evaluate a formula of parameters and derived quantities, with its standard error from the covariance.
 
         Parameters
         ----------
         formula : str
-            As ``"log(2)/rate"``.
+            For example ``"log(2)/rate"``.
 
         Examples
         --------
@@ -125,26 +125,26 @@ class Fit:
         check_constants(self.names)
         return Quantity(*self._core.propagate(formula))
 
-    # How it ended
+    # Termination
 
     @property
     def converged(self) -> bool:
-        """Whether a minimum was found."""
+        """True if the fit converged to a minimum."""
         return self._core.converged
 
     @property
     def message(self) -> str:
-        """Why the fit stopped."""
+        """Description of the termination."""
         return self._core.message
 
     @property
     def warnings(self) -> list[str]:
-        """What is doubtful about the result."""
+        """Warnings about the result."""
         return self._core.warnings
 
     @property
     def rank(self) -> int:
-        """Directions of parameters that the data determine."""
+        """Rank of the Jacobian: number of parameter combinations that the data determine."""
         return self._core.rank
 
     @property
@@ -154,7 +154,7 @@ class Fit:
 
     @property
     def at_bound(self) -> dict[str, str]:
-        """Parameters that sit on a bound, and whether it is the lower or the upper one."""
+        """Parameters on a bound, by name: ``"lower"`` or ``"upper"``."""
         return dict(self._core.at_bound)
 
     @property
@@ -166,18 +166,18 @@ class Fit:
     def start_search(self) -> dict[str, Any] | None:
         """Result of the search for the start, with its reliability; None if no search was made.
 
-        ``reached`` of ``fits`` fits from independent starts ended in this minimum; ``next_cost_ratio`` is the cost of the next
-        best minimum over that of this one. ``settled`` is false if the budget was used up,
-        ``stopped`` true if a callback or Ctrl-C ended the search.
+        ``reached`` of ``fits`` fits from independent starts converged to this minimum. ``next_cost_ratio`` is the cost of
+        the next best minimum divided by the cost of this one. ``settled`` is false if the budget was used up. ``stopped``
+        is true if a callback or Ctrl-C ended the search.
         """
         return self._core.start_search
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Where and how the fit was computed: ``processor``, ``reason``, ``passes``, ``solve_seconds``, ..."""
+        """Statistics of the computation: ``processor``, ``reason``, ``passes``, ``solve_seconds``, ..."""
         return self._core.stats
 
-    # Each of `statistics`, which type checkers know one by one.
+    # The entries of `statistics`, declared for type checkers.
     points: int
     effective_points: float
     omitted: int
@@ -201,7 +201,7 @@ class Fit:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def report(self) -> str:
-        """Values and errors, statistics, correlations and warnings as text."""
+        """Return values and errors, statistics, correlations and warnings as text."""
         return str(self._core)
 
     def __str__(self) -> str:
@@ -221,13 +221,13 @@ class Fit:
                 f"</p>{'<ul>' + notes + '</ul>' if notes else ''}")
 
     def latex(self) -> str:
-        """The parameters as a table for LaTeX."""
+        """Return the parameters as a LaTeX table."""
         return self._core.latex_table()
 
     # The curve
 
     def predict(self, x: Any = None) -> Array:
-        """The fitted curve.
+        """Evaluate the fitted curve.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class Fit:
             if x is None:
                 self._data("y")
             at = self.x if x is None else independent(x)
-            # The last parameters are those that were added for ties.
+            # The last parameters were added for ties.
             own = self.params[:self.params.size - len(self._settings.get("parameters", ()))]
             values = np.asarray(prepared.f(guarded(at), *own), dtype=np.float64)
             return np.array(np.broadcast_to(values, prepared.shape)) if x is None else values
@@ -247,15 +247,15 @@ class Fit:
         return core.predict(columns)
 
     def __call__(self, x: Any) -> Array:
-        """As `predict`."""
+        """Evaluate the fitted curve, as `predict`."""
         return self.predict(x)
 
     def residuals(self) -> Array:
-        """y minus the curve at the data: positive where a point lies above it."""
+        """y minus the fitted curve at the data: positive if a point is above the curve."""
         return np.asarray(np.asarray(self._data("y"), dtype=np.float64) - self.predict())
 
     def confidence_band(self, x: Any = None, level: float = 0.95, simultaneous: bool = False) -> Band:
-        """The band that covers the true curve.
+        """Confidence band of the curve.
 
         Parameters
         ----------
@@ -264,14 +264,14 @@ class Fit:
         level : float
             The probability.
         simultaneous : bool
-            Whether it holds for the whole curve at once rather than for each point.
+            If True, the band covers the whole curve with this probability; otherwise each point separately.
         """
         core, columns = self._over(x)
         return Band(**core.confidence_band(columns, level, simultaneous), level=level)
 
     def prediction_band(self, x: Any = None, level: float = 0.95, sigma: Any = None,
                         absolute_sigma: bool | None = None) -> Band:
-        """The band that covers a new observation at each point.
+        """Prediction band, which covers a new observation at each point.
 
         Parameters
         ----------
@@ -280,14 +280,14 @@ class Fit:
         level : float
             The probability.
         sigma : float or array_like, optional
-            Standard deviations of the new observations, needed where those of the data differed.
+            Standard deviations of the new observations; required if the standard deviations of the data differed.
         absolute_sigma : bool, optional
-            Whether `sigma` is in the units of y. Otherwise it is in the measure of the fit's sigma, up to the factor that
-            the scatter of the data has shown. By default as the fit was told; in the units of y where it had no sigma.
+            If True, `sigma` is in the units of y. Otherwise it is relative, like the fit's sigma: the common factor is
+            estimated from the scatter of the data. Default: as in the fit; True if the fit had no sigma.
         """
         core, columns = self._over(x)
         one = self._points.get("sigma")
-        # One relative sigma for all data is a unit of the core's, which does not know it.
+        # The core does not know a single relative sigma for all data; it is a unit of the new sigma.
         one = float(one) if one is not None and np.ndim(one) == 0 and not self._points["absolute"] else None
         relative = (core.has_relative_sigma or one is not None) if absolute_sigma is None else not absolute_sigma
         if sigma is not None and (relative or np.ndim(sigma)):
@@ -297,7 +297,7 @@ class Fit:
         return Band(**core.prediction_band(columns, level, sigma, relative), level=level)
 
     def components(self, x: Any = None) -> list[Component]:
-        """The terms of a sum of library models, each by itself; they add up to the curve.
+        """Evaluate the terms of a sum of library models; their sum is the curve.
 
         Parameters
         ----------
@@ -308,25 +308,27 @@ class Fit:
         return [Component(*each) for each in core.components(columns)]
 
     def diagnostics(self) -> dict[str, Any]:
-        """What the residuals say of the model and of single points: ``studentized``, ``leverage``, ``cooks_distance``,
-        ``durbin_watson``, ``runs_p_value``, ...
+        """Diagnostics of the residuals: ``studentized``, ``leverage``, ``cooks_distance``, ``durbin_watson``, ...
 
-        ``robust_scale`` is the standard deviation of the weighted residuals from their median absolute value, which outliers
-        hardly change: 4.685 times it is the usual `loss_scale` of Tukey's loss.
+        ``robust_scale`` is the standard deviation of the weighted residuals, estimated from their median absolute value,
+        which outliers hardly affect: 4.685 times it is the usual `loss_scale` of Tukey's loss.
 
-        Under a robust loss there is no leverage: what needs it is NaN, and ``standardized`` is the residual in units of its scatter.
+        With a robust loss there is no leverage: quantities that need it are NaN, and ``standardized`` is the residual in
+        units of its scatter.
         """
         return self._core.diagnostics(self._data("_points"))
 
     def profile(self, name: str, level: float = 0.99) -> Profile:
-        """Refits with one parameter held on both sides of its value: intervals that need no parabola.
+        """Profile of a parameter: refits with the parameter fixed at values on both sides of its estimate.
+
+        Its intervals do not assume that the cost is a parabola.
 
         Parameters
         ----------
         name : str
             The parameter.
         level : float
-            How far the profile goes; an interval of a higher level extends it.
+            Confidence level that the profile covers; an interval of a higher level extends it.
 
         Returns
         -------
@@ -346,25 +348,25 @@ class Fit:
         return Profile(walked, level)
 
     def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True) -> Axes:
-        """Data, curve and confidence band, with matplotlib.
+        """Draw data, curve and confidence band with matplotlib.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; new axes by default.
+            Axes to draw on; new axes by default.
         level : float, optional
-            Of the band; None for no band.
+            Confidence level of the band; None for no band.
         points : int
-            Places at which the curve is drawn.
+            Number of points of the drawn curve.
         components : bool
-            Whether the terms of a sum of library models are drawn, too.
+            If True, the terms of a sum of library models are drawn, too.
         """
         from ._plot import plotted
 
         return plotted(self, ax, level, points, components)
 
     def uncertainties(self) -> dict[str, Any]:
-        """The parameters as correlated numbers of the package `uncertainties`, by name; of those without an error, NaN."""
+        """Parameters as correlated numbers of the package `uncertainties`, by name; an unknown error is NaN."""
         from uncertainties import correlated_values, ufloat
 
         known = np.isfinite(np.diag(self.covariance))
@@ -418,15 +420,15 @@ class Fit:
         """lmfit's name for `predict`."""
         return self.predict(x)
 
-    # Keeping it
+    # Serialization
 
     def to_json(self) -> str:
-        """The result as JSON, which the crate's other programs read."""
+        """Return the result as JSON, which the Rust crate can read, too."""
         return as_json(self)
 
     @staticmethod
     def from_json(text: str) -> Fit:
-        """A result that was kept; a function that was called as it is has no values any more."""
+        """Load a result from JSON. The model of a fit cannot be evaluated if it could not be recorded."""
         return Fit(_core.Fit.from_json(text), None)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -447,7 +449,7 @@ class Fit:
         return value
 
     def _over(self, x: Any) -> tuple[_core.Fit, list[NDArray[Any]]]:
-        """The fit with the program that the model is at `x`, and the columns of the points there."""
+        """The fit with the program of the model at `x`, and the columns of these points."""
         prepared = self._prepared
         if x is None:
             self._data("y")
@@ -463,7 +465,7 @@ class Fit:
         return self._core if is_same else self._core.replace_model(here.model), here.columns
 
 
-#: What `statistics` has, as attributes.
+#: Entries of `statistics` that are attributes.
 _STATISTICS = frozenset(Fit.__annotations__) - {"x", "y"}
 
 

@@ -1,4 +1,4 @@
-"""Recorded functions as text, as which they are put together with models of the library."""
+"""Recorded functions as text, for combination with library models."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import re
 from ._core import FitError
 from ._tape import Node
 
-#: How operations are written that are no functions of their names in a text.
+#: Operations that are not written as functions with their own names.
 _WRITTEN = {
     "add": "{} + {}", "sub": "{} - {}", "mul": "{}*{}", "div": "{}/{}", "neg": "-{}", "pow": "{}^{}", "recip": "1/{}",
     "lt": "{} < {}", "le": "{} <= {}", "eq": "{} == {}", "and": "{} and {}", "or": "{} or {}", "not": "not {}",
     "select": "where({}, {}, {})", "to_radians": "radians({})", "to_degrees": "degrees({})",
 }
-#: Operations that give conditions.
+#: Operations with truth values as results.
 _CONDITIONS = frozenset(("lt", "le", "eq", "and", "or", "not"))
-#: Characters beyond which a text is none that somebody meant: what is used twice is written twice.
+#: Maximum length of a formula in characters: values that are used twice are written twice.
 _LONGEST = 100_000
 
-#: A name in a formula that is not called as a function, nor the end of a number as in 1e5.
+#: A name in a formula, except names of called functions and the end of a number as in 1e5.
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()")
-#: Words of formulas that name neither a variable nor a parameter.
+#: Words of formulas that are neither variables nor parameters.
 _WORDS = frozenset(("and", "or", "not", "pi", "e"))
 
 
 def variables_of(text: str) -> list[str]:
-    """The independent variable of a formula of which none is declared: x, or t where there is no x.
+    """Return the independent variable of a formula without declared variables: x, or t if there is no x.
 
     Raises
     ------
     FitError
-        For a formula over several names with neither of them.
+        If the formula has several names, but neither x nor t.
     """
     names = list(dict.fromkeys(name for name in _NAME.findall(text) if name not in _WORDS))
     if "x" not in names and "t" in names:
@@ -43,7 +43,7 @@ def variables_of(text: str) -> list[str]:
 
 
 def written(nodes: list[Node], columns: list[str], params: list[str]) -> str | None:
-    """The formula of the last node over the names of columns and parameters; None where there is none."""
+    """Return the formula of the last node with names of columns and parameters; None if it cannot be written."""
     texts: list[str] = []
 
     def value(at: int) -> str:

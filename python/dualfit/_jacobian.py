@@ -1,4 +1,4 @@
-"""Jacobians that the caller of `curve_fit` gives: their shape, as SciPy checks it, and a look at their values."""
+"""Jacobians from the caller of `curve_fit`: checks of the shape, as in SciPy, and of the values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Relative difference from a finite difference above which a Jacobian is doubtful: errors are wrong by about as much.
+#: Relative difference from finite differences above which a Jacobian is doubtful. Standard errors are wrong by about
+#: the same fraction.
 _TOLERANCE = 0.01
-#: How much larger the difference must be than what one-sided finite differences leave unknown.
+#: Minimum ratio of the difference and the uncertainty of finite differences.
 _CERTAIN = 3.0
 
 
@@ -25,11 +26,11 @@ class Jacobian:
     jac : callable
         The caller's function.
     params : int
-        Parameters.
+        Number of parameters.
     by_column : bool
-        Whether it gives an array of shape (parameters, points): `col_deriv` of `leastsq`.
+        If True, `jac` returns an array of shape (parameters, points): `col_deriv` of `leastsq`.
     method : {'lm', 'trf', 'dogbox'}
-        The method of SciPy, which decides on the exception for a wrong shape.
+        SciPy's method, which determines the exception for a wrong shape.
     """
 
     def __init__(self, jac: Callable[..., Any], params: int, by_column: bool, method: str) -> None:
@@ -39,14 +40,14 @@ class Jacobian:
         return self._jac(x, *params)
 
     def rows(self, values: Any, shape: tuple[int, ...]) -> Array:
-        """What the function returned for points of a shape, as rows of partials.
+        """Convert the return value of the function to rows of partials, for points of the given shape.
 
         Raises
         ------
         TypeError
-            For an array of another shape, for 'lm'.
+            If the shape is wrong and the method is 'lm'.
         ValueError
-            The same for other methods.
+            If the shape is wrong and the method is another one.
         """
         if hasattr(values, "toarray"):  # a sparse matrix
             values = values.toarray()
@@ -72,39 +73,39 @@ class Jacobian:
 
 def doubts(f: Callable[[Array], Array], precision: np.dtype[Any], jacobian: Array, at: Array, low: Array,
            high: Array) -> tuple[float, list[int]]:
-    """A comparison of a Jacobian with finite differences of `f` along one direction.
+    """Compare a Jacobian with finite differences of `f` along one direction.
 
-    With partials J and the direction d, J d is compared with (f(at + d) - f(at - d)) / 2. Every parameter moves so far
-    that its partials have about the same part in the difference. One-sided differences say how far it is to be trusted, at
-    kinks and where values are rounded.
+    With partials J and the direction d, J d is compared with (f(at + d) - f(at - d)) / 2. Every parameter moves so far that
+    its partials contribute about equally to the difference. One-sided differences measure the uncertainty of the
+    comparison, at kinks and if values are rounded.
 
     Parameters
     ----------
     f : callable
         Values at parameters, shape (points,).
     precision : dtype
-        The type in which it computes them.
+        Dtype in which `f` computes.
     jacobian : array of shape (points, parameters)
-        That of the caller at `at`.
+        The caller's Jacobian at `at`.
     at, low, high : arrays of shape (parameters,)
         Parameters and their bounds.
 
     Returns
     -------
     difference : float
-        Relative to the larger of the two; 0 if they agree, or if nothing can be said.
+        Relative to the larger of the two; 0 if they agree or if the comparison is inconclusive.
     which : list of int
-        The parameters whose partials differ by themselves.
+        Indices of the parameters whose partials differ if only this parameter moves.
     """
     here = f(at)
-    # A third of the digits: rounding and curvature then leave errors of about the same size.
+    # A third of the digits: then errors from rounding and from curvature are about equal.
     relative = float(np.finfo(precision if precision.kind == "f" else np.float64).eps) ** (1.0 / 3.0)
     room = np.minimum(relative * np.where(at == 0.0, 1.0, np.abs(at)), np.minimum(at - low, high - at))
     lengths = np.sqrt((jacobian**2).sum(axis=0))
     effects = lengths * room
-    # One of hardly any effect would make the others' too small to be told from rounding.
+    # A parameter with a tiny effect would reduce the effects of the others to the level of rounding.
     effect = max(effects[effects > 0.0].min(initial=np.inf), 1e-4 * effects.max(initial=0.0))
-    # Slightly different parts, so that errors of opposite sign do not cancel.
+    # Slightly different contributions, so that errors of opposite sign do not cancel.
     parts = effect * (1.0 + 0.1 * np.arange(at.size) / at.size)
     reach = np.minimum(room, np.divide(parts, lengths, out=np.full(at.size, np.inf), where=lengths > 0.0))
 

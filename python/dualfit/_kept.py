@@ -1,7 +1,7 @@
-"""What is kept of a fit of a function: a program over x itself, which needs neither the function nor the data.
+"""Saved fits of functions: a program over x, which needs neither the function nor the data.
 
-The program of a fit is over columns that NumPy computed from x where no parameter had a part in them, so that it has values
-at the points of the data only.
+The program of a fit is over columns that NumPy computed from x alone. Therefore it can be evaluated only at the points
+of the data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def as_json(fit: Fit) -> str:
-    """The fit with its program over x; without a program where there is none over x."""
+    """Return the fit as JSON with its program over x, or without a program if there is none over x."""
     text, prepared = fit._core.to_json(), fit._prepared
     if prepared is None or prepared.over_x or prepared.called is not None:
         return text
@@ -32,7 +32,7 @@ def as_json(fit: Fit) -> str:
 
 
 def state(fit: Fit) -> dict[str, Any]:
-    """What is pickled: with the function if it can be, with its program over x if not."""
+    """Return the state for pickling: with the function if it can be pickled, else with its program over x."""
     text, prepared, kept, columns = fit._core.to_json(), fit._prepared, None, []
     if prepared is not None:
         f, columns, key, is_over_x = prepared.f, prepared.columns, prepared.key, prepared.over_x
@@ -41,7 +41,7 @@ def state(fit: Fit) -> dict[str, Any]:
             if found is not None:
                 (text, columns), key, is_over_x = found, None, True
         kept = f, columns, prepared.shape, key, is_over_x
-    # Without a program they are of no use.
+    # Points are useless without a program.
     points = {**fit._points, "columns": columns} if fit._points and prepared is not None and prepared.called is None else {}
     settings = {"parameters": fit._settings.get("parameters", [])}
     return {"json": text, "kept": kept, "points": points, "settings": settings, "x": fit.x, "y": fit.y,
@@ -49,7 +49,7 @@ def state(fit: Fit) -> dict[str, Any]:
 
 
 def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
-    """The fit as JSON, whose program's columns are those of x, and these; None where the function has no such program."""
+    """Return the fit as JSON with a program over the columns of x, and these columns; None if there is no such program."""
     prepared, text = fit._prepared, fit._core.to_json()
     assert prepared is not None
     if prepared.f is None:
@@ -67,7 +67,7 @@ def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
         few, values = [column[places] for column in columns], fit._core.predict([column[places] for column in own])
         if not model.agrees(few, fit.params, values):
             return None
-        # A fit is what writes programs.
+        # Programs are serialized as part of a fit.
         said = {"backend": "cpu", "max_evaluations": 1, "allow_underdetermined": True}
         program = model.fit({"columns": few, "y": values}, fit.params, said).to_json()
     except (NotTraceable, KeyError, TypeError, ValueError):

@@ -27,24 +27,25 @@ from ._trace import NotTraceable, record_columns
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-#: Rows of an x of the shape of a stack that may be independent variables rather than each fit's own points.
+#: Maximum number of rows for which an x of the shape of the stack can mean independent variables instead of points of
+#: each fit.
 _MOST_VARIABLES = 8
 
 
 class Model:
-    """A model to be fitted: a function, a formula as text, or models of the library.
+    """A model for fits: a function, a formula as text, or a combination of library models.
 
     Parameters
     ----------
     f : callable, str or Model
-        ``f(x, a, b, ...)``, whose signature names the parameters and whose defaults are starts, or options where they are
-        no numbers (``kind="linear"``, ``log=False``); or a formula as ``"a*exp(-b*x) + c"``.
+        ``f(x, a, b, ...)``; its signature names the parameters. Numeric defaults are starting values; other defaults
+        (``kind="linear"``, ``log=False``) mark options. Or a formula such as ``"a*exp(-b*x) + c"``.
     names : sequence of str, optional
-        Names of the parameters, where the signature does not say them: ``f(x, *p)``.
+        Names of the parameters, if the signature does not name them: ``f(x, *p)``.
     prefix : str
-        What names begin with, to tell the parameters of a sum apart.
+        Prefix of the parameter names, to distinguish the parameters of a sum.
     variables : sequence of str, optional
-        The independent variables of a formula; by default x, or t where there is no x.
+        The independent variables of a formula; by default x, or t if there is no x.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class Model:
 
     @classmethod
     def _of(cls, *recipe: Any) -> Self:
-        """The model of a method of the core's models, its name, and what it is called with; the recipe is what is pickled."""
+        """Create a model by a method of the core: name of the method and its arguments. This recipe is pickled."""
         model = cls.__new__(cls)
         model._recipe, model._f, model._defaults = recipe, None, None
         model._cook()
@@ -116,7 +117,7 @@ class Model:
         Raises
         ------
         ValueError
-            For ``f(x, *p)`` without names, whose start says how many there are.
+            For ``f(x, *p)`` without names: the number of parameters depends on the start.
         """
         if self._names is None:
             raise ValueError("the signature does not name the parameters; give names, or a start of values")
@@ -124,13 +125,13 @@ class Model:
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """Bounds that belong to models of the library, as of widths."""
+        """Default bounds of library models, for example of widths."""
         if self._library is None:
             return {}
         return {n: b for n, b in zip(self._library.parameters, self._library.bounds) if b != (-np.inf, np.inf)}
 
     def guess(self, x: Any, y: Any) -> dict[str, float]:
-        """A start found in the data, for models of the library.
+        """Compute an initial guess from the data, for library models.
 
         Parameters
         ----------
@@ -143,7 +144,7 @@ class Model:
         return dict(zip(self._library.parameters, found))
 
     def evaluate(self, x: Any, params: Any = None, **named: float) -> NDArray[np.float64]:
-        """The values of the model, for a look at a start before the fit.
+        """Evaluate the model, for example to check a start before the fit.
 
         Parameters
         ----------
@@ -152,12 +153,12 @@ class Model:
         params : array_like or mapping of str to float, optional
             All values, or some by name.
         **named
-            Values by name. What is not given is what the signature has.
+            Values by name. The defaults of the signature are used for values that are not given.
 
         Raises
         ------
         FitError
-            For a parameter without a value, or one that there is not.
+            If a parameter has no value, or does not exist.
 
         Examples
         --------
@@ -194,18 +195,18 @@ class Model:
         y : array_like
             The n observations, of any sample type.
         p0 : array_like or mapping of str to float, optional
-            The start: all values, or some by name. What is not given is found: by the defaults of the signature, by a
-            guess of library models, by a linear solve for parameters in which the model is linear.
+            The start: all values, or some by name. Values that are not given come from the defaults of the signature, from the
+            initial guess of a library model, or from a linear solve for linear parameters.
         sigma : float, array_like of length n or shape (n, n), optional
             Standard deviations of y, or their covariance.
         absolute_sigma : bool
-            Whether sigma is in the units of y; otherwise only its proportions count. Without sigma it says that sigma is 1.
+            If True, sigma is in the units of y; otherwise only its proportions count. True without sigma means that sigma is 1.
         x_sigma : float, array_like or list of them, optional
             Standard deviations of x, one entry per independent variable; sigma must be given, too.
         mask : array_like of bool, optional
-            Which points are fitted; of masked arrays those that are masked in none.
+            True for points that are fitted. Points that are masked in a masked array are left out, too.
         nan_policy : {'raise', 'omit'}
-            What to do with points that are not finite.
+            Treatment of points that are not finite.
         **options
             See `dualfit.Options`: bounds, fixed, ties, priors, loss, poisson, tolerances, backend, progress, ...
 
@@ -216,8 +217,8 @@ class Model:
         Raises
         ------
         FitError
-            For a request that makes no sense; the message says what to do. A fit that did not converge is a `Fit` that
-            says so.
+            If the request is invalid; the message names a remedy. A fit that does not converge is not an error: it returns a
+            `Fit` with ``converged`` False.
         """
         known: dict[str, Any] = {"y": samples(y)}
         sigma = meant(sigma, absolute_sigma)
@@ -226,7 +227,7 @@ class Model:
             known["absolute"] = absolute_sigma
         if x_sigma is not None:
             if sigma is not None and np.ndim(sigma) == 0:
-                # Beside errors of x, those of y count even where they are known up to a factor.
+                # With errors of x, the errors of y matter even if they are known only up to a factor.
                 known["sigma"] = np.full(known["y"].size, float(sigma))
             each = [x_sigma] if np.shape(x_sigma) == np.shape(y) else each_column(x_sigma)
             known["x_sigma"] = [np.atleast_1d(per_point(column, y)) for column in each]
@@ -254,21 +255,21 @@ class Model:
         Parameters
         ----------
         x : array_like
-            Of n points, shared by all fits, or of the shape of the stack, each fit's own.
+            Array of n points that all fits share, or of the shape of the stack if each fit has its own x.
         stack : array_like of shape (..., n)
             The observations, of any sample type; they are not copied if they are contiguous.
         p0 : array_like or mapping, optional
             One start for all fits, by values or by name, or an array of shape (..., parameters).
         sigma : float or array_like, optional
-            One for all, or one per sample.
+            One for all, or one per observation.
         absolute_sigma : bool
-            Whether sigma is in the units of y.
+            If True, sigma is in the units of y.
         mask : array_like of bool, optional
-            Which samples are fitted.
+            True for observations that are fitted.
         nan_policy : {'raise', 'omit'}
-            What to do with samples that are not finite; a fit with one is refused, and no other is touched.
+            Treatment of observations that are not finite. With 'raise', only the fit that contains them fails.
         covariance : bool
-            Whether covariance matrices are kept.
+            If True, covariance matrices are kept.
         **options
             See `dualfit.Options`.
 
@@ -280,14 +281,14 @@ class Model:
         return stacked(self, x, stack, p0, sigma, absolute_sigma, mask, nan_policy, covariance, dict(options))
 
     def over_columns(self, columns: int, p0: Any = None) -> Prepared:
-        """The model over raw columns of x, as files and parts have them."""
+        """Prepare the model for raw columns of x, as files and parts have them."""
         if self._library is not None:
             return Prepared(None, self._library.model(), [], (), over_x=True)
         assert self._f is not None
         return over_columns(self._f, columns, self._somewhere(p0), self._names)
 
     def latex(self) -> str:
-        """The formula of the model for LaTeX."""
+        """Return the formula of the model as LaTeX."""
         if self._library is not None:
             return self._library.model().latex()
         ready = self.over_columns(1)
@@ -301,19 +302,19 @@ class Model:
         return int(np.size(p0))
 
     def _prepared(self, x: Any, p0: Any, shape: tuple[int, ...], by_column: bool = False) -> Prepared:
-        """The model over the points `x`."""
+        """Prepare the model for the points `x`."""
         if self._library is not None:
             return Prepared(None, self._library.model(), x_columns(x, self._variables), shape, over_x=True)
         assert self._f is not None
         if by_column:
-            # An x of the shape of an image y is one variable.
+            # An x with the shape of an image y is one variable.
             columns = [samples(x)] if len(shape) > 1 and np.shape(x) == shape else x_columns(x)
             ready = over_columns(self._f, len(columns), self._somewhere(p0), self._names)
             return Prepared(self._f, ready.model, columns, shape, key=ready.key, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
 
     def _takes_rows(self, x: NDArray[np.float64], p0: Any) -> bool:
-        """Whether the rows of `x` are as many independent variables of the model: then it has one value per column."""
+        """Return True if the rows of `x` are independent variables: then the model returns one value per column."""
         if self._variables is not None:
             return len(self._variables) == len(x) > 1
         if self._f is None or x.ndim != 2 or len(x) > _MOST_VARIABLES:
@@ -321,18 +322,18 @@ class Model:
         try:
             with np.errstate(all="ignore"):
                 return bool(np.shape(self._f(guarded(x), *self._somewhere(p0))) == x.shape[1:])
-        except Exception:  # It is no function of such an x.
+        except Exception:  # The function does not accept such an x.
             return False
 
     def _prepared_rows(self, x: NDArray[np.float64], p0: Any) -> Prepared:
-        """The model over the rows of `x`, of which each fit of a batch has one."""
+        """Prepare the model for the rows of `x`, one per fit of a batch."""
         if self._library is not None:
             return Prepared(None, self._library.model(), [x.reshape(-1)], (x.size,), over_x=True)
         assert self._f is not None
         return prepared_rows(self._f, x, self._count(p0), self._somewhere(p0), self._names)
 
     def _somewhere(self, p0: Any) -> NDArray[np.float64]:
-        """Parameters at which the function may be called: those of the start, and ones."""
+        """Return parameters at which the function can be called: the start, with ones for missing values."""
         at = np.ones(self._count(p0))
         for k, value in enumerate(self._defaults or []):
             at[k] = at[k] if value is None else value
@@ -346,11 +347,11 @@ class Model:
         return at
 
     def of(self, inner: Model) -> Model:
-        """This model with the value of `inner` in the place of its variable."""
+        """Return the composition: this model with `inner` as its independent variable."""
         return self._put_together("of", self, inner)
 
     def prefixed(self, prefix: str) -> Model:
-        """The same model with `prefix` before all names of its parameters."""
+        """Return the same model with `prefix` before all names of its parameters."""
         return Model(self, prefix=prefix)
 
     def _joined(self, other: Any, sign: str, swapped: bool = False) -> Model:
@@ -363,7 +364,7 @@ class Model:
 
     @staticmethod
     def _put_together(operation: str, *parts: Model | float) -> Model:
-        """What the core makes of models, functions among them as formulas; the defaults of these are starts."""
+        """Combine models in the core. Functions are converted to formulas; their defaults remain starting values."""
         made = Model._of(operation, *(part._as_formula() if isinstance(part, Model) else part for part in parts))
         models = [part for part in parts if isinstance(part, Model)]
         defaults = [default for part in models for default in part._defaults or [None] * len(part.parameters)]
@@ -371,18 +372,18 @@ class Model:
         return made
 
     def _as_formula(self) -> Model:
-        """A model of the library, which a function over one x becomes by what it does with it.
+        """Return a library model; a function of one x is converted to the formula of its recording.
 
         Raises
         ------
         TypeError
-            For a function that cannot be written so.
+            If the function cannot be written as a formula.
         """
         if self._library is not None:
             return self
         assert self._f is not None
         try:
-            self.over_columns(1)  # which also holds it against the function
+            self.over_columns(1)  # also compares the recording with the function
             text = written(record_columns(self._f, 1, len(self.parameters)).nodes, ["x"], self.parameters)
             why = "an operation of it has no name in formulas"
         except NotTraceable as error:
@@ -428,7 +429,7 @@ class Model:
 
 
 def _function_of_two(left: Model, right: Model, sign: str) -> Model:
-    """Two functions joined, each with its own parameters."""
+    """Combine two functions, each with its own parameters."""
     import operator
 
     names = left.parameters + right.parameters
@@ -456,14 +457,14 @@ def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, 
     Parameters
     ----------
     f : callable, str or Model
-        ``f(x, a, b, ...)``, whose signature names the parameters; a formula as ``"a*exp(-b*x) + c"``; or a model.
+        ``f(x, a, b, ...)``, whose signature names the parameters; a formula such as ``"a*exp(-b*x) + c"``; or a model.
     x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, **options
         See `Model.fit` and `Options`.
 
     Returns
     -------
     Fit
-        Parameters with errors, a report, bands, profiles, pictures.
+        Parameters with standard errors, report, bands, profiles, pictures.
 
     Examples
     --------

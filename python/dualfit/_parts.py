@@ -1,4 +1,4 @@
-"""Fits of points that other processes or machines hold."""
+"""Distributed fits: points are held by other processes or machines."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ from ._stream import Path, files_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Points of a group: parts begin and end at multiples of it, but for the last, so that no bit depends on who holds what.
+#: Points per group. Parts begin and end at multiples of it, except the end of the last part: then the bits of the result
+#: do not depend on the division.
 GROUP: int = _core.GROUP
 
 
 class Part:
-    """Some of the points of a fit: it answers the questions of the fit's leader, and keeps nothing of the fit.
+    """Part of the points of a distributed fit. It replies to requests of the leader and keeps no state of the fit.
 
     Parameters
     ----------
     f : callable, str or Model
-        The model, as the leader has it.
+        The model, the same as at the leader.
     x, y : array_like
-        The points of this part; or `paths` of files that have them.
+        The points of this part; alternatively `paths` of files.
     first : int
-        The number of the first of them among all points, a multiple of `GROUP`.
+        Number of the first point of this part among all points, a multiple of `GROUP`.
     p0 : array_like, optional
-        The start, where it says how many parameters ``f(x, *p)`` has.
+        The start, required if it determines the number of parameters of ``f(x, *p)``.
     paths, columns
         As `paths`, and ``dict(x=..., y=..., sigma=...)`` as in `fit_stream`.
     sigma, absolute_sigma, nan_policy
         As for `fit`.
     **options
-        What is said of parameters and of the loss, as the leader says it.
+        Options of parameters and of the loss, the same as at the leader.
 
     Examples
     --------
@@ -92,11 +93,11 @@ class Part:
 
     @property
     def variables(self) -> int:
-        """Columns of x."""
+        """Number of columns of x."""
         return self._over[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the program, which is recorded anew where the part arrives."""
+        """Everything except the program, which is recorded again after unpickling."""
         return {name: value for name, value in vars(self).items() if name != "_model"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -109,7 +110,7 @@ class Part:
         self._model = self._ready()
 
     def answer(self, question: bytes) -> bytes:
-        """What these points answer to a question; nothing where there are none."""
+        """Compute the reply of these points to a request; empty if there are no points."""
         if self._files is not None:
             return _core.answer_stream(self._model, self._files, self.first, question, self._settings)
         if not self._points["y"].size:
@@ -118,7 +119,7 @@ class Part:
 
     @staticmethod
     def share(points: int, parts: int) -> list[tuple[int, int]]:
-        """From where to where each of so many parts has its points: whole groups, as even as can be.
+        """Divide points into parts of whole groups, as evenly as possible: (begin, end) of each part.
 
         Examples
         --------
@@ -133,12 +134,12 @@ class Part:
 
 
 def options_of_parts(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the leader's options those that its parts are to know; it alone watches the fit."""
+    """Select the leader's options that its parts need; only the leader shows progress and calls the callback."""
     return {name: value for name, value in options.items() if name not in ("progress", "callback")}
 
 
 def merge(answers: Iterable[bytes]) -> bytes:
-    """The answers of parts, in the order of their points, as one; those of parts without points are left out."""
+    """Merge the replies of parts, in the order of their points. Replies of parts without points are left out."""
     given = [answer for answer in answers if answer]
     if not given:
         raise ValueError("no part has points")
@@ -147,23 +148,23 @@ def merge(answers: Iterable[bytes]) -> bytes:
 
 def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes], p0: Any = None, *, variables: int = 1,
               checkpoint: Path | None = None, **options: Unpack[Options]) -> Fit:
-    """Fit points that others hold.
+    """Fit points that are distributed over parts.
 
-    The result has the same bits however the points are divided, and is that of `fit_stream` to rounding: the samples that
-    their starts are improved in differ.
+    The result has the same bits for any division of the points. It agrees with `fit_stream` to rounding, because both improve
+    the start with different subsamples.
 
     Parameters
     ----------
     f : callable, str or Model
         The model, as the parts have it.
     ask : callable
-        Brings a question to every `Part` and returns their answers, `merge`d in the order of the points.
+        Sends a request to every `Part` and returns their replies, merged by `merge` in the order of the points.
     p0 : array_like or mapping of str to float, optional
         As for `fit`.
     variables : int
-        Columns of x that the parts have.
+        Number of columns of x of the parts.
     checkpoint : path, optional
-        A file from which the fit goes on after it was stopped, as in `fit_stream`.
+        A file from which an interrupted fit resumes, as in `fit_stream`.
     **options
         See `Options`.
 

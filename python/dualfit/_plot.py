@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plotted(fit: Fit, ax: Axes | None, level: float | None, points: int, components: bool) -> Axes:
-    """Data, curve, terms and band of a fit of one independent variable."""
+    """Draw data, curve, terms and band of a fit of one independent variable."""
     import matplotlib.pyplot as plt
 
     x, y = np.asarray(fit._data("x"), dtype=np.float64), np.asarray(fit._data("y"), dtype=np.float64)
@@ -38,8 +38,10 @@ def plotted(fit: Fit, ax: Axes | None, level: float | None, points: int, compone
 
 
 def _curve(fit: Fit, fine: Any, own: Any, level: float | None) -> tuple[Any, Any, Any]:
-    """Where the curve is drawn, the curve, and the ends of its band: at the data's own x if the curve at a point depends on
-    the other points, or if the model has values nowhere else."""
+    """Return x of the drawn curve, the curve, and the limits of its band.
+
+    x are the data's own x if the curve at a point depends on other points, or if the model has values only there.
+    """
     try:
         at, order = (fine, np.arange(fine.size)) if _is_by_point(fit, own) else (None, np.argsort(own, kind="stable"))
         center = fit.predict(at)
@@ -51,12 +53,12 @@ def _curve(fit: Fit, fine: Any, own: Any, level: float | None) -> tuple[Any, Any
         return drawn, center[order], None
     try:
         band = fit.confidence_band(at, level)
-    except ValueError:  # A function that was called as it is, in a fit that was kept.
+    except ValueError:  # The model of a saved fit of a directly called function.
         return drawn, center[order], None
     return drawn, band.center[order], (band.lower[order], band.upper[order])
 
 
 def _is_by_point(fit: Fit, own: Any) -> bool:
-    """Returns true if the curve at a third of the points, without the others and in reverse, is the same there."""
+    """Return True if the curve at a third of the points, in reverse order and without the others, is the same."""
     some = np.arange(own.size // 3, 2 * own.size // 3 + 1)[::-1]
     return bool(np.allclose(fit.predict(own[some]), fit.predict()[some], rtol=1e-6, atol=0.0, equal_nan=True))

@@ -1,4 +1,4 @@
-"""From a model function to a model that is ready for fits: recorded where that is possible, called as it is elsewhere."""
+"""Preparation of model functions for fits: a function is recorded if possible, and otherwise called directly."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ._trace import NotTraceable, Recording, record, record_columns
 from ._verify import FEW, Agreed, Agrees, beside, check, check_end, check_rows, flat, numbers, sight, some_fits, spread_places
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-#: What is said where a fit that was kept has no model any more.
+#: Message if the model of a saved fit is needed but was not saved.
 KEPT = "a fit that was kept is not fitted again; make it anew, and profile that"
-#: Recordings that are kept ready.
+#: Maximum number of cached models.
 _MOST_MODELS = 128
 
 
 class NotTracedWarning(UserWarning):
-    """The model could not be recorded and is called as it is: slower, with partials by differences."""
+    """The model could not be recorded and is called directly: slower, with partials by finite differences."""
 
 
 class _Models:
-    """Models that are ready, by their recordings."""
+    """Cache of prepared models, by their recordings."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,19 +57,19 @@ _MODELS, _AGREED = _Models(), Agreed()
 
 
 class Called:
-    """A function at all points of a data set, or of several, which the core names by numbers."""
+    """A function that is called directly, and its data sets, which the core identifies by number."""
 
     def __init__(self, f: Callable[..., Any], jac: Jacobian | None, precision: np.dtype[Any]) -> None:
         self.f, self.jac, self.precision = f, jac, precision
         self.places: list[tuple[Any, tuple[int, ...]]] = []
-        #: What was asked last, and the answer: the same parameters are often asked for twice in turn.
+        #: Last call and its values: the core often evaluates the same parameters twice in a row.
         self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
-        #: The same of partials, at the start of a fit.
+        #: Call and partials at the start of a fit.
         self._first: tuple[int, bytes, NDArray[np.float64]] | None = None
         self.here()
 
     def here(self) -> None:
-        """Remembers who asks: batches and profiles call from other threads, where `np.errstate` and the like hold, too."""
+        """Store the thread and context of the caller: calls from other threads use the same context (`np.errstate`)."""
         self._thread, self._context = threading.get_ident(), contextvars.copy_context()
 
     def _made(self, function: Callable[..., Any], x: Any, p: NDArray[np.float64]) -> Any:
@@ -79,7 +79,7 @@ class Called:
         return self._context.copy().run(function, x, *p)
 
     def column(self, x: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """The column that stands for the points `x`."""
+        """Register the points `x`, and return the column that represents them."""
         self.places.append((x, shape))
         return np.full(int(np.prod(shape)), float(len(self.places) - 1))
 
@@ -93,11 +93,11 @@ class Called:
         return values
 
     def known(self, p: NDArray[np.float64], values: Any) -> None:
-        """The values at the first points, which somebody has found already."""
+        """Store known values at the first data set."""
         self._last = 0, p.tobytes(), flat(values, self.places[0][1])
 
     def jacobian(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The partials at points, shape (points, parameters)."""
+        """Return the partials at the points, shape (points, parameters)."""
         assert self.jac is not None
         first, self._first = self._first, None
         if first is not None and first[:2] == (key, p.tobytes()):
@@ -106,16 +106,16 @@ class Called:
         return self.jac.rows(self._made(self.jac, x, p), shape)
 
     def first_jacobian(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The partials at the first points, which the fit then need not ask for again."""
+        """Compute the partials at the first data set, and store them for the fit."""
         values = self.jacobian(0, p)
         self._first = 0, p.tobytes(), values
         return values
 
 
 class Prepared:
-    """A model that is ready, and the columns of its points.
+    """A model that is ready for fits, and the columns of its points.
 
-    ``over_x``: the columns are those of x itself, and x was recorded with the parameters.
+    ``over_x``: the columns are the columns of x, and x was recorded together with the parameters.
     """
 
     __slots__ = ("f", "_model", "columns", "shape", "called", "key", "over_x")
@@ -127,28 +127,28 @@ class Prepared:
 
     @property
     def model(self) -> _core.Model:
-        """What is fitted.
+        """The model to fit.
 
         Raises
         ------
         ValueError
-            For what is left of a fit that was kept.
+            If the fit was saved and its model was not.
         """
         if self._model is None:
             raise ValueError(KEPT)
         return self._model
 
     def at(self, x: Any, params: NDArray[np.float64], names: list[str]) -> Prepared:
-        """The function over other points: what it is when it is called with exactly this `x`.
+        """Prepare the function for other points `x`.
 
-        Its program may be another one than at the data, if it branches on x or takes a maximum of it.
+        Its program can differ from the program at the data, if the function branches on x or computes its maximum.
 
         Parameters
         ----------
         x : object
-            What the function gets for x.
+            Value of x for the function.
         params : array
-            Those of the fit, at which the function has values.
+            Parameters of the fit, at which the function has values.
         names : list of str
             Names of the parameters.
         """
@@ -161,39 +161,39 @@ class Prepared:
 
 
 def recording_key(recording: Recording) -> Any:
-    """What two recordings of one program have in common."""
+    """Return a key that is equal for recordings of the same program."""
     names, operands, numbers = zip(*recording.nodes)
     return names, operands, array("d", numbers).tobytes()
 
 
 def columns_of(recording: Recording) -> list[NDArray[Any]]:
-    """The columns of a recording; one of zeros where the model depends on none, so that its points are counted."""
+    """Return the columns of a recording; a column of zeros if there are none, to define the number of points."""
     return recording.columns or [np.zeros(prod(recording.shape))]
 
 
 def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None,
              at: NDArray[np.float64], names: list[str] | None = None,
              jac: Jacobian | None = None, with_holes: bool = False) -> Prepared:
-    """`f` over the points `x`, ready for fits.
+    """Prepare `f` for fits to the points `x`.
 
     Parameters
     ----------
     f : callable
         ``f(x, *params)``: one value per point.
     x : object
-        What `f` gets for x.
+        Value of x for `f`.
     params : int
-        Parameters of `f`.
+        Number of parameters of `f`.
     shape : tuple of int or None
-        The shape of y; None where the shape of the model decides.
+        The shape of y; None to use the shape of the model's value.
     at : array
-        Parameters at which `f` has values: those of the start.
+        Parameters at which `f` has values: the start.
     names : list of str, optional
         Names of the parameters.
     jac : Jacobian, optional
-        The partials, with which `f` is called as it is.
+        The partials. If they are given, `f` is called directly.
     with_holes : bool
-        Whether a column that is computed from x alone may have points without a value. No fit can be made over such.
+        If True, columns that are computed from x alone may contain points without a value. Such points cannot be fitted.
     """
     reason = "its partials are given"
     if jac is None:
@@ -206,12 +206,12 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
 
 def recorded(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
              names: list[str] | None = None, with_holes: bool = False) -> Prepared:
-    """As `prepared`, for a function that can be recorded.
+    """As `prepared`, for functions that can be recorded.
 
     Raises
     ------
     NotTraceable
-        If it cannot, or if it differs from its recording.
+        If the function cannot be recorded, or differs from its recording.
     """
     ready = _ready(f, x, _dependent(record(f, x, params, shape)), at, names, with_holes)
     seen = sight(f)
@@ -224,7 +224,7 @@ def recorded(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
 
 def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at: NDArray[np.float64],
                   names: list[str] | None = None) -> Prepared:
-    """`f` over rows of points: each fit of a batch has its own, and `f` sees no others."""
+    """Prepare `f` for rows of points: each fit of a batch has its own row, and `f` receives one row at a time."""
     try:
         recording, by_point = record_rows(f, x, params)
         ready = _ready(f, x.reshape(-1), _dependent(recording), at, names)
@@ -237,7 +237,7 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
 
 def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
             names: list[str] | None, jac: Jacobian | None, reason: str) -> Prepared:
-    """`f`, called as it is, over the points of each x."""
+    """Prepare `f` to be called directly, for the points of each x."""
     returned = f(guarded(xs[0]), *at)
     made = numbers(returned)
     points: tuple[int, ...] = shape or made.shape
@@ -258,18 +258,18 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
 
 def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, points: dict[str, Any], start: Any,
            settings: dict[str, Any]) -> tuple[Prepared, _core.Fit]:
-    """The fit of a model.
+    """Fit a model.
 
-    It is one of the function as it is, with partials by differences, if a partial has no value at the start where the
-    function has one, or if the function and its recording differ at the parameters that were found.
+    The function is called directly, with partials by finite differences, in two cases: a partial has no value at the start
+    although the function has one; or the function and its recording differ at the fitted parameters.
     """
     f, reason = ready.f, ""
 
     def own(fit: _core.Fit) -> NDArray[np.float64]:
-        # Parameters that were added for ties are the last ones.
+        # Additional parameters for ties are the last ones.
         return fit.params[:len(ready.model.parameters)]
 
-    # Formulas and models of the library know the names of their variables.
+    # Formulas and library models know the names of their variables.
     place = None if f is None else functools.partial(point_of, x, ready.columns[0].size)
     try:
         fit = ready.model.fit(points, start, settings, place)
@@ -294,9 +294,9 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
 
 def fitted_batch(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, data: dict[str, Any],
                  start: Any, settings: dict[str, Any], covariance: bool) -> _core.BatchFit:
-    """The fits of a batch; of the function as it is, if it and its recording differ at the parameters of some fits.
+    """Fit a batch. The function is called directly if it differs from its recording at the parameters of some fits.
 
-    ``x``: an array of shape (fits, points) if ``data`` has ``points_per_fit``, else what the function gets for x.
+    ``x``: an array of shape (fits, points) if ``data`` has ``points_per_fit``, else the value of x for the function.
     """
     batch = _core.fit_batch(ready.model, data, start, settings, covariance)
     f, is_own = ready.f, "points_per_fit" in data
@@ -320,7 +320,7 @@ def fitted_batch(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[s
 
 
 def _has_holes(columns: list[NDArray[Any]], x: Any) -> bool:
-    """Whether a column that was computed from x is not finite where x is."""
+    """Return True if a column that was computed from x is not finite at a point where x is finite."""
     if all(all_finite(column) for column in columns):
         return False
     finite = np.logical_and.reduce([np.isfinite(column) for column in columns])
@@ -348,15 +348,15 @@ def _ready(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.f
 
 
 def _traced(recording: Recording, columns: int, params: int, names: list[str] | None) -> tuple[Any, _core.Model]:
-    """The ready model of a recording over so many columns, and what it is known by."""
+    """Return the cached model of a recording with this number of columns, and its key."""
     key = recording_key(recording), columns, params, None if names is None else tuple(names)
     return key, _MODELS.ready(key, lambda: _core.Model.traced(columns, params, recording.nodes, names))
 
 
 def parameter_names(f: Callable[..., Any]) -> tuple[list[str], list[float | None]] | None:
-    """Names of the parameters of ``f(x, a, b, ...)`` and their defaults, or None where its signature does not say.
+    """Return names and defaults of the parameters of ``f(x, a, b, ...)``; None if the signature does not name them.
 
-    Arguments behind them whose defaults are no numbers are options of the function, and stay as they are.
+    Trailing arguments with defaults that are not numbers are options of the function and keep their defaults.
     """
     try:
         signature = list(inspect.signature(f).parameters.values())
@@ -378,7 +378,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _level_of_caller() -> int:
-    """How many calls above that of `warnings.warn` the caller of this package is."""
+    """Return the ``stacklevel`` of `warnings.warn` for the caller of this package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame, level = frame.f_back, level + 1
@@ -386,12 +386,12 @@ def _level_of_caller() -> int:
 
 
 def over_columns(f: Callable[..., Any], columns: int, at: NDArray[np.float64], names: list[str] | None) -> Prepared:
-    """`f` over raw columns of x, which are recorded as the parameters are: for points that are not all here.
+    """Prepare `f` for raw columns of x, which are recorded like the parameters: for points that are not all in memory.
 
     Raises
     ------
     NotTraceable
-        Where it cannot be recorded so, or differs from its recording.
+        If the function cannot be recorded in this way, or differs from its recording.
     """
     key, model = _traced(record_columns(f, columns, at.size), columns, at.size, names)
     ready = Prepared(f, model, [], (), key=key[0], over_x=True)
@@ -401,8 +401,9 @@ def over_columns(f: Callable[..., Any], columns: int, at: NDArray[np.float64], n
 
 def check_columns(ready: Prepared, columns: int | list[NDArray[Any]], params: NDArray[np.float64],
                   agrees: Agrees | None = None) -> None:
-    """Compares a recording over raw columns of x with the function, at these or, if their number is given, at a few points
-    that are made up.
+    """Compare a recording over raw columns of x with the function.
+
+    They are compared at the given columns, or at a few artificial points if only the number of columns is given.
 
     Raises
     ------

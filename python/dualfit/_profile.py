@@ -1,4 +1,4 @@
-"""The profile of a parameter."""
+"""Profile of a parameter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class Profile:
-    """The best fits with one parameter held at values on both sides of its best one; `Fit.profile` makes it."""
+    """Fits with one parameter fixed at values on both sides of its estimate. Returned by `Fit.profile`."""
 
     def __init__(self, walked: Callable[[float], _core.Profile], level: float) -> None:
         self._walked, self._level = walked, level
@@ -21,48 +21,48 @@ class Profile:
 
     @property
     def name(self) -> str:
-        """The parameter."""
+        """Name of the parameter."""
         return self._core.name
 
     @property
     def value(self) -> float:
-        """Its best value."""
+        """Estimate of the parameter."""
         return self._core.value
 
     @property
     def values(self) -> Array:
-        """Values at which it was held, ascending."""
+        """Fixed values of the parameter, ascending."""
         return self._core.values
 
     @property
     def taus(self) -> Array:
-        """The signed roots of the excess of the cost there, which an error bar takes for a straight line."""
+        """Signed square roots of the increase of the cost at `values`; a standard error approximates them by a line."""
         return self._core.taus
 
     @property
     def params(self) -> Array:
-        """All parameters there, one row per value."""
+        """All parameters at `values`, one row per value."""
         return self._core.params
 
     @property
     def better(self) -> dict[str, float] | None:
-        """The parameters, by name, of a fit with a lower cost than the one that was profiled, if a refit found one."""
+        """Parameters, by name, of a refit with a lower cost than the profiled fit; None if there is none."""
         return self._core.better
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The interval that covers the true value with a probability.
+        """Confidence interval of the parameter.
 
-        A level beyond that of the profile makes the profile again, to this level.
+        A level higher than the level of the profile computes the profile again.
 
         Parameters
         ----------
         level : float
-            The probability, such as 0.9973 for three standard errors.
+            Probability that the interval covers the true value, such as 0.9973 for three standard errors.
 
         Returns
         -------
         tuple of float
-            The lower and the upper end; infinite where nothing limits it, NaN where refits failed.
+            Lower and upper limit; infinite if the profile never reaches the level, NaN if refits failed.
         """
         if self._level < level < 1:
             self._core, self._level = self._walked(level), level

@@ -1,4 +1,4 @@
-"""How far a fit is, shown by tqdm where that is installed."""
+"""Progress bars by tqdm, if it is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Callback = Callable[[dict[str, Any]], Any]
 
 
 class Bar:
-    """A callback that shows a bar, and then calls the caller's own."""
+    """A callback that shows a bar, and then calls the caller's callback."""
 
     def __init__(self, tqdm: Any, callback: Callback | None) -> None:
         self._tqdm, self._callback = tqdm, callback
@@ -33,7 +33,7 @@ class Bar:
         if event["kind"] == "step" and bar.total is not None:
             return  # One of a stream, whose bar counts points.
         done = event["iteration"] if event["kind"] == "step" else event.get("done", 0)
-        # A stream is passed over several times.
+        # A stream is read in several passes.
         if done < bar.n:
             bar.reset(total)
         if event.get("cost") is not None:
@@ -41,14 +41,14 @@ class Bar:
         bar.update(done - bar.n)
 
     def close(self) -> None:
-        """Leaves the bar as it stands; the next event begins another."""
+        """Close the bar; the next event creates another one."""
         if self._bar is not None:
             self._bar.close()
         self._bar = None
 
 
 def watcher(progress: bool, callback: Callback | None) -> Callback | None:
-    """What the core calls with every event: a bar, the caller's own function, both or none."""
+    """Return the callback for the core: a bar, the caller's callback, both or None."""
     if not progress:
         return callback
     try:
@@ -60,7 +60,7 @@ def watcher(progress: bool, callback: Callback | None) -> Callback | None:
 
 @contextmanager
 def shown(settings: Mapping[str, Any]) -> Iterator[None]:
-    """While a fit is made with these settings; then its bar is closed."""
+    """Context of a fit with these settings; at its end the bar is closed."""
     try:
         yield
     finally:

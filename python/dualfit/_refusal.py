@@ -1,4 +1,4 @@
-"""`NotTraceable`: what could not be recorded, in which line of the user's code, and what to write instead."""
+"""`NotTraceable`: an operation that cannot be recorded, its line in the user's code, and a remedy."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _LIBRARIES = tuple(os.sep + name + os.sep for name in ("scipy", "pandas", "numpy", "jax", "jaxlib"))
-#: What to do with a function that computes with JAX, which knows nothing of recorders.
+#: Remedy for a function that computes with JAX, which does not support tracers.
 _JAX = ("write it with NumPy (np.exp instead of jnp.exp), so that it is recorded with exact partials; or let JAX find them for "
         "`curve_fit`: jac=lambda x, *p: jax.jacfwd(lambda p: f(x, *p))(np.array(p))")
 
 
 class NotTraceable(TypeError):
-    """The function does something with its parameters that cannot be recorded.
+    """The model function uses its parameters in a way that cannot be recorded.
 
     Parameters
     ----------
     what : str
-        What was not traceable.
+        The operation that cannot be recorded.
     remedy : str
-        What to write instead, where there is something.
+        What to write instead, if known.
     place : str
         The file, the line and its text.
     """
@@ -50,7 +50,7 @@ def _is_the_users(filename: str) -> bool:
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """The innermost line of a traceback that is the user's: ``model.py, line 7 (`if a > 0:`)``."""
+    """Return the innermost line of user code in a traceback: ``model.py, line 7 (`if a > 0:`)``."""
     place = ""
     for frame, line in traceback.walk_tb(trace):
         filename = frame.f_code.co_filename
@@ -60,12 +60,12 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def remedy_of(module: str) -> str:
-    """What to do where values of a module's types or functions meet recorders; "" where nothing is known."""
+    """Return the remedy if types or functions of a module meet tracers; "" if none is known."""
     return _JAX if module.partition(".")[0] in ("jax", "jaxlib") else ""
 
 
 def definition_of(function: Any) -> str:
-    """The first line of a function."""
+    """Return the location of the first line of a function."""
     code = getattr(function, "__code__", None)
     if code is None:
         return ""

@@ -1,4 +1,4 @@
-"""Parts of a result: bands, terms of a sum, quantities with their errors."""
+"""Result types: bands, terms of a sum, quantities with standard errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Band:
-    """A band about a fitted curve; one value per point in each array.
+    """A confidence or prediction band of a fitted curve; one value per point in each array.
 
     Attributes
     ----------
@@ -21,9 +21,9 @@ class Band:
     std_errors : ndarray
         Standard errors of the curve, or standard deviations of new observations about it.
     lower, upper : ndarray
-        The ends; infinite where the curve depends on what the data leave undetermined.
+        Limits of the band; infinite if the curve depends on parameters that the data do not determine.
     level : float
-        The probability that the band was asked for.
+        Probability of the band.
     """
 
     center: Array
@@ -40,7 +40,7 @@ class Component:
     Attributes
     ----------
     name : str
-        Its prefix, or its model's name.
+        Prefix of the term, or name of its model.
     values, std_errors : ndarray
         One value per point.
     """
@@ -52,7 +52,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value with its standard error. As text it has the digits that the error leaves.
+    """A value with its standard error. Printed with the significant digits that the error implies.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Quantity:
     def __str__(self) -> str:
         if not (np.isfinite(self.value) and np.isfinite(self.std_error) and self.std_error > 0.0):
             return repr(self)
-        # The last decimal of two digits of the error, which may round up to a digit more.
+        # Two significant digits of the error, which can round up to one more digit.
         decimals = 1 - int(np.floor(np.log10(float(f"{self.std_error:.1e}"))))
         if abs(np.log10(self.std_error)) > 6.0:
             return repr(self)

@@ -1,8 +1,8 @@
-"""Recordings of a function over rows of x, of which each fit of a batch has one.
+"""Recordings of a function over rows of x, one row per fit of a batch.
 
-A function that takes every point by itself gives one recording for all points of all rows. Any other (it subtracts its
-first x, it divides by a maximum) is recorded with each row, and the recordings are merged: the operations must be the
-same, and a number that differs between rows becomes a column.
+A function that computes every point separately gives one recording for all points of all rows. Any other function (it
+subtracts its first x, it divides by a maximum) is recorded with each row, and the recordings are merged: the operations
+must be the same, and a number that differs between rows becomes a column.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def record_rows(f: Callable[..., Any], x: NDArray[np.float64], n_params: int) ->
     Parameters
     ----------
     f : callable
-        The model; it gets one row.
+        The model; it receives one row.
     x : array of shape (fits, points)
         The rows.
     n_params : int
-        Parameters that follow.
+        Number of parameters.
 
     Returns
     -------
     recording : Recording
-        Its columns have fits * points values, row after row.
+        Its columns have fits × points values, row after row.
     by_point : bool
-        True if `f` takes every point by itself, so that the values at a point do not depend on its row.
+        True if `f` computes every point separately, so that the value at a point does not depend on its row.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def record_rows(f: Callable[..., Any], x: NDArray[np.float64], n_params: int) ->
 
 
 def _is_by_point(f: Callable[..., Any], n_params: int, sizes: tuple[int, ...]) -> bool:
-    """Returns true if `f` can be recorded without the values of x, the same for all these numbers of points."""
+    """Return True if `f` can be recorded without values of x, with the same recording for all these numbers of points."""
     try:
         record_columns(f, 1, n_params, sizes)
     except NotTraceable:
@@ -65,13 +65,13 @@ def _is_by_point(f: Callable[..., Any], n_params: int, sizes: tuple[int, ...]) -
 
 
 def _is_alike(one: list[Node], two: list[Node]) -> bool:
-    """Returns true if two recordings are the same but for numbers."""
+    """Return True if two recordings differ only in numbers."""
     return len(one) == len(two) and all(
         first == second or (first[0] in _NUMBERS and second[0] in _NUMBERS) for first, second in zip(one, two))
 
 
 def _merged(rows: list[Recording], n_params: int, shape: tuple[int, ...]) -> Recording:
-    """The recording of all rows, from recordings that are alike."""
+    """Merge recordings that differ only in numbers to the recording of all rows."""
     tape, at = Tape(n_params), list(range(n_params))
     known: list[tuple[NDArray[np.float64], int]] = []
     for k, (name, operands, number) in enumerate(rows[0].nodes[n_params:], n_params):
@@ -83,14 +83,14 @@ def _merged(rows: list[Recording], n_params: int, shape: tuple[int, ...]) -> Rec
             to[...] = row.columns[int(row.nodes[k][2])] if row.nodes[k][0] == "column" else row.nodes[k][2]
         at.append(_column(tape, values.reshape(-1), known))
     constant = tape.nodes[at[-1]][0] in _NUMBERS
-    # The last node is the result, also if it is an earlier one.
+    # The last node must be the result, also if the result is an earlier node.
     if at[-1] != len(tape.nodes) - 1:
         tape.nodes = tape.nodes[: at[-1] + 1]
     return Recording(tape.nodes, tape.columns, constant, (shape[0] * shape[1],))
 
 
 def _column(tape: Tape, values: NDArray[np.float64], known: list[tuple[NDArray[np.float64], int]]) -> int:
-    """The node of `values`; equal columns are one, whatever their length."""
+    """Return the node of `values`; equal columns of any length share one node."""
     for other, at in known:
         if np.array_equal(other, values):
             return at

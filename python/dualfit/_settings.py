@@ -1,4 +1,4 @@
-"""What is said of a fit beside its data, in the core's words: the same for single fits, batches, streams and parts."""
+"""Options of fits, converted for the core: the same for single fits, batches, streams and distributed fits."""
 
 from __future__ import annotations
 
@@ -17,66 +17,67 @@ from ._trace import record
 
 
 class Options(TypedDict, total=False):
-    """Keywords that every fit takes.
+    """Keyword arguments of every fit.
 
     Attributes
     ----------
     bounds : mapping of str to (float or None, float or None), or (lower, upper)
-        Bounds by the parameters' names, or as SciPy has them.
+        Bounds by parameter name, or as in SciPy.
     fixed : str, iterable of str, or mapping of str to float
-        Parameters that stay at their starts, or at these values.
+        Parameters that are fixed at their starting values, or at these values.
     ties : mapping of str to str
-        Parameters that follow from others by formulas: ``{"b_width": "2*a_width"}``.
+        Parameters that are computed from others by formulas: ``{"b_width": "2*a_width"}``.
     parameters : iterable of str
-        Parameters that the model does not have, for ties to name: ``ties={"t2": "t1 + d"}, parameters=["d"]``. They come
-        after the model's own and have starts and bounds as these.
+        Additional parameters for use in ties: ``ties={"t2": "t1 + d"}, parameters=["d"]``. They follow the parameters of the
+        model, and have starting values and bounds like these.
     derived : mapping of str to str
-        Quantities that follow from the parameters, which get errors.
+        Derived quantities: formulas of the parameters, reported with standard errors.
     priors : mapping of str to (float, float)
-        What is known of parameters before: mean and standard deviation. They need sigma in the units of y.
+        Prior knowledge of parameters: mean and standard deviation. Priors require sigma in the units of y.
     scales : mapping of str to float
-        Typical sizes of parameters, for functions that are called as they are and start at 0.
+        Typical magnitudes of parameters, for functions that cannot be recorded and parameters that start at 0.
     loss : str or callable
         ``"linear"``, ``"soft_l1"``, ``"huber"``, ``"cauchy"``, ``"arctan"``, ``"tukey"``, or a function of
         u = residual / `loss_scale`.
     loss_scale : float
-        The residual beyond which a point counts as an outlier, in units of sigma, or of y where there is none.
+        Residual beyond which a point counts as an outlier, in units of sigma, or of y if there is no sigma.
     f_scale : float
         SciPy's name for `loss_scale`.
     poisson : bool
-        Whether y are counts, which are fitted by maximum likelihood.
+        If True, y are counts, which are fitted by maximum likelihood.
     ftol, xtol, gtol, etol : float
-        When the fit stops: relative change of the cost, of the parameters, cosine of the gradient, step in standard
-        errors.
+        Tolerances of convergence: relative change of the cost, relative change of the parameters, cosine of the gradient,
+        step in standard errors.
     max_evaluations : int
-        Evaluations of the model after which it stops in any case.
+        Maximum number of evaluations of the model.
     max_seconds : float
-        Time after which it stops in any case.
+        Maximum time in seconds.
     initial_radius : float
-        Of the trust region.
+        Initial radius of the trust region.
     clamp_start : bool
-        Whether a start outside the bounds is moved inside.
+        If True, a start outside the bounds is moved inside.
     allow_underdetermined : bool
-        Whether there may be fewer points than parameters.
+        If True, fewer points than parameters are allowed.
     test_residuals : bool
-        Whether `fit_batch` tests the residuals of every fit for autocorrelation, as single fits do; `Batch.rejected` has the result.
+        If True, `fit_batch` tests the residuals of every fit for autocorrelation, as single fits do. `Batch.rejected` has the
+        result.
     search : str
-        When the start is searched for: ``"needed"`` (default) if a parameter has none, or if a library model's own guess leads
-        to a fit that the data reject; ``"rejected"`` also if the fit from a given start does not converge or is rejected by
-        the data; ``"always"``; ``"never"``. The fit with the lower cost is returned.
+        Condition for the search for a start. ``"needed"`` (default): a parameter has no start, or a library model's own guess
+        leads to a fit that the data reject. ``"rejected"``: also if the fit from a given start does not converge or is rejected
+        by the data. Or ``"always"``, ``"never"``. The fit with the lower cost is returned.
     search_rounds : int
-        Rounds of a search at most, 8 by default. Each round draws about a hundred candidates and fits the best.
+        Maximum number of rounds of a search, 8 by default. Each round draws about 100 candidates and fits the best.
     search_seed : int
         Seed of the draws. The same seed gives the same fit.
     backend : str
         ``"auto"``, ``"cpu"``, ``"cuda"`` for all CUDA devices, ``"cuda:0"`` or ``"cuda:0,1"``.
     precision : str
-        Of devices: ``"double"``, ``"mixed"`` or ``"single"``.
+        Precision on devices: ``"double"``, ``"mixed"`` or ``"single"``.
     progress : bool
-        Whether a bar shows how far the fit is, if `tqdm` is there.
+        If True, a bar shows the progress of the fit, if `tqdm` is installed.
     callback : callable
-        Called with a dictionary after every step, round of the search for a start, chunk of a stream or portion of a batch; its
-        ``kind`` is ``"step"``, ``"search"``, ``"stream"`` or ``"batch"``. A true value stops the fit.
+        Called with a dictionary after every step, round of the search for a start, chunk of a stream or portion of a batch.
+        Its ``kind`` is ``"step"``, ``"search"``, ``"stream"`` or ``"batch"``. A true return value stops the fit.
     """
 
     bounds: Any
@@ -116,14 +117,14 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
 
 
 def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dict[str, Any]:
-    """The options of a model whose parameters have these names, for the core; None is as if nothing were said.
+    """Convert the options for the core, for a model with these parameter names; None means the default.
 
-    `unit`: that of the residuals which the scale of a loss is relative to, in the core's.
+    `unit`: unit of the residuals in the scale of a loss, relative to the core's unit.
 
     Raises
     ------
     TypeError
-        For an option that there is not.
+        If an option does not exist.
     """
     options = {name: value for name, value in options.items() if value is not None}
     if "f_scale" in options:
@@ -162,13 +163,13 @@ def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dic
 
 
 def added(options: Mapping[str, Any]) -> list[str]:
-    """Names of the parameters that are added to the model's own."""
+    """Return the names of the additional parameters."""
     names = options.get("parameters") or []
     return [names] if isinstance(names, str) else list(names)
 
 
 def with_fixed(p0: Any, fixed: Any, names: list[str] | None) -> Any:
-    """A start with the values at which parameters are fixed, where they are given."""
+    """Return the start with the given values of fixed parameters."""
     if not isinstance(fixed, Mapping):
         return p0
     if p0 is None or isinstance(p0, dict):
@@ -182,12 +183,12 @@ def with_fixed(p0: Any, fixed: Any, names: list[str] | None) -> Any:
 
 
 def check_constants(names: list[str]) -> None:
-    """Refuses formulas over parameters whose names are those of constants.
+    """Check that no parameter in a formula has the name of a constant.
 
     Raises
     ------
     FitError
-        Where a parameter is called `e` or `pi`.
+        If a parameter is called `e` or `pi`.
     """
     taken = [name for name in ("e", "pi") if name in names]
     if taken:
@@ -195,12 +196,12 @@ def check_constants(names: list[str]) -> None:
 
 
 def _by_name(what: str, given: Any, kind: type[Any]) -> list[tuple[str, Any]]:
-    """What is said of parameters by name.
+    """Convert a mapping of names to pairs.
 
     Raises
     ------
     TypeError
-        For anything else.
+        If it is not a mapping of names to values of this kind.
     """
     wanted = {str: "formulas, as in {\"c\": \"a/2\"}", float: "numbers"}[kind]
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
@@ -221,7 +222,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
-    """Bounds by name, or as SciPy has them, as (name, lower, upper)."""
+    """Convert bounds by name, or bounds as in SciPy, to (name, lower, upper)."""
     if bounds is None:
         return []
     if isinstance(bounds, Mapping):
@@ -233,7 +234,7 @@ def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
 
 
 def _ends(side: str, values: Any, names: list[str]) -> list[float]:
-    """One bound per parameter, of one for all or of one for each."""
+    """Return one bound per parameter, from one for all or one for each."""
     ends = np.asarray(values, dtype=np.float64)
     if ends.ndim > 1 or ends.size not in (1, len(names)):
         given = ends.size if ends.ndim < 2 else ends.shape
@@ -257,17 +258,17 @@ def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:
     return recorded_loss(loss), scale
 
 
-#: Residuals at which a loss is held against its recording.
+#: Residuals at which a loss is compared with its recording.
 _RESIDUALS = (0.3, -1.7, 40.0)
 
 
 def recorded_loss(loss: Callable[[Any], Any]) -> list[Node]:
-    """The operations of a loss, which has the residual where a model has its parameter, and no points.
+    """Record a loss: a function of the residual, recorded like a model whose only parameter is the residual.
 
     Raises
     ------
     NotTraceable
-        For a loss that cannot be recorded, or differs from its recording.
+        If the loss cannot be recorded, or differs from its recording.
     """
     def of_residual(_: Any, u: Any) -> Any:
         return loss(u)
@@ -288,9 +289,9 @@ def _backend(name: str) -> tuple[str, list[int] | None]:
 
 
 def begin(p0: Any, names: list[str], defaults: list[float | None] | None, options: Mapping[str, Any]) -> Any:
-    """A start for the core: values in order, (name, value) pairs, or None where nothing is given.
+    """Convert a start for the core: values in order, (name, value) pairs, or None if nothing is given.
 
-    A tied parameter has no start; the default that it may have in the signature is no request.
+    A tied parameter has no start; its default in the signature is ignored.
     """
     if p0 is not None and not isinstance(p0, dict):
         return dense(np.asarray(p0, dtype=np.float64)).reshape(-1)

@@ -1,4 +1,4 @@
-"""Fits of points in files, which may be more than memory holds."""
+"""Fits of points in files, which can be larger than memory."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Path = str | os.PathLike[str]
-#: A function that begins a pass: it gives the columns of x, then y, then sigma, chunk after chunk.
+#: A function that begins a pass: it returns an iterable of chunks, each the columns of x, then y, then sigma.
 Chunks = Callable[[], Iterable[Sequence[Any]]]
 
 
 def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, absolute_sigma: bool, nan_policy: str,
              chunks: Chunks | None = None, **reading: Any) -> tuple[dict[str, Any], int]:
-    """Files or chunks as the core reads them, and how many columns of x they have."""
+    """Describe files or chunks for the core, and return the number of columns of x."""
     check_policy(nan_policy)
     if (paths is None) == (chunks is None):
         raise ValueError("give files, or a function that gives chunks")
@@ -61,7 +61,7 @@ def files_of(paths: Path | Sequence[Path] | None, x: Any, y: Any, sigma: Any, ab
 
 
 def _roles(roles: list[Any]) -> list[Any]:
-    """Columns that all have names, or all numbers."""
+    """Check that the columns are all given by name, or all by number."""
     if all(isinstance(role, str) for role in roles):
         return roles
     if not all(isinstance(role, Integral) and int(role) >= 0 for role in roles):
@@ -70,7 +70,7 @@ def _roles(roles: list[Any]) -> list[Any]:
 
 
 def _counted(chunks: Chunks) -> Callable[[], Iterator[list[Any]]]:
-    """The same chunks as arrays that the core reads."""
+    """Convert chunks to arrays that the core can read."""
     def pass_over() -> Iterator[list[Any]]:
         for chunk in chunks():
             yield [samples(column) for column in chunk]
@@ -79,7 +79,7 @@ def _counted(chunks: Chunks) -> Callable[[], Iterator[list[Any]]]:
 
 
 def _parquet(paths: list[str], roles: list[Any]) -> Chunks:
-    """The columns of Parquet files, by pyarrow."""
+    """Read columns of Parquet files with pyarrow."""
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -103,38 +103,39 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
                x: Any = None, y: Any = None, sigma: Any = None, absolute_sigma: bool = False, nan_policy: str = "raise",
                chunks: Chunks | None = None, memory_limit: int | None = None, chunk_points: int | None = None,
                checkpoint: Path | None = None, **options: Unpack[Options]) -> Fit:
-    """Fit the points of files, as they would be fitted in memory: by passes over all of them.
+    """Fit points in files by passes over all points, with the same result as in memory.
 
     Parameters
     ----------
     f : callable, str or Model
-        ``f(x, a, b, ...)``; x is recorded, too, so that nothing may be asked of all points together (a maximum).
+        ``f(x, a, b, ...)``; x is recorded, too, therefore the function cannot use all points together (a maximum).
     paths : path or sequence of paths
-        Files of the kinds .csv, .tsv, .txt, .dat, .npy, and .parquet if pyarrow is there; several are read one after
-        another.
+        Files of the formats .csv, .tsv, .txt, .dat, .npy, and .parquet if pyarrow is installed; several files are read one
+        after another.
     p0 : array_like or mapping of str to float, optional
         As for `fit`.
     x : str, int, or sequence of them, optional
-        The columns of the independent variables, by name or by number from 0. Of chunks their number counts.
+        The columns of the independent variables, by name or by number from 0. For chunks only the count of the columns is
+        used.
     y : str or int, optional
-        The column of the observations. Give x and y, or neither of them: then the first column is x and the second y.
+        The column of the observations. Give both x and y, or neither: then the first column is x and the second y.
     sigma : str, int or float, optional
-        The column of their standard deviations, or a number (a float) for all.
+        The column of standard deviations of y, or a number (a float) for all points.
     absolute_sigma : bool
-        Whether sigma is in the units of y.
+        If True, sigma is in the units of y.
     nan_policy : {'raise', 'omit'}
-        What to do with points that are not finite.
+        Treatment of points that are not finite.
     chunks : callable, optional
-        In place of files: a function that begins a pass over the points and returns an iterable of
-        ``(x, y)``, ``(x0, x1, ..., y)`` or, where sigma is a column, ``(x, y, sigma)``. Every pass must give the same points.
+        Instead of files: a function that begins a pass over the points and returns an iterable of ``(x, y)``,
+        ``(x0, x1, ..., y)`` or, if sigma is a column, ``(x, y, sigma)``. Every pass must return the same points.
     memory_limit : int, optional
-        Bytes that chunks may take; 256 MiB by default.
+        Memory limit of the chunks in bytes; 256 MiB by default.
     chunk_points : int, optional
-        Points of a chunk; as many as memory allows by default. The result does not depend on it.
+        Points per chunk; by default determined by the memory limit. The result does not depend on it.
     checkpoint : path, optional
-        A file from which the fit goes on, to the same bits, after it was stopped. The checkpoint before it is kept beside
-        it, at the same path with ``.1``, in case it is damaged. Both are removed when the fit has ended; to begin anew,
-        remove the file.
+        A file from which an interrupted fit resumes, with the same bits as without the interruption. The previous checkpoint
+        is kept at the same path with ``.1``, in case the file is damaged. Both files are removed at the end of the fit. Remove
+        the file to start again.
     **options
         See `Options`.
 
@@ -145,9 +146,9 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     Raises
     ------
     OSError
-        For a file that cannot be read.
+        If a file cannot be read.
     NotTraceable
-        For a function that cannot be recorded with its x.
+        If the function cannot be recorded with its x.
 
     Examples
     --------

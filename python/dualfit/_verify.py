@@ -1,9 +1,9 @@
-"""Recordings held against the functions that they are of.
+"""Comparison of recordings with their functions.
 
-A recording shows what a function does with recorders. State, randomness, aliased arrays and questions about the type of
-a parameter do not show in it, so that values of both are compared: before a fit at a few points, away from special
-parameters, and after it at the parameters that it found. The comparison before a fit is left out only if nothing that the
-function can see has changed since it last agreed.
+A recording contains the operations of a function on tracers. It does not show state, randomness, aliased arrays and
+tests of the type of a parameter. Therefore values of function and recording are compared: before a fit at a few points,
+away from special parameters, and after the fit at the fitted parameters. The comparison before a fit is skipped only if
+nothing that the function can access has changed since it last agreed.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ._data import guarded
 from ._refusal import NotTraceable
 from ._tape import FLOAT64
 
-#: Points compared before a fit, and for each fit of a batch.
+#: Number of points compared before a fit, and for each compared fit of a batch.
 FEW = 8
-#: Points compared after a fit: all, if there are no more.
+#: Maximum number of points compared after a fit.
 _MANY = 1024
-#: Fits of a batch compared.
+#: Maximum number of compared fits of a batch.
 _FITS = 8
-#: Functions whose agreement is remembered.
+#: Maximum number of functions whose agreement is remembered.
 _MOST_AGREED = 1024
 #: Modules whose functions do not change.
 _LIBRARIES = frozenset({"numpy", "scipy", "math", "cmath"})
 #: Types whose values do not change.
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), np.float64})
-#: Whether a recording has these values: of its columns, and of one value per point.
+#: Function of columns and one value per point: returns True if the recording has these values.
 Agrees = Callable[[list[NDArray[Any]], NDArray[np.float64]], bool]
 
 _DIFFERS = ("its values differ from what was recorded of it: it has state, randomness, asks what its parameters are, or "
@@ -42,7 +42,7 @@ _DIFFERS = ("its values differ from what was recorded of it: it has state, rando
 
 
 def numbers(values: Any) -> NDArray[np.float64]:
-    """What a model returned, as doubles.
+    """Convert the return value of a model to doubles.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def numbers(values: Any) -> NDArray[np.float64]:
 
 
 def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Values of a model, one per point."""
+    """Return the values of a model as a flat array, one per point."""
     if type(values) is np.ndarray and values.shape == shape and values.ndim == 1 and values.dtype == FLOAT64:
         return np.ascontiguousarray(values)
     array = numbers(values)
@@ -70,7 +70,7 @@ def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=256)
 def spread_places(points: int, most: int = FEW) -> NDArray[np.intp]:
-    """At most so many of the points, evenly spaced from the first to the last."""
+    """Return at most `most` indices of points, evenly spaced from the first to the last."""
     places = np.unique(np.linspace(0, points - 1, min(points, most)).astype(np.intp))
     places.setflags(write=False)
     return places
@@ -84,33 +84,33 @@ def _factors(params: int) -> NDArray[np.float64]:
 
 
 def beside(at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Parameters near `at` that are not special: none is 0, 1 or equal to another one that it equals there."""
+    """Return parameters near `at` that are not special: none is 0 or 1, and equal parameters become different."""
     return at * _factors(at.size) if np.count_nonzero(at) == at.size else at + 1e-3
 
 
 def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[NDArray[Any]], agrees: Agrees,
           p: NDArray[np.float64], most: int = FEW) -> None:
-    """Compares a recording with the function itself, at no more than `most` of its points.
+    """Compare a recording with its function, at no more than `most` points.
 
-    A function whose values belong to all points together (it divides by a maximum, it integrates) is called for all
-    of them.
+    A function whose values depend on all points together (it divides by a maximum, it integrates) is called with all
+    points.
 
     Parameters
     ----------
     f : callable
         The model.
     x : object
-        What it gets for x.
+        Value of x for the model.
     shape : tuple of int
         The shape of the points.
     columns : list of arrays
-        Those of the recording, one value per point.
+        Columns of the recording, one value per point.
     agrees : callable
-        Compares values of `f` with those of the recording at columns of as many points.
+        Compares values of `f` with the recording at columns of the same points.
     p : array
-        The parameters at which it does.
+        Parameters of the comparison.
     most : int
-        Points that are compared.
+        Maximum number of compared points.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[N
             try:
                 if agrees(few, flat(f(x[..., places], *p), few[0].shape)):
                     return
-            except Exception:  # It may need all points; what is wrong with it shows below.
+            except Exception:  # The function may need all points; a real error occurs again below.
                 pass
         values = flat(f(x, *p), shape)
     if not agrees(few, values[places]):
@@ -136,12 +136,12 @@ def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[N
 
 def check_end(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[NDArray[Any]], agrees: Agrees,
               p: NDArray[np.float64], most: int = _MANY) -> None:
-    """As `check`, at the parameters `p` that a fit found.
+    """As `check`, at the fitted parameters `p`.
 
     Raises
     ------
     NotTraceable
-        If they differ, or the function has no values there.
+        If they differ, or the function raises an exception there.
     """
     try:
         check(f, x, shape, columns, agrees, p, most)
@@ -153,25 +153,25 @@ def check_end(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: li
 
 def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDArray[Any]], model: _core.Model,
                p: NDArray[np.float64], fits: Iterable[int]) -> None:
-    """Compares a recording with the function itself at all points of some rows of x.
+    """Compare a recording with its function at all points of some rows of x.
 
     Parameters
     ----------
     f, model
         As for `check`.
     x : array of shape (fits, points)
-        Each fit's own.
+        One row per fit.
     columns : list of arrays
-        Those of the recording, fits * points values.
+        Columns of the recording, fits × points values.
     p : array
         Parameters.
     fits : iterable of int
-        The rows that are compared.
+        Indices of the compared rows.
 
     Raises
     ------
     NotTraceable
-        If they differ in one of them.
+        If they differ in a row.
     """
     x = guarded(x)
     rows = [column.reshape(x.shape) for column in columns]
@@ -182,9 +182,9 @@ def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDAr
 
 
 def sight(f: Callable[..., Any]) -> tuple[Any, ...] | None:
-    """All that a function can see, as a key: its code, and the numbers and texts in its closure, defaults and globals.
+    """Return a key of everything that a function can access: its code, and values in its closure, defaults and globals.
 
-    None if it sees something that may change unnoticed: an object, an array, another function.
+    None if it accesses something that can change unnoticed: an object, an array, another function.
     """
     if type(f) is not FunctionType or f.__dict__:
         return None
@@ -205,12 +205,12 @@ def sight(f: Callable[..., Any]) -> tuple[Any, ...] | None:
             key.append((kind, value))
         else:
             return None
-    # What a nested function sees is not among these names.
+    # These names do not include the names that a nested function uses.
     return None if any(type(constant) is CodeType for constant in code.co_consts) else tuple(key)
 
 
 class Agreed:
-    """Functions that were found to agree with their recordings, by what they can see."""
+    """Cache of functions that agree with their recordings, by the keys of `sight`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -229,5 +229,5 @@ class Agreed:
 
 
 def some_fits(fits: int) -> NDArray[np.intp]:
-    """Some of the fits of a batch: a few more the more there are, from the first to the last."""
+    """Return indices of the compared fits of a batch: one per 64 fits, at most 8, evenly spaced."""
     return spread_places(fits, min(_FITS, 1 + fits // 64))

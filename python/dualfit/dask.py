@@ -1,4 +1,4 @@
-"""Fits over the workers of a Dask cluster."""
+"""Distributed fits on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: Any = None, *, variables: int = 1,
         part_options: dict[str, Any] | None = None, **options: Unpack[Options]) -> Fit:
-    """Fit points that the workers of a cluster hold; only sums travel.
+    """Fit points that the workers of a cluster hold; only sums are transferred.
 
     Parameters
     ----------
@@ -25,21 +25,22 @@ def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: 
     f : callable, str or Model
         The model.
     parts : list of futures
-        Of tuples ``(x, y, first)`` or ``(x, y, first, sigma)`` in the order of the points, with the number of the first
-        point, a multiple of `dualfit.GROUP`: what ``client.map`` of a loading function gives. `dualfit.Part.share` divides.
+        Futures of tuples ``(x, y, first)`` or ``(x, y, first, sigma)`` in the order of the points, for example from
+        ``client.map`` of a loading function. ``first`` is the number of the first point, a multiple of `dualfit.GROUP`; see
+        `dualfit.Part.share`.
     p0 : array_like or mapping, optional
         As for `dualfit.fit`.
     variables : int
-        Columns of x.
+        Number of columns of x.
     part_options : dict, optional
-        What is said of the points: ``absolute_sigma``, ``nan_policy``.
+        Options of the points: ``absolute_sigma``, ``nan_policy``.
     **options
         See `dualfit.Options`.
 
     Returns
     -------
     Fit
-        With the same bits for any division of the points.
+        The result, with the same bits for any division of the points.
     """
     said = options_of_parts(options)
     said.update(part_options or {})

@@ -1,11 +1,11 @@
-"""Models by name, which find their own starts, add, multiply and nest.
+"""Library models by name. They compute their own initial guesses, and can be added, multiplied and nested.
 
 >>> from dualfit import models
 >>> spectrum = models.gaussian("a_") + models.linear("bg_")
 >>> spectrum.parameters
 ['a_amplitude', 'a_center', 'a_sigma', 'bg_slope', 'bg_intercept']
 
-Each name of `names()` is a function of a prefix. lmfit's names, `GaussianModel(prefix="a_")`, are there, too.
+Each name in `names()` is a function of a prefix. lmfit's names such as `GaussianModel(prefix="a_")` exist, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from . import _core
 from ._model import Model
 
-#: lmfit's classes that have the same parameters and values here. Of `VoigtModel` and `SkewedVoigtModel` gamma is free.
+#: lmfit's classes with the same parameters and values here; gamma of `VoigtModel` and `SkewedVoigtModel` is free.
 _LMFIT = {
     "ConstantModel": "constant", "LinearModel": "linear", "QuadraticModel": "quadratic",
     "ExponentialModel": "exponential", "PowerLawModel": "power_law", "GaussianModel": "gaussian",
@@ -33,18 +33,18 @@ _LMFIT = {
 #: Shapes of a step or of the sides of a rectangle, by lmfit's names.
 _FORMS = {"linear": "linear", "atan": "atan", "arctan": "atan", "erf": "erf", "logistic": "logistic"}
 
-#: What is no function of a prefix alone.
+#: Functions with other arguments than a prefix.
 _MADE = ("ExpressionModel", "Gaussian2dModel", "PolynomialModel", "RectangleModel", "SplineModel", "StepModel",
          "ThermalDistributionModel", "by_name", "names", "parse", "polynomial", "spline")
 
 
 def names() -> list[str]:
-    """The names of the models."""
+    """Return the names of the library models."""
     return _core.model_names()
 
 
 def by_name(name: str, prefix: str = "") -> Model:
-    """The model of a name.
+    """Return the model with a name.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def by_name(name: str, prefix: str = "") -> Model:
 
 
 def polynomial(degree: int, prefix: str = "") -> Model:
-    """c0 + c1·x + c2·x² + …, with its start.
+    """Return the polynomial c0 + c1·x + c2·x² + …, with an automatic initial guess.
 
     Parameters
     ----------
     degree : int
-        Of the highest power, at most 50.
+        Highest power, at most 50.
     prefix : str
         What the names of its parameters begin with.
     """
@@ -70,13 +70,15 @@ def polynomial(degree: int, prefix: str = "") -> Model:
 
 
 def spline(knots: Any, prefix: str = "") -> Model:
-    """A cubic spline: the curves that SciPy's `make_interp_spline` has through any values at the knots, with its start.
+    """Return a cubic spline with an automatic initial guess.
+
+    Its curves are those of SciPy's `make_interp_spline` through any values at the knots.
 
     Parameters
     ----------
     knots : array_like
-        The x where its pieces meet, from 4 to 100 that rise. There is a parameter for each, `s0`, `s1`, …, and the
-        values there are derived quantities `at_knot0`, `at_knot1`, …
+        Values of x at which the pieces meet: 4 to 100, ascending. There is one parameter per knot, `s0`, `s1`, …, and the
+        values of the curve at the knots are the derived quantities `at_knot0`, `at_knot1`, …
     prefix : str
         What the names of its parameters begin with.
     """
@@ -84,42 +86,42 @@ def spline(knots: Any, prefix: str = "") -> Model:
 
 
 def parse(text: str) -> Model:
-    """What a text describes: ``"gaussian(g1_) + linear(bg_)"``."""
+    """Return the model that a text describes: ``"gaussian(g1_) + linear(bg_)"``."""
     return Model._of("parse", text)
 
 
 def PolynomialModel(degree: int = 7, prefix: str = "") -> Model:  # noqa: N802
-    """`polynomial`, as lmfit calls it."""
+    """lmfit's name for `polynomial`."""
     return polynomial(degree, prefix)
 
 
 def SplineModel(xknots: Any, prefix: str = "") -> Model:  # noqa: N802
-    """`spline`, as lmfit calls it."""
+    """lmfit's name for `spline`."""
     return spline(xknots, prefix)
 
 
 def ExpressionModel(expr: str, independent_vars: Sequence[str] = ("x",)) -> Model:  # noqa: N802
-    """A formula, as lmfit calls it: ``Model(expr, variables=independent_vars)``."""
+    """lmfit's name for a formula: ``Model(expr, variables=independent_vars)``."""
     return Model(expr, variables=independent_vars)
 
 
 def Gaussian2dModel(prefix: str = "") -> Model:  # noqa: N802
-    """`gaussian2d_elliptic`, as lmfit calls it."""
+    """lmfit's name for `gaussian2d_elliptic`."""
     return by_name("gaussian2d_elliptic", prefix)
 
 
 def StepModel(form: str = "linear", prefix: str = "") -> Model:  # noqa: N802
-    """`step_linear`, `step_atan`, `step_erf` or `step_logistic`, as lmfit calls them by `form`."""
+    """lmfit's name for `step_linear`, `step_atan`, `step_erf` or `step_logistic`, depending on `form`."""
     return by_name(f"step_{_form('StepModel', form)}", prefix)
 
 
 def RectangleModel(form: str = "linear", prefix: str = "") -> Model:  # noqa: N802
-    """`rectangle_atan`, `rectangle_erf` or `rectangle_logistic`, as lmfit calls them by `form`.
+    """lmfit's name for `rectangle_atan`, `rectangle_erf` or `rectangle_logistic`, depending on `form`.
 
     Raises
     ------
     ValueError
-        For the form ``"linear"``: the sides of lmfit's are 2 sigma long, those of `rectangle_linear` one.
+        For the form ``"linear"``: the sides of lmfit's model are 2 sigma long, the sides of `rectangle_linear` 1 sigma.
     """
     if _form("RectangleModel", form) == "linear":
         raise ValueError("the sides of lmfit's linear rectangle are 2 sigma long; use rectangle_linear, whose sides are one "
@@ -128,7 +130,7 @@ def RectangleModel(form: str = "linear", prefix: str = "") -> Model:  # noqa: N8
 
 
 def ThermalDistributionModel(form: str = "bose", prefix: str = "") -> Model:  # noqa: N802
-    """Names the replacement of lmfit's model of this name, of which amplitude and center are one parameter.
+    """Raise an error that names the replacement. In lmfit's model, amplitude and center are not independent.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def ThermalDistributionModel(form: str = "bose", prefix: str = "") -> Model:  # 
 
 
 def _form(model: str, form: str) -> str:
-    """The name here of a form of lmfit's steps."""
+    """Convert a form of lmfit's steps to the name used here."""
     if form not in _FORMS:
         raise ValueError(f"{model} has no form {form!r}; there are {', '.join(_FORMS)}")
     return _FORMS[form]

@@ -1,4 +1,4 @@
-"""Fits over the ranks of an MPI job, with mpi4py."""
+"""Distributed fits on the ranks of an MPI job, with mpi4py."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: int, p0: Any = None, *, sigma: Any = None,
         absolute_sigma: bool = False, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit | None:
-    """Fit points that the ranks of a communicator hold; every rank calls it.
+    """Fit points that the ranks of a communicator hold. Every rank must call this function.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        The communicator; its ranks hold the points in their order.
+        The communicator; the points are in the order of the ranks.
     f : callable, str or Model
         The model, the same on every rank.
     x, y, sigma : array_like
-        The points of this rank, which may be none.
+        The points of this rank; they can be empty.
     first : int
-        The number of the first of them among all points, a multiple of `dualfit.GROUP`; `dualfit.Part.share` divides.
+        Number of the first point of this rank among all points, a multiple of `dualfit.GROUP`; see `dualfit.Part.share`.
     p0, absolute_sigma, nan_policy, **options
         As for `dualfit.fit`, the same on every rank.
 
     Returns
     -------
     Fit or None
-        On rank 0 the fit, with the same bits for any number of ranks; None on the others.
+        The fit on rank 0, with the same bits for any number of ranks; None on the others.
 
     Raises
     ------
     FitError
-        On every rank, with the same text, if the points or the model of one rank make no sense. What is raised on one
-        rank and is no `FitError`, such as an exception of a callback, is raised there, and on the others as a `FitError`.
+        On every rank, with the same text, if the points or the model of one rank are invalid. Another exception on one rank,
+        for example of a callback, is raised on this rank, and as a `FitError` on the others.
     """
     said = options_of_parts(options)
 
@@ -54,7 +54,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     part = _on_all_ranks(comm, made())
 
     def merged(question: bytes) -> bytes | FitError:
-        """The answers of this rank and of those whose answers it collects, in a tree whose root is rank 0."""
+        """Merge the replies of this rank and of the ranks below it in a binary tree with rank 0 as root."""
         answer, step = _answer(part, question), 1
         while step < comm.size:
             if comm.rank % (2 * step):
@@ -72,7 +72,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
         return answer
 
     if comm.rank:
-        # Rank 0 sends questions, then None or its error.
+        # Rank 0 sends requests, then None or its error.
         while isinstance(message := comm.bcast(None), bytes):
             merged(message)
         if message is not None:
@@ -89,7 +89,7 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
 
 
 def _answer(part: Part, question: bytes) -> bytes | FitError:
-    """The answer of a part, or the error that takes its place on the way to rank 0."""
+    """Return the reply of a part, or the error to send to rank 0."""
     try:
         return part.answer(question)
     except Exception as error:
@@ -97,7 +97,7 @@ def _answer(part: Part, question: bytes) -> bytes | FitError:
 
 
 def _both(left: bytes | FitError, right: bytes | FitError) -> bytes | FitError:
-    """The merged answers of two ranks, of which either may have no points; or the first error."""
+    """Merge the replies of two ranks, which can be without points; or return the first error."""
     if isinstance(left, FitError):
         return left
     if isinstance(right, FitError):
@@ -111,13 +111,13 @@ def _both(left: bytes | FitError, right: bytes | FitError) -> bytes | FitError:
 
 
 def _for_others(error: BaseException) -> FitError:
-    """An error as other ranks raise it: of a type that every rank can read."""
+    """Convert an error to a type that every rank can unpickle."""
     text = str(error) if isinstance(error, FitError) else f"{type(error).__name__}: {error}"
     return FitError(text)
 
 
 def _on_all_ranks(comm: Any, part: Part | Exception) -> Part:
-    """The part of this rank if every rank has one. Otherwise all raise, so that none waits for the others."""
+    """Return the part of this rank if all ranks have created theirs. Otherwise all raise, so that no rank waits."""
     problem = f"rank {comm.rank}: {part}" if isinstance(part, Exception) else None
     said = [text for text in comm.allgather(problem) if text is not None]
     if isinstance(part, Exception):

@@ -1,10 +1,10 @@
-//! Comparison of a function's own values with those of its recording.
+//! Comparison of the values of a function with the values of its recording.
 
-/// Relative difference that rounding may make. Terms that cancel leave more of it than single operations do.
+/// Tolerated relative difference from rounding. Cancellation of terms amplifies it beyond the error of one operation.
 const TOLERANCE: f64 = 1e-6;
 
-/// Returns true if all `values` are those expected, to rounding of the largest finite one. NaN agrees with NaN, an infinity
-/// with the same one.
+/// Returns true if all `values` equal the expected ones to rounding of the largest finite one. NaN agrees with NaN, and
+/// an infinity with the same infinity.
 pub(crate) fn agree(values: &[f64], expected: &[f64]) -> bool {
     let sizes = expected.iter().map(|value| value.abs()).filter(|size| size.is_finite());
     let allowed = TOLERANCE * sizes.fold(0.0, f64::max);

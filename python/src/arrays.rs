@@ -1,4 +1,4 @@
-//! NumPy arrays as they lie: borrowed for the time of a call, never copied.
+//! NumPy arrays, borrowed without copying for the duration of a call.
 
 use dualfit::arrays::Values;
 use dualfit::nalgebra::DMatrix;
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-/// An array of one dimension, of any sample type that a fit takes.
+/// A one-dimensional array of any dtype that a fit supports.
 #[derive(FromPyObject)]
 pub(crate) enum Samples<'py> {
     F64(PyReadonlyArray1<'py, f64>),
@@ -34,17 +34,17 @@ impl Samples<'_> {
     }
 }
 
-/// The numbers of an array that lie side by side.
+/// Returns the elements of a contiguous array.
 pub(crate) fn slice<'a, T: numpy::Element>(
     array: &'a PyReadonlyArray1<'_, T>,
 ) -> PyResult<&'a [T]> {
     array.as_slice().map_err(|_| PyValueError::new_err("the array is not contiguous"))
 }
 
-/// Whether an array has no NaN and no infinity: a pass by all threads, in which nothing is written.
+/// Returns true if an array contains neither NaN nor infinities. Large arrays are checked by all threads.
 #[pyfunction]
 pub(crate) fn all_finite(py: Python<'_>, array: PyReadonlyArray1<'_, f64>) -> PyResult<bool> {
-    /// Numbers that a thread takes at a time.
+    /// Elements per task of a thread.
     const PORTION: usize = 1 << 16;
     let numbers = slice(&array)?;
     let are_finite = |part: &[f64]| part.iter().fold(true, |all, number| all & number.is_finite());
@@ -57,18 +57,18 @@ pub(crate) fn all_finite(py: Python<'_>, array: PyReadonlyArray1<'_, f64>) -> Py
     }))
 }
 
-/// The columns of x.
+/// Returns the columns of x.
 pub(crate) fn columns<'a>(columns: &'a [Samples<'_>]) -> PyResult<Vec<Values<'a>>> {
     columns.iter().map(Samples::values).collect()
 }
 
-/// A matrix of NumPy's, copied.
+/// Copies a NumPy matrix.
 pub(crate) fn matrix_of(array: &PyReadonlyArray2<'_, f64>) -> DMatrix<f64> {
     let a = array.as_array();
     DMatrix::from_fn(a.nrows(), a.ncols(), |i, j| a[[i, j]])
 }
 
-/// A matrix for NumPy, whose rows lie one after another.
+/// Converts a matrix to a NumPy array in row-major order.
 pub(crate) fn to_numpy<'py>(
     py: Python<'py>,
     matrix: &DMatrix<f64>,
@@ -76,7 +76,7 @@ pub(crate) fn to_numpy<'py>(
     rows(py, matrix.transpose().as_slice(), matrix.ncols())
 }
 
-/// Rows of one length, as they lie one after another.
+/// Returns an array with rows of `width` elements from values in row-major order.
 pub(crate) fn rows<'py>(
     py: Python<'py>,
     values: &[f64],

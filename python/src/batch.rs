@@ -1,4 +1,4 @@
-//! Many fits of one model.
+//! Batches: many fits of one model.
 
 use crate::arrays::{Samples, columns, rows, slice};
 use crate::failure::{in_python, raised};
@@ -12,14 +12,14 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::cell::OnceCell;
 
-/// The data of a batch. Keys that are missing leave what is usual.
+/// The data of a batch. Missing keys mean the defaults.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Stack<'py> {
     columns: Vec<Samples<'py>>,
-    /// All samples, fit after fit.
+    /// The observations of all fits, fit after fit.
     stack: Samples<'py>,
-    /// Points of each fit where the columns are each fit's own; otherwise they are of all fits.
+    /// Points per fit if each fit has its own columns; `None` if all fits share the columns.
     #[pyo3(default)]
     points_per_fit: Option<usize>,
     #[pyo3(default)]
@@ -41,7 +41,7 @@ pub(crate) struct BatchFit {
     batch: dualfit::BatchFit,
 }
 
-/// All fits of a batch.
+/// Fits a batch.
 #[pyfunction]
 #[pyo3(signature = (model, stack, begin, settings, keep_covariance))]
 pub(crate) fn fit_batch(
@@ -90,7 +90,7 @@ impl BatchFit {
         rows(py, self.batch.params(), self.batch.n_params())
     }
 
-    /// The parameters of one fit.
+    /// Returns the parameters of one fit.
     fn params_of<'py>(&self, py: Python<'py>, fit: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let n = self.batch.n_params();
         let params = self.batch.params().chunks_exact(n.max(1)).nth(fit);
@@ -104,7 +104,7 @@ impl BatchFit {
         rows(py, self.batch.std_errors(), self.batch.n_params())
     }
 
-    /// fits × parameters × parameters, where it was kept.
+    /// Covariances, fits × parameters × parameters; `None` if they were not kept.
     #[getter]
     fn covariances<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray3<f64>>>> {
         let (fits, n) = (self.batch.n_fits(), self.batch.n_params());
@@ -124,14 +124,14 @@ impl BatchFit {
         PyArray1::from_slice(py, self.batch.iterations())
     }
 
-    /// Which fits found a minimum.
+    /// True for each fit that found a minimum.
     #[getter]
     fn converged<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let converged = self.batch.statuses().iter().map(|status| status.converged());
         PyArray1::from_iter(py, converged)
     }
 
-    /// Which of these the data reject.
+    /// True for each converged fit that the data reject.
     #[getter]
     fn rejected<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_vec(py, self.batch.rejected())
@@ -143,19 +143,19 @@ impl BatchFit {
         self.batch.derived_names().collect()
     }
 
-    /// Values and standard errors of the parameter or the derived quantity called `name`, one per fit.
+    /// Returns values and standard errors of the parameter or the derived quantity called `name`, one per fit.
     fn quantity<'py>(&self, py: Python<'py>, name: &str) -> Option<ValuesAndErrors<'py>> {
         let found = self.batch.quantity(name)?.map(|found| (found.value, found.std_error));
         let (values, std_errors): (Vec<f64>, Vec<f64>) = found.unzip();
         Some((PyArray1::from_vec(py, values), PyArray1::from_vec(py, std_errors)))
     }
 
-    /// How a fit ended, in a sentence.
+    /// Returns the status of a fit as a sentence.
     fn status(&self, fit: usize) -> Option<String> {
         self.batch.get(fit).map(|fit| in_python(&fit.status_text()))
     }
 
-    /// How many fits ended how.
+    /// Number of fits per status.
     #[getter]
     fn counts(&self) -> Vec<(&'static str, usize)> {
         self.batch.counts()
@@ -166,7 +166,7 @@ impl BatchFit {
         self.batch.seconds()
     }
 
-    /// Where the fits were made, and why.
+    /// Backend of the fits, and the reason for this choice.
     #[getter]
     fn reason(&self) -> String {
         in_python(self.batch.reason())

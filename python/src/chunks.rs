@@ -1,4 +1,4 @@
-//! Points that Python gives, a chunk at a time.
+//! Source of points from a Python iterator of chunks.
 
 use crate::arrays::Samples;
 use crate::failure::Raised;
@@ -7,13 +7,13 @@ use dualfit::source::{Chunk, Shape, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A function that begins a pass over the points, and the iterator of the pass in progress.
+/// A Python function that begins a pass over the points, and the iterator of the pass in progress.
 pub(crate) struct ChunkSource {
     begin: Py<PyAny>,
     columns: usize,
     sigma: bool,
     pass: Option<Py<PyAny>>,
-    /// Points that Python gave and nobody has read yet: the columns of x, y and sigma, and how many of them were read.
+    /// Current chunk: the columns of x, y and sigma, and the number of points that have been read from them.
     rest: (Vec<Vec<f64>>, usize),
     raised: Raised,
 }
@@ -28,7 +28,7 @@ impl ChunkSource {
         ChunkSource { begin, columns, sigma, pass: None, rest: (Vec::new(), 0), raised }
     }
 
-    /// The columns of the next chunk, or none after the last.
+    /// Returns the columns of the next chunk; `None` after the last chunk.
     fn next(&mut self) -> PyResult<Option<Vec<Vec<f64>>>> {
         Python::attach(|py| {
             let pass = match &self.pass {

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The devices by their numbers, each as a dictionary; none where there is no driver.
+/// Returns one dictionary per device, in the order of their numbers; an empty list if there is no driver.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let found = py.detach(dualfit::device::devices);

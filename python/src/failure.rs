@@ -1,4 +1,4 @@
-//! Exceptions for what is wrong with a request.
+//! Exceptions for invalid requests.
 
 use dualfit::Error;
 use dualfit::error::{Named, NamedValues, SourceError};
@@ -28,7 +28,7 @@ create_exception!(
     "The model has a value at the start and a partial has none, as that of (k/x)**n by n at x = 0."
 );
 
-/// What messages call the crate's items, and what Python calls them; a name that begins with another comes first.
+/// Terms of the crate's messages and the corresponding terms of Python. A term precedes its prefixes.
 const WORDS: &[(&str, &str)] = &[
     (", or a function that finds one, by CurveFit::guess", ""),
     (
@@ -98,11 +98,11 @@ const WORDS: &[(&str, &str)] = &[
     ("Devices::All", "backend=\"cuda\""),
 ];
 
-/// A message of the crate in the words of Python.
+/// Translates a message of the crate into the terms of Python.
 pub(crate) fn in_python(message: &str) -> String {
     let message =
         WORDS.iter().fold(message.to_owned(), |text, (rust, python)| text.replace(rust, python));
-    // The x of a point, which is left out if it has no columns that the caller would know.
+    // The x of a point is empty if it has no columns that the caller knows.
     let message = message.replace(" ()", "");
     // A start by name: `[("a", 1.0), ("b", 1.0)]`.
     let Some((before, pairs, after)) = message.split_once("[(\"").and_then(|(before, rest)| {
@@ -115,7 +115,7 @@ pub(crate) fn in_python(message: &str) -> String {
     format!("{before}{{\"{pairs}}}{after}")
 }
 
-/// The exception for an error of the crate.
+/// Returns the exception for an error of the crate.
 pub(crate) fn raised(mut error: Error) -> PyErr {
     if let Error::NonFinite { remedies, .. } = &mut error {
         remedies.infinite_x = false;
@@ -128,8 +128,8 @@ pub(crate) fn raised(mut error: Error) -> PyErr {
     }
 }
 
-/// The exception for an error of the crate at a point. `at`: the function from the index of a point to the names and values of
-/// its independent variables, as the caller has them; the columns of a recorded function are other ones.
+/// Returns the exception for an error of the crate at a point. `at`: function from the index of a point to names and
+/// values of the caller's independent variables. They differ from the columns of a recorded function.
 pub(crate) fn raised_at(py: Python<'_>, mut error: Error, at: Option<&Py<PyAny>>) -> PyErr {
     let index = match &error {
         Error::ModelNonFiniteAtStart { index, .. }
@@ -163,30 +163,32 @@ pub(crate) fn raised_at(py: Python<'_>, mut error: Error, at: Option<&Py<PyAny>>
     raised(error)
 }
 
-/// The exception for a file that cannot be read.
+/// Returns the exception for a file that cannot be read.
 pub(crate) fn unreadable(error: SourceError) -> PyErr {
     PyOSError::new_err(in_python(&error.to_string()))
 }
 
-/// The exception for bytes that are no question or answer, and for answers that do not belong together.
+/// Returns the exception for bytes that are not a request or reply, and for replies that do not belong together.
 pub(crate) fn misfit(error: io::Error) -> PyErr {
     FitError::new_err(error.to_string())
 }
 
-/// The first exception that Python raised inside a fit, which then ends; it comes through instead of what the fit says of it.
+/// The first Python exception that was raised inside a fit. It ends the fit and replaces the error of the fit.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
 impl Raised {
-    /// Keeps an exception if it is the first, and returns its text.
+    /// Stores an exception if it is the first one, and returns its text.
     pub(crate) fn keep(&self, error: PyErr) -> String {
         let text = error.to_string();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         text
     }
 
+    /// Returns `outcome`, unless an exception was stored.
+    ///
     /// # Errors
-    /// The exception that was kept, which is forgotten, or the outcome's own.
+    /// Returns the stored exception, which is then removed, or the error of `outcome`.
     pub(crate) fn checked<T>(&self, outcome: PyResult<T>) -> PyResult<T> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),

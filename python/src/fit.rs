@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
-/// Parameters, errors, and how the fit ended.
+/// Result of a fit: parameters, standard errors, termination.
 #[pyclass(frozen, module = "dualfit._core")]
 pub(crate) struct Fit {
     pub(crate) fit: dualfit::Fit,
@@ -21,7 +21,7 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// The outcome, or what the model raised in Python meanwhile.
+    /// Returns the outcome, or the exception that the model raised in Python.
     fn outcome<T>(&self, outcome: dualfit::Result<T>) -> PyResult<T> {
         let outcome = outcome.map_err(raised);
         match &self.calls {
@@ -30,7 +30,7 @@ impl Fit {
         }
     }
 
-    /// The numbers of a band, by name.
+    /// Converts a band to a dictionary of arrays.
     fn band<'py>(py: Python<'py>, band: Band) -> PyResult<Bound<'py, PyDict>> {
         let arrays = [
             ("center", band.center),
@@ -46,7 +46,7 @@ impl Fit {
     }
 }
 
-/// The standard deviations of new observations.
+/// Standard deviations of new observations.
 #[derive(FromPyObject)]
 enum GivenNewPoint<'py> {
     Each(PyReadonlyArray1<'py, f64>),
@@ -95,7 +95,7 @@ impl Fit {
         self.fit.undetermined().into_iter().map(str::to_owned).collect()
     }
 
-    /// Parameters on a bound, and which.
+    /// Parameters on a bound, with the side.
     #[getter]
     fn at_bound(&self) -> Vec<(String, &'static str)> {
         let side = |side| if side == Side::Lower { "lower" } else { "upper" };
@@ -107,13 +107,13 @@ impl Fit {
         self.fit.converged()
     }
 
-    /// Why the fit stopped, in a word: `Cost`, `Step`, `MaxEvaluations`, …
+    /// Name of the termination: `Cost`, `Step`, `MaxEvaluations`, …
     #[getter]
     fn termination(&self) -> String {
         format!("{:?}", self.fit.termination())
     }
 
-    /// Why the fit stopped, in a sentence.
+    /// Description of the termination.
     #[getter]
     fn message(&self) -> String {
         in_python(&self.fit.termination().to_string())
@@ -121,7 +121,7 @@ impl Fit {
 
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        // The column of a function that is called as it is has the same number at every point.
+        // The column of a native model has the same value at every point, therefore this warning does not apply.
         let is_native = self.fit.stats().operations.is_none();
         let says = |w: &&Warning| !(is_native && matches!(w, Warning::FewDistinctPoints { .. }));
         self.fit.warnings().iter().filter(says).map(|w| in_python(&w.to_string())).collect()
@@ -147,7 +147,7 @@ impl Fit {
         Ok(Some(dict))
     }
 
-    /// Where and how the fit was computed, by name.
+    /// Statistics of the computation (backend, evaluations, times), by name.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self.fit.stats();
@@ -193,7 +193,7 @@ impl Fit {
         Ok(dict)
     }
 
-    /// One (lower, upper) per parameter.
+    /// Returns one (lower, upper) per parameter.
     fn confidence_intervals(&self, level: f64) -> PyResult<Vec<(f64, f64)>> {
         self.fit.confidence_intervals(level).map_err(raised)
     }
@@ -206,12 +206,12 @@ impl Fit {
         Ok(PyArray1::from_vec(py, self.outcome(self.fit.predict(columns(&x)?))?))
     }
 
-    /// Returns true if a function's own `values` are those of the fitted curve.
+    /// Returns true if the `values` of a function agree with the fitted curve.
     fn agrees(&self, x: Vec<Samples<'_>>, values: PyReadonlyArray1<'_, f64>) -> PyResult<bool> {
         Ok(agree(slice(&values)?, &self.outcome(self.fit.predict(columns(&x)?))?))
     }
 
-    /// The fit with the program of another model of its parameters.
+    /// Returns the fit with the program of another model with the same parameters.
     fn replace_model(&self, model: &Model) -> PyResult<Fit> {
         let fit = self.fit.replace_model(&model.curve).map_err(raised)?;
         Ok(Fit { fit, calls: model.calls.clone() })
@@ -234,13 +234,13 @@ impl Fit {
         )
     }
 
-    /// Whether each point had a standard deviation of its own, known up to a common factor.
+    /// True if each point had its own standard deviation, known up to a common factor.
     #[getter]
     fn has_relative_sigma(&self) -> bool {
         self.fit.has_relative_sigma()
     }
 
-    /// `relative`: sigma is known up to the factor that the scatter measures.
+    /// Computes the band of new observations. `relative`: sigma is known up to a factor, which the scatter determines.
     #[pyo3(signature = (x, level, sigma=None, relative=false))]
     fn prediction_band<'py>(
         &self,
@@ -259,7 +259,7 @@ impl Fit {
         Fit::band(py, self.outcome(self.fit.prediction_band(columns(&x)?, level, new))?)
     }
 
-    /// The terms of a sum of library models: (name, values, standard errors).
+    /// Returns the terms of a sum of library models: (name, values, standard errors).
     #[allow(clippy::type_complexity)]
     fn components<'py>(
         &self,
@@ -271,7 +271,7 @@ impl Fit {
         Ok(parts.into_iter().map(|c| (c.name, array(c.values), array(c.std_errors))).collect())
     }
 
-    /// What the residuals say of the model and of single points, by name.
+    /// Computes diagnostics of the residuals, by name.
     fn diagnostics<'py>(
         &self,
         py: Python<'py>,
@@ -297,12 +297,12 @@ impl Fit {
         Ok(dict)
     }
 
-    /// The value and the standard error of the parameter or the derived quantity called `name`.
+    /// Returns the value and the standard error of the parameter or the derived quantity called `name`.
     fn quantity(&self, name: &str) -> Option<(f64, f64)> {
         self.fit.quantity(name).map(|found| (found.value, found.std_error))
     }
 
-    /// The value and the standard error of a formula in the parameters and derived quantities.
+    /// Returns the value and the standard error of a formula of parameters and derived quantities.
     fn propagate(&self, formula: &str) -> PyResult<(f64, f64)> {
         let found = self.fit.propagate(formula).map_err(raised)?;
         Ok((found.value, found.std_error))
@@ -314,7 +314,7 @@ impl Fit {
         self.fit.derived().iter().map(|d| (d.name.clone(), d.value, d.std_error)).collect()
     }
 
-    /// The parameters as HTML.
+    /// Returns the table of parameters as HTML.
     fn html(&self) -> String {
         self.fit.table().html()
     }

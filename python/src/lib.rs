@@ -1,6 +1,6 @@
-//! What the Python package `dualfit` is made of: models, fits and results of the crate, as its modules in Python call them.
+//! Compiled core of the Python package `dualfit`: models, fits and results of the crate, for the modules in Python.
 //!
-//! Nothing here is public in Python but exceptions; `dualfit/*.py` has the calls that users see.
+//! Only the exceptions are public in Python; the public functions and classes are in `dualfit/*.py`.
 
 mod agreement;
 mod arrays;

@@ -1,4 +1,4 @@
-//! Models by name, which find their own starts, and are put together.
+//! Library models by name. They compute their own initial guesses and can be combined.
 
 use crate::failure::raised;
 use crate::model::Model;
@@ -6,20 +6,20 @@ use crate::points::Points;
 use dualfit::models;
 use pyo3::prelude::*;
 
-/// A model of the library, a formula, or what they are put together to.
+/// A library model, a formula, or a combination of them.
 #[pyclass(frozen, module = "dualfit._core")]
 pub(crate) struct LibraryModel {
     model: models::Model,
 }
 
-/// What stands beside a model in a sum or a product.
+/// The other operand of an arithmetic operation with a model.
 #[derive(FromPyObject)]
 enum Operand<'py> {
     Model(PyRef<'py, LibraryModel>),
     Number(f64),
 }
 
-/// The four operations, with a model or a number on the other side.
+/// The four arithmetic operations, with a model or a number as the other operand.
 macro_rules! joined {
     ($self:ident $sign:tt $other:ident) => {
         LibraryModel {
@@ -41,7 +41,7 @@ macro_rules! joined {
 
 #[pymethods]
 impl LibraryModel {
-    /// The model of a name, with a prefix for the names of its parameters.
+    /// Returns the library model called `name`, with a prefix for the names of its parameters.
     #[staticmethod]
     #[pyo3(signature = (name, prefix=""))]
     fn by_name(name: &str, prefix: &str) -> PyResult<LibraryModel> {
@@ -49,27 +49,27 @@ impl LibraryModel {
         Ok(LibraryModel { model })
     }
 
-    /// A polynomial of a degree: c0 + c1·x + c2·x² + …
+    /// Returns a polynomial of the given degree: c0 + c1·x + c2·x² + …
     #[staticmethod]
     #[pyo3(signature = (degree, prefix=""))]
     fn polynomial(degree: usize, prefix: &str) -> PyResult<LibraryModel> {
         Ok(LibraryModel { model: models::polynomial(degree, prefix).map_err(raised)? })
     }
 
-    /// A cubic spline with these knots, in B-splines.
+    /// Returns a cubic spline with these knots, in the B-spline basis.
     #[staticmethod]
     #[pyo3(signature = (knots, prefix=""))]
     fn spline(knots: Vec<f64>, prefix: &str) -> PyResult<LibraryModel> {
         Ok(LibraryModel { model: models::spline(knots, prefix).map_err(raised)? })
     }
 
-    /// What text describes: `gaussian(g1_) + linear(bg_)`.
+    /// Parses a combination of library models: `gaussian(g1_) + linear(bg_)`.
     #[staticmethod]
     fn parse(text: &str) -> PyResult<LibraryModel> {
         Ok(LibraryModel { model: models::parse(text).map_err(raised)? })
     }
 
-    /// A formula over the independent `variables`; its parameters are in the order of the text, or in this one.
+    /// Parses a formula of the independent `variables`. Its parameters have the order of the text, or of `parameters`.
     #[staticmethod]
     #[pyo3(signature = (text, variables, parameters=Vec::new()))]
     fn expression(
@@ -117,7 +117,7 @@ impl LibraryModel {
         LibraryModel { model: -self.model.clone() }
     }
 
-    /// This model with the value of `inner` in the place of its variable.
+    /// Returns the composition: this model with `inner` as its independent variable.
     fn of(&self, inner: &LibraryModel) -> LibraryModel {
         LibraryModel { model: self.model.clone().of(inner.model.clone()) }
     }
@@ -142,12 +142,12 @@ impl LibraryModel {
         self.model.bounds()
     }
 
-    /// A start found in the data, one value per parameter.
+    /// Computes an initial guess from the data, one value per parameter.
     fn guess(&self, points: Points<'_>) -> PyResult<Vec<f64>> {
         points.with_data(|data| self.model.guess(data).map_err(raised))
     }
 
-    /// What is fitted.
+    /// Returns the model for fits.
     fn model(&self) -> PyResult<Model> {
         Model::ready(self.model.curve().map_err(raised)?)
     }
@@ -157,7 +157,7 @@ impl LibraryModel {
     }
 }
 
-/// The names of the models of the library.
+/// Returns the names of the library models.
 #[pyfunction]
 pub(crate) fn model_names() -> Vec<&'static str> {
     models::names()

@@ -1,4 +1,4 @@
-//! A model, from operations that Python recorded, from a Python function, from text or from the library, and what is asked of it.
+//! Models from operations recorded in Python, from a Python function, from text or from the library; and their fits.
 
 use crate::agreement::agree;
 use crate::arrays::{Samples, columns, slice};
@@ -18,17 +18,17 @@ use pyo3::prelude::*;
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
-/// A model that is ready for fits. One of recorded operations may be used by any number of threads.
+/// A model that is ready for fits. A recorded model can be used by several threads at the same time.
 #[pyclass(frozen, module = "dualfit._core")]
 pub(crate) struct Model {
     pub(crate) curve: CurveFit,
     pub(crate) calls: Option<Arc<Calls>>,
-    /// Once it was asked for.
+    /// The program, created at its first use.
     program: OnceLock<Program>,
 }
 
 impl Model {
-    /// What is ready to be fitted.
+    /// Prepares a model for fits.
     pub(crate) fn ready(curve: CurveFit) -> PyResult<Model> {
         curve.prepare().map_err(raised)?;
         Ok(Model { curve, calls: None, program: OnceLock::new() })
@@ -42,7 +42,7 @@ impl Model {
         Ok(self.program.get_or_init(|| made))
     }
 
-    /// The values at the points of the columns.
+    /// Evaluates the model at the points of the columns.
     fn values(&self, columns: &[Samples<'_>], params: &[f64]) -> PyResult<Vec<f64>> {
         let program = self.program().map_err(raised)?;
         let columns = self::columns(columns)?;
@@ -61,7 +61,7 @@ impl Model {
         Ok((0..points).map(|i| program.evaluate(&at(i), params)).collect())
     }
 
-    /// The model with what was said of it.
+    /// Returns the model with the settings applied.
     pub(crate) fn told(&self, settings: &Settings) -> PyResult<CurveFit> {
         settings.applied(self.curve.clone())
     }
@@ -69,7 +69,7 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// The model of recorded operations, the last of which is its value: (name, earlier operations, number).
+    /// Creates a model from recorded operations (name, earlier operations, number); the last operation is its value.
     #[staticmethod]
     #[pyo3(signature = (columns, params, nodes, names=None))]
     fn traced(
@@ -94,8 +94,9 @@ impl Model {
         Model::ready(curve)
     }
 
-    /// The model of a Python function of all points: `value(key, p)` gives one value per point, `jacobian(key, p)` one row per
-    /// point, with the key that the only column of the data has at every point. It makes one fit at a time.
+    /// Creates a model from a Python function of all points. `value(key, p)` returns one value per point, and
+    /// `jacobian(key, p)` one row per point. The only column of the data has the value `key` at every point. The model
+    /// supports one fit at a time.
     #[staticmethod]
     #[pyo3(signature = (params, value, jacobian=None, names=None))]
     fn native(
@@ -116,7 +117,7 @@ impl Model {
         self.curve.parameters().to_vec()
     }
 
-    /// The values at the points of the columns, from operations that were recorded.
+    /// Evaluates a recorded model at the points of the columns.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
@@ -126,7 +127,7 @@ impl Model {
         Ok(PyArray1::from_vec(py, self.values(&columns, &params)?))
     }
 
-    /// Returns true if a function's own `values` are those of `evaluate`.
+    /// Returns true if the `values` of a function agree with `evaluate`.
     fn agrees(
         &self,
         columns: Vec<Samples<'_>>,
@@ -140,7 +141,7 @@ impl Model {
         self.curve.latex().map_err(raised)
     }
 
-    /// One fit. `at`: see [`raised_at`].
+    /// Fits the model to points. `at`: see [`raised_at`].
     #[pyo3(signature = (points, begin, settings, at=None))]
     fn fit(
         &self,
@@ -161,7 +162,7 @@ impl Model {
         Ok(Fit { fit, calls: self.calls.clone() })
     }
 
-    /// The profile of a parameter, from refits with it held.
+    /// Computes the profile of a parameter by refits with this parameter fixed.
     fn profile(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! A Python function of all points at once, for models that cannot be recorded.
+//! Native models: a Python function of all points at once, for models that cannot be recorded.
 
 use crate::failure::Raised;
 use dualfit::{CancelToken, CurveFit};
@@ -7,17 +7,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The function and its partials, and what went wrong in them. One fit at a time uses it, so that an exception is that fit's.
+/// The function, its partials, and their first exception. Only one fit at a time uses it, so that an exception belongs
+/// to this fit.
 pub(crate) struct Calls {
     value: Py<PyAny>,
     jacobian: Option<Py<PyAny>>,
     raised: Raised,
-    /// Ends the fit in progress, after an exception too.
+    /// Cancels the fit in progress, also after an exception.
     token: Mutex<CancelToken>,
 }
 
 impl Calls {
-    /// The token of a fit that begins; whatever ended those before is forgotten.
+    /// Creates and returns the token of a new fit. The state of earlier fits is discarded.
     pub(crate) fn begin(&self) -> CancelToken {
         let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         *token = CancelToken::new();
@@ -28,21 +29,23 @@ impl Calls {
         self.token.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Keeps the first exception, and ends the fit.
+    /// Stores the first exception, and cancels the fit.
     fn raise(&self, error: PyErr) {
         self.raised.keep(error);
         self.token().cancel();
     }
 
+    /// Returns `outcome`, unless an exception ended the fit.
+    ///
     /// # Errors
-    /// The exception that ended the fit, if one did.
+    /// Returns the exception that ended the fit, or the error of `outcome`.
     pub(crate) fn checked<T>(&self, outcome: PyResult<T>) -> PyResult<T> {
-        // What comes next, a band of the fit perhaps, is not ended by what ended this.
+        // Resets the token: later calls, for example for a band of the fit, are not cancelled.
         self.begin();
         self.raised.checked(outcome)
     }
 
-    /// Calls `work`, unless an exception has ended the fit; whether there is a result.
+    /// Calls `work`, unless an exception has ended the fit. Returns true if there is a result.
     fn call(&self, work: impl FnOnce(Python<'_>) -> PyResult<()>) -> bool {
         if self.token().is_cancelled() {
             return false;
@@ -95,8 +98,8 @@ impl Calls {
     }
 }
 
-/// A model of `params` parameters whose one column has the same number at every point: the key under which Python finds its x.
-/// `value(key, p)` gives one value per point, `jacobian(key, p)` one row per point.
+/// Creates a model with `params` parameters. Its only column has the same value at every point: the key under which
+/// Python finds x. `value(key, p)` returns one value per point, `jacobian(key, p)` one row per point.
 pub(crate) fn curve(
     params: usize,
     value: Py<PyAny>,

@@ -1,4 +1,4 @@
-//! The points of a fit, as Python hands them over.
+//! The points of a fit, passed from Python.
 
 use crate::arrays::{Samples, columns, matrix_of, slice};
 use crate::failure::raised;
@@ -8,7 +8,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::cell::OnceCell;
 
-/// Keys that are missing leave what is usual.
+/// Data of a fit. Missing keys mean the defaults.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Points<'py> {
@@ -26,7 +26,7 @@ pub(crate) struct Points<'py> {
     omit: bool,
 }
 
-/// What is known of the errors of y, which `absolute` says the meaning of.
+/// Standard deviations or covariance of y. `absolute` decides on their unit.
 #[derive(FromPyObject)]
 pub(crate) enum GivenSigma<'py> {
     Each(PyReadonlyArray1<'py, f64>),
@@ -35,7 +35,7 @@ pub(crate) enum GivenSigma<'py> {
 }
 
 impl GivenSigma<'_> {
-    /// The same in the crate's words; `matrix` is where a covariance is kept.
+    /// Converts to the crate's type. `matrix` stores a covariance.
     pub(crate) fn sigma<'a>(
         &'a self,
         absolute: bool,
@@ -43,7 +43,7 @@ impl GivenSigma<'_> {
     ) -> PyResult<Sigma<'a>> {
         Ok(match self {
             GivenSigma::Constant(value) if absolute => Sigma::Constant(*value),
-            // One relative sigma for all points says nothing.
+            // One relative sigma for all points carries no information.
             GivenSigma::Constant(_) => Sigma::Unknown,
             GivenSigma::Each(each) if absolute => Sigma::Absolute(slice(each)?),
             GivenSigma::Each(each) => Sigma::Relative(slice(each)?),
@@ -60,7 +60,7 @@ pub(crate) fn missing(omit: bool) -> Missing {
 }
 
 impl Points<'_> {
-    /// What `work` makes of them.
+    /// Calls `work` with the points, and returns its result.
     pub(crate) fn with_data<R>(&self, work: impl FnOnce(Data<'_>) -> PyResult<R>) -> PyResult<R> {
         let mut data = Data::new(columns(&self.columns)?, self.y.values()?)
             .map_err(raised)?

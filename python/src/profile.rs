@@ -1,4 +1,4 @@
-//! The profile of a parameter.
+//! Profile of a parameter.
 
 use crate::arrays::rows;
 use crate::failure::raised;
@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The best fits with one parameter held at values on both sides of its best one.
+/// Fits with one parameter fixed at values on both sides of its estimate.
 #[pyclass(frozen, module = "dualfit._core")]
 pub(crate) struct Profile {
     pub(crate) profile: dualfit::Profile,
@@ -14,31 +14,32 @@ pub(crate) struct Profile {
 
 #[pymethods]
 impl Profile {
-    /// The parameter.
+    /// Name of the parameter.
     #[getter]
     fn name(&self) -> &str {
         self.profile.name()
     }
 
-    /// The best value.
+    /// Estimate of the parameter.
     #[getter]
     fn value(&self) -> f64 {
         self.profile.value()
     }
 
-    /// Where the parameter was held, ascending.
+    /// Fixed values of the parameter, ascending.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_vec(py, self.profile.values())
     }
 
-    /// The signed roots of the excess of the cost there, which an error bar takes for a straight line.
+    /// Signed square roots of the increase of the cost at `values`. The standard error approximates them by a straight
+    /// line.
     #[getter]
     fn taus<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_vec(py, self.profile.taus())
     }
 
-    /// All parameters there, one row per value.
+    /// All parameters at `values`, one row per value.
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let params = self.profile.params();
@@ -46,7 +47,7 @@ impl Profile {
         rows(py, &params.concat(), width)
     }
 
-    /// The parameters, by name, of a fit with a lower cost than the one that was profiled, if a refit came upon one.
+    /// Parameters, by name, of a refit with a lower cost than the profiled fit; `None` if there is none.
     #[getter]
     fn better<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(fit) = self.profile.better() else { return Ok(None) };
@@ -57,7 +58,8 @@ impl Profile {
         Ok(Some(params))
     }
 
-    /// The lower and the upper end of the interval of a level: infinite where nothing limits it, NaN where refits failed.
+    /// Returns lower and upper limit of the confidence interval. A limit is infinite if the profile never reaches the
+    /// level, and NaN if refits failed.
     #[pyo3(signature = (level=0.95))]
     fn interval(&self, level: f64) -> PyResult<(f64, f64)> {
         let interval = self.profile.interval(level).map_err(raised)?;

@@ -1,4 +1,4 @@
-//! What is said of a fit beside its points: what Python hands over as a dictionary, for every entry alike.
+//! Settings of a fit other than its points: a dictionary from Python, the same for all kinds of fits.
 
 use crate::arrays::slice;
 use crate::failure::raised;
@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// Keys that are missing leave what is usual.
+/// Settings of a fit. Missing keys mean the defaults.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -20,7 +20,7 @@ pub(crate) struct Settings {
     bounds: Vec<(String, f64, f64)>,
     #[pyo3(default)]
     fixed: Vec<String>,
-    /// Parameters that the model does not have, for ties.
+    /// Additional parameters that only ties use.
     #[pyo3(default)]
     parameters: Vec<String>,
     #[pyo3(default)]
@@ -68,12 +68,12 @@ pub(crate) struct Settings {
     max_seconds: Option<f64>,
     #[pyo3(default)]
     initial_radius: Option<f64>,
-    /// Called with every event; what it raises ends the fit.
+    /// Called with every event. An exception ends the fit.
     #[pyo3(default)]
     pub(crate) callback: Option<Py<PyAny>>,
 }
 
-/// A loss by its name, or by the recorded operations of its formula in the residual over the scale.
+/// A loss by name, or by recorded operations of a function of residual/scale.
 #[derive(FromPyObject)]
 enum GivenLoss {
     Named((String, f64)),
@@ -102,13 +102,13 @@ impl GivenLoss {
     }
 }
 
-/// The name of a loss as Python writes it: `soft_l1`.
+/// Returns the name of a loss in Python: `soft_l1`.
 fn written(loss: Loss) -> String {
     loss.name().to_lowercase().replace(' ', "_")
 }
 
 impl Settings {
-    /// `curve`, told all this.
+    /// Returns `curve` with these settings.
     pub(crate) fn applied(&self, mut curve: CurveFit) -> PyResult<CurveFit> {
         for name in &self.parameters {
             curve = curve.parameter(name);
@@ -217,14 +217,14 @@ impl Settings {
     }
 }
 
-/// Where a fit begins: values in the order of the parameters, those of all fits of a batch perhaps, or some by name.
+/// Starting point: values in the order of the parameters (for a batch also of all fits), or values of some by name.
 #[derive(FromPyObject)]
 pub(crate) enum Begin<'py> {
     Values(PyReadonlyArray1<'py, f64>),
     Named(Vec<(String, f64)>),
 }
 
-/// A start, or a guess where none is given.
+/// Returns the starting point, or `Start::Guess` if none is given.
 pub(crate) fn start(begin: Option<&Begin<'_>>) -> PyResult<Start> {
     Ok(match begin {
         Some(Begin::Values(values)) => slice(values)?.into(),

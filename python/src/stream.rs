@@ -1,4 +1,4 @@
-//! Points in files, and points that others hold.
+//! Fits of points in files, and distributed fits.
 
 use crate::chunks::ChunkSource;
 use crate::failure::{Raised, misfit, raised, unreadable};
@@ -23,18 +23,18 @@ enum Keys {
     Names(Vec<String>),
 }
 
-/// Files of points, and how they are read. Keys that are missing leave what is usual.
+/// Files of points, and options for reading. Missing keys mean the defaults.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Files {
     #[pyo3(default)]
     paths: Vec<PathBuf>,
-    /// A function that begins a pass: an iterator of the columns of x, y and sigma of one chunk after another.
+    /// A function that begins a pass. It returns an iterator of chunks, each the columns of x, y and sigma.
     #[pyo3(default)]
     chunks: Option<Py<PyAny>>,
-    /// Columns of x of such chunks.
+    /// Number of columns of x in such chunks.
     variables: usize,
-    /// x, then y, then sigma if `has_sigma`; by default the first columns of the file.
+    /// Columns of x, then y, then sigma if `has_sigma` is true; by default the first columns of the file.
     #[pyo3(default)]
     columns: Option<Keys>,
     #[pyo3(default)]
@@ -54,7 +54,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// The points as a stream. `kept`: what Python raised while it gave them.
+    /// Returns the points as a stream. `kept` stores an exception that Python raises while it supplies points.
     fn stream(&self, py: Python<'_>, kept: &Raised) -> PyResult<Stream<'static>> {
         let sources = self.paths.iter().map(|path| self.open(path));
         let mut sources = sources.collect::<PyResult<Vec<Box<dyn Source>>>>()?;
@@ -99,7 +99,7 @@ impl Files {
     }
 
     fn open(&self, path: &Path) -> PyResult<Box<dyn Source>> {
-        /// The source with the roles of its columns.
+        /// Assigns the roles of the columns to a source.
         macro_rules! roles {
             ($source:expr) => {{
                 let source = $source.map_err(unreadable)?;
@@ -134,7 +134,7 @@ impl Files {
         })
     }
 
-    /// The columns of x, that of y and that of sigma.
+    /// Splits the columns into x, y and sigma.
     #[allow(clippy::type_complexity)]
     fn parted<K: ColumnKey + Clone>(&self, keys: &[K]) -> PyResult<(Vec<K>, K, Option<K>)> {
         let mut x = keys.to_vec();
@@ -146,7 +146,7 @@ impl Files {
     }
 }
 
-/// The fit of the points of files, which may be more than memory holds.
+/// Fits points in files, which can be larger than memory.
 #[pyfunction]
 #[pyo3(signature = (model, files, begin, settings))]
 pub(crate) fn fit_stream(
@@ -166,7 +166,7 @@ pub(crate) fn fit_stream(
     Ok(Fit { fit, calls: None })
 }
 
-/// The fit of points that others hold: `ask` takes a question and gives the answers of all parts, merged.
+/// Fits points of a distributed fit: `ask` takes a request and returns the merged replies of all parts.
 #[pyfunction]
 #[pyo3(signature = (model, ask, begin, settings, checkpoint=None))]
 pub(crate) fn fit_parts(
@@ -180,7 +180,7 @@ pub(crate) fn fit_parts(
     let (curve, begin) = (model.told(&settings)?, start(begin.as_ref())?);
     let kept = Raised::default();
     let in_ask = kept.clone();
-    // The engine behind `ask` may be bound to this thread, as MPI is.
+    // The code behind `ask` can be bound to this thread, for example MPI.
     let outcome = watched(py, curve, Thread::Callers, None, settings.callback, move |curve| {
         let ask = move |question: &[u8]| {
             Python::attach(|py| {
@@ -198,7 +198,7 @@ pub(crate) fn fit_parts(
     Ok(Fit { fit: kept.checked(outcome)?, calls: None })
 }
 
-/// What points, of which the first is number `first` among all, answer to a question.
+/// Computes the reply of points to a request. `first`: number of the first point among all points.
 #[pyfunction]
 pub(crate) fn answer<'py>(
     py: Python<'py>,
@@ -216,7 +216,7 @@ pub(crate) fn answer<'py>(
     Ok(PyBytes::new(py, &answer.map_err(misfit)?))
 }
 
-/// What the points of files answer to a question.
+/// Computes the reply of the points of files to a request.
 #[pyfunction]
 pub(crate) fn answer_stream<'py>(
     py: Python<'py>,
@@ -235,7 +235,7 @@ pub(crate) fn answer_stream<'py>(
     Ok(PyBytes::new(py, &kept.checked(answer)?))
 }
 
-/// The answers of two neighbouring parts as one.
+/// Merges the replies of two adjacent parts.
 #[pyfunction]
 #[pyo3(name = "merge")]
 pub(crate) fn merged<'py>(

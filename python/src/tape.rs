@@ -1,9 +1,9 @@
-//! What Python recorded, as a model: the operations are replayed over traced variables.
+//! Models from recordings of Python: the recorded operations are replayed with traced variables.
 
 use dualfit::Var;
 use dualfit::program::VarMask;
 
-/// An operation: its name, the earlier operations that it takes, a number.
+/// An operation: its name, the indices of its operands, a number.
 pub(crate) type Node = (String, Vec<usize>, f64);
 
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ impl Slot {
     }
 }
 
-/// The value of the last node, from columns `x` and parameters `p`; `None` for nodes that make no sense.
+/// Returns the value of the last node, from columns `x` and parameters `p`; `None` if the nodes are invalid.
 pub(crate) fn replay(nodes: &[Node], x: &[Var], p: &[Var]) -> Option<Var> {
     let mut slots: Vec<Slot> = Vec::with_capacity(nodes.len());
     for (name, of, number) in nodes {
@@ -77,7 +77,7 @@ fn operation(
     })
 }
 
-/// The function of a name, of these that are called as they are in Rust.
+/// Calls the method called `$name`, from a list of methods that have the same names in Rust.
 macro_rules! function {
     ($name:expr, $x:expr, $($function:ident)*) => {
         match $name {

@@ -1,5 +1,5 @@
-//! Fits while Python goes on: the interpreter is free for other threads, an interrupt ends the fit within a tenth of a second,
-//! and whatever a callback raises comes through.
+//! Running fits without the interpreter lock: other Python threads can run, an interrupt ends the fit within a tenth of
+//! a second, and exceptions of callbacks are propagated.
 
 use crate::failure::{Raised, raised};
 use crate::native::Calls;
@@ -13,29 +13,30 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often the interpreter is asked whether somebody pressed Ctrl-C.
+/// Interval between two checks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Points from which on a pass may take so long that signals are looked for beside it, on a thread of their own.
+/// Number of points above which a pass can take long, so that the fit runs on its own thread while the caller's thread
+/// checks for signals.
 const MANY: usize = 1 << 16;
 
-/// The thread that work is done on.
+/// The thread that runs the work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {
-    /// The caller's, where the interpreter's context is: what calls Python itself, and what takes no time between two looks
-    /// at signals.
+    /// The caller's thread, which has the interpreter's context: for work that calls Python, and for work that takes no
+    /// longer than the interval between two checks for signals.
     Callers,
-    /// One of its own, while the caller's looks for signals.
+    /// A new thread, while the caller's thread checks for signals.
     Own,
 }
 
 impl Thread {
-    /// For a fit of so many points, of a model that may call Python itself.
+    /// Chooses the thread for a fit with this number of points. `calls`: of a model that calls Python.
     pub(crate) fn of_fit(points: usize, calls: Option<&Calls>) -> Thread {
         if calls.is_none() && points > MANY { Thread::Own } else { Thread::Callers }
     }
 }
 
-/// The first exception, and the token that ends the work for it.
+/// The first exception, and the token that it cancels.
 #[derive(Clone, Default)]
 struct Watch {
     raised: Raised,
@@ -53,11 +54,11 @@ impl Watch {
     }
 }
 
-/// What `work` makes with `curve`, without the interpreter.
-/// `calls`: of a model that calls Python itself.
+/// Runs `work` with `curve` without the interpreter lock, and returns its result.
+/// `calls`: of a model that calls Python.
 ///
 /// # Errors
-/// What a signal handler, the callback or the model raised; else what is wrong with the request.
+/// Returns the exception of a signal handler, of the callback or of the model; else the error of the fit.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     curve: CurveFit,
@@ -93,7 +94,7 @@ pub(crate) fn watched<R: Send>(
     }
 }
 
-/// Does `work` on another thread, and looks for signals meanwhile, which only the thread that Python began on hears of.
+/// Runs `work` on another thread, and meanwhile checks for signals, which Python delivers only to its main thread.
 fn beside<R: Send>(watch: &Watch, work: impl FnOnce() -> R + Send) -> R {
     let work = Mutex::new(Some(work));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -109,7 +110,7 @@ fn beside<R: Send>(watch: &Watch, work: impl FnOnce() -> R + Send) -> R {
         }
         worker.join().unwrap_or_else(|panic| resume_unwind(panic))
     });
-    // Where the system gives no thread.
+    // Runs the work here if the system could not create a thread.
     match (made, take()) {
         (Some(made), _) => made,
         (None, Some(work)) => work(),
@@ -117,7 +118,7 @@ fn beside<R: Send>(watch: &Watch, work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-/// An event as a dictionary.
+/// Converts an event to a dictionary.
 fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyDict>> {
     let told = PyDict::new(py);
     told.set_item("seconds", event.elapsed().as_secs_f64())?;

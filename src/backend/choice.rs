@@ -1,36 +1,36 @@
-//! Which backend a fit is likely to end on sooner: an estimate of both, from the work of a pass.
+//! Choice of the faster backend for a fit: time estimates for CPU and device from the work of a pass.
 
 use super::cuda::driver::Properties;
 use crate::model::op::Node;
 use crate::model::program::Program;
 use crate::setters::setters;
 
-/// What [`Backend::Auto`](crate::Backend::Auto) reckons with. The defaults are measurements (see
-/// `docs/benchmarks.md`); a machine that is much unlike can be described by its own.
+/// Cost model that [`Backend::Auto`](crate::Backend::Auto) uses to choose between CPU and device. The defaults are
+/// measurements (see `docs/benchmarks.md`). For a very different machine, set measured values.
 ///
-/// Work is counted in units of one addition: a division or root is 3, an exponential or logarithm 12,
-/// a sine 20, a power or an error function 40, a gamma function 100, and each of the k(k + 1)/2
-/// products of k = n + 1 columns that a pass sums up is 1.
+/// The unit of work is one addition. A division or root counts 3 units, an exponential or logarithm 12,
+/// a sine 20, a power or an error function 40, a gamma function 100. A pass sums up k(k + 1)/2
+/// products of k = n + 1 columns; each product counts 1 unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Costs {
-    /// Seconds of one CPU thread for one unit of work. Default 5e-11: machine code of AVX-512 takes 4e-11, of AVX2 7e-11, the
-    /// interpreter 1e-10.
+    /// Time of one CPU thread per unit of work, in seconds. Default 5e-11: AVX-512 machine code takes 4e-11, AVX2
+    /// machine code 7e-11, the interpreter 1e-10.
     pub cpu_unit_seconds: f64,
-    /// Seconds for a launch and for waiting for its result. Default 10e-6, an estimate.
+    /// Time for a launch including the wait for its result, in seconds. Default 10e-6, an estimate.
     pub launch_seconds: f64,
-    /// Bytes per second from host memory to the device. Default 12e9 (PCIe 4, pageable memory).
+    /// Bandwidth from host memory to the device, in bytes per second. Default 12e9 (PCIe 4, pageable memory).
     pub upload_bytes_per_second: f64,
-    /// Seconds until kernels that are nowhere cached are compiled and loaded. Default 0.5.
+    /// Time to compile and load kernels that are not cached, in seconds. Default 0.5.
     pub compile_seconds: f64,
-    /// Seconds until a device that no fit has used yet is ready. Default 0.3.
+    /// Time to initialise a device before its first fit, in seconds. Default 0.3.
     pub startup_seconds: f64,
-    /// The part of its peak rates that a device reaches. Default 0.5.
+    /// Fraction of the peak rates that a device reaches. Default 0.5.
     pub device_efficiency: f64,
-    /// Passes that a fit is expected to take. Default 12, the median over NIST's problems.
+    /// Expected number of passes of a fit. Default 12, the median over the NIST problems.
     pub passes: f64,
-    /// Points that a device sums up at once, a segment; fits of several are divided among devices by segments. The sums of
-    /// segments are added up in an order that their numbers determine alone. Default 2²⁴.
+    /// Number of points of a segment, the unit in which a fit is divided among several devices. The order in which the
+    /// sums of segments are added depends on the segment numbers only. Default 2²⁴.
     pub segment_points: usize,
 }
 
@@ -66,20 +66,21 @@ pub(crate) struct Workload {
     pub(crate) points: usize,
     /// Bytes of one point on a device.
     pub(crate) bytes_per_point: usize,
-    /// Units of work at one point.
+    /// Units of work per point.
     pub(crate) units: f64,
-    /// Whether the points are on the device already.
+    /// True if the points are already on the device.
     pub(crate) uploaded: bool,
 }
 
-/// Units of work of `program` at a point, with the products of its outputs' partials.
+/// Returns the units of work of `program` per point, including the products of the columns. `per_point`: one bool per
+/// node, true if the node is evaluated at each point.
 pub(crate) fn units(program: &Program, per_point: &[bool]) -> f64 {
     let nodes = program.nodes.iter().zip(per_point).filter(|(_, each)| **each);
     let k = program.outputs.len() as f64;
     nodes.map(|(node, _)| unit(*node)).sum::<f64>() + 0.5 * k * (k + 1.0) + PER_POINT
 }
 
-/// Loading a point, weighing its row.
+/// Units of work to load a point and to weight its row.
 const PER_POINT: f64 = 8.0;
 
 fn unit(node: Node) -> f64 {
@@ -92,18 +93,18 @@ fn unit(node: Node) -> f64 {
 }
 
 impl Costs {
-    /// Points of a segment, one at least.
+    /// Returns the number of points of a segment, at least 1.
     pub(crate) fn segment(&self) -> usize {
         self.segment_points.max(1)
     }
 
-    /// Seconds of a fit on this many CPU threads.
+    /// Estimates the time of a fit on `threads` CPU threads, in seconds.
     pub(crate) fn on_cpu(&self, work: &Workload, threads: usize) -> f64 {
         let each = work.points as f64 * work.units * self.cpu_unit_seconds;
         self.passes * each / threads.max(1) as f64
     }
 
-    /// Seconds of a fit on a device that is ready, with its kernels.
+    /// Estimates the time of a fit on an initialised device with loaded kernels, in seconds.
     pub(crate) fn on_device(&self, work: &Workload, device: &Properties) -> f64 {
         let points = work.points as f64;
         let bytes = points * work.bytes_per_point as f64;
@@ -114,20 +115,22 @@ impl Costs {
     }
 }
 
-/// Seconds of one CPU thread for what a fit takes beside its points: its step takes so many units for
-/// each evaluation, and so many more for every cube of its parameters.
+/// Units of work of a step on the CPU per evaluation, without the points: constant part and factor of the cube of
+/// the number of free parameters.
 const STEP_UNITS: (f64, f64) = (6000.0, 60.0);
-/// Cycles of the step on a device, where it is bound by the latency of what follows one another: for each
-/// evaluation, and for each square of its parameters; and fits that a multiprocessor has at once.
+/// Clock cycles of a step on a device per evaluation: constant part and factor of the square of the number of free
+/// parameters. The latency of dependent instructions limits the step.
 const STEP_CYCLES: (f64, f64) = (30_000.0, 3_000.0);
+/// Fits that a multiprocessor runs concurrently.
 const FITS_AT_ONCE: f64 = 24.0;
-/// Seconds that the sums of a launch may take where the system ends kernels after about two.
+/// Maximum time of the sums of a launch, in seconds, if the system terminates kernels after about two seconds.
 const SECONDS_OF_LAUNCH: f64 = 0.05;
-/// Points that any launch may have.
+/// Minimum number of points of a launch under a time limit.
 const LEAST_OF_LAUNCH: usize = 1 << 16;
 
 impl Costs {
-    /// Seconds of a batch of fits with so many free parameters on this many CPU threads.
+    /// Estimates the time of a batch of `fits` fits with `free` free parameters each on `threads` CPU threads, in
+    /// seconds.
     pub(crate) fn batch_on_cpu(
         &self,
         work: &Workload,
@@ -139,7 +142,7 @@ impl Costs {
         self.on_cpu(work, threads) + steps / threads.max(1) as f64
     }
 
-    /// Seconds of a batch on a device that is ready, with its kernel.
+    /// Estimates the time of a batch on an initialised device with a loaded kernel, in seconds.
     pub(crate) fn batch_on_device(
         &self,
         work: &Workload,
@@ -152,8 +155,8 @@ impl Costs {
         self.on_device(work, device) + self.passes * rounds * cycles / device.clock_hertz
     }
 
-    /// Fits that a launch of a batch has at most, so that it takes about so many seconds. Those that the device
-    /// has at once take as long as some of them.
+    /// Returns the maximum number of fits of a launch that takes about `seconds`. It is at least the number of fits
+    /// that the device runs concurrently, because fewer fits do not take less time.
     pub(crate) fn fits_of_launch(
         &self,
         work: &Workload,
@@ -167,8 +170,8 @@ impl Costs {
         (fits as f64 * seconds / whole).max(at_once) as usize
     }
 
-    /// Points of a launch at most, with so many units of work each, where the system ends kernels that take long: so many
-    /// that a factor, which takes several times as long as sums, is done in time, too.
+    /// Returns the maximum number of points of a launch, with `units` units of work per point, if the system terminates
+    /// long kernels. An R factor takes several times the time of the sums and also stays within the limit.
     pub(crate) fn points_of_launch(&self, units: f64, device: &Properties) -> usize {
         if !device.has_time_limit {
             return usize::MAX;
@@ -177,19 +180,19 @@ impl Costs {
         ((SECONDS_OF_LAUNCH * rate / units) as usize).max(LEAST_OF_LAUNCH)
     }
 
-    /// Seconds until the kernel of a batch is compiled: it holds the passes and the solver.
+    /// Estimates the time to compile the kernel of a batch, which contains the passes and the solver, in seconds.
     pub(crate) fn batch_compile_seconds(&self) -> f64 {
         3.0 * self.compile_seconds
     }
 }
 
-/// Double-precision multiply-adds per second of a device.
+/// Returns the double-precision multiply-adds per second of a device.
 fn f64_rate(device: &Properties) -> f64 {
     f64::from(device.multiprocessors) * device.clock_hertz * f64_lanes(device.capability)
 }
 
-/// Double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table
-/// of arithmetic throughput): a sixty-fourth of single precision on all but the computing cards.
+/// Returns the double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table
+/// of arithmetic throughput). On consumer cards the rate is a sixty-fourth of the single-precision rate.
 pub(crate) fn f64_lanes(capability: (u32, u32)) -> f64 {
     match capability {
         (6, 0) | (7, 0) | (7, 2) | (8, 0) => 32.0,
@@ -221,7 +224,7 @@ mod tests {
         Workload { points, bytes_per_point: 16, units: 37.0, uploaded: false }
     }
 
-    /// Two seconds are what Windows allows.
+    /// Windows terminates kernels after two seconds.
     #[test]
     fn launches_are_short_where_the_system_ends_long_ones() {
         let costs = Costs::default();
@@ -283,7 +286,7 @@ mod tests {
             let (work, size) = spots(fits);
             costs.batch_on_device(&Workload { uploaded: true, ..work }, size, &device)
         };
-        // Portions of a million spots that are expected to take a tenth of a second, and half of one.
+        // Launches of a million spots, limited to 0.1 s and to 0.5 s.
         let (work, size) = spots(1_000_000);
         assert!(seconds(1_000_000) > 1.0);
         for limit in [0.1, 0.5] {
@@ -294,7 +297,7 @@ mod tests {
                 seconds(fits)
             );
         }
-        // What the device has at once is not divided, however much each fit takes.
+        // A launch has at least the fits that the device runs concurrently, for any work per fit.
         let heavy = Workload { units: 1e9, ..work };
         assert_eq!(costs.fits_of_launch(&heavy, size, &device, 0.1), 132 * 24);
         for passes in [0.0, f64::INFINITY, f64::NAN] {

@@ -1,4 +1,4 @@
-//! Where points are evaluated: on the CPU, on a device, or chunk by chunk from a stream.
+//! Backends for the evaluation of points: the CPU, CUDA devices, and streams that are read in chunks.
 
 pub(crate) mod choice;
 pub(crate) mod cpu;
@@ -9,29 +9,30 @@ pub(crate) mod stream;
 use devices::Devices;
 use std::fmt;
 
-/// Where points are evaluated.
+/// Backend that evaluates the points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The one on which the fit is likely to end sooner; see [`Costs`](crate::device::Costs).
+    /// The backend with the smaller estimated time; see [`Costs`](crate::device::Costs).
     #[default]
     Auto,
     /// All cores of the CPU.
     Cpu,
-    /// These CUDA devices: a large fit is divided among them by points, a batch by fits, and what one of them fails at is done by
-    /// the others. A stream goes through the first. [`Backend::cuda`] takes a number or a list.
+    /// The given CUDA devices. The points of a large fit and the fits of a batch are divided among them. If a device
+    /// fails, the other devices do its work. A stream uses the first device only. [`Backend::cuda`] takes a number or
+    /// a list.
     Cuda(Devices),
 }
 
 impl Backend {
-    /// The CUDA device of a number, counted from 0 as the driver does, or those of a list: `Backend::cuda(0)`,
-    /// `Backend::cuda([0, 1])`.
+    /// Selects one CUDA device by its number or several by a list of numbers: `Backend::cuda(0)`,
+    /// `Backend::cuda([0, 1])`. Numbers begin at 0, as in the driver.
     pub fn cuda(devices: impl Into<Devices>) -> Backend {
         Backend::Cuda(devices.into())
     }
 }
 
-/// What evaluated the points of a fit.
+/// Hardware that evaluated the points of a fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -54,21 +55,21 @@ impl fmt::Display for Processor {
     }
 }
 
-/// What a device computes with. The CPU computes in f64 whatever is said here.
+/// Floating-point precision on devices. The CPU always computes in f64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precision {
     /// f64 throughout.
     #[default]
     Double,
-    /// Model and partials in f32 until the fit is near its end, then f64: the result has the same
-    /// digits. The sums are in f64, or in pairs of f32 on cards that are slow in f64; on those most of
-    /// the time is saved.
+    /// Model and partials in f32 until the fit has nearly converged, then in f64; the result has the same
+    /// digits. The sums are in f64, or in pairs of f32 on cards that are slow in f64. These cards save most of
+    /// the time.
     Mixed,
-    /// As `Mixed`, but f32 to the end for those fits of a batch whose parameters it leaves within a hundredth of a
-    /// standard error; rounding alone moves them by less. The device tells them apart by the rounding of y
-    /// and of the model's terms beside the scatter, by the condition of J, and by x: a column of a fit must cover a
-    /// 64th of its largest magnitude. All other fits are as under `Mixed`: those that do not converge in
-    /// f32, those under Tukey's loss and arctan's, and those that are not of a batch.
+    /// As `Mixed`, but fits of a batch stay in f32 if this changes their parameters by less than a hundredth of a
+    /// standard error; rounding alone changes them by less. The device decides by three criteria: the rounding of y
+    /// and of the model's terms relative to the scatter; the condition of J; and the range of x, which in each column
+    /// of the fit must be at least 1/64 of the largest magnitude. All other fits use `Mixed`: fits that do not converge
+    /// in f32, fits with the Tukey or arctan loss, and fits outside of batches.
     Single,
 }

@@ -21,13 +21,13 @@ use std::sync::OnceLock;
 const MOST_NAMED: usize = 20;
 /// Steps to the largest and the smallest singular value of all at most.
 const MOST_STEPS: usize = 300;
-/// An open direction is one of own parameters if these move so many times farther than the common ones. Those whose part in
-/// it is below `LEAST_PART` have errors, and must not lose what is known of them with it.
+/// Ratio of the motion of own parameters to the motion of common ones from which an open direction belongs to own parameters. Parameters
+/// with a part below `LEAST_PART` in the direction keep their errors.
 const OUTWEIGHS: f64 = 1e4;
 /// Steps that change such a value by less than this part end.
 const STILL: f64 = 1e-9;
 
-/// What it is computed from; as [`CovarianceInputs`](super::covariance::CovarianceInputs).
+/// Inputs of the computation; as [`CovarianceInputs`](super::covariance::CovarianceInputs).
 pub(super) struct BlockInputs<'a> {
     /// Of the Jacobian by the estimated parameters, with the blocks of these.
     pub(super) factor: &'a RFactor,
@@ -94,7 +94,7 @@ impl Decomposed {
     }
 }
 
-/// What stands for R⁻¹, by the rows of each block and those of the common parameters: products of rows are the
+/// Rows that represent R⁻¹, for each block and for the common parameters: products of rows are the
 /// covariances of parameters in columns of length 1.
 struct Inverse {
     /// In columns of the block, and in those of the common parameters.
@@ -151,7 +151,7 @@ fn each_entry(shape: &Arrow, r: &mut [f64], mut of: impl FnMut(usize, &mut f64))
     }
 }
 
-/// What the data leave open, in columns of length 1, as [`Inverse`].
+/// Undetermined directions, in columns of length 1, stored as in [`Inverse`].
 struct Open {
     blocks: Vec<[DMatrix<f64>; 2]>,
     common: DMatrix<f64>,
@@ -161,7 +161,7 @@ struct Open {
 struct OwnBlock {
     found: Decomposed,
     border: DMatrix<f64>,
-    /// How many of its directions are seen.
+    /// Number of its directions that the data determine.
     rank: usize,
     /// Σ⁻¹UᵀB: how far each of these moves with the common parameters.
     moves: DMatrix<f64>,
@@ -184,7 +184,7 @@ impl OwnBlock {
     }
 }
 
-/// What rows of points in columns of length 1 say and leave open.
+/// The determined and the undetermined directions of rows of points, in columns of length 1.
 fn decomposed(problem: &Triangular, points: usize) -> (Inverse, Open) {
     let shape = &problem.shape;
     let common = shape.common();
@@ -246,7 +246,7 @@ fn lower_ranks(
         let farthest = blocks.iter().map(|block| moved(block).amax()).fold(0.0, f64::max);
         for block in &mut *blocks {
             let far = moved(block).iter().position(|v| v.abs() >= 0.1 * farthest);
-            // What is seen less comes behind.
+            // Less determined directions come last.
             if let Some(first) = far.filter(|&first| first < block.rank) {
                 (block.rank, lowered) = (first, true);
             }

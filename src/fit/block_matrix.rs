@@ -23,7 +23,7 @@ pub(crate) struct Block {
     pub(super) values: DMatrix<f64>,
 }
 
-/// An entry of 0 counts for nothing, whatever the other is.
+/// Product in which a factor of 0 gives 0, for any other factor.
 fn product(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { a * b }
 }
@@ -91,7 +91,7 @@ impl BlockMatrix {
         pairs.map(|(x, y)| (x / a) * (y / b)).sum::<f64>().clamp(-1.0, 1.0)
     }
 
-    /// Aᵀg: of each block, then the common ones. Entries of 0 count for nothing, whatever g is there.
+    /// Aᵀg: for each block, then for the common parameters. Entries of 0 give 0, for any g.
     pub(crate) fn along(&self, g: &[f64]) -> Vec<f64> {
         let mut all = Vec::with_capacity(self.ncols());
         for Block { rows, values } in &self.blocks {

@@ -13,7 +13,7 @@ impl Fit {
     /// [`x_sigma`](Data::x_sigma) they are x itself. [`predict`](Fit::predict) has y there.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model, what is wrong with the
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model, errors in the
     /// data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
     pub fn closest<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Vec<f64>>> {
         self.check_model()?;

@@ -22,11 +22,11 @@ pub struct Component {
 
 impl Fit {
     /// The terms of the outermost sum of a composite of [`models`](crate::models) at the points `x`, one column per variable as in
-    /// [`Data::new`](crate::Data::new), in the order in which they were written. What is multiplied, divided or nested is
-    /// one term; a number before a sum is a factor of each. Tied parameters count as what they follow.
+    /// [`Data::new`](crate::Data::new), in the order in which they were written. A product, a quotient or a nested model is
+    /// one term; a number before a sum is a factor of each term. Tied parameters have the values of their formulas.
     ///
-    /// A model of one part has itself as its only component. One that was not made of models of the library, a closure or a formula, and the
-    /// stacked model of a joint fit have none; ask [`JointFit::set`](crate::JointFit::set) of those.
+    /// A single library model is its only component. A closure, a formula, and the
+    /// stacked model of a joint fit have no components; use [`JointFit::set`](crate::JointFit::set) for the sets of a joint fit.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Start, models};

@@ -44,7 +44,7 @@ pub(crate) struct Covariance {
     /// Combinations of parameters that the data do not determine or, if none is, the least determined
     /// one.
     pub(crate) weak: Vec<Direction>,
-    /// The covariance and the correlation of all parameters, once asked for.
+    /// The covariance and the correlation of all parameters, computed on first use.
     pub(crate) matrices: OnceLock<[DMatrix<f64>; 2]>,
 }
 
@@ -221,7 +221,7 @@ fn error(half: &BlockMatrix, open: (&BlockMatrix, &[f64]), gradient: &[f64]) -> 
     if leaves_open(open, gradient) { f64::INFINITY } else { norm(&half.along(gradient)) }
 }
 
-/// Whether a quantity with these partials changes along a direction that the data do not determine.
+/// Returns true if a quantity with these partials changes along a direction that the data do not determine.
 fn leaves_open((null, units): (&BlockMatrix, &[f64]), gradient: &[f64]) -> bool {
     if null.ncols() == 0 {
         return false;

@@ -3,8 +3,8 @@
 //! **Chi-square**, if sigma is absolute or y are counts: the probability of a χ² as large as this, if curve and sigma are
 //! right. Of counts χ² is the deviance, whose mean and variance follow from the fitted expectations.
 //!
-//! **Autocorrelation** of the residuals r in order of x, whatever is known of sigma. A wrong curve leaves a trend, so that
-//! neighbours are alike. Two statistics, whose p-values are too large rather than too small for smooth curves:
+//! **Autocorrelation** of the residuals r in order of x, for every kind of sigma. A wrong curve leaves a trend, which makes
+//! neighbours alike. Two statistics, whose p-values are too large rather than too small for smooth curves:
 //!
 //! 1. ρ = Σ rᵢrᵢ₊₁ / Σ rᵢ², which is 1 − d/2 up to the ends for Durbin and Watson's d. Without correlation, ρ√(m/(1 − ρ²)) is
 //!    about Student's t with m = (Σ rᵢ²)²/Σ rᵢ²rᵢ₊₁² degrees of freedom: n for residuals of one variance, fewer if a few
@@ -35,7 +35,7 @@ const SUSPICIOUS: f64 = 100.0;
 const LEAST_CORRELATION: f64 = 0.1;
 /// Residuals below this part of y are rounding.
 const ROUNDING: f64 = 1e-7;
-/// Rounding to f32 or to whole numbers explains residuals up to so many times its variance.
+/// Rounding to f32 or to integers explains residuals up to this multiple of its variance.
 const ROUNDED: f64 = 4.0;
 /// Fewer residuals than this show nothing.
 const FEWEST: usize = 8;
@@ -182,7 +182,7 @@ impl Correlation {
         })
     }
 
-    /// Of residuals in order, from a fit of so many parameters; `None` if they are few, or all alike.
+    /// Statistics of residuals in order, from a fit of `estimated` parameters; `None` if they are few, or all equal.
     fn of(residuals: &[f64], estimated: usize) -> Option<Correlation> {
         let n = residuals.len();
         if n < FEWEST.max(estimated + 3) {

@@ -17,8 +17,8 @@ use crate::solver::outcome::Failure;
 use crate::solver::task::{Problem, Task};
 use crate::solver::termination::Termination;
 
-/// A singular value below this part of the largest does not determine anything that is worth to begin
-/// with: its coefficient would be rounding.
+/// Singular values below this fraction of the largest are ignored: their coefficients would be
+/// rounding.
 const RANK: f64 = 1e-13;
 
 /// All parameters of `request`, its free ones, in which the model is linear, at the least-squares
@@ -54,7 +54,7 @@ pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     let bounded = Problem { start: params.clone(), ..problem };
     match minimise(&mut *evaluator, &Task::new(&bounded, &options)) {
         Ok(end) => Ok(end.params),
-        // The nearest point is a start, too; what is wrong with it the fit itself will say.
+        // The nearest point is a start, too; the fit itself reports errors there.
         Err(_) => Ok(params),
     }
 }

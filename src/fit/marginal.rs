@@ -13,7 +13,7 @@ use crate::normal::small::fold_few;
 use crate::normal::{RFactor, Spectrum};
 use std::sync::{Arc, OnceLock};
 
-/// What a set is: its model and its parameters.
+/// A set: its model and its parameters.
 pub(crate) struct Seen<'a> {
     /// With the formulas of tied parameters in their places.
     pub(crate) model: &'a Model,
@@ -139,7 +139,7 @@ impl Covariance {
     fn restricted(&self, keep: &[usize], estimated: &[usize]) -> Covariance {
         let rows: Vec<usize> = estimated.iter().map(|&i| keep[i]).collect();
         let open = self.null.select_rows(&rows);
-        // Directions are orthonormal, and what is left of them is small by rounding alone.
+        // Directions are orthonormal; a small remainder is rounding.
         let lost = match open.is_empty() {
             true => 0,
             false => open.singular_values().iter().filter(|&&s| s > LEAST_PART).count(),
@@ -211,7 +211,7 @@ impl Covariance {
 }
 
 impl Direction {
-    /// What it does to the parameters at the positions `keep`; `None` if nothing.
+    /// Its components for the parameters at the positions `keep`; `None` if they are 0.
     fn among(&self, keep: &[usize]) -> Option<Direction> {
         let own = |&(k, change): &(usize, f64)| Some((keep.iter().position(|&i| i == k)?, change));
         let parts: Vec<(usize, f64)> = self.parts.iter().filter_map(own).collect();

@@ -22,7 +22,7 @@ pub(crate) struct Prior {
 
 /// Points, and priors of the parameters.
 pub(crate) struct WithPriors<'e, P> {
-    /// What holds the evaluator of the points.
+    /// The evaluator of the points, or its owner.
     pub(crate) points: P,
     pub(crate) priors: &'e [Prior],
     /// The column of each prior's parameter, if that is free.

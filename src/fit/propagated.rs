@@ -163,8 +163,8 @@ fn with_error(
     Propagated { value, std_error }
 }
 
-/// A quantity that follows from the parameters, as [`CurveFit::derive`](crate::CurveFit::derive) asked
-/// for it.
+/// A quantity that is computed from the parameters, defined by
+/// [`CurveFit::derive`](crate::CurveFit::derive).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     /// Its name.
@@ -176,7 +176,7 @@ pub struct Derived {
 }
 
 impl Fit {
-    /// The quantities that [`CurveFit::derive`](crate::CurveFit::derive) asked for, in that order.
+    /// The quantities defined by [`CurveFit::derive`](crate::CurveFit::derive), in order.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -192,11 +192,11 @@ impl Fit {
         &self.derived
     }
 
-    /// Works out what was asked for, by names and formulas.
+    /// Computes the derived quantities, given as names and formulas.
     ///
     /// # Errors
-    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is none
-    /// of the parameters.
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is not
+    /// a parameter.
     pub(crate) fn derive(&mut self, asked: &[(String, Expression)]) -> Result<()> {
         for (name, expression) in asked {
             self.add_derived(name.clone(), Formula::of(expression, &self.names)?);

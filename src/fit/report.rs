@@ -83,7 +83,7 @@ impl Fit {
         more(f, self.names.len(), "parameters")
     }
 
-    /// What was asked for besides, if anything, and an empty line.
+    /// Prints the derived quantities, if there are some, and an empty line.
     fn derived_table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.derived.is_empty() {
             return Ok(());
@@ -180,7 +180,7 @@ impl Fit {
         }
     }
 
-    /// What twice the cost is called, and that over the degrees of freedom: under a robust loss it is no sum of squares.
+    /// Titles of twice the cost, and of its ratio to the degrees of freedom: under a robust loss it is not a sum of squares.
     fn loss_titles(&self) -> [&'static str; 2] {
         match (self.estimator, self.loss.scale()) {
             (Estimator::Poisson, _) => ["deviance", "deviance / dof"],
@@ -246,7 +246,7 @@ impl Fit {
     }
 }
 
-/// Says how many of so many are not printed, if any.
+/// Prints the number of omitted lines out of `count`, if some are omitted.
 fn more(f: &mut fmt::Formatter<'_>, count: usize, what: &str) -> fmt::Result {
     match count.saturating_sub(MOST_ROWS) {
         0 => Ok(()),
@@ -254,7 +254,7 @@ fn more(f: &mut fmt::Formatter<'_>, count: usize, what: &str) -> fmt::Result {
     }
 }
 
-/// A standard error of what has no start, or why there is none.
+/// A standard error of a derived quantity, or the reason why there is none.
 fn error_cell(error: f64) -> String {
     match error {
         e if e.is_finite() => format!("± {:>12}", significant(e, 4)),

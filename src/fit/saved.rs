@@ -1,8 +1,8 @@
-//! A fit as it is saved: all that it holds, numbers to the last bit.
+//! The saved form of a fit: all its data, with numbers to the last bit.
 //!
-//! The mirror has a version. A field that a later version adds gets `#[serde(default)]` where old fits
-//! can do without it, else the version is raised. What is read is checked for its lengths, and the program
-//! as [`Program`] checks it, so that a damaged file is an error and nothing else.
+//! The saved form has a version. A field that a later version adds gets `#[serde(default)]` if old fits
+//! do not need it; otherwise the version is raised. Lengths are checked on reading, and [`Program`] checks the
+//! program, so that a damaged file is an error.
 
 use super::Fit;
 use super::block_matrix::{Block, BlockMatrix};
@@ -285,7 +285,7 @@ impl TryFrom<SavedFit> for Fit {
     }
 }
 
-/// What is saved of a model: nothing of a native one.
+/// The saved form of a model; `None` for a native one.
 pub(crate) fn program_of(model: &Model) -> Option<SavedProgram> {
     match model {
         Model::Traced(program) => Some(SavedProgram::from(Program::clone(program))),
@@ -293,7 +293,7 @@ pub(crate) fn program_of(model: &Model) -> Option<SavedProgram> {
     }
 }
 
-/// The model of `p` parameters that was saved; of a native one what stands for it, of so many `variables`.
+/// The saved model of `p` parameters; for a native one a placeholder of `variables` variables.
 pub(crate) fn model_of(program: Option<SavedProgram>, variables: usize, p: usize) -> Result<Model> {
     let Some(program) = program else {
         return Ok(Model::Native(Native::lost(variables, p)));
@@ -348,7 +348,7 @@ impl SavedComponent {
         }
     }
 
-    /// Of a sum of so many variables and parameters.
+    /// Checks the components of a sum with this number of variables and parameters.
     pub(crate) fn checked(self, columns: usize, params: usize) -> Result<ComponentModel> {
         let SavedComponent { name, factor, formula, variables, parameters } = self;
         let formula = Program::try_from(formula)?;
@@ -410,7 +410,7 @@ fn by_rows(matrix: &DMatrix<f64>) -> Vec<Exact> {
     exact(matrix.transpose().as_slice())
 }
 
-/// A matrix of so many `rows`.
+/// A matrix with this number of `rows`.
 fn from_rows(
     rows: usize,
     columns: usize,

@@ -19,7 +19,7 @@ pub struct ParameterTable {
     rows: Vec<Vec<TableCell>>,
 }
 
-/// What stands in a cell; it decides how many digits are shown.
+/// Contents of a cell; they determine the number of digits shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TableCell {
     /// Nothing.
@@ -48,8 +48,8 @@ impl ParameterTable {
         ParameterTable { heads, rows }
     }
 
-    /// As comma-separated values (RFC 4180) with a row of heads: numbers with all digits, so that they read back as
-    /// the same bits; relative errors as fractions; what is not finite as `inf` or `NaN`. Needs the feature `csv`.
+    /// Comma-separated values (RFC 4180) with a row of heads: numbers with all digits, so that they read back as
+    /// the same bits; relative errors as fractions; non-finite numbers as `inf` or `NaN`. Needs the feature `csv`.
     #[cfg(feature = "csv")]
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -57,7 +57,7 @@ impl ParameterTable {
         for row in &self.rows {
             written = written.and_then(|()| writer.write_record(row.iter().map(TableCell::exact)));
         }
-        // All rows have one length, and memory takes what is written.
+        // All rows have the same length, and writing to memory cannot fail.
         let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -92,7 +92,7 @@ impl ParameterTable {
         text + "</tbody>\n</table>\n"
     }
 
-    /// Whether a column has numbers, and nothing else but gaps.
+    /// Returns true if a column has only numbers and gaps.
     fn is_numeric(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().map(|row| &row[column]);
         let filled = |cell: &TableCell| *cell != TableCell::Empty;
@@ -146,7 +146,7 @@ impl TableCell {
         }
     }
 
-    /// With the digits that mean something; nothing for what is not known.
+    /// The text with significant digits; empty for unknown values.
     fn shown(&self) -> Cow<'_, str> {
         Cow::Owned(match self {
             TableCell::Empty => String::new(),
@@ -213,7 +213,7 @@ fn in_html(text: &str) -> String {
 
 impl Fit {
     /// The parameters, and below them the derived quantities, as a table: name, value, standard error, relative
-    /// error, start, and in words what is not as usual: `fixed`, `tied: 2*a`, `at lower bound`, `undetermined`,
+    /// error, start, and a note: `fixed`, `tied: 2*a`, `at lower bound`, `undetermined`,
     /// `error unknown`, `derived`.
     ///
     /// ```

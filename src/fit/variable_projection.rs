@@ -252,7 +252,7 @@ impl Rows<'_> {
         part
     }
 
-    /// Writes what is below the first l rows, but for the first l columns: its triangle, what stands beside it, and its
+    /// Writes the rows below the first l, without the first l columns: the triangle, the columns next to it, and the
     /// residuals.
     fn below(&self, l: usize, r: &mut [f64], z: &mut [f64]) {
         let m = self.m - l;

@@ -1,12 +1,12 @@
-//! What the functions of this room are written in: a number, its bits and truths about it.
+//! The arithmetic of the functions of this module: numbers, their bits and conditions.
 //!
-//! Over `f64` a function is a loop's body that the compiler vectorises. Over a recorder it is a list of
-//! operations, from which machine code is made (`backend/cpu/assembly`). One text serves both, so that they
+//! For `f64` a function is the body of a loop that the compiler vectorises. For a recorder it produces a list of
+//! operations, from which machine code is generated (`backend/cpu/assembly`). One source serves both, so that they
 //! give the same bits.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-/// A double, or what stands for one.
+/// A double, or a type that represents one.
 pub(crate) trait Lane:
     Copy
     + From<f64>
@@ -23,16 +23,16 @@ pub(crate) trait Lane:
     type Bits: LaneBits<Number = Self>;
     type Truth: Truth<Number = Self>;
 
-    /// self · factor + term, rounded once.
+    /// Returns self · factor + term, rounded once.
     fn mul_add(self, factor: impl Into<Self>, term: impl Into<Self>) -> Self;
     fn abs(self) -> Self;
-    /// Correctly rounded.
+    /// Returns the square root, correctly rounded.
     fn sqrt(self) -> Self;
-    /// With the sign of another.
+    /// Returns the magnitude of `self` with the sign of `sign`.
     fn copysign(self, sign: Self) -> Self;
     fn to_bits(self) -> Self::Bits;
 
-    // Comparisons of which none holds for NaN.
+    // All comparisons are false for NaN.
     fn lt(self, other: impl Into<Self>) -> Self::Truth;
     fn le(self, other: impl Into<Self>) -> Self::Truth;
     fn eq(self, other: impl Into<Self>) -> Self::Truth;
@@ -45,14 +45,14 @@ pub(crate) trait Lane:
         !self.eq(self)
     }
 
-    /// self · 2^k, rounded once, for an integer k in -2044..=2044, as [`nearest`] gives it, and a number of ordinary
-    /// size.
+    /// Returns self · 2^k, rounded once, for an integer k in -2044..=2044 in the form of [`nearest`], and a number of
+    /// ordinary size.
     #[inline(always)]
     fn scaled(self, power: (Self, Self::Bits)) -> Self {
         self.scaled_by_halves(power)
     }
 
-    /// As [`scaled`](Lane::scaled), by two powers of two, neither of which overflows or underflows.
+    /// Computes [`scaled`](Lane::scaled) by two powers of two, neither of which overflows or underflows.
     #[inline(always)]
     fn scaled_by_halves(self, (k, bits): (Self, Self::Bits)) -> Self {
         let (_, half) = nearest(k * 0.5);
@@ -72,22 +72,22 @@ pub(crate) trait LaneBits:
 {
     type Number: Lane<Bits = Self>;
 
-    /// The sum modulo 2^64.
+    /// Returns the sum modulo 2^64.
     fn plus(self, other: impl Into<Self>) -> Self;
-    /// The difference modulo 2^64.
+    /// Returns the difference modulo 2^64.
     fn less(self, other: impl Into<Self>) -> Self;
     fn is(self, other: impl Into<Self>) -> <Self::Number as Lane>::Truth;
-    /// The number of these bits.
+    /// Returns the number with these bits.
     fn number(self) -> Self::Number;
 }
 
-/// Whether something holds, lane by lane.
+/// A condition, one truth value per lane.
 pub(crate) trait Truth:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self>
 {
     type Number: Lane<Truth = Self>;
 
-    /// One of two numbers, both already computed.
+    /// Selects one of two numbers, both already computed.
     fn select(self, yes: impl Into<Self::Number>, no: impl Into<Self::Number>) -> Self::Number;
 }
 
@@ -153,27 +153,27 @@ impl LaneBits for u64 {
 impl Truth for bool {
     type Number = f64;
 
-    /// As a blend. A plain `if` leaves LLVM free to build branches, which then keep a whole loop from being vectorised
-    /// (`digamma` on AVX2: 18 ns instead of 10).
+    /// Compiles to a blend. With a plain `if` LLVM may generate branches, which prevent the vectorisation of a whole
+    /// loop (`digamma` on AVX2: 18 ns instead of 10).
     #[inline(always)]
     fn select(self, yes: impl Into<f64>, no: impl Into<f64>) -> f64 {
         std::hint::select_unpredictable(self, yes.into(), no.into())
     }
 }
 
-/// 1.5 · 2^52. Adding it rounds a number below 2^51 to an integer (to nearest, ties to even) and
+/// 1.5 · 2^52. Adding it to a number below 2^51 rounds the number to an integer (to nearest, ties to even) and
 /// leaves that integer, in two's complement, in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// `x` rounded to an integer: as a double, and as bits of which the low 51 are the integer in
-/// two's complement. For |x| < 2^51; NaN gives NaN and arbitrary bits.
+/// Rounds `x` to an integer. Returns it as a double, and as bits of which the low 51 are the integer in
+/// two's complement. Valid for |x| < 2^51; NaN gives NaN and arbitrary bits.
 #[inline(always)]
 pub(super) fn nearest<L: Lane>(x: L) -> (L, L::Bits) {
     let shifted = x + ROUNDER;
     (shifted - ROUNDER, shifted.to_bits())
 }
 
-/// 2^n, where the low 12 bits of `n` hold an integer in -1022..=1023.
+/// Returns 2^n, where the low 12 bits of `n` contain an integer in -1022..=1023.
 #[inline(always)]
 pub(super) fn power_of_two<B: LaneBits>(n: B) -> B::Number {
     (n.plus(1023) << 52).number()

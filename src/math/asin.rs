@@ -2,7 +2,7 @@
 //!
 //! With w = |x| for |x| <= 1/2 and w = √((1 - |x|)/2) above (then asin |x| = π/2 - 2 asin w), both
 //! need asin w = w + w z P(z) on z = w² <= 1/4 only; P of degree 12 (weighted Remez,
-//! `coefficients.py asin`; error 2^-59.1). The square root is taken with its rounding error.
+//! `coefficients.py asin`; error 2^-59.1). The square root is computed with its rounding error.
 
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, polynomial};
@@ -10,7 +10,7 @@ use super::bits::{fast_two_sum, polynomial};
 const PI_2: f64 = std::f64::consts::FRAC_PI_2;
 const PI_2_LO: f64 = f64::from_bits(0x3c91_a626_3314_5c07);
 
-/// Whether |x| <= 1/2, and asin w as w + tail. NaN for |x| > 1.
+/// Returns true if |x| <= 1/2, and asin w as w + tail. NaN for |x| > 1.
 #[inline(always)]
 fn reduced<L: Lane>(x: L) -> (L::Truth, L, L) {
     let a = x.abs();
@@ -28,7 +28,7 @@ fn reduced<L: Lane>(x: L) -> (L::Truth, L, L) {
     (near, w, (w * z).mul_add(p, w_lo))
 }
 
-/// asin x, NaN outside [-1, 1]; max error measured 0.60 ulp.
+/// Returns asin x, NaN outside [-1, 1]. The maximum measured error is 0.60 ulp.
 #[inline(always)]
 pub(crate) fn asin<L: Lane>(x: L) -> L {
     let (near, w, tail) = reduced(x);
@@ -38,7 +38,7 @@ pub(crate) fn asin<L: Lane>(x: L) -> L {
     x.abs().lt(7.450_580_596_923_828e-9).select(x, value) // 2^-27: asin x rounds to x
 }
 
-/// acos x, NaN outside [-1, 1]; max error measured 0.60 ulp.
+/// Returns acos x, NaN outside [-1, 1]. The maximum measured error is 0.60 ulp.
 #[inline(always)]
 pub(crate) fn acos<L: Lane>(x: L) -> L {
     let (near, w, tail) = reduced(x);

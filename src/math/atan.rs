@@ -1,8 +1,8 @@
 //! atan and atan2.
 //!
-//! For a, b >= 0 the angle of (b, a) is that of one of three quotients t with |t| <= tan(π/8), plus
-//! a constant: a/b for a <= tan(π/8) b; (a - b)/(a + b) and π/4 up to a <= tan(3π/8) b; -b/a and π/2
-//! beyond. t is taken with its rounding error, and atan t = t + t z A(z), z = t², A of degree 10
+//! For a, b >= 0 the angle of (b, a) is the arc tangent of one of three quotients t with |t| <= tan(π/8), plus
+//! a constant: a/b and 0 for a <= tan(π/8) b; (a - b)/(a + b) and π/4 up to a <= tan(3π/8) b; -b/a and π/2
+//! beyond. t is computed with its rounding error, and atan t = t + t z A(z), z = t², A of degree 10
 //! (weighted Remez, `coefficients.py atan`; error 2^-58.6).
 
 use super::arithmetic::{Lane, LaneBits, Truth};
@@ -15,8 +15,8 @@ const PI_4_LO: f64 = f64::from_bits(0x3c81_a626_3314_5c07);
 const PI_2_LO: f64 = 2.0 * PI_4_LO;
 const PI_LO: f64 = 4.0 * PI_4_LO;
 
-/// The angle of (b, a) as hi + lo, for a, b >= 0 of which the larger is neither so large that the
-/// sum overflows nor so small that a reciprocal does.
+/// Returns the angle of (b, a) as hi + lo, for a, b >= 0. The larger must be small enough that the
+/// sum does not overflow and large enough that the reciprocal does not.
 #[inline(always)]
 fn first_quadrant<L: Lane>(a: L, b: L) -> (L, L) {
     let low = a.le(b * TAN_PI_8);
@@ -42,26 +42,26 @@ fn first_quadrant<L: Lane>(a: L, b: L) -> (L, L) {
     fast_two_sum(sum, lost + (t * z).mul_add(p, offset_lo + t_lo))
 }
 
-/// atan x; max error measured 0.87 ulp.
+/// Returns atan x. The maximum measured error is 0.87 ulp.
 #[inline(always)]
 pub(crate) fn atan<L: Lane>(x: L) -> L {
     let a = x.abs();
-    let bounded = a.gt(1e300).select(1e300, a); // atan rounds to π/2 long before
+    let bounded = a.gt(1e300).select(1e300, a); // atan rounds to π/2 far below
     let (angle, _) = first_quadrant(bounded, L::from(1.0));
     a.lt(7.450_580_596_923_828e-9).select(x, angle.copysign(x)) // 2^-27: atan x rounds to x
 }
 
-/// The angle of the point (x, y) in (-π, π]; max error measured 0.81 ulp.
+/// Returns the angle of the point (x, y) in (-π, π]. The maximum measured error is 0.81 ulp.
 #[inline(always)]
 pub(crate) fn atan2<L: Lane>(y: L, x: L) -> L {
     let (a, b) = (y.abs(), x.abs());
-    // Infinities act like 1 beside 0, two of them like 1 and 1; two zeros like (1, 0).
+    // With 0, an infinity acts like 1; two infinities act like (1, 1), two zeros like (1, 0).
     let infinite = a.eq(f64::INFINITY) | b.eq(f64::INFINITY);
     let a = infinite.select(a.eq(f64::INFINITY).select(1.0, 0.0), a);
     let b = infinite.select(b.eq(f64::INFINITY).select(1.0, 0.0), b);
     let largest = a.gt(b).select(a, b);
     let b = largest.eq(0.0).select(1.0, b);
-    // A power of two on both brings the larger to 2^-574..=2^524. Where that makes the smaller
+    // A power of two scales the larger to 2^-574..=2^524. If that makes the smaller
     // inexact, the quotient is subnormal.
     let scale = largest.lt(3.054_936_363_499_605e-151).select(3.273_390_607_896_142e150, 1.0); // 2^∓500
     let scale = largest.gt(3.273_390_607_896_142e150).select(3.054_936_363_499_605e-151, scale);

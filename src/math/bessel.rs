@@ -3,16 +3,16 @@
 //! - x < 8/5: the power series in z = x²/4 (DLMF 10.2.2, 10.8.1 and 10.8.2), for Y with the logarithm as a
 //!   pair of doubles (weighted Remez, `coefficients.py j0_near j1_near y0_near y1_near`; degrees 8 and 9;
 //!   errors below 2^-56).
-//! - To 8: Taylor's series about the nearest zero ζ of either order, held in two doubles. One number more
-//!   gives value and slope there for both orders, since J0' = -J1 and J1' = J0 - J1/x (DLMF 10.6.3 and
-//!   10.6.2), and Bessel's equation (DLMF 10.2.1) all further coefficients. Next to a zero of its own the
-//!   function keeps its relative accuracy. A small neighbourhood of each of the first 20 zeros is done so
-//!   beyond 8 as well.
-//! - From 8 on: √(2/(πx)) M cos θ for J and √(2/(πx)) M sin θ for Y (DLMF 10.18.4) with the modulus M = 1 +
+//! - 8/5 <= x < 8: Taylor's series about the nearest zero ζ of either order, stored as two doubles. One more number,
+//!   the slope at ζ, gives value and slope there for both orders, since J0' = -J1 and J1' = J0 - J1/x (DLMF 10.6.3 and
+//!   10.6.2). Bessel's equation (DLMF 10.2.1) gives all further coefficients. Near its own zeros the
+//!   function keeps its relative accuracy. Beyond 8 the same series is used in a small neighbourhood of each of the
+//!   first 20 zeros.
+//! - x >= 8: √(2/(πx)) M cos θ for J and √(2/(πx)) M sin θ for Y (DLMF 10.18.4) with the modulus M = 1 +
 //!   u G(u) and the phase θ = x - (ν/2 + 1/4)π + (a + b u + u² G(u))/x, u = 1/x² (DLMF 10.18.17 and
 //!   10.18.18), in which G are quotients of degree 5 over 5 and 6 over 6 (`coefficients.py modulus0 phase0
-//!   ...`; errors below 2^-62 of M and 2^-50 of the phase's G). x, huge or not, is reduced modulo π/2 to a
-//!   pair of doubles first and a + b u is a pair too, so that the error of θ is about 2^-50/x⁵: next to the
+//!   ...`; errors below 2^-62 of M and 2^-50 of the phase's G). x of any size is first reduced modulo π/2 to a
+//!   pair of doubles, and a + b u is a pair too. The error of θ is therefore about 2^-50/x⁵: near the
 //!   zeros beyond the 20th the relative error stays below 1e-10.
 
 use super::bits::{fast_two_sum, nearest, polynomial};
@@ -22,16 +22,16 @@ use super::reduce_huge::Reduced;
 use super::trig::{reduce, sin_shifted_in_parts};
 
 const ZEROS: usize = 20;
-/// ζ as two doubles and the slope there.
+/// ζ as two doubles, and the slope there.
 type Zero = (f64, f64, f64);
 /// The zeros of order 0, then those of order 1.
 type Zeros = [[Zero; ZEROS]; 2];
 
-/// Below this the power series.
+/// The power series is used below this x.
 const SERIES: f64 = 1.6;
-/// From here on modulus and phase.
+/// Modulus and phase are used from this x.
 const FAR: f64 = 8.0;
-/// So near to a zero Taylor's series does better even then.
+/// Within this distance of a zero Taylor's series is more accurate, also beyond `FAR`.
 const NEAR_ZERO: f64 = 1.0 / 64.0;
 /// Below this |x| J1(x) rounds to x/2 and Y1(x) to -2/(πx).
 const LINEAR_LIMIT: f64 = 1e-10;
@@ -48,7 +48,7 @@ const INVERSES: [f64; 60] = {
     inverses
 };
 
-/// The function at ζ + d, where ζ is a zero of the function of order `at`.
+/// Returns the function at ζ + d, where ζ is a zero of the function of order `at`.
 #[inline(always)]
 fn about_zero(order: u32, at: u32, zero: Zero, d: Pair) -> f64 {
     let nu2 = f64::from(order); // ν² = ν here
@@ -83,8 +83,8 @@ fn about_zero(order: u32, at: u32, zero: Zero, d: Pair) -> f64 {
     value + (lost + (sum + first_lo))
 }
 
-/// The zero of this order nearest to x, or one next to it, and x less it. They are near (n + ν/2 - 1/4)π,
-/// or - 3/4 for the second kind; here n counts from 0.
+/// Returns the zero of this order nearest to x, or an adjacent one, and the difference of x to it. The zeros are near
+/// (n + ν/2 - 1/4)π, for the second kind near (n + ν/2 - 3/4)π; here n starts at 0.
 #[inline(always)]
 fn nearest_zero(order: u32, second: bool, zeros: &Zeros, x: f64) -> (Zero, Pair) {
     let first = 0.5 * f64::from(order) - if second { 0.75 } else { 0.25 } + 1.0;
@@ -93,7 +93,7 @@ fn nearest_zero(order: u32, second: bool, zeros: &Zeros, x: f64) -> (Zero, Pair)
     (zero, fast_two_sum(x - zero.0, -zero.1)) // the difference is exact next to the zero
 }
 
-/// 1 - z G(z) = Jν(x) (2/x)^ν for 0 <= x < 8/5.
+/// Returns 1 - z G(z) = Jν(x) (2/x)^ν for 0 <= x < 8/5.
 #[inline(always)]
 fn j_series(order: u32, x: f64) -> Pair {
     let z = 0.25 * x * x;
@@ -110,7 +110,7 @@ fn j_series(order: u32, x: f64) -> Pair {
     add((1.0, 0.0), (-rise, -rise_lo))
 }
 
-/// Yν(x) for 0 < x < 8/5.
+/// Returns Yν(x) for 0 < x < 8/5.
 #[inline(always)]
 fn y_near(order: u32, x: f64) -> f64 {
     const LN_2_LESS_EULER: Pair = (0.11593151565841245, 3.7780767526472776e-19);
@@ -133,7 +133,7 @@ fn y_near(order: u32, x: f64) -> f64 {
     multiply(FRAC_2_PI, sum).0
 }
 
-/// Jν(x), or Yν(x) as the `second` kind, for finite x >= 8.
+/// Returns Jν(x), or Yν(x) as the `second` kind, for finite x >= 8.
 #[inline(always)]
 fn far(order: u32, second: bool, x: f64) -> f64 {
     const FRAC_PI_4: Pair = (std::f64::consts::FRAC_PI_4, 3.061616997868383e-17);
@@ -164,7 +164,7 @@ fn far(order: u32, second: bool, x: f64) -> f64 {
     let bend = fast_two_sum(second_order.0, u.0.mul_add(phase, second_order.1));
     let delay = multiply(inverse, add((first_order, 0.0), multiply(u, bend)));
 
-    // x - (ν/2 + 1/4)π as n quadrants and an angle of at most π/4, then the rest of the phase.
+    // Reduces x - (ν/2 + 1/4)π to n quadrants and an angle of at most π/4, then adds the rest of the phase.
     let reduced = reduce(x);
     let mut n = reduced.n.wrapping_sub(u64::from(order));
     let mut shift = (-FRAC_PI_4.0, -FRAC_PI_4.1);
@@ -184,7 +184,7 @@ fn far(order: u32, second: bool, x: f64) -> f64 {
     multiply(size, wave).0
 }
 
-/// The function for x >= 8/5.
+/// Returns the function for x >= 8/5.
 #[inline(always)]
 fn beyond(order: u32, second: bool, zeros: &Zeros, x: f64) -> f64 {
     if x < 70.0 {
@@ -205,16 +205,16 @@ fn beyond(order: u32, second: bool, zeros: &Zeros, x: f64) -> f64 {
     if x < f64::INFINITY { far(order, second, x) } else { 0.0 / x }
 }
 
-/// J0(x); max error measured 1.3 ulp of the larger of |J0| and √(2/(πx)) (or 1),
-/// and next to the first 20 zeros of |J0|.
+/// Returns J0(x). The maximum measured error is 1.3 ulp of the larger of |J0| and √(2/(πx)) (or 1),
+/// and near the first 20 zeros of |J0|.
 #[inline(always)]
 pub(crate) fn j0(x: f64) -> f64 {
     let a = x.abs();
     if a < SERIES { j_series(0, a).0 } else { beyond(0, false, &J_ZEROS, a) }
 }
 
-/// J1(x); max error measured 1.5 ulp of the larger of |J1| and √(2/(πx)) (or x/2),
-/// and next to the first 20 zeros of |J1|.
+/// Returns J1(x). The maximum measured error is 1.5 ulp of the larger of |J1| and √(2/(πx)) (or x/2),
+/// and near the first 20 zeros of |J1|.
 #[inline(always)]
 pub(crate) fn j1(x: f64) -> f64 {
     let a = x.abs();
@@ -229,8 +229,8 @@ pub(crate) fn j1(x: f64) -> f64 {
     if x < 0.0 { -value } else { value }
 }
 
-/// Y0(x), -infinity at ±0 and NaN for x < 0; max error measured 2.5 ulp of the larger of
-/// |Y0| and √(2/(πx)), and next to the first 20 zeros 1.3 ulp of |Y0|.
+/// Returns Y0(x), -infinity at ±0 and NaN for x < 0. The maximum measured error is 2.5 ulp of the larger of
+/// |Y0| and √(2/(πx)), and near the first 20 zeros 1.3 ulp of |Y0|.
 #[inline(always)]
 pub(crate) fn y0(x: f64) -> f64 {
     if x == 0.0 {
@@ -249,8 +249,8 @@ pub(crate) fn y0(x: f64) -> f64 {
     }
 }
 
-/// Y1(x), -infinity at ±0 and NaN for x < 0; max error measured 2.2 ulp of the larger of
-/// |Y1| and √(2/(πx)), and next to the first 20 zeros 1.3 ulp of |Y1|.
+/// Returns Y1(x), -infinity at ±0 and NaN for x < 0. The maximum measured error is 2.2 ulp of the larger of
+/// |Y1| and √(2/(πx)), and near the first 20 zeros 1.3 ulp of |Y1|.
 #[inline(always)]
 pub(crate) fn y1(x: f64) -> f64 {
     if x == 0.0 {
@@ -267,7 +267,7 @@ pub(crate) fn y1(x: f64) -> f64 {
     }
 }
 
-/// Made by `coefficients.py j0_zeros j1_zeros y0_zeros y1_zeros`.
+/// Generated by `coefficients.py j0_zeros j1_zeros y0_zeros y1_zeros`.
 static J_ZEROS: Zeros = [
     [
         (2.404825557695773, -1.176691651530894e-16, -0.5191474972894667),

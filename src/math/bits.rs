@@ -1,20 +1,20 @@
-//! The small exact steps every function here is built from: selects, error-free sums and products,
+//! Exact building blocks of the functions: selects, error-free sums and products,
 //! rounding to an integer and powers of two by arithmetic on the bits, polynomials by Horner's rule.
 //!
-//! All of it compiles to plain vector instructions. There are no casts between `f64` and integers
-//! and no arithmetic 64-bit shifts, which AVX2 does not have; integers travel in the low mantissa
+//! All code compiles to plain vector instructions. There are no casts between `f64` and integers
+//! and no arithmetic 64-bit shifts, which AVX2 lacks; integers are stored in the low mantissa
 //! bits of a double instead.
 
 use super::arithmetic::{Lane, Truth};
 pub(super) use super::arithmetic::{nearest, power_of_two};
 
-/// `yes` or `no`, both already computed, as a blend.
+/// Returns `yes` or `no`, both already computed, as a blend.
 #[inline(always)]
 pub(super) fn select(condition: bool, yes: f64, no: f64) -> f64 {
     condition.select(yes, no)
 }
 
-/// `sum + error = a + b` exactly (Knuth).
+/// Returns `sum` and `error` with `sum + error = a + b` exactly (Knuth).
 #[inline(always)]
 pub(super) fn two_sum<L: Lane>(a: impl Into<L>, b: L) -> (L, L) {
     let a = a.into();
@@ -23,7 +23,7 @@ pub(super) fn two_sum<L: Lane>(a: impl Into<L>, b: L) -> (L, L) {
     (sum, (a - (sum - t)) + (b - t))
 }
 
-/// `sum + error = a + b` exactly when |a| >= |b| or a = 0 (Dekker).
+/// Returns `sum` and `error` with `sum + error = a + b` exactly if |a| >= |b| or a = 0 (Dekker).
 #[inline(always)]
 pub(super) fn fast_two_sum<L: Lane>(a: impl Into<L>, b: L) -> (L, L) {
     let a = a.into();
@@ -31,7 +31,7 @@ pub(super) fn fast_two_sum<L: Lane>(a: impl Into<L>, b: L) -> (L, L) {
     (sum, b - (sum - a))
 }
 
-/// `product + error = a · b` exactly, unless the error underflows.
+/// Returns `product` and `error` with `product + error = a · b` exactly, unless the error underflows.
 #[inline(always)]
 pub(super) fn two_product<L: Lane>(a: L, b: impl Into<L>) -> (L, L) {
     let b = b.into();
@@ -39,13 +39,13 @@ pub(super) fn two_product<L: Lane>(a: L, b: impl Into<L>) -> (L, L) {
     (product, a.mul_add(b, -product))
 }
 
-/// A constant of the kind of another number.
+/// Converts a constant to the type of another number.
 #[inline(always)]
 pub(super) fn constant<L: Lane>(_like: L, value: f64) -> L {
     L::from(value)
 }
 
-/// c0 + z (c1 + z (c2 + ...)), every step fused.
+/// Evaluates c0 + z (c1 + z (c2 + ...)); every step is fused.
 macro_rules! polynomial {
     ($z:expr; $last:expr $(,)?) => { $crate::math::bits::constant($z, $last) };
     ($z:expr; $first:expr, $($rest:expr),+ $(,)?) => {
@@ -54,8 +54,8 @@ macro_rules! polynomial {
 }
 pub(super) use polynomial;
 
-/// The same polynomial as E(z²) + z O(z²), two chains of half the length: for long functions, whose
-/// latency no longer hides behind the next iterations (erfc: 7.0 ns by Horner's rule, 6.3 ns so, on AVX2).
+/// Evaluates the same polynomial as E(z²) + z O(z²), two chains of half the length: for long functions, whose
+/// latency is not hidden by the next iterations (erfc on AVX2: 6.3 ns instead of 7.0 ns by Horner's rule).
 macro_rules! polynomial_in_halves {
     (@horner $z:expr; $last:expr) => { $crate::math::bits::constant($z, $last) };
     (@horner $z:expr; $first:expr, $($rest:expr),+) => {

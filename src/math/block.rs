@@ -1,8 +1,8 @@
-//! Every function for slices of equal length, as loops that LLVM vectorises once they are inlined
-//! into a function with the right `#[target_feature]`. The bits are those of `lane`.
+//! Every function for slices of equal length, as loops that LLVM vectorises after they are inlined
+//! into a function with a suitable `#[target_feature]`. The results have the same bits as `lane`.
 //!
-//! A function with a rare slow path (huge angles, ...) runs its branch-free core over
-//! everything, then, in a second loop entered only if some lane needs it, repairs those lanes.
+//! A function with a rare slow path (huge angles, ...) first runs its branch-free core for
+//! all elements. If an element needs the slow path, a second loop recomputes those elements.
 
 use super::lane::{self, for_each_method};
 
@@ -58,7 +58,7 @@ block!(processor signum (x));
 block!(processor fmod (x, y));
 block!(processor sqrt (x));
 
-/// ψ⁽ⁿ⁾ of each element: a loop of scalar calls.
+/// Computes ψ⁽ⁿ⁾ of each element by a loop of scalar calls.
 pub(crate) fn polygamma(n: u32, a: &[f64], out: &mut [f64]) {
     for (o, &x) in out.iter_mut().zip(a) {
         *o = lane::polygamma(n, x);

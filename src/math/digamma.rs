@@ -2,11 +2,11 @@
 //!
 //! - x in [1, 2): ψ(x) = (x - x0) D(x - 3/2) with the zero x0 = 1.4616... in two doubles, D of degree
 //!   22 (weighted Remez, `coefficients.py digamma`), so that the zero keeps its relative accuracy;
-//! - x below 8: ψ(x + 1) = ψ(x) + 1/x leads there, the reciprocals summed as pairs of doubles;
-//! - beyond: ln x - 1/(2x) - T(1/x²)/x², T of degree 6 (`coefficients.py digamma_far`; absolute error
+//! - x < 8: ψ(x + 1) = ψ(x) + 1/x reduces x to [1, 2); the reciprocals are summed as pairs of doubles;
+//! - x >= 8: ln x - 1/(2x) - T(1/x²)/x², T of degree 6 (`coefficients.py digamma_far`; absolute error
 //!   2^-63).
 //!
-//! Negative x go by the reflection ψ(x) = ψ(1 - x) - π cot πx, in the slow path of blocks. Near the
+//! For negative x the reflection ψ(x) = ψ(1 - x) - π cot πx is used, in the slow path of blocks. Near the
 //! zeros of ψ there, one between any two poles, the error is absolute: below 2^-52 of the larger of 1 and ψ(1 - x).
 
 use super::bits::{fast_two_sum, polynomial_in_halves, select, two_product, two_sum};
@@ -16,14 +16,14 @@ use super::trig::cot_pi;
 const PI: f64 = std::f64::consts::PI;
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// 1/d with its rounding error.
+/// Returns 1/d and its rounding error.
 #[inline(always)]
 fn reciprocal(d: f64) -> (f64, f64) {
     let r = 1.0 / d;
     (r, (-r).mul_add(d, 1.0) * r)
 }
 
-/// ψ(x) as hi + lo, for x >= 2^-1000.
+/// Returns ψ(x) as hi + lo, for x >= 2^-1000.
 #[inline(always)]
 fn positive(x: f64) -> (f64, f64) {
     /// x0 - 1.
@@ -33,7 +33,7 @@ fn positive(x: f64) -> (f64, f64) {
     const D0_LO: f64 = 4.330743078649653e-17;
     let below = x < 1.0;
     // ψ(x) = ψ(y) + Σ 1/(x - i) with y in [1, 2); for x < 1, ψ(x) = ψ(x + 1) - 1/x.
-    // Each step looks at x itself, for chained conditions would be turned into branches.
+    // Each step tests x itself, because chained conditions would be compiled to branches.
     let mut y = x;
     let (mut sum, mut sum_lo) = (0.0, 0.0);
     for steps in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] {
@@ -81,7 +81,7 @@ fn positive(x: f64) -> (f64, f64) {
     fast_two_sum(select(far, main, near), select(far, main_lo, near_lo))
 }
 
-/// ψ(x) for x > 0, ±0, infinity and NaN.
+/// Returns ψ(x) for x > 0, ±0, infinity and NaN.
 #[inline(always)]
 pub(super) fn digamma_fast(x: f64) -> f64 {
     // For tiny x, ψ(x) rounds to -1/x, which may overflow, and at ±0 is ∓infinity.
@@ -91,13 +91,13 @@ pub(super) fn digamma_fast(x: f64) -> f64 {
     select(x < f64::INFINITY, value, x)
 }
 
-/// Whether x needs `digamma_negative`.
+/// Returns true if x needs `digamma_negative`.
 #[inline(always)]
 pub(super) fn is_negative(x: f64) -> bool {
     x < -1e-17
 }
 
-/// ψ(x) for x < -1e-17; NaN at the poles and at -infinity.
+/// Returns ψ(x) for x < -1e-17; NaN at the poles and at -infinity.
 #[cold]
 #[inline(never)]
 pub(super) fn digamma_negative(x: f64) -> f64 {
@@ -114,7 +114,7 @@ pub(super) fn digamma_negative(x: f64) -> f64 {
     value + (err + (c_err + lo + above_lo / above))
 }
 
-/// ψ(x); max error measured 1.1 ulp for x > 0. ψ(±0) = ∓infinity, NaN at the other poles.
+/// Returns ψ(x). The maximum measured error is 1.1 ulp for x > 0. ψ(±0) = ∓infinity, NaN at the other poles.
 #[inline(always)]
 pub(crate) fn digamma(x: f64) -> f64 {
     if is_negative(x) { digamma_negative(x) } else { digamma_fast(x) }

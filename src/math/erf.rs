@@ -1,14 +1,14 @@
-//! erf and erfc, both to about an ulp, erfc down to its underflow at 26.5.
+//! erf and erfc, both accurate to about 1 ulp, erfc down to its underflow at 26.5.
 //!
 //! With a = |x| and z = x²:
 //!
 //! - erf x = x (2/√π) + x z E(z), E of degree 10 (weighted Remez on a <= 1, `coefficients.py erf`; error
-//!   2^-56.6), as hi + lo. erf takes it for a < 1, erfc = 1 - erf for a < 0.75;
-//! - erfc a = e^(-a²) G(t) / (1 + 2 a) with t = (a - 3) / (a + 3) beyond, the transformation of
-//!   Shepherd and Laframboise (Math. Comp. 36, 1981), which turns the half line into an interval on
+//!   2^-56.6), as hi + lo. Used by erf for a < 1, and by erfc = 1 - erf for a < 0.75;
+//! - erfc a = e^(-a²) G(t) / (1 + 2 a) with t = (a - 3) / (a + 3) for larger a, the transformation of
+//!   Shepherd and Laframboise (Math. Comp. 36, 1981), which maps the half line to an interval on
 //!   which G varies between 1.1 and 1.26. G has degree 20 (`coefficients.py erfc`; error 2^-56.6
-//!   with its constant term in two doubles). a² is taken with its rounding error, which times the
-//!   value would be lost in the tail;
+//!   with its constant term in two doubles). a² is computed with its rounding error; without it the tail would have
+//!   a relative error of that size;
 //! - erf a = 1 - erfc a needs erfc a to an absolute error only: e^(-a²) H(t) in plain doubles, H of
 //!   degree 11 (`coefficients.py erf_far`; error 2^-56.3).
 
@@ -19,16 +19,16 @@ use super::exp::{exp, exp_parts};
 const TWO_OVER_SQRT_PI_HI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
 const TWO_OVER_SQRT_PI_LO: f64 = f64::from_bits(0x3c71_ae3a_914f_ed80);
 
-/// Where the forms of erfc meet: 1 - erf cancels beyond.
+/// Limit between the two forms of erfc: 1 - erf cancels beyond.
 pub(super) const ERFC_SMALL: f64 = 0.75;
 
-/// Where the forms of erf meet.
+/// Limit between the two forms of erf.
 const ERF_SMALL: f64 = 1.0;
 
-/// erfc is 0 and erf ±1 well before this, and its polynomial ends here.
+/// Upper end of the polynomial's range; erfc is 0 and erf ±1 well below it.
 pub(super) const LARGE: f64 = 28.0;
 
-/// erf x as hi + lo for |x| <= 1.
+/// Returns erf x as hi + lo for |x| <= 1.
 #[inline(always)]
 fn erf_small<L: Lane>(x: L) -> (L, L) {
     let z = x * x;
@@ -40,7 +40,7 @@ fn erf_small<L: Lane>(x: L) -> (L, L) {
     fast_two_sum(main, (x * z).mul_add(e, x.mul_add(TWO_OVER_SQRT_PI_LO, err)))
 }
 
-/// e^(a²) erfc a for a >= 0.75, its value at 28 beyond 28.
+/// Returns e^(a²) erfc a for a >= 0.75; beyond 28 its value at 28.
 #[inline(always)]
 pub(super) fn erfc_scaled<L: Lane>(a: L) -> (L, L) {
     const C0: f64 = 1.2530080582697296;
@@ -64,7 +64,7 @@ pub(super) fn erfc_scaled<L: Lane>(a: L) -> (L, L) {
     (q, rest * d_inverse)
 }
 
-/// erfc a for a >= 0.75.
+/// Returns erfc a for a >= 0.75.
 #[inline(always)]
 fn erfc_large<L: Lane>(a: L) -> L {
     let (q, q_lo) = erfc_scaled(a);
@@ -75,7 +75,7 @@ fn erfc_large<L: Lane>(a: L) -> L {
     (value + e.mul_add(q_lo, e_lo.mul_add(q, value_err))).scaled(power)
 }
 
-/// 1 - erf a for a >= 1 with an absolute error of 2^-55, all that erf a needs.
+/// Returns 1 - erf a for a >= 1 with an absolute error of 2^-55, which is sufficient for erf a.
 #[inline(always)]
 fn one_minus_erf<L: Lane>(a: L) -> L {
     let a = a.gt(6.0).select(6.0, a); // erf 6 = 1 - 2^-55 rounds to 1
@@ -87,7 +87,7 @@ fn one_minus_erf<L: Lane>(a: L) -> L {
     exp(-a * a) * h
 }
 
-/// erf x; max error measured 1.4 ulp.
+/// Returns erf x. The maximum measured error is 1.4 ulp.
 #[inline(always)]
 pub(crate) fn erf<L: Lane>(x: L) -> L {
     let a = x.abs();
@@ -97,7 +97,7 @@ pub(crate) fn erf<L: Lane>(x: L) -> L {
     x.eq(0.0).select(x, value)
 }
 
-/// erfc x for |x| <= 1.
+/// Returns erfc x for |x| <= 1.
 #[inline(always)]
 pub(super) fn erfc_small<L: Lane>(x: L) -> L {
     let (erf_hi, erf_lo) = erf_small(x);
@@ -105,7 +105,7 @@ pub(super) fn erfc_small<L: Lane>(x: L) -> L {
     sum + (lost - erf_lo)
 }
 
-/// erfc x = 1 - erf x; max error measured 1.4 ulp.
+/// Returns erfc x = 1 - erf x. The maximum measured error is 1.4 ulp.
 #[inline(always)]
 pub(crate) fn erfc<L: Lane>(x: L) -> L {
     let a = x.abs();

@@ -1,16 +1,16 @@
-//! erfcx x = e^(x²) erfc x: what is left of erfc when its exponential is taken away.
+//! The scaled complementary error function, erfcx x = e^(x²) erfc x.
 //!
-//! With a = |x|: for a < 0.75 the product, e^(x²) with the rounding error of x²; to 28 the quotient
-//! G(t)/(1 + 2a) that erfc multiplies by the exponential (`erf.rs`); beyond, the asymptotic series in
-//! 1/a² (DLMF 7.12.1) to seven terms, of which the next is below 1e-17. For x <= -0.75 it is
-//! 2e^(x²) - erfcx a, which is infinite from x = -26.65 on.
+//! With a = |x|: for a < 0.75 the product of erfc a and e^(x²), with the rounding error of x²; up to 28 the quotient
+//! G(t)/(1 + 2a), which erfc multiplies by the exponential (`erf.rs`); beyond, the asymptotic series in
+//! 1/a² (DLMF 7.12.1) to seven terms; the next term is below 1e-17. For x <= -0.75 it is
+//! 2e^(x²) - erfcx a, which is infinite for x <= -26.65.
 
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, polynomial, two_product};
 use super::erf::{ERFC_SMALL, LARGE, erfc_scaled, erfc_small};
 use super::exp::exp_parts;
 
-/// erfcx a for a >= 28.
+/// Returns erfcx a for a >= 28.
 #[inline(always)]
 fn far<L: Lane>(a: L) -> L {
     const INVERSE_SQRT_PI: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
@@ -21,7 +21,7 @@ fn far<L: Lane>(a: L) -> L {
     leading.mul_add(u * tail, leading)
 }
 
-/// erfcx x; max error measured 0.9 ulp.
+/// Returns erfcx x. The maximum measured error is 0.9 ulp.
 #[inline(always)]
 pub(crate) fn erfcx<L: Lane>(x: L) -> L {
     let a = x.abs();

@@ -1,10 +1,10 @@
-//! e^x, 2^x, and e^(hi + lo) for the functions that need the exponent to more than a double.
+//! e^x, 2^x, and e^(hi + lo) for functions that need the exponent to more than double precision.
 //!
 //! x = k ln 2 + r with |r| <= ln(2)/2, and e^r = 1 + r + r²/2 + r³ Q(r) with Q of degree 9 (weighted
 //! Remez, `coefficients.py exp`; error 2^-58.9 of e^r - 1). ln 2 is split so that k · `LN2_HI` is
 //! exact (|k| < 2^11 and `LN2_HI` has 42 bits); x - k · `LN2_HI` is then exact as well. The factor
-//! 2^k is applied in two halves, so that overflow and the one rounding to a subnormal come out of
-//! the last multiplication by themselves.
+//! 2^k is applied in two halves. The last multiplication then produces overflow, and rounds once to a subnormal,
+//! without special cases.
 
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, nearest, polynomial_in_halves, two_product};
@@ -13,13 +13,13 @@ pub(super) const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_3800);
 pub(super) const LN2_LO: f64 = f64::from_bits(0x3d2e_f357_93c7_6730);
 pub(super) const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// Beyond ±this, e^x is infinite or 0 whatever x is; the cut keeps k within what `Scale` can do.
+/// Beyond ±this, e^x is always infinite or 0; the limit keeps k within the range of `Lane::scaled`.
 const EXPONENT_BOUND: f64 = 800.0;
 
-/// Beyond ±this, 2^x is infinite or 0 whatever x is.
+/// Beyond ±this, 2^x is always infinite or 0.
 const EXP2_BOUND: f64 = 1100.0;
 
-/// (e^r - 1 - r) / r².
+/// Returns (e^r - 1 - r) / r².
 #[inline(always)]
 pub(super) fn remainder<L: Lane>(r: L) -> L {
     let q = polynomial_in_halves!(r; 0.16666666666666669, 0.04166666666666618, 0.008333333333329475,
@@ -28,28 +28,28 @@ pub(super) fn remainder<L: Lane>(r: L) -> L {
     q.mul_add(r, 0.5)
 }
 
-/// `x` cut to ±`EXPONENT_BOUND`; NaN stays.
+/// Limits `x` to ±`EXPONENT_BOUND`; NaN stays.
 #[inline(always)]
 fn bounded<L: Lane>(x: L) -> L {
     let x = x.gt(EXPONENT_BOUND).select(EXPONENT_BOUND, x);
     x.lt(-EXPONENT_BOUND).select(-EXPONENT_BOUND, x)
 }
 
-/// e^x; max error measured 0.74 ulp.
+/// Returns e^x. The maximum measured error is 0.74 ulp.
 #[inline(always)]
 pub(crate) fn exp<L: Lane>(x: L) -> L {
     let x = bounded(x);
     let power = nearest(x * LOG2_E);
     let k = power.0;
     let r = k.mul_add(-LN2_LO, k.mul_add(-LN2_HI, x));
-    // 1 + r is rounded; what that loses joins the small terms.
+    // 1 + r is rounded; its rounding error is added to the small terms.
     let (sum, lost) = fast_two_sum(1.0, r);
     let e = sum + (r * r).mul_add(remainder(r), lost);
     e.scaled(power)
 }
 
-/// 2^x, exact where x is an integer; max error measured 0.70 ulp. The fraction of x, exact, times ln 2 in
-/// two doubles is the reduced argument.
+/// Returns 2^x, exact if x is an integer. The maximum measured error is 0.70 ulp. The reduced argument is the
+/// fraction of x, which is exact, times ln 2 in two doubles.
 #[inline(always)]
 pub(crate) fn exp2<L: Lane>(x: L) -> L {
     const LN2: f64 = std::f64::consts::LN_2;
@@ -65,11 +65,11 @@ pub(crate) fn exp2<L: Lane>(x: L) -> L {
     e.scaled(power)
 }
 
-/// e^(x + x_lo) = (hi + lo) 2^k to about 2^-60, for |x_lo| well below 1. The caller multiplies
-/// and rounds before it scales.
+/// Returns hi, lo and k with e^(x + x_lo) = (hi + lo) 2^k to about 2^-60, for |x_lo| much smaller than 1. The caller
+/// multiplies and rounds before it scales.
 #[inline(always)]
 pub(super) fn exp_parts<L: Lane>(x: L, x_lo: L) -> (L, L, (L, L::Bits)) {
-    // At the bound the answer is 0 or infinite already, and x_lo may be no number.
+    // At the bound the result is already 0 or infinite, and x_lo may be NaN.
     let inside = x.abs().lt(EXPONENT_BOUND);
     let x = bounded(x);
     let x_lo = inside.select(x_lo, 0.0);
@@ -84,7 +84,7 @@ pub(super) fn exp_parts<L: Lane>(x: L, x_lo: L) -> (L, L, (L, L::Bits)) {
     (hi, lo, power)
 }
 
-/// e^(x + x_lo) rounded once.
+/// Returns e^(x + x_lo), rounded once.
 #[inline(always)]
 pub(super) fn exp_of_sum<L: Lane>(x: L, x_lo: L) -> L {
     let (hi, _, power) = exp_parts(x, x_lo);

@@ -2,8 +2,8 @@
 //!
 //! - x <= 5/4: -γ - ln x + x - x²/4 + x³ N(x), N of degree 11 (weighted Remez, `coefficients.py e1_near`;
 //!   error 2^-55.1; DLMF 6.6.2), in pairs of doubles, because the terms cancel;
-//! - beyond: e^-x / (x + T(1/x)), T a quotient of degree 10 over 10 (`coefficients.py e1_far`; error
-//!   2^-55.3): the form of the continued fraction DLMF 6.9.1. e^-x is a pair whose power of two comes last,
+//! - x > 5/4: e^-x / (x + T(1/x)), T a quotient of degree 10 over 10 (`coefficients.py e1_far`; error
+//!   2^-55.3): the form of the continued fraction DLMF 6.9.1. e^-x is a pair whose power of two is applied last,
 //!   so that the result underflows gradually.
 
 use super::arithmetic::Lane;
@@ -12,10 +12,10 @@ use super::exp::exp_parts;
 use super::ln::ln_in_parts;
 use super::pair::{add, divide};
 
-/// E₁(x), infinite at ±0 and NaN for x < 0; max error measured 1.22 ulp.
+/// Returns E₁(x), infinite at ±0 and NaN for x < 0. The maximum measured error is 1.22 ulp.
 #[inline(always)]
 pub(crate) fn e1(x: f64) -> f64 {
-    /// Where the two forms meet.
+    /// Limit between the two forms.
     const NEAR: f64 = 1.25;
     const MINUS_EULER: (f64, f64) = (-0.5772156649015329, 4.942915152430645e-18);
     if x == 0.0 {

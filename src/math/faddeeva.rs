@@ -1,25 +1,25 @@
-//! w(z) = e^(-z²) erfc(-iz), z = x + iy, its derivative, and their real and imaginary parts one by one.
+//! w(z) = e^(-z²) erfc(-iz), z = x + iy, and its derivative, each as separate real and imaginary parts.
 //!
-//! All is computed at a = |x|, b = |y| and then reflected: w(-x + iy) is the conjugate of w(x + iy), and
-//! w(z) = 2e^(-z²) - w(-z) below the axis.
+//! All values are computed at a = |x|, b = |y| and then reflected: w(-x + iy) is the conjugate of w(x + iy), and
+//! w(z) = 2e^(-z²) - w(-z) below the real axis.
 //!
-//! - |z| < 10: the trapezoidal rule for (i/π) ∫ e^(-t²)/(z - t) dt with step h = √(π/12) and what its
-//!   poles add (Al Azah and Chandler-Wilde, SIAM J. Numer. Anal. 59, 2021). Summed over both signs of t,
+//! - |z| < 10: the trapezoidal rule for (i/π) ∫ e^(-t²)/(z - t) dt with step h = √(π/12), plus the contribution of its
+//!   poles (Al Azah and Chandler-Wilde, SIAM J. Numer. Anal. 59, 2021). Summed over both signs of t,
 //!
 //!   ```text
 //!   w = (2h/π) Σ' e^(-t²) (b (r² + t²) + i a (r² - t²)) / |z² - t²|² + 2e^(-z²) / (1 ± e^(-2πiz/h))
 //!   ```
 //!
-//!   with r = |z|, t = (k + 1/2)h and the plus sign, or t = kh and the minus sign: the one whose nodes
-//!   lie further from a. The last term is left out from b = π/h on, where it is below 1e-16.
+//!   with r = |z|, t = (k + 1/2)h and the plus sign, or t = kh and the minus sign: the variant whose nodes
+//!   are farther from a. The last term is omitted for b >= π/h, where it is below 1e-16.
 //!   The error of the method is e^(-π²/h²) = 4e-17.
-//! - |z| >= 10: the asymptotic series (i/√π) Σ (2n-1)!!/2ⁿ z^(-2n-1) to n = 11. Next to the real axis
-//!   the real part takes e^(-x²) besides, which is all of it at y = 0.
+//! - |z| >= 10: the asymptotic series (i/√π) Σ (2n-1)!!/2ⁿ z^(-2n-1) to n = 11. Near the real axis
+//!   e^(-x²) is added to the real part; at y = 0 it is the whole real part.
 //!
-//! Every term of the real part is positive and every one of the imaginary part has the factor a, so
-//! that each part keeps its own digits however small it is beside the other.
+//! Every term of the real part is positive, and every term of the imaginary part has the factor a. Therefore
+//! each part keeps its relative accuracy even if it is much smaller than the other.
 //!
-//! The derivative is 2i/√π - 2zw where |z| < 10, and beyond, where that cancels, the series
+//! The derivative is 2i/√π - 2zw for |z| < 10. For larger |z|, where this cancels, it is the series
 //! -(2i/√π) z⁻² Σ (2n+1)!!/2ⁿ⁺¹ z^(-2n).
 
 use super::arithmetic::Lane;
@@ -36,17 +36,17 @@ const PI_OVER_STEP: f64 = 6.139960247678931;
 
 const TWO_OVER_SQRT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
 
-/// Where the two methods meet, |z|.
+/// Limit between the two methods, for |z|.
 const NEAR: f64 = 10.0;
 
-/// Beyond this the powers of |z| leave the range of a double; it is then scaled by `SCALE`.
+/// Beyond this the powers of |z| leave the range of a double; z is then scaled by `SCALE`.
 const LARGE: f64 = 3.273390607896142e150; // 2^500
 const SCALE: f64 = 2.409919865102884e-181; // 2^-600
 
-/// Below this y the series lacks e^(-x²) in full; above, that is lost beside it.
+/// Below this y, e^(-x²) must be added to the series; above, it is negligible.
 const NEXT_TO_AXIS: f64 = 1e-10;
 
-/// The largest angle of `sin_fast` and `cos_fast`.
+/// The largest valid angle of `sin_fast` and `cos_fast`.
 const LARGEST_ANGLE: f64 = 1_073_741_824.0;
 
 /// w and w' at one point.
@@ -58,7 +58,7 @@ struct Values {
     slope_im: f64,
 }
 
-/// e^(b² - a²) and the cosine and sine of 2ab, NaN for an angle that has lost its digits.
+/// Returns e^(b² - a²) and the cosine and sine of 2ab; the latter are NaN if the angle is too large to be accurate.
 #[inline(always)]
 fn exponential(a: f64, b: f64) -> (f64, f64, f64) {
     let (difference, d_lo) = two_sum(b, -a);
@@ -77,7 +77,7 @@ fn exponential(a: f64, b: f64) -> (f64, f64, f64) {
     ((hi + e_lo).scaled(power), cosine, sine)
 }
 
-/// w by the trapezoidal rule, 0 <= a, b and |z| < 10, of e^(b² - a²) and the cosine and sine of 2ab.
+/// Returns w by the trapezoidal rule for 0 <= a, b and |z| < 10, given e^(b² - a²) and the cosine and sine of 2ab.
 #[inline(always)]
 fn near(a: f64, b: f64, (e, cosine, sine): (f64, f64, f64)) -> (f64, f64) {
     let (n, _) = nearest(a * INVERSE_STEP);
@@ -91,7 +91,7 @@ fn near(a: f64, b: f64, (e, cosine, sine): (f64, f64, f64)) -> (f64, f64) {
     let difference = (a - b) * (a + b);
     let square = a.mul_add(a, b * b);
     let (mut re, mut im): (f64, f64) = (0.0, 0.0);
-    // t² and (2h/π) e^(-t²), of the nodes (k + 1/2)h and of kh; half of it at t = 0.
+    // t² and (2h/π) e^(-t²) of the nodes (k + 1/2)h and kh; half the weight at t = 0.
     macro_rules! add {
         ($(($half:expr, $half_weight:expr, $whole:expr, $whole_weight:expr);)*) => {$(
             let t2 = select(halves, $half, $whole);
@@ -117,7 +117,8 @@ fn near(a: f64, b: f64, (e, cosine, sine): (f64, f64, f64)) -> (f64, f64) {
         (0.06544984694978737, 0.30509839916005094, 0.0, 0.16286750396763996);
     }
 
-    // 2e^(-z²) / (1 ± E), top and bottom divided by the square of g = |E|; |c| is the cosine with the sign.
+    // 2e^(-z²) / (1 ± E): numerator and denominator are divided by the square of g = |E|; |c| is the cosine with the
+    // sign.
     let inverse = exp(-TWO_PI_OVER_STEP * b);
     let (c, s) = (c.abs(), select(halves, s, -s));
     let down = inverse.mul_add(inverse, (2.0 * inverse).mul_add(c, 1.0));
@@ -128,12 +129,12 @@ fn near(a: f64, b: f64, (e, cosine, sine): (f64, f64, f64)) -> (f64, f64) {
     (b.mul_add(re, pole_re), a.mul_add(im, pole_im))
 }
 
-/// w and w' by the asymptotic series, 0 <= a, b and |z| >= 10; `e` is e^(b² - a²).
+/// Returns w and w' by the asymptotic series, 0 <= a, b and |z| >= 10; `e` is e^(b² - a²).
 #[inline(always)]
 fn far(a: f64, b: f64, e: f64) -> Values {
     const INVERSE_SQRT_PI: f64 = 0.5 * TWO_OVER_SQRT_PI;
     let scale = select((a > LARGE) | (b > LARGE), SCALE, 1.0);
-    // What is infinite is cut, so that its inverse is 0 and not NaN.
+    // Infinite values are limited, so that the inverse is 0 and not NaN.
     let (x, y) = (a * scale, b * scale);
     let (x, y) = (select(x > LARGE, LARGE, x), select(y > LARGE, LARGE, y));
     let inverse = 1.0 / x.mul_add(x, y * y);
@@ -165,7 +166,7 @@ fn far(a: f64, b: f64, e: f64) -> Values {
     }
     let beside = select(b < NEXT_TO_AXIS, e, 0.0);
     let (p, q) = (p * INVERSE_SQRT_PI, q * INVERSE_SQRT_PI);
-    // w = (q + ip)(re + i im), w' = -2i u Σ / √π; u is 1/z² again, to which √π is brought as (p, q) have it.
+    // w = (q + ip)(re + i im), w' = -2i u Σ / √π. u is 1/z² again; it gets the factor 1/√π that (p, q) have.
     let (u, v) = (2.0 * u * INVERSE_SQRT_PI, 2.0 * v * INVERSE_SQRT_PI);
     let at_axis = select(beside == 0.0, 0.0, -2.0 * a * beside);
     Values {
@@ -176,13 +177,13 @@ fn far(a: f64, b: f64, e: f64) -> Values {
     }
 }
 
-/// e · t without the NaN of 0 · infinity.
+/// Returns e · t, and 0 instead of NaN for 0 · infinity.
 #[inline(always)]
 fn times(e: f64, t: f64) -> f64 {
     select((e == 0.0) | (t == 0.0), 0.0, e * t)
 }
 
-/// w and w' anywhere.
+/// Returns w and w' at any point.
 #[inline(always)]
 fn values(x: f64, y: f64) -> Values {
     let (a, b) = (x.abs(), y.abs());
@@ -217,25 +218,25 @@ fn values(x: f64, y: f64) -> Values {
     }
 }
 
-/// Re w(x + iy); above the axis max error measured 2.2e-15 of it, below of |w|.
+/// Returns Re w(x + iy). The maximum measured error is 2.2e-15, above the axis relative to Re w, below relative to |w|.
 #[inline(always)]
 pub(crate) fn faddeeva_re(x: f64, y: f64) -> f64 {
     values(x, y).re
 }
 
-/// Im w(x + iy); above the axis max error measured 3.5e-15 of it, below of |w|.
+/// Returns Im w(x + iy). The maximum measured error is 3.5e-15, above the axis relative to Im w, below relative to |w|.
 #[inline(always)]
 pub(crate) fn faddeeva_im(x: f64, y: f64) -> f64 {
     values(x, y).im
 }
 
-/// Re w'(x + iy); max error measured 2.7e-14 of |w'|.
+/// Returns Re w'(x + iy). The maximum measured error is 2.7e-14 of |w'|.
 #[inline(always)]
 pub(crate) fn faddeeva_slope_re(x: f64, y: f64) -> f64 {
     values(x, y).slope_re
 }
 
-/// Im w'(x + iy); max error measured 9e-14 of |w'|.
+/// Returns Im w'(x + iy). The maximum measured error is 9e-14 of |w'|.
 #[inline(always)]
 pub(crate) fn faddeeva_slope_im(x: f64, y: f64) -> f64 {
     values(x, y).slope_im

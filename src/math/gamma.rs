@@ -1,12 +1,12 @@
 //! Γ(x).
 //!
-//! - x below 7.5: Γ(2 + v) = 1 + v H(v) for |v| <= 1/2, H of degree 20 (weighted Remez, `coefficients.py
-//!   gamma`; error 2^-58.7), and the recurrence Γ(x + 1) = x Γ(x) leads there (DLMF 5.5.1);
-//! - beyond: e to the power (x - 1/2)(ln x - 1) + ln(2π)/2 - 1/2 + S(1/x²)/x, Stirling's series as in
-//!   `ln_gamma` (DLMF 5.11.1), with ln x to 2^-68 because the exponent goes up to 709;
+//! - x < 7.5: Γ(2 + v) = 1 + v H(v) for |v| <= 1/2, H of degree 20 (weighted Remez, `coefficients.py
+//!   gamma`; error 2^-58.7); the recurrence Γ(x + 1) = x Γ(x) reduces x to this range (DLMF 5.5.1);
+//! - x >= 7.5: e to the power (x - 1/2)(ln x - 1) + ln(2π)/2 - 1/2 + S(1/x²)/x, Stirling's series as in
+//!   `ln_gamma` (DLMF 5.11.1), with ln x to 2^-68 because the exponent reaches 709;
 //! - x < 0: Γ(x) Γ(-x) = -π / (x sin πx) (DLMF 5.5.3).
 //!
-//! Factors and exponents are pairs of doubles, so that little more than the last rounding is seen.
+//! Factors and exponents are pairs of doubles, so that the error is little more than the last rounding.
 
 use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, polynomial_in_halves, two_product, two_sum};
@@ -21,14 +21,14 @@ const PI: Pair = (std::f64::consts::PI, 1.2246467991473532e-16);
 const STIRLING_CONSTANT: Pair = (0.4189385332046727, 1.6728209650585413e-17);
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// From here on Stirling's series.
+/// Stirling's series is used from this x.
 const FAR: f64 = 7.5;
 /// Below this |x| Γ(x) rounds to 1/x.
 const TINY: f64 = 1e-17;
 /// Γ overflows from 171.63 on, and its reciprocal underflows soon afterwards.
 const BOUND: f64 = 200.0;
 
-/// Γ(x) for 0 < x < 7.5.
+/// Returns Γ(x) for 0 < x < 7.5.
 #[inline(always)]
 fn near(x: f64) -> Pair {
     /// 1 - Euler's constant.
@@ -73,7 +73,7 @@ fn near(x: f64) -> Pair {
     }
 }
 
-/// ln Γ(x) for 7.5 <= x < 2^52.
+/// Returns ln Γ(x) for 7.5 <= x < 2^52.
 #[inline(always)]
 fn exponent(x: f64) -> Pair {
     let (l, l_lo) = ln_in_two(x);
@@ -84,7 +84,7 @@ fn exponent(x: f64) -> Pair {
     add(main, add(STIRLING_CONSTANT, (series, 0.0)))
 }
 
-/// Γ(x) for x > 0, ±0, infinity and NaN.
+/// Returns Γ(x) for x > 0, ±0, infinity and NaN.
 #[inline(always)]
 pub(super) fn gamma_fast(x: f64) -> f64 {
     if x.abs() < TINY {
@@ -103,13 +103,13 @@ pub(super) fn gamma_fast(x: f64) -> f64 {
     }
 }
 
-/// Whether x needs `gamma_negative`.
+/// Returns true if x needs `gamma_negative`.
 #[inline(always)]
 pub(super) fn is_negative(x: f64) -> bool {
     x < -TINY
 }
 
-/// Γ(x) for x < -1e-17; NaN at the poles and at -infinity.
+/// Returns Γ(x) for x < -1e-17; NaN at the poles and at -infinity.
 #[cold]
 #[inline(never)]
 pub(super) fn gamma_negative(x: f64) -> f64 {
@@ -119,7 +119,7 @@ pub(super) fn gamma_negative(x: f64) -> f64 {
     if fraction == 0.0 || a == f64::INFINITY {
         return f64::NAN;
     }
-    // -1 where sin πa and sin π(a - whole) have the same sign
+    // -1 if sin πa and sin π(a - whole) have the same sign
     let sign = if 0.5 * whole == (0.5 * whole).floor() { -1.0 } else { 1.0 };
     if a > BOUND {
         return if fraction > 0.0 { sign * 0.0 } else { -sign * 0.0 };
@@ -136,7 +136,7 @@ pub(super) fn gamma_negative(x: f64) -> f64 {
     sign * value.scaled(power)
 }
 
-/// Γ(x), ±infinity at ±0, NaN at the other poles; max error measured 0.60 ulp for x > 0, 0.75 below.
+/// Returns Γ(x), ±infinity at ±0, NaN at the other poles. The maximum measured error is 0.60 ulp for x > 0, 0.75 below.
 #[inline(always)]
 pub(crate) fn gamma(x: f64) -> f64 {
     if is_negative(x) { gamma_negative(x) } else { gamma_fast(x) }

@@ -1,8 +1,8 @@
-//! Every function for one number, always inlined: what the loops of `block` and the scalar functions
-//! of `math` are made of.
+//! Every function for one number, always inlined. The loops of `block` and the scalar functions
+//! of `math` use them.
 
-/// The list that the three forms are made from: the file of each function, its arguments, and where
-/// rare numbers (huge angles, …) need a slow way, the fast one, the slow one and which those are.
+/// The list from which the three forms are generated: the file of each function, its arguments, and, if
+/// rare numbers (huge angles, …) need a slow path: the fast function, the slow function and the test for rare numbers.
 macro_rules! for_each_method {
     ($callback:ident) => {
         $callback! {

@@ -6,26 +6,26 @@
 //! ln(1 + f) = 2 atanh(s) = 2 s + s R,   R = z L(z),   2 s = f - f²/2 + s f²/2
 //! ```
 //!
-//! so that ln x = k ln 2 + f - (f²/2 - s (f²/2 + R)), in which only small terms are rounded before
+//! so that ln x = k ln 2 + f - (f²/2 - s (f²/2 + R)). Only small terms are rounded before
 //! the last sum. L has degree 6 (weighted Remez, `coefficients.py ln`; error 2^-58.9 of ln(1 + f)).
 
 use super::arithmetic::{Lane, LaneBits, Truth};
 use super::bits::{fast_two_sum, polynomial, two_product};
 use super::exp::{LN2_HI, LN2_LO};
 
-/// Bits of the least double not below √½.
+/// Bits of the smallest double not below √½.
 const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE_EXPONENT: u64 = 1 << 52;
 const TWO_52: u64 = 0x4330_0000_0000_0000;
 
-/// x = 2^k m with m in [√½, √2), for finite x > 0, subnormal or not.
+/// Splits x = 2^k m with m in [√½, √2), for finite x > 0, subnormal or not. Returns (m, k).
 #[inline(always)]
 pub(super) fn split<L: Lane>(x: L) -> (L, L) {
     let subnormal = x.lt(f64::MIN_POSITIVE);
     let normal = subnormal.select(x * 18_014_398_509_481_984.0, x); // 2^54
     let offset =
         subnormal.select(4_503_599_627_370_496.0 + 1024.0 + 54.0, 4_503_599_627_370_496.0 + 1024.0);
-    // (k + 1024) lands in the exponent field without a sign; a logical shift brings it down.
+    // (k + 1024) is in the exponent field, without a sign; a logical shift moves it down.
     let shifted = normal.to_bits().less(SQRT_HALF).plus(1024 * ONE_EXPONENT);
     let k = ((shifted >> 52) | TWO_52.into()).number() - offset;
     let exponent = shifted & 0xfff0_0000_0000_0000.into();
@@ -33,14 +33,14 @@ pub(super) fn split<L: Lane>(x: L) -> (L, L) {
     (m, k)
 }
 
-/// R = (2 atanh(s) - 2 s) / s.
+/// Returns R = (2 atanh(s) - 2 s) / s.
 #[inline(always)]
 fn series<L: Lane>(z: L) -> L {
     z * polynomial!(z; 0.6666666666666734, 0.39999999999414665, 0.28571428742390675,
         0.222221985729059, 0.18183564338602734, 0.1531405028103059, 0.14795951981108388)
 }
 
-/// ln(1 + f) - f for f in [√½ - 1, √2 - 1].
+/// Returns ln(1 + f) - f for f in [√½ - 1, √2 - 1].
 #[inline(always)]
 pub(super) fn ln_1p_less_f<L: Lane>(f: L) -> L {
     let s = f / (f + 2.0);
@@ -48,7 +48,7 @@ pub(super) fn ln_1p_less_f<L: Lane>(f: L) -> L {
     s.mul_add(half_square + series(s * s), -half_square)
 }
 
-/// What `value` becomes where x is not a positive finite number.
+/// Returns `value`, or the special value of the logarithm if x is not a positive finite number.
 #[inline(always)]
 pub(super) fn with_special_arguments<L: Lane>(x: L, value: L) -> L {
     let special = x.lt(0.0).select(f64::NAN, x); // infinity and NaN are their own logarithms
@@ -56,7 +56,7 @@ pub(super) fn with_special_arguments<L: Lane>(x: L, value: L) -> L {
     (x.gt(0.0) & x.lt(f64::INFINITY)).select(value, special)
 }
 
-/// ln x; max error measured 0.84 ulp.
+/// Returns ln x. The maximum measured error is 0.84 ulp.
 #[inline(always)]
 pub(crate) fn ln<L: Lane>(x: L) -> L {
     let (m, k) = split(x);
@@ -66,7 +66,7 @@ pub(crate) fn ln<L: Lane>(x: L) -> L {
     with_special_arguments(x, hi + small)
 }
 
-/// ln x as hi + lo with an error of 2^-58 of the larger of |ln x| and ln 2, relative to ln x near 1;
+/// Returns ln x as hi + lo with an error of 2^-58 of the larger of |ln x| and ln 2, relative to ln x near 1;
 /// for finite x > 0. f²/2 is summed with its rounding error, so that only s (f²/2 + R) is rounded.
 #[inline(always)]
 pub(super) fn ln_in_parts<L: Lane>(x: L) -> (L, L) {
@@ -80,16 +80,16 @@ pub(super) fn ln_in_parts<L: Lane>(x: L) -> (L, L) {
     fast_two_sum(hi, k.mul_add(LN2_LO, small) + (sum_err + hi_err))
 }
 
-/// ln x as hi + lo to about 2^-68 of its value, for finite x > 0.
+/// Returns ln x as hi + lo to about 2^-68 of its value, for finite x > 0.
 ///
-/// A centre c of three next to m leaves ln(m/c) = 2 atanh(s), s = (m - c)/(m + c), |s| < 0.06, with
-/// m - c exact. 2 atanh(s) = 2 s + (2/3) s³ + s z² W(z) with s and s³ in double-double; z² W is below
-/// 2^-18 of the whole, so W may be a double: degree 4, `coefficients.py pow`; error 2^-72.2.
+/// A centre c next to m, out of three, leaves ln(m/c) = 2 atanh(s), s = (m - c)/(m + c), |s| < 0.06, with
+/// m - c exact. 2 atanh(s) = 2 s + (2/3) s³ + s z² W(z) with s and s³ in double-double. z² W is below
+/// 2^-18 of the whole, so W can be a double: degree 4, `coefficients.py pow`; error 2^-72.2.
 #[inline(always)]
 pub(super) fn ln_in_two<L: Lane>(x: L) -> (L, L) {
     const TWO_THIRDS_HI: f64 = 2.0 / 3.0;
     const TWO_THIRDS_LO: f64 = f64::from_bits(0x3c85_5555_5555_5555);
-    /// 51/64 and 81/64; ln of each, as a multiple of 2^-42 like `LN2_HI`, and the rest.
+    /// The centres 51/64 and 81/64; the logarithm of each, as a multiple of 2^-42 like `LN2_HI`, and the remainder.
     const LOW: f64 = 0.796875;
     const LN_LOW_HI: f64 = f64::from_bits(0xbfcd_1037_f265_6000);
     const LN_LOW_LO: f64 = f64::from_bits(0x3d08_4a7e_75b6_f6e4);

@@ -1,18 +1,18 @@
 //! ln |Γ(x)|.
 //!
-//! Three forms for x > 0, blended, with one logarithm between them:
+//! Three forms for x > 0 are blended and share one logarithm:
 //!
 //! - x in [1.5, 2.5): ln Γ(2 + v) = v G(v), G of degree 18 (weighted Remez, `coefficients.py
 //!   ln_gamma`), so that the zero at 2 keeps its relative accuracy;
-//! - x below 7.5: the recurrence Γ(x + 1) = x Γ(x) leads there. ln Γ = v G(v) ± ln(product), where the
+//! - x < 7.5: the recurrence Γ(x + 1) = x Γ(x) reduces x to this range. ln Γ = v G(v) ± ln(product), where the
 //!   two terms never cancel by more than a factor of 3; at the zero x = 1 both vanish;
-//! - beyond: Stirling, (x - 1/2)(ln x - 1) + ln(2π)/2 - 1/2 + S(1/x²)/x, S of degree 5
+//! - x >= 7.5: Stirling, (x - 1/2)(ln x - 1) + ln(2π)/2 - 1/2 + S(1/x²)/x, S of degree 5
 //!   (`coefficients.py stirling`; absolute error 2^-59.3).
 //!
-//! The terms are summed as pairs of doubles. Negative x go by the reflection
-//! Γ(x) Γ(1 - x) = π / sin πx, in the slow path of blocks. There ln |Γ| has two zeros between any two
-//! neighbouring poles, and next to those the *absolute* error is below 2^-52 times the larger of 1 and |ln Γ(x)|: the relative accuracy
-//! is lost, as in most libraries.
+//! The terms are summed as pairs of doubles. For negative x the reflection
+//! Γ(x) Γ(1 - x) = π / sin πx is used, in the slow path of blocks. There ln |Γ| has two zeros between any two
+//! adjacent poles, and near these the *absolute* error is below 2^-52 times the larger of 1 and |ln Γ(x)|; the
+//! relative accuracy is lost, as in most libraries.
 
 use super::bits::{fast_two_sum, polynomial, select, two_product, two_sum};
 use super::ln::ln_in_parts;
@@ -24,14 +24,14 @@ const LN_PI_LO: f64 = f64::from_bits(0x3c67_abf2_ad8d_5088);
 const STIRLING_CONSTANT: f64 = 0.418_938_533_204_672_7;
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// S(u) of Stirling's series, for u <= 1/7.5².
+/// Returns S(u) of Stirling's series, for u <= 1/7.5².
 #[inline(always)]
 pub(super) fn stirling(u: f64) -> f64 {
     polynomial!(u; 0.08333333333333326, -0.002777777777466866, 0.0007936505868505,
         -0.0005951875969122203, 0.0008361259103100224, -0.001621700270119115)
 }
 
-/// ln Γ(x) as hi + lo, for x > 0. Relative error about 2^-53.
+/// Returns ln Γ(x) as hi + lo, for x > 0. Relative error about 2^-53.
 #[inline(always)]
 fn positive(x: f64) -> (f64, f64) {
     const G0: f64 = 0.42278433509846713; // 1 - Euler's constant
@@ -40,7 +40,7 @@ fn positive(x: f64) -> (f64, f64) {
     // Γ(x) = (x - 1) ... (y) Γ(y) with y in [1.5, 2.5)
     let mut y = x;
     let mut product = 1.0;
-    // Each step looks at x itself, for chained conditions would be turned into branches.
+    // Each step tests x itself, because chained conditions would be compiled to branches.
     for steps in [1.0, 2.0, 3.0, 4.0, 5.0] {
         let step = x >= steps + 1.5;
         let lower = x - steps;
@@ -63,7 +63,7 @@ fn positive(x: f64) -> (f64, f64) {
         -4.492653103257105e-05, 2.050561744934743e-05, -9.43723747100632e-06,
         4.384589397715842e-06, -2.049751151895795e-06, 9.20315689872666e-07,
         -4.2005027021278927e-07, 2.784933542879746e-07, -1.4328831810029386e-07);
-    let (q, q_err) = two_product(v, q); // shows next to the minimum at 1.46, where ln Γ is small
+    let (q, q_err) = two_product(v, q); // visible near the minimum at 1.46, where ln Γ is small
     let (g, g_lo) = fast_two_sum(G0, q);
     let (near, near_err) = two_product(v, g);
     let near_lo = v.mul_add(g_lo + (G0_LO + q_err), near_err);
@@ -85,7 +85,7 @@ fn positive(x: f64) -> (f64, f64) {
     fast_two_sum(select(far, main, near), select(far, rest, near_lo))
 }
 
-/// ln Γ(x) for x > 0, ±0, infinity and NaN.
+/// Returns ln Γ(x) for x > 0, ±0, infinity and NaN.
 #[inline(always)]
 pub(super) fn ln_gamma_fast(x: f64) -> f64 {
     let (hi, lo) = positive(x);
@@ -94,13 +94,13 @@ pub(super) fn ln_gamma_fast(x: f64) -> f64 {
     select(x.is_nan(), x, value)
 }
 
-/// Whether x needs `ln_gamma_negative`.
+/// Returns true if x needs `ln_gamma_negative`.
 #[inline(always)]
 pub(super) fn is_negative(x: f64) -> bool {
     x < 0.0
 }
 
-/// ln |Γ(x)| for x < 0.
+/// Returns ln |Γ(x)| for x < 0.
 #[cold]
 #[inline(never)]
 pub(super) fn ln_gamma_negative(x: f64) -> f64 {
@@ -114,7 +114,7 @@ pub(super) fn ln_gamma_negative(x: f64) -> f64 {
         let (hi, lo) = positive(sum);
         let (l, l_lo) = ln_in_parts(a);
         let (value, err) = two_sum(hi, -l);
-        // ψ(1 + x) carries what 1 + x lost; -0.577 is near enough for |x| < 1/2.
+        // ψ(1 + x) multiplies the rounding error of 1 + x; -0.577 is accurate enough for |x| < 1/2.
         return value + (err + (lo - l_lo + sum_lo * -0.577));
     }
     let nearest = (a + TWO_52) - TWO_52;
@@ -130,7 +130,7 @@ pub(super) fn ln_gamma_negative(x: f64) -> f64 {
     value + (value_err + (err + (LN_PI_LO - l_lo - product_err / product - g_lo)))
 }
 
-/// ln |Γ(x)|; max error measured 1.6 ulp for x > 0. Integers x <= 0 and infinities give infinity.
+/// Returns ln |Γ(x)|. The maximum measured error is 1.6 ulp for x > 0. Integers x <= 0 and infinities give infinity.
 #[inline(always)]
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     if is_negative(x) { ln_gamma_negative(x) } else { ln_gamma_fast(x) }

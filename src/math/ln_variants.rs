@@ -1,4 +1,4 @@
-//! ln(1 + x), log2 and log10, on the reduction and the series of `ln`.
+//! ln(1 + x), log2 and log10, with the reduction and the series of `ln`.
 
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, two_product, two_sum};
@@ -9,11 +9,11 @@ const LOG2_E: f64 = std::f64::consts::LOG2_E;
 const LOG2_E_LO: f64 = f64::from_bits(0x3c77_77d0_ffda_0d24);
 const LOG10_E: f64 = std::f64::consts::LOG10_E;
 const LOG10_E_LO: f64 = f64::from_bits(0x3c69_5355_baaa_fad3);
-/// log10 2 with 42 bits, so that times k it is exact, and the rest.
+/// log10 2 with 42 bits, so that its product with k is exact, and the remainder.
 const LOG10_2_HI: f64 = f64::from_bits(0x3fd3_4413_509f_7800);
 const LOG10_2_LO: f64 = f64::from_bits(0x3d1f_ef31_1f12_b358);
 
-/// ln(1 + x); max error measured 0.85 ulp.
+/// Returns ln(1 + x). The maximum measured error is 0.85 ulp.
 #[inline(always)]
 pub(crate) fn ln_1p<L: Lane>(x: L) -> L {
     let (u, value) = ln_1p_of_sum(x, L::from(0.0), L::from(0.0));
@@ -21,15 +21,15 @@ pub(crate) fn ln_1p<L: Lane>(x: L) -> L {
     x.abs().lt(1.110_223_024_625_156_5e-16).select(x, value) // 2^-53, and the sign of zero
 }
 
-/// 1 + x, and ln(1 + x + `x_lo`) + `doublings` ln 2 where that is positive and finite.
+/// Returns 1 + x, and ln(1 + x + `x_lo`) + `doublings` ln 2 if that is positive and finite.
 ///
-/// 1 + x = u + `u_lo` = 2^k (m + c): for k = 0 the series runs on f = m - 1 + c = x itself; else
-/// what rounding f loses goes in with the slope 1/(1 + f), to first order 1 - f + f²/2.
+/// 1 + x = u + `u_lo` = 2^k (m + c): for k = 0 the series is evaluated at f = m - 1 + c = x itself; otherwise
+/// the rounding error of f is included with the slope 1/(1 + f), approximated as 1 - f + f²/2.
 #[inline(always)]
 pub(super) fn ln_1p_of_sum<L: Lane>(x: L, x_lo: L, doublings: L) -> (L, L) {
     let (u, u_lo) = two_sum(1.0, x);
     let (m, k) = split(u);
-    // u_lo matters for k < 54 only; 2^-k by the bits of m / u.
+    // u_lo matters for k < 54 only; m / u gives 2^-k.
     let c = k.lt(60.0).select((u_lo + x_lo) * (m / u), 0.0);
     let (f, f_lo) = fast_two_sum(m - 1.0, c);
     let (f, f_lo) = (k.eq(0.0).select(x, f), k.eq(0.0).select(x_lo, f_lo));
@@ -40,14 +40,14 @@ pub(super) fn ln_1p_of_sum<L: Lane>(x: L, x_lo: L, doublings: L) -> (L, L) {
     (u, hi + small)
 }
 
-/// ln m as hi + lo, with an error of 2^-56 of hi.
+/// Returns ln m as hi + lo, with an error of 2^-56 of hi.
 #[inline(always)]
 fn ln_mantissa<L: Lane>(m: L) -> (L, L) {
     let f = m - 1.0;
     fast_two_sum(f, ln_1p_less_f(f))
 }
 
-/// log2 x, exact for powers of two; max error measured 0.83 ulp.
+/// Returns log2 x, exact for powers of two. The maximum measured error is 0.83 ulp.
 #[inline(always)]
 pub(crate) fn log2<L: Lane>(x: L) -> L {
     let (m, k) = split(x);
@@ -58,7 +58,7 @@ pub(crate) fn log2<L: Lane>(x: L) -> L {
     with_special_arguments(x, hi + (lo + p_lo))
 }
 
-/// log10 x, exact for powers of ten; max error measured 0.74 ulp.
+/// Returns log10 x, exact for powers of ten. The maximum measured error is 0.74 ulp.
 #[inline(always)]
 pub(crate) fn log10<L: Lane>(x: L) -> L {
     let (m, k) = split(x);

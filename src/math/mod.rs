@@ -1,4 +1,4 @@
-//! Elementary, gamma and error functions of f64 that vectorise, on three floors.
+//! Elementary, gamma and error functions of f64 that vectorise, in three forms.
 //!
 //! - `lane::exp(x)`: one number, always inlined;
 //! - `block::exp(a, out)`: slices of equal length, for inlining into a `#[target_feature]` function;

@@ -1,42 +1,42 @@
-//! What processors have an instruction for, in the forms of the other functions.
+//! Functions that are single instructions on most processors, in the same form as the other functions.
 
-/// |x|
+/// Returns |x|.
 #[inline(always)]
 pub(crate) fn abs(x: f64) -> f64 {
     x.abs()
 }
 
-/// The largest integer not above x.
+/// Returns the largest integer not above x.
 #[inline(always)]
 pub(crate) fn floor(x: f64) -> f64 {
     x.floor()
 }
 
-/// The least integer not below x.
+/// Returns the least integer not below x.
 #[inline(always)]
 pub(crate) fn ceil(x: f64) -> f64 {
     x.ceil()
 }
 
-/// The nearest integer to x, halves away from zero.
+/// Returns the nearest integer to x, halves away from zero.
 #[inline(always)]
 pub(crate) fn round(x: f64) -> f64 {
     x.round()
 }
 
-/// 1 with the sign of x, that of a zero too; NaN stays.
+/// Returns 1 with the sign of x, also for a zero; NaN stays.
 #[inline(always)]
 pub(crate) fn signum(x: f64) -> f64 {
     x.signum()
 }
 
-/// What is left of x after division by y to a whole number towards 0; exact.
+/// Returns the remainder of the division of x by y with the quotient truncated towards 0; exact.
 #[inline(always)]
 pub(crate) fn fmod(x: f64, y: f64) -> f64 {
     x % y
 }
 
-/// √x, correctly rounded.
+/// Returns √x, correctly rounded.
 #[inline(always)]
 pub(crate) fn sqrt(x: f64) -> f64 {
     x.sqrt()

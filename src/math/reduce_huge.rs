@@ -1,9 +1,9 @@
-//! Payne and Hanek's reduction modulo π/2 for finite |x| > 2^30, in integers.
+//! Payne-Hanek reduction modulo π/2 for finite |x| > 2^30, in integer arithmetic.
 //!
-//! x = M 2^e with a 53-bit integer M. Of 2/π = Σ `word_i` 2^(-64 (i+1)) only a window matters: bits
-//! of weight 2^(2-e) and above contribute multiples of 4 to x 2/π and drop out. The window is four
-//! 64-bit words from the last word boundary before that; M times the window modulo 2^256 leaves at
-//! least 190 bits from the quadrant down, of which at most 62 can be leading zeros of the fraction.
+//! x = M 2^e with a 53-bit integer M. Only a window of 2/π = Σ `word_i` 2^(-64 (i+1)) matters: bits
+//! of weight 2^(2-e) and above contribute multiples of 4 to x 2/π and can be dropped. The window is four
+//! 64-bit words, starting right after these bits; M times the window modulo 2^256 leaves at
+//! least 190 bits from the quadrant down. At most 62 of these can be leading zeros of the fraction.
 //! (Payne & Hanek, SIGNUM 1983; Muller, Elementary Functions, ch. 11.)
 
 use super::arithmetic::Lane;
@@ -49,7 +49,7 @@ fn word(i: usize) -> u64 {
     TWO_OVER_PI.get(i).copied().unwrap_or(0)
 }
 
-/// x = n π/2 + hi + lo with |hi| <= π/4, for finite |x| > 2^30.
+/// Reduces x = n π/2 + hi + lo with |hi| <= π/4, for finite |x| > 2^30.
 pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     let bits = x.to_bits();
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
@@ -71,9 +71,9 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
         product[i] = t as u64;
         carry = t >> 64;
     }
-    // The window's last bit weighs 2^-(skip + 256), the product's 2^(e - 1075 - skip - 256): with
-    // skip = e - 1077 that is 2^-254, two integer bits. Smaller x have skip = 0 and fewer bits
-    // above the point to drop; move them to the same place.
+    // The last bit of the window has weight 2^-(skip + 256), the last bit of the product 2^(e - 1075 - skip - 256):
+    // with skip = e - 1077 this is 2^-254, which leaves two integer bits. Smaller x have skip = 0 and fewer bits above
+    // the point to drop; they are shifted to the same position.
     let lift = 1077usize.saturating_sub(e); // 0..=24
     let hi = (u128::from(product[0]) << 64) | u128::from(product[1]);
     let lo = (u128::from(product[2]) << 64) | u128::from(product[3]);
@@ -84,7 +84,7 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
             (hi << (128 - lift)) | (lo >> lift),
         ),
     };
-    // Two integer bits, then the fraction in [0, 1); take it to [-1/2, 1/2) and the sign off.
+    // Two integer bits, then the fraction in [0, 1); it is mapped to [-1/2, 1/2), and its sign is split off.
     let mut n = (hi >> 126) as u64;
     let fraction_hi = (hi << 2) | (lo >> 126);
     let fraction_lo = lo << 2;
@@ -95,7 +95,7 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     } else {
         (fraction_hi, fraction_lo)
     };
-    // Normalise so that the leading bit is at the top, then take two doubles of 53 and 64 bits.
+    // Normalise: move the leading bit to the top, then take two doubles of 53 and 64 bits.
     let zeros = hi.leading_zeros(); // at most 62, see above
     let top = if zeros == 0 { hi } else { (hi << zeros) | (lo >> (128 - zeros)) };
     let unit = f64::from_bits(u64::from(1023 - 128 - zeros) << 52); // 2^-(128 + zeros)
@@ -103,7 +103,7 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     let (f, f_lo) = fast_two_sum(a as f64 * (TWO_64 * 2048.0) * unit, b as f64 * 2048.0 * unit);
     let (r, r_err) = two_product(f, PI_2_HI);
     let (r, r_lo) = fast_two_sum(r, f.mul_add(PI_2_LO, f_lo.mul_add(PI_2_HI, r_err)));
-    // The fraction's sign, and x's: sin and tan are odd, n too.
+    // Apply the sign of the fraction and the sign of x: sin and tan are odd, and so is n.
     let flip = negative != (x < 0.0);
     let (hi, lo) = if flip { (-r, -r_lo) } else { (r, r_lo) };
     let n = if x < 0.0 { n.wrapping_neg() } else { n };

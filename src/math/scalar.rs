@@ -1,5 +1,5 @@
-//! The functions as ordinary calls: the `lane` code in a clone compiled for AVX2 and FMA where the
-//! processor has them, so that `mul_add` is an instruction and not a library call. Same bits.
+//! The functions as ordinary calls: the `lane` code in a clone compiled for AVX2 and FMA if the
+//! processor supports them, so that `mul_add` is an instruction and not a library call. The bits are the same.
 
 use super::lane::{self, for_each_method};
 

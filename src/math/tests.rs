@@ -1,6 +1,6 @@
-//! What is tested of the elementary functions: accuracy against a correctly rounding library and
-//! against a recorded 100-digit table, special values, and that every form and every instruction set
-//! gives the same bits.
+//! Tests of the elementary functions: accuracy compared with a correctly rounding library and
+//! with a recorded 100-digit table, special values, and equality of bits of all forms on all instruction
+//! sets.
 
 mod accuracy;
 mod faddeeva;
@@ -8,7 +8,7 @@ mod identity;
 mod special;
 mod table;
 
-/// SplitMix64, so that a failure repeats.
+/// SplitMix64 generator, which makes failures reproducible.
 struct Random(u64);
 
 impl Random {
@@ -23,13 +23,13 @@ impl Random {
         low + (high - low) * ((self.bits() >> 11) as f64 * f64::EPSILON * 0.5)
     }
 
-    /// Any mantissa and sign with this biased exponent.
+    /// Returns a number with this biased exponent and random mantissa and sign.
     fn in_binade(&mut self, exponent: u64) -> f64 {
         f64::from_bits((self.bits() & 0x800f_ffff_ffff_ffff) | (exponent << 52))
     }
 }
 
-/// Equal bits, all NaN alike.
+/// Returns true if the bits are equal; all NaN count as equal.
 fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }

@@ -4,13 +4,13 @@
 //!
 //! - n `P1` is a multiple of 2^-52, and so is x for |x| >= 1 (below, n <= 1 and Sterbenz applies);
 //!   their difference is below 1, hence one fused operation gives it exactly;
-//! - n `P2` enters as an exact product by `two_sum`, n `P3` rounded. What is missing is
-//!   n 2^-162 < 2^-131 for |x| <= 2^30. No double in that range is nearer than 2^-62 to a multiple
-//!   of π/2 other than 0 (Muller, Elementary Functions, ch. 11), so r is good to 2^-69 of itself.
+//! - n `P2` enters as an exact product by `two_sum`, n `P3` rounded. The omitted part of π/2 contributes
+//!   n 2^-162 < 2^-131 for |x| <= 2^30. No double in that range is closer than 2^-62 to a multiple
+//!   of π/2 other than 0 (Muller, Elementary Functions, ch. 11), so r has a relative error of 2^-69.
 //!
 //! Then, with z = r², sin r = r + r z S(z) and cos r = 1 - z/2 + z² C(z), both of degree 5 (weighted
-//! Remez on |r| <= π/4, `coefficients.py sin cos`; errors 2^-57.2 and 2^-59.9). |x| > 2^30 takes the
-//! slow reduction in `reduce_huge`, which no vector lane does: blocks repair those lanes afterwards.
+//! Remez on |r| <= π/4, `coefficients.py sin cos`; errors 2^-57.2 and 2^-59.9). |x| > 2^30 needs the
+//! slow reduction in `reduce_huge`, which is not vectorised: blocks recompute those elements afterwards.
 
 use super::arithmetic::{Lane, LaneBits, Truth};
 use super::bits::{fast_two_sum, nearest, polynomial, two_product, two_sum};
@@ -24,10 +24,10 @@ const TWO_OVER_PI: f64 = std::f64::consts::FRAC_2_PI;
 /// Largest |x| of the fast reduction.
 const FAST_LIMIT: f64 = 1_073_741_824.0;
 
-/// Below this |x| sin x and tan x round to x; the selects keep the sign of zero.
+/// Below this |x| sin x and tan x round to x. The selects preserve the sign of zero.
 const LINEAR_LIMIT: f64 = 7.450_580_596_923_828e-9; // 2^-27
 
-/// Whether x needs `reduce_huge` (infinities do not: the fast path makes them NaN).
+/// Returns true if x needs `reduce_huge` (infinities do not: the fast path returns NaN for them).
 #[inline(always)]
 pub(crate) fn is_huge<L: Lane>(x: L) -> L::Truth {
     x.abs().gt(FAST_LIMIT) & x.abs().lt(f64::INFINITY)
@@ -43,13 +43,13 @@ fn reduce_fast<L: Lane>(x: L) -> Reduced<L> {
     Reduced { n: bits, hi, lo }
 }
 
-/// x = n π/2 + hi + lo for any finite x.
+/// Reduces any finite x: x = n π/2 + hi + lo.
 #[inline(always)]
 pub(super) fn reduce(x: f64) -> Reduced<f64> {
     if is_huge(x) { reduce_huge(x) } else { reduce_fast(x) }
 }
 
-/// sin(hi + lo) = hi + tail.
+/// Returns tail with sin(hi + lo) = hi + tail.
 #[inline(always)]
 fn sin_tail<L: Lane>(r: Reduced<L>, z: L) -> L {
     let s = polynomial!(z; -0.16666666666666632, 0.008333333333322413, -0.00019841269829807686,
@@ -58,19 +58,19 @@ fn sin_tail<L: Lane>(r: Reduced<L>, z: L) -> L {
     (r.hi * z).mul_add(s, (z * 0.5).mul_add(-r.lo, r.lo))
 }
 
-/// cos(hi + lo) = w + tail.
+/// Returns w and tail with cos(hi + lo) = w + tail.
 #[inline(always)]
 fn cos_parts<L: Lane>(r: Reduced<L>, z: L) -> (L, L) {
     let c = polynomial!(z; 0.0416666666666666, -0.0013888888888874125, 2.4801587289482215e-05,
         -2.755731435234158e-07, 2.087572327441495e-09, -1.135964786374259e-11);
     let half = z * 0.5;
     let (w, lost) = fast_two_sum(1.0, -half);
-    let z_lo = r.hi.mul_add(r.hi, -z); // z/2 is large enough here for its rounding to show
+    let z_lo = r.hi.mul_add(r.hi, -z); // z/2 is large enough here that its rounding matters
     let tail = r.hi.mul_add(-r.lo, (-z_lo).mul_add(0.5, lost));
     (w, (z * z).mul_add(c, tail))
 }
 
-/// sin(x + shift π/2) for a reduced x.
+/// Returns sin(x + shift π/2) for a reduced x.
 #[inline(always)]
 fn sin_shifted<L: Lane>(r: Reduced<L>, shift: u64) -> L {
     let n = r.n.plus(shift);
@@ -97,7 +97,7 @@ fn tan_reduced<L: Lane>(r: Reduced<L>) -> L {
     rest.mul_add(inverse, q)
 }
 
-/// π r as a reduced argument, for |r| <= 1/2.
+/// Returns π r as a reduced argument, for |r| <= 1/2.
 #[inline(always)]
 fn times_pi(r: f64) -> Reduced<f64> {
     let (n, fraction) = if r > 0.25 {
@@ -111,12 +111,12 @@ fn times_pi(r: f64) -> Reduced<f64> {
     Reduced { n, hi, lo: fraction.mul_add(2.0 * P2, err) }
 }
 
-/// sin πr for |r| <= 1/2.
+/// Returns sin πr for |r| <= 1/2.
 pub(super) fn sin_pi(r: f64) -> f64 {
     sin_shifted(times_pi(r), 0)
 }
 
-/// sin(x + shift π/2) for a reduced x as two doubles, to about 2^-56.
+/// Returns sin(x + shift π/2) for a reduced x as two doubles, to about 2^-56.
 #[inline(always)]
 pub(super) fn sin_shifted_in_parts(r: Reduced<f64>, shift: u64) -> (f64, f64) {
     let n = r.n.wrapping_add(shift);
@@ -126,30 +126,30 @@ pub(super) fn sin_shifted_in_parts(r: Reduced<f64>, shift: u64) -> (f64, f64) {
     if n & 2 == 0 { (hi, lo) } else { (-hi, -lo) }
 }
 
-/// sin πr as two doubles, for |r| <= 1/2.
+/// Returns sin πr as two doubles, for |r| <= 1/2.
 pub(super) fn sin_pi_in_parts(r: f64) -> (f64, f64) {
     sin_shifted_in_parts(times_pi(r), 0)
 }
 
-/// cot πr for 0 < |r| <= 1/2: -tan of the angle a quadrant on.
+/// Returns cot πr for 0 < |r| <= 1/2: -tan of the angle plus one quadrant.
 pub(super) fn cot_pi(r: f64) -> f64 {
     let turned = times_pi(r);
     -tan_reduced(Reduced { n: turned.n.wrapping_add(1), ..turned })
 }
 
-/// sin x for |x| <= 2^30, NaN for infinities.
+/// Returns sin x for |x| <= 2^30, NaN for infinities.
 #[inline(always)]
 pub(crate) fn sin_fast<L: Lane>(x: L) -> L {
     x.abs().lt(LINEAR_LIMIT).select(x, sin_shifted(reduce_fast(x), 0))
 }
 
-/// cos x for |x| <= 2^30, NaN for infinities.
+/// Returns cos x for |x| <= 2^30, NaN for infinities.
 #[inline(always)]
 pub(crate) fn cos_fast<L: Lane>(x: L) -> L {
     sin_shifted(reduce_fast(x), 1)
 }
 
-/// tan x for |x| <= 2^30, NaN for infinities.
+/// Returns tan x for |x| <= 2^30, NaN for infinities.
 #[inline(always)]
 pub(crate) fn tan_fast<L: Lane>(x: L) -> L {
     x.abs().lt(LINEAR_LIMIT).select(x, tan_reduced(reduce_fast(x)))
@@ -173,19 +173,19 @@ pub(super) fn tan_huge(x: f64) -> f64 {
     tan_reduced(reduce_huge(x))
 }
 
-/// sin x; max error measured 0.72 ulp.
+/// Returns sin x. The maximum measured error is 0.72 ulp.
 #[inline(always)]
 pub(crate) fn sin(x: f64) -> f64 {
     if is_huge(x) { sin_huge(x) } else { sin_fast(x) }
 }
 
-/// cos x; max error measured 0.72 ulp.
+/// Returns cos x. The maximum measured error is 0.72 ulp.
 #[inline(always)]
 pub(crate) fn cos(x: f64) -> f64 {
     if is_huge(x) { cos_huge(x) } else { cos_fast(x) }
 }
 
-/// tan x; max error measured 0.83 ulp.
+/// Returns tan x. The maximum measured error is 0.83 ulp.
 #[inline(always)]
 pub(crate) fn tan(x: f64) -> f64 {
     if is_huge(x) { tan_huge(x) } else { tan_fast(x) }

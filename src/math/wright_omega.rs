@@ -1,10 +1,9 @@
-//! Wright's ω of a real number: ω + ln ω = x, so that ω(x) is Lambert's W(eˣ) without the overflow.
+//! Wright's ω of a real number: ω + ln ω = x. ω(x) is Lambert's W(eˣ) without the overflow.
 //!
-//! A first value within a few hundredths, x - ln x · x/(x + 1) for x >= 1 and a rational function of eˣ
-//! below, then twice the fourth-order step of Fritsch, Shafer and Crowley (Comm. ACM 16, 1973), as
-//! Lawrence, Corless and Jeffrey use it for ω (ACM TOMS 38, 2012, Algorithm 917). Where x is negative
-//! its residual x - ω - ln ω has the error of x itself, so a step of Newton's method on ω e^ω = eˣ
-//! follows for x < 1. For x < -50 ω is eˣ.
+//! The initial approximation is accurate to a few hundredths: x - ln x · x/(x + 1) for x >= 1 and a rational function
+//! of eˣ below. Two fourth-order steps of Fritsch, Shafer and Crowley (Comm. ACM 16, 1973) follow, as Lawrence,
+//! Corless and Jeffrey use them for ω (ACM TOMS 38, 2012, Algorithm 917). For negative x the residual x - ω - ln ω has
+//! the error of x itself; therefore a Newton step on ω e^ω = eˣ follows for x < 1. For x < -50 ω is eˣ.
 
 use super::bits::select;
 use super::exp::exp;
@@ -13,10 +12,10 @@ use super::ln::ln;
 /// Below this ω(x) rounds to eˣ.
 const EXPONENTIAL: f64 = -50.0;
 
-/// Where the first values meet.
+/// Limit between the two initial approximations.
 const MIDDLE: f64 = 1.0;
 
-/// A step towards ω + ln ω = x that takes an error d to about d⁴.
+/// Takes one step towards ω + ln ω = x, which reduces an error d to about d⁴.
 #[inline(always)]
 fn step(x: f64, omega: f64) -> f64 {
     let residual = (x - omega) - ln(omega);
@@ -26,7 +25,7 @@ fn step(x: f64, omega: f64) -> f64 {
     omega.mul_add(change, omega)
 }
 
-/// ω(x); max error measured 1.9 ulp.
+/// Returns ω(x). The maximum measured error is 1.9 ulp.
 #[inline(always)]
 pub(crate) fn wright_omega(x: f64) -> f64 {
     let low = x < MIDDLE;

@@ -1,10 +1,10 @@
-//! Parameters that a model does not contain, for ties to follow: they come after its own.
+//! Extra parameters that a model does not contain, for use in ties. They follow the model's own parameters.
 
 use super::native::{ArrayCalls, Calls, Model, Native, PointCalls};
 use std::sync::Arc;
 
 impl Model {
-    /// The same model with one parameter more, on which it does not depend.
+    /// Returns the model with one more parameter, on which it does not depend.
     pub(crate) fn with_parameter(self, name: &str) -> Model {
         match self {
             Model::Traced(mut program) => {
@@ -17,7 +17,7 @@ impl Model {
 }
 
 impl Native {
-    /// The function and its partials see their own parameters alone.
+    /// Returns the function with one more parameter. The function and its partials receive only their own parameters.
     fn with_parameter(mut self) -> Native {
         let own = self.params;
         self.calls = match self.calls {

@@ -1,15 +1,15 @@
 //! Partials with their constant factors collected.
 //!
-//! Derivatives are products of many factors, most of them the same at every point: of the Gaussian's
-//! a·(2(x − μ)/2σ²)·e only (x − μ)·e is not. Such factors are gathered into one coefficient for each
-//! partial, computed once per pass, so that a point costs no division and few products. The value
-//! keeps its bits: there only signs move, onto factors that are the same at every point. A partial is the
+//! Derivatives are products of many factors, and most factors are the same at every point: of the Gaussian's
+//! a·(2(x − μ)/2σ²)·e only (x − μ)·e is not. Such factors are collected into one coefficient per
+//! partial, computed once per pass. A point then needs no division and few products. The value
+//! keeps its bits: in its code only signs move, onto factors that are the same at every point. A partial is the
 //! same product in another order.
 //!
-//! In another order a product may leave the range of f64 where it did not before. Where a coefficient,
-//! or a product on the way to one, is not between 1e-100 and 1e100, the program as it was is to be used;
-//! and where a result is not finite, to see whether that is the order's doing. What is left is that a
-//! partial below 1e-200 may lose digits, and such partials come from factors out of range.
+//! In another order a product may leave the range of f64 although the original does not. If a coefficient
+//! or one of its partial products is not between 1e-100 and 1e100, the caller must use the original program.
+//! If a result is not finite, the original program shows if the order is the cause. One effect remains: a
+//! partial below 1e-200 may lose digits; such partials come from factors out of range.
 
 use super::op::{Binary, Id, Node, Nodes, Unary};
 use super::optimise::{depends_on_point, without_dead_code};
@@ -21,11 +21,11 @@ mod tests;
 /// A program whose partials have collected coefficients.
 pub(crate) struct Collected {
     pub(crate) program: Program,
-    /// The coefficients and the products on the way to them, as nodes.
+    /// The coefficients and their partial products, as nodes.
     pub(crate) coefficients: Vec<Id>,
 }
 
-/// Whether a coefficient may stand for its factors.
+/// Returns true if the coefficient can replace the product of its factors.
 pub(crate) fn is_safe(coefficient: f64) -> bool {
     (1e-100..=1e100).contains(&coefficient.abs())
 }
@@ -39,7 +39,7 @@ struct Product {
     core: Option<Id>,
 }
 
-/// `program`, whose first output is the value and whose others are partials.
+/// Collects the coefficients of `program`, whose first output is the value and whose others are partials.
 pub(crate) fn collect(program: &Program) -> Collected {
     let nodes = &program.nodes;
     let room = nodes.len() + nodes.len() / 2;
@@ -65,15 +65,15 @@ pub(crate) fn collect(program: &Program) -> Collected {
     // Coefficients are kept as if they were outputs.
     let (nodes, mut kept) = without_dead_code(&writer.nodes.list, &all);
     let coefficients = kept.split_off(count);
-    // Factors that are taken out of what many partials share are multiplied back in each of them.
+    // Factors that are extracted from a node that many partials share are multiplied back in each partial.
     if work(&nodes) >= work(&program.nodes) {
         return Collected { program: program.clone(), coefficients: Vec::new() };
     }
     Collected { program: Program { nodes, outputs: kept, ..program.clone() }, coefficients }
 }
 
-/// A product or quotient of a negated operand and a uniform one, as the operation on what is negated
-/// and on the uniform one, which takes the sign over: the same to the last bit, and once per pass.
+/// Moves the sign of a product or quotient of a negated operand and a uniform operand onto the uniform one. The result
+/// is the same to the last bit, and the negation is computed once per pass.
 fn with_sign_moved(node: Node, nodes: &[Node], per_point: &[bool]) -> Option<(Binary, Sign, Sign)> {
     let Node::Binary(op @ (Binary::Mul | Binary::Div), a, b) = node else { return None };
     let negated = |id: Id| match nodes[id as usize] {
@@ -87,13 +87,13 @@ fn with_sign_moved(node: Node, nodes: &[Node], per_point: &[bool]) -> Option<(Bi
     }
 }
 
-/// An operand with its own sign or the other.
+/// An operand with its sign kept or changed.
 enum Sign {
     Kept(Id),
     Changed(Id),
 }
 
-/// What a point costs, in products.
+/// Returns the cost of one point, in units of a product.
 fn work(nodes: &[Node]) -> usize {
     const DIVISION: usize = 4;
     let per_point = depends_on_point(nodes);
@@ -105,7 +105,7 @@ fn work(nodes: &[Node]) -> usize {
     nodes.iter().zip(&per_point).map(of_node).sum()
 }
 
-/// For each node whether `output` needs it.
+/// Returns one value per node: true if `output` depends on it.
 fn needed(nodes: &[Node], output: Option<Id>) -> Vec<bool> {
     let mut needed = vec![false; nodes.len()];
     if let Some(output) = output {
@@ -119,7 +119,7 @@ fn needed(nodes: &[Node], output: Option<Id>) -> Vec<bool> {
     needed
 }
 
-/// Nodes being written.
+/// The nodes of the new program, while they are written.
 struct Writer {
     nodes: Nodes,
     coefficients: Vec<Id>,
@@ -130,7 +130,7 @@ impl Writer {
         self.nodes.push(node)
     }
 
-    /// A node as it is, its operands with all their factors.
+    /// Copies a node as it is, its operands with all their factors.
     fn copied(&mut self, node: Node, products: &[Product], per_point: bool) -> Product {
         let operands: Vec<(Id, Id)> =
             node.operands().map(|id| (id, self.node_of(products[id as usize]))).collect();
@@ -146,7 +146,7 @@ impl Writer {
         }
     }
 
-    /// An operation whose operands' signs are given.
+    /// Writes an operation on operands with the given signs.
     fn signed(&mut self, op: Binary, a: Sign, b: Sign, products: &[Product]) -> Product {
         let mut of = |sign: Sign| match sign {
             Sign::Kept(id) => self.node_of(products[id as usize]),
@@ -160,7 +160,7 @@ impl Writer {
         Product { number: 1.0, uniform: None, core: Some(id) }
     }
 
-    /// A node of the partials only, its factors apart.
+    /// Writes a node that only the partials need, with its factors separated.
     fn product(&mut self, node: Node, products: &[Product]) -> Product {
         let of = |id: Id| products[id as usize];
         let found = match node {
@@ -201,18 +201,18 @@ impl Writer {
         }
     }
 
-    /// Has the size of a factor looked at before the program is used.
+    /// Registers a coefficient, whose size is checked before the program is used.
     fn watch(&mut self, coefficient: Id) {
         if !self.coefficients.contains(&coefficient) {
             self.coefficients.push(coefficient);
         }
     }
 
-    /// a ∘ b, where either may be 1.
+    /// Writes a ∘ b, where `None` stands for 1.
     fn both(&mut self, op: Binary, a: Option<Id>, b: Option<Id>) -> Option<Id> {
         match (a, b) {
             (Some(a), Some(b)) => {
-                // Products are written in one order, to be found again.
+                // Operands of products are sorted, so that equal products share a node.
                 let (a, b) = if op == Binary::Mul && b < a { (b, a) } else { (a, b) };
                 Some(self.push(Node::Binary(op, a, b)))
             }
@@ -225,7 +225,7 @@ impl Writer {
         }
     }
 
-    /// The node that a product is, with all its factors.
+    /// Returns the node of a product with all its factors.
     fn node_of(&mut self, product: Product) -> Id {
         let Product { number, uniform, core } = product;
         let Some(core) = core else {

@@ -1,4 +1,4 @@
-//! A term of the sum that a model is.
+//! One term of a model that is a sum.
 
 use super::expression::Expression;
 use super::native::Model;
@@ -12,17 +12,17 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct ComponentModel {
     pub(crate) name: String,
-    /// What it is multiplied by in the sum: its sign, and numbers before parentheses.
+    /// Factor in the sum: the sign, and numbers before parentheses.
     pub(crate) factor: f64,
     pub(crate) formula: Expression,
-    /// The variable of the sum that each variable of the formula is.
+    /// Index in the sum of each variable of the formula.
     pub(crate) columns: Vec<usize>,
-    /// The parameter of the sum that each parameter of the formula is.
+    /// Index in the sum of each parameter of the formula.
     pub(crate) params: Vec<usize>,
 }
 
 impl ComponentModel {
-    /// `None` if the sum, whose names are given, lacks one of the formula's.
+    /// Creates the term. `None` if a name of the formula is not among the `columns` and `params` of the sum.
     pub(crate) fn new(
         name: String,
         factor: f64,
@@ -38,7 +38,7 @@ impl ComponentModel {
         Some(ComponentModel { name, factor, formula, columns, params })
     }
 
-    /// As a model of all variables and parameters of the `sum`, with the formulas of tied parameters in their places.
+    /// Returns the term as a model of all variables and parameters of the `sum`; formulas replace the tied parameters.
     ///
     /// # Errors
     /// None in practice: replaying a program cannot panic.

@@ -1,11 +1,11 @@
-//! Dual numbers: values with their derivatives, those of the functions from the table.
+//! Dual numbers: values with their derivatives. The table of functions supplies the derivatives of functions.
 //!
 //! A dual number a + Σ aᵢ εᵢ with εᵢεⱼ = 0 carries a value and `K` partial derivatives; every
-//! function f acts as f(a) + Σ f'(a) aᵢ εᵢ. Run over [`Var`](crate::Var), `Dual` records the program
-//! of a model's partials; run over `f64` it is the oracle that the tests hold that program to.
+//! function f acts as f(a) + Σ f'(a) aᵢ εᵢ. Evaluated with [`Var`](crate::Var), `Dual` records the program
+//! of a model's partials; evaluated with `f64` it is the reference that the tests compare that program with.
 //!
-//! Products with a partial that is known to be zero are left out instead of computed, so that
-//! 0 · ∞ does not turn a partial into NaN and a traced derivative carries no dead arithmetic.
+//! Products with a partial that is known to be zero are omitted. Therefore
+//! 0 · ∞ does not turn a partial into NaN, and a traced derivative has no dead arithmetic.
 
 use super::functions::for_each_function;
 use super::op::Unary;
@@ -13,10 +13,10 @@ use super::scalar::{Mask, Scalar};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// The largest derivative of functions that overflow; beyond it every sum of squares does so anyway.
+/// The largest derivative of functions that overflow. Beyond it every sum of squares overflows anyway.
 const LARGEST_SLOPE: f64 = 1e280;
 
-/// A value of type `S` and its derivatives by `K` independent quantities.
+/// A value of type `S` and its derivatives with respect to `K` independent quantities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dual<S, const K: usize> {
     /// The value.
@@ -26,20 +26,21 @@ pub struct Dual<S, const K: usize> {
 }
 
 impl<S: Scalar, const K: usize> Dual<S, K> {
-    /// The quantity number `index` itself: partial 1 by that one, 0 by the others. An `index` of `K`
-    /// or more gives a constant.
+    /// Returns the quantity number `index`: its partial with respect to itself is 1, the others are 0. An `index` of
+    /// `K` or more gives a constant.
     pub fn variable(value: S, index: usize) -> Self {
         let partials = from_fn(|k| S::from(if k == index { 1.0 } else { 0.0 }));
         Dual { value, partials }
     }
 
-    /// A value that depends on nothing.
+    /// Returns a constant: all partials are 0.
     pub fn constant(value: S) -> Self {
         Dual { value, partials: [S::from(0.0); K] }
     }
 
-    /// The argument of a function that [settles](super::op::Facts::settles): where it is infinite, as the exponent b·ln x is at
-    /// x = 0, partials that are not finite count as 0. The slope of the function there, 0, would make NaN of them.
+    /// Returns the argument of a function that [settles](super::op::Facts::settles). If the argument is infinite, as
+    /// the exponent b·ln x is at x = 0, its non-finite partials become 0. Multiplied by the function's slope 0 they
+    /// would be NaN.
     fn settled(self) -> Self {
         if !self.value.may_be_infinite() {
             return self;
@@ -52,12 +53,12 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
         Dual { value: self.value, partials: self.partials.map(limit) }
     }
 
-    /// f(self) from f and f' at the value.
+    /// Returns f(self), given f and f' at the value.
     fn chain(self, value: S, derivative: S) -> Self {
         Dual { value, partials: self.partials.map(|e| times(e, derivative)) }
     }
 
-    /// f(self, other) from f and its two partial derivatives at the values.
+    /// Returns f(self, other), given f and its two partial derivatives at the values.
     fn chain2(self, other: Self, value: S, by_self: S, by_other: S) -> Self {
         let partials =
             from_fn(|k| plus(times(self.partials[k], by_self), times(other.partials[k], by_other)));
@@ -65,12 +66,12 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
     }
 }
 
-/// e · d, or zero where e is known to be zero whatever d is.
+/// Returns e · d, or zero if e is known to be zero, even if d is infinite or NaN.
 fn times<S: Scalar>(e: S, d: S) -> S {
     if e.is_known_zero() { e } else { e * d }
 }
 
-/// a + b without a term that is known to be zero.
+/// Returns a + b without a term that is known to be zero.
 fn plus<S: Scalar>(a: S, b: S) -> S {
     if a.is_known_zero() {
         b
@@ -81,7 +82,7 @@ fn plus<S: Scalar>(a: S, b: S) -> S {
     }
 }
 
-/// a − b without a term that is known to be zero.
+/// Returns a − b without a term that is known to be zero.
 fn minus<S: Scalar>(a: S, b: S) -> S {
     if b.is_known_zero() {
         a
@@ -92,7 +93,7 @@ fn minus<S: Scalar>(a: S, b: S) -> S {
     }
 }
 
-/// `derivative`, or zero where `border` holds and the derivative is infinite or undefined.
+/// Returns `derivative`, or zero where `border` is true and the derivative is infinite or undefined.
 fn except<S: Scalar>(border: S::Mask, derivative: S) -> S {
     border.select(0.0, derivative)
 }
@@ -213,10 +214,10 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
         let exponent = exponent.into();
         let (x, y) = (self.value, exponent.value);
         let power = x.powf(y);
-        // ∂/∂x = y·xʸ/x; at x = 0 its limit: 0 for y > 1, 1 for y = 1, else the convention 0.
+        // ∂/∂x = y·xʸ/x. At x = 0 it is the limit, 0 for y > 1 and 1 for y = 1, or by convention 0.
         let at_zero = y.eq(1.0).select(1.0, 0.0);
         let by_base = x.eq(0.0).select(at_zero, y * power / x);
-        // ∂/∂y = xʸ·ln x → 0 for x → 0 wherever the power itself is finite. As a function of y it settles, as exp does.
+        // ∂/∂y = xʸ·ln x → 0 for x → 0 if the power itself is finite. As a function of y the power settles, like exp.
         let slope = if y.may_be_infinite() { capped(power) } else { power };
         let by_exponent = except(x.eq(0.0), slope * x.ln());
         self.chain2(exponent.settled(), power, by_base, by_exponent)
@@ -293,7 +294,7 @@ impl<S: Scalar, const K: usize, M: Mask<S>> Mask<Dual<S, K>> for M {
     }
 }
 
-/// `value` with the partials of `yes` where `mask` holds and those of `no` elsewhere.
+/// Returns `value` with the partials of `yes` where `mask` is true and the partials of `no` elsewhere.
 fn pick<S: Scalar, const K: usize, M: Mask<S>>(
     mask: M,
     yes: Dual<S, K>,
@@ -307,19 +308,19 @@ fn pick<S: Scalar, const K: usize, M: Mask<S>>(
     Dual { value, partials }
 }
 
-/// A positive derivative, finite where the function overflows: 1/f is a finite 0 there, and its derivative
-/// must not become 0·∞.
+/// Limits a positive derivative to a finite value where the function overflows: 1/f is a finite 0 there, and its
+/// derivative must not become 0·∞.
 fn capped<S: Scalar>(derivative: S) -> S {
     derivative.min(LARGEST_SLOPE)
 }
 
-/// 1/√(1 − x²), and 0 at ±1.
+/// Returns 1/√(1 − x²), and 0 at ±1.
 fn arc_derivative<S: Scalar>(x: S) -> S {
     let root = ((S::from(1.0) - x) * (x + 1.0)).sqrt();
     except(root.eq(0.0), root.recip())
 }
 
-/// Real and imaginary part of w″ = −2(w + z·w′).
+/// Returns the real and imaginary part of w″ = −2(w + z·w′).
 fn faddeeva_curvature<S: Scalar>(x: S, y: S) -> (S, S) {
     let (slope_re, slope_im) = (x.faddeeva_slope_re(y), x.faddeeva_slope_im(y));
     let re = x.faddeeva_re(y) + (x * slope_re - y * slope_im);
@@ -327,7 +328,7 @@ fn faddeeva_curvature<S: Scalar>(x: S, y: S) -> (S, S) {
     (re * -2.0, im * -2.0)
 }
 
-/// (2/√π)·exp(−x²)
+/// Returns (2/√π)·exp(−x²).
 fn gauss<S: Scalar>(x: S) -> S {
     (-(x * x)).exp() * std::f64::consts::FRAC_2_SQRT_PI
 }

@@ -1,4 +1,4 @@
-//! Numbers that are saved to the last bit: JSON has no infinities and no NaN, so that text forms get
+//! Numbers that are saved to the last bit. JSON has no infinities and no NaN; text formats store
 //! them as the words `inf`, `-inf` and `nan`.
 
 use serde::de::{self, Visitor};
@@ -37,13 +37,13 @@ impl<'de> Deserialize<'de> for Exact {
     }
 }
 
-/// As saved ones.
+/// Wraps numbers for saving.
 #[cfg(feature = "serde")]
 pub(crate) fn exact(values: &[f64]) -> Vec<Exact> {
     values.iter().copied().map(Exact).collect()
 }
 
-/// As plain ones.
+/// Unwraps saved numbers.
 #[cfg(feature = "serde")]
 pub(crate) fn plain(values: &[Exact]) -> Vec<f64> {
     values.iter().map(|value| value.0).collect()

@@ -1,4 +1,4 @@
-//! A model that arrived as text: the program that it says, with the names of its parameters.
+//! A model that was read from a formula: its program with the names of its parameters.
 
 use super::program::Program;
 use super::scalar::Scalar;
@@ -6,40 +6,40 @@ use super::var::Var;
 use crate::error::Result;
 
 /// A formula with its independent variables and its parameters, made by
-/// [`parse`](Expression::parse). The result has the bits of the closure that says the same: operands are
-/// taken in the order in which they were written, and nothing is reassociated.
+/// [`parse`](Expression::parse). It gives the same bits as a closure with the same operations: operands keep
+/// the order in which they were written, and nothing is reassociated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression(pub(crate) Program);
 
 impl Expression {
-    /// The program that it is.
+    /// Returns the program of the formula.
     #[cfg(feature = "serde")]
     pub(crate) fn program(&self) -> &Program {
         &self.0
     }
 
-    /// What [`program`](Expression::program) gave.
+    /// Creates the formula from its [`program`](Expression::program).
     #[cfg(feature = "serde")]
     pub(crate) fn of_program(program: Program) -> Expression {
         Expression(program)
     }
 
-    /// The independent variables, in the order in which they were declared.
+    /// Returns the independent variables, in the order of their declaration.
     pub(crate) fn variables(&self) -> &[String] {
         &self.0.columns
     }
 
-    /// The parameters, in the order in which they first appear in the text.
+    /// Returns the parameters, in the order of their first occurrence in the text.
     pub(crate) fn parameters(&self) -> &[String] {
         &self.0.params
     }
 
-    /// The same with other names of its parameters.
+    /// Returns the formula with other names of its parameters.
     pub(crate) fn renamed(&self, params: Vec<String>) -> Expression {
         Expression(Program { params, ..self.0.clone() })
     }
 
-    /// The same with the formulas of `known` in the places of the parameters that are called as they are. Neither has
+    /// Substitutes the formulas of `known` for the parameters of the same names. Neither formula has
     /// independent variables.
     ///
     /// # Errors
@@ -71,8 +71,8 @@ impl Expression {
         Ok(Expression(program).renamed(params))
     }
 
-    /// The value at a point. `x`: one value per variable; `p`: one per parameter. Those that are missing
-    /// count as NaN; further ones are ignored.
+    /// Evaluates the formula at a point. `x`: one value per variable; `p`: one per parameter. Missing values
+    /// count as NaN; extra values are ignored.
     pub(crate) fn evaluate<S: Scalar>(&self, x: &[S], p: &[S]) -> S {
         self.0.evaluate(x, p)
     }
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(value("if(!x < 1, 1, 2)", 0.0, &[]), 2.0);
     }
 
-    /// The closure that a user would write, for any scalar.
+    /// Evaluates the equivalent of a closure that a user would write, for any scalar.
     fn by_hand<T: Scalar>(x: T, [a, b, c]: [T; 3]) -> T {
         let third = 1.0 / 3.0;
         let peak = a * (-((x - b) / c).powi(2) / 2.0).exp();
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// What the text says, and what the closure does.
+    /// Asserts that the formula and the closure give the same program.
     fn same(text: &str, closure: impl FnOnce(Var, Var) -> Var) {
         let Expression(said) = Expression::parse(text, &["x", "a"]).unwrap();
         let done = Program::trace(2, 0, |x, _| closure(x[0], x[1])).unwrap();

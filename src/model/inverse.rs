@@ -1,14 +1,16 @@
-//! The inverse of a formula by one of its parameters: p₁ from the value of g(p₁, p₂, …) and the other parameters.
+//! Inverse of a formula with respect to one of its parameters: p₁ from the value of g(p₁, p₂, …) and the other
+//! parameters.
 
 use super::expression::Expression;
 use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
 use super::var::Var;
 
-/// The expression of a parameter in terms of `value`, that of the `formula`, and the formula's other parameters. `pivot`: the
-/// position of the parameter in the formula, at whose parameters `at` the branch of a root is chosen.
+/// Returns the expression of a parameter in terms of `value`, the name of the formula's value, and the other
+/// parameters. `pivot`: position of the parameter in the formula. At the parameter values `at` the branch of a root is
+/// chosen.
 ///
-/// `None` if the parameter occurs more than once, or below an operation without an inverse.
+/// Returns `None` if the parameter occurs more than once, or in the argument of an operation without an inverse.
 pub(crate) fn inverse(
     formula: &Expression,
     pivot: usize,
@@ -24,7 +26,7 @@ pub(crate) fn inverse(
     }
     let signs: Vec<f64> =
         steps.iter().map(|step| part(step.operand).evaluate::<f64>(&[], at).signum()).collect();
-    // The value stands where the parameter was.
+    // The value takes the position of the parameter.
     let mut names = formula.parameters().to_vec();
     names[pivot] = value.to_owned();
     let traced = Program::trace(0, names.len(), |_, p| {
@@ -34,7 +36,7 @@ pub(crate) fn inverse(
         steps.iter().zip(&signs).fold(p[pivot], inverted)
     });
     let inverse = Expression(traced.ok()?).renamed(names);
-    // Roots have a range, and rounding must not decide.
+    // Roots have a range: the inverse must reproduce the parameter at `at`, up to rounding.
     let mut given = at.to_vec();
     given[pivot] = formula.evaluate(&[], at);
     let found = inverse.evaluate(&[], &given);
@@ -44,14 +46,14 @@ pub(crate) fn inverse(
 /// An operation between the value and the parameter.
 struct Step {
     node: Node,
-    /// The operand that the parameter is in.
+    /// The operand that contains the parameter.
     operand: Id,
-    /// The other one, and whether it comes first.
+    /// The other operand. `other_first` is true if it is the first.
     other: Option<Id>,
     other_first: bool,
 }
 
-/// The operations from the value down to the parameter, if there is one way.
+/// Returns the operations from the value to the parameter, if there is exactly one path.
 fn way_to(program: &Program, pivot: usize) -> Option<Vec<Step>> {
     let mut contains = vec![false; program.nodes.len()];
     for (i, node) in program.nodes.iter().enumerate() {
@@ -92,7 +94,7 @@ fn way_to(program: &Program, pivot: usize) -> Option<Vec<Step>> {
 }
 
 impl Step {
-    /// `other`: the value of the other operand.
+    /// Returns true if the operation can be inverted. `other`: the value of the other operand.
     fn has_inverse(&self, other: Option<f64>) -> bool {
         use Unary::{Cbrt, Exp, Exp2, ExpM1, Ln, Ln1p, Log2, Log10, Neg, Sqrt};
         match self.node {
@@ -105,7 +107,7 @@ impl Step {
         }
     }
 
-    /// The operand from the value of the operation. `sign`: that of the operand.
+    /// Computes the operand from the value of the operation. `sign`: the sign of the operand.
     fn inverted(&self, value: Var, other: Option<Var>, sign: f64) -> Var {
         match (self.node, other) {
             (Node::Unary(op, _), _) => match op {
@@ -186,7 +188,7 @@ mod tests {
             let pivot = formula.parameters().iter().position(|name| name == "k").unwrap();
             assert!(inverse(&formula, pivot, "q", &values).is_none(), "{text}");
         }
-        // The branch of a root is that of the parameter.
+        // The branch of a root follows from the parameter.
         let square = Expression::parse("k^2", &[]).unwrap();
         let root = inverse(&square, 0, "q", &[-3.0]).unwrap();
         assert_eq!(root.evaluate::<f64>(&[], &[16.0]), -4.0);

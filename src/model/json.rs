@@ -27,7 +27,7 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(
 
 impl Program {
     /// Returns the program as JSON: names of operations, operands as indices of earlier nodes, numbers to the
-    /// last bit. Any other format of `serde` is possible, too.
+    /// last bit. Other formats of `serde` work, too.
     ///
     /// # Errors
     /// None in practice: every program can be written.
@@ -38,8 +38,8 @@ impl Program {
     /// Reads the program that [`to_json`](Program::to_json) wrote.
     ///
     /// # Errors
-    /// [`Error::Saved`](crate::Error::Saved) if the text is not such a program, its version is unknown, or an operand
-    /// does not exist.
+    /// Returns [`Error::Saved`](crate::Error::Saved) if the text is not such a program, its version is unknown, or an
+    /// operand does not exist.
     pub fn from_json(text: &str) -> Result<Program> {
         read::<SavedProgram>(text, "program", VERSION)?.try_into()
     }

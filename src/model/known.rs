@@ -1,36 +1,37 @@
-//! What is known of the parameters of a fit before the rest of its start is looked for.
+//! Known starting values, bounds and ties of the parameters, before the remaining starting values are searched.
 
 use super::ties::Ties;
 
-/// One entry per parameter, in the model's order.
+/// Known facts about the parameters: one entry per parameter, in the model's order.
 pub(crate) struct Known {
-    /// Values from which parameters begin and may move.
+    /// Starting values; the parameters may move away from them.
     pub(crate) starts: Vec<Option<f64>>,
-    /// Where parameters may be: at one value, if they cannot move.
+    /// Bounds of the parameters; both are equal for a fixed parameter.
     pub(crate) limits: Vec<(f64, f64)>,
-    /// Parameters that follow from others.
+    /// Formulas of tied parameters.
     pub(crate) ties: Ties,
 }
 
 impl Known {
-    /// Nothing but where the parameters may be.
+    /// Creates an entry for parameters with these bounds, without starting values and ties.
     pub(crate) fn within(limits: Vec<(f64, f64)>) -> Known {
         Known { starts: vec![None; limits.len()], limits, ties: Ties::default() }
     }
 
-    /// Where a parameter begins or may be.
+    /// Returns the range of the starting value: one value if it is known, else the bounds.
     pub(crate) fn range(&self, i: usize) -> (f64, f64) {
         let start = self.starts.get(i).copied().flatten().map(|value| (value, value));
         let free = (f64::NEG_INFINITY, f64::INFINITY);
         start.unwrap_or_else(|| self.limits.get(i).copied().unwrap_or(free))
     }
 
-    /// The parameters within their limits, those that follow from others by these.
+    /// Returns the parameters moved into their bounds; tied parameters are computed from the others.
     pub(crate) fn allowed(&self, params: &[f64]) -> Vec<f64> {
         self.within_ranges(params, |i| self.limits[i])
     }
 
-    /// The same, from where they begin.
+    /// Returns the parameters moved into the ranges of their starting values; tied parameters are computed from the
+    /// others.
     pub(crate) fn begun(&self, params: &[f64]) -> Vec<f64> {
         self.within_ranges(params, |i| self.range(i))
     }
@@ -43,7 +44,7 @@ impl Known {
     }
 }
 
-/// The value of a range that is nearest to `value`; NaN for what is not known, unless the range is one value.
+/// Returns the value of the range that is nearest to `value`. A NaN stays NaN unless the range is one value.
 pub(crate) fn nearest(value: f64, (low, high): (f64, f64)) -> f64 {
     if low == high || value < low {
         low

@@ -1,7 +1,7 @@
-//! A program as LaTeX: the algebra that a person would write.
+//! Conversion of a program to LaTeX, in the form that a person would write.
 //!
-//! Nodes are visited in order, so that depth costs no stack. Each becomes a sum of products
-//! ([`Sum`]), in which equal factors are powers and quotients are one fraction. What is large and used
+//! Nodes are visited in order, without recursion, so depth needs no stack. Each node becomes a sum of products
+//! ([`Sum`]), in which equal factors are powers and quotients are one fraction. A large expression that is used
 //! more than once gets a name, u₁, u₂, …, so that the text is never much longer than the program.
 
 mod symbol;
@@ -13,19 +13,19 @@ use super::program::Program;
 pub(crate) use symbol::{escaped, power_of_ten, symbols};
 use term::{Sum, TermForm, parentheses};
 
-/// Operations from which on an expression that is used twice gets a name.
+/// Minimum number of operations of an expression that gets a name if it is used twice.
 const LARGE: usize = 8;
-/// Characters from which on an operand gets a name whether it is shared or not.
+/// Minimum length, in characters, of an operand that always gets a name.
 const LONG: usize = 1500;
 
 impl Program {
-    /// The model as LaTeX, for mathematics mode: `f(x) = a \exp(-b x) + c`. Names become symbols:
+    /// Returns the model as LaTeX, for mathematics mode: `f(x) = a \exp(-b x) + c`. Names become symbols:
     /// `sigma` is `\sigma`, `g1_center` is `\mathrm{center}_{\mathrm{g1}}`. Expressions that are large
     /// and used more than once are called u₁, u₂, … and follow the formula in an `aligned`
     /// environment. Needs the package `amsmath`.
     ///
-    /// The algebra is that of the program: operations are written as they are done but for the order of
-    /// factors and terms, and a constant that has the value of 2π, √2 or the like is written so.
+    /// The algebra is the program's: operations stay as they are, except for the order of
+    /// factors and terms. A constant equal to 2π, √2 or a similar value is written in that form.
     pub fn latex(&self) -> String {
         let Some(&output) = self.outputs.first() else { return String::new() };
         let (nodes, outputs) = without_dead_code(&self.nodes, &[output]);
@@ -55,12 +55,12 @@ struct Writer<'a> {
     /// Letters that no variable or parameter uses, for the function and for named expressions.
     function: &'static str,
     part: &'static str,
-    /// Symbols of the named expressions and what they are, each using earlier ones only.
+    /// Symbols and texts of the named expressions; each uses earlier ones only.
     definitions: Vec<(String, String)>,
-    /// Edges to each node that have not been followed.
+    /// Number of remaining uses of each node.
     uses: Vec<usize>,
     shared: Vec<bool>,
-    /// Whether each differs between points.
+    /// True for each node that differs between points.
     varies: Vec<bool>,
     found: Vec<Option<Sum>>,
 }
@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
         let function = free(["f", "F", "y", "\\mathcal{F}"]);
         let part = free(["u", "v", "w", "\\mathcal{U}"]);
         let mut uses = vec![0; nodes.len()];
-        // A square is written once.
+        // A square uses its operand twice but is written once.
         let mut squares = vec![0; nodes.len()];
         for &node in nodes {
             node.operands().for_each(|id| uses[id as usize] += 1);
@@ -122,7 +122,7 @@ impl<'a> Writer<'a> {
         self.take(output).text()
     }
 
-    /// An operand, moved where nothing else needs it.
+    /// Returns an operand; moves it at its last use.
     fn take(&mut self, id: Id) -> Sum {
         let i = id as usize;
         self.uses[i] = self.uses[i].saturating_sub(1);
@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
         Sum::atom(name, TermForm::Part).varying(term.varies())
     }
 
-    /// An operand that goes into a fraction, a power or the like, where its text is written out.
+    /// Returns an operand that a fraction, power or function will contain as text.
     fn operand(&mut self, id: Id) -> Sum {
         let term = self.take(id);
         if term.length() > LONG { self.named(&term) } else { term }
@@ -182,7 +182,7 @@ fn unary(op: Unary, a: Sum) -> Sum {
     }
 }
 
-/// How a function is set that its arguments follow.
+/// Returns the LaTeX command of a function that precedes its arguments.
 fn command(facts: Facts) -> String {
     match facts.latex {
         "" => format!("\\operatorname{{{}}}", escaped(facts.name)),

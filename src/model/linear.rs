@@ -1,18 +1,18 @@
-//! In which parameters a model is linear.
+//! Detection of the parameters in which a model is linear.
 //!
-//! A value is jointly affine in a set of parameters if it is a sum of terms, none of which has more
-//! than one of them as a factor, and that one as it is. One walk over the program finds out which
-//! pairs of parameters may not be in such a set together: those of the two factors of a product, and
-//! all that enter a function, a divisor or a condition, each with itself too. A set is affine if it
-//! has no such pair.
+//! A value is jointly affine in a set of parameters if it is a sum of terms, each with at most
+//! one of them as a factor, to the first power. One pass over the program finds the
+//! pairs of parameters that exclude each other: the parameters of the two factors of a product, and
+//! all parameters in the argument of a function, in a divisor or in a condition, each also with itself. A set is
+//! affine if it contains no such pair.
 
 use super::op::{Binary, Node, Unary};
 use super::program::Program;
 
-/// The pairs of parameters in which a program is not jointly affine; one with itself is a parameter
-/// in which it is not even alone.
+/// The pairs of parameters in which a program is not jointly affine. A pair of a parameter with itself means that
+/// the program is not affine in this parameter alone.
 pub(crate) struct Conflicts {
-    /// For each parameter the set of those it conflicts with.
+    /// For each parameter the set of parameters that it conflicts with.
     pairs: Vec<ParameterSet>,
 }
 
@@ -49,7 +49,7 @@ impl ParameterSet {
 }
 
 impl Conflicts {
-    /// Of a program's value.
+    /// Finds the conflicts in the value of a program.
     pub(crate) fn of(program: &Program) -> Conflicts {
         let params = program.params.len();
         let mut found = Conflicts { pairs: vec![ParameterSet::empty(params); params] };
@@ -84,7 +84,7 @@ impl Conflicts {
         found
     }
 
-    /// No parameter of `a` goes together with one of `b`.
+    /// Records that each parameter of `a` conflicts with each parameter of `b`.
     fn apart(&mut self, a: &ParameterSet, b: &ParameterSet) {
         if a.is_empty() || b.is_empty() {
             return;
@@ -97,8 +97,8 @@ impl Conflicts {
         self.pairs.get(i).is_some_and(|with| with.contains(j))
     }
 
-    /// A large set of `candidates` in which the value is jointly affine, ascending. In each class, the
-    /// first of which goes before the others, those come first that exclude the fewest.
+    /// Returns a large set of `candidates` in which the value is jointly affine, in ascending order. Lower classes
+    /// take precedence; within a class, the candidates with the fewest conflicts come first.
     pub(crate) fn affine(
         &self,
         candidates: &[usize],
@@ -127,7 +127,7 @@ mod tests {
     use crate::model::Expression;
     use crate::model::program::Program;
 
-    /// The names of the parameters in which a formula over x is linear.
+    /// Returns the names of the parameters in which a formula over x is linear.
     fn linear(text: &str) -> Vec<String> {
         let e = Expression::parse(text, &["x"]).unwrap();
         let names = e.parameters().to_vec();

@@ -1,4 +1,4 @@
-//! A program as text that a person can read.
+//! Human-readable text of a program.
 
 use super::op::{Id, Node, Unary};
 use super::optimise::depends_on_point;
@@ -6,7 +6,7 @@ use super::program::Program;
 use std::fmt;
 
 impl fmt::Display for Program {
-    /// First the operations that are the same at every point, then those done per point, one a line
+    /// Prints first the operations that are the same at every point, then the operations per point, one per line
     /// (`v7 = exp(v6)`), then the outputs: `f` and the partials `df/d<parameter>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let per_point = depends_on_point(&self.nodes);

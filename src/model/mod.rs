@@ -1,4 +1,4 @@
-//! Models: the scalar they are written in, how they are traced, what they become.
+//! Models: their scalar type, tracing, programs and native functions.
 
 mod added;
 pub(crate) mod collect;

@@ -1,5 +1,4 @@
-//! Models that cannot be traced: ordinary functions of numbers, called point by point or for all points
-//! at once.
+//! Models that cannot be traced: ordinary functions of numbers, called once per point or once for all points.
 
 use super::program::Program;
 use crate::error::{Error, Result};
@@ -16,7 +15,7 @@ type ArrayValue = dyn Fn(&[&[f64]], &[f64], &mut [f64]) + Send + Sync;
 /// The partial derivatives at all points, one row per parameter.
 pub(crate) type ArrayJacobian = dyn Fn(&[&[f64]], &[f64], &mut [&mut [f64]]) + Send + Sync;
 
-/// How the function is called.
+/// Calling convention of the function.
 #[derive(Clone)]
 pub(crate) enum Calls {
     /// Once for each point.
@@ -37,7 +36,7 @@ pub(crate) struct PointCalls {
 pub(crate) struct ArrayCalls {
     pub(crate) value: Arc<ArrayValue>,
     pub(crate) jacobian: Option<Arc<ArrayJacobian>>,
-    /// Whether differences by several parameters may be taken at the same time.
+    /// If true, differences with respect to several parameters may be computed at the same time.
     pub(crate) parallel: bool,
 }
 
@@ -47,32 +46,32 @@ pub(crate) struct Native {
     pub(crate) calls: Calls,
     pub(crate) columns: usize,
     pub(crate) params: usize,
-    /// A typical size of each parameter, NaN for one that is not known.
+    /// A typical size of each parameter, NaN if unknown.
     pub(crate) scales: Vec<f64>,
-    /// Whether the function itself is gone, because it stands for one that could not be saved.
+    /// True if the function is a placeholder for a function that could not be saved.
     pub(crate) lost: bool,
 }
 
-/// What a fit evaluates.
+/// The model that a fit evaluates.
 #[derive(Clone, Debug)]
 pub(crate) enum Model {
     Traced(Arc<Program>),
     Native(Native),
 }
 
-/// The part of its start that a parameter's size is at least. A step relative to the parameter alone
-/// vanishes with it, and the difference drowns in rounding. With a part c of a start as large as the
-/// model's own scale, rounding leaves ε^⅔/c = 4e-8 of a partial; with a start 1/c times too large,
-/// truncation takes only ε^⅔, as at a parameter of the right size. A thousandth serves both.
+/// Minimum size of a parameter for step sizes, as a fraction of its start. A step relative to the parameter alone
+/// vanishes with it, and rounding dominates the difference. Let c be this fraction. If the start equals the model's
+/// own scale, rounding leaves a relative error of up to ε^⅔/c = 4e-8 in a partial. If the start is 1/c times too large,
+/// truncation costs only ε^⅔, as for a parameter of the right size. One thousandth is adequate for both cases.
 const PART_OF_START: f64 = 1e-3;
 
 /// The relative step of a central difference: the cube root of the precision balances truncation,
 /// h², against rounding, ε/h (Dennis and Schnabel, Numerical Methods, section 5.4).
 const CENTRAL_STEP: f64 = 6.055_454_452_393_343e-6;
-/// That of a forward difference: the square root, which balances h against ε/h.
+/// The relative step of a forward difference: the square root of the precision balances h against ε/h.
 const FORWARD_STEP: f64 = 1.490_116_119_384_765_6e-8;
 
-/// Relative steps of differences by one parameter.
+/// Relative steps of differences with respect to one parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Precision {
     pub(crate) central: f64,
@@ -80,28 +79,28 @@ pub(crate) struct Precision {
 }
 
 impl Precision {
-    /// That of functions of doubles.
+    /// Steps for functions that compute in f64.
     pub(crate) const DOUBLE: Precision = Precision { central: CENTRAL_STEP, forward: FORWARD_STEP };
 }
 
-/// Within what limits differences are taken; one value per parameter.
+/// Bounds and scales for differences; one value per parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct Steps<'a> {
     pub(crate) bounds: &'a [(f64, f64)],
-    /// The least size of each parameter.
+    /// Minimum size of each parameter.
     pub(crate) least: &'a [f64],
-    /// Relative steps; empty for a function of doubles.
+    /// Relative steps; empty if the function computes in f64.
     pub(crate) precisions: &'a [Precision],
 }
 
 impl Native {
-    /// Whether it is called once for all points.
+    /// Returns true if the function is called once for all points.
     pub(crate) fn takes_arrays(&self) -> bool {
         matches!(self.calls, Calls::Arrays(_))
     }
 
-    /// The least size of each parameter that steps of differences are relative to: from its scale or, if
-    /// that is not known, from where the fit starts; a start of 0 counts as 1.
+    /// Returns the minimum size of each parameter, to which steps of differences are relative. It follows from the
+    /// scale or, if that is unknown, from the starting point of the fit; a start of 0 counts as 1.
     pub(crate) fn least_sizes(&self, start: &[f64]) -> impl Iterator<Item = f64> {
         let size = |(&p, &scale): (&f64, &f64)| match (scale.is_nan(), p == 0.0) {
             (false, _) => scale,
@@ -145,7 +144,7 @@ impl Native {
         Native { calls, scales, params: n + 1, ..*self }
     }
 
-    /// What stands for a function that could not be saved: it has no value anywhere.
+    /// Returns a placeholder for a function that could not be saved: its value is NaN everywhere.
     #[cfg(feature = "serde")]
     pub(crate) fn lost(columns: usize, params: usize) -> Native {
         let scales = vec![f64::NAN; params];
@@ -156,7 +155,7 @@ impl Native {
 }
 
 impl Steps<'_> {
-    /// The parameter `k` of `p` a step above and a step below, within its bounds.
+    /// Returns parameter `k` of `p` one step above and one step below, within its bounds.
     pub(crate) fn around(&self, p: &[f64], k: usize) -> (f64, f64) {
         let (lower, upper) = self.bounds[k];
         let step = self.precision(k).central * self.size(p, k);
@@ -173,22 +172,22 @@ impl Steps<'_> {
         self.precisions.get(k).copied().unwrap_or(Precision::DOUBLE)
     }
 
-    /// The parameter `k` of `p` a small step away, upwards unless a bound is there.
+    /// Returns parameter `k` of `p` one small step away: upwards, or downwards if a bound is in the way.
     pub(crate) fn beside(&self, p: &[f64], k: usize) -> f64 {
         let (lower, upper) = self.bounds[k];
         let step = self.precision(k).forward * self.size(p, k);
         if p[k] + step <= upper { p[k] + step } else { (p[k] - step).max(lower) }
     }
 
-    /// A parameter of 0 has no size at all, and one that began there none to be compared with.
+    /// Returns the size of parameter `k`: its magnitude (if 0, its scale or start), at least its minimum size.
     pub(super) fn size(&self, p: &[f64], k: usize) -> f64 {
         let size = if p[k] == 0.0 { self.least[k] / PART_OF_START } else { p[k].abs() };
         size.max(self.least[k])
     }
 
-    /// The partials of a model by the parameters `free` at the point `x`, where its value is `here`, into `out`, from central
-    /// differences. `work` has room for all parameters. `see` gets the number of a free parameter, the values below, at and above
-    /// it, and whether neither side is cut by a bound.
+    /// Writes into `out` the partials of a model with respect to the parameters `free`, from central differences. `x`:
+    /// the point; `here`: the value there. `work`: scratch for all parameters. `see` receives the number of a free
+    /// parameter, the values below, at and above it, and true if no bound cuts either side.
     pub(crate) fn differences(
         &self,
         (value, x, here): (&Value, &[f64], f64),
@@ -212,7 +211,7 @@ impl Steps<'_> {
 }
 
 impl Model {
-    /// The values at `n` points, one by one where the model may be called so.
+    /// Returns the values at `n` points, point by point if the model can be called so.
     pub(crate) fn values(&self, columns: &[Vec<f64>], n: usize, p: &[f64]) -> Vec<f64> {
         let at = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
         match self {
@@ -229,7 +228,7 @@ impl Model {
         }
     }
 
-    /// The same with a further, last parameter called `name` that it does not depend on.
+    /// Returns the model with an additional last parameter `name`, on which it does not depend.
     pub(crate) fn with_further_parameter(&self, name: &str) -> Model {
         match self {
             Model::Traced(program) => {
@@ -241,7 +240,7 @@ impl Model {
         }
     }
 
-    /// Number of independent variables.
+    /// Returns the number of independent variables.
     pub(crate) fn columns(&self) -> usize {
         match self {
             Model::Traced(program) => program.columns.len(),
@@ -249,8 +248,10 @@ impl Model {
         }
     }
 
+    /// Checks the number of independent variables.
+    ///
     /// # Errors
-    /// [`Error::ColumnCount`] for another number of independent variables than the model has.
+    /// Returns [`Error::ColumnCount`] if `got` is not the model's number of independent variables.
     pub(crate) fn expect_columns(&self, got: usize) -> Result<()> {
         let expected = self.columns();
         if got == expected { Ok(()) } else { Err(Error::ColumnCount { expected, got }) }

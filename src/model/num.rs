@@ -1,7 +1,8 @@
-//! The traits of the crate `num_traits` for [`Var`] and [`Dual`], so that functions written for those
-//! are models.
+//! The traits of the crate `num_traits` for [`Var`] and [`Dual`]. Functions that are generic over these traits can
+//! be models.
 //!
-//! `Num` itself is not among them: it asks for comparisons with an answer, which a recorded variable has not.
+//! `Num` itself is not implemented: it requires comparisons that return a bool, and a recorded variable has no value
+//! yet.
 
 use super::dual::Dual;
 use super::scalar::Scalar;
@@ -11,7 +12,7 @@ use std::ops::{Rem, RemAssign};
 
 macro_rules! numeric {
     ([$($generics:tt)*] $type:ty) => {
-        /// [`is_zero`](Zero::is_zero) is true of a number alone: what a variable will be is not known.
+        /// [`is_zero`](Zero::is_zero) is true only for a constant: the value of a variable is not yet known.
         impl<$($generics)*> Zero for $type {
             fn zero() -> Self {
                 Self::from(0.0)

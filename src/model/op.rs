@@ -1,6 +1,6 @@
 //! The operations that a program is made of.
 //!
-//! Every operation takes and gives `f64`. A comparison gives 1 where it holds and 0 where it does
+//! Every operation takes and returns `f64`. A comparison returns 1 if it is true and 0 if
 //! not; `And`, `Or`, `Not` and `Select` take such numbers.
 
 use super::functions::for_each_function;
@@ -11,36 +11,36 @@ use std::collections::hash_map::Entry;
 /// Index of a node in its program or tape.
 pub(crate) type Id = u32;
 
-/// What is known of an operation beside its value and its derivative.
+/// Data of an operation, besides its value and its derivative.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
-    /// The sign or name under which programs print and save it.
+    /// The sign or name that printed and saved programs use.
     pub(crate) name: &'static str,
-    /// The names that call it in a formula; by default the same, if it is a function.
+    /// Names in a formula; by default `name`, if the operation is a function.
     pub(crate) text: &'static [&'static str],
-    /// How LaTeX sets it: a command that the arguments follow, or a text with `@` for the argument. By
+    /// LaTeX form: a command that precedes the arguments, or a text with `@` for the argument. By
     /// default its name, upright.
     pub(crate) latex: &'static str,
-    /// The function of CUDA, or of `kernels/prelude.cuh`, of this meaning; by default the same name.
+    /// The equivalent function of CUDA or of `kernels/prelude.cuh`; by default the same name.
     pub(crate) cuda: &'static str,
-    /// The file of `kernels/` that has that function, if neither CUDA nor the prelude does.
+    /// The file of `kernels/` that defines that function, if neither CUDA nor the prelude does.
     pub(crate) cuda_file: Option<&'static str>,
-    /// Its time in units of one addition, which it takes by default.
+    /// Time in units of one addition; 1 by default.
     pub(crate) cost: f64,
-    /// Whether it approaches a limit or overflows at an infinite argument, so that partials of the argument that are infinite
-    /// there count as 0.
+    /// True if the function approaches a limit or overflows at an infinite argument. Non-finite partials of such an
+    /// argument count as 0.
     pub(crate) settles: bool,
 }
 
 impl Facts {
-    /// An operation of which there is nothing to say but its name.
+    /// Creates the data of an operation with default values except for its name.
     const fn named(name: &'static str) -> Facts {
         let (text, latex, cuda) = (&[], "", name);
         Facts { name, text, latex, cuda, cuda_file: None, cost: 1.0, settles: false }
     }
 }
 
-/// An enum of operations with the facts of each; one of them may have a number.
+/// Defines an enum of operations and the data of each; one operation may carry a number.
 macro_rules! operations {
     (
         $(#[$doc:meta])*
@@ -55,7 +55,7 @@ macro_rules! operations {
         }
 
         impl $kind {
-            /// Those without a number.
+            /// All operations without a number.
             pub(crate) const ALL: &[$kind] = &[$($kind::$variant),*];
 
             pub(crate) fn facts(self) -> Facts {
@@ -65,7 +65,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The sign or name under which a program prints it.
+            /// Returns the sign or name that printed programs use.
             pub(crate) fn name(self) -> &'static str {
                 self.facts().name
             }
@@ -73,8 +73,8 @@ macro_rules! operations {
     };
 }
 
-/// The operators, the functions of the table, and their values over any scalar. Masks are numbers here:
-/// comparisons give 1 or 0, and `Not` compares with 0.
+/// Defines the operators, the functions of the table, and their values for any scalar. Masks are numbers here:
+/// comparisons return 1 or 0, and `Not` compares with 0.
 macro_rules! operators_and {
     (
         one { $($(#[$doc:meta])* $one:ident = $One:ident {
@@ -117,7 +117,7 @@ macro_rules! operators_and {
         }
 
         impl Unary {
-            /// The operation on any scalar.
+            /// Applies the operation to any scalar.
             pub(crate) fn apply<S: Scalar>(self, a: S) -> S {
                 match self {
                     Unary::Neg => -a,
@@ -129,7 +129,7 @@ macro_rules! operators_and {
         }
 
         impl Binary {
-            /// The operation on any scalar.
+            /// Applies the operation to any scalars.
             pub(crate) fn apply<S: Scalar>(self, a: S, b: S) -> S {
                 match self {
                     Binary::Add => a + b,
@@ -153,7 +153,7 @@ for_each_function!(operators_and);
 /// One step of a program; operands are indices of earlier nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
-    /// A number, as its bits, so that equal numbers are one node and −0 is not 0.
+    /// A number, stored as its bits: equal numbers share a node, and −0 differs from 0.
     Const(u64),
     /// An independent variable, by its column.
     Column(u32),
@@ -161,12 +161,12 @@ pub(crate) enum Node {
     Param(u32),
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
-    /// The second operand where the first is not 0, else the third.
+    /// The second operand if the first is not 0, else the third.
     Select(Id, Id, Id),
 }
 
 impl Node {
-    /// The operands, in order.
+    /// Returns the operands, in order.
     pub(crate) fn operands(self) -> impl Iterator<Item = Id> {
         let (count, ids) = match self {
             Node::Const(_) | Node::Column(_) | Node::Param(_) => (0, [0; 3]),
@@ -177,7 +177,7 @@ impl Node {
         ids.into_iter().take(count)
     }
 
-    /// The same operation on other operands.
+    /// Returns the same operation on other operands.
     pub(crate) fn with_operands(self, map: impl Fn(Id) -> Id) -> Node {
         match self {
             Node::Unary(op, a) => Node::Unary(op, map(a)),
@@ -189,26 +189,26 @@ impl Node {
 }
 
 impl Binary {
-    /// Whether the operands may be exchanged without changing a bit of the result.
+    /// Returns true if the operands can be exchanged without changing a bit of the result.
     pub(crate) fn commutes(self) -> bool {
         use Binary::{Add, And, Eq, Mul, Or};
         matches!(self, Add | Mul | Eq | And | Or)
     }
 
-    /// Whether it prints between its operands.
+    /// Returns true if it is printed between its operands.
     pub(crate) fn is_infix(self) -> bool {
         use Binary::{Add, And, Div, Eq, Le, Lt, Mul, Or, Sub};
         matches!(self, Add | Sub | Mul | Div | Lt | Le | Eq | And | Or)
     }
 }
 
-/// A truth value as the number 1 or 0.
+/// Converts a truth value to the number 1 or 0.
 pub(crate) fn number<S: Scalar>(mask: S::Mask) -> S {
     use super::scalar::Mask;
     mask.select(1.0, 0.0)
 }
 
-/// Nodes in the order in which they are written down, equal ones once.
+/// Nodes in the order of their creation; equal nodes are stored once.
 #[derive(Default)]
 pub(crate) struct Nodes {
     pub(crate) list: Vec<Node>,
@@ -216,13 +216,13 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// With room for so many.
+    /// Creates an empty list with capacity for `nodes` nodes.
     pub(crate) fn with_room(nodes: usize) -> Nodes {
         let known = FxHashMap::with_capacity_and_hasher(nodes, Default::default());
         Nodes { list: Vec::with_capacity(nodes), known }
     }
 
-    /// Appends a node, or finds the equal one that is there.
+    /// Appends a node, or returns the existing equal node.
     pub(crate) fn push(&mut self, node: Node) -> Id {
         match self.known.entry(node) {
             Entry::Occupied(there) => *there.get(),

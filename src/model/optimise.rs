@@ -1,12 +1,12 @@
-//! What happens to a tape before it becomes a program.
+//! Optimisation of a tape before it becomes a program.
 //!
-//! Constants were folded and equal operations shared while tracing, and the zeros and ones of dual
-//! parts were never written down. What remains is to leave out the operations that no output needs,
-//! and to say which operations are the same at every point, so that a pass computes them once.
+//! Tracing has already folded constants and shared equal operations, and it never records the zeros and ones of dual
+//! parts. The remaining steps remove operations that no output needs, and find the operations that are the same at
+//! every point, which a pass computes once.
 
 use super::op::{Id, Node};
 
-/// The nodes that `outputs` need, renumbered in the same order, and the outputs' new numbers.
+/// Returns the nodes that `outputs` need, renumbered in the same order, and the new numbers of the outputs.
 pub(crate) fn without_dead_code(nodes: &[Node], outputs: &[Id]) -> (Vec<Node>, Vec<Id>) {
     let mut live = vec![false; nodes.len()];
     for &output in outputs {
@@ -27,7 +27,7 @@ pub(crate) fn without_dead_code(nodes: &[Node], outputs: &[Id]) -> (Vec<Node>, V
     (kept, outputs)
 }
 
-/// For each node whether its value differs between points, because an independent variable enters it.
+/// Returns one value per node: true if its value depends on an independent variable and can differ between points.
 pub(crate) fn depends_on_point(nodes: &[Node]) -> Vec<bool> {
     let mut depends: Vec<bool> = Vec::with_capacity(nodes.len());
     for node in nodes {

@@ -1,4 +1,4 @@
-//! Reading a formula: text to [`Expression`], by precedence climbing (a Pratt parser).
+//! Parser of formulas: text to [`Expression`], by precedence climbing (a Pratt parser).
 //!
 //! ```text
 //! formula    = value ;                                   (* the whole text *)
@@ -17,14 +17,14 @@
 //! name       = ( letter | "_" ) { letter | "_" | digit } ;  (* letters of any alphabet *)
 //! ```
 //!
-//! So `-x^2` is −(x²), `2^-x` needs no parentheses, and `!` reaches over a comparison. `log` is the
-//! natural logarithm, as in NumPy and MATLAB. A name followed by `(` is a function. Another name is a
+//! So `-x^2` is −(x²), `2^-x` needs no parentheses, and `!` applies to a whole comparison. `log` is the
+//! natural logarithm, as in NumPy and MATLAB. A name followed by `(` is a function. Any other name is a
 //! declared variable, else the constant `pi` or `e`, else a parameter.
 //!
 //! An exponent written as an integer (`2`, `-2`, `(2)`, also in `pow(x, 2)`) is computed by products,
-//! another one (`2.0`, `1/2`, `n`) by the power function. Multiplication is always written out.
+//! any other (`2.0`, `1/2`, `n`) by the power function. Multiplication needs an explicit `*`.
 //!
-//! A text may be hostile: nesting is limited to [`MAX_DEPTH`] and length to [`MAX_LENGTH`].
+//! A text may be malicious: nesting is limited to [`MAX_DEPTH`] and length to [`MAX_LENGTH`].
 
 pub(crate) mod fault;
 pub(crate) mod names;
@@ -47,19 +47,19 @@ use std::collections::{HashMap, HashSet};
 pub(crate) use tokens::is_name;
 use tokens::{Token, TokenKind, Tokens};
 
-/// Levels of parentheses, calls, signs and exponents inside each other. Each takes a few stack
-/// frames; the worst text fits half of a Rust thread's two megabytes, even without optimisation.
+/// Maximum nesting of parentheses, calls, signs and exponents. Each level takes a few stack
+/// frames; the worst text needs less than half of a Rust thread's 2 MiB stack, even without optimisation.
 const MAX_DEPTH: usize = 200;
 
-/// Characters in a text.
+/// Maximum length of a text, in characters.
 const MAX_LENGTH: usize = 1_000_000;
 
 impl Expression {
-    /// Reads a formula in the `variables` declared; every other name in it becomes a parameter.
+    /// Parses a formula in the declared `variables`; every other name in it becomes a parameter.
     ///
     /// # Errors
     ///
-    /// [`Error::Parse`] says what was found, where, and what was expected.
+    /// Returns [`Error::Parse`] with the column, the token found and the token expected if the text is not a formula.
     pub(crate) fn parse(text: &str, variables: &[&str]) -> Result<Expression, Error> {
         let length = text.chars().count();
         if length > MAX_LENGTH {
@@ -85,7 +85,7 @@ impl Expression {
     }
 }
 
-/// Refuses a parameter that is a variable but for capitals, where that variable does not occur: `T` of `t`.
+/// Rejects a parameter that equals an unused variable except for capitals, for example `T` if the variable is `t`.
 fn nearly_variable(
     text: &str,
     variables: &[&str],
@@ -118,7 +118,7 @@ fn nearly_variable(
     Ok(())
 }
 
-/// An infix operator whose right operand is not complete.
+/// An infix operator whose right operand is incomplete.
 #[derive(Clone, Copy)]
 struct Pending<'a> {
     left: ParsedPart,
@@ -127,23 +127,23 @@ struct Pending<'a> {
     operation: Operation,
 }
 
-/// The state of reading: the tokens around the place, and what was read so far, as it is computed on the
-/// topmost tape.
+/// State of the parser: the tokens around the current position, and the parts parsed so far. Their operations are on
+/// the topmost tape.
 struct Parser<'a> {
-    /// What follows `current`.
+    /// The tokens after `current`.
     tokens: Tokens<'a>,
     previous: Token<'a>,
     current: Token<'a>,
     pending: Vec<Pending<'a>>,
     depth: usize,
-    /// What the names seen so far stand for.
+    /// The variable, constant or parameter of each name seen so far.
     names: HashMap<&'a str, Var>,
     parameters: Vec<String>,
     stack: Stack,
 }
 
 impl<'a> Parser<'a> {
-    /// A parser in front of the first token.
+    /// Creates a parser before the first token.
     fn new(text: &'a str, variables: &[&'a str]) -> Result<Self, Box<FormulaFault>> {
         let mut parser = Parser {
             tokens: Tokens::new(text),
@@ -177,7 +177,7 @@ impl<'a> Parser<'a> {
         Ok(parser)
     }
 
-    /// The whole text: the node of its value on the tape, and its parameters.
+    /// Parses the whole text. Returns the node of its value on the tape, and its parameters.
     fn formula(mut self, tape: TapeId) -> Result<(Option<Id>, Vec<String>), Box<FormulaFault>> {
         if self.current.kind == TokenKind::End {
             return FormulaFault::at(
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         match (kind, text) {
             (TokenKind::End, _) => {}
             (_, ")") => return FormulaFault::at(column, "found `)` but no `(` is open"),
-            // Only a comma is left: everything else either continues a formula or was refused.
+            // Only a comma is possible here: any other token either continues a formula or was rejected.
             _ => {
                 let message = "found `,` outside a function's arguments (decimals have a point)";
                 return FormulaFault::at(column, message);
@@ -200,9 +200,8 @@ impl<'a> Parser<'a> {
         Ok((self.stack.value().node(tape), self.parameters))
     }
 
-    /// A chain of operands and infix operators that bind at least as tightly as `floor`. An operator
-    /// waits in `pending` until one that binds no tighter, or the end of the chain, shows that its
-    /// right operand is complete.
+    /// Parses a chain of operands and infix operators that bind at least as tightly as `floor`. An operator
+    /// waits in `pending` until its right operand is complete: the next operator binds no tighter, or the chain ends.
     fn expression(&mut self, floor: u8) -> Result<ParsedPart, Box<FormulaFault>> {
         let outer = self.pending.len();
         let mut part = self.operand()?;
@@ -233,7 +232,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// [`expression`](Self::expression), one level further in.
+    /// Parses an [`expression`](Self::expression) one nesting level deeper.
     fn nested(&mut self, floor: u8) -> Result<ParsedPart, Box<FormulaFault>> {
         if self.depth == MAX_DEPTH {
             let column = self.current.column;
@@ -245,7 +244,7 @@ impl<'a> Parser<'a> {
         Ok(part)
     }
 
-    /// A number, a name, a call, a parenthesis, or one of these behind a sign or a `not`.
+    /// Parses a number, a name, a call, a parenthesis, or one of these after a sign or a `not`.
     fn operand(&mut self) -> Result<ParsedPart, Box<FormulaFault>> {
         let token = self.current;
         let mut part = ParsedPart { sort: Sort::Value, integer: None, column: token.column };
@@ -291,7 +290,7 @@ impl<'a> Parser<'a> {
         Ok(part)
     }
 
-    /// What a name that is no call stands for.
+    /// Returns the meaning of a name that is not a call.
     fn name(&mut self, token: Token<'a>) -> Result<Var, Box<FormulaFault>> {
         let name = token.text;
         if let Some(&known) = self.names.get(name) {
@@ -307,7 +306,7 @@ impl<'a> Parser<'a> {
         Ok(parameter)
     }
 
-    /// A call, from its opening parenthesis to its closing one.
+    /// Parses a call, from its opening parenthesis to its closing one.
     fn call(&mut self, callee: Token<'a>) -> Result<(), Box<FormulaFault>> {
         let named = |&(name, _): &(&str, Operation)| name == callee.text;
         let Some((_, function)) = Operation::functions().find(named) else {
@@ -351,7 +350,7 @@ impl<'a> Parser<'a> {
         FormulaFault::at(callee.column, format!("`{}` takes {takes}, not {count}", callee.text))
     }
 
-    /// The last value but one to the power of the last, which is `exponent`.
+    /// Raises the second-last value of the stack to the power of the last, which is `exponent`.
     fn power(&mut self, exponent: ParsedPart) {
         if let Some(n) = exponent.integer {
             self.stack.value();
@@ -362,7 +361,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Steps over the `)` that belongs to `open`.
+    /// Consumes the `)` that belongs to `open`.
     fn close(&mut self, open: Token<'a>) -> Result<(), Box<FormulaFault>> {
         match self.current.text {
             ")" => self.advance(),
@@ -370,7 +369,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Refuses a value right behind a value.
+    /// Rejects a value directly after a value.
     fn refuse_juxtaposition(&self) -> Result<(), Box<FormulaFault>> {
         match (self.current.kind, self.current.text) {
             (_, "and" | "or") => Ok(()),

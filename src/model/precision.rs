@@ -1,39 +1,41 @@
 //! Precision of the values of a native model, which sets the steps of its differences.
 //!
-//! A function may compute in f32, round its values to a grid or look them up in a table. A difference over a step for doubles
-//! then consists of rounding. The first central differences of a fit show signs of it at no cost ([`Signs`]): all values fit into
-//! f32, a parameter moved up changes a value while the same parameter moved down does not, or the second difference
-//! f⁺ − 2f + f⁻ is not small beside the first, f⁺ − f⁻. Only then are further values requested: the step grows until it is.
-//! A second difference that falls beside the first is noise; one that grows is curvature.
-//! With σ the noise of a value, s the size of the parameter and f′ the derivative, η = σ/(f′s) replaces ε in the rules of steps:
+//! A function may compute in f32, round its values to a grid or look them up in a table. A difference with the step for
+//! doubles then consists of rounding. The first central differences of a fit show signs of it at no cost ([`Signs`]):
+//! all values fit into f32, a parameter moved up changes a value while the same parameter moved down does not, or the
+//! second difference f⁺ − 2f + f⁻ is not small beside the first, f⁺ − f⁻. Only then are further values requested: the
+//! step grows until the second difference is small beside the first. If the ratio of the second difference to the
+//! first falls with the step, the second difference is noise; if it grows, it is curvature. With σ the noise of a
+//! value, s the size of the parameter and f′ the derivative, η = σ/(f′s) replaces ε in the formulas for the step:
 //! h = η^⅓ s for central and η^½ s for forward differences.
 
 use super::native::{Precision, Steps};
 
-/// A change of a value by more than this part of it is not the rounding of a function of doubles.
+/// Largest relative change of a value that can be rounding of a function that computes in f64.
 const ROUNDING: f64 = 1024.0 * f64::EPSILON;
-/// Low bits of a double that are 0 in each f32.
+/// Number of low bits of a double that are 0 in each f32.
 const LOW_BITS_OF_SINGLE: u32 = 29;
-/// A parameter is suspected if one of so many changes is one-sided. A kink beside a point makes one of all.
+/// A parameter is suspected if at least one in this many changes is one-sided. At a kink next to a point all changes
+/// are.
 const ONE_SIDED: usize = 10;
-/// Second differences above this part of the first are signs of noise, or of a curvature that a longer step shows to be one.
+/// A ratio of second to first differences above this is a sign of noise, or of curvature, which longer steps reveal.
 /// A function that computes in f32 and returns doubles has 0.01.
 const NOISY: f64 = 1.0 / 512.0;
-/// Second differences below this part of the first: the noise of a value is then below 1% of its change.
+/// Below this ratio of second to first differences, the noise of a value is less than 1% of its change.
 const CLEAN: f64 = 0.05;
-/// Second differences above this part of the first are not accepted: a jump, which no step makes smooth, has 1.
+/// Maximum accepted ratio of second to first differences. A jump, which no step makes smooth, has the ratio 1.
 const ACCEPTED: f64 = 0.5;
-/// Noise falls to this part of the first difference at least where the step grows; a kink keeps its part.
+/// As the step grows, the ratio of noise falls at least to this fraction of its first value; a kink keeps its ratio.
 const FALL: f64 = 0.5;
-/// Factor between one trial step and the next: five of them reach from that of doubles to `LARGEST_STEP`.
+/// Factor between successive trial steps: five factors lead from the step for doubles to `LARGEST_STEP`.
 const GROWTH: f64 = 8.0;
-/// The largest relative step.
+/// The largest step, relative to the size of the parameter.
 const LARGEST_STEP: f64 = 0.25;
-/// Values that measure the precision of a model that is called point by point, at most.
+/// Maximum number of values that measure the precision of a model that is called point by point.
 pub(crate) const SAMPLE: usize = 512;
 
 impl Precision {
-    /// For values whose noise is the part `noise` of their change over the size of the parameter.
+    /// Returns the steps for values with relative noise `noise`: noise/(derivative · size of the parameter).
     fn of(noise: f64) -> Precision {
         let noise = noise.clamp(f64::EPSILON, LARGEST_STEP.powi(3));
         Precision { central: noise.cbrt(), forward: noise.sqrt() }
@@ -43,36 +45,37 @@ impl Precision {
 /// Counts of changes by one parameter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Changes {
-    /// Values that differ above and below.
+    /// Number of points at which the values above and below differ.
     all: usize,
-    /// Values that change on one side only, by more than rounding.
+    /// Number of points at which the value changes on one side only, by more than rounding.
     one_sided: usize,
-    /// Values whose second difference is not small, and not rounding.
+    /// Number of points whose second difference is neither small nor rounding.
     noisy: usize,
 }
 
-/// Signs of coarse values among those of a pass with central differences.
+/// Signs of imprecise values, from a pass with central differences.
 ///
 /// Counts are integers, so that parts of the points may be merged in any order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signs {
-    /// All mantissas, combined by or.
+    /// Bits of all values, combined by or.
     bits: u64,
-    /// One for each free parameter.
+    /// One entry for each free parameter.
     changes: Vec<Changes>,
 }
 
-/// Values that a forward difference by one parameter changes, against those that the derivative before it says it would.
+/// Number of values that a forward difference by one parameter changes, and the number predicted from the last
+/// derivative.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moves {
     changed: usize,
     expected: usize,
-    /// Expected to change, but the same.
+    /// Number of values predicted to change that stay the same.
     stuck: usize,
 }
 
 impl Moves {
-    /// Adds a value that is `change` away from `value`, where `expected` was expected.
+    /// Adds a value with its change `change` and the predicted change `expected`.
     pub(crate) fn see(&mut self, value: f64, change: f64, expected: f64) {
         self.changed += usize::from(change != 0.0);
         if expected.abs() > ROUNDING * value.abs() {
@@ -81,7 +84,8 @@ impl Moves {
         }
     }
 
-    /// Suspects the values if some are stuck, unless they do not change over the longer step of a central difference either.
+    /// Suspects the values if some are stuck, unless the longer step of a central difference does not change them
+    /// either.
     pub(crate) fn suspicion(&self) -> Option<Suspicion> {
         let least = self.changed + self.stuck.div_ceil(2);
         (self.stuck * ONE_SIDED > self.expected).then_some(Suspicion {
@@ -92,19 +96,19 @@ impl Moves {
     }
 }
 
-/// A parameter by which values may be coarse, and what was seen of it.
+/// A parameter for which values may be imprecise, and the evidence for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Suspicion {
-    /// Relative distance of neighbouring values of the type that holds all of them.
+    /// Relative distance of adjacent values of the shortest type that holds all values.
     unit: f64,
     /// No value changed over the step of a central difference: the parameter is unused, or the step too short.
     nothing: bool,
-    /// Fewer values that change over that step clear the function of the suspicion.
+    /// If fewer values change over that step, the function is not imprecise.
     least: usize,
 }
 
 impl Suspicion {
-    /// Of noise that no sign showed.
+    /// A suspicion of noise without any sign of it.
     pub(crate) const OF_NOISE: Suspicion =
         Suspicion { unit: f64::EPSILON, nothing: false, least: 0 };
 }
@@ -122,12 +126,13 @@ impl Signs {
         (0..self.changes.len()).any(|j| self.suspicion(j).is_some())
     }
 
-    /// Of no value yet, by so many free parameters.
+    /// Creates the signs for `free` free parameters, without values.
     pub(crate) fn new(free: usize) -> Signs {
         Signs { bits: 0, changes: vec![Changes::default(); free] }
     }
 
-    /// Adds a value with those below and above it by the free parameter number `j`. `both`: neither side is cut by a bound.
+    /// Adds a value with the values below and above it for the free parameter number `j`. `both`: no bound cuts either
+    /// side.
     pub(crate) fn see(&mut self, j: usize, [below, value, above]: [f64; 3], both: bool) {
         self.bits |= below.to_bits() | value.to_bits() | above.to_bits();
         if above == below || !(above - below).is_finite() {
@@ -153,19 +158,19 @@ impl Signs {
         }
     }
 
-    /// Relative distance of neighbouring values of the type that holds all of them.
+    /// Returns the relative distance of adjacent values of the shortest type that holds all values.
     fn unit(&self) -> f64 {
         let low = self.bits.trailing_zeros().min(f64::MANTISSA_DIGITS - 1);
         f64::EPSILON * f64::from(low).exp2()
     }
 
-    /// Suspects the values by a parameter if all are of a shorter type, if none changes, if many changes are one-sided, or if
-    /// most are noisy.
+    /// Returns one entry per free parameter. A parameter is suspected if all values are of a shorter type, if none
+    /// changes, if many changes are one-sided, or if most are noisy.
     pub(crate) fn suspicions(&self) -> Vec<Option<Suspicion>> {
         (0..self.changes.len()).map(|j| self.suspicion(j)).collect()
     }
 
-    /// By the free parameter number `j`.
+    /// Returns the suspicion for the free parameter number `j`.
     fn suspicion(&self, j: usize) -> Option<Suspicion> {
         let single = self.bits.trailing_zeros() >= LOW_BITS_OF_SINGLE;
         let Changes { all, one_sided, noisy } = self.changes[j];
@@ -183,7 +188,7 @@ struct Change {
     /// f⁺ − 2f + f⁻.
     second: f64,
     value: f64,
-    /// Values that change.
+    /// Number of values that change.
     count: usize,
 }
 
@@ -207,27 +212,28 @@ impl Change {
         if self.first > 0.0 { self.second / self.first } else { f64::INFINITY }
     }
 
-    /// The noise of a value that second differences show: their variance is 1 + 4 + 1 times that of a value.
+    /// Returns the noise of a value, from second differences: their variance is 1 + 4 + 1 times the variance of a
+    /// value.
     fn noise(&self) -> f64 {
         self.second / 6.0_f64.sqrt()
     }
 }
 
-/// Precisions by all parameters, and which of them are known.
+/// Precisions with respect to all parameters, and the parameters for which they were measured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Precisions {
-    /// By parameter; empty if all are those of doubles.
+    /// Precision of each parameter; empty if all are the precision of doubles.
     by: Vec<Precision>,
     /// Parameters that were measured.
     measured: Vec<usize>,
-    /// The largest noise of the values by any of them, as a part of their root mean square.
+    /// The largest noise of the values for any of the measured parameters, relative to their root mean square.
     noise: f64,
-    /// The first central differences have been examined.
+    /// True if the first central differences have been examined.
     examined: bool,
 }
 
 impl Precisions {
-    /// Forgets all.
+    /// Resets all fields.
     pub(crate) fn clear(&mut self) {
         self.by.clear();
         self.measured.clear();
@@ -235,23 +241,23 @@ impl Precisions {
         self.examined = false;
     }
 
-    /// One for each parameter, or none if all are those of doubles.
+    /// Returns one precision per parameter; empty if all are the precision of doubles.
     pub(crate) fn by(&self) -> &[Precision] {
         &self.by
     }
 
-    /// The first central differences have been examined.
+    /// Returns true if the first central differences have been examined.
     pub(crate) fn are_examined(&self) -> bool {
         self.examined
     }
 
-    /// Noise of the values as a part of their root mean square; 0 for a function of doubles.
+    /// Returns the noise of the values relative to their root mean square; 0 if the function computes in f64.
     pub(crate) fn noise(&self) -> f64 {
         self.noise
     }
 
-    /// Measures the precision by the suspected ones of the parameters `free`, each once. `values` gives the values at other
-    /// parameters. Returns the parameters whose steps have changed.
+    /// Measures the precision for the suspected ones of the parameters `free`, each once. `values` computes the values
+    /// at given parameters. Returns the parameters whose steps have changed.
     pub(crate) fn examine<E>(
         &mut self,
         suspicions: &[Option<Suspicion>],
@@ -279,13 +285,13 @@ impl Precisions {
 
 /// Noise of the values of a function.
 struct Noise {
-    /// As a part of their change over the size of a parameter.
+    /// Relative to the derivative times the size of a parameter.
     of_change: f64,
-    /// As a part of their root mean square.
+    /// Relative to the root mean square of the values.
     of_value: f64,
 }
 
-/// The noise of the values by parameter `k`; `None` if the function is one of doubles.
+/// Measures the noise of the values for parameter `k`; `None` if the function computes in f64.
 fn noise_of<E>(
     steps: Steps<'_>,
     (p, k): (&[f64], usize),
@@ -326,7 +332,7 @@ fn noise_of<E>(
         } else if ratio > 2.0 * best.map_or(ratio, |best| best.ratio()) {
             break;
         }
-        // After the first step it is open whether what is left is noise.
+        // After the first step alone, noise and curvature cannot be distinguished.
         if ratio <= CLEAN && !is_first {
             break;
         }
@@ -341,11 +347,11 @@ fn noise_of<E>(
         return Ok(None);
     }
     if let Some(onset) = onset.filter(|_| first.count == 0) {
-        // Values on a grid: the first step that changes any moves them by one of its steps.
+        // Values on a grid: the first step that changes any value moves it by one grid step.
         noise = noise.max(onset.first / (2.0 * 12.0_f64.sqrt()));
     }
     if single && (first.ratio() <= CLEAN || !falls) {
-        // Rounding to the type alone: uniform over its unit.
+        // Rounding to the type only: uniformly distributed over its unit.
         noise = seen.unit * best.value / 12.0_f64.sqrt();
     }
     let over_size = best.first / (2.0 * best.step) * size;
@@ -362,7 +368,7 @@ mod tests {
 
     const X: [f64; 12] = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5];
 
-    /// The precisions that the first central differences lead to, and calls beside these.
+    /// Returns the precisions found from the first central differences, and the number of additional calls.
     fn examined(f: Function, p: &[f64], bounds: &[(f64, f64)]) -> (Precisions, usize) {
         let least: Vec<f64> =
             p.iter().map(|p| 1e-3 * if *p == 0.0 { 1.0 } else { p.abs() }).collect();
@@ -423,7 +429,7 @@ mod tests {
             assert!(precisions.by().is_empty(), "{name}: {precisions:?}");
             assert!(calls <= 24, "{name}: {calls} calls");
         }
-        // At a bound one side does not move.
+        // At a bound only one side moves.
         let (precisions, calls) =
             examined(|x, p| p[0] * (-p[1] * x).exp(), &[3.0, 0.7], &[(3.0, 9.0), (0.0, 0.7)]);
         assert!(precisions.by().is_empty() && calls == 0);
@@ -446,8 +452,8 @@ mod tests {
             for bounds in [OPEN, (1.1, 9.0), (-9.0, 1.1)] {
                 let (precisions, _) = examined(f, &[1.1], &[bounds]);
                 let [Precision { central, forward }] = *precisions.by() else { panic!("{name}") };
-                // A step is the cube root of the noise over the change of the value, which differs from point to point
-                // in a table; it moves the value by several of its steps.
+                // The step is the cube root of the noise relative to the change of the value. In a table this change
+                // differs between points; the step spans several grid steps.
                 let part = central / noise.cbrt();
                 assert!((0.5..2.0).contains(&part), "{name}, {bounds:?}: {central}, {noise}");
                 assert!(forward < central && precisions.noise() > 0.0, "{name}");

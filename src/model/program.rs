@@ -1,7 +1,7 @@
 //! A traced model: straight-line code in single-assignment form.
 //!
-//! A program is what remains of a closure after it was called once with [`Var`]s. It can be run over
-//! any [`Scalar`]: over `f64` it is the model again, over `Dual<Var>` it records the program of the
+//! A program is the record of a closure that was called once with [`Var`]s. It can be evaluated with
+//! any [`Scalar`]: with `f64` it is the model again, with `Dual<Var>` it records the program of the
 //! model and its partial derivatives.
 
 use super::dual::Dual;
@@ -18,12 +18,12 @@ use std::any::Any;
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Partials recorded together in one replay of a program: enough to keep replays few for models of
-/// hundreds of parameters, few enough that a small model does not carry idle lanes.
+/// Number of partials recorded in one replay of a program: enough to need few replays for models of
+/// hundreds of parameters, and few enough to avoid idle lanes for small models.
 const PARTIALS_PER_REPLAY: usize = 8;
 
 /// A model as straight-line code, with its value as first output and, after
-/// differentiation, partial derivatives as the others.
+/// differentiation, partial derivatives as the other outputs.
 ///
 /// `Display` prints one line per operation with the names of variables and parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,24 +32,24 @@ const PARTIALS_PER_REPLAY: usize = 8;
 pub struct Program {
     pub(crate) columns: Vec<String>,
     pub(crate) params: Vec<String>,
-    /// Operands of a node are earlier nodes.
+    /// The operations; operands of a node are earlier nodes.
     pub(crate) nodes: Vec<Node>,
     pub(crate) outputs: Vec<Id>,
-    /// Parameter by which output 1 + i differentiates.
+    /// The parameter of each partial derivative: output 1 + i is the partial with respect to `partials[i]`.
     pub(crate) partials: Vec<usize>,
 }
 
 impl Program {
-    /// What it does, whatever its variables are called.
+    /// Returns a key of the operations, independent of the names of variables and parameters.
     pub(crate) fn code(&self) -> impl Hash + Eq + '_ {
         (&self.nodes, &self.outputs, &self.partials, self.columns.len(), self.params.len())
     }
 
-    /// Records what `model` does with `columns` independent variables and `params` parameters.
+    /// Records the operations of `model` with `columns` independent variables and `params` parameters.
     ///
     /// # Errors
-    /// [`Error::ModelPanicked`] if the closure panics, [`Error::ForeignVariable`] if it uses a
-    /// variable that it was not given.
+    /// Returns [`Error::ModelPanicked`] if the closure panics, [`Error::ForeignVariable`] if it uses a
+    /// variable of another trace.
     pub(crate) fn trace(
         columns: usize,
         params: usize,
@@ -66,7 +66,8 @@ impl Program {
         names.record(Vec::new(), |x, p| vec![model(x, p)])
     }
 
-    /// The program of the value and of its partial derivatives by the parameters `by`, in that order.
+    /// Returns the program of the value and of its partial derivatives with respect to the parameters `by`, in that
+    /// order.
     ///
     /// # Errors
     /// None in practice: replaying a program cannot panic.
@@ -94,8 +95,9 @@ impl Program {
         })
     }
 
-    /// The program of the value and of its partial derivatives by the independent variables `by`: the value,
-    /// the first ones in the order of `by`, then the second ones, ∂²f/∂xₖ∂xₗ row by row for k ≤ l.
+    /// Returns the program of the value and of its partial derivatives with respect to the independent variables `by`.
+    /// Outputs: the value, the first derivatives in the order of `by`, then the second derivatives ∂²f/∂xₖ∂xₗ row by
+    /// row for k ≤ l.
     ///
     /// # Errors
     /// None in practice: replaying a program cannot panic.
@@ -126,15 +128,15 @@ impl Program {
         })
     }
 
-    /// Another model of the same variables and parameters, with their names.
+    /// Records another model of the same variables and parameters, with the same names.
     ///
     /// # Errors
-    /// As [`trace`](Program::trace).
+    /// Returns the same errors as [`trace`](Program::trace).
     pub(crate) fn rewritten(&self, model: impl FnOnce(&[Var], &[Var]) -> Var) -> Result<Program> {
         self.record(Vec::new(), |x, p| vec![model(x, p)])
     }
 
-    /// Runs `model` on a fresh tape and keeps what its outputs need.
+    /// Runs `model` on a new tape and keeps the nodes that its outputs need.
     fn record(
         &self,
         partials: Vec<usize>,
@@ -160,14 +162,14 @@ impl Program {
         Ok(Program { columns, params, nodes, outputs, partials })
     }
 
-    /// The model's value at one point: `x` has one value per column, `p` one per parameter.
+    /// Evaluates the model at one point: `x` has one value per column, `p` one per parameter.
     ///
-    /// Values that are missing count as NaN.
+    /// Missing values count as NaN.
     pub fn evaluate<S: Scalar>(&self, x: &[S], p: &[S]) -> S {
         self.replay(x, p)
     }
 
-    /// All outputs at one point, the value first.
+    /// Evaluates all outputs at one point, the value first.
     pub(crate) fn outputs(&self, x: &[f64], p: &[f64]) -> Vec<f64> {
         let slots = self.run(x, p);
         self.outputs.iter().map(|&o| slots[o as usize].value()).collect()
@@ -203,7 +205,7 @@ impl Program {
         slots
     }
 
-    /// The program without its partials.
+    /// Returns the program without its partials.
     pub(crate) fn value_only(&self) -> Program {
         let value = &self.outputs[..self.outputs.len().min(1)];
         let (nodes, outputs) = optimise::without_dead_code(&self.nodes, value);
@@ -211,27 +213,29 @@ impl Program {
         Program { columns, params, nodes, outputs, partials: Vec::new() }
     }
 
-    /// Names of the independent variables.
+    /// Returns the names of the independent variables.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// Names of the parameters.
+    /// Returns the names of the parameters.
     pub fn params(&self) -> &[String] {
         &self.params
     }
 
-    /// Number of operations, inputs and constants not counted.
+    /// Returns the number of operations, without inputs and constants.
     pub fn operations(&self) -> usize {
         self.nodes.iter().filter(|n| n.operands().next().is_some()).count()
     }
 
-    /// Whether the model's value depends on parameter `index`. A product with the constant 0 depends on nothing.
+    /// Returns true if the model's value depends on parameter `index`. A product with the constant 0 depends on
+    /// nothing.
     pub fn uses(&self, index: usize) -> bool {
         self.params_below(&self.outputs).get(index).is_some_and(|&occurs| occurs)
     }
 
-    /// One value per parameter: true if one of these nodes depends on it. A product with the constant 0 depends on nothing.
+    /// Returns one value per parameter: true if one of `nodes` depends on it. A product with the constant 0 depends on
+    /// nothing.
     pub(super) fn params_below(&self, nodes: &[Id]) -> Vec<bool> {
         let is_zero = |id: Id| matches!(self.nodes[id as usize], Node::Const(bits) if f64::from_bits(bits) == 0.0);
         let mut needed = vec![false; self.nodes.len()];
@@ -255,7 +259,7 @@ impl Program {
     }
 }
 
-/// Whether a node multiplies something for which `is_factor` is true.
+/// Returns true if the node is a product with a factor for which `is_factor` is true.
 fn is_product_with(node: &Node, is_factor: impl Fn(Id) -> bool) -> bool {
     matches!(node, Node::Binary(Binary::Mul, a, b) if is_factor(*a) || is_factor(*b))
 }
@@ -267,7 +271,7 @@ enum Computed<S: Scalar> {
 }
 
 impl<S: Scalar> Computed<S> {
-    /// The number; a truth value counts as 1 or 0.
+    /// Returns the number; a truth value counts as 1 or 0.
     fn value(&self) -> S {
         match *self {
             Computed::Value(v) => v,
@@ -275,7 +279,7 @@ impl<S: Scalar> Computed<S> {
         }
     }
 
-    /// The truth value; a number is true unless it is 0.
+    /// Returns the truth value; a number is true unless it is 0.
     fn mask(&self) -> S::Mask {
         match *self {
             Computed::Value(v) => v.eq(0.0).not(),
@@ -284,7 +288,7 @@ impl<S: Scalar> Computed<S> {
     }
 }
 
-/// `x` for one independent variable, `x0, x1, …` for several.
+/// Returns the default names: `x` for one independent variable, `x0, x1, …` for several.
 pub(crate) fn default_columns(count: usize) -> Vec<String> {
     match count {
         1 => vec!["x".into()],
@@ -292,7 +296,7 @@ pub(crate) fn default_columns(count: usize) -> Vec<String> {
     }
 }
 
-/// The text of a panic, as far as it has one.
+/// Returns the message of a panic, or a substitute if it has none.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let owned = panic.downcast_ref::<String>().map(String::as_str);

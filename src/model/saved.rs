@@ -1,8 +1,8 @@
-//! A program as it is saved: names of operations, operands as indices of earlier nodes, numbers to the
+//! Format of a saved program: names of operations, operands as indices of earlier nodes, numbers to the
 //! last bit.
 //!
-//! The form is stable and has a version; a reader refuses another one. What is read is checked
-//! before it becomes a program, so that nothing in a file can lead a replay astray.
+//! The format is stable and has a version; a reader rejects other versions. All input is checked
+//! before it becomes a program, so that no file can cause an invalid replay.
 
 use super::exact::Exact;
 use super::op::{Binary, Id, Node, Unary};
@@ -12,10 +12,10 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 pub(super) const VERSION: u32 = 1;
-/// Orders of polygamma functions that are read; what a model has is a handful.
+/// Highest order of a polygamma function that is accepted; models use small orders.
 const HIGHEST_ORDER: u32 = 1 << 16;
 
-/// The mirror of a program.
+/// A program in its saved form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename = "Program")]
 pub(crate) struct SavedProgram {
@@ -44,8 +44,10 @@ pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Resul
     }
 }
 
+/// Checks the number of values of a saved object.
+///
 /// # Errors
-/// [`SavedError::Length`] unless `what` of the saved `of` has as many values as it must have.
+/// Returns [`SavedError::Length`] if `what` of the saved `of` does not have the `expected` number of values.
 #[cfg(feature = "serde")]
 pub(crate) fn expect(
     of: &'static str,
@@ -59,8 +61,11 @@ pub(crate) fn expect(
     }
 }
 
+/// Checks an index of a saved object.
+///
 /// # Errors
-/// [`SavedError::Reference`] unless `index` is one of `count` of `what`; `place` is where it is said.
+/// Returns [`SavedError::Reference`] if `index` is not below `count`, the number of `what`. `place`: location of the
+/// index.
 #[cfg(feature = "serde")]
 pub(crate) fn check_index(
     place: &str,

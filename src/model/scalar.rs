@@ -1,9 +1,8 @@
-//! The arithmetic that a model is written in.
+//! The arithmetic of models.
 //!
-//! A model is generic over [`Scalar`]: over `f64` it is a plain function, over [`Var`](crate::Var) it
-//! records itself, over [`Dual`](crate::program::Dual) it carries derivatives. The functions of this crate,
-//! not the system's, serve `f64` as well, so that a model called directly and the same model traced
-//! give the same bits.
+//! A model is generic over [`Scalar`]: with `f64` it is a plain function, with [`Var`](crate::Var) it
+//! records itself, with [`Dual`](crate::program::Dual) it carries derivatives. `f64` also uses the functions of this
+//! crate, not the system functions. Therefore a model called directly and the same model traced give the same bits.
 
 use super::functions::for_each_function;
 use crate::math;
@@ -21,7 +20,7 @@ macro_rules! methods {
     };
 }
 
-/// ±1/(2k + 1)! for k = 0, 1, …: sin(x)/x by powers of x².
+/// ±1/(2k + 1)! for k = 0, 1, …: coefficients of sin(x)/x in powers of x².
 const INVERSE_ODD_FACTORIALS: [f64; 8] = [
     1.0,
     -1.0 / 6.0,
@@ -35,9 +34,9 @@ const INVERSE_ODD_FACTORIALS: [f64; 8] = [
 
 /// A real number that a model computes with.
 ///
-/// Arithmetic takes `Self` or `f64` on the right. Comparisons, [`min`](Scalar::min),
-/// [`max`](Scalar::max) and [`clamp`](Scalar::clamp) take either. There is no `PartialOrd`: a branch
-/// is written `x.lt(y).select(a, b)`, which every meaning of `Scalar` can follow.
+/// Arithmetic operators accept `Self` or `f64` as the right operand. Comparisons, [`min`](Scalar::min),
+/// [`max`](Scalar::max) and [`clamp`](Scalar::clamp) accept either. There is no `PartialOrd`: a branch
+/// is written `x.lt(y).select(a, b)`, which every type of `Scalar` supports.
 ///
 /// ```
 /// use dualfit::Scalar;
@@ -69,79 +68,79 @@ pub trait Scalar:
 
     for_each_function!(methods);
 
-    /// Derivative of order `order` of the digamma function; order 0 is the digamma function.
+    /// Returns the derivative of order `order` of the digamma function; order 0 is the digamma function.
     fn polygamma(self, order: u32) -> Self;
-    /// `self` to a real power. At 0 the partials are their limits where those are finite, else 0.
+    /// Returns `self` to a real power. At 0 the partials are their limits if these are finite, else 0.
     fn powf(self, exponent: impl Into<Self>) -> Self;
-    /// The smaller of two; NaN if either is. At equality the partials are those of `other`.
+    /// Returns the smaller of two; NaN if either is. At equality it has the partials of `other`.
     fn min(self, other: impl Into<Self>) -> Self;
-    /// The larger of two; NaN if either is. At equality the partials are those of `other`.
+    /// Returns the larger of two; NaN if either is. At equality it has the partials of `other`.
     fn max(self, other: impl Into<Self>) -> Self;
 
-    /// self < other
+    /// Returns true where self < other.
     fn lt(self, other: impl Into<Self>) -> Self::Mask;
-    /// self ≤ other
+    /// Returns true where self ≤ other.
     fn le(self, other: impl Into<Self>) -> Self::Mask;
-    /// self = other
+    /// Returns true where self = other.
     fn eq(self, other: impl Into<Self>) -> Self::Mask;
 
-    /// self > other
+    /// Returns true where self > other.
     fn gt(self, other: impl Into<Self>) -> Self::Mask {
         other.into().lt(self)
     }
-    /// self ≥ other
+    /// Returns true where self ≥ other.
     fn ge(self, other: impl Into<Self>) -> Self::Mask {
         other.into().le(self)
     }
-    /// `self` limited to `low..=high`.
+    /// Limits `self` to `low..=high`.
     fn clamp(self, low: impl Into<Self>, high: impl Into<Self>) -> Self {
         self.max(low).min(high)
     }
-    /// 1 / self
+    /// Returns 1 / self.
     fn recip(self) -> Self {
         Self::from(1.0) / self
     }
 
-    /// `self`·`factor` + `term`, both operations rounded.
+    /// Returns `self`·`factor` + `term`, with two roundings (not fused).
     fn mul_add(self, factor: impl Into<Self>, term: impl Into<Self>) -> Self {
         self * factor.into() + term.into()
     }
-    /// Sine and cosine of an angle in radians.
+    /// Returns the sine and cosine of an angle in radians.
     fn sin_cos(self) -> (Self, Self) {
         (self.sin(), self.cos())
     }
-    /// Degrees to radians.
+    /// Converts degrees to radians.
     fn to_radians(self) -> Self {
         self * (PI / 180.0)
     }
-    /// Radians to degrees.
+    /// Converts radians to degrees.
     fn to_degrees(self) -> Self {
         self * (180.0 / PI)
     }
-    /// sin(π·self)/(π·self), and 1 at 0: the `sinc` of NumPy and MATLAB.
+    /// Returns sin(π·self)/(π·self), and 1 at 0: the `sinc` of NumPy and MATLAB.
     fn sinc(self) -> Self {
         let angle = self * PI;
         let square = angle * angle;
-        // Near 0 as a series, so that the derivative does not cancel.
+        // Near 0 a series replaces the quotient, whose derivative cancels.
         let series = INVERSE_ODD_FACTORIALS.into_iter().rev();
         let series = series.fold(Self::from(0.0), |sum, c| sum * square + c);
         square.lt(0.25).select(series, angle.sin() / angle)
     }
-    /// 1/(exp(self) + 1): the occupation by fermions of a state that is `self`·kT above their potential.
+    /// Returns 1/(exp(self) + 1): the occupation by fermions of a state that is `self`·kT above their potential.
     fn fermi(self) -> Self {
         (self.exp() + 1.0).recip()
     }
-    /// 1/(exp(self) − 1): the occupation by bosons of a state that is `self`·kT above their potential.
+    /// Returns 1/(exp(self) − 1): the occupation by bosons of a state that is `self`·kT above their potential.
     fn bose(self) -> Self {
         self.exp_m1().recip()
     }
-    /// 1/(1 + exp(−self)): the logistic function.
+    /// Returns 1/(1 + exp(−self)): the logistic function.
     fn expit(self) -> Self {
         (-self).fermi()
     }
 
-    /// `self` to an integer power, by repeated squaring: the products, in the same order, that
-    /// `f64::powi` forms at run time.
+    /// Returns `self` to an integer power, by repeated squaring: the same products in the same order as
+    /// `f64::powi` at run time.
     fn powi(self, exponent: i32) -> Self {
         let mut remaining = exponent.unsigned_abs();
         let mut square = self;
@@ -162,27 +161,27 @@ pub trait Scalar:
         }
     }
 
-    /// Whether this is known to be the number zero, so that a product with it may be left out of a
-    /// derivative. A recorded variable is not, whatever value it will have.
+    /// Returns true if the scalar is known to be zero; a product with it can be omitted from a
+    /// derivative. It is false for a recorded variable, whose value is unknown.
     #[doc(hidden)]
     fn is_known_zero(self) -> bool;
 
-    /// Whether this can be infinite at a point where the model is finite. Of a recorded variable that is taken to be so if it
-    /// contains the logarithm of an independent variable, which is −∞ at 0.
+    /// Returns true if the scalar can be infinite at a point where the model is finite. A recorded variable counts as
+    /// such if it contains the logarithm of an independent variable, which is −∞ at 0.
     #[doc(hidden)]
     fn may_be_infinite(self) -> bool;
 }
 
-/// The truth of a comparison between scalars of type `S`.
+/// The result of a comparison between scalars of type `S`.
 pub trait Mask<S>: Copy + Debug {
-    /// `yes` where the comparison holds, `no` elsewhere; the other branch leaves no trace in value
-    /// or derivative, even where it is NaN.
+    /// Returns `yes` where the comparison is true, `no` elsewhere. The other branch does not affect value
+    /// or derivative, even if it is NaN.
     fn select(self, yes: impl Into<S>, no: impl Into<S>) -> S;
-    /// Both hold.
+    /// Returns true where both are true.
     fn and(self, other: Self) -> Self;
-    /// At least one holds.
+    /// Returns true where at least one is true.
     fn or(self, other: Self) -> Self;
-    /// It does not hold.
+    /// Returns true where the comparison is false.
     fn not(self) -> Self;
 }
 
@@ -201,20 +200,20 @@ impl Mask<f64> for bool {
     }
 }
 
-/// The smaller of two; NaN if either is.
+/// Returns the smaller of two; NaN if either is.
 #[inline(always)]
 pub(crate) fn minimum(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() { a } else { b }
 }
 
-/// The larger of two; NaN if either is.
+/// Returns the larger of two; NaN if either is.
 #[inline(always)]
 pub(crate) fn maximum(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
 }
 
-/// x to the power y, a square as the product that rounds correctly: a traced `powf(2.0)` is recorded
-/// as a product, and must equal the untraced one.
+/// Returns x to the power y. A square is computed as a product, which is correctly rounded: a traced `powf(2.0)` is
+/// recorded as a product and must equal the untraced one.
 #[inline(always)]
 pub(crate) fn power(x: f64, y: f64) -> f64 {
     if y == 2.0 { x * x } else { math::pow(x, y) }

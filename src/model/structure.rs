@@ -1,13 +1,13 @@
-//! The structure of a traced model as far as a search for its parameters needs it: additive terms, and parameters of
-//! oscillating functions.
+//! Structure of a traced model for the search for a starting point: additive terms, positions along variables, and
+//! parameters of oscillating functions.
 
 use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
 
-/// Phases that differ by this part are equal up to rounding.
+/// Relative difference below which phases count as equal.
 const NEARLY: f64 = 1e-9;
 
-/// Kinds of positions along an independent variable.
+/// Kind of a position along an independent variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     /// A value of the variable.
@@ -17,8 +17,8 @@ pub(crate) enum Position {
 }
 
 impl Program {
-    /// The additive terms of the model: for each the parameters, out of `params`, that occur in it. Terms that share one
-    /// of them are one term.
+    /// Returns the additive terms of the model: for each the parameters, out of `params`, that occur in it. Terms that
+    /// share a parameter are merged.
     pub(crate) fn terms(&self, params: &[usize]) -> Vec<Vec<usize>> {
         let mut terms: Vec<Vec<usize>> = Vec::new();
         for summand in self.outputs.first().map_or_else(Vec::new, |&output| self.summands(output)) {
@@ -38,12 +38,13 @@ impl Program {
         terms
     }
 
-    /// One value per parameter: true if it occurs in the argument of a sine, cosine, tangent or Bessel function.
+    /// Returns one value per parameter: true if it occurs in the argument of a sine, cosine, tangent or Bessel
+    /// function.
     pub(crate) fn oscillating(&self) -> Vec<bool> {
         self.params_below(&self.periodic_arguments())
     }
 
-    /// The arguments of periodic functions.
+    /// Returns the arguments of oscillating functions.
     fn periodic_arguments(&self) -> Vec<Id> {
         let argument = |&node: &Node| match node {
             Node::Unary(Unary::Sin | Unary::Cos | Unary::Tan | Unary::J0 | Unary::J1, argument) => {
@@ -54,15 +55,16 @@ impl Program {
         self.nodes.iter().filter_map(argument).collect()
     }
 
-    /// The phase per unit of parameter `i` at each point, up to a constant, if the parameter is a frequency: if it occurs as
-    /// p·g(x) in the argument of a periodic function. `points`: the independent variables at each point.
+    /// Returns the phase per unit of parameter `i` at each point, up to a constant, if the parameter is a frequency:
+    /// if it occurs as p·g(x) in the argument of an oscillating function. `points`: the independent variables at each
+    /// point.
     pub(crate) fn phase_of(&self, i: usize, points: &[Vec<f64>]) -> Option<Vec<f64>> {
         self.periodic_arguments().into_iter().find_map(|argument| {
             let program = self.part(argument);
             if !program.uses(i) {
                 return None;
             }
-            // Other parameters at two places: they may add a constant only.
+            // The other parameters take two sets of values; they may change the phase by a constant only.
             let change = |other: f64, from: f64, to: f64| -> Vec<f64> {
                 let mut params: Vec<f64> =
                     (0..self.params.len()).map(|k| other + k as f64).collect();
@@ -84,13 +86,13 @@ impl Program {
         })
     }
 
-    /// One value per parameter: the kind of position that it is, and along which node. A position is subtracted from, or
-    /// compared with, a function of the variables alone, or such a difference.
+    /// Returns one value per parameter: its kind of position, and the node along which it is one. A position is
+    /// subtracted from, or compared with, a function of the variables alone, or such a difference.
     pub(crate) fn positions(&self) -> Vec<Option<(Position, Id)>> {
         let mut found = vec![None; self.params.len()];
         let depends = self.dependencies();
         let is_constant = |id: Id| depends[id as usize] == (false, true);
-        // Nodes that are a variable with parameters subtracted from it or added to it.
+        // True for nodes that are a function of the variables with parameters subtracted or added.
         let mut shifted = vec![false; self.nodes.len()];
         for (id, &node) in self.nodes.iter().enumerate() {
             let varies = |id: Id| depends[id as usize] == (true, false);
@@ -118,12 +120,12 @@ impl Program {
         found
     }
 
-    /// The program whose value is a node.
+    /// Returns the program whose value is the given node.
     pub(crate) fn part(&self, node: Id) -> Program {
         Program { outputs: vec![node], ..self.clone() }.value_only()
     }
 
-    /// The values at `n` points.
+    /// Returns the values at `n` points.
     pub(crate) fn values(&self, columns: &[Vec<f64>], n: usize, params: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; columns.len()];
         let at = |i: usize| {
@@ -133,7 +135,7 @@ impl Program {
         (0..n).map(at).collect()
     }
 
-    /// One pair per node: if it depends on variables, and if it depends on parameters.
+    /// Returns one pair per node: true if it depends on variables, and true if it depends on parameters.
     fn dependencies(&self) -> Vec<(bool, bool)> {
         let mut depends: Vec<(bool, bool)> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -144,7 +146,7 @@ impl Program {
         depends
     }
 
-    /// The nodes whose sum is this one. A factor that all of them share, and a function of the sum, are not looked into.
+    /// Returns the nodes whose sum, up to signs, is `node`. Products and functions of sums are not expanded.
     fn summands(&self, node: Id) -> Vec<Id> {
         let (mut open, mut found) = (vec![node], Vec::new());
         while let Some(id) = open.pop() {

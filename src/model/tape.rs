@@ -1,9 +1,9 @@
-//! Where traced operations are written down.
+//! Tapes, which record traced operations.
 //!
-//! A model is traced by calling it with variables whose operations append to a tape. Tapes live in a
-//! stack per thread, so that [`Var`](super::var::Var) can be `Copy` without a lifetime and a model
-//! may itself trace another. A variable remembers the tape it belongs to; one that strays into
-//! another tape marks that tape, and the trace ends with an error instead of a wrong program.
+//! A model is traced by calling it with variables whose operations append to a tape. Each thread has a
+//! stack of tapes. Therefore [`Var`](super::var::Var) can be `Copy` without a lifetime, and a model
+//! may itself trace another. A variable stores the identity of its tape. If it is used on
+//! another tape, that tape is marked, and the trace returns an error instead of a wrong program.
 
 use super::op::{Id, Node, Nodes, Unary};
 use std::cell::RefCell;
@@ -16,20 +16,20 @@ pub(crate) type TapeId = u64;
 pub(crate) struct Tape {
     id: TapeId,
     pub(crate) nodes: Nodes,
-    /// Whether a variable of another tape was used.
+    /// True if a variable of another tape was used.
     pub(crate) foreign: bool,
-    /// Whether a logarithm was written down.
+    /// True if a logarithm was recorded.
     logarithms: bool,
 }
 
-/// Nodes of most models with their partials.
+/// Initial capacity, in nodes: enough for most models with their partials.
 const USUAL: usize = 48;
 
 thread_local! {
     static TAPES: RefCell<Vec<Tape>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Takes the tape off the stack also when the model panics.
+/// Guard that removes the tape from the stack, also if the model panics.
 struct Guard;
 
 impl Drop for Guard {
@@ -38,7 +38,7 @@ impl Drop for Guard {
     }
 }
 
-/// Runs `record` with a fresh tape on top of this thread's stack; returns its result and the tape.
+/// Runs `record` with a new tape on top of this thread's stack; returns its result and the tape.
 pub(crate) fn record<R>(record: impl FnOnce(TapeId) -> R) -> (R, Tape) {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -53,8 +53,8 @@ pub(crate) fn record<R>(record: impl FnOnce(TapeId) -> R) -> (R, Tape) {
     (result, tape.unwrap_or_else(empty))
 }
 
-/// Appends a node to the topmost tape, or finds the equal one that is there, and returns it with the
-/// tape's identity. `None` outside any trace.
+/// Appends a node to the topmost tape, or finds the existing equal node, and returns it with the
+/// identity of the tape. `None` outside any trace, or if an operand belongs to another tape.
 pub(crate) fn push(node: Node, operand_tapes: &[TapeId]) -> Option<(TapeId, Id)> {
     TAPES.with_borrow_mut(|tapes| {
         let tape = tapes.last_mut()?;
@@ -67,12 +67,14 @@ pub(crate) fn push(node: Node, operand_tapes: &[TapeId]) -> Option<(TapeId, Id)>
     })
 }
 
-/// Whether node `id` of the topmost tape is computed from the logarithm of something in which an independent variable occurs.
+/// Returns true if node `id` of the topmost tape depends on the logarithm of an expression with an independent
+/// variable.
 pub(crate) fn has_logarithm_of_column(id: Id) -> bool {
     TAPES.with_borrow(|tapes| {
         let Some(tape) = tapes.last().filter(|tape| tape.logarithms) else { return false };
         let nodes = tape.nodes.list.get(..=id as usize).unwrap_or_default();
-        // From the node back to what it is computed from: those that reach it, and those that do so through a logarithm.
+        // Backwards from the node: `used` marks nodes that it depends on, `inside` nodes that it depends on through a
+        // logarithm.
         let (mut used, mut inside) = (vec![false; nodes.len()], vec![false; nodes.len()]);
         if let Some(last) = used.last_mut() {
             *last = true;

@@ -1,8 +1,8 @@
-//! Parameters that follow from others by expressions, put into a model in their place.
+//! Parameters that are tied to others by expressions, and their substitution in a model.
 //!
-//! A program is recorded once more with the expressions where the tied parameters were: its partials by
-//! the others are then exact, and a tied parameter is one that does not occur. An ordinary function is
-//! called with the tied values, and its own partials go through the chain rule.
+//! A program is recorded again with the expressions in place of the tied parameters. Its partials with respect to
+//! the other parameters are then exact, and tied parameters do not occur in it. A native function is
+//! called with the tied values, and the chain rule transforms its own partials.
 
 use super::dual::Dual;
 use super::expression::Expression;
@@ -15,10 +15,10 @@ use crate::error::{Result, TieError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Partials taken together.
+/// Number of partials computed together.
 const LANES: usize = 8;
 
-/// What was said: a parameter is what a formula says.
+/// A tie as the user defined it: a parameter equals a formula.
 #[derive(Clone, Debug)]
 pub(crate) struct Tie {
     pub(crate) name: String,
@@ -27,22 +27,22 @@ pub(crate) struct Tie {
     pub(crate) expression: Expression,
 }
 
-/// Ties of the parameters of a model, in an order in which each needs only those before it.
+/// Ties of the parameters of a model, ordered so that each depends only on earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ties(Vec<Placed>);
 
-/// A tie among the parameters of a model.
+/// A tie with the indices of its parameters in the model.
 #[derive(Clone, Debug)]
 struct Placed {
-    /// The parameter that is tied.
+    /// Index of the tied parameter.
     index: usize,
     tie: Tie,
-    /// The parameter that each name of the formula is.
+    /// Index in the model of each parameter of the formula.
     places: Vec<usize>,
 }
 
 impl Tie {
-    /// Among `names`: of parameter `index`, with those at `places` in its formula.
+    /// Renames the tie of parameter `index`; `places` are the indices in `names` of the parameters of its formula.
     fn renamed(&self, names: &[String], index: usize, places: &[usize]) -> Tie {
         let own = self.expression.parameters();
         let name = |word: &str| {
@@ -57,13 +57,15 @@ impl Tie {
 }
 
 impl Ties {
-    /// What was said, each after those that it needs.
+    /// Returns the ties, each after those that it depends on.
     pub(crate) fn said(&self) -> impl Iterator<Item = &Tie> {
         self.0.iter().map(|placed| &placed.tie)
     }
 
+    /// Resolves the names of the ties `said` among the parameters `names`, and orders the ties.
+    ///
     /// # Errors
-    /// If names are unknown, a parameter is tied twice, or ties run in a circle.
+    /// Returns an error if a name is unknown, a parameter is tied twice, or ties form a cycle.
     pub(crate) fn among(names: &[String], said: &[Tie]) -> Result<Ties> {
         let mut waiting: Vec<Placed> = Vec::with_capacity(said.len());
         for tie in said {
@@ -91,11 +93,11 @@ impl Ties {
         Ok(Ties(ordered))
     }
 
-    /// Those of several sets together: each set's, with the places that its parameters have among all,
-    /// which are called `names`, and with these names.
+    /// Joins the ties of several sets. Each set comes with the indices of its parameters among all parameters,
+    /// whose names are `names`. The ties are renamed accordingly.
     ///
     /// # Errors
-    /// If sets that have a parameter in common tie it to something else.
+    /// Returns an error if sets that share a parameter tie it to different formulas, or if only some of them tie it.
     pub(crate) fn joined(sets: &[(&Ties, &[usize])], names: &[String]) -> Result<Ties> {
         let mut all: Vec<Placed> = Vec::new();
         let moved = |placed: &Placed, to: &[usize]| {
@@ -108,7 +110,7 @@ impl Ties {
             let name = names[placed.index].clone();
             Err(TieError::DiffersBetweenSets { name }.into())
         };
-        // For each parameter its tie, and how many sets have the parameter and do not say it.
+        // For each parameter its tie, and the number of sets that have the parameter but do not tie it.
         let (mut known, mut free) = (vec![None; names.len()], vec![0_usize; names.len()]);
         for (ties, to) in sets {
             to.iter().for_each(|&k| free[k] += 1);
@@ -139,17 +141,17 @@ impl Ties {
         self.0.is_empty()
     }
 
-    /// The formula that parameter `index` is tied to, as it was written.
+    /// Returns the formula that parameter `index` is tied to, as it was written.
     pub(crate) fn formula(&self, index: usize) -> Option<&str> {
         self.0.iter().find(|placed| placed.index == index).map(|placed| placed.tie.text.as_str())
     }
 
-    /// The tied parameters.
+    /// Returns the indices of the tied parameters.
     pub(crate) fn tied(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().map(|placed| placed.index)
     }
 
-    /// Gives the tied ones of all parameters their values.
+    /// Computes the tied parameters from the others, in place.
     pub(crate) fn complete<S: Scalar>(&self, params: &mut [S]) {
         for Placed { index, tie, places } in &self.0 {
             let named: Vec<S> = places.iter().map(|&k| params[k]).collect();
@@ -157,7 +159,7 @@ impl Ties {
         }
     }
 
-    /// For each tied parameter its partials by those that it follows from, tied ones aside. `params` have their values.
+    /// Returns for each tied parameter its partials with respect to the untied parameters. `params` must be complete.
     pub(crate) fn partials(&self, params: &[f64]) -> Vec<(usize, Vec<(usize, f64)>)> {
         let mut rows: Vec<(usize, Vec<(usize, f64)>)> = Vec::with_capacity(self.0.len());
         let mut row_of = vec![None; params.len()];
@@ -174,7 +176,7 @@ impl Ties {
                 for (&k, partial) in some.iter().zip(partials) {
                     match row_of[k].map(|at: usize| &rows[at].1) {
                         None => *row.entry(k).or_default() += partial,
-                        // By the chain rule, where the other is tied itself.
+                        // Chain rule, if the other parameter is tied itself.
                         Some(further) => further.iter().for_each(|(k, slope)| {
                             *row.entry(*k).or_default() += partial * slope;
                         }),
@@ -187,7 +189,7 @@ impl Ties {
         rows
     }
 
-    /// The model in the other parameters alone.
+    /// Substitutes the ties: returns the model as a function of the other parameters alone.
     ///
     /// # Errors
     /// None in practice: replaying a program cannot panic.
@@ -243,15 +245,15 @@ impl Ties {
         Native { calls, ..native.clone() }
     }
 
-    /// All parameters, the tied ones by their formulas.
+    /// Returns all parameters, with the tied ones computed by their formulas.
     fn completed(&self, p: &[f64]) -> Vec<f64> {
         let mut p = p.to_vec();
         self.complete(&mut p);
         p
     }
 
-    /// Adds what comes through tied parameters to the partials by those that they follow: `rows` has the
-    /// partials of each parameter.
+    /// Applies the chain rule: adds the partials with respect to tied parameters to the partials with respect to the
+    /// parameters that these depend on. `rows` has the partials of each parameter.
     fn chain(&self, p: &[f64], rows: &mut [&mut [f64]]) {
         for (tied, by_others) in self.partials(p) {
             let by_tied = rows[tied].to_vec();
@@ -263,7 +265,7 @@ impl Ties {
     }
 }
 
-/// The names of ties each of which waits for the next one, the last for the first.
+/// Returns the names of the ties of a cycle: each depends on the next, the last on the first.
 fn circle(waiting: &[Placed]) -> Vec<String> {
     let next =
         |placed: &Placed| waiting.iter().position(|other| placed.places.contains(&other.index));

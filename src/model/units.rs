@@ -1,4 +1,4 @@
-//! Units of the parameters of a traced model, derived from those of its variables and of its value.
+//! Units of the parameters of a traced model, derived from the units of its variables and its value.
 //!
 //! A unit is a vector of exponents: one for each independent variable, one for the model's value, and the power of ten
 //! that constants contribute. Products add these vectors and powers multiply them. Sums, comparisons and choices need
@@ -6,13 +6,13 @@
 //! the units of the parameters. The equations determine the units of most parameters: in `a*exp(-E/(8.314*x))`, E has the
 //! unit of x and is about 8.314 times as large as x if the exponent is about 1.
 //!
-//! Numbers in sums may have any unit. They count as numbers without unit only if no other equation contradicts.
+//! Numbers in sums may have any unit. They count as dimensionless only if no other equation contradicts.
 
 use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
 use std::collections::BTreeMap;
 
-/// Coefficients below this are rounding errors.
+/// Coefficients below this count as rounding errors.
 const ZERO: f64 = 1e-9;
 
 /// The unit of a parameter.
@@ -27,19 +27,19 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Returns true for a number without unit.
+    /// Returns true if the unit is 1 (dimensionless).
     pub(crate) fn is_none(&self) -> bool {
         self.value == 0.0 && self.columns.iter().all(|exponent| *exponent == 0.0)
     }
 
-    /// Returns true for units that differ by a number at most.
+    /// Returns true if the units are equal, apart from the power of ten.
     pub(crate) fn is_equal(&self, other: &Unit) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() < ZERO;
         let columns = self.columns.iter().zip(&other.columns);
         near(self.value, other.value) && columns.into_iter().all(|(&a, &b)| near(a, b))
     }
 
-    /// The independent variable whose power with this exponent is the whole unit.
+    /// Returns the independent variable whose power with this exponent is the whole unit.
     pub(crate) fn single_column(&self, exponent: f64) -> Option<usize> {
         let mut used = (0..self.columns.len()).filter(|&k| self.columns[k] != 0.0);
         let column = used.next()?;
@@ -48,7 +48,7 @@ impl Unit {
     }
 }
 
-/// The unit of each parameter of a program; `None` if the program does not determine it.
+/// Computes the unit of each parameter of a program; `None` if the program does not determine it.
 pub(crate) fn of_params(program: &Program) -> Vec<Option<Unit>> {
     let mut system = System {
         params: program.params.len(),
@@ -89,24 +89,24 @@ struct System {
     params: usize,
     columns: usize,
     equations: Vec<Vec<f64>>,
-    /// Equations that hold only if the others do not contradict.
+    /// Equations that are used only if the others do not contradict.
     weak: Vec<Vec<f64>>,
 }
 
 impl System {
-    /// A form with a single coefficient or exponent.
+    /// Creates a form with a single coefficient or exponent.
     fn single(&self, place: usize, value: f64) -> Form {
         let mut entries = vec![0.0; self.params + self.columns + 2];
         entries[place] = value;
         Form::from([(None, entries)])
     }
 
-    /// A quantity without unit.
+    /// Returns a dimensionless quantity.
     fn pure(&self) -> Quantity {
         Quantity::Unit(self.single(0, 0.0))
     }
 
-    /// The unit of a number that is a factor.
+    /// Returns the form of a number that is a factor: its power of ten.
     fn factor(&self, number: f64) -> Option<Form> {
         let decade = number.abs().log10();
         decade.is_finite().then(|| self.single(self.params + self.columns + 1, decade))
@@ -146,8 +146,8 @@ impl System {
         }
     }
 
-    /// The unit of a·b (`sign` = 1) or of a/b (`sign` = −1). A logarithm that is a factor has an argument without unit, if no
-    /// other equation contradicts.
+    /// Computes the unit of a·b (`sign` = 1) or of a/b (`sign` = −1). If a factor is a logarithm, its argument is
+    /// dimensionless, if no other equation contradicts.
     fn product(&mut self, a: &Quantity, b: &Quantity, sign: f64) -> Quantity {
         let mut form = |quantity: &Quantity| match quantity {
             Quantity::Unit(form) => Some(form.clone()),
@@ -164,7 +164,7 @@ impl System {
         }
     }
 
-    /// The unit of a power with a constant exponent.
+    /// Computes the unit of a power with a constant exponent.
     fn powered(&self, base: &Quantity, exponent: f64) -> Quantity {
         match base {
             Quantity::Number(number) => Quantity::Number(number.powf(exponent)),
@@ -173,7 +173,7 @@ impl System {
         }
     }
 
-    /// The unit of a power. `id`: the node of the exponent.
+    /// Computes the unit of a power. `id`: the node of the exponent.
     fn power(&mut self, base: &Quantity, (id, exponent): (Id, &Quantity)) -> Quantity {
         if let Quantity::Number(exponent) = exponent {
             return self.powered(base, *exponent);
@@ -189,7 +189,7 @@ impl System {
         }
     }
 
-    /// The unit of a sum, a comparison or another function of two operands that have one unit.
+    /// Computes the unit of a sum, a comparison or another function of two operands that must have the same unit.
     fn sum(&mut self, op: Binary, a: &Quantity, b: &Quantity) -> Quantity {
         // Sums of logarithms are logarithms of products and quotients.
         if let (Binary::Add | Binary::Sub, Quantity::Log(a), Quantity::Log(b)) = (op, a, b) {
@@ -213,14 +213,14 @@ impl System {
         }
     }
 
-    /// Requires that a quantity has no unit.
+    /// Requires that a quantity is dimensionless.
     fn without_unit(&mut self, quantity: &Quantity) {
         if let Quantity::Unit(form) = quantity {
             self.require(form);
         }
     }
 
-    /// Requires that two quantities have one unit.
+    /// Requires that two quantities have the same unit.
     fn equate(&mut self, a: &Quantity, b: &Quantity) {
         match (a, b) {
             (Quantity::Unit(a), Quantity::Unit(b)) => self.require(&combined(a, b, -1.0)),
@@ -234,13 +234,13 @@ impl System {
         }
     }
 
-    /// Requires that a form has no unit.
+    /// Requires that a form is dimensionless.
     fn require(&mut self, form: &Form) {
         self.equations.extend(form.values().cloned());
     }
 
-    /// Gauss-Jordan elimination, one equation after the other. An equation without coefficients is redundant or
-    /// contradicts those before it; neither adds anything.
+    /// Solves the equations by Gauss-Jordan elimination, one equation after the other. An equation whose coefficients
+    /// vanish is redundant or contradicts earlier ones; it is skipped.
     fn solve(&self) -> Vec<Option<Unit>> {
         let mut rows: Vec<(usize, Vec<f64>)> = Vec::new();
         for equation in self.equations.iter().chain(&self.weak) {
@@ -281,7 +281,7 @@ fn subtract(row: &mut [f64], factor: f64, other: &[f64]) {
     }
 }
 
-/// The form of a·bᶠ with f = `factor`.
+/// Computes the form of a·bᶠ with f = `factor`.
 fn combined(a: &Form, b: &Form, factor: f64) -> Form {
     let mut sum = a.clone();
     for (key, entries) in b {
@@ -299,7 +299,7 @@ mod tests {
     /// Exponent of x, exponent of the value, decade.
     type Exponents = (f64, f64, f64);
 
-    /// The units of a formula's parameters over x.
+    /// Returns the units of the parameters of a formula over x.
     fn units(text: &str) -> Vec<(String, Option<Exponents>)> {
         let Expression(program) = Expression::parse(text, &["x"]).unwrap();
         let round = |v: f64| (1e6 * v).round() / 1e6;
@@ -308,7 +308,7 @@ mod tests {
         program.params.iter().cloned().zip(units).collect()
     }
 
-    /// Exponents of x and of the value, for models whose constants are near 1.
+    /// Asserts the exponents of x and of the value; powers of ten are not compared.
     fn assert_units(text: &str, expected: &[(&str, f64, f64)]) {
         let found = units(text);
         assert_eq!(found.len(), expected.len(), "{text}: {found:?}");

@@ -1,7 +1,7 @@
-//! The scalar that records: a model called with [`Var`]s writes down its own operations.
+//! The scalar that records operations: a model called with [`Var`]s writes its operations to a tape.
 //!
-//! Numbers stay numbers until they meet a variable, so constants fold while tracing. Only identities
-//! that hold to the last bit are simplified (x·1, x/1, x − 0), because the traced model must equal
+//! Numbers stay numbers until they are combined with a variable, so constants fold while tracing. Only identities
+//! that are exact to the last bit are simplified (x·1, x/1, x − 0), because the traced model must equal
 //! the untraced one bit for bit.
 
 use super::functions::for_each_function;
@@ -13,11 +13,11 @@ use std::ops::{
     Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
 };
 
-/// A variable of a model while it is traced: `Copy`, with the arithmetic and the functions of `f64`,
-/// and with numbers on either side (`2.0 * x`, `x * 2`).
+/// A variable of a model while it is traced: `Copy`, with the arithmetic and the functions of `f64`.
+/// Either operand can be a number (`2.0 * x`, `x * 2`).
 ///
-/// There is no `PartialOrd`, so that a branch on a variable does not compile; write
-/// `x.lt(y).select(a, b)`. The functions are documented at [`Scalar`].
+/// There is no `PartialOrd`: a branch on a variable does not compile. Write
+/// `x.lt(y).select(a, b)` instead. The functions are documented at [`Scalar`].
 #[derive(Clone, Copy, Debug)]
 pub struct Var(Repr);
 
@@ -40,7 +40,7 @@ impl Var {
         emit(Node::Param(index), &[])
     }
 
-    /// The node that holds this variable on the tape `current`, or `None` if it is another tape's.
+    /// Returns the node of this variable on the tape `current`, or `None` if it belongs to another tape.
     pub(crate) fn node(self, current: TapeId) -> Option<Id> {
         match self.0 {
             Repr::Node(tape, id) => (tape == current).then_some(id),
@@ -55,7 +55,7 @@ impl Var {
         }
     }
 
-    /// The variable as an operand: its tape and node. A number joins the topmost tape.
+    /// Returns the variable as an operand: its tape and node. A number is recorded on the topmost tape.
     fn operand(self) -> Option<(TapeId, Id)> {
         match self.0 {
             Repr::Node(tape, id) => Some((tape, id)),
@@ -88,8 +88,8 @@ impl Var {
     }
 }
 
-/// The variable of a new node. Outside a trace, or across traces, there is no such node: the
-/// variable is NaN, and the tape that was on top knows.
+/// Returns the variable of a new node. Outside a trace, or if operands belong to other tapes, the
+/// variable is NaN; in the latter case the topmost tape is marked.
 fn emit(node: Node, operand_tapes: &[TapeId]) -> Var {
     match tape::push(node, operand_tapes) {
         Some((tape, id)) => Var(Repr::Node(tape, id)),
@@ -115,7 +115,7 @@ impl From<u32> for Var {
     }
 }
 
-/// Rounded beyond 2⁵³.
+/// Converts the number, rounded beyond 2⁵³.
 impl From<usize> for Var {
     fn from(value: usize) -> Var {
         Var::from(value as f64)
@@ -194,13 +194,13 @@ impl Div for Var {
     }
 }
 
-/// Whether `d` is ± a normal power of two: its mantissa is empty.
+/// Returns true if `d` is ± a normal power of two: the stored bits of its mantissa are 0.
 fn is_power_of_two(d: f64) -> bool {
     d.is_normal() && d.to_bits() << 12 == 0
 }
 
-/// The operators for a number of type `$number` on either side. Of whole numbers there are those of `i32` alone, so that the
-/// compiler knows what `(x / 2).exp()` is.
+/// Defines the operators for a number of type `$number` on either side. Among the integers only `i32` has them;
+/// otherwise the compiler could not infer the type of `(x / 2).exp()`.
 macro_rules! with_number {
     ($number:ty: $($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {$(
         impl $trait<$number> for Var {
@@ -235,7 +235,7 @@ macro_rules! with_number {
     )*};
 }
 
-/// The operators for references, and those that assign.
+/// Defines the operators for references, and the assigning operators.
 macro_rules! with_references {
     ($($trait:ident $method:ident $assign:ident $assign_method:ident),*) => {
         $(
@@ -410,7 +410,7 @@ for_each_function!(
 );
 
 impl VarMask {
-    /// `yes` where the comparison holds, `no` elsewhere.
+    /// Returns `yes` where the comparison is true, `no` elsewhere.
     pub fn select(self, yes: impl Into<Var>, no: impl Into<Var>) -> Var {
         let (yes, no) = (yes.into(), no.into());
         if let Some(truth) = self.0.known() {
@@ -424,18 +424,18 @@ impl VarMask {
         emit(Node::Select(m, a, b), &[r, s, t])
     }
 
-    /// Both hold.
+    /// Returns true where both are true.
     pub fn and(self, other: VarMask) -> VarMask {
         VarMask(self.0.binary(Binary::And, other.0))
     }
 
-    /// At least one holds.
+    /// Returns true where at least one is true.
     pub fn or(self, other: VarMask) -> VarMask {
         VarMask(self.0.binary(Binary::Or, other.0))
     }
 }
 
-/// The comparison does not hold.
+/// Negates the comparison.
 impl std::ops::Not for VarMask {
     type Output = VarMask;
     fn not(self) -> VarMask {

@@ -1,15 +1,15 @@
-//! Quadratic models of fits side by side: what [`LinearModel`](crate::solver::linear_model::LinearModel) makes of the
-//! normal equations of one fit, with a fit to a lane.
+//! Quadratic models of several fits, one fit per SIMD lane: the same computation from the normal equations as
+//! [`LinearModel`](crate::solver::linear_model::LinearModel) does for one fit.
 
 use super::pair;
 
-/// Fits side by side.
+/// Number of fits in lanes.
 pub(crate) const ABREAST: usize = 8;
 
-/// A number of each fit.
+/// One number per fit.
 pub(crate) type Lanes = [f64; ABREAST];
 
-/// The models of fits of n free parameters. Numbers of a triangle are packed by columns, see [`pair`].
+/// The models of fits of n free parameters. Triangles are packed by columns, see [`pair`].
 #[derive(Default)]
 pub(crate) struct ModelsAbreast {
     /// ‖Jⱼ‖
@@ -20,12 +20,12 @@ pub(crate) struct ModelsAbreast {
     pub(crate) z: Vec<Lanes>,
     /// The Gauss-Newton step, −R⁻¹z.
     pub(crate) step: Vec<Lanes>,
-    /// The smallest squared pivot of the normal matrix scaled to a unit diagonal; 0 where there is no factor.
+    /// The smallest squared pivot of the normal matrix scaled to a unit diagonal; 0 if there is no factor.
     pub(crate) least_pivot: Lanes,
 }
 
 impl ModelsAbreast {
-    /// Takes the models from the products of the columns [J r], packed.
+    /// Computes the models from the products of the columns [J r], packed.
     #[inline(always)]
     pub(crate) fn set(&mut self, products: &[Lanes], n: usize) {
         let ModelsAbreast { norms, r, z, step, least_pivot } = self;
@@ -51,7 +51,7 @@ impl ModelsAbreast {
                     for above in &column[..j] {
                         rest = each([rest, *above], |[rest, a]| rest - a * a);
                     }
-                    // What is no number is not above the noise.
+                    // A NaN pivot counts as not above the noise.
                     *least_pivot = each([*least_pivot, rest, diagonal], |[least, pivot, whole]| {
                         let sound = if pivot > noise * whole { pivot } else { 0.0 };
                         if sound < least { sound } else { least }
@@ -80,7 +80,7 @@ impl ModelsAbreast {
     }
 }
 
-/// A number of each fit from others of its own.
+/// Computes one number per fit from other numbers of the same fit.
 #[inline(always)]
 fn each<const N: usize>(of: [Lanes; N], make: impl Fn([f64; N]) -> f64) -> Lanes {
     std::array::from_fn(|lane| make(std::array::from_fn(|k| of[k][lane])))

@@ -1,40 +1,41 @@
-//! Which parameters meet in the rows of a problem: those of a block meet each other and the common ones.
+//! Block structure of the parameters: rows contain the parameters of one block and the common ones.
 //!
-//! In a fit of many sets each set has parameters of its own, and all share some. Ordered set by set, the common ones
-//! last, JᵀJ has the shape of an arrow: a block for each set, a border, and a corner. Its triangular factor has the
-//! same shape, since what eliminates a block's columns touches the border and the corner alone (Björck, Numerical
-//! Methods for Least Squares Problems, 1996, section 6.3: block angular problems). A problem without such a structure
-//! has no blocks and common parameters only.
+//! In a fit of many sets each set has parameters of its own, and all share some. If they are ordered set by set with
+//! the common ones last, JᵀJ has the shape of an arrow: a block for each set, a border, and a corner. Its triangular
+//! factor has the same shape, because the elimination of a block's columns changes only the border and the corner
+//! (Björck, Numerical Methods for Least Squares Problems, 1996, section 6.3: block angular problems). A problem
+//! without such a structure has no blocks and common parameters only.
 //!
-//! An upper triangle of this shape is one array: for each block its rows, a trapezoid of as many rows as it has
-//! columns of its own, those in front, column by column; then the square of the common columns.
+//! An upper triangle of this shape is one array. First come the rows of each block: a trapezoid, stored column by
+//! column. It has one row per column of its own, and these columns come first. Then follows the square of the common
+//! columns.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The shape of a problem.
+/// The block structure of a problem.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arrow {
-    /// Where the parameters of each block end.
+    /// End of the parameter range of each block.
     ends: Vec<usize>,
-    /// The sum of the squares of their numbers in each block and those before it, which says where its rows begin.
+    /// Sum of the squared sizes of each block and its predecessors, from which the offset of its rows follows.
     squares: Vec<usize>,
-    /// Parameters behind those of all blocks, which meet all others.
+    /// Number of common parameters. They follow the blocks and share rows with all others.
     common: usize,
 }
 
-/// Of `n` parameters that all meet each other.
+/// Returns the shape of `n` parameters without blocks.
 pub(crate) fn full(n: usize) -> Arc<Arrow> {
     Arc::new(Arrow::full(n))
 }
 
 impl Arrow {
-    /// Of `n` parameters that all meet each other.
+    /// Returns the shape of `n` parameters without blocks.
     pub(crate) fn full(n: usize) -> Arrow {
         Arrow { common: n, ..Arrow::default() }
     }
 
-    /// Of blocks of so many parameters, and `common` ones behind them.
+    /// Returns the shape of blocks with the given numbers of parameters, followed by `common` ones.
     pub(crate) fn of(blocks: impl IntoIterator<Item = usize>, common: usize) -> Arrow {
         let mut arrow = Arrow::full(common);
         blocks.into_iter().for_each(|own| arrow.push(own));
@@ -46,7 +47,7 @@ impl Arrow {
         self.ends.push(self.first_common() + own);
     }
 
-    /// Parameters.
+    /// Returns the number of parameters.
     pub(crate) fn n(&self) -> usize {
         self.first_common() + self.common
     }
@@ -55,7 +56,7 @@ impl Arrow {
         self.common
     }
 
-    /// The position of the first common parameter.
+    /// Returns the position of the first common parameter.
     pub(crate) fn first_common(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -64,34 +65,34 @@ impl Arrow {
         self.ends.is_empty()
     }
 
-    /// The block that parameter j belongs to, if it is no common one.
+    /// Returns the block of parameter j, or `None` if it is a common one.
     pub(crate) fn block_of(&self, j: usize) -> Option<usize> {
         (j < self.first_common()).then(|| self.ends.partition_point(|&end| end <= j))
     }
 
-    /// The parameters of each block.
+    /// Returns the parameters of each block.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<usize>> {
         let firsts = std::iter::once(0).chain(self.ends.iter().copied());
         firsts.zip(&self.ends).map(|(first, &end)| first..end)
     }
 
-    /// The parameters of block b.
+    /// Returns the parameters of block b.
     pub(crate) fn block(&self, b: usize) -> Range<usize> {
         let first = if b == 0 { 0 } else { self.ends[b - 1] };
         first..self.ends[b]
     }
 
-    /// Numbers of a triangle of this shape with `further` columns behind the common ones.
+    /// Returns the length of a triangle of this shape with `further` extra columns after the common ones.
     pub(crate) fn room(&self, further: usize) -> usize {
         self.room_of_blocks(further) + (self.common + further).pow(2)
     }
 
-    /// Those before the square of the common columns.
+    /// Returns the length of the part before the square of the common columns.
     pub(crate) fn room_of_blocks(&self, further: usize) -> usize {
         self.begin(self.ends.len(), further)
     }
 
-    /// Where the trapezoid of block b begins.
+    /// Returns the offset of the trapezoid of block b.
     pub(crate) fn begin(&self, b: usize, further: usize) -> usize {
         match b.checked_sub(1) {
             Some(before) => self.squares[before] + self.ends[before] * (self.common + further),
@@ -99,8 +100,8 @@ impl Arrow {
         }
     }
 
-    /// Numbers of the triangles of the products of the blocks before b, each of its own columns, with their
-    /// products with the common ones and r.
+    /// Returns the offset of the products of block b. Each block has the triangle of the products of its own columns,
+    /// and their products with the common columns and r.
     pub(crate) fn begin_of_products(&self, b: usize) -> usize {
         match b.checked_sub(1) {
             Some(before) => {
@@ -111,7 +112,7 @@ impl Arrow {
         }
     }
 
-    /// Blocks.
+    /// Returns the number of blocks.
     pub(crate) fn count(&self) -> usize {
         self.ends.len()
     }
@@ -120,7 +121,7 @@ impl Arrow {
         own * (own + self.common + further)
     }
 
-    /// The parameters and the trapezoid of each block, of a triangle with `further` columns.
+    /// Returns the parameters and the trapezoid of each block of a triangle with `further` extra columns.
     pub(crate) fn trapezoids<'a>(
         &'a self,
         mut r: &'a [f64],
@@ -133,7 +134,7 @@ impl Arrow {
         })
     }
 
-    /// As [`trapezoids`](Self::trapezoids).
+    /// Mutable version of [`trapezoids`](Self::trapezoids).
     pub(crate) fn trapezoids_mut<'a>(
         &'a self,
         mut r: &'a mut [f64],
@@ -147,17 +148,17 @@ impl Arrow {
         })
     }
 
-    /// The square of the common columns of such a triangle.
+    /// Returns the square of the common columns of such a triangle.
     pub(crate) fn corner<'a>(&self, r: &'a [f64], further: usize) -> &'a [f64] {
         &r[self.room_of_blocks(further)..]
     }
 
-    /// As [`corner`](Self::corner).
+    /// Mutable version of [`corner`](Self::corner).
     pub(crate) fn corner_mut<'a>(&self, r: &'a mut [f64], further: usize) -> &'a mut [f64] {
         &mut r[self.room_of_blocks(further)..]
     }
 
-    /// Becomes the shape of the parameters `kept`, block by block, of the problem of shape `all`.
+    /// Sets the shape to that for the parameters `kept`, block by block, of a problem of shape `all`.
     pub(crate) fn keep(&mut self, all: &Arrow, kept: &[usize]) {
         self.ends.clear();
         self.squares.clear();

@@ -1,28 +1,28 @@
-//! Single rows of [J r] in a triangular factor of any [shape](super::arrow), by rotations: where some outweigh others,
-//! these stay above them.
+//! Addition of single rows of [J r] to a triangular factor of any [shape](super::arrow), by rotations. Rows with large
+//! entries stay above the others, which preserves accuracy.
 
 use super::arrow::Arrow;
 use super::small::rotate_in;
 use super::summaries::RFactor;
 use std::sync::Arc;
 
-/// A row with entries in the columns of one block, the common ones and r.
+/// A row with entries in the columns of one block, in the common columns, and r.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BlockRow {
-    /// Of its own columns; of no meaning where there are none.
+    /// Block of its own columns; ignored if the shape has no blocks.
     pub(crate) block: usize,
-    /// Its own columns, the common ones, r.
+    /// Entries in the block's own columns, in the common columns, and r.
     pub(crate) values: Vec<f64>,
 }
 
 impl BlockRow {
-    /// Rows of k numbers each, where there are no blocks.
+    /// Splits an array into rows of k numbers, for a shape without blocks.
     pub(crate) fn of_all(rows: &[f64], k: usize) -> Vec<BlockRow> {
         let row = |values: &[f64]| BlockRow { block: 0, values: values.to_vec() };
         rows.chunks_exact(k).map(row).collect()
     }
 
-    /// What the residual of the row is after a step of all parameters, of this shape.
+    /// Computes the residual of the row after the step `step` of all parameters, which have this shape.
     pub(crate) fn after(&self, shape: &Arrow, step: &[f64]) -> f64 {
         let own = if shape.is_full() { 0..0 } else { shape.block(self.block) };
         let columns = step[own].iter().chain(&step[shape.first_common()..]);
@@ -31,7 +31,7 @@ impl BlockRow {
     }
 }
 
-/// The rows, those with the largest numbers first.
+/// Sorts the rows, largest entries first.
 pub(crate) fn heaviest_first(mut rows: Vec<BlockRow>) -> Vec<BlockRow> {
     let size = |row: &BlockRow| row.values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -39,7 +39,7 @@ pub(crate) fn heaviest_first(mut rows: Vec<BlockRow>) -> Vec<BlockRow> {
 }
 
 impl RFactor {
-    /// The factor of these rows and, below them, of those of `self`: rows that outweigh others.
+    /// Returns the factor of the rows `heavy`, which outweigh others, and below them the rows of `self`.
     pub(crate) fn below(&self, heavy: &[BlockRow]) -> RFactor {
         let mut out = RFactor::shaped(&self.arrow());
         let has_blocks = self.shape().is_some();
@@ -51,19 +51,20 @@ impl RFactor {
         out
     }
 
-    /// Adds a row with entries in the columns of this block, if any, the common ones and r.
+    /// Adds a row with entries in the columns of `block`, if any, in the common columns, and r.
     fn add(&mut self, block: Option<usize>, mut row: Vec<f64>) {
         let own = match (block, self.shape()) {
             (Some(b), Some(shape)) => shape.block(b).len(),
             _ => 0,
         };
-        // Of no block it needs the corner alone.
+        // A row without a block needs only the corner.
         let (block, corner) = self.block_mut(block.unwrap_or(0));
         rotate_in(block, own, &mut row);
         rotate_in(corner, row.len() - own, &mut row[own..]);
     }
 
-    /// The rows of block b, and the triangle of the common columns and r. There are no rows where there are no blocks.
+    /// Returns the rows of block b, and the triangle of the common columns and r. The former is empty if there are no
+    /// blocks.
     pub(crate) fn block_mut(&mut self, b: usize) -> (&mut [f64], &mut [f64]) {
         let Some(shape) = self.shape.as_deref() else { return (&mut [], &mut self.r) };
         let (begin, end) = (shape.begin(b, 1), shape.begin(b + 1, 1));
@@ -71,7 +72,7 @@ impl RFactor {
         (&mut blocks[begin..end], corner)
     }
 
-    /// Adds a row that has an entry in one column at most, and its residual.
+    /// Adds a row that has an entry in at most one column, and its residual.
     pub(crate) fn add_row(&mut self, column: Option<(usize, f64)>, residual: f64) {
         let arrow = self.arrow();
         let block = column.and_then(|(j, _)| arrow.block_of(j));
@@ -86,7 +87,7 @@ impl RFactor {
         self.add(block, row);
     }
 
-    /// The factor of the columns `kept`, block by block, and r; rows that outweigh others stay above them.
+    /// Returns the factor of the columns `kept`, block by block, and r; rows with large entries stay above the others.
     pub(crate) fn kept(&self, kept: &[usize]) -> RFactor {
         let mut shape = Arrow::default();
         shape.keep(&self.arrow(), kept);
@@ -96,7 +97,7 @@ impl RFactor {
         out
     }
 
-    /// Adds the rows of another factor, of which these columns are kept.
+    /// Adds the rows of another factor, with only the columns `kept`.
     fn add_columns(&mut self, from: &RFactor, kept: &[usize]) {
         let arrow = from.arrow();
         let (first, common) = (arrow.first_common(), arrow.common());

@@ -1,5 +1,5 @@
-//! Summaries of the data that the solver works on. Two summaries of parts merge into that of the
-//! whole, so threads, chunks and devices are one operation at different scales.
+//! Summaries of the data, on which the solver works. The summaries of two parts merge into the summary of the
+//! whole. Therefore threads, chunks and devices use the same operation at different scales.
 
 pub(crate) mod abreast;
 pub(crate) mod arrow;

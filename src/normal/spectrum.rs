@@ -1,10 +1,10 @@
-//! Singular values and right singular vectors of a Jacobian with columns of unit length: what the
-//! covariance is computed from.
+//! Singular values and right singular vectors of a Jacobian with columns of unit length, for the
+//! covariance.
 
 use super::RFactor;
 use super::small::{fold_few, jacobi_svd};
 
-/// The singular value decomposition J D⁻¹ = U Σ Vᵀ of m columns of a Jacobian, D their lengths.
+/// The singular value decomposition J D⁻¹ = U Σ Vᵀ of m columns of a Jacobian; D contains their lengths.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spectrum {
     /// m lengths; 1 for a column of zeros.
@@ -13,12 +13,12 @@ pub(crate) struct Spectrum {
     pub(crate) sigma: Vec<f64>,
     /// m × m, column-major: the right singular vectors in the order of `sigma`.
     pub(crate) v: Vec<f64>,
-    /// Whether they were found; they are not numbers if the factor is not finite.
+    /// True if the decomposition converged. If the factor is not finite, it is false, and `sigma` and `v` are NaN.
     pub(crate) found: bool,
 }
 
 impl Spectrum {
-    /// Of the columns `kept` of a factor.
+    /// Decomposes the columns `kept` of a factor.
     pub(crate) fn of(factor: &RFactor, kept: &[usize]) -> Spectrum {
         let (mut r, lengths) = scaled_factor(factor, kept);
         let m = kept.len();
@@ -28,7 +28,7 @@ impl Spectrum {
     }
 }
 
-/// The triangular factor of the kept columns, each scaled to length 1 (or left 0), and the lengths.
+/// Returns the triangular factor of the kept columns, each scaled to length 1 (or left 0), and the lengths.
 fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
     let (n, m) = (factor.n, kept.len());
     let mut rows = vec![0.0; n * m];
@@ -42,7 +42,7 @@ fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
             column.iter_mut().for_each(|v| *v /= length);
         }
     }
-    // All of them are a triangle already.
+    // If all columns are kept, they are already triangular.
     if m == n {
         return (rows, lengths);
     }

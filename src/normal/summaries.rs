@@ -1,5 +1,5 @@
-//! The summaries of a set of points: normal equations, which are sums over them, and the triangular factor of their
-//! rows.
+//! Summaries of a set of points: the normal equations, which are sums over the points, and the triangular factor of
+//! their rows.
 
 use super::Summary;
 use super::arrow::{Arrow, full};
@@ -13,21 +13,21 @@ use std::sync::Arc;
 /// parameter; residual and row are weighted, and corrected for a robust loss.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Normal {
-    /// Free parameters.
+    /// Number of free parameters.
     pub(crate) n: usize,
-    /// Of the Gram matrix of the n + 1 columns [J r] the upper triangle by columns: the product of columns
-    /// i ≤ j is at [`pair`]`(i, j)`. Of a shape with blocks, for each block the rows of that triangle, those of its own
-    /// columns first; then the triangle of the common columns and r.
+    /// Upper triangle, packed by columns, of the Gram matrix of the n + 1 columns [J r]: the product of columns
+    /// i ≤ j is at [`pair`]`(i, j)`. For a shape with blocks: for each block the rows of that triangle, with the
+    /// block's own columns first; then the triangle of the common columns and r.
     pub(crate) products: Vec<f64>,
     /// Half the sum of squared residuals, or of the loss of each.
     pub(crate) cost: f64,
-    /// Blocks of parameters that do not meet each other; what is kept and sent has none.
+    /// The block structure, if any; saved and transmitted summaries have none.
     #[serde(skip)]
     shape: Option<Arc<Arrow>>,
 }
 
 impl Normal {
-    /// Whether what was read from bytes is of `n` free parameters.
+    /// Returns true if a deserialized summary is valid for `n` free parameters.
     pub(crate) fn is_of(&self, n: usize) -> bool {
         self.n == n && n < self.products.len() && self.products.len() == pair(0, n + 1)
     }
@@ -39,7 +39,7 @@ impl Clone for Normal {
         Normal { n, products: self.products.clone(), cost, shape }
     }
 
-    /// Into the room that is there; the derived one would allocate.
+    /// Reuses the existing memory; the derived method would allocate.
     fn clone_from(&mut self, source: &Normal) {
         (self.n, self.cost) = (source.n, source.cost);
         self.products.clone_from(&source.products);
@@ -47,29 +47,29 @@ impl Clone for Normal {
     }
 }
 
-/// Position of the product of columns i ≤ j in [`Normal::products`].
+/// Returns the position of the product of columns i ≤ j in [`Normal::products`].
 pub(crate) const fn pair(i: usize, j: usize) -> usize {
     debug_assert!(i <= j);
     j * (j + 1) / 2 + i
 }
 
-/// Position of the product of columns i ≤ j among those of a block of `own` columns, i one of these.
+/// Returns the position of the product of columns i ≤ j in a block of `own` columns; i is one of these.
 pub(crate) const fn pair_of_block(i: usize, j: usize, own: usize) -> usize {
     if j < own { pair(i, j) } else { pair(0, own) + (j - own) * own + i }
 }
 
 impl Normal {
-    /// Of no points, for `n` free parameters.
+    /// Creates the summary of no points, for `n` free parameters.
     pub(crate) fn zero(n: usize) -> Normal {
         Normal::of(n, vec![0.0; pair(0, n + 1)], 0.0)
     }
 
-    /// Of products that were summed up elsewhere, for `n` free parameters.
+    /// Creates a summary from given sums, for `n` free parameters.
     pub(crate) fn of(n: usize, products: Vec<f64>, cost: f64) -> Normal {
         Normal { n, products, cost, shape: None }
     }
 
-    /// Of no points, for free parameters of this shape.
+    /// Creates the summary of no points, for free parameters of this shape.
     pub(crate) fn shaped(shape: &Arc<Arrow>) -> Normal {
         if shape.is_full() {
             return Normal::zero(shape.n());
@@ -78,22 +78,22 @@ impl Normal {
         Normal { n: shape.n(), products: vec![0.0; room], cost: 0.0, shape: Some(shape.clone()) }
     }
 
-    /// The blocks that there are, if any.
+    /// Returns the block structure, if any.
     pub(crate) fn shape(&self) -> Option<&Arc<Arrow>> {
         self.shape.as_ref()
     }
 
-    /// (JᵀJ)ᵢⱼ of parameters without blocks.
+    /// Returns (JᵀJ)ᵢⱼ; only for parameters without blocks.
     pub(crate) fn jtj(&self, i: usize, j: usize) -> f64 {
         self.products[pair(i.min(j), i.max(j))]
     }
 
-    /// (Jᵀr)ᵢ
+    /// Returns (Jᵀr)ᵢ.
     pub(crate) fn jtr(&self, i: usize) -> f64 {
         self.products[self.places(i)[1]]
     }
 
-    /// Where the products of column j with itself and with r are.
+    /// Returns the positions of the products of column j with itself and with r.
     fn places(&self, j: usize) -> [usize; 2] {
         let Some(shape) = self.shape() else { return [pair(j, j), pair(j, self.n)] };
         let common = shape.common();
@@ -111,7 +111,7 @@ impl Normal {
         }
     }
 
-    /// Adds a row that has an entry in one column at most, and its residual.
+    /// Adds a row that has an entry in at most one column, and its residual.
     pub(crate) fn add_row(&mut self, column: Option<(usize, f64)>, residual: f64) {
         self.cost += 0.5 * residual * residual;
         let last = self.products.len() - 1;
@@ -123,7 +123,7 @@ impl Normal {
         }
     }
 
-    /// (JᵀJ)ⱼⱼ and (Jᵀr)ⱼ for all j.
+    /// Returns (JᵀJ)ⱼⱼ and (Jᵀr)ⱼ for all j.
     pub(crate) fn lengths_and_slopes(&self) -> impl Iterator<Item = (f64, f64)> {
         let common = self.shape().map_or(self.n, |shape| shape.common());
         let own = self.blocks().flat_map(move |(own, products)| {
@@ -135,7 +135,7 @@ impl Normal {
         own.chain((0..common).map(move |j| (corner[pair(j, j)], corner[pair(j, common)])))
     }
 
-    /// The parameters and the products of each block.
+    /// Returns the parameters and the products of each block.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (Range<usize>, &[f64])> {
         let mut rest = &self.products[..];
         let shape = self.shape.as_deref();
@@ -147,7 +147,7 @@ impl Normal {
         })
     }
 
-    /// The products of each block, and those of the common columns and r.
+    /// Returns the products of each block, and the products of the common columns and r.
     pub(crate) fn parts_mut(
         &mut self,
     ) -> (impl Iterator<Item = (Range<usize>, &mut [f64])>, &mut [f64]) {
@@ -164,7 +164,7 @@ impl Normal {
         (blocks, corner)
     }
 
-    /// The products of the common columns and r.
+    /// Returns the products of the common columns and r.
     pub(crate) fn corner(&self) -> &[f64] {
         let common = self.shape().map_or(self.n, |shape| shape.common());
         &self.products[self.products.len() - pair(0, common + 1)..]
@@ -193,40 +193,40 @@ impl Summary for Normal {
     }
 }
 
-/// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the factor of J; the last
-/// holds Qᵀr and, on the diagonal, the length of what no parameter can fit. It is the same summary as the
-/// normal equations without squaring the condition of the problem (Golub and Van Loan, Matrix Computations,
+/// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the R factor of J. The last
+/// column holds Qᵀr and, on the diagonal, the norm of the residual that no parameter can fit. It is equivalent to the
+/// normal equations, but does not square the condition number (Golub and Van Loan, Matrix Computations,
 /// section 5.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RFactor {
-    /// Free parameters.
+    /// Number of free parameters.
     pub(crate) n: usize,
-    /// (n + 1) × (n + 1), column-major; of a shape with blocks a triangle of that shape with one further column.
+    /// (n + 1) × (n + 1), column-major; for a shape with blocks a triangle of that shape with one extra column.
     pub(crate) r: Vec<f64>,
-    /// What a robust loss makes of the points; zeros without one.
+    /// Sums for a robust loss; zeros without one.
     pub(crate) influence: Influence,
-    /// Blocks of parameters that do not meet each other; what is kept and sent has none.
+    /// The block structure, if any; saved and transmitted summaries have none.
     #[serde(skip)]
     pub(super) shape: Option<Arc<Arrow>>,
 }
 
 impl RFactor {
-    /// Whether what was read from a file is of `n` free parameters.
+    /// Returns true if a deserialized factor is valid for `n` free parameters.
     pub(crate) fn is_of(&self, n: usize) -> bool {
         self.n == n && n < self.r.len() && self.r.len() == (n + 1) * (n + 1)
     }
 
-    /// Of no points, for `n` free parameters.
+    /// Creates the factor of no points, for `n` free parameters.
     pub(crate) fn zero(n: usize) -> RFactor {
         RFactor::of(n, vec![0.0; (n + 1) * (n + 1)], Influence::default())
     }
 
-    /// Of a triangle that was made elsewhere, for `n` free parameters.
+    /// Creates a factor from a given triangle, for `n` free parameters.
     pub(crate) fn of(n: usize, r: Vec<f64>, influence: Influence) -> RFactor {
         RFactor { n, r, influence, shape: None }
     }
 
-    /// Of no points, for free parameters of this shape.
+    /// Creates the factor of no points, for free parameters of this shape.
     pub(crate) fn shaped(shape: &Arc<Arrow>) -> RFactor {
         if shape.is_full() {
             return RFactor::zero(shape.n());
@@ -235,17 +235,17 @@ impl RFactor {
         RFactor { n, r, influence: Influence::default(), shape: Some(shape.clone()) }
     }
 
-    /// The blocks that there are, if any.
+    /// Returns the block structure, if any.
     pub(crate) fn shape(&self) -> Option<&Arc<Arrow>> {
         self.shape.as_ref()
     }
 
-    /// Which free parameters meet.
+    /// Returns the shape of the free parameters; it has no blocks if there is no block structure.
     pub(crate) fn arrow(&self) -> Arc<Arrow> {
         self.shape.clone().unwrap_or_else(|| full(self.n))
     }
 
-    /// The rows of each block, and the triangle of the common columns and r.
+    /// Returns the rows of each block, and the triangle of the common columns and r.
     pub(crate) fn parts_mut(
         &mut self,
     ) -> (impl Iterator<Item = (Range<usize>, &mut [f64])>, &mut [f64]) {
@@ -255,7 +255,7 @@ impl RFactor {
         (shape.map(|shape| shape.trapezoids_mut(blocks, 1)).into_iter().flatten(), corner)
     }
 
-    /// As [`parts_mut`](Self::parts_mut).
+    /// Immutable version of [`parts_mut`](Self::parts_mut).
     pub(crate) fn parts(&self) -> (impl Iterator<Item = (Range<usize>, &[f64])>, &[f64]) {
         let shape = self.shape.as_deref();
         let begin = shape.map_or(0, |shape| shape.room_of_blocks(1));
@@ -263,13 +263,13 @@ impl RFactor {
         (shape.map(|shape| shape.trapezoids(blocks, 1)).into_iter().flatten(), corner)
     }
 
-    /// Rij of the factor of J, or with j = n of Qᵀr, of parameters without blocks.
+    /// Returns Rᵢⱼ of the factor of J, or (Qᵀr)ᵢ if j = n; only for parameters without blocks.
     pub(crate) fn at(&self, i: usize, j: usize) -> f64 {
         self.r[j * (self.n + 1) + i]
     }
 
-    /// Folds `m` further rows in, column j at `rows[j * m..][..m]`; they are scratch afterwards. What is a triangle, and
-    /// the first, is taken as it is, to the last digit.
+    /// Folds `m` rows into the factor; column j is at `rows[j * m..][..m]`. The rows are scratch afterwards. If the
+    /// factor is empty and the rows are a triangle, they are copied to the last bit.
     pub(crate) fn fold(&mut self, rows: &mut [f64], m: usize) {
         let k = self.n + 1;
         let below = |j: usize| rows[j * k + j + 1..(j + 1) * k].iter().all(|&v| v == 0.0);

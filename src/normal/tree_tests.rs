@@ -1,4 +1,4 @@
-//! Trees of the summaries that passes make.
+//! Trees of the summaries of passes.
 
 use super::{GROUP, Summary, Tree};
 use crate::normal::{Normal, RFactor};
@@ -6,16 +6,16 @@ use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Pieces at the borders of groups and of nodes, one more and one less.
+/// Numbers of pieces at the borders of groups and of nodes, and one more or less.
 const BORDERS: [u64; 14] = [0, 1, 2, 3, 64, 255, 256, 257, 511, 512, 513, 767, 768, 769];
 
-/// Integers, so that sums of them are exact in any order.
+/// Returns a summary of integers, whose sums are exact in any order.
 fn normal(piece: u64) -> Normal {
     let products = (0..6).map(|k| ((7 * piece + k) % 1000) as f64).collect();
     Normal::of(2, products, (piece % 97) as f64)
 }
 
-/// A point (1, piece) and a residual, in one row: sums of squares are those of the columns.
+/// Returns the factor of one row, a point (1, piece). The sums of squares of its columns are known.
 fn factor(piece: u64) -> RFactor {
     let mut factor = RFactor::zero(1);
     factor.r[0] = 1.0;
@@ -23,7 +23,7 @@ fn factor(piece: u64) -> RFactor {
     factor
 }
 
-/// Sums up `pieces`; after piece number `saved` they are written to bytes and read again.
+/// Sums up `pieces`; after piece number `saved` the tree is serialized and read again.
 fn sum_of<S: Summary + Clone + Serialize + DeserializeOwned>(
     empty: &S,
     piece: impl Fn(u64) -> S,
@@ -44,7 +44,7 @@ fn sum_of<S: Summary + Clone + Serialize + DeserializeOwned>(
     assert!(closed.is_sound(0..pieces, |_| true));
     let bytes = |sum: Option<S>| postcard::to_stdvec(&sum).unwrap();
     assert_eq!(bytes(closed.sum()), bytes(sums.clone().sum()));
-    // What is left of a sum before makes no difference.
+    // The previous content of the target has no effect.
     let mut sum = piece(7);
     sums.clone().sum_into(&mut sum);
     assert_eq!(bytes((pieces > 0).then(|| sum.clone())), bytes(sums.sum()));
@@ -89,14 +89,14 @@ fn a_sum_may_be_taken_on_the_way() {
     }
 }
 
-/// Numbers whose sums round, by the pieces' numbers.
+/// Returns a summary whose sums round; its values depend on the number of the piece.
 fn rounding(piece: u64) -> Normal {
     let number =
         |k: u64| ((piece * 6 + k) as f64 * 0.7391).sin() * 10f64.powi((piece % 7) as i32 - 3);
     Normal::of(2, (0..6).map(number).collect(), number(9))
 }
 
-/// Of the groups in `range`, and of `rest` pieces behind them.
+/// Returns the tree of the groups in `range` and of `rest` pieces after them.
 fn part(range: std::ops::Range<u64>, rest: u64) -> Tree<Normal> {
     let mut sums = Tree::new(range.start * GROUP);
     let pieces = range.start * GROUP..range.end * GROUP + rest;
@@ -111,7 +111,7 @@ fn bits(sums: Tree<Normal>) -> Vec<u64> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Groups held by whoever, brought together in whatever order, have the bits of all in one place.
+    /// Groups on different processes, merged in any order, give the same bits as all groups on one process.
     #[test]
     fn no_bit_depends_on_who_holds_what(
         groups in 1u64..40,
@@ -141,7 +141,7 @@ proptest! {
         prop_assert_eq!(bits(together), bits(whole));
     }
 
-    /// Threads take pieces as they like, and their memory is used again.
+    /// Threads take pieces in any distribution, and their memory is reused.
     #[test]
     fn no_bit_depends_on_which_thread_has_what(
         pieces in 1u64..600,

@@ -1,14 +1,15 @@
 //! Triangular least-squares problems ‖R δ + z‖ of any [shape](super::arrow), block by block.
 //!
-//! Each operation is the dense one of `small` on the corner of the common columns, and on the trapezoid of each block
-//! before or after it; time and memory grow with the number of blocks. What eliminates a block leaves rows without
-//! entries in its columns, which go to the corner.
+//! Each operation consists of the dense operation of `small` on the corner of the common columns and on the trapezoid
+//! of each block; time and memory grow with the number of blocks. The elimination of a block leaves rows without
+//! entries in its columns; these rows are folded into the corner.
 
 use super::RFactor;
 use super::arrow::Arrow;
 use super::small::{self, by_size, fold_few, fold_pivots};
 
-/// R, upper triangular, and z. Blocks of rows first, those of the corner last, in z as in the parameters.
+/// R, upper triangular, and z. The rows of blocks come first, the rows of the corner last; z has the order of the
+/// parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Triangular {
     pub(crate) shape: Arrow,
@@ -26,14 +27,14 @@ impl Triangular {
         self.z.len()
     }
 
-    /// Becomes a copy, into the room that is there.
+    /// Copies `other`, reusing the existing memory.
     pub(crate) fn copy_from(&mut self, other: &Triangular) {
         self.shape.clone_from(&other.shape);
         self.r.clone_from(&other.r);
         self.z.clone_from(&other.z);
     }
 
-    /// Takes R and z from a factor of [J r] of the same shape.
+    /// Sets R and z from a factor of [J r] of the same shape.
     pub(crate) fn set_factor(&mut self, factor: &RFactor) {
         let Triangular { shape, r, z } = self;
         let (blocks, corner) = factor.parts();
@@ -52,7 +53,7 @@ impl Triangular {
         }
     }
 
-    /// Whether R can be solved with: no column lies within rounding in the span of those before it.
+    /// Returns true if R is numerically nonsingular: no column lies within rounding in the span of its predecessors.
     pub(crate) fn is_regular(&self) -> bool {
         if self.shape.is_full() {
             return small::is_regular(&self.r, self.shape.common());
@@ -60,7 +61,7 @@ impl Triangular {
         self.dependent().is_empty()
     }
 
-    /// The columns that lie within rounding in the span of those before them, or are no numbers.
+    /// Returns the columns that lie within rounding in the span of their predecessors, or contain NaN.
     pub(crate) fn dependent(&self) -> Vec<usize> {
         let common = self.shape.common();
         let (mut found, mut squares) = (Vec::new(), vec![0.0; common]);
@@ -92,7 +93,7 @@ impl Triangular {
         found
     }
 
-    /// The diagonal of R.
+    /// Returns the diagonal of R.
     pub(crate) fn diagonal(&self) -> impl Iterator<Item = f64> {
         let of_square = |r: &[f64], n: usize, j: usize| r[j * n + j];
         let own = self.shape.trapezoids(&self.r, 0).flat_map(move |(own, rows)| {
@@ -160,7 +161,7 @@ impl Triangular {
         }
     }
 
-    /// The change of the cost that the problem predicts for the step `delta`: ½‖Rδ‖² + zᵀRδ.
+    /// Returns the predicted change of the cost for the step `delta`: ½‖Rδ‖² + zᵀRδ.
     pub(crate) fn change(&self, delta: &[f64]) -> f64 {
         let n = self.n();
         if self.shape.is_full() {
@@ -174,7 +175,8 @@ impl Triangular {
         0.5 * square + slope
     }
 
-    /// The same problem in the variables `moving`, ascending, only, the others displaced by `delta`; into `out`.
+    /// Computes the problem in the variables `moving` (ascending) only, with the others displaced by `delta`, into
+    /// `out`.
     pub(crate) fn restrict(
         &self,
         moving: &[usize],
@@ -199,7 +201,7 @@ impl Triangular {
             let here = moving[begun..].partition_point(|&j| j < own.end);
             let moves = &moving[begun..begun + here];
             let k = here + width;
-            // The trapezoid of the kept columns, and all m rows to be folded into it.
+            // The trapezoid of the kept columns, and the m rows that are folded into it.
             let begin = width * width;
             work.resize(begin + here * k + m * k, 0.0);
             let (corner, room) = work.split_at_mut(begin);
@@ -223,7 +225,7 @@ impl Triangular {
                 }
             }
             fold_pivots(trapezoid, here, k, below, m);
-            // What is left of the rows has columns in the corner only.
+            // The remainders of the rows have entries only in columns of the corner.
             fold_few(corner, width, &mut below[here * m..], m);
             out.r[at..][..here * (k - 1)].copy_from_slice(&trapezoid[..here * (k - 1)]);
             out.z[begun..][..here].copy_from_slice(&trapezoid[here * (k - 1)..]);
@@ -254,7 +256,7 @@ impl Triangular {
         }
     }
 
-    /// The triangular problem that has the minimiser of ‖R x − z‖² + ‖D x‖², into `s`. `d`: the diagonal of D.
+    /// Computes into `s` the triangular problem with the minimiser of ‖R x − z‖² + ‖D x‖². `d`: the diagonal of D.
     pub(crate) fn damped(&self, d: &[f64], s: &mut Triangular, work: &mut Vec<f64>) {
         let shape = &self.shape;
         let (common, first) = (shape.common(), shape.first_common());
@@ -307,7 +309,7 @@ impl Triangular {
 }
 
 impl RFactor {
-    /// R and z, without the length of what no parameter can fit.
+    /// Returns R and z, without the norm of the residual that no parameter can fit.
     pub(crate) fn problem(&self) -> Triangular {
         let mut problem = Triangular::zero(&self.arrow());
         problem.set_factor(self);

@@ -1,4 +1,4 @@
-//! Problems of arrow shape against the same ones as full matrices, by nalgebra's products and solutions.
+//! Problems of arrow shape compared with the same problems as full matrices, by products and solutions of nalgebra.
 
 use super::{Arrow, RFactor, Triangular};
 use nalgebra::{Cholesky, DMatrix, DVector};
@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
-/// Blocks, common parameters.
+/// Sizes of the blocks, and number of common parameters.
 const SHAPES: [(&[usize], usize); 14] = [
     (&[], 0),
     (&[], 1),
@@ -25,20 +25,20 @@ const SHAPES: [(&[usize], usize); 14] = [
     (&[1; 40], 1),
 ];
 
-/// Powers of ten over which the lengths of the columns reach.
+/// Ranges of the lengths of the columns, in powers of ten.
 const DECADES: [f64; 3] = [0.0, 6.0, 12.0];
 
 struct Problem {
     given: Triangular,
     full: DMatrix<f64>,
     z: DVector<f64>,
-    /// Of each column.
+    /// Length of each column.
     lengths: DVector<f64>,
     random: Xoshiro256PlusPlus,
 }
 
 impl Problem {
-    /// Of well-conditioned columns before they get their lengths.
+    /// Creates a problem whose columns are well-conditioned before they are scaled.
     fn new(blocks: &[usize], common: usize, decades: f64, seed: u64) -> Problem {
         let shape = Arrow::of(blocks.iter().copied(), common);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -76,7 +76,7 @@ impl Problem {
         self.z.len()
     }
 
-    /// Parts of a vector, each beside 1 over the length of its column.
+    /// Returns a random vector; each element is at most 1 over the length of its column.
     fn step(&mut self) -> DVector<f64> {
         let random = &mut self.random;
         self.lengths.map(|length| (2.0 * random.random::<f64>() - 1.0) / length)
@@ -87,7 +87,7 @@ fn lengths(a: &DMatrix<f64>) -> DVector<f64> {
     DVector::from_iterator(a.ncols(), a.column_iter().map(|column| column.norm()))
 }
 
-/// The upper triangle as a full matrix.
+/// Returns the upper triangle as a full matrix.
 fn full(problem: &Triangular) -> DMatrix<f64> {
     let (n, shape) = (problem.n(), &problem.shape);
     let (first, mut out) = (shape.first_common(), DMatrix::zeros(n, n));
@@ -103,7 +103,7 @@ fn full(problem: &Triangular) -> DMatrix<f64> {
     out
 }
 
-/// Whether the largest difference is below `tolerance` of the largest part; both times `units`.
+/// Asserts that the largest difference is at most `tolerance` times the largest element, after scaling by `units`.
 fn near(found: &[f64], expected: &DVector<f64>, units: &DVector<f64>, tolerance: f64) {
     assert_eq!(found.len(), expected.len());
     let found = DVector::from_column_slice(found).component_mul(units);
@@ -116,7 +116,7 @@ fn is_upper(a: &DMatrix<f64>) -> bool {
     (0..a.ncols()).all(|j| (j + 1..a.nrows()).all(|i| a[(i, j)] == 0.0))
 }
 
-/// Whether `found` is the triangle, and has the right side, of the least-squares problem ‖A x + b‖.
+/// Asserts that `found` has the triangle and the right-hand side of the least-squares problem ‖A x + b‖.
 fn stands_for(found: &Triangular, a: &DMatrix<f64>, b: &DVector<f64>) {
     let r = full(found);
     assert!(is_upper(&r));
@@ -196,7 +196,7 @@ fn damps(problem: &mut Problem, strength: f64) {
     all.rows_mut(n, n).copy_from(&DMatrix::from_diagonal(&damping));
     let mut b = DVector::zeros(2 * n);
     b.rows_mut(0, n).copy_from(&problem.z);
-    // What is left in the room makes no difference.
+    // The previous content of the output and of the work array has no effect.
     let other = Problem::new(&[2, 1], 3, 0.0, 5).given;
     for (mut damped, mut work) in
         [(Triangular::default(), Vec::new()), (other, vec![f64::NAN; 7 * n * n + 50])]
@@ -217,7 +217,7 @@ fn damps(problem: &mut Problem, strength: f64) {
 fn restricts(problem: &mut Problem, moving: &[usize]) {
     let n = problem.n();
     let mut delta = problem.step();
-    // Some of those that stay are where they were.
+    // Some of the fixed variables are not displaced.
     for (j, d) in delta.iter_mut().enumerate() {
         if j % 3 == 1 {
             *d = 0.0;
@@ -237,12 +237,12 @@ fn restricts(problem: &mut Problem, moving: &[usize]) {
         assert_eq!((&out.shape, out.n()), (&shape, moving.len()));
         stands_for(&out, &a, &b);
     }
-    // Without a step of the others it is the factor of fewer columns.
+    // Without displacement it is the factor of fewer columns.
     let kept = factor(problem).kept(moving).problem();
     stands_for(&kept, &a, &problem.z);
 }
 
-/// The same as a factor of [J r], with a length that no parameter can fit.
+/// Returns the problem as a factor of [J r], with a residual that no parameter can fit.
 fn factor(problem: &Problem) -> RFactor {
     let (shape, n) = (&problem.given.shape, problem.n());
     let (first, common) = (shape.first_common(), shape.common());
@@ -299,7 +299,7 @@ fn a_column_in_the_span_of_those_before_is_seen_in_every_place() {
                 for part in [0.0, 1e-17, f64::NAN] {
                     let mut singular = problem.given.clone();
                     singular.r[at] *= part;
-                    // The first column of all has nothing before it.
+                    // The very first column has no predecessors.
                     let is_alone = problem.lengths[j] == problem.full[(j, j)].abs();
                     let is_regular = is_alone && part > 0.0;
                     assert_eq!(singular.is_regular(), is_regular, "{blocks:?} {common} {j} {part}");

@@ -2,8 +2,8 @@
 //!
 //! Near a minimum with residuals that do not vanish, full steps converge only linearly. Anderson's
 //! mixing combines the last few points qᵢ and the steps δᵢ taken from them so that the combined step
-//! is as small as it can be, and goes on from there: a secant method for δ(q) = 0 that needs nothing
-//! but what is at hand (Anderson 1965; Walker and Ni 2011).
+//! has the least length, and continues from there: a secant method for δ(q) = 0 without further
+//! evaluations (Anderson 1965; Walker and Ni 2011).
 
 use crate::constants::DEPTH;
 use crate::normal::small::{fold_few, is_regular, solve_upper};

@@ -30,7 +30,7 @@ impl Limits<'_> {
         moving.extend((0..model.n).filter(|&j| model.norms[j] > 0.0 && !self.holds(q, model, j)));
     }
 
-    /// Whether q[j] sits on a bound while the gradient pushes it outwards.
+    /// Returns true if q[j] is on a bound and the gradient pushes it outwards.
     pub(crate) fn holds(&self, q: &[f64], model: &LinearModel, j: usize) -> bool {
         let downhill = -model.gradient[j];
         match self.side(q, j) {
@@ -40,9 +40,9 @@ impl Limits<'_> {
         }
     }
 
-    /// Whether q[j] sits on a bound that the cost pushes it against by more than rounding, `cost` that of
-    /// the point; one without any effect there is held, too. One whose column others can replace is not:
-    /// its slope is 0 wherever theirs are.
+    /// Returns true if q[j] is on a bound and the cost pushes it against the bound by more than rounding, or if it has no
+    /// effect there; `cost`: at the point. A parameter whose column others can replace is not held:
+    /// its slope is 0 where theirs are.
     pub(crate) fn holds_firmly(&self, q: &[f64], model: &LinearModel, cost: f64, j: usize) -> bool {
         let residual = (2.0 * cost).sqrt();
         let pushed = model.gradient[j].abs() > HELD * model.norms[j] * residual;
@@ -73,7 +73,7 @@ pub(crate) struct BoundedStep {
     set: Vec<(usize, f64)>,
     /// Which parameters were taken off a bound again.
     released: Vec<bool>,
-    /// Those that may be: block, push inwards, parameter.
+    /// Parameters that may be released: block, push inwards, parameter.
     candidates: Vec<(usize, f64, usize)>,
     /// The problem of those that move.
     problem: Triangular,

@@ -34,13 +34,13 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Stops whatever was given this token, and whatever will be.
+    /// Stops all fits that have this token, or receive it later.
     pub fn cancel(&self) {
         // The flag guards no other memory, so no order is needed.
         self.0.store(true, Relaxed);
     }
 
-    /// Whether it was cancelled.
+    /// Returns true if the token is cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed)

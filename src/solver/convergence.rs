@@ -1,4 +1,4 @@
-//! When a point is the end: the tests that a present point must pass, whatever step led to it.
+//! Tests of convergence at the current point, independent of the step that led to it.
 
 use super::options::Options;
 use super::search::Search;
@@ -7,7 +7,7 @@ use super::termination::Termination;
 use crate::constants::{CALM_BEND, CALM_NOISE, CALM_RATE, CALM_RATIO, CALM_REST};
 
 impl Search<'_> {
-    /// Whether the present point is an end whatever a step would do.
+    /// The termination if the current point ends the run without a further step.
     pub(super) fn finished(&self) -> Option<Termination> {
         if 2.0 * self.state.normal.cost <= self.state.rounding {
             return Some(Termination::ExactFit);
@@ -28,7 +28,7 @@ impl Search<'_> {
             .then_some(Termination::Gradient)
     }
 
-    /// What the Gauss-Newton step of the moving parameters promises.
+    /// The predicted effect of the Gauss-Newton step of the moving parameters.
     pub(super) fn prospect(&mut self) -> Prospect {
         let m = self.state.moving.len();
         let State { reduced, model, ahead, moving, delta, has_full_step, .. } = &mut *self.state;
@@ -65,9 +65,9 @@ impl Search<'_> {
         }
     }
 
-    /// The Gauss-Newton step of a deficient problem, in the columns that the ones before them do not
-    /// span; the others stay where they are, since those can do alone whatever they could. Returns
-    /// whether there is such a step.
+    /// The Gauss-Newton step of a rank-deficient problem, in the columns that the previous columns do not
+    /// span. The other parameters do not move: the chosen columns can replace theirs. Returns
+    /// false if there is no such step.
     fn basic_step(&mut self) -> bool {
         let m = self.state.moving.len();
         let Reduced { problem, step, work, kept, basis, basic, part } = &mut self.state.reduced;
@@ -93,7 +93,7 @@ impl Search<'_> {
         true
     }
 
-    /// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
+    /// The termination if a full step would change the cost, or the parameters, by no more than the tolerances.
     pub(super) fn small(&self, prospect: Prospect) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.task.options;
         if ftol > 0.0 && prospect.fall <= (ftol * self.bulk()).max(self.noise()) {

@@ -1,4 +1,4 @@
-//! What the solver asks of the points of a fit, wherever a backend keeps them, and what it may answer instead.
+//! The interface between the solver and the points of a fit, for all backends, and its faults.
 
 use super::outcome::{BadPoint, Fault};
 use crate::normal::{BlockRow, Normal, RFactor};
@@ -28,8 +28,8 @@ pub(crate) trait Evaluator {
     /// Bytes used beside the data: summaries, and scratch for every thread.
     fn scratch_bytes(&self) -> usize;
 
-    /// The `count` largest weights of points with errors of their own, in row units and in descending
-    /// order; nothing if so many are known to be at least `level` times the largest.
+    /// The `count` largest weights of points with individual errors, in row units and in descending
+    /// order; empty if `count` weights are known to be at least `level` times the largest.
     fn heaviest(&mut self, _count: usize, _level: f64) -> Vec<f64> {
         Vec::new()
     }
@@ -46,7 +46,7 @@ pub(crate) trait Evaluator {
         Ok(Vec::new())
     }
 
-    /// Whether the model passes through every point to the rounding of the point's own value and terms.
+    /// Returns true if the model passes through every point to the rounding of the point's value and terms.
     fn is_exact(&mut self, _params: &[f64]) -> Result<bool, Fault> {
         Ok(true)
     }
@@ -57,8 +57,8 @@ pub(crate) trait Evaluator {
         0.0
     }
 
-    /// Looks for noise of the values that the first pass did not show, since steps from `params` lead nowhere. Steps of
-    /// differences and [`noise`](Evaluator::noise) follow what is found.
+    /// Estimates noise of the model values that the first pass did not detect; called if steps from `params` do not lower the cost. Steps of
+    /// differences and [`noise`](Evaluator::noise) use the estimate.
     ///
     /// # Errors
     /// If the model fails.
@@ -66,8 +66,8 @@ pub(crate) trait Evaluator {
         Ok(())
     }
 
-    /// How far x is from 0 for its range: the largest max |x| / (max x − min x) of the independent variables, 0 where that
-    /// is not known.
+    /// Distance of x from 0 relative to its range: the largest max |x| / (max x − min x) of the independent variables; 0 if
+    /// unknown.
     fn offset(&mut self) -> f64 {
         0.0
     }
@@ -104,7 +104,7 @@ pub(crate) trait Evaluator {
     /// The first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
 
-    /// What the passes took of a device, if they ran on one.
+    /// Use of a device by the passes, if they ran on one.
     fn device(&self) -> Option<DeviceUse> {
         None
     }
@@ -142,13 +142,13 @@ pub(crate) struct MeanDeviance {
     pub(crate) margin: f64,
 }
 
-/// What the passes of a fit took of a device.
+/// Use of a device by the passes of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DeviceUse {
     /// Bytes of its memory, data included.
     pub(crate) bytes: usize,
     /// Chunks in which the points went through it; 1 if all of them stayed.
     pub(crate) chunks: usize,
-    /// Why the CPU had to go on in its place.
+    /// The reason why the CPU took over.
     pub(crate) failed: Option<String>,
 }

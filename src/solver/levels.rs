@@ -1,12 +1,12 @@
 //! Points that outweigh all others, level by level.
 //!
 //! Up to n points, n the number of free parameters, may have errors so small that they act as constraints:
-//! the model passes through them whatever the others say. With their full weights the cost is a narrow
-//! curved valley that steps can only crawl along, and rounding of the heavy residuals hides all that the
-//! others have to say. What the minimum is does not depend on those weights once they are large: a weight
-//! w times that of the others moves it by about 1/w² of an error. So the search begins with weights that
-//! leave the valley wide, goes on from there with the largest that rounding allows, and leaves what is
-//! beyond to the end: the heavy rows then sharpen the last factor ([`RFactor::below`]).
+//! the model passes through them independent of the others. With their full weights the cost is a narrow
+//! curved valley in which steps are short, and rounding of the heavy residuals hides the
+//! residuals of the others. The minimum does not depend on large weights: a weight
+//! w times that of the others moves it by about 1/w² of an error. Therefore the search begins with weights that
+//! keep the valley wide, continues with the largest weights that rounding allows, and applies the full weights
+//! at the end: the heavy rows then sharpen the last factor ([`RFactor::below`]).
 
 use super::evaluator::Evaluator;
 use super::outcome::{Failure, Outcome};
@@ -14,8 +14,8 @@ use super::task::Problem;
 use crate::data::points::Points;
 use crate::normal::{BlockRow, RFactor};
 
-/// Heavy are points that weigh so many times what the (n + 1)-th heaviest does: from about there on a fit
-/// that sets out beside such a point takes many times the usual evaluations.
+/// Ratio of the weight of a heavy point to the weight of the (n + 1)-th heaviest: from about this ratio on, a fit
+/// that begins beside such a point takes many times the usual evaluations.
 const HEAVY: f64 = 1e4;
 /// The weight of the first level, in weights of the (n + 1)-th heaviest point: the valley is wide.
 const WIDE: f64 = 1e2;
@@ -52,7 +52,7 @@ impl Heavy {
         (base > 0.0 && first > HEAVY * base).then_some(Heavy { first, base })
     }
 
-    /// What no point weighs more than at the first level.
+    /// Maximum weight of a point at the first level.
     pub(super) fn widest(self) -> f64 {
         WIDE * self.base
     }
@@ -76,7 +76,7 @@ impl Heavy {
     }
 }
 
-/// Whether some of the points outweigh the others in a fit of `n` free parameters.
+/// Returns true if some of the points outweigh the others in a fit of `n` free parameters.
 pub(crate) fn has_heavy_points(points: &Points<'_>, n: usize) -> bool {
     Heavy::among(&points.heaviest(n + 1, 1.0 / HEAVY)).is_some()
 }
@@ -87,8 +87,8 @@ pub(crate) fn has_heavy(sigma: &[f64], n: usize) -> bool {
     sigma.len() > n && sigma.iter().filter(|&&s| s <= HEAVY * least).nth(n).is_none()
 }
 
-/// Whether full weights would leave the end of a level where it is: the model passes through all heavy
-/// points, and how heavy each is says nothing.
+/// Returns true if full weights would not move the result of a level: the model passes through all heavy
+/// points, so that their weights do not matter.
 fn is_settled(
     evaluator: &mut dyn Evaluator,
     problem: &Problem,
@@ -101,7 +101,7 @@ fn is_settled(
     let inside = inside(problem, params);
     let step = last_step(&factor.below(&rows), &inside, problem, columns, params);
     let Some(step) = step else { return Ok(false) };
-    // What is left of a heavy residual after that step; bounds may keep the model from all of them.
+    // The remainder of a heavy residual after that step; bounds may keep the model away from the heavy points.
     let mut changes = vec![0.0; problem.free.len()];
     for (j, to) in step {
         changes[j] = (to - params[problem.free[j]]) / columns[j];

@@ -74,7 +74,7 @@ impl LinearModel {
     fn eliminate(&mut self, normal: &Normal) -> Option<f64> {
         let Triangular { shape, r, .. } = &mut self.problem;
         let (common, first) = (shape.common(), shape.first_common());
-        // Blocks are scaled one after another in the room of all.
+        // Blocks are scaled one after another in the buffer of all.
         let (square, corner) = self.scaled.split_at_mut(shape.room_of_blocks(0));
         let border = &self.norms[first..];
         by_size!(common => scale(normal.corner(), common, &border[..common], &mut corner[..common * common]));
@@ -138,7 +138,7 @@ impl LinearModel {
         true
     }
 
-    /// Whether R can be solved with.
+    /// Returns true if R is regular, so that systems with it can be solved.
     pub(crate) fn is_regular(&self) -> bool {
         let is_sound = self.least_pivot >= LEAST_PIVOT && self.norms.iter().all(|&norm| norm > 0.0);
         is_sound || self.problem.is_regular()

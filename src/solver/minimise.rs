@@ -20,7 +20,7 @@ pub(crate) fn minimise(evaluator: &mut dyn Evaluator, task: &Task<'_>) -> Result
     Ok(minimiser.ends.best)
 }
 
-/// What the loop alone finds: what the kernels' solver is held to.
+/// Result of the loop alone, with which the solver of the kernels is compared.
 #[cfg(test)]
 pub(crate) fn minimise_by_the_loop(
     evaluator: &mut dyn Evaluator,
@@ -45,8 +45,8 @@ pub(crate) fn evaluate(
     Ok(minimiser.ends.best)
 }
 
-/// What minimisations need and leave behind, for any number of them one after another: no further
-/// one allocates, however it ends.
+/// State and results of minimisations. It is reused for any number of them without further
+/// allocation.
 pub(crate) struct Minimiser {
     state: State,
     pub(crate) ends: Ends,
@@ -76,7 +76,7 @@ impl Minimiser {
         let (mut most, mut level, mut done) = (heavy.widest(), task.problem.clone(), task.work);
         loop {
             level.square = evaluator.limit_weights(most).unwrap_or(task.problem.square);
-            // What is known of the start has the weights as they were.
+            // Results known at the start belong to the previous weights.
             let at_level = Task { problem: &level, work: done, known: None, ..*task };
             let search = Search::new(&at_level, state);
             best_of_runs(&mut OnHost::new(evaluator, search), &level, ends)?;
@@ -121,11 +121,11 @@ impl Minimiser {
     }
 }
 
-/// A search that has its evaluator at hand.
+/// A search with its evaluator, on the host.
 pub(super) struct OnHost<'a> {
     pub(super) evaluator: &'a mut dyn Evaluator,
     pub(super) search: Search<'a>,
-    /// Whether second derivatives may decide what the loop does not.
+    /// If true, second derivatives decide ends that the loop does not decide.
     looks_again: bool,
 }
 

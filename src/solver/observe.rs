@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// What an observer hears. A fit in memory or on a device tells its steps; a stream its steps and chunks;
-/// a batch the fits that are finished, and no steps.
+/// An event for an observer. A fit in memory or on a device reports its steps, a stream its steps and chunks,
+/// a batch its finished fits and no steps.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -36,7 +36,7 @@ impl Event<'_> {
     }
 }
 
-/// Where a fit stands after an accepted step.
+/// State of a fit after an accepted step.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Accepted steps so far, those of an earlier run or stage included.
@@ -56,7 +56,7 @@ pub struct Progress<'a> {
     pub elapsed: Duration,
 }
 
-/// How far the fit of a stream is, after each of its chunks.
+/// Progress of the fit of a stream, after each of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StreamProgress {
     /// The pass over the points that is under way, counted from 1.
@@ -77,10 +77,10 @@ pub struct StreamProgress {
     pub elapsed: Duration,
 }
 
-/// How far a batch is.
+/// Progress of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchProgress {
-    /// Fits that are finished, whatever their status.
+    /// Finished fits of any status.
     pub finished: usize,
     /// Fits of the batch.
     pub n_fits: usize,
@@ -88,7 +88,7 @@ pub struct BatchProgress {
     pub elapsed: Duration,
 }
 
-/// How far a differential evolution is.
+/// Progress of a differential evolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GenerationProgress {
     /// Generations that are done.
@@ -118,13 +118,13 @@ pub struct SearchProgress {
     pub elapsed: Duration,
 }
 
-/// Who watches a fit: a closure that is called with every event, or somebody who may also stop the fit
-/// between two of them.
+/// Observer of a fit: a closure that is called with every event, or an object that can also stop the fit
+/// between two events.
 pub(crate) trait Observe {
     /// Hears of an event; `ControlFlow::Break(())` stops the fit.
     fn tell(&self, event: &Event<'_>) -> ControlFlow<()>;
 
-    /// Whether the fit is to stop without another step; asked before each.
+    /// Returns true if the fit is to stop without another step; called before each step.
     fn is_cancelled(&self) -> bool {
         false
     }
@@ -136,7 +136,7 @@ impl<F: Fn(&Event<'_>) -> ControlFlow<()>> Observe for F {
     }
 }
 
-/// Whoever watches a fit, on any thread.
+/// An observer of a fit, on any thread.
 pub(crate) type Observer = dyn Observe + Send + Sync;
 
 impl Stopper for &Observer {
@@ -145,7 +145,7 @@ impl Stopper for &Observer {
     }
 }
 
-/// Tells the observer; whether it asks to stop, or the message of its panic.
+/// Calls the observer. Returns true if it breaks, or the message of its panic.
 pub(crate) fn wants_to_stop(observer: &Observer, event: Event<'_>) -> Result<bool, String> {
     catch_unwind(AssertUnwindSafe(|| observer.tell(&event)))
         .map(|answer| answer.is_break())

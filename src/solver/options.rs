@@ -28,16 +28,16 @@ pub struct Options {
     /// is √(dᵀC⁻¹d), so that no parameter, nor any combination of them, moves by more of its error. What remains is
     /// smaller, since the step before must show that steps shrink, and the signal, the root of the sum of squares of y about
     /// its mean, must be at least 10 times the standard deviation of a point, and more if parameters are correlated; fits
-    /// of weaker signals go on. With 0.01, of 300,000 small images none ended as far as 0.01 of an error from the
-    /// minimum, after two thirds of the evaluations (`docs/benchmarks.md`). For batches. Default 0, which switches the test
-    /// off: fits go on to the last digits.
+    /// of weaker signals continue. With 0.01, of 300,000 small images none ended as far as 0.01 of an error from the
+    /// minimum, after two thirds of the evaluations (`docs/benchmarks.md`). Useful for batches. Default 0, which switches the test
+    /// off: fits continue to the last digits.
     pub etol: f64,
     /// Evaluations of model and partials after which a fit stops, all runs and stages together;
     /// `None` is 500 · (free parameters + 1).
     pub max_evaluations: Option<usize>,
     /// Time after which a fit stops, checked between evaluations and, in passes of native models and of
     /// streams, between points and chunks; [`Error::StoppedInFirstPass`] if it is over before the cost at
-    /// the start is known. What was found in time in memory gets its
+    /// the start is known. A result of points in memory still gets its
     /// errors, which may take a pass. Default: none.
     pub max_time: Option<Duration>,
     /// Radius of the first trust region, relative to the scaled start. Default 1: a larger one takes
@@ -97,7 +97,7 @@ impl Options {
         Ok(())
     }
 
-    /// Whether the caller set a limit, which forbids attempts whose work cannot be foreseen.
+    /// Returns true if the caller set a limit, which forbids attempts of unpredictable work.
     pub(crate) fn is_limited(&self) -> bool {
         self.max_evaluations.is_some() || self.max_time.is_some()
     }

@@ -1,4 +1,4 @@
-//! Where a minimisation ended, and why there may be no such place.
+//! Result of a minimisation, and its failures.
 
 use super::patience::Stop;
 use super::task::Work;
@@ -9,7 +9,7 @@ use crate::normal::{Arrow, Normal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Where a minimisation ended.
+/// Result of a minimisation.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// All parameters, free and fixed.
@@ -27,14 +27,14 @@ pub(crate) struct Outcome {
     pub(crate) effects: Vec<f64>,
     /// Which free parameters do not occur in the model, as far as that is known.
     pub(crate) unused: Vec<bool>,
-    /// Whether a second run, with another scaling or start, was made.
+    /// True if a second run, with another scaling or start, was made.
     pub(crate) retried: bool,
-    /// What no point weighed more than, in row units.
+    /// Maximum weight of a point, in row units.
     pub(crate) most_weight: f64,
 }
 
 impl Outcome {
-    /// Of no run yet, with room for the numbers of any.
+    /// An outcome before any run, with allocated arrays.
     pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Outcome {
         let free = shape.n();
         Outcome {
@@ -78,7 +78,7 @@ pub(crate) struct BadPoint {
     pub(crate) index: usize,
     /// The independent variables there.
     pub(crate) x: Vec<f64>,
-    /// What was not finite.
+    /// The value that was not finite.
     pub(crate) value: f64,
     /// The free parameter whose partial it is, or `None` if it is the model's value.
     pub(crate) partial: Option<usize>,
@@ -99,7 +99,7 @@ pub(crate) enum Fault {
     },
     /// A device failed.
     Device(DriverError),
-    /// The points could not be had, or what was reached could not be kept.
+    /// The points could not be read, or the state could not be saved.
     Points(Error),
     /// The pass was broken off before its end.
     Stopped(Stop),

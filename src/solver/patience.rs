@@ -1,23 +1,23 @@
-//! When a pass over the points is broken off. Passes of native models are, whose calls may take any time;
-//! those of traced models are too short to be worth it, but for those over a stream.
+//! Interruption of passes over the points. Passes of native models can be interrupted, since their calls may take any time.
+//! Passes of traced models are short and are only interrupted over a stream.
 
 use std::time::{Duration, Instant};
 
 /// Why a pass was broken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The caller asked for it.
+    /// Stopped by the caller.
     Asked,
     /// The fit's time was over.
     Late,
 }
 
-/// Somebody who may ask a pass to stop.
+/// A source of requests to stop a pass.
 pub(crate) trait Stopper: Sync {
     fn asks(&self) -> bool;
 }
 
-/// How long a pass may go on.
+/// Deadline and stop signal of a pass.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Patience<'a> {
     pub(crate) until: Option<Instant>,
@@ -38,7 +38,7 @@ impl Patience<'_> {
     }
 }
 
-/// The end of a time that begins at `begun`; none if there is none, or none that can be told.
+/// The end of a time limit that begins at `begun`; `None` without a limit, or if the clock cannot represent it.
 pub(crate) fn end_of(begun: Instant, limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| begun.checked_add(limit))
 }

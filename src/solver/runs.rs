@@ -1,4 +1,4 @@
-//! A minimisation as one run or two: a run that ends badly is made once more.
+//! A minimisation as one run or two: a run that ends badly is repeated.
 
 use super::outcome::{Failure, Fault, Outcome};
 use super::state::Scaling;
@@ -7,28 +7,28 @@ use super::termination::Termination;
 use crate::normal::Arrow;
 use std::sync::Arc;
 
-/// Something that minimises from a start. What it counts goes on from run
+/// A minimisation from a start. Its counts continue from run
 /// to run.
 pub(crate) trait Run {
     /// Evaluates at `start`.
     fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure>;
 
-    /// Goes on from there to an end.
+    /// Iterates from there to a termination.
     fn run(&mut self) -> Result<Termination, Failure>;
 
-    /// What that end is worth by the second derivatives, where the linear model does not decide.
+    /// Classifies this end by the second derivatives if the linear model does not decide.
     fn second_look(&mut self, reason: Termination) -> Result<Next, Failure> {
         Ok(Next::End(reason))
     }
 
-    /// Where the run stands.
+    /// Writes the current state of the run.
     fn report(&self, termination: Termination, out: &mut Outcome);
 
-    /// Whether a limit or the observer forbids another run.
+    /// Returns true if a limit or the observer forbids another run.
     fn is_interrupted(&self) -> bool;
 }
 
-/// How a run goes on after its end.
+/// Continuation of a run after its end.
 pub(crate) enum Next {
     /// It has ended so.
     End(Termination),
@@ -39,7 +39,7 @@ pub(crate) enum Next {
 /// Saddles that a run leaves at most.
 const SADDLES: usize = 3;
 
-/// Goes on from where `run` has begun to an end that is no saddle.
+/// Iterates from the beginning of `run` to an end that is not a saddle.
 fn to_the_end(run: &mut dyn Run) -> Result<Termination, Failure> {
     let mut reason = run.run()?;
     for _ in 0..SADDLES {
@@ -52,12 +52,12 @@ fn to_the_end(run: &mut dyn Run) -> Result<Termination, Failure> {
     Ok(reason)
 }
 
-/// Where the runs of a minimisation ended, kept from one to the next so that none allocates.
+/// Results of the runs of a minimisation, reused without allocation.
 pub(crate) struct Ends {
     /// The better of the two.
     pub(crate) best: Outcome,
     second: Outcome,
-    /// Where the second run begins.
+    /// Start of the second run.
     again: Vec<f64>,
 }
 
@@ -68,7 +68,7 @@ impl Ends {
     }
 }
 
-/// Minimises from `problem.start`. A run that ends badly is made once more, with the other scaling of
+/// Minimises from `problem.start`. A run that ends badly is repeated, with the other scaling of
 /// the columns or, if nothing had an effect at the start, from a start beside it; the better of the
 /// two is left in `ends.best`.
 pub(crate) fn best_of_runs(
@@ -110,7 +110,7 @@ pub(crate) fn best_of_runs(
     Ok(())
 }
 
-/// Whether a run that ended so is made once more.
+/// Returns true if a run with this termination is repeated.
 pub(super) fn is_worth_another_run(termination: Termination) -> bool {
     use Termination::{Degenerate, ModelNonFinite, NoProgress, ZeroGradientAtStart};
     matches!(termination, ZeroGradientAtStart | NoProgress | Degenerate | ModelNonFinite)

@@ -9,13 +9,13 @@ use super::trust_region::{is_within, scaled_norm};
 use crate::constants::ROUNDING;
 use crate::normal::Summary;
 
-/// A minimisation: what it asks, what it was told, and where it stands.
+/// A minimisation: its request, the results of its evaluations, and its state.
 pub(super) struct Search<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) state: &'a mut State,
 }
 
-/// The cost is compared beyond so many standard deviations of its noise.
+/// Differences of the cost must exceed this number of standard deviations of its noise.
 const NOISES: f64 = 3.0;
 
 impl<'a> Search<'a> {
@@ -34,8 +34,8 @@ impl<'a> Search<'a> {
         self.state.trial.params.copy_from_slice(start);
     }
 
-    /// Whether the normal equations at the start are finite and far from the ends of the range, so
-    /// that others of their kind are too.
+    /// Returns true if the normal equations at the start are finite and far from the limits of the range, so
+    /// that later ones are, too.
     pub(super) fn start_is_safe(&self) -> bool {
         let normal = &self.state.trial.normal;
         normal.is_finite() && normal.lengths_and_slopes().all(|(square, _)| is_safe(square))
@@ -65,14 +65,14 @@ impl<'a> Search<'a> {
         self.state.noise = noise;
     }
 
-    /// Some point is not passed to its own rounding, though all together seem to be: a few large values
-    /// stand for nearly all of the sum. Goes on; a quarter of the present cost may be exact again.
+    /// The sum indicates an exact fit, but a point is not met to its own rounding: a few large values
+    /// dominate the sum. The run continues; the test is repeated at a quarter of the current cost.
     pub(super) fn go_on_below(&mut self) {
         self.state.rounding = 0.5 * self.state.normal.cost;
         self.state.phase = Phase::Look;
     }
 
-    /// What was wanted will not come: the fit ends at the present point.
+    /// The evaluation was stopped: the fit ends at the current point.
     pub(super) fn stopped(&mut self, stop: Stop) -> Termination {
         self.state.stopped = true;
         stop.into()
@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
         self.relinearised();
     }
 
-    /// Brings the linear model to the present point, and goes on with `then`.
+    /// Updates the linear model at the current point, and continues with `then`.
     pub(super) fn linearise(&mut self, then: Phase) -> Transition {
         if !self.state.take_model() {
             return Transition::Wait(Want::Factor, then);
@@ -94,7 +94,7 @@ impl<'a> Search<'a> {
         Transition::Go(then)
     }
 
-    /// What remains of that once the factor is there.
+    /// Completes this update when the factor is available.
     fn relinearised(&mut self) {
         let State { scale, model, scaling, limits, q, moving, .. } = &mut *self.state;
         for (scale, &norm) in scale.iter_mut().zip(&model.norms) {
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
         std::mem::swap(&mut self.state.normal, &mut self.state.trial.normal);
     }
 
-    /// Whether a limit or the observer ends the fit here.
+    /// The termination if a limit or the observer ends the fit here.
     pub(super) fn interrupted(&self) -> Option<Termination> {
         if self.state.stopped {
             return Some(Termination::Stopped);
@@ -178,15 +178,15 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Whether the last step changed no parameter by more than this part of its size: a length in
-    /// terms of D would call a step small beside effects that parameters had long ago.
+    /// Returns true if the last step changed no parameter by more than this fraction of its size. A length in
+    /// terms of D would compare the step with effects that parameters had at earlier points.
     pub(super) fn within(&self, tolerance: f64) -> bool {
         let deviation = self.deviation();
         let small = |&j: &usize| self.state.delta[j].abs() <= tolerance * self.size(j, deviation);
         self.state.moving.iter().all(small)
     }
 
-    /// Whether no step of this run has been accepted yet.
+    /// Returns true if no step of this run has been accepted yet.
     pub(super) fn is_at_start(&self) -> bool {
         self.state.work.iterations == self.state.earlier
     }
@@ -206,9 +206,9 @@ impl<'a> Search<'a> {
         self.residual() / (self.task.problem.points.max(1) as f64).sqrt()
     }
 
-    /// What a change of q[j] is compared with: q[j] itself or, if that is larger, the standard error
+    /// Scale for changes of q[j]: q[j] itself or, if that is larger, the standard error
     /// that it would have alone in the model, √(2C/n)/‖Jⱼ‖. A parameter whose best value is 0 has no
-    /// size of its own, and no change is small beside it.
+    /// scale of its own.
     pub(super) fn size(&self, j: usize, deviation: f64) -> f64 {
         self.state.q[j].abs().max(deviation / self.state.model.norms[j])
     }
@@ -232,12 +232,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether a value is within rounding of a bound; never of an infinite one.
+/// Returns true if a value is within rounding of a finite bound.
 fn is_beside(value: f64, bound: f64) -> bool {
     (value - bound).abs() < 2.0 * f64::EPSILON * bound.abs()
 }
 
-/// Whether a sum of squares is so far from the ends of the range that others of its kind are too.
+/// Returns true if a sum of squares is far from the limits of the range.
 fn is_safe(square: f64) -> bool {
     (1e-200..=1e200).contains(&square)
 }

@@ -1,10 +1,10 @@
-//! What the second derivatives say of an end at which the linear model of the residuals does not decide.
+//! Classification of an end by second derivatives, if the linear model of the residuals does not decide.
 //!
-//! Steps and stopping rules take JᵀJ for the Hessian of the cost. Where columns of J vanish or coincide
-//! at the minimum while residuals do not, what is left out, Σ rᵢ∇²fᵢ, decides alone: a model that is even
-//! in a parameter with its best value 0, two terms that become equal. The linear model then promises falls
-//! that never come, and a minimum looks like a failure; or it sees no slope at a saddle. Differences of
-//! the gradient, which every evaluation gives exactly, have the whole Hessian.
+//! Steps and stopping rules use JᵀJ for the Hessian of the cost. If columns of J vanish or coincide
+//! at the minimum while residuals do not vanish, the omitted term Σ rᵢ∇²fᵢ decides alone: for a model that is even
+//! in a parameter with its best value 0, or if two terms become equal. The linear model then predicts decreases
+//! that do not occur, and a minimum looks like a failure; or it has no slope at a saddle. Differences of
+//! the gradient, which every evaluation computes exactly, give the whole Hessian.
 
 use super::bounds::{Limits, Side};
 use super::minimise::OnHost;
@@ -28,7 +28,7 @@ const OF_NOISE: f64 = 2.0 / 9.0;
 const FLAT: f64 = 1e-7;
 /// The size of a parameter here is a change, of it alone, that changes the cost by this part or little less.
 const SEEN: f64 = 1e-3;
-/// Sizes are sought up to so many times that of the parameter or its start.
+/// Sizes are searched up to this multiple of the parameter or its start.
 const FARTHEST: f64 = 10.0;
 /// Trials of a size at most: from there any size in the range of f64 is found.
 const TRIALS: usize = 24;
@@ -37,7 +37,7 @@ const TRIALS: usize = 24;
 const NO_EFFECT: f64 = 1e-8;
 /// The size of a parameter that is 0 and of which nothing else is known.
 const FROM_ZERO: f64 = 0.01;
-/// A change of the cost by so many times its rounding is more than that.
+/// A change of the cost above this multiple of its rounding is significant.
 const NOISY: f64 = 100.0;
 /// A parameter is beside a bound that is nearer than this part of its size.
 const CREEPING: f64 = 1e-6;
@@ -59,7 +59,7 @@ struct Undecided {
     of: Vec<usize>,
     /// The size of each: a change of it alone that the cost shows.
     sizes: Vec<f64>,
-    /// Whether the cost shows each of them on both sides of where it is.
+    /// True if the cost resolves each size on both sides of the parameter.
     on_both_sides: bool,
 }
 
@@ -73,9 +73,9 @@ struct Curvature<'a> {
     least: f64,
 }
 
-/// Where Newton's steps led.
+/// Result of Newton's steps.
 enum Walk {
-    /// What is left to gain is within the tolerances.
+    /// The remaining predicted decrease is within the tolerances.
     Arrived,
     /// The cost is lower there, and another Hessian may lead further.
     Lower,
@@ -98,7 +98,7 @@ impl Curvature<'_> {
 }
 
 impl OnHost<'_> {
-    /// What an end is worth that the linear model does not decide; other ends stay what they are.
+    /// Classifies an end that the linear model does not decide; other ends are not changed.
     pub(super) fn look_again(&mut self, reason: Termination) -> Result<Next, Failure> {
         if !self.search.is_doubtful(reason) || self.search.interrupted().is_some() {
             return Ok(Next::End(reason));
@@ -156,8 +156,8 @@ impl OnHost<'_> {
         }
     }
 
-    /// Sets parameters on the bounds that they are beside, where that costs nothing: one that enters as its
-    /// square, and comes to its bound 0 as slowly as to any other minimum, belongs there.
+    /// Sets parameters that are near a bound on it, if the cost does not rise: a parameter that enters as its
+    /// square approaches its bound 0 as slowly as any other minimum.
     fn set_on_bounds(&mut self, of: &[usize]) -> Result<(), Failure> {
         let beside = |&j: &usize| self.search.bound_beside(j).map(|bound| (j, bound));
         let moved: Vec<(usize, f64)> = of.iter().filter_map(beside).collect();
@@ -216,7 +216,7 @@ impl OnHost<'_> {
             return Ok(None);
         }
         hessian = 0.5 * (&hessian + hessian.transpose());
-        // What has no curvature of its own keeps its size.
+        // A parameter without curvature keeps its size.
         let largest = hessian.amax();
         let root = |j: usize| match hessian[(j, j)].abs() {
             h if h > least * least * largest => h.sqrt(),
@@ -413,8 +413,8 @@ impl OnHost<'_> {
 }
 
 impl Search<'_> {
-    /// Whether the linear model does not say what the present point is: nothing lowered the cost, a
-    /// column vanished or depends on others, or a bound holds a parameter that has no slope.
+    /// Returns true if the linear model does not decide about the current point: no step lowered the cost, a
+    /// column vanished or depends on others, or a bound holds a parameter without slope.
     pub(super) fn is_doubtful(&self, reason: Termination) -> bool {
         use Termination::{Cost, Degenerate, Gradient, NoProgress, Step};
         match reason {
@@ -429,23 +429,23 @@ impl Search<'_> {
         }
     }
 
-    /// Whether columns of parameters that occur in the model depend on others.
+    /// Returns true if columns of parameters that occur in the model depend on others.
     fn has_dependent_columns(&self) -> bool {
         let State { model, unused, .. } = &*self.state;
         !model.is_regular() && model.problem.dependent().iter().any(|&j| !unused[j])
     }
 
-    /// Whether a parameter sits on a bound that the cost does not push it against.
+    /// Returns true if a parameter is on a bound that the cost does not push it against.
     fn is_held_by_nothing(&self) -> bool {
         (0..self.state.q.len()).any(|j| self.is_held_for_nothing(j))
     }
 
-    /// Whether parameter j does.
+    /// Returns true if parameter j is.
     fn is_held_for_nothing(&self, j: usize) -> bool {
         self.side(j).is_some() && !self.state.unused[j] && !self.is_pushed_outwards(j)
     }
 
-    /// Those of the parameters for which the linear model does not say what the present point is, with the others of
+    /// The parameters for which the linear model does not decide about the current point, with the others of
     /// their blocks.
     fn in_doubt(&self, mut of: Vec<usize>) -> Vec<usize> {
         let shape = &self.task.problem.shape;
@@ -473,7 +473,7 @@ impl Search<'_> {
         Limits { limits: &self.state.limits }.side(&self.state.q, j)
     }
 
-    /// Whether the cost falls beyond the bound that parameter j sits on, by more than rounding.
+    /// Returns true if the cost falls beyond the bound that parameter j is on, by more than rounding.
     fn is_pushed_outwards(&self, j: usize) -> bool {
         let (model, cost) = (&self.state.model, self.bulk());
         model.norms[j] > 0.0
@@ -486,8 +486,8 @@ impl Search<'_> {
         (0..self.state.q.len()).filter(open).collect()
     }
 
-    /// What a change of q[j] is compared with where its column may vanish: q[j] or, if that is larger,
-    /// the standard error that it had where its effect was largest.
+    /// Scale for changes of q[j] if its column may vanish: q[j] or, if that is larger,
+    /// the standard error at the point of its largest effect.
     fn natural_size(&self, j: usize) -> f64 {
         let scale = self.state.scale[j].max(self.state.model.norms[j]);
         let own = self.state.q[j].abs();

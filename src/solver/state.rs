@@ -10,7 +10,7 @@ use super::termination::Termination;
 use crate::normal::{Arrow, Normal, RFactor, Triangular};
 use std::sync::Arc;
 
-/// How columns are scaled against each other.
+/// Scaling of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scaling {
     /// By the largest norm seen so far (Moré): protects problems of wild scales.
@@ -19,7 +19,7 @@ pub(crate) enum Scaling {
     Present,
 }
 
-/// What a search waits for.
+/// The evaluation that a search waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     /// The normal equations at the trial point.
@@ -30,7 +30,7 @@ pub(crate) enum Want {
     Nothing(Termination),
 }
 
-/// Where the loop goes on.
+/// The next phase of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The start is evaluated.
@@ -57,14 +57,14 @@ pub(super) enum Phase {
     Settled,
 }
 
-/// What follows a phase.
+/// The continuation after a phase.
 pub(super) enum Transition {
     Go(Phase),
     Wait(Want, Phase),
     End(Termination),
 }
 
-/// What the Gauss-Newton step at the present point says about convergence.
+/// Convergence measures of the Gauss-Newton step at the current point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prospect {
     /// The fall of the cost that a full step promises; infinite if there is no full step.
@@ -91,21 +91,21 @@ pub(super) struct State {
     pub(super) stepper: BoundedStep,
     pub(super) delta: Vec<f64>,
     pub(super) step: Step,
-    /// What a full step at the present point promises.
+    /// Predicted effect of a full step at the current point.
     pub(super) prospect: Prospect,
     pub(super) refinement: Refinement,
     pub(super) trial: TriedPoint,
     /// The best point of the refinement.
     pub(super) best: TriedPoint,
     pub(super) mixing: Anderson,
-    /// Whether the observer asked to stop.
+    /// True if the observer stopped the fit.
     pub(super) stopped: bool,
     pub(super) factor: RFactor,
-    /// Room for the Gauss-Newton problem of the moving parameters.
+    /// Buffers for the Gauss-Newton problem of the moving parameters.
     pub(super) reduced: Reduced,
-    /// Whether its step is that of all parameters, by a regular factor.
+    /// True if its step includes all parameters, with a regular factor.
     pub(super) has_full_step: bool,
-    /// What others know of the trial.
+    /// Results known in advance at the trial point.
     pub(super) ahead: Ahead,
     pub(super) work: Work,
     /// The sum of squares from which on a fit may be exact.
@@ -117,7 +117,7 @@ pub(super) struct State {
     pub(super) effects: Vec<f64>,
     /// Which free parameters do not occur in the model, as far as that is known.
     pub(super) unused: Vec<bool>,
-    /// Why the run ended, whatever parameters lost their effect.
+    /// Reason of the end of the run, before parameters without effect are considered.
     pub(super) reason: Termination,
 }
 
@@ -128,9 +128,9 @@ pub(super) struct Step {
     pub(super) shortenings: usize,
     /// Of D δ.
     pub(super) length: f64,
-    /// Whether a bound cut it.
+    /// True if a bound cut the step.
     pub(super) cut: bool,
-    /// Whether it says what a full step would do.
+    /// True if it predicts the effect of a full step.
     pub(super) full: bool,
     /// The damping λ that it was taken with.
     pub(super) damping: f64,
@@ -157,7 +157,7 @@ pub(super) struct Refinement {
     pub(super) best_change: f64,
     /// The cost that the best point may not exceed.
     pub(super) ceiling: f64,
-    /// Whether the present point is the best.
+    /// True if the current point is the best.
     pub(super) at_best: bool,
     /// Parameters that moved before the last step.
     pub(super) moving: usize,
@@ -294,12 +294,12 @@ impl State {
         self.normal.cost -= self.prospect.fall;
     }
 
-    /// Whether the trial is the start in columns without factors.
+    /// Returns true if the trial is the start, with unscaled columns.
     pub(super) fn is_as_at_first(&self, problem: &Problem) -> bool {
         self.trial.params == problem.start && self.columns.iter().all(|&c| c == 1.0)
     }
 
-    /// Where the search stands.
+    /// Writes the current state of the search.
     pub(super) fn report(&self, termination: Termination, out: &mut Outcome) {
         out.params.clone_from(&self.params);
         out.cost = self.normal.cost;

@@ -1,8 +1,8 @@
 //! The loop: Levenberg-Marquardt in Moré's trust-region form, cut where it waits for the data.
 //!
-//! Whatever needs the points is asked for: a phase says what comes after it and, if that needs an
-//! evaluation or a factorisation, ends the present [`advance`](Search::advance). So one loop serves
-//! a single fit, which computes what is wanted at once, and fits that are evaluated together.
+//! Evaluations are requested, not called: a phase returns the next phase and, if that needs an
+//! evaluation or a factorisation, ends the current [`advance`](Search::advance). Therefore one loop serves
+//! a single fit, which evaluates at once, and fits that are evaluated together.
 //! `kernels/solver.cuh` has the same phases.
 
 use super::observe::{Event, Progress, wants_to_stop};
@@ -19,7 +19,7 @@ use crate::constants::{
 use crate::normal::Summary;
 
 impl Search<'_> {
-    /// Goes on until something is wanted that needs the points, or the fit has ended.
+    /// Runs until an evaluation of the points is needed, or the fit has ended.
     pub(super) fn advance(&mut self) -> Result<Want, Failure> {
         loop {
             let next = match self.state.phase {
@@ -217,8 +217,8 @@ impl Search<'_> {
         Ok(Transition::Go(Phase::Look))
     }
 
-    /// Whether the step just taken changed cost or parameters by no more than the tolerances. Only a
-    /// full step says that no more is to be had.
+    /// The termination if the last step changed cost or parameters by no more than the tolerances. Only a
+    /// full step proves convergence.
     fn step_was_small(&self) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.task.options;
         let step = &self.state.step;
@@ -240,7 +240,7 @@ impl Search<'_> {
         let state = &mut *self.state;
         let Prospect { fall, change } = state.prospect;
         let still = change <= LAST_DIGITS && fall <= LAST_DIGITS * cost;
-        // Linear convergence goes on as it went from the point before.
+        // Linear convergence continues at the rate of the previous step.
         let swift = change * change <= LAST_CHANGE * state.refinement.change;
         state.refinement.change = change;
         let settled = still || (swift && self.is_known_beyond());
@@ -265,7 +265,7 @@ impl Search<'_> {
         self.evaluate_trial(Phase::Refined)
     }
 
-    /// Takes the step that is not worth an evaluation, from the best point.
+    /// Takes the last step from the best point without an evaluation.
     fn take_last_step(&mut self, moved: bool) {
         let known = self.is_known_beyond();
         if moved && known && self.state.trial.is_finite() && self.state.refinement.at_best {
@@ -286,7 +286,7 @@ impl Search<'_> {
         goes
     }
 
-    /// Whether the cost after a full step is known without an evaluation.
+    /// Returns true if the cost after a full step is known without an evaluation.
     fn is_known_beyond(&self) -> bool {
         let cost = self.bulk();
         self.state.prospect.fall <= LAST_FALL * cost && self.noise() <= LAST_NOISE * cost
@@ -340,8 +340,8 @@ impl Search<'_> {
         Transition::End(exact.unwrap_or(self.state.refinement.reason))
     }
 
-    /// Asks for the normal equations at the trial point; they are not finite if the point itself is
-    /// not, whatever the model makes of infinite parameters.
+    /// Requests the normal equations at the trial point. They count as not finite if the point itself is
+    /// not finite, for any values of the model there.
     fn evaluate_trial(&mut self, then: Phase) -> Transition {
         let trial = &mut self.state.trial;
         if trial.is_finite() {

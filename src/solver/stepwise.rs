@@ -18,15 +18,15 @@ pub(crate) struct Waiting {
     at_start: bool,
 }
 
-/// How it goes on after an evaluation.
+/// Continuation after an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// With another evaluation.
     Again,
     /// It has ended.
     Ended(Termination),
-    /// It needs what only a minimisation with its evaluator at hand can have: another scaling of the
-    /// columns, a factor of J, or a second run. That one is to begin anew.
+    /// It needs a minimisation with its own evaluator, for another scaling of the
+    /// columns, a factor of J, or a second run. This minimisation begins anew.
     Alone,
 }
 
@@ -48,12 +48,12 @@ impl Waiting {
         &self.state.trial.params
     }
 
-    /// Where the normal equations go.
+    /// Buffer for the normal equations.
     pub(crate) fn normal(&mut self) -> &mut Normal {
         &mut self.state.trial.normal
     }
 
-    /// Goes on with the normal equations that have come, and with the linear models that belong to those of all lanes.
+    /// Continues with the computed normal equations, and with the linear models of all lanes.
     pub(crate) fn evaluated(
         &mut self,
         task: &Task<'_>,
@@ -82,7 +82,7 @@ impl Waiting {
         }
     }
 
-    /// Where it stands, with the linear model there.
+    /// Writes the current state, with the linear model there.
     pub(crate) fn report(
         &mut self,
         termination: Termination,

@@ -17,7 +17,7 @@ pub(crate) struct Task<'a> {
     pub(crate) observer: Option<&'a Observer>,
     /// When the fit began, from which limits of time count.
     pub(crate) begun: Instant,
-    /// What earlier stages of the fit have done; counts and limits go on from there.
+    /// Work of earlier stages of the fit; counts and limits include it.
     pub(crate) work: Work,
     /// The normal equations at the start in columns without factors, if they are known.
     pub(crate) known: Option<&'a Normal>,
@@ -30,7 +30,7 @@ impl<'a> Task<'a> {
         Task { problem, options, observer: None, begun, work, known: None }
     }
 
-    /// Whether the observer or the clock ends the fit.
+    /// The termination if the observer or the clock ends the fit.
     pub(crate) fn ended_outside(&self) -> Option<Termination> {
         if self.observer.is_some_and(|observer| observer.is_cancelled()) {
             Some(Termination::Stopped)
@@ -42,8 +42,8 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What a minimisation has cost. Counts are over all runs and stages of a fit: a run that follows another
-/// goes on counting, so that a limit of evaluations holds for all of them together.
+/// Work of a minimisation. Counts include all runs and stages of a fit,
+/// so that a limit of evaluations applies to all of them together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Evaluations of model and partials.
@@ -60,7 +60,7 @@ pub(crate) struct Work {
 pub(crate) struct Problem {
     /// Which free parameters are known not to occur in the model.
     pub(crate) unused: Vec<bool>,
-    /// Whether the model is a function that does not show which parameters occur in it.
+    /// True for a native model, whose parameters in use are not known.
     pub(crate) opaque: bool,
     /// Positions of the free parameters; ascending, unless the shape has blocks.
     pub(crate) free: Vec<usize>,
@@ -77,7 +77,7 @@ pub(crate) struct Problem {
     pub(crate) signal: f64,
     /// Number of points that count.
     pub(crate) points: usize,
-    /// Whether what is known of y's errors is absolute, so that their size does not follow from the scatter.
+    /// True if sigma is absolute, so that the size of the errors does not follow from the scatter.
     pub(crate) absolute: bool,
     /// That under which the cost is taken.
     pub(crate) loss: Loss,

@@ -4,8 +4,8 @@ use super::patience::Stop;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a fit stopped. Only the first four mean that a minimum was found; whatever the reason, the
-/// fit carries the best parameters reached.
+/// The reason why a fit stopped. Only the first four mean that a minimum was found. In all cases the
+/// fit has the best parameters reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Termination {
@@ -20,8 +20,8 @@ pub enum Termination {
     /// The model passes through all points, to rounding.
     ExactFit,
     /// No step lowers the cost any more although the tolerances are not met, and the second derivatives do
-    /// not say that this is a minimum: the data do not determine all parameters, which warnings name then;
-    /// the tolerances ask for more than rounding allows; or the derivatives are wrong.
+    /// not confirm a minimum: the data do not determine all parameters (see the warnings),
+    /// the tolerances are below rounding, or the derivatives are wrong.
     NoProgress,
     /// The limit of evaluations was reached.
     MaxEvaluations,
@@ -49,7 +49,7 @@ pub enum Termination {
 }
 
 impl Termination {
-    /// Whether the caller or a limit that the caller set ended it.
+    /// Returns true if the caller, or a limit set by the caller, ended the fit.
     pub(crate) fn is_limit(self) -> bool {
         use Termination::{MaxEvaluations, Stopped, TimeLimit};
         matches!(self, Stopped | MaxEvaluations | TimeLimit)
@@ -60,7 +60,7 @@ impl Termination {
         matches!(self, Termination::Stopped | Termination::TimeLimit)
     }
 
-    /// Whether the parameters are a minimum of the cost.
+    /// Returns true if the parameters are a minimum of the cost.
     pub fn is_converged(self) -> bool {
         use Termination::{Cost, ExactFit, Gradient, Step};
         matches!(self, Gradient | Cost | Step | ExactFit)

@@ -8,7 +8,7 @@
 use crate::constants::{MAX_NEWTON_STEPS, SLACK};
 use crate::normal::{Arrow, Triangular};
 
-/// Buffers for problems of up to so many variables.
+/// Buffers for problems of up to a given number of variables.
 pub(crate) struct TrustRegion {
     damping: Vec<f64>,
     /// The problem with the damping.
@@ -96,7 +96,7 @@ impl TrustRegion {
     }
 }
 
-/// Whether a step of this length is no longer than the radius, as far as that matters.
+/// Returns true if a step of this length is within the radius, up to a tolerance.
 pub(crate) fn is_within(length: f64, radius: f64) -> bool {
     length - radius <= SLACK * radius
 }

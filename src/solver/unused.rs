@@ -1,8 +1,8 @@
 //! Parameters that do not occur in a model which is a function that cannot be inspected.
 //!
-//! Their column of the Jacobian is 0, as that of a parameter that has lost its effect on the way, such as those of a peak far from
-//! all points. The cost tells them apart: it is the same to the last bit whatever values such parameters have. A traced model shows
-//! which parameters occur in it.
+//! Their column of the Jacobian is 0, like the column of a parameter that has lost its effect, such as the parameters of a peak far from
+//! all points. The cost separates the two: for unused parameters it is the same to the last bit for all values. A traced model shows
+//! its parameters.
 
 use super::minimise::OnHost;
 use super::outcome::Failure;

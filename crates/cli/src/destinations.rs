@@ -1,4 +1,4 @@
-//! Where results go, so that nothing that is read is written over, and nothing written twice.
+//! Checks of output files: no output overwrites an input or another output.
 
 use crate::output::{extension, is_stdout};
 use crate::refusal::{Outcome, Refusal};
@@ -6,10 +6,10 @@ use same_file::Handle;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Links that point to links, at most.
+/// Maximum length of a chain of symbolic links.
 const LINKS: usize = 40;
 
-/// Refuses a file of which the name does not say in which of two forms it is to be, before a long fit.
+/// Returns an error if the extension of a file is not one of two supported formats. Called before a long fit.
 pub(crate) fn expect_form(
     option: &str,
     path: Option<&Path>,
@@ -27,16 +27,16 @@ pub(crate) fn expect_form(
     }
 }
 
-/// A file, whatever the ways are that lead to it.
+/// Identity of a file, independent of the path that leads to it.
 #[derive(PartialEq)]
 enum Place {
     File(Handle),
-    /// A file that there is not yet, or that may not be read.
+    /// A file that does not exist yet or cannot be opened.
     Name(PathBuf),
 }
 
-/// `outputs`: the options and the paths behind them; `-` is standard output. Says whether one of them goes
-/// there, so that the report must go elsewhere.
+/// Checks that all outputs differ from the inputs and from each other. `outputs`: options with their paths; `-` is
+/// standard output. Returns true if an output goes to standard output, and the report therefore goes to stderr.
 pub(crate) fn check(
     inputs: &[&Path],
     outputs: &[(&'static str, Option<&Path>)],
@@ -75,7 +75,7 @@ pub(crate) fn check(
     Ok(!json && !on_stdout.is_empty())
 }
 
-/// `None` of what is no file, such as a terminal or `/dev/null`: that can be read and written.
+/// Returns `None` if the path is not a regular file, for example a terminal or `/dev/null`: it can be read and written.
 fn place(path: &Path) -> Option<Place> {
     match fs::metadata(path) {
         Ok(about) if !about.is_file() => None,
@@ -84,7 +84,7 @@ fn place(path: &Path) -> Option<Place> {
     }
 }
 
-/// The name that a path to nothing comes to, through links that point to nothing yet.
+/// Resolves the path of a file that does not exist yet, through links whose targets do not exist yet.
 fn name(path: &Path) -> Option<Place> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
@@ -96,7 +96,7 @@ fn name(path: &Path) -> Option<Place> {
     Some(Place::Name(folder.join(path.file_name()?)))
 }
 
-/// Of a stream of the program's, if it is a file.
+/// Returns the file behind a standard stream; `None` if the stream is not a file.
 fn piped(stream: std::io::Result<Handle>) -> Option<Place> {
     let handle = stream.ok()?;
     let is_file = handle.as_file().metadata().is_ok_and(|about| about.is_file());

@@ -13,7 +13,7 @@ use crate::watch::{clear_progress, stop_on_interrupt, watched};
 use crate::{destinations, written};
 use dualfit::{Fit, MultiStart, Termination};
 
-/// The probability of intervals from profiles, if none is given.
+/// Default level of profile intervals.
 const PROFILED: f64 = 0.95;
 
 pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
@@ -31,7 +31,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
 
     let at = |why| refused_at(&why, &points);
     let data = points.data().map_err(at)?;
-    // What shows the progress goes before the result is printed.
+    // Dropped before the result is printed, to end the progress display.
     let curve = watched(&model.curve);
     let (fit, optima) = match asked.multi_start {
         None => (curve.fit(&data, model.start()).map_err(at)?, String::new()),
@@ -84,8 +84,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     Ok(exit_code(&fit, token.is_cancelled()))
 }
 
-/// What can be said of the request before the table is read; whether a result other than the report goes to
-/// standard output.
+/// Checks the request before the table is read. Returns true if a result other than the report goes to standard output.
 fn check(asked: &FitArguments) -> Outcome<bool> {
     let plot = asked.plot.as_deref();
     destinations::expect_form("--plot", plot, "the kind of picture", ["svg", "png"])?;
@@ -112,8 +111,8 @@ fn check(asked: &FitArguments) -> Outcome<bool> {
     destinations::check(&[&asked.file], &outputs, asked.json)
 }
 
-/// A model of which all parameters are fixed was evaluated, as was asked. A search that was stopped may
-/// have missed the best, even where its fit converged.
+/// Returns the exit code. A model with only fixed parameters is evaluated as requested, which is success. A search
+/// that was stopped may have missed the best minimum, even if its fit converged.
 fn exit_code(fit: &Fit, stopped: bool) -> u8 {
     match (fit.converged() || fit.termination() == Termination::AllFixed) && !stopped {
         true => DONE,

@@ -1,5 +1,5 @@
-//! What the text of a model is, models of the library put together or a formula of the user's own, and which
-//! of its names are columns.
+//! Interpretation of the text of a model, as models of the library or as a formula, and of its names as columns or
+//! parameters.
 
 use crate::arguments::words::Range;
 use crate::output::note;
@@ -8,19 +8,19 @@ use crate::table::Table;
 use crate::words::{nearest, without_unit};
 use dualfit::{CurveFit, Error, models};
 
-/// The models that take numbers, which no list of names has.
+/// Library models that take numbers as arguments. `models::names` does not list them.
 const OF_NUMBERS: [&str; 2] = ["polynomial", "spline"];
 
 pub(crate) struct Form {
     pub(crate) curve: CurveFit,
-    /// The names by which it calls the independent variables.
+    /// Names of the independent variables in the model.
     pub(crate) variables: Vec<String>,
-    /// Those that a model of the library brings with it.
+    /// Default bounds of a library model; empty for a formula.
     pub(crate) bounds: Vec<(String, Range)>,
 }
 
 impl Form {
-    /// `own`: the independent variables of a formula.
+    /// Parses the text as a library model, or else as a formula of the independent variables `own`.
     pub(crate) fn read(text: &str, own: Vec<String>) -> Outcome<Form> {
         let why = match models::parse(text) {
             Ok(model) => return Form::of_library(&model, own.len()),
@@ -59,8 +59,8 @@ fn is_one_name(text: &str) -> bool {
     matches!(&names_in(text)[..], [only] if only.text == text.trim())
 }
 
-/// What is wrong with a text that neither the library understands nor is a formula. It was meant for the
-/// library if it calls one of its models, or nearly one and no function.
+/// Chooses the error for a text that is neither a library model nor a formula. Returns the library's error if the text
+/// calls a library model, or a name that is similar to one and is not a function.
 fn misunderstood(text: &str, by_library: Error, as_formula: Error) -> Refusal {
     let mut known = models::names();
     known.extend(OF_NUMBERS);
@@ -86,14 +86,14 @@ fn misunderstood(text: &str, by_library: Error, as_formula: Error) -> Refusal {
     }
 }
 
-/// The name at which an error in a text is.
+/// Returns the name in `text` at the position of a parse error.
 fn place_of<'a>(error: &Error, text: &'a str) -> Option<Name<'a>> {
     let Error::Parse { column, .. } = error else { return None };
     let (at, _) = text.char_indices().nth(column.checked_sub(1)?)?;
     names_in(&text[at..]).into_iter().next()
 }
 
-/// Whether formulas may call it, with however many arguments.
+/// Returns true if formulas can call `name` with 1, 2 or 3 arguments.
 fn is_function(name: &str) -> bool {
     let reads = |arguments| CurveFit::parse(&format!("{name}({arguments})"), ["x"]).is_ok();
     ["x", "x, x", "x, x, x", "x < 1, x, x"].into_iter().any(reads)
@@ -102,11 +102,11 @@ fn is_function(name: &str) -> bool {
 /// A name in a text.
 struct Name<'a> {
     text: &'a str,
-    /// Whether a parenthesis follows, as behind that of a function.
+    /// True if a parenthesis follows, as in a function call.
     is_called: bool,
 }
 
-/// The names in a text, in order.
+/// Returns the names in a text, in order.
 fn names_in(text: &str) -> Vec<Name<'_>> {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let (mut names, mut rest) = (Vec::new(), text);
@@ -123,8 +123,8 @@ fn names_in(text: &str) -> Vec<Name<'_>> {
     names
 }
 
-/// How the model calls each independent variable: by the column's name if that stands in its text; else
-/// `x`, or `x1`, `x2`, … if those do, or `x`, `y`, `z`. `said` are parameters, of which none is a variable.
+/// Returns the name of each independent variable in the model: the column's name if it occurs in the text, else `x`, or
+/// `x1`, `x2`, … if they occur, or `x`, `y`, `z`. Names in `said` are parameters, which no variable may use.
 pub(crate) fn variables_of(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
     let names = names_in(text);
     let occurs = |name: &str| names.iter().any(|found| found.text == name && !found.is_called);
@@ -136,7 +136,7 @@ pub(crate) fn variables_of(text: &str, table: &Table, x: &[usize], said: &[&str]
         let usual = if x.len() == 1 { "x" } else { letter.unwrap_or(&numbered) };
         let free = |name: &&str| occurs(name) && !found.iter().any(|other| other == name);
         let candidates = [column, without_unit(column), &numbered, usual].into_iter().filter(free);
-        // If all of them are said to be parameters, that is what is wrong.
+        // If `said` contains all candidates, the first is used, so that the error names it.
         let mut others = candidates.clone().filter(|name| !said.contains(name));
         let name = others.next().or(candidates.clone().next()).unwrap_or(usual);
         found.push(name.to_owned());
@@ -144,8 +144,8 @@ pub(crate) fn variables_of(text: &str, table: &Table, x: &[usize], said: &[&str]
     found
 }
 
-/// Refuses parameters that are almost the variable's column, which then does not occur, or that are called as
-/// another column is. `said`: those of which an option says that they are parameters. `y`: the responses.
+/// Returns an error if a parameter is nearly the name of a variable's column that the text does not use, or is the name
+/// of another column. `said`: names that options declare as parameters. `y`: columns of the responses.
 pub(crate) fn check_names(
     text: &str,
     parameters: &[String],

@@ -8,7 +8,7 @@ use dualfit::Fit;
 use dualfit::result::Side;
 use serde_json::{Value, json};
 
-/// The document of `dualfit fit --json`.
+/// Returns the document of `dualfit fit --json`.
 pub(crate) fn document(
     points: &Points<'_>,
     model: &Model,
@@ -45,7 +45,7 @@ pub(crate) fn document(
     }
 }
 
-/// The entries of two objects, one after another.
+/// Concatenates the entries of two objects.
 pub(crate) fn joined(first: Value, second: Value) -> Value {
     match (first, second) {
         (Value::Object(mut all), Value::Object(more)) => {
@@ -60,7 +60,7 @@ pub(crate) fn formula(model: &Model) -> Value {
     json!({ "formula": model.text, "variables": model.variables })
 }
 
-/// What a fit found.
+/// Returns the results of a fit.
 pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
     let n = fit.names().len();
     let by_rows = |at: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
@@ -72,7 +72,7 @@ pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
         derived.map(|d| json!({ "name": d.name, "value": d.value, "std_error": d.std_error }));
     json!({
         "converged": fit.converged(),
-        // The name of the reason, and the sentence.
+        // The name of the termination, and its description.
         "termination": format!("{:?}", fit.termination()),
         "message": in_our_words(&fit.termination().to_string()),
         "parameters": (0..n).map(|i| parameter(model, fit, i)).collect::<Value>(),
@@ -134,7 +134,7 @@ fn parameter(model: &Model, fit: &Fit, i: usize) -> Value {
     parameter
 }
 
-/// With indentation, and a newline at the end.
+/// Formats a document with indentation and a newline at the end.
 pub(crate) fn printed(document: &Value) -> String {
     format!("{document:#}\n")
 }

@@ -1,4 +1,4 @@
-//! `dualfit devices` and `dualfit bench`: what there is to compute with, and how long fits of a decay take on it.
+//! `dualfit devices` and `dualfit bench`: list of the devices, and timing of fits of a decay.
 
 use crate::output::{note, print};
 use crate::refusal::{DONE, Outcome, Refusal};
@@ -10,10 +10,10 @@ use std::time::Instant;
 const TRUTH: [f64; 3] = [2.5, 1.3, 0.5];
 const START: [f64; 3] = [1.0, 1.0, 0.0];
 const NOISE: f64 = 0.05;
-/// Points of a fit at most: three columns of them take memory.
+/// Maximum number of points of a fit, limited by the memory of three columns.
 const MOST_POINTS: usize = 1 << 28;
 
-/// Which CUDA devices there are and how fast they move data, or why there is none.
+/// Prints the CUDA devices, optionally with their bandwidths, or the reason why there is no device.
 pub(crate) fn devices(bandwidth: bool) -> Outcome<u8> {
     let mut text = String::new();
     let devices = dualfit::device::devices().unwrap_or_else(|reason| {
@@ -31,7 +31,7 @@ pub(crate) fn devices(bandwidth: bool) -> Outcome<u8> {
     Ok(DONE)
 }
 
-/// How long fits take.
+/// Measures and prints the time of fits.
 pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
     if let Some(wrong) = sizes.iter().find(|size| !(10..=MOST_POINTS).contains(size)) {
         let message = format!("--points {wrong}: a size is between 10 and {MOST_POINTS}");
@@ -84,7 +84,7 @@ pub(crate) fn bench(sizes: &[usize], repeat: u32) -> Outcome<u8> {
     Ok(DONE)
 }
 
-/// Seconds of each call, ascending, and the last fit.
+/// Returns the time of each call in seconds, ascending, and the last fit.
 fn timed(repeat: u32, fit: impl Fn() -> dualfit::Result<Fit>) -> Outcome<(Vec<f64>, Fit)> {
     let once = || {
         let begun = Instant::now();
@@ -101,8 +101,8 @@ fn timed(repeat: u32, fit: impl Fn() -> dualfit::Result<Fit>) -> Outcome<(Vec<f6
     Ok((times, last))
 }
 
-/// Points about a decay, with a noise that is the same at every run: the golden ratio's multiples are
-/// spread evenly, and the sum of three such numbers is nearly normal.
+/// Returns points of a decay with deterministic noise: fractional parts of multiples of irrational numbers are evenly
+/// distributed, and the sum of three of them is nearly normal.
 fn decay(size: usize) -> (Vec<f64>, Vec<f64>) {
     let part = |i: usize, step: f64| (i as f64 * step).fract() - 0.5;
     let [a, b, c] = TRUTH;

@@ -49,7 +49,7 @@ fn run(command: &Command) -> Outcome<u8> {
     }
 }
 
-/// Help and version are results; everything else that clap says is an error, which fits on a line.
+/// Handles messages of clap: prints help and version as results, and returns everything else as a one-line error.
 fn misread(error: &clap::Error) -> Outcome<u8> {
     let text = error.render();
     match error.kind() {
@@ -58,7 +58,7 @@ fn misread(error: &clap::Error) -> Outcome<u8> {
             Ok(DONE)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Who gave no command at all is shown what there is, as an error.
+            // Without a command, the help is shown as an error.
             output::explain(&text.ansi().to_string());
             Ok(USAGE)
         }
@@ -68,7 +68,7 @@ fn misread(error: &clap::Error) -> Outcome<u8> {
     }
 }
 
-/// What the reader of an option's value says, behind the option and the value.
+/// Formats the error of a value parser after the option and the value.
 fn of_a_value(error: &clap::Error) -> Option<String> {
     let why = (error.kind() == ErrorKind::ValueValidation).then(|| error.source())??;
     let option = error.get(ContextKind::InvalidArg)?.to_string();
@@ -76,7 +76,7 @@ fn of_a_value(error: &clap::Error) -> Option<String> {
     Some(format!("{} {value}: {why}", option.split(' ').next()?))
 }
 
-/// What clap says is wrong and what it advises, without the usage.
+/// Joins clap's error and tip in one line, without the usage.
 fn on_one_line(text: &str) -> String {
     let said = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
     let said = said.filter(|line| !line.is_empty() && !line.starts_with("For more"));

@@ -1,5 +1,5 @@
-//! `dualfit man` and `dualfit completions`: the manual pages and what a shell is told, from the definition of
-//! the command line.
+//! `dualfit man` and `dualfit completions`: manual pages and shell completions, generated from the definition of the
+//! command line.
 
 use crate::arguments::{BATCH_EXAMPLES, CommandLine, EXIT_CODES, FIT_EXAMPLES};
 use crate::output::print;
@@ -35,7 +35,7 @@ pub(crate) fn completions(shell: Shell) -> Outcome<u8> {
     Ok(DONE)
 }
 
-/// The page in roff; of a command, if one is named.
+/// Prints the manual page of the program or of a command, in roff.
 pub(crate) fn run(command: Option<&str>) -> Outcome<u8> {
     let mut all = CommandLine::command();
     all.build();
@@ -91,7 +91,7 @@ fn page_of(page: Command, command: Option<&str>) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The lines below the first one, which is a title of its own in the help.
+/// Returns the lines after the first one, which is the title in the help.
 fn without_title(text: &str) -> &str {
     text.split_once('\n').map_or(text, |(_, lines)| lines)
 }

@@ -1,4 +1,4 @@
-//! The model that was asked for, with all that was said of its parameters.
+//! The requested model with its parameter settings.
 
 use crate::arguments::ModelArguments;
 use crate::arguments::words::{Pairs, Range};
@@ -10,17 +10,17 @@ use dualfit::{CurveFit, Estimator, Options, SearchOptions, Start};
 
 pub(crate) struct Model {
     pub(crate) text: String,
-    /// The names by which it calls the independent variables.
+    /// Names of the independent variables in the model.
     pub(crate) variables: Vec<String>,
     pub(crate) curve: CurveFit,
-    /// Where parameters start.
+    /// Starting values given for parameters.
     start: Vec<(String, f64)>,
     bounds: Vec<(String, Range)>,
     pub(crate) fixed: Vec<String>,
 }
 
 impl Model {
-    /// `x`: the columns of the independent variables. `y`: those of the responses.
+    /// `x`: columns of the independent variables. `y`: columns of the responses.
     pub(crate) fn new(
         asked: &ModelArguments,
         table: &Table,
@@ -30,7 +30,7 @@ impl Model {
         let (mut start, bounds) = (Pairs::of(&asked.start), Pairs::of(&asked.bound));
         let fix = Pairs::of(&asked.fix);
         let fixed: Vec<String> = names_of(&fix).map(String::from).collect();
-        // Those that are kept at a value; others are kept at their start.
+        // Parameters fixed at a value; the others are fixed at their start.
         let values = fix.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let values: Vec<(String, f64)> = values.collect();
         for (option, formulas) in [("--tie", &asked.tie), ("--derive", &asked.derive)] {
@@ -73,7 +73,7 @@ impl Model {
             curve = curve.derive(name, formula);
         }
         for (name, formula) in &asked.tie {
-            // A range that only a model of the library gave is the formula's to keep.
+            // Default bounds of a library model do not apply to a tied parameter.
             if names_of(&bounds).all(|other| other != name) {
                 curve = curve.bound(name, ..);
             }
@@ -92,13 +92,13 @@ impl Model {
         Ok(Model { text: asked.model.clone(), variables, curve, start, bounds: limits, fixed })
     }
 
-    /// The bounds of a parameter, as said last; ±∞ for none.
+    /// Returns the bounds of a parameter, as set last; ±∞ if it has no bounds.
     pub(crate) fn bounds_of(&self, name: &str) -> Range {
         let said = self.bounds.iter().rev().find(|(other, _)| other == name);
         said.map_or((f64::NEG_INFINITY, f64::INFINITY), |(_, ends)| *ends)
     }
 
-    /// What is known of the start; the rest is found.
+    /// Returns the given starting values; the library finds the others.
     pub(crate) fn start(&self) -> Start {
         Start::Named(self.start.clone())
     }
@@ -108,7 +108,7 @@ fn names_of<T>(pairs: &[(String, T)]) -> impl Iterator<Item = &str> + Clone {
     pairs.iter().map(|(name, _)| name.as_str())
 }
 
-/// Refuses a name that is not a parameter of the model.
+/// Returns an error if `name` is not a parameter of the model.
 pub(crate) fn expect(
     option: &str,
     name: &str,
@@ -132,7 +132,7 @@ pub(crate) fn expect(
     Err(Refusal::usage(message))
 }
 
-/// What a name is in a formula that no parameter can have.
+/// Returns a hint if `name` is a constant of formulas, which cannot be a parameter.
 fn taken(name: &str) -> &'static str {
     match name {
         "e" => "; in a formula e is the number 2.718…, so call the parameter otherwise",

@@ -1,11 +1,11 @@
-//! `dualfit models`: the models of the library, and what there is to know of one.
+//! `dualfit models`: list of the library models, and description of one model.
 
 use crate::output::{TITLE, print, styled};
 use crate::refusal::{DONE, Outcome, misread};
 use crate::words::significant;
 use dualfit::models;
 
-/// The models that need numbers, of which no list has a formula.
+/// Library models that take numbers as arguments, with their formulas. `models::names` does not list them.
 const OF_NUMBERS: [[&str; 2]; 2] = [
     ["polynomial(n)", "c0 + c1*x + … + cn*x^n"],
     ["spline(x0, …, xn)", "s0*B0(x) + … + sn*Bn(x), cubic B-splines with knots at x0, …, xn"],
@@ -45,7 +45,7 @@ fn shown(text: &str) -> Outcome<String> {
     Ok(said)
 }
 
-/// Names, in a style, and what is said of them, each on a line.
+/// Formats rows of a styled name and its description, one per line.
 fn lines(before: &str, rows: &[(String, String)], style: impl Fn(String) -> String) -> String {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let line = |(name, about): &(String, String)| {
@@ -54,7 +54,7 @@ fn lines(before: &str, rows: &[(String, String)], style: impl Fn(String) -> Stri
     rows.iter().map(line).collect()
 }
 
-/// The range of a parameter in words; the least positive number stands for everything above 0.
+/// Describes the range of a parameter; a lower bound of `f64::MIN_POSITIVE` is shown as "above 0".
 fn range(low: f64, high: f64) -> String {
     let number =
         |value: f64| if value == value.round() { value.to_string() } else { significant(value, 6) };

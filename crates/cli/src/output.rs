@@ -1,8 +1,6 @@
-//! What goes to the two streams: results to stdout, everything else to stderr; colours where a person
-//! looks.
+//! Output streams: results go to stdout, everything else to stderr. Colours are shown on terminals only.
 //!
-//! Text may carry colours wherever it is made. `anstream` takes them out where the stream is no terminal,
-//! or where `NO_COLOR` is set.
+//! Any text may contain colour codes. `anstream` removes them if the stream is not a terminal or if `NO_COLOR` is set.
 
 use crate::refusal::{Outcome, Refusal, plain};
 use clap::builder::styling::{AnsiColor, Style};
@@ -15,7 +13,7 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 pub(crate) const TITLE: Style = Style::new().bold();
 
-/// The text in a style.
+/// Returns the text in a style.
 pub(crate) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
@@ -25,7 +23,7 @@ pub(crate) fn print(text: &str) -> Outcome<()> {
     written(&mut anstream::stdout().lock(), text.as_bytes())
 }
 
-/// Writes a result to a file, or to stdout where that is `-`.
+/// Writes a result to a file, or to stdout if the path is `-`.
 pub(crate) fn put(path: &Path, result: &[u8]) -> Outcome<()> {
     match is_stdout(path) {
         true => written(&mut std::io::stdout().lock(), result),
@@ -33,7 +31,7 @@ pub(crate) fn put(path: &Path, result: &[u8]) -> Outcome<()> {
     }
 }
 
-/// Writes a table as CSV, so.
+/// Writes a table as CSV to a file, or to stdout if the path is `-`.
 pub(crate) fn put_table(
     path: &Path,
     header: &[String],
@@ -47,17 +45,17 @@ pub(crate) fn put_table(
     put(path, &csv)
 }
 
-/// Whether a path means standard output.
+/// Returns true if a path means standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// What a file's name ends with, in lower case.
+/// Returns the extension of a file name, in lower case.
 pub(crate) fn extension(path: &Path) -> String {
     path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_lowercase()
 }
 
-/// Whoever has stopped reading has read enough.
+/// Writes bytes to standard output. A closed pipe is not an error: the reader has stopped early.
 fn written(stream: &mut impl Write, bytes: &[u8]) -> Outcome<()> {
     match stream.write_all(bytes).and_then(|()| stream.flush()) {
         Err(why) if why.kind() != ErrorKind::BrokenPipe => {
@@ -67,22 +65,22 @@ fn written(stream: &mut impl Write, bytes: &[u8]) -> Outcome<()> {
     }
 }
 
-/// Says on stderr what a user may want to know.
+/// Writes a note to stderr.
 pub(crate) fn note(text: impl Display) {
     say(DOUBTFUL, "note", text);
 }
 
-/// Says on stderr why there is no result.
+/// Writes an error message to stderr.
 pub(crate) fn error(text: impl Display) {
     say(BAD, "error", text);
 }
 
 fn say(style: Style, kind: &str, text: impl Display) {
-    // Where stderr is closed there is nobody to tell.
+    // If stderr is closed, the message is lost.
     let _ = writeln!(anstream::stderr(), "{style}{kind}:{style:#} {text}");
 }
 
-/// Shows a text on stderr.
+/// Writes a text to stderr.
 pub(crate) fn explain(text: &str) {
     let _ = anstream::stderr().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! The points that are fitted: columns of a table, without the rows that were to be left out.
+//! Points of a fit: columns of a table, without the rows that the options leave out.
 
 use crate::arguments::TableArguments;
 use crate::arguments::words::{Pairs, Range};
@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::words::{counted, without_unit};
 use dualfit::{Data, Sigma};
 
-/// Which columns of a table are what, by index.
+/// Roles of the columns of a table, by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Roles {
     pub(crate) x: Vec<usize>,
@@ -17,8 +17,8 @@ pub(crate) struct Roles {
 }
 
 impl Roles {
-    /// The independent variables and sigma; x is the first column, or the second beside groups of the first, unless
-    /// something else is said. `by`: the column of groups.
+    /// Returns the columns of the independent variables and of sigma. By default x is the first column, or the second
+    /// column if the first holds the groups. `by`: the column of groups.
     pub(crate) fn of_points(
         table: &Table,
         asked: &TableArguments,
@@ -30,7 +30,7 @@ impl Roles {
         Ok((x, sigma))
     }
 
-    /// With one response; the first column that is not yet used, if none is said.
+    /// Returns the roles with one response; by default the first column that is not used yet.
     pub(crate) fn choose(
         table: &Table,
         asked: &TableArguments,
@@ -52,7 +52,7 @@ impl Roles {
         Ok(Roles { x, y, sigma })
     }
 
-    /// Mentions a column that looks like the errors of y and is not used.
+    /// Prints a note if an unused column seems to contain the errors of y.
     pub(crate) fn hint_at_errors(&self, table: &Table) {
         const NAMES: &str = "sigma err error errors yerr y_err std sd uncertainty dy stderr s";
         let y = without_unit(&table.names[self.y]).to_lowercase();
@@ -82,19 +82,19 @@ pub(crate) struct Points<'a> {
     pub(crate) y: Vec<f64>,
     pub(crate) sigma: Option<Vec<f64>>,
     relative: bool,
-    /// For each point its row in the table.
+    /// Row in the table, one per point.
     rows: Vec<usize>,
     /// Rows left out because a value was missing, and because they were out of range.
     pub(crate) missing: usize,
     pub(crate) outside: usize,
 }
 
-/// The columns that points are made of, as they are in the table.
+/// Columns of the table that the points are taken from.
 pub(crate) struct Values<'a> {
     table: &'a Table,
     roles: Roles,
     asked: &'a TableArguments,
-    /// Which columns were read: those of the roles in their order, then those of ranges.
+    /// Indices of `columns` in the table: columns of the roles in their order, then columns of the ranges.
     used: Vec<usize>,
     columns: Vec<Vec<f64>>,
     ranges: Vec<(usize, Range)>,
@@ -119,12 +119,12 @@ impl<'a> Values<'a> {
         Ok(Values { table, roles, asked, used, columns, ranges })
     }
 
-    /// The points of all rows.
+    /// Returns the points of all rows.
     pub(crate) fn points(&self) -> Outcome<Points<'a>> {
         self.points_of(0..self.columns[0].len())
     }
 
-    /// The points of some rows.
+    /// Returns the points of some rows.
     pub(crate) fn points_of(
         &self,
         asked_rows: impl IntoIterator<Item = usize>,
@@ -135,7 +135,7 @@ impl<'a> Values<'a> {
         let (mut rows, mut missing, mut outside, mut first_missing) = (Vec::new(), 0, 0, None);
         for row in asked_rows {
             let value = |at: usize| columns[at][row];
-            // An infinite sigma is a point without weight, which is known.
+            // An infinite sigma is not a missing value: the point has weight 0.
             let known = |at: usize| value(at).is_finite() || (at > y && !value(at).is_nan());
             if ranges.iter().any(|&(at, (low, high))| !(low..=high).contains(&value(at))) {
                 outside += 1;
@@ -179,7 +179,7 @@ impl<'a> Values<'a> {
 }
 
 impl<'a> Points<'a> {
-    /// Of all rows.
+    /// Reads the points of all rows.
     pub(crate) fn take(
         table: &'a Table,
         roles: Roles,
@@ -188,7 +188,7 @@ impl<'a> Points<'a> {
         Values::read(table, roles, asked)?.points()
     }
 
-    /// As the library takes them.
+    /// Returns the points as data of the library.
     pub(crate) fn data(&self) -> dualfit::Result<Data<'_>> {
         let columns: Vec<&[f64]> = self.x.iter().map(Vec::as_slice).collect();
         let data = Data::new(columns, &self.y)?;
@@ -199,14 +199,14 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// Where the response of a point stands.
+    /// Returns the location of the response of a point.
     pub(crate) fn place(&self, point: usize) -> String {
         let row = self.rows.get(point).copied().unwrap_or_default();
         self.table.place(row, self.roles.y)
     }
 }
 
-/// What was left out, in words; empty if nothing was.
+/// Describes the rows that were left out; empty if there are none.
 pub(crate) fn left_out(missing: usize, outside: usize) -> String {
     let parts = [(missing, "with a missing value left out"), (outside, "out of range")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);

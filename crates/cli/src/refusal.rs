@@ -1,21 +1,20 @@
-//! Why the program ends without a result: one line for a person, in the words of the command line, and an
-//! exit code for a script.
+//! Errors that end the program: a one-line message in the terms of the command line, and an exit code for scripts.
 
 use crate::points::Points;
 use dualfit::Error;
 use dualfit::error::{GlobalError, NameError, StartError};
 use std::path::Path;
 
-/// The fit converged, or whatever else was asked for was done.
+/// The fit converged, or the command succeeded.
 pub(crate) const DONE: u8 = 0;
-/// The fit was made and did not converge, or some fits of a batch did not.
+/// The fit ran and did not converge, or some fits of a batch did not.
 pub(crate) const NOT_CONVERGED: u8 = 1;
-/// The request makes no sense: an option, the model, a column, a number.
+/// An option, the model, a column or a number is invalid.
 pub(crate) const USAGE: u8 = 2;
-/// A file cannot be read or written, or holds no table.
+/// A file cannot be read or written, or does not contain a table.
 pub(crate) const FILE: u8 = 3;
 
-/// What is wrong, where, and what to do, with the exit code that belongs to it.
+/// Error with a message (problem, location, remedy) and an exit code.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) message: String,
@@ -25,24 +24,24 @@ pub(crate) struct Refusal {
 pub(crate) type Outcome<T> = Result<T, Refusal>;
 
 impl Refusal {
-    /// Of a request that makes no sense.
+    /// Creates the error for an invalid request.
     pub(crate) fn usage(message: impl Into<String>) -> Refusal {
         Refusal { message: message.into(), code: USAGE }
     }
 
-    /// Of a file that cannot be read or written.
+    /// Creates the error for a file that cannot be read or written.
     pub(crate) fn file(message: impl Into<String>) -> Refusal {
         Refusal { message: message.into(), code: FILE }
     }
 
-    /// Of a file that cannot be written, with the system's words for it.
+    /// Creates the error for a file that cannot be written, with the message of the operating system.
     pub(crate) fn unwritten(path: &Path, why: &std::io::Error) -> Refusal {
         let why = plain(why);
         Refusal::file(format!("{}: cannot be written: {why}", path.display()))
     }
 }
 
-/// The system's words for an error, without its number.
+/// Returns the message of the operating system without the error number, with the first letter in lower case.
 pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or_default();
@@ -50,7 +49,7 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// What the library calls otherwise than the command line.
+/// Terms of the library and the corresponding terms of the command line.
 const WORDS: &[(&str, &str)] = &[
     ("models::names() lists", "`dualfit models` lists"),
     ("the start has", "--start has"),
@@ -80,12 +79,12 @@ const WORDS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the library says, in the words of the command line.
+/// Translates a message of the library into the terms of the command line.
 pub(crate) fn in_our_words(text: &str) -> String {
     WORDS.iter().fold(text.to_owned(), |text, (library, ours)| text.replace(library, ours))
 }
 
-/// What is to be done about an error, where an option does it.
+/// Returns the remedy for an error if an option can fix it.
 fn remedy(error: &Error) -> Option<String> {
     Some(match error {
         Error::TooFewPoints { .. } => "give more points, or keep some parameters with --fix".into(),
@@ -100,7 +99,7 @@ fn remedy(error: &Error) -> Option<String> {
     })
 }
 
-/// Of an error that has no place in a table.
+/// Converts an error that does not refer to a row of a table.
 impl From<Error> for Refusal {
     fn from(error: Error) -> Refusal {
         refused(&error)
@@ -127,7 +126,7 @@ fn refused(error: &Error) -> Refusal {
     Refusal { message, code }
 }
 
-/// An error in a formula, with the place in its text. `option` is where the text was given.
+/// Creates the error for an invalid formula, with the position in its text. `option`: the option that contains it.
 pub(crate) fn misread(option: &str, error: &Error) -> Refusal {
     Refusal::usage(match error {
         Error::Parse { message, column, .. } => {
@@ -139,7 +138,7 @@ pub(crate) fn misread(option: &str, error: &Error) -> Refusal {
     })
 }
 
-/// An error about the points: one about a single one gets its place.
+/// Creates the error for invalid points. If the error refers to a single point, the message names its row.
 pub(crate) fn refused_at(error: &Error, points: &Points<'_>) -> Refusal {
     let mut refusal = refused(error);
     if let Error::ModelNonFiniteAtStart { index, .. }
@@ -152,7 +151,7 @@ pub(crate) fn refused_at(error: &Error, points: &Points<'_>) -> Refusal {
         let message = message.replacen(&format!(" at index {index}"), "", 1);
         refusal.message = format!("{}: {message}", points.place(*index));
     }
-    // It may be a column whose name is another.
+    // The unknown parameter may be a misspelled column.
     if let Error::Start(StartError::Unknown { .. }) = error {
         refusal.message += &format!("; the columns are {}", points.table.listed());
     }

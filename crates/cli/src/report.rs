@@ -1,4 +1,4 @@
-//! The report of a fit: what was fitted, what the library says of it, and confidence intervals.
+//! Report of a fit: data and model, the library's report, and confidence intervals.
 
 use crate::model::Model;
 use crate::output::{BAD, DOUBTFUL, GOOD, TITLE, note, styled};
@@ -8,7 +8,7 @@ use crate::words::{aligned, counted, on_a_line, significant};
 use dualfit::error::UncertaintyError;
 use dualfit::{CurveFit, Data, Error, Fit};
 
-/// Two lines: the data and the model.
+/// Returns two lines: the data and the model.
 pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
     let Points { table, roles, .. } = points;
     let x: Vec<String> = roles.x.iter().map(|&column| table.called(column)).collect();
@@ -29,7 +29,7 @@ pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
     format!("{data}\nmodel: {}\n", on_a_line(&model.text))
 }
 
-/// What the library prints, with a newline at the end.
+/// Returns the library's report with colours and a newline at the end.
 pub(crate) fn coloured(fit: &Fit) -> String {
     let text = in_our_words(&fit.to_string());
     let mut lines = Vec::new();
@@ -51,18 +51,18 @@ pub(crate) struct Intervals {
     names: Vec<String>,
     pub(crate) level: f64,
     pub(crate) method: &'static str,
-    /// One per parameter; NaN where an end is not known.
+    /// Lower and upper limit of each parameter; NaN if a limit is not known.
     pub(crate) ends: Vec<(f64, f64)>,
 }
 
 impl Intervals {
-    /// From the standard errors.
+    /// Computes intervals from the standard errors.
     pub(crate) fn new(fit: &Fit, level: f64) -> Outcome<Intervals> {
         let ends = fit.confidence_intervals(level)?;
         Ok(Intervals { names: fit.names().to_vec(), level, method: "standard errors", ends })
     }
 
-    /// From the profile of each parameter that is free; those of the others are not known.
+    /// Computes intervals from the profile of each free parameter; intervals of other parameters are NaN.
     pub(crate) fn profiled(
         curve: &CurveFit,
         fit: &Fit,
@@ -89,7 +89,7 @@ impl Intervals {
         Ok(Intervals { names: fit.names().to_vec(), level, method: "profiles", ends })
     }
 
-    /// With an empty line before it.
+    /// Formats the intervals as a table, with an empty line before it.
     pub(crate) fn table(&self) -> String {
         let Intervals { names, level, method, ends } = self;
         let titles = ["parameter", "from", "to"].map(String::from);
@@ -109,13 +109,13 @@ impl Intervals {
     }
 }
 
-/// A fit's parameters as `--start` takes them.
+/// Formats a fit's parameters in the syntax of `--start`.
 fn start_of(fit: &Fit) -> String {
     let pairs = fit.names().iter().zip(fit.params());
     pairs.map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>().join(",")
 }
 
-/// 95 of 0.95, and 99.73 of 0.9973.
+/// Converts 0.95 to 95 and 0.9973 to 99.73, without rounding errors.
 fn percent(level: f64) -> f64 {
     (1e8 * level).round() / 1e6
 }

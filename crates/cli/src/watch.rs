@@ -1,4 +1,4 @@
-//! While a fit or a batch runs: how far it is, on a terminal, and Ctrl-C.
+//! Progress display on a terminal, and Ctrl-C, while a fit or a batch runs.
 
 use dualfit::progress::{self, BatchProgress};
 use dualfit::{CancelToken, CurveFit, Event};
@@ -8,17 +8,17 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What a shell gives a program that an interrupt ended.
+/// Exit code that shells report for a program that was ended by an interrupt.
 const INTERRUPTED: i32 = 130;
-/// How long a fit or a batch must take before its progress is shown.
+/// Time after which the progress of a fit or a batch is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A token that the first interrupt cancels: fits stop where they are, and their best parameters are
-/// reported. The second ends the program.
+/// Returns a token that the first interrupt cancels: fits stop, and their best parameters are reported. The second
+/// interrupt ends the program.
 pub(crate) fn stop_on_interrupt() -> CancelToken {
     let token = CancelToken::new();
     let stop = token.clone();
-    // Without a handler an interrupt ends the program at once, which is no worse.
+    // If the handler cannot be set, an interrupt ends the program at once, which is acceptable.
     let _ = ctrlc::set_handler(move || {
         if stop.is_cancelled() {
             process::exit(INTERRUPTED);
@@ -28,7 +28,7 @@ pub(crate) fn stop_on_interrupt() -> CancelToken {
     token
 }
 
-/// Shows how far a fit is that takes long.
+/// Returns `curve` with an observer that shows the progress of long fits.
 pub(crate) fn watched(curve: &CurveFit) -> CurveFit {
     let line = progress::bar();
     curve.clone().observe(move |event| match event.elapsed() > PATIENCE {
@@ -37,23 +37,23 @@ pub(crate) fn watched(curve: &CurveFit) -> CurveFit {
     })
 }
 
-/// Called after each of so many fits, shows how far a batch is that takes long.
+/// Returns a function to call after each of `n_fits` fits. It shows the progress of long batches.
 pub(crate) fn counting(n_fits: usize) -> impl Fn() + Sync {
     let (bar, finished, begun) = (progress::bar(), AtomicUsize::new(0), Instant::now());
     move || {
         let finished = 1 + finished.fetch_add(1, Ordering::Relaxed);
         let elapsed = begun.elapsed();
         if elapsed > PATIENCE {
-            // What the bar answers is to go on.
+            // The bar always returns `Continue`.
             let _ = bar(&Event::Batch(BatchProgress { finished, n_fits, elapsed }));
         }
     }
 }
 
-/// Takes away the line that showed a progress, so that the result does not stand behind it.
+/// Clears the progress line, so that the result does not follow it on the same line.
 pub(crate) fn clear_progress() {
     if stderr().is_terminal() {
-        // It is no colour, which anstream might take out.
+        // Written to the plain stream: anstream might remove the escape sequence.
         let _ = write!(stderr(), "\r\x1b[2K");
     }
 }

@@ -1,15 +1,15 @@
-//! Names, lists, numbers and tables as people read them.
+//! Formatting of names, lists, numbers and tables for people.
 
 use crate::output::{TITLE, styled};
 
 pub(crate) use dualfit::shared::{nearest, significant, visible, without_unit};
 
-/// ` (did you mean "time"?)`, or nothing.
+/// Returns ` (did you mean "time"?)`, or an empty text if no known name is similar.
 pub(crate) fn did_you_mean<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(asked, known).map_or_else(String::new, |name| format!(" (did you mean \"{name}\"?)"))
 }
 
-/// The names with commas between them, the first twenty if there are more.
+/// Joins names with commas: at most 20, then the number of the others.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
     let names: Vec<&str> = names.into_iter().collect();
@@ -20,17 +20,17 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     format!("{}{more}", names[..names.len().min(MOST)].join(", "))
 }
 
-/// `1 point`, `2 points`.
+/// Returns `1 point`, `2 points`.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A formula may be written on several lines.
+/// Joins a formula of several lines into one line.
 pub(crate) fn on_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A time as it is read fastest: `52 µs`, `3.1 ms`, `0.42 s`.
+/// Formats a time in a suitable unit, with three digits: `52.0 µs`, `3.10 ms`.
 pub(crate) fn seconds(value: f64) -> String {
     let units = [(1e-3, 1e6, "µs"), (1.0, 1e3, "ms"), (f64::INFINITY, 1.0, "s")];
     let unit = units.into_iter().find(|(below, ..)| value < *below);
@@ -38,7 +38,7 @@ pub(crate) fn seconds(value: f64) -> String {
     format!("{} {unit}", significant(value * times, 3))
 }
 
-/// Lines of rows under titles: the first column to the left, the others to the right, two spaces between them.
+/// Formats a table with titles: the first column is left-aligned, the others right-aligned, two spaces between columns.
 pub(crate) fn aligned(titles: &[String], rows: &[Vec<String>]) -> Vec<String> {
     let cell = |row: &[String], i: usize| row.get(i).map_or(0, |text| text.chars().count());
     let widths: Vec<usize> = (0..titles.len())

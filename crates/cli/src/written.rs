@@ -1,4 +1,4 @@
-//! What a fit leaves in files: its picture, and the fitted points with what the model says of them.
+//! Output files of a fit: its picture, and the fitted points with values of the model.
 
 use crate::arguments::FitArguments;
 use crate::output::{is_stdout, put, put_table};
@@ -9,7 +9,7 @@ use dualfit::plot::FitPlot;
 use dualfit::{Error, Fit};
 use std::path::Path;
 
-/// Points, curve, band and residuals. Axes are called as the columns are.
+/// Draws points, curve, band and residuals. The axes have the names of the columns.
 pub(crate) fn picture(
     path: &Path,
     points: &Points<'_>,
@@ -45,9 +45,9 @@ pub(crate) fn picture(
     }
 }
 
-/// CSV with a row per point: its independent variables, y, sigma if there is one, the model's value, the
-/// residual, y minus that value, the ends of the curve's confidence band if its level is given, and the
-/// components of a sum if they are asked for.
+/// Writes CSV with a row per point: independent variables, y, sigma if there is one, the model's value, and the
+/// residual (y minus that value). Limits of the confidence band follow if its level is given, and components of a sum
+/// if requested.
 pub(crate) fn residuals(
     path: &Path,
     points: &Points<'_>,

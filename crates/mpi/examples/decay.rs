@@ -1,7 +1,7 @@
-//! A decay whose points the ranks make themselves: `mpirun -n 4 target/release/examples/decay 4000000`.
+//! Distributed fit of a decay; each rank generates its points: `mpirun -n 4 target/release/examples/decay 4000000`.
 //!
-//! With `--checkpoint FILE` it goes on from there after a rank has died, and `--die-at N` lets the last rank die at its Nth
-//! question, for tests. So does `--bad-at I`, which makes point number I no number.
+//! With `--checkpoint FILE` the fit resumes from the file after a rank has died. Two options are for tests:
+//! `--die-at N` aborts the last rank after N calls of the model per point, and `--bad-at I` sets point number I to NaN.
 
 use dualfit::parts::Part;
 use dualfit::{CurveFit, Data};
@@ -9,7 +9,7 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Point number `i` of `n`.
+/// Returns point number `i` of `n`.
 fn point(i: u64, n: u64) -> (f64, f64) {
     let x = 4.0 * i as f64 / n as f64;
     let mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let last = world.rank() == world.size() - 1;
     let value = move |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2];
     let curve = match die_at {
-        // A model that is called for each point tells how far the fit is; all ranks have it.
+        // A native model is called for each point, therefore it can count calls. All ranks then use a native model.
         Some(die_at) if last => {
             let calls = std::sync::atomic::AtomicU64::new(0);
             let limit = die_at * x.len() as u64;
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     if let Err(error) = &fit {
         println!("rank {}: {error}", world.rank());
-        // MPI ends the job with the first rank that fails; before it all have said why.
+        // MPI ends the job with the first rank that fails; the barrier lets all ranks print their error first.
         world.barrier();
     }
     let fit = fit?;

@@ -1,10 +1,12 @@
-//! A decay whose points lie in files, which are read anew for each question, so that no rank needs memory for its points.
+//! Distributed fit of a decay with points in files. Each rank reads its files again for each request, and does not keep
+//! the points in memory.
 //!
-//! - `mpirun -n 4 target/release/examples/files points`: all ranks see the folder `points`, and each takes its share of all points.
+//! - `mpirun -n 4 target/release/examples/files points`: all ranks read the folder `points`, each takes its share.
 //! - `mpirun -n 4 target/release/examples/files 'disk/{rank}'`: each rank has a folder of its own, `disk/0` and so on.
 //!
-//! Where there is no such folder it is made, with files of pairs of numbers. With `--from-start` no start is found from a sample,
-//! and with `--alone`, too, one process makes the fit of all files of a folder by `fit_stream`, which then has the same bits.
+//! A folder that does not exist is created, with files of pairs (x, y). With `--from-start` the fit does not search a
+//! starting point on a subsample. With `--from-start --alone` one process fits all files of a folder by `fit_stream`;
+//! the result has the same bits.
 
 use dualfit::error::SourceError;
 use dualfit::parts::Part;
@@ -18,7 +20,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// Points of the files that are made, and of one file at most: no file ends where a rank does.
+/// Number of points in all created files, and maximum per file. Boundaries of files and of ranks differ.
 const POINTS: u64 = 4_100_005;
 const OF_FILE: u64 = 700_001;
 
@@ -45,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fit.map_or(Ok(()), |fit| tell(&fit, world.size()))
 }
 
-/// All points of a folder that no other rank needs to see.
+/// Returns a part with all points of this rank's own folder.
 fn own_part(
     curve: &CurveFit,
     world: &SimpleCommunicator,
@@ -56,7 +58,7 @@ fn own_part(
     Part::stream(curve, points_of(Path::new(&folder))?, 0)
 }
 
-/// Some of the points of a folder that all ranks see, wherever a file ends.
+/// Returns a part with this rank's share of a folder that all ranks can read, independent of the ends of files.
 fn part_of_shared(
     curve: &CurveFit,
     world: &SimpleCommunicator,
@@ -66,12 +68,12 @@ fn part_of_shared(
     world.barrier();
     made?;
     let source = points_of(folder)?;
-    // Files of pairs know their length.
+    // The number of points of such files is known.
     let mine = dualfit_mpi::share_of(world, source.shape().points.unwrap_or(0));
     Part::stream(curve, RangeSource::new(source, mine), 0)
 }
 
-/// The points of all files of a folder, pairs of x and y.
+/// Opens all files of a folder, as pairs of x and y.
 fn points_of(folder: &Path) -> Result<impl Source + use<>, SourceError> {
     DirectorySource::open(folder, |path: &Path| {
         let pairs = RawFile::new(path, [NumberType::F64; 2]);
@@ -79,7 +81,7 @@ fn points_of(folder: &Path) -> Result<impl Source + use<>, SourceError> {
     })
 }
 
-/// Makes the folder with these points, unless it is there.
+/// Creates the folder with these points, unless it exists.
 fn make_files(folder: &Path, points: Range<u64>) -> Result<(), SourceError> {
     let cannot = |why: io::Error| SourceError::new(folder.display().to_string(), why.to_string());
     if folder.exists() {

@@ -1,6 +1,6 @@
-//! Spots in images, each a fit of a batch that the ranks make together: `mpirun -n 4 target/release/examples/spots 20000`.
+//! Distributed batch of fits of spots in images: `mpirun -n 4 target/release/examples/spots 20000`.
 //!
-//! With `--alone` rank 0 makes all of them, for comparison: the bits are the same.
+//! With `--alone` rank 0 computes all fits, for comparison: the bits are the same.
 
 use dualfit::{BatchData, CurveFit, Estimator};
 use mpi::Threading;
@@ -8,7 +8,7 @@ use mpi::traits::Communicator;
 
 const SIDE: usize = 15;
 
-/// Photons of the pixels of spot number `spot`, without a generator: the same on any machine.
+/// Returns the photons of the pixels of spot number `spot`, from a hash: the same on any machine.
 fn image(spot: u64) -> impl Iterator<Item = u16> {
     let random = move |i: u64| {
         let mixed = (1000 * spot + i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -25,7 +25,7 @@ fn image(spot: u64) -> impl Iterator<Item = u16> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Other threads make fits, but only this one calls MPI.
+    // Other threads compute fits, but only this one calls MPI.
     let initialised = mpi::initialize_with_threading(Threading::Funneled);
     let (universe, _) = initialised.ok_or("MPI has been initialised before")?;
     let world = universe.world();

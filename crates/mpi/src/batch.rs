@@ -1,4 +1,5 @@
-//! Batches whose fits the ranks make: rank 0 hands out portions, the others answer until they are told that there are no more.
+//! Batches distributed over MPI ranks: rank 0 sends portions of fits, and the other ranks return results until rank 0
+//! sends the end message.
 
 use crate::{ended, failure};
 use dualfit::parts::Workers;
@@ -9,25 +10,27 @@ use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Says how many bytes follow; or, to a worker, that there are no more questions.
+/// Tag of the number of bytes that follow. To a worker, [`END`] means that no more requests follow.
 const LENGTH: i32 = 0;
 const BYTES: i32 = 1;
 const END: u64 = 0;
-/// Bytes of a message at most, of which a question or an answer may be several: a count of MPI is an i32.
+/// Maximum size of one MPI message, in bytes: an MPI count is an i32. A request or reply can take several messages.
 const MOST: usize = 1 << 30;
-/// How long a rank that waits looks away. Waiting by MPI itself keeps a core busy, which fits have better use for.
+/// Sleep between two polls for a message. A blocking MPI call would keep a core busy that fits can use.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// What an answer ends with: whether it is one, or what went wrong.
+/// Last byte of a reply: it holds results, or an error message.
 const ANSWER: u8 = 0;
 const FAILED: u8 = 1;
 
-/// Makes a batch on all ranks, as [`CurveFit::fit_batch_parts`] does: rank 0 has the data, sends portions to the others, and makes
-/// portions itself. All ranks call it, with curves of which the same was said. `batch`: data and starts, on rank 0; what others give is not looked
-/// at, usually `None`. Rank 0 gets the fits, the others get `None`, and so do all if rank 0 has no batch; all get the error if there is one.
+/// Fits a batch on all ranks, as [`CurveFit::fit_batch_parts`] does. Rank 0 has the data, sends portions of fits to the
+/// other ranks, and fits portions itself. All ranks must call this function with identically configured curves.
+/// `batch`: data and starting points on rank 0; the value on other ranks is ignored and usually `None`. Rank 0 returns
+/// the fits and the others return `None`. If rank 0 has no batch, all return `None`. If there is an error, all return
+/// it.
 ///
-/// The bits are those of [`CurveFit::fit_batch`], on any number of ranks. One rank for each machine is best: each makes its
-/// fits on all cores that it may use. The messages are in a communicator of their own, and meet no others.
+/// The result has the same bits as [`CurveFit::fit_batch`] on any number of ranks. One rank per machine is best: each
+/// rank uses all cores available to it. The messages use a duplicate of the communicator, separate from other messages.
 ///
 /// ```no_run
 /// use dualfit::{BatchData, CurveFit};
@@ -47,7 +50,8 @@ const FAILED: u8 = 1;
 /// ```
 ///
 /// # Errors
-/// On rank 0, as [`CurveFit::fit_batch_parts`]; on the others [`PartsError::Leader`](dualfit::error::PartsError::Leader) with its text.
+/// On rank 0, the errors of [`CurveFit::fit_batch_parts`]. On the others,
+/// [`PartsError::Leader`](dualfit::error::PartsError::Leader) with the message of that error.
 pub fn fit_batch_mpi(
     curve: &CurveFit,
     world: &SimpleCommunicator,
@@ -73,7 +77,7 @@ pub fn fit_batch_mpi(
     fits
 }
 
-/// The ranks but 0, which leads, as workers.
+/// All ranks except 0, the leader, as workers.
 struct Ranks<'w>(&'w SimpleCommunicator);
 
 impl Workers for Ranks<'_> {
@@ -114,7 +118,7 @@ fn send(ranks: &SimpleCommunicator, rank: i32, bytes: &[u8]) {
     bytes.chunks(MOST).for_each(|chunk| there.send_with_tag(chunk, BYTES));
 }
 
-/// The next bytes of a rank, or `None` if it has no more.
+/// Receives the next bytes from a rank; `None` after the end message.
 fn receive(ranks: &SimpleCommunicator, rank: i32) -> Option<Vec<u8>> {
     let there = ranks.process_at_rank(rank);
     while there.immediate_probe_with_tag(LENGTH).is_none() {

@@ -1,9 +1,10 @@
-//! Fits of [`dualfit`] over the ranks of an MPI job: one fit of whose points each rank holds some ([`fit_mpi`]), or a batch of
-//! whose fits each rank makes some ([`fit_batch_mpi`]).
+//! Fits of [`dualfit`] on the ranks of an MPI job: one fit whose points are distributed over the ranks ([`fit_mpi`]),
+//! or a batch whose fits are distributed ([`fit_batch_mpi`]).
 //!
-//! Of a single fit rank 0 takes the steps. A question goes to all ranks by a broadcast, and the answers come together along a binomial tree, in the order of the
-//! ranks. No bit of the result depends on the number of ranks. A rank that dies ends the job, as MPI has it; the next job, on
-//! any number of ranks, goes on from the checkpoint of rank 0 to the same bits.
+//! In a single fit, rank 0 computes the steps. It broadcasts each request to all ranks, and the replies are merged
+//! along a binomial tree in the order of the ranks. The bits of the result do not depend on the number of ranks. If a
+//! rank dies, MPI ends the job. The next job, on any number of ranks, resumes from the checkpoint of rank 0 and reaches
+//! the same bits.
 //!
 //! ```no_run
 //! use dualfit::parts::Part;
@@ -35,11 +36,11 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Sour
 use std::io;
 use std::ops::Range;
 
-/// What a rank broadcasts before bytes: how many they are. Nothing that is said is of none.
+/// Length that marks the end of the broadcasts. Messages are never empty.
 const END: u64 = 0;
 
-/// The points of all that a rank takes where each takes about as many: whole groups, so that some ranks, though not
-/// rank 0, have none if there are fewer groups than ranks.
+/// Returns the range of points for this rank if each rank takes about the same number. Ranges consist of whole groups:
+/// if there are fewer groups than ranks, some ranks, but never rank 0, have no points.
 pub fn share_of(world: &SimpleCommunicator, points: u64) -> Range<u64> {
     let (rank, size) = (world.rank() as u64, world.size() as u64);
     let groups = points.div_ceil(Part::GROUP);
@@ -47,18 +48,19 @@ pub fn share_of(world: &SimpleCommunicator, points: u64) -> Range<u64> {
     begin(rank)..begin(rank + 1)
 }
 
-/// The points of a rank, numbered among those of all, or that it has none. [`numbered`] makes it.
+/// Part of a rank, with the position of its points among all points; empty for a rank without points. See [`numbered`].
 pub struct RankPart<'a>(Option<Part<'a>>);
 
-/// Numbers the points of the ranks' parts one after another, in the order of the ranks, whatever they were numbered from. All
-/// ranks call it, each with its part, or with what went wrong when it was made, which all get to hear: none waits for one that
-/// has given up. A rank without points gives `None` in place of a part.
+/// Numbers the points of all parts consecutively in the order of the ranks, and ignores their previous numbers. All
+/// ranks must call this function, each with its part or with the error that occurred when creating it. All ranks
+/// receive such an error, therefore no rank waits for one that has given up. A rank without points passes `None`.
 ///
-/// Each rank with points holds whole groups of [`Part::GROUP`] points, but for the last of them, so that no bit of a fit depends on
-/// who holds what.
+/// Each rank holds whole groups of [`Part::GROUP`] points, except the last rank with points. Therefore the bits of a
+/// fit do not depend on the distribution of the points.
 ///
 /// # Errors
-/// On all ranks: what went wrong at one, by its number; and what a rank holds, if those are no whole groups and others follow.
+/// On all ranks: the error of a rank, with its number; or an error if a rank does not hold whole groups and a later
+/// rank has points.
 pub fn numbered<'a>(
     world: &SimpleCommunicator,
     mine: dualfit::Result<impl Into<Option<Part<'a>>>>,
@@ -91,13 +93,16 @@ pub fn numbered<'a>(
     Ok(RankPart(part.map(|part| part.numbered_from(first)).transpose()?))
 }
 
-/// Fits a model to the points that the ranks hold. All ranks call it, each with its part, for as many fits of its model as there are
-/// to make. Rank 0 gets the fit, the others get `None`; all get the error if there is one.
+/// Fits a model to the points that the ranks hold. All ranks must call this function, each with its part. A part can be
+/// reused for several fits of its model. Rank 0 returns the fit and the others return `None`. If there is an error, all
+/// return it.
 ///
-/// `how`: what else is to be said of the [`Parts`], on rank 0, such as `|parts| parts.checkpoint("decay.ckpt")`; else `|parts| parts`.
+/// `how`: further settings of [`Parts`] on rank 0, for example `|parts| parts.checkpoint("decay.ckpt")`, or
+/// `|parts| parts` for the defaults.
 ///
 /// # Errors
-/// On rank 0, as [`CurveFit::fit_parts`]; on the others [`PartsError::Leader`] with its text.
+/// On rank 0, the errors of [`CurveFit::fit_parts`]. On the others, [`PartsError::Leader`] with the message of that
+/// error.
 pub fn fit_mpi(
     curve: &CurveFit,
     world: &SimpleCommunicator,
@@ -109,7 +114,7 @@ pub fn fit_mpi(
         |question: &[u8]| part.0.as_mut().map(|part| part.answer(question)).transpose();
     if world.rank() != 0 {
         while let Some(question) = broadcast(world, 0, None) {
-            // What goes wrong on the way is told to the one who asked.
+            // `reduce` sends errors to rank 0.
             let _ = reduce(world, answer(&question));
         }
         return ended(broadcast(world, 0, None));
@@ -127,15 +132,15 @@ pub fn fit_mpi(
     fit.map(Some)
 }
 
-/// The error of rank 0 as the bytes that the other ranks receive after the last question.
+/// Returns the error of rank 0 as the bytes that the other ranks receive after the last request.
 fn failure<T>(outcome: &dualfit::Result<T>) -> Option<Vec<u8>> {
     outcome.as_ref().err().map(|error| error.to_string().into_bytes())
 }
 
-/// The result of a rank other than 0, to which rank 0 has sent its [`failure`].
+/// Returns the result of a rank other than 0, to which rank 0 has sent its [`failure`].
 ///
 /// # Errors
-/// [`PartsError::Leader`] if there is one.
+/// Returns [`PartsError::Leader`] if rank 0 has sent a failure.
 fn ended<T>(failure: Option<Vec<u8>>) -> dualfit::Result<Option<T>> {
     match failure {
         None => Ok(None),
@@ -146,7 +151,7 @@ fn ended<T>(failure: Option<Vec<u8>>) -> dualfit::Result<Option<T>> {
     }
 }
 
-/// Brings what rank `from` has to say to all ranks, or the news that there is nothing.
+/// Broadcasts the bytes of rank `from` to all ranks and returns them; `None` if rank `from` passes `None`.
 fn broadcast(world: &SimpleCommunicator, from: i32, said: Option<&[u8]>) -> Option<Vec<u8>> {
     let root = world.process_at_rank(from);
     let said = said.filter(|_| world.rank() == from);
@@ -157,17 +162,18 @@ fn broadcast(world: &SimpleCommunicator, from: i32, said: Option<&[u8]>) -> Opti
         return None;
     }
     bytes.resize(length as usize, 0);
-    // A count of MPI is an i32.
+    // An MPI count is an i32.
     bytes.chunks_mut(1 << 30).for_each(|chunk| root.broadcast_into(chunk));
     Some(bytes)
 }
 
-/// What a rank sends to the one that merges: an answer, that it has no points, or what went wrong.
+/// Last byte of a message to the merging rank: a reply, no points, or an error.
 const ANSWER: u8 = 0;
 const NOTHING: u8 = 1;
 const FAILED: u8 = 2;
 
-/// The answers of all ranks, merged in their order along a binomial tree, for rank 0; the others get nothing.
+/// Merges the replies of all ranks in their order along a binomial tree. Returns the result on rank 0, `None` on the
+/// others.
 fn reduce(
     world: &SimpleCommunicator,
     mine: io::Result<Option<Vec<u8>>>,
@@ -203,7 +209,8 @@ fn reduce(
     mine
 }
 
-/// A communicator, which the closure that asks has to carry although it is called on the thread that made it.
+/// A communicator that the `ask` closure captures. The closure must be `Send`, but is called only on the thread that
+/// created it.
 struct OnThisThread<'w>(&'w SimpleCommunicator);
 
 impl<'w> OnThisThread<'w> {
@@ -212,5 +219,6 @@ impl<'w> OnThisThread<'w> {
     }
 }
 
-// SAFETY: `fit_parts` asks on the thread that called it and returns before the communicator goes.
+// SAFETY: `fit_parts` calls the closure on the thread that called `fit_parts`, and returns before the communicator is
+// dropped.
 unsafe impl Send for OnThisThread<'_> {}

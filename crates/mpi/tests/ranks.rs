@@ -1,4 +1,4 @@
-//! The example on ranks of MPI: the bits do not depend on how many there are, nor on ranks that die on the way.
+//! Tests of the examples on MPI ranks: the bits do not depend on the number of ranks or on ranks that die during a fit.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -21,14 +21,14 @@ fn run_example(name: &str, ranks: usize, arguments: &[&str]) -> Output {
         .args(["--oversubscribe", "-n", &ranks.to_string()])
         .arg(example(name))
         .args(arguments)
-        // Where tests run as root, as in containers.
+        // Required if tests run as root, for example in containers.
         .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
         .env("RAYON_NUM_THREADS", "2")
         .output()
         .expect("mpirun")
 }
 
-/// Parameters and errors that a job has printed.
+/// Returns the line with the bits of parameters and errors that a job has printed.
 fn bits(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find(|line| line.starts_with("bits "));
@@ -38,7 +38,7 @@ fn bits(output: &Output) -> String {
 #[test]
 fn the_bits_do_not_depend_on_the_number_of_ranks() {
     let one = bits(&run(1, &[]));
-    // More ranks than groups, too.
+    // Includes more ranks than groups.
     for ranks in [2, 3, 4, 7] {
         assert_eq!(bits(&run(ranks, &[])), one, "{ranks} ranks");
     }
@@ -52,7 +52,7 @@ fn a_job_whose_rank_died_goes_on_with_other_ranks_to_the_same_bits() {
     let checkpoint = ["--native", "--checkpoint", path.to_str().expect("a path")];
     let mut died = 0;
     for round in 0..20_u64 {
-        // A model with three parameters is called seven times for a point and evaluation.
+        // An evaluation calls a model with three parameters seven times per point.
         let mixed = (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
         let calls = (1 + mixed % 25).to_string();
         let killed =
@@ -65,7 +65,7 @@ fn a_job_whose_rank_died_goes_on_with_other_ranks_to_the_same_bits() {
     assert!(died >= 12, "{died} of 20 jobs died");
 }
 
-/// Files that all ranks see, which end elsewhere than the shares of the ranks, and files of their own.
+/// Tests files that all ranks read and whose ends differ from the ends of the ranks' shares, and files of each rank.
 #[test]
 fn files_have_the_bits_of_one_stream_whoever_has_which() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -87,14 +87,14 @@ fn files_have_the_bits_of_one_stream_whoever_has_which() {
     }
 }
 
-/// What a job has said that ended by itself, with an error.
+/// Returns the standard error of a job, which must have failed.
 fn error(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{said}");
     said
 }
 
-/// No rank waits for one that has given up. All know why, but MPI ends the job with the first that says so.
+/// No rank waits for one that has given up. All ranks know the error, but MPI ends the job when the first prints it.
 #[test]
 fn what_is_wrong_with_the_files_of_a_rank_is_said_by_all() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -107,7 +107,7 @@ fn what_is_wrong_with_the_files_of_a_rank_is_said_by_all() {
     files.sort();
     let file = files.last().expect("a file");
     let bytes = std::fs::read(file).expect("a file");
-    // One point less, which leaves no whole groups.
+    // One point less: the part no longer consists of whole groups.
     std::fs::write(file, &bytes[..bytes.len() - 16]).expect("a file");
     let said = error(&run_example("files", 3, &[&own]));
     let words = "it holds 1048575 points, which are no whole groups of 1048576, and rank 2";
@@ -116,7 +116,7 @@ fn what_is_wrong_with_the_files_of_a_rank_is_said_by_all() {
     std::fs::write(file, &bytes[..bytes.len() - 8]).expect("a file");
     let said = error(&run_example("files", 3, &[&own]));
     assert!(said.contains("\"rank 1\"") && said.contains("its part: "), "{said}");
-    // No number.
+    // NaN.
     let bad = [&bytes[..bytes.len() - 8], &f64::NAN.to_le_bytes()].concat();
     std::fs::write(file, bad).expect("a file");
     let said = error(&run_example("files", 3, &[&own]));
@@ -146,7 +146,7 @@ fn a_point_that_is_no_number_is_an_error_on_every_rank() {
 
 #[test]
 fn a_batch_has_the_bits_of_one_process_on_any_number_of_ranks() {
-    // More ranks than portions, too, and ranks that have nothing to do.
+    // Includes more ranks than portions, and ranks without fits.
     for spots in ["3000", "1", "0"] {
         let of = |ranks: usize, arguments: &[&str]| {
             let output = run_example("spots", ranks, &[&[spots], arguments].concat());

@@ -1,4 +1,4 @@
-//! Models that are called once for all points: their values and partials before a pass copies them.
+//! Values and partials of native models that are called with all points at once. Passes copy them block by block.
 
 use super::machine::{Block, Machine};
 use crate::data::values::Values;
@@ -10,43 +10,43 @@ use crate::solver::patience::Patience;
 use crate::threads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Which differences stand for partials that the model does not give.
+/// Finite differences that replace partials if the model does not supply them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Differences {
-    /// A call for each parameter: 1e-8 of a partial are lost, which a step on the way does not notice.
+    /// One call per parameter, with a relative error of about 1e-8, which does not matter for intermediate steps.
     Forward,
-    /// Two calls for each parameter.
+    /// Two calls per parameter.
     Central,
 }
 
-/// The points as the model sees them, and what it made of them.
+/// Arguments and results of a model: columns of the points, values and partials.
 #[derive(Default)]
 pub(super) struct ArrayPass {
     columns: Vec<Vec<f64>>,
-    /// The points it sees, if some have no finite coordinates.
+    /// Indices of the points with finite coordinates, if not all are finite. The model receives only these.
     seen: Option<Vec<usize>>,
     points: usize,
-    /// Of the values, from the first differences.
+    /// Precisions of the values, from the first differences.
     pub(super) precisions: Precisions,
-    /// Values, then partials by the free parameters; NaN at points that the model does not see.
+    /// Values, then partials with respect to the free parameters; NaN at points that the model does not receive.
     pub(super) outputs: Vec<Vec<f64>>,
 }
 
-/// A call of the model: with which parameters, and within what limits.
+/// Settings of a call of the model: parameters, steps of differences and limits.
 #[derive(Clone, Copy)]
 pub(super) struct ArrayRequest<'a> {
     pub(super) calls: &'a ArrayCalls,
     pub(super) params: &'a [f64],
-    /// Positions of the parameters by which partials are taken, ascending.
+    /// Positions of the parameters with respect to which partials are taken, ascending.
     pub(super) free: &'a [usize],
     pub(super) steps: Steps<'a>,
     pub(super) patience: Patience<'a>,
-    /// Whether other threads may take a part.
+    /// If true, several threads may call the model.
     pub(super) parallel: bool,
 }
 
 impl<'a> ArrayRequest<'a> {
-    /// That of a prediction: on all threads, however long it takes.
+    /// Creates the request of a prediction: on all threads, without a time limit.
     pub(super) fn new(
         calls: &'a ArrayCalls,
         params: &'a [f64],
@@ -57,14 +57,14 @@ impl<'a> ArrayRequest<'a> {
         ArrayRequest { calls, params, free, steps, patience, parallel: true }
     }
 
-    /// The same with steps for values of these precisions.
+    /// Returns the same request with steps for values of these precisions.
     fn with(self, precisions: &'a [Precision]) -> ArrayRequest<'a> {
         ArrayRequest { steps: Steps { precisions, ..self.steps }, ..self }
     }
 }
 
 impl ArrayPass {
-    /// The `n` points of `columns`, with room for `outputs` arrays.
+    /// Creates a pass over the `n` points of `columns` with `outputs` arrays of zeros.
     pub(super) fn of(columns: &[Values<'_>], n: usize, outputs: usize) -> ArrayPass {
         let mut arrays = ArrayPass::default();
         arrays.load(columns, n);
@@ -72,8 +72,8 @@ impl ArrayPass {
         arrays
     }
 
-    /// Takes the coordinates of `n` points; a model is called with all that are finite, whether they count or
-    /// not, since what it makes of one may depend on its neighbours.
+    /// Copies the coordinates of `n` points. The model is called with all points of finite coordinates, even if the
+    /// fit leaves them out, since its value at a point may depend on the other points.
     pub(super) fn load(&mut self, columns: &[Values<'_>], n: usize) {
         let finite = |i: usize| columns.iter().all(|column| column.at(i).is_finite());
         let whole = columns.iter().all(Values::is_finite);
@@ -89,7 +89,7 @@ impl ArrayPass {
         }
     }
 
-    /// Makes room for `outputs` arrays, of zeros.
+    /// Sets the outputs to `outputs` arrays of zeros.
     pub(super) fn clear(&mut self, outputs: usize) {
         self.outputs.resize_with(outputs, Vec::new);
         for output in &mut self.outputs {
@@ -98,7 +98,7 @@ impl ArrayPass {
         }
     }
 
-    /// The values.
+    /// Computes the values.
     pub(super) fn values(&mut self, request: ArrayRequest<'_>) -> Result<(), Fault> {
         let mut values = std::mem::take(&mut self.outputs[0]);
         let called = self.call(request, request.params, &mut values);
@@ -106,7 +106,7 @@ impl ArrayPass {
         called
     }
 
-    /// The partials, after the values.
+    /// Computes the partials. The values must have been computed.
     pub(super) fn partials(
         &mut self,
         request: ArrayRequest<'_>,
@@ -122,7 +122,7 @@ impl ArrayPass {
         made
     }
 
-    /// Partials as the model's own function gives them.
+    /// Computes the partials with the Jacobian function of the model.
     fn given(
         &self,
         request: ArrayRequest<'_>,
@@ -132,7 +132,7 @@ impl ArrayPass {
         request.patience.check()?;
         let columns = self.seen_columns();
         let n = self.seen.as_ref().map_or(self.points, Vec::len);
-        // A partial that the caller leaves out must not be one of a call before.
+        // A partial that the model does not set must not keep the number of a previous call.
         let mut all = vec![vec![f64::NAN; n]; request.params.len()];
         let mut rows: Vec<&mut [f64]> = all.iter_mut().map(Vec::as_mut_slice).collect();
         guarded(request, || jacobian(&columns, request.params, &mut rows))?;
@@ -142,7 +142,7 @@ impl ArrayPass {
         Ok(())
     }
 
-    /// Partials by differences, whose steps follow from the precision of the values.
+    /// Computes the partials by differences. Their steps depend on the precision of the values.
     fn numerical(
         &mut self,
         request: ArrayRequest<'_>,
@@ -156,7 +156,7 @@ impl ArrayPass {
         done
     }
 
-    /// Takes differences, and again those whose steps prove too short for the precision of the values.
+    /// Takes differences, and repeats those whose steps prove too short for the precision of the values.
     fn measured(
         &self,
         request: ArrayRequest<'_>,
@@ -208,7 +208,7 @@ impl ArrayPass {
         Ok(())
     }
 
-    /// Looks for noise by all parameters whose precision was not measured.
+    /// Looks for noise of the values along all parameters for which the precision was not measured.
     pub(super) fn look_for_noise(&mut self, request: ArrayRequest<'_>) -> Result<(), Fault> {
         if request.calls.jacobian.is_some() {
             return Ok(());
@@ -221,7 +221,8 @@ impl ArrayPass {
         done.map(drop)
     }
 
-    /// Forward differences by parameter `k`, in place of the partials that the model had before.
+    /// Computes forward differences with respect to parameter `k`. `partial`: holds the previous partials, and is
+    /// overwritten.
     fn forward(
         &self,
         request: ArrayRequest<'_>,
@@ -240,7 +241,7 @@ impl ArrayPass {
         Ok(moves)
     }
 
-    /// Central differences by parameter `k`, the free one number `j`.
+    /// Computes central differences with respect to parameter `k`, which is free parameter number `j`.
     fn central(
         &self,
         request: ArrayRequest<'_>,
@@ -264,7 +265,7 @@ impl ArrayPass {
         Ok(())
     }
 
-    /// The values with parameter `k` moved to `to`, into `out`. Returns the distance.
+    /// Writes the values with parameter `k` set to `to` into `out`. Returns the change of the parameter.
     fn moved(
         &self,
         request: ArrayRequest<'_>,
@@ -278,7 +279,7 @@ impl ArrayPass {
         Ok(to - request.params[k])
     }
 
-    /// The values at other parameters.
+    /// Returns the values at other parameters.
     fn values_at(&self, request: ArrayRequest<'_>, params: &[f64]) -> Result<Vec<f64>, Fault> {
         let mut out = vec![f64::NAN; self.points];
         self.call(request, params, &mut out).map(|()| out)
@@ -294,7 +295,7 @@ impl ArrayPass {
         request.patience.check()?;
         let columns = self.seen_columns();
         let request = ArrayRequest { params, ..request };
-        // A value that the model leaves out must not be one of a call before.
+        // A value that the model does not set must not keep the number of a previous call.
         match &self.seen {
             None => {
                 out.fill(f64::NAN);
@@ -309,12 +310,12 @@ impl ArrayPass {
         }
     }
 
-    /// The coordinates of the points that the model sees.
+    /// Returns the coordinates of the points that the model receives.
     fn seen_columns(&self) -> Vec<&[f64]> {
         self.columns.iter().map(Vec::as_slice).collect()
     }
 
-    /// Brings the numbers of the points that the model sees to their places.
+    /// Copies the numbers of the points that the model received to the positions of these points; the others are NaN.
     fn spread(&self, found: &[f64], out: &mut [f64]) {
         match &self.seen {
             None => out.copy_from_slice(found),
@@ -340,10 +341,11 @@ impl ArrayPass {
     }
 }
 
-/// What the differences by one parameter show of the precision of the values: signs, before it is known, or a suspicion after.
+/// Evidence of limited precision of the values, from the differences with respect to one parameter: signs from the
+/// first central differences, or a suspicion from forward differences.
 type Seen = (Option<Signs>, Option<Suspicion>);
 
-/// Calls the user's code, whose panic is a fault.
+/// Calls the user's code, and converts a panic into a fault.
 fn guarded(request: ArrayRequest<'_>, call: impl FnOnce()) -> Result<(), Fault> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Fault::Panicked {
         message: panic_message(&*panic),

@@ -13,7 +13,7 @@ use crate::threads::lock;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Cpu<'_> {
-    /// Evaluates value and partials block by block over the points `start..end` that count.
+    /// Evaluates value and partials block by block over the used points of `start..end`.
     pub(super) fn blocks(
         &self,
         pass: Pass<'_>,
@@ -38,7 +38,7 @@ impl Cpu<'_> {
                     }
                     next += 1;
                 }
-                // Points without a gap are used where they lie.
+                // Consecutive points are used in place.
                 let gapless = |first: &usize| picked[picked.len() - 1] - first + 1 == picked.len();
                 len = picked.len();
                 block = match picked.first() {
@@ -56,7 +56,7 @@ impl Cpu<'_> {
         outcome
     }
 
-    /// Makes a worker ready for blocks of a pass over so many points.
+    /// Prepares a worker for the blocks of a pass over `points` points.
     pub(super) fn begin(&self, pass: Pass<'_>, worker: &mut Worker, points: usize) {
         let registers = pass.code.map_or(self.model.registers(), |code| code.registers);
         worker.machine.reserve(registers, self.points.columns.len());
@@ -141,10 +141,10 @@ impl Cpu<'_> {
                 let value = (calls.value)(x, params);
                 match &calls.jacobian {
                     Some(jacobian) => {
-                        // A partial that the caller leaves out must not be the one of another point.
+                        // A partial that the model does not set must not keep the number of another point.
                         partials.fill(f64::NAN);
                         jacobian(x, params, partials);
-                        // Free positions ascend, so gathering in place overwrites nothing unread.
+                        // Free positions ascend, so gathering in place does not overwrite unread partials.
                         free.iter().enumerate().for_each(|(j, &k)| partials[j] = partials[k]);
                     }
                     None => {
@@ -175,8 +175,8 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Examines what a pass saw of the precision of a model of single points, once. Returns true if the steps of its differences
-    /// have changed, after which the pass is repeated.
+    /// Examines, once, the precision that a pass observed for a model called with single points. Returns true if the
+    /// steps of its differences changed; the caller then repeats the pass.
     pub(super) fn settle_steps(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let PreparedForm::Native { native, bounds, .. } = &self.model.kind else {
             return Ok(false);

@@ -1,8 +1,8 @@
-//! A program prepared for the block interpreter.
+//! Code of a program for the block interpreter.
 //!
-//! What is the same at every point is computed once per pass, as plain numbers. The rest becomes
-//! instructions on blocks of points; liveness analysis lets instructions share registers, so that a
-//! block's live values stay in the caches near the core.
+//! Numbers that are the same at every point (uniform numbers) are computed once per pass. The other nodes become
+//! instructions on blocks of points. Liveness analysis lets instructions share registers, so that the
+//! live values of a block stay in the caches near the core.
 
 use super::gram::LANES;
 use crate::model::collect::{Collected, collect, is_safe};
@@ -10,22 +10,22 @@ use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 
-/// Points per block: long enough that dispatch costs little, short enough that a model's registers, 4
-/// kB each, stay in the second-level cache and those of a step in the first. 256 was slower, 1024 no
-/// faster.
+/// Points per block: long enough that dispatch costs little, and short enough for the caches. The registers of
+/// a model, 4 kB each, stay in the L2 cache, and the registers of a step in the L1 cache. 256 was slower, and
+/// 1024 was not faster (measured).
 pub(super) const BLOCK: usize = 512;
 
-/// Where a block of numbers lies.
+/// Location of the numbers of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
-    /// An independent variable, by its column.
+    /// The column of an independent variable.
     Column(usize),
     /// A register of the interpreter.
     Register(usize),
 }
 
 /// One step over a block. `out` is never a register that the step reads. `uniform` is an index into
-/// the numbers that are the same at every point.
+/// the uniform numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Instruction {
     Unary {
@@ -64,32 +64,32 @@ pub(super) enum Instruction {
 /// Straight-line code over blocks of points.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
-    /// One number per node, those of constants set.
+    /// One number per node: the value of a constant, NaN for other nodes.
     pub(super) constants: Vec<f64>,
-    /// The numbers among them that steps and broadcasts read.
+    /// Indices of the numbers that steps and broadcasts read.
     #[cfg_attr(
         not(all(feature = "jit", target_arch = "x86_64")),
         expect(dead_code, reason = "only machine code asks")
     )]
     pub(super) read: Vec<usize>,
-    /// The other nodes that are the same at every point, in order.
+    /// The uniform nodes that are not constants, in order.
     uniform_nodes: Vec<(usize, Node)>,
     pub(super) steps: Vec<Instruction>,
-    /// Registers that hold one uniform number in all lanes, filled once per chunk: (uniform, register).
+    /// Registers that hold a uniform number in all lanes, filled once per chunk: (uniform, register).
     pub(super) broadcasts: Vec<(usize, usize)>,
     pub(super) registers: usize,
-    /// The model's value, then its partials.
+    /// The value of the model, then its partials.
     pub(super) outputs: Vec<Operand>,
-    /// Numbers that must be of ordinary size, or the code is not to be used.
+    /// Indices of the numbers that must be in the safe range; otherwise the code must not be used.
     coefficients: Vec<usize>,
-    /// Columns from the first to the last that is read.
+    /// Number of columns up to the last one that is read.
     pub(super) columns: usize,
-    /// The registers of outputs that steps compute, each once.
+    /// Registers of the outputs that steps compute, each once.
     pub(super) computed: Vec<usize>,
 }
 
 impl Code {
-    /// With the constant factors of partials collected.
+    /// Compiles a program with the constant factors of its partials collected.
     pub(super) fn collected(program: &Program) -> Code {
         let Collected { program, coefficients } = collect(program);
         let coefficients = coefficients.iter().map(|&id| id as usize).collect();
@@ -143,8 +143,8 @@ impl Code {
         }
     }
 
-    /// The numbers that are the same at every point, one per node (those of other nodes are left as
-    /// they are). Returns whether the code may be used with them.
+    /// Computes the uniform numbers, one per node; the elements of other nodes are unspecified.
+    /// Returns true if the code may be used with these numbers.
     pub(super) fn uniforms(&self, params: &[f64], values: &mut Vec<f64>) -> bool {
         values.clone_from(&self.constants);
         for &(i, node) in &self.uniform_nodes {
@@ -153,7 +153,7 @@ impl Code {
         self.coefficients.iter().all(|&i| is_safe(values[i]))
     }
 
-    /// The same of fits side by side, each at its own parameters. `values` is empty, or was made here.
+    /// Computes the same for fits in lanes, each at its own parameters. `values`: empty, or from an earlier call.
     pub(super) fn uniforms_abreast(
         &self,
         params: [&[f64]; LANES],
@@ -171,7 +171,7 @@ impl Code {
     }
 }
 
-/// The number of a node that is the same at every point, from those before it.
+/// Returns the number of a uniform node, computed from earlier nodes.
 #[inline(always)]
 fn computed_from(node: Node, params: &[f64], value: impl Fn(Id) -> f64) -> f64 {
     match node {
@@ -183,7 +183,7 @@ fn computed_from(node: Node, params: &[f64], value: impl Fn(Id) -> f64) -> f64 {
     }
 }
 
-/// For each node the index of the last node that reads it; outputs are read after all nodes.
+/// Returns for each node the index of the last node that reads it, or `usize::MAX` if it is an output.
 fn last_uses(nodes: &[Node], outputs: &[Id]) -> Vec<usize> {
     let mut last = vec![0; nodes.len()];
     for (i, node) in nodes.iter().enumerate() {
@@ -193,7 +193,7 @@ fn last_uses(nodes: &[Node], outputs: &[Id]) -> Vec<usize> {
     last
 }
 
-/// The uniform numbers that are read while blocks are evaluated.
+/// Returns the indices of the uniform numbers that are read during the evaluation of blocks.
 fn read(steps: &[Instruction], broadcasts: &[(usize, usize)]) -> Vec<usize> {
     let of_step = |step: &Instruction| match *step {
         Instruction::WithRight { uniform, .. } | Instruction::WithLeft { uniform, .. } => {
@@ -208,7 +208,7 @@ fn read(steps: &[Instruction], broadcasts: &[(usize, usize)]) -> Vec<usize> {
     all
 }
 
-/// The registers of outputs that steps compute, each once.
+/// Returns the registers of the outputs that steps compute, each once.
 fn computed(outputs: &[Operand], broadcasts: &[(usize, usize)]) -> Vec<usize> {
     let mut computed = Vec::new();
     for &output in outputs {
@@ -275,7 +275,7 @@ impl Compiler {
         step
     }
 
-    /// Where node `id` lies; a uniform number gets a register of its own that keeps it for the chunk.
+    /// Returns the location of node `id`. A uniform number gets its own register, which keeps it for the chunk.
     fn source(&mut self, id: Id, per_point: &[bool]) -> Operand {
         let i = id as usize;
         if let Some(source) = self.sources[i] {
@@ -309,7 +309,7 @@ impl Instruction {
     }
 }
 
-/// Operations with a kernel that takes one operand as a number: the frequent ones.
+/// Returns true for the frequent operations, which have a kernel with a number as one operand.
 fn takes_number(op: Binary) -> bool {
     use Binary::{Add, Div, Max, Min, Mul, Sub};
     matches!(op, Add | Sub | Mul | Div | Min | Max)

@@ -1,8 +1,9 @@
 //! Expected normal equations of a fit with errors in x: the average over points that scatter about the curve.
 //!
-//! Each point of a sample is taken to lie where the curve is closest to it, and is displaced along x and y by √variance times its
-//! errors. The average over normal displacements is that of Stroud and Secrest's rule (Math. Comp. 17, 1963), exact for polynomials
-//! of degree 5: for D displacements the point itself, 2D points on the axes and 2D(D − 1) between them.
+//! Each point of a sample is replaced by the closest point of the curve, and then displaced along x and y by √variance
+//! times its errors. The average over normal displacements uses the cubature rule of Stroud and Secrest (Math. Comp.
+//! 17, 1963). It is exact for polynomials of degree 5. For D displacements its nodes are the point itself, 2D points on
+//! the axes and 2D(D − 1) points between them.
 
 use super::Cpu;
 use super::in_row_units;
@@ -15,7 +16,7 @@ use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 
-/// A sample of points of the curve: columns of x, values, and the errors of both.
+/// Sample of points of the curve: columns of x, values, and the errors of both.
 #[derive(Default)]
 struct Sample {
     x: Vec<Vec<f64>>,
@@ -25,7 +26,7 @@ struct Sample {
 }
 
 impl Cpu<'_> {
-    /// As [`Evaluator::expected_normal`].
+    /// Implements [`Evaluator::expected_normal`].
     pub(super) fn expected_of_sample(
         &mut self,
         (params, variance): (&[f64], f64),
@@ -65,7 +66,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// The points of the sample where the curve is closest to them.
+    /// Returns the closest points of the curve to the points of the sample.
     fn sample_of_curve(&mut self, params: &[f64]) -> Result<Sample, Fault> {
         let variables = self.points.columns.len();
         let mut sample = Sample {
@@ -94,7 +95,7 @@ impl Cpu<'_> {
 }
 
 impl Sample {
-    /// The sample with other values of x and y.
+    /// Returns the sample with other values of x and y.
     fn displaced<'s>(
         &'s self,
         x: &'s [Vec<f64>],
@@ -107,7 +108,7 @@ impl Sample {
     }
 }
 
-/// Weights and displacements, in standard deviations, of the rule in `dimensions` variables.
+/// Returns the weights and displacements, in standard deviations, of the rule in `dimensions` variables.
 fn nodes(dimensions: usize) -> Vec<(f64, Vec<f64>)> {
     let d = dimensions as f64;
     let mut nodes = vec![(2.0 / (d + 2.0), vec![0.0; dimensions])];

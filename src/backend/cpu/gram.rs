@@ -2,29 +2,29 @@
 //!
 //! Products are taken in tiles of three columns by two, so that five loads feed six fused
 //! multiply-adds and the running sums fit the registers of every instruction set. Every sum has
-//! eight lanes, whatever the machine's vectors hold, so the instruction set changes no bit.
+//! eight lanes, independent of the width of the vectors, so all instruction sets give the same bits.
 
 use crate::normal::pair;
 
-/// Lanes of every sum.
+/// Number of lanes of every sum.
 pub(super) const LANES: usize = 8;
 const LEFT: usize = 3;
 const RIGHT: usize = 2;
 
-/// Two groups of columns whose products are wanted, each pair of one from the left and one from the
-/// right, and the numbers of their first columns.
+/// Two groups of columns, left and right, and the indices of their first columns. The products of all
+/// pairs of a left and a right column are summed.
 pub(super) struct Tile<'a> {
     left: [&'a [f64]; LEFT],
     right: [&'a [f64]; RIGHT],
-    /// Columns that are there, on the left and on the right.
+    /// Number of columns on the left and on the right; the other slots repeat the last column.
     size: (usize, usize),
     first: (usize, usize),
 }
 
 /// Adds Σ aᵢaⱼ over the points of a block to `lanes`, eight partial sums for each pair i ≤ j at
-/// `8 * pair(i, j)`: `column(i)` is the column i of `k`, all of one length; `tile` adds the products
-/// of one tile, as [`add_tile`] does, and `rests` those of the points beyond the last eight, as
-/// [`add_rests`] does. `room` is for these points.
+/// `8 * pair(i, j)`. `column(i)`: column i of `k`, all of the same length. `tile`: adds the products
+/// of one tile, like [`add_tile`]. `rests`: adds the products of the points after the last full group of
+/// eight, like [`add_rests`]. `room`: buffer for these points.
 pub(super) fn add_products<'a>(
     k: usize,
     column: impl Fn(usize) -> &'a [f64],
@@ -50,7 +50,7 @@ pub(super) fn add_products<'a>(
     }
 }
 
-/// Adds the products of fewer than eight points, their columns filled up with zeros.
+/// Adds the products of fewer than eight points, whose columns are padded with zeros.
 #[inline(always)]
 pub(super) fn add_rests(rests: &[[f64; LANES]], lanes: &mut [f64]) {
     let mut sums = lanes.as_chunks_mut::<LANES>().0.iter_mut();
@@ -74,14 +74,14 @@ pub(super) fn add_tile(tile: &Tile<'_>, lanes: &mut [f64]) {
     }
 }
 
-/// The sums of the eight lanes of each pair, always added in one order.
+/// Adds the eight lanes of each pair, always in the same order.
 pub(super) fn collapse(lanes: &[f64], products: &mut [f64]) {
     for (sum, l) in products.iter_mut().zip(lanes.as_chunks::<LANES>().0) {
         *sum = ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
     }
 }
 
-/// Writes a tile's loop. A macro, because each sum needs a variable of its own: in an array the
+/// Generates the loop of a tile. It is a macro because each sum needs its own variable: in an array, the
 /// running sums stay in memory (measured with rustc 1.95: four times slower).
 macro_rules! tile {
     ($name:ident: [$($l:literal $a:ident),*] [$($r:literal $b:ident),*]
@@ -100,11 +100,11 @@ macro_rules! tile {
                 $($sum = fused(&$x[g], &$y[g], $sum);)*
             }
             $(
-                // Keeps the sums in whole registers until here: without it the optimiser arranges them
-                // to suit the addition below, and shuffles in the loop.
+                // Keeps the sums in whole registers until here. Without it the optimiser arranges
+                // them for the addition below, and inserts shuffles into the loop.
                 let $sum = std::hint::black_box($sum);
                 let (i, j) = (tile.first.0 + $i, tile.first.1 + $j);
-                // Tiles on the diagonal reach below it.
+                // Tiles on the diagonal include pairs below it, which are not stored.
                 if i <= j {
                     let to = &mut lanes[pair(i, j) * LANES..][..LANES];
                     to.iter_mut().zip(&$sum).for_each(|(lane, sum)| *lane += sum);
@@ -130,7 +130,7 @@ tile!(tile_3x2: [0 a, 1 b, 2 c] [0 u, 1 v]
     au = a * u at (0, 0); bu = b * u at (1, 0); cu = c * u at (2, 0);
     av = a * v at (0, 1); bv = b * v at (1, 1); cv = c * v at (2, 1));
 
-/// Fewer than `LANES` numbers, then zeros.
+/// Returns fewer than `LANES` numbers, padded with zeros.
 #[inline(always)]
 fn padded(rest: &[f64]) -> [f64; LANES] {
     let mut block = [0.0; LANES];
@@ -138,7 +138,7 @@ fn padded(rest: &[f64]) -> [f64; LANES] {
     block
 }
 
-/// a · b + sum, each lane rounded once.
+/// Returns a · b + sum, with each lane rounded once.
 #[inline(always)]
 fn fused(a: &[f64; LANES], b: &[f64; LANES], mut sum: [f64; LANES]) -> [f64; LANES] {
     for l in 0..LANES {

@@ -1,8 +1,8 @@
-//! The loops over a block of points, compiled once per instruction set and chosen at run time.
+//! Loops over a block of points, compiled once per instruction set and chosen at run time.
 //!
-//! Each kernel is a plain loop that the compiler vectorises inside a function with the target
-//! features of its clone. All fused multiply-adds are explicit and all sums have a fixed number of
-//! lanes, so that every clone gives the same bits.
+//! Each kernel is a plain loop inside a function with the target features of its instruction set, and the
+//! compiler vectorises it. All fused multiply-adds are explicit and all sums have a fixed number of
+//! lanes, so that all instruction sets give the same bits.
 
 use super::gram::{self, LANES, Tile};
 use super::poisson;
@@ -16,7 +16,7 @@ use crate::normal::abreast::ModelsAbreast;
 use crate::normal::small::fold_rows;
 use std::sync::OnceLock;
 
-/// out = f(a), slices of one length.
+/// out = f(a), with slices of the same length
 type OnOne = unsafe fn(&[f64], &mut [f64]);
 /// out = f(a, b)
 type OnTwo = unsafe fn(&[f64], &[f64], &mut [f64]);
@@ -25,16 +25,16 @@ type OnThree = unsafe fn(&[f64], &[f64], &[f64], &mut [f64]);
 /// out = f(a, number)
 type OnNumber = unsafe fn(&[f64], f64, &mut [f64]);
 
-/// out = f(a, numbers), number l for every element whose index is l modulo the lanes
+/// out = f(a, numbers), with number i modulo the lanes for element i
 type OnLanes = unsafe fn(&[f64], &[f64; LANES], &mut [f64]);
 
-/// The vectors that machine code is made for.
+/// Vectors that machine code can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no other processor has them"))]
 pub(crate) enum Vectors {
-    /// Of four numbers.
+    /// Vectors of four numbers.
     Avx2,
-    /// Of eight.
+    /// Vectors of eight numbers.
     Avx512,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Vectors {
 pub(crate) struct Kernels {
     /// Name of the instruction set.
     pub(crate) name: &'static str,
-    /// What machine code beside them is made of; `None` for none.
+    /// Vectors that machine code uses; `None` if there is no machine code for this instruction set.
     pub(super) vectors: Option<Vectors>,
     unary: fn(Unary) -> Option<OnOne>,
     binary: fn(Binary) -> OnTwo,
@@ -60,12 +60,12 @@ pub(crate) struct Kernels {
     models: unsafe fn(&[[f64; LANES]], usize, &mut ModelsAbreast),
 }
 
-/// The darkest expectation, values of the model and counts; receive residuals and factors of rows; costs
-/// are added.
+/// Arguments: lower limits of the expectation; values of the model and counts; residuals and factors of rows, which are
+/// written; sums to which the costs are added.
 type OnCounts = unsafe fn(&[f64; LANES], [&[f64]; 2], &mut [f64], &mut [f64], &mut RobustSums);
 
-/// The best kernels for this processor, or those that `DUALFIT_ISA` asks for: `avx512`, `avx2` or `baseline`. One that
-/// the processor lacks is passed over.
+/// Returns the best kernels for this processor, or those that `DUALFIT_ISA` names: `avx512`, `avx2` or `baseline`. The
+/// variable is ignored if the processor does not support its value.
 pub(crate) fn detect() -> &'static Kernels {
     static BEST: OnceLock<&'static Kernels> = OnceLock::new();
     BEST.get_or_init(|| {
@@ -77,7 +77,7 @@ pub(crate) fn detect() -> &'static Kernels {
     })
 }
 
-/// All kernels that this processor can run, the best first.
+/// Returns all kernels that this processor supports, the best first.
 pub(crate) fn available() -> Vec<&'static Kernels> {
     let mut all: Vec<&'static Kernels> = Vec::new();
     #[cfg(target_arch = "x86_64")]
@@ -99,10 +99,10 @@ pub(crate) fn available() -> Vec<&'static Kernels> {
 }
 
 impl Kernels {
-    /// out = op(a)
+    /// Computes out = op(a).
     pub(super) fn unary(&self, op: Unary, a: &[f64], out: &mut [f64]) {
         match (op, (self.unary)(op)) {
-            // SAFETY: a `Kernels` is only handed out where the processor has its features.
+            // SAFETY: `available` returns a `Kernels` only if the processor has its features.
             (_, Some(kernel)) => unsafe { kernel(a, out) },
             // SAFETY: as above.
             (Unary::Polygamma(order), None) => unsafe { (self.polygamma)(order, a, out) },
@@ -110,25 +110,25 @@ impl Kernels {
         }
     }
 
-    /// out = op(a, b)
+    /// Computes out = op(a, b).
     pub(super) fn binary(&self, op: Binary, a: &[f64], b: &[f64], out: &mut [f64]) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.binary)(op)(a, b, out) }
     }
 
-    /// out = op(a, number), for arithmetic, minimum and maximum
+    /// Computes out = op(a, number), for arithmetic, minimum and maximum.
     pub(super) fn with_right(&self, op: Binary, a: &[f64], number: f64, out: &mut [f64]) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.right)(op)(a, number, out) }
     }
 
-    /// out = op(number, b), for the operations of these whose operands do not commute
+    /// Computes out = op(number, b), for those of these operations that do not commute.
     pub(super) fn with_left(&self, op: Binary, number: f64, b: &[f64], out: &mut [f64]) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.left)(op)(b, number, out) }
     }
 
-    /// As [`with_right`](Kernels::with_right), each lane with a number of its own. The slices' length
+    /// Like [`with_right`](Kernels::with_right), with one number per lane. The length of the slices
     /// is a multiple of the lanes.
     pub(super) fn with_rights(
         &self,
@@ -137,11 +137,11 @@ impl Kernels {
         numbers: &[f64; LANES],
         out: &mut [f64],
     ) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.rights)(op)(a, numbers, out) }
     }
 
-    /// As [`with_left`](Kernels::with_left), each lane with a number of its own.
+    /// Like [`with_left`](Kernels::with_left), with one number per lane.
     pub(super) fn with_lefts(
         &self,
         op: Binary,
@@ -149,13 +149,13 @@ impl Kernels {
         b: &[f64],
         out: &mut [f64],
     ) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.lefts)(op)(b, numbers, out) }
     }
 
-    /// out = yes where mask is not 0, else no
+    /// Computes out = yes where mask is not 0, else no.
     pub(super) fn select(&self, mask: &[f64], yes: &[f64], no: &[f64], out: &mut [f64]) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.select)(mask, yes, no, out) }
     }
 
@@ -167,7 +167,7 @@ impl Kernels {
         room: &mut Vec<[f64; LANES]>,
         lanes: &mut [f64],
     ) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         let tile = |tile: &Tile<'_>, lanes: &mut [f64]| unsafe { (self.tile)(tile, lanes) };
         // SAFETY: as above.
         let rests =
@@ -175,7 +175,7 @@ impl Kernels {
         gram::add_products(k, column, tile, rests, room, lanes);
     }
 
-    /// Residuals under a loss; see [`robust::correct`].
+    /// Corrects residuals for a loss; see [`robust::correct`].
     pub(super) fn robust(
         &self,
         loss: Loss,
@@ -184,11 +184,11 @@ impl Kernels {
         row: &mut [f64],
         sums: &mut RobustSums,
     ) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.robust)(loss, floor, residual, row, sums) }
     }
 
-    /// Rows of counts; see [`poisson::weigh`].
+    /// Computes rows of Poisson data; see [`poisson::weigh`].
     pub(super) fn poisson(
         &self,
         darkest: &[f64; LANES],
@@ -197,19 +197,19 @@ impl Kernels {
         row: &mut [f64],
         sums: &mut RobustSums,
     ) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.poisson)(darkest, value_and_y, residual, row, sums) }
     }
 
-    /// Folds `m` rows into a triangular factor; see [`fold_rows`].
+    /// Folds `m` rows into an R factor; see [`fold_rows`].
     pub(super) fn fold(&self, r: &mut [f64], k: usize, rows: &mut [f64], stride: usize, m: usize) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.fold)(r, k, rows, stride, m) }
     }
 
-    /// The linear models of fits side by side from the products of their columns; see [`ModelsAbreast::set`].
+    /// Computes the linear models of fits in lanes from the products of their columns; see [`ModelsAbreast::set`].
     pub(super) fn models(&self, products: &[[f64; LANES]], n: usize, out: &mut ModelsAbreast) {
-        // SAFETY: a `Kernels` is only handed out where the processor has its features.
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.models)(products, n, out) }
     }
 }
@@ -300,8 +300,8 @@ macro_rules! instruction_set {
                     $(#[target_feature(enable = $features)])?
                     fn kernel(a: &[f64], numbers: &[f64; LANES], out: &mut [f64]) {
                         let f = $f;
-                        // A loop over eight lanes would be unrolled and then vectorised the wrong
-                        // way, with gathered loads: it has to be longer.
+                        // The compiler would unroll a loop over eight lanes and then vectorise it
+                        // with gathered loads, so the loop must be longer.
                         const LONG: usize = 8 * LANES;
                         let numbers: [f64; LONG] = std::array::from_fn(|i| numbers[i % LANES]);
                         let (parts, rest) = a.as_chunks::<LONG>();
@@ -443,7 +443,7 @@ for_each_function!(instruction_set, baseline, ("NEON", None));
 #[cfg(not(target_arch = "aarch64"))]
 for_each_function!(instruction_set, baseline, ("baseline", None));
 
-/// Powers, squares as the products that round correctly: as [`crate::model::scalar::power`].
+/// Computes powers like [`crate::model::scalar::power`]: squares are products, which are rounded correctly.
 #[inline(always)]
 fn power(a: &[f64], b: &[f64], out: &mut [f64]) {
     block::pow(a, b, out);
@@ -452,7 +452,7 @@ fn power(a: &[f64], b: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The number that stands for a truth value.
+/// Returns the number that represents a truth value.
 #[inline(always)]
 fn truth(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }

@@ -1,6 +1,6 @@
-//! The model's values and exact partials at any points: what bands and leverages are made of.
+//! Values and partials of the model at any points, for confidence bands and leverages.
 //!
-//! Nothing of n × p numbers is kept: each point's value and partials are handed over and forgotten.
+//! An n × p Jacobian is not stored: a callback receives the value and the partials of each point.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::Assembled;
@@ -23,25 +23,25 @@ use std::sync::{Mutex, PoisonError};
 /// Blocks per task.
 const TASK: usize = 4;
 
-/// Where a model is made linear.
+/// Model, parameters and settings of a linearisation.
 pub(crate) struct At<'a> {
     pub(crate) model: &'a Model,
     /// All parameters.
     pub(crate) params: &'a [f64],
-    /// Positions of those by which partials are taken, ascending.
+    /// Positions of the parameters with respect to which partials are taken, ascending.
     pub(crate) by: &'a [usize],
-    /// Bounds of all parameters, which differences of a native model stay within.
+    /// Bounds of all parameters. Finite differences of a native model stay within them.
     pub(crate) bounds: &'a [(f64, f64)],
-    /// Where the fit began, which says how large parameters are.
+    /// Starting point of the fit, from which the magnitudes of the parameters are taken.
     pub(crate) start: &'a [f64],
 }
 
 impl At<'_> {
-    /// What `each` makes of the index, the value and the partials of every point of `columns`, which
-    /// have `n` values each; partials by other parameters than those of `by` are 0.
+    /// Calls `each` with the index, the value and the partials of every point, and returns the results.
+    /// `columns`: one per variable, `n` values each. Partials with respect to parameters not in `by` are 0.
     ///
     /// # Errors
-    /// [`Error::ModelPanicked`] if a native model panics.
+    /// Returns [`Error::ModelPanicked`] if a native model panics.
     pub(crate) fn map<R: Clone + Default + Send>(
         &self,
         columns: &[Values<'_>],
@@ -86,7 +86,7 @@ impl At<'_> {
         }
     }
 
-    /// The points from `first` on.
+    /// Evaluates `out.len()` points from `first` on.
     fn run<R>(
         &self,
         (code, uniforms): (&Assembled, &[f64]),
@@ -116,8 +116,8 @@ impl At<'_> {
         }
     }
 
-    /// What `each` makes of every point of a model that is called point by point; once more if the steps of differences prove
-    /// too short for the precision of the values.
+    /// Maps all points of a model that is called with single points. Repeats it with longer steps if the steps of the
+    /// finite differences prove too short for the precision of the values.
     fn by_calls<R: Send>(
         &self,
         calls: &PointCalls,
@@ -153,7 +153,7 @@ impl At<'_> {
         with(Steps { precisions: precisions.by(), ..steps }, None)
     }
 
-    /// The value and the partials of a native model at point `i`.
+    /// Returns the value and the partials of a native model at point `i`.
     fn call(
         &self,
         calls: &PointCalls,
@@ -191,7 +191,7 @@ impl At<'_> {
     }
 }
 
-/// Calls the user's code for point `i` of a prediction; its panic is an error.
+/// Calls the user's code for point `i` of a prediction, and converts a panic into an error.
 fn guarded<R>(i: usize, call: impl FnOnce() -> R) -> Result<R> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| Error::ModelPanicked {
         message: panic_message(&*panic),
@@ -199,7 +199,7 @@ fn guarded<R>(i: usize, call: impl FnOnce() -> R) -> Result<R> {
     })
 }
 
-/// What `one` makes of each of `n` points, of which a thread takes several at a time.
+/// Returns the result of `one` for each of `n` points. Each thread takes several points at a time.
 fn of_points<R: Send>(n: usize, one: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
     let of_piece = |points: Range<usize>| points.map(&one).collect::<Result<Vec<R>>>();
     let mut all = Vec::with_capacity(n);

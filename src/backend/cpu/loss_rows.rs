@@ -1,4 +1,4 @@
-//! What a loss makes of the rows of a block. A loss of the caller's own is a formula, which runs as models do.
+//! Correction of the rows of a block for a loss. A custom loss is a formula, which is evaluated like a model.
 
 use super::assembly::Assembled;
 use super::code::{BLOCK, Code};
@@ -11,11 +11,11 @@ use crate::data::values::Values;
 use crate::threads;
 use std::sync::{Arc, Mutex};
 
-/// The corrections of a block's rows, and their sums over a chunk.
+/// Corrections of the rows of a block, and their sums over a chunk.
 #[derive(Default)]
 pub(super) struct LossRows {
     pub(super) sums: RobustSums,
-    /// The factor that the loss adds to each row.
+    /// Factor of each row due to the loss.
     row: Register,
     formulas: FormulaMachine,
 }
@@ -25,8 +25,8 @@ impl LossRows {
         self.row = self.row.take().or_else(register);
     }
 
-    /// Corrects weighted residuals and the factors of their rows. `weighted`: whether rows have a factor. Returns
-    /// whether they have one other than 1 now.
+    /// Corrects weighted residuals and the factors of their rows. `weighted`: true if rows have factors. Returns
+    /// true if the corrected rows have factors.
     pub(super) fn correct(
         &mut self,
         kernels: &Kernels,
@@ -48,14 +48,14 @@ impl LossRows {
     }
 }
 
-/// A formula's code and the numbers that are the same at every point.
+/// Code of a formula, and its uniform numbers.
 struct Compiled {
     of: LossFormula,
     code: Assembled,
     uniforms: Vec<f64>,
 }
 
-/// Of all formulas that were met; there are as many as formulas.
+/// Cache of compiled formulas, one per formula used in this process.
 static COMPILED: Mutex<Vec<Arc<Compiled>>> = Mutex::new(Vec::new());
 
 impl Compiled {
@@ -73,7 +73,7 @@ impl Compiled {
     }
 }
 
-/// What a worker needs to evaluate a formula.
+/// Evaluator of formulas of one worker.
 #[derive(Default)]
 pub(super) struct FormulaMachine {
     compiled: Option<Arc<Compiled>>,
@@ -83,7 +83,7 @@ pub(super) struct FormulaMachine {
 }
 
 impl FormulaMachine {
-    /// Corrects any number of residuals, as [`Kernels::robust`] does.
+    /// Corrects any number of residuals, like [`Kernels::robust`], but also for custom losses.
     pub(super) fn correct(
         &mut self,
         kernels: &Kernels,

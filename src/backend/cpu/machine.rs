@@ -1,4 +1,4 @@
-//! The block interpreter: runs a program's code over up to [`BLOCK`] points at a time.
+//! The block interpreter: executes the code of a program over up to [`BLOCK`] points at a time.
 
 use super::assembly::{Assembled, Outputs, Same, Table, in_a_row};
 use super::code::{BLOCK, Code, Instruction, Operand};
@@ -6,12 +6,12 @@ use super::gram::LANES;
 use super::kernels::Kernels;
 use crate::data::values::Values;
 
-/// One number per point of a block, on a cache line's boundary.
+/// One number per point of a block, aligned to cache lines.
 #[repr(align(64))]
 #[derive(Clone)]
 pub(super) struct Lanes(pub(super) [f64; BLOCK]);
 
-/// A register; it is taken out while a step writes it, so that steps borrow their operands freely.
+/// A register. It is `None` while a step writes to it, so that the step can borrow its operands.
 pub(super) type Register = Option<Box<Lanes>>;
 
 pub(super) fn register() -> Register {
@@ -27,12 +27,12 @@ pub(super) enum Block<'a> {
     Picked(&'a [usize]),
 }
 
-/// Numbers that are the same at every point.
+/// Uniform numbers, which are the same at every point.
 #[derive(Clone, Copy)]
 pub(super) enum Uniforms<'a> {
-    /// Of one fit.
+    /// The numbers of one fit.
     OfOne(&'a [f64]),
-    /// Of fits side by side, one to a lane.
+    /// The numbers of fits in lanes, one fit per lane.
     OfLanes(&'a [[f64; LANES]]),
 }
 
@@ -41,12 +41,12 @@ pub(super) enum Uniforms<'a> {
 pub(super) struct Machine {
     pub(super) registers: Vec<Register>,
     columns: Vec<Register>,
-    /// Numbers that are the same at every point, as machine code reads them.
+    /// Uniform numbers in the layout for machine code.
     pub(super) table: Table,
 }
 
-/// A block's independent variables: where the caller holds them in f64 and in order, the caller's own
-/// memory; else gathered.
+/// Independent variables of a block. Consecutive f64 values are used in the caller's memory; all others
+/// are gathered.
 pub(super) struct Inputs<'a> {
     pub(super) columns: &'a [Values<'a>],
     block: Block<'a>,
@@ -60,13 +60,13 @@ impl<'a> Inputs<'a> {
 }
 
 impl Machine {
-    /// Makes room for `registers` registers and `columns` gathered columns.
+    /// Allocates at least `registers` registers and `columns` gathered columns.
     pub(super) fn reserve(&mut self, registers: usize, columns: usize) {
         self.registers.resize_with(self.registers.len().max(registers), register);
         self.columns.resize_with(self.columns.len().max(columns), register);
     }
 
-    /// Fills the registers that hold the same number for every point, for blocks of up to so many points.
+    /// Fills the registers that hold a uniform number, for blocks of up to `points` points.
     pub(super) fn broadcast(&mut self, code: &Code, uniforms: Uniforms<'_>, points: usize) {
         let points = points.next_multiple_of(LANES).min(BLOCK);
         for &(uniform, r) in &code.broadcasts {
@@ -80,7 +80,7 @@ impl Machine {
         }
     }
 
-    /// Gathers the columns that are not usable where they lie.
+    /// Gathers the columns that cannot be used in place.
     pub(super) fn load(&mut self, inputs: &Inputs<'_>) {
         for (values, register) in inputs.columns.iter().zip(&mut self.columns) {
             let Some(lanes) = register else { continue };
@@ -88,7 +88,7 @@ impl Machine {
         }
     }
 
-    /// Runs all steps over the block.
+    /// Executes all steps over the block, with machine code if possible.
     pub(super) fn run(
         &mut self,
         code: &Assembled,
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// Computes the outputs by machine code; false if there is none.
+    /// Computes the outputs with machine code. Returns false if there is none.
     fn run_assembled(
         &mut self,
         code: &Assembled,
@@ -131,7 +131,7 @@ impl Machine {
         done
     }
 
-    /// Runs all steps over the block, one after the other.
+    /// Interprets all steps over the block, one after the other.
     fn interpret(
         &mut self,
         code: &Code,
@@ -163,7 +163,7 @@ impl Machine {
         }
     }
 
-    /// The numbers of `source`, one per point of the block.
+    /// Returns the numbers of `source`, one per point of the block.
     pub(super) fn source<'s>(&'s self, source: Operand, inputs: &'s Inputs<'_>) -> &'s [f64] {
         match source {
             Operand::Register(r) => lanes(&self.registers[r], inputs.len),
@@ -175,12 +175,12 @@ impl Machine {
     }
 }
 
-/// The first `n` numbers of a register.
+/// Returns the first `n` numbers of a register.
 pub(super) fn lanes(register: &Register, n: usize) -> &[f64] {
     register.as_ref().map_or(&[], |lanes| &lanes.0[..n])
 }
 
-/// Writes the values of a block's points to `out`, unless they can be used where they lie.
+/// Copies the values of the points of a block to `out`, unless they can be used in place.
 fn gather(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
     match (values, block) {
         (Values::F64(_), Block::Run(_)) => {}
@@ -188,7 +188,7 @@ fn gather(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
     }
 }
 
-/// Writes the values of a block's points to `out`.
+/// Copies the values of the points of a block to `out`.
 pub(super) fn copy(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
     match block {
         Block::Run(start) => values.copy_to(start, out),
@@ -197,7 +197,7 @@ pub(super) fn copy(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
 }
 
 impl Block<'_> {
-    /// Index among the points given of the block's point `i`.
+    /// Returns the index, among all points, of point `i` of the block.
     pub(super) fn index(&self, i: usize) -> usize {
         match self {
             Block::Run(start) => start + i,

@@ -1,4 +1,4 @@
-//! The CPU backend: blocks of points through a vectorised interpreter, pieces over all cores.
+//! CPU backend: a vectorised interpreter or machine code evaluates blocks of points; all cores share the pieces.
 
 mod arrays;
 #[cfg_attr(
@@ -50,10 +50,10 @@ use std::sync::Mutex;
 use sums::{Tasks, Worker};
 pub(crate) use whitened::Whitened;
 
-/// Below about this many element operations a pass is over before other threads have woken up.
+/// Number of element operations from which a pass uses several threads. A shorter pass ends before they wake up.
 pub(crate) const PARALLEL_WORK: usize = 400_000;
 
-/// The least share of the gradient's weight that an outlier keeps in JᵀJ during iterations.
+/// Minimum weight of an outlier in JᵀJ during iterations, relative to its weight in the gradient.
 pub(crate) const ITERATION_FLOOR: f64 = 0.1;
 
 /// Evaluates a prepared model over the points of one fit.
@@ -65,28 +65,28 @@ pub(crate) struct Cpu<'a> {
     kernels: &'static Kernels,
     pieces: Pieces,
     parallel: bool,
-    /// Whether no other thread may help.
+    /// If true, passes use the calling thread only.
     alone: bool,
-    /// What no point weighs more than in sums, in row units.
+    /// Upper limit of the weight of a point in sums, in row units.
     most_weight: f64,
-    /// The cost from which on the next normal equations need no products.
+    /// If the cost reaches this value, the next normal equations need no products.
     worthless: f64,
-    /// How long a pass of a native model may go on.
+    /// Time limit of a pass of a native model.
     patience: Patience<'a>,
     scratch: Scratch,
 }
 
-/// What an evaluator needs beside the threads' own registers, kept from fit to fit of a batch so that
-/// none allocates.
+/// Scratch memory of an evaluator, without the threads' registers. The fits of a batch reuse it, so that they need
+/// not allocate.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// The least size of each parameter, for numerical partials.
+    /// Minimum magnitude of each parameter, for numerical partials.
     least: Vec<f64>,
-    /// Of the values of a model of single points.
+    /// Precision of the values, for a model that is called with single points.
     precisions: Precisions,
-    /// Signs of it in the first pass.
+    /// Signs of limited precision that the first pass has found.
     signs: Mutex<Signs>,
-    /// Whether passes still look for these.
+    /// If true, passes still look for these signs.
     looks_for_signs: bool,
     numbers: PassNumbers,
     arrays: ArrayPass,
@@ -95,8 +95,8 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Takes the sizes of parameters from the start, and forgets the precision of values unless the fit is the same: the first
-    /// part of its points decides.
+    /// Sets the magnitudes of the parameters from the starting point, and resets the precision of the values. Keeps
+    /// both if this is another part of the same fit: its first part determines them.
     fn begin(&mut self, native: &Native, free: usize, (start, part): (&[f64], bool)) {
         let least = || native.least_sizes(start);
         if part && self.least.iter().copied().eq(least()) {
@@ -113,14 +113,14 @@ impl Scratch {
         }
     }
 
-    /// As [`Evaluator::noise`].
+    /// Implements [`Evaluator::noise`].
     pub(crate) fn noise(&self) -> f64 {
         self.precisions.noise().max(self.arrays.precisions.noise())
     }
 }
 
 impl<'a> Cpu<'a> {
-    /// `start`: where the fit starts, which says how large parameters are.
+    /// Creates an evaluator. `start`: starting point of the fit, from which the magnitudes of the parameters are taken.
     pub(crate) fn new(
         model: &'a Prepared,
         points: &'a Points<'a>,
@@ -130,7 +130,7 @@ impl<'a> Cpu<'a> {
         Cpu::reusing(Scratch::default(), model, points, loss, start)
     }
 
-    /// As [`new`](Cpu::new), with the scratch of an evaluator of the same model before it.
+    /// Like [`new`](Cpu::new), with the scratch of a previous evaluator of the same model.
     pub(crate) fn reusing(
         scratch: Scratch,
         model: &'a Prepared,
@@ -141,7 +141,7 @@ impl<'a> Cpu<'a> {
         Cpu::over(scratch, model, points, loss, (start, false))
     }
 
-    /// `part`: the scratch may be that of another part of the same fit's points.
+    /// `part`: if true, the scratch may come from another part of the points of the same fit.
     fn over(
         mut scratch: Scratch,
         model: &'a Prepared,
@@ -155,7 +155,7 @@ impl<'a> Cpu<'a> {
                 let work = work.saturating_mul(points.len());
                 (Pieces::of_blocks(points.len()), work > PARALLEL_WORK)
             }
-            // Several pieces are worth several threads.
+            // A model without known work uses several threads if there are several pieces.
             None => (Pieces::of_calls(points.len()), true),
         };
         if let PreparedForm::Native { native, .. } = &model.kind {
@@ -180,7 +180,8 @@ impl<'a> Cpu<'a> {
         }
     }
 
-    /// As [`reusing`](Cpu::reusing), of a part of the points, summed up in pieces of [`PIECE`] of them.
+    /// Like [`reusing`](Cpu::reusing), for a part of the points, which are summed in pieces of
+    /// [`PIECE`](crate::data::validate_stream::PIECE) points.
     pub(crate) fn of_part(
         scratch: Scratch,
         model: &'a Prepared,
@@ -193,30 +194,30 @@ impl<'a> Cpu<'a> {
         cpu
     }
 
-    /// Leaves everything to the calling thread. The result is the same.
+    /// Evaluates on the calling thread only. The result is the same.
     pub(crate) fn on_one_thread(mut self) -> Self {
         (self.parallel, self.alone) = (false, true);
         self
     }
 
-    /// Breaks passes of a native model off when this patience is over.
+    /// Aborts passes of a native model when this time limit is reached.
     pub(crate) fn within(mut self, patience: Patience<'a>) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Σ w²y² of each piece of so many points, with the weights that sums have.
+    /// Returns Σ w²y² of each piece of `piece` points, with the limited weights that the sums use.
     pub(crate) fn squares_of_limited(&self, piece: usize) -> impl Iterator<Item = f64> {
         self.points.squares_of_limited(self.most_weight, piece)
     }
 
-    /// As after [`Evaluator::limit_weights`].
+    /// Sets the same limit as [`Evaluator::limit_weights`].
     pub(crate) fn with_weights_of(mut self, most: f64) -> Self {
         self.most_weight = most;
         self
     }
 
-    /// What the next evaluator may use.
+    /// Returns the scratch, for the next evaluator.
     pub(crate) fn into_scratch(self) -> Scratch {
         self.scratch
     }
@@ -246,7 +247,7 @@ impl Evaluator for Cpu<'_> {
     }
 
     fn threads(&self) -> usize {
-        // Asking for the number starts the threads, so it is only asked where they are wanted.
+        // `threads::count` starts the threads, so it is called only if they are used.
         let several = self.parallel && self.pieces.count() > 1;
         if several { threads::count().min(self.pieces.count()) } else { 1 }
     }
@@ -319,7 +320,7 @@ impl Evaluator for Cpu<'_> {
     ) -> Result<(), Fault> {
         let sample = self.residual_sample(params)?;
         visit(&sample);
-        // The next fit needs no memory of its own.
+        // The next fit reuses this memory.
         Worker::with(|worker| worker.residuals = sample.values);
         Ok(())
     }
@@ -329,7 +330,7 @@ impl Evaluator for Cpu<'_> {
     }
 }
 
-/// The loss with its scale multiplied by the row unit.
+/// Returns the loss with its scale multiplied by the row unit.
 fn in_row_units(loss: Loss, unit: f64) -> Loss {
     match loss {
         Loss::Linear => Loss::Linear,

@@ -1,20 +1,22 @@
-//! The fixed division of the points into pieces, and the work over them.
+//! Fixed division of the points into pieces, and parallel loops over them.
 //!
-//! Where a piece begins depends on the number of its first point alone, and sums of pieces go together by their numbers
-//! ([`Tree`](crate::normal::Tree)), so that the result depends neither on the number of threads nor on which of them has which.
+//! The division does not depend on the threads, and the sums of pieces are merged in an order given by their numbers
+//! ([`Tree`](crate::normal::Tree)). Therefore the result depends neither on the number of threads nor on the assignment
+//! of pieces to threads.
 
 use crate::data::validate_stream::PIECE;
 use crate::threads;
 use std::ops::Range;
 
-/// Calls of a native model to a piece, at least: some 100 ns each if the model is cheap.
+/// Minimum number of calls of a native model per piece. A call of a cheap model takes about 100 ns.
 const FEWEST_CALLS: usize = 32;
-/// The pieces of so few points: enough to keep any machine's cores evenly busy.
+/// Maximum number of pieces for calls of a native model, if pieces are not limited to [`PIECE`] points: enough to
+/// balance the load of all cores.
 const OF_CALLS: usize = 256;
-/// Tasks for each thread, so that none waits long for the last.
+/// Number of tasks per thread, so that threads do not wait long for the last task.
 const TASKS: usize = 16;
 
-/// The division of `points` points into pieces.
+/// Division of `points` points into pieces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pieces {
     points: usize,
@@ -22,12 +24,12 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// For traced models: some 10 µs of work each.
+    /// Divides the points for a traced model: about 10 µs of work per piece.
     pub(super) fn of_blocks(points: usize) -> Pieces {
         Pieces { points, length: PIECE }
     }
 
-    /// For native models, a single call of which may take milliseconds.
+    /// Divides the points for a native model, of which a single call may take milliseconds.
     pub(super) fn of_calls(points: usize) -> Pieces {
         Pieces { points, length: points.div_ceil(OF_CALLS).clamp(FEWEST_CALLS, PIECE) }
     }
@@ -36,7 +38,7 @@ impl Pieces {
         self.points.div_ceil(self.length).max(1)
     }
 
-    /// The points of each.
+    /// Returns the range of points of each piece.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         let pieces = *self;
         (0..self.count()).map(move |piece| pieces.range(piece))
@@ -46,14 +48,14 @@ impl Pieces {
         piece * self.length..self.points.min((piece + 1) * self.length)
     }
 
-    /// Pieces that a thread takes at a time: not a matter of the result, which is why it may be one of the threads.
+    /// Returns the number of pieces per task. It does not affect the result, so it may depend on the number of threads.
     pub(super) fn of_task(&self, parallel: bool) -> usize {
         let tasks = if parallel { TASKS * threads::count() } else { 1 };
         self.count().div_ceil(tasks).next_power_of_two()
     }
 
-    /// Calls `work` with each slot and the pieces of its task, at the same time as far as there are threads if `parallel`. There
-    /// must be one slot for each task of `of_task` pieces.
+    /// Calls `work` with each slot and the pieces of its task, on all threads if `parallel`. There must be one slot for
+    /// each task of `of_task` pieces.
     pub(super) fn for_each<S: Send>(
         &self,
         (slots, of_task): (&mut [S], usize),
@@ -69,12 +71,12 @@ impl Pieces {
         }
     }
 
-    /// The point behind the piece before number `piece`.
+    /// Returns the end of the points of all pieces before number `piece`.
     pub(super) fn end(&self, piece: usize) -> usize {
         self.points.min(piece * self.length)
     }
 
-    /// The points of these pieces, piece by piece.
+    /// Returns the points of these pieces, piece by piece, as (start, end).
     pub(super) fn points_of(&self, pieces: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let all = *self;
         pieces.map(move |piece| all.range(piece)).map(|points| (points.start, points.end))

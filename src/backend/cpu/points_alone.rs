@@ -1,4 +1,4 @@
-//! What is asked of points one by one: bad ones, heavy ones, whether the model passes through all.
+//! Evaluation point by point: bad points, heavy points, and the check for an exact fit.
 
 use super::arrays::Differences;
 use super::closest::BlockPoints;
@@ -7,21 +7,21 @@ use super::{Cpu, Pass};
 use crate::data::values::Values;
 use crate::solver::outcome::{BadPoint, Fault};
 
-/// Units in the last place within which a value of the model is that of a point.
+/// Relative difference between model and y up to which they count as equal.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
-/// Where the model is evaluated, if x has errors.
+/// Location of the evaluation, if x has errors.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
-    /// At the points that are closest.
+    /// At the closest points of the curve.
     Closest,
-    /// As x was measured.
+    /// At the measured x.
     Given,
 }
 
 impl Cpu<'_> {
-    /// Calls `visit` for every point that counts, with its index and the outputs there, the value first;
-    /// as long as it returns true.
+    /// Calls `visit` for every used point, with its index and outputs, the value first. Ends when `visit`
+    /// returns false.
     fn each_point(
         &mut self,
         (params, at): (&[f64], At),
@@ -29,7 +29,7 @@ impl Cpu<'_> {
     ) -> Result<(), Fault> {
         self.fill_arrays(params, Differences::Central)?;
         let mut numbers = std::mem::take(&mut self.scratch.numbers);
-        // Rare passes take the surer way.
+        // These passes are rare, so they use the plain code, which is valid at all parameters.
         let mut pass = Pass::plain(self.model, params, &mut numbers);
         if at == At::Given {
             pass.slopes = None;
@@ -46,7 +46,8 @@ impl Cpu<'_> {
         Worker::with(|worker| self.blocks(pass, (0, self.points.len()), worker, each))
     }
 
-    /// The largest weighted partials; as [`Evaluator::magnitudes`](crate::solver::evaluator::Evaluator::magnitudes).
+    /// Computes the largest weighted partials, for
+    /// [`Evaluator::magnitudes`](crate::solver::evaluator::Evaluator::magnitudes).
     pub(super) fn largest_partials(
         &mut self,
         params: &[f64],
@@ -82,8 +83,8 @@ impl Cpu<'_> {
         found
     }
 
-    /// The rows of [`Evaluator::heavy_rows`](crate::solver::evaluator::Evaluator::heavy_rows), in the order of the points, so
-    /// that those of neighbours go together.
+    /// Returns the rows of [`Evaluator::heavy_rows`](crate::solver::evaluator::Evaluator::heavy_rows), in the order of
+    /// the points, so that the rows of adjacent parts can be concatenated.
     pub(crate) fn rows_beyond(
         &mut self,
         params: &[f64],
@@ -97,7 +98,7 @@ impl Cpu<'_> {
         self.each_point((params, At::Closest), |i, output| {
             let weight = points.weight(i);
             if weight > most {
-                // The sums have the rest of the square.
+                // The sums contain the remainder of the squared weight.
                 let weight = ((weight - most) * (weight + most)).sqrt();
                 let partial = |(j, column): (usize, &f64)| output(1 + j) * column * weight;
                 rows.extend(columns.iter().enumerate().map(partial));
@@ -108,7 +109,8 @@ impl Cpu<'_> {
         Ok(rows)
     }
 
-    /// The largest max |x| / (max x − min x) of the columns that vary, over the points that count; 0 if none varies.
+    /// Returns the largest max |x| / (max x − min x) of the columns that vary, over the used points; 0 if no column
+    /// varies.
     pub(super) fn distance_in_ranges(&self) -> f64 {
         let of_column = |column: &Values<'_>| {
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -120,7 +122,7 @@ impl Cpu<'_> {
         self.points.columns.iter().map(of_column).fold(0.0, f64::max)
     }
 
-    /// As [`Evaluator::is_exact`](crate::solver::evaluator::Evaluator::is_exact).
+    /// Implements [`Evaluator::is_exact`](crate::solver::evaluator::Evaluator::is_exact).
     pub(super) fn passes_through(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let (points, free) = (self.points, &self.model.free);
         let mut exact = true;

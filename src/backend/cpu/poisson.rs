@@ -1,22 +1,22 @@
-//! Counts over a block: rows whose normal equations are those of the Poisson likelihood.
+//! Poisson data over a block: rows whose normal equations are those of the Poisson likelihood.
 //!
 //! Half the deviance, f − y + y·ln(y/f), has the gradient (1 − y/f)·∂f and the Fisher information
-//! ∂f ∂fᵀ/f. Scaling the row by s = 1/√f and taking (1 − y/f)/s for the residual makes both come out of
-//! the ordinary normal equations; the cost is summed by itself. The steps are those of Fisher's scoring.
+//! ∂f ∂fᵀ/f. With rows scaled by s = 1/√f and the residual (1 − y/f)/s, the ordinary normal equations
+//! give both; the cost is summed separately. The steps are those of Fisher scoring.
 //!
-//! The gradient is the same whatever s is, so that s may keep away from what would break the sums where
-//! f is far below y or next to 0. An information of 1/f has no limit as f goes to 0: one dark point
-//! would outweigh all others and hold a rate where it starts, so s² is at most 1/`darkest`. Where y is
-//! above 2²⁰f, s² = 2⁻²⁰y/f² instead keeps the residual at 2¹⁰√y, since √(y²/f) would take the digits
-//! from all others.
+//! The gradient does not depend on s, so s is modified if f is far below y or close to 0. The
+//! information 1/f has no limit as f goes to 0: one dark point would outweigh all others and keep a
+//! rate at its starting point. Therefore s² is at most 1/`darkest`. If y is above 2²⁰f, s² = 2⁻²⁰y/f²
+//! limits the residual to 2¹⁰√y: residuals of √(y²/f) would dominate the sums, and the digits of all
+//! others would be lost.
 
 use super::gram::LANES;
 use super::robust::RobustSums;
 use crate::math::lane;
 
-/// Of √y/f: the least factor of a row.
+/// Minimum factor of a row, in units of √y/f.
 const OUTLYING: f64 = 1.0 / 1024.0;
-/// Below this |f − y|/(f + y) the cost of a point is a series: its formula would cancel.
+/// |f − y|/(f + y) below which the cost of a point is computed by a series, as the formula suffers from cancellation.
 const NEAR: f64 = 0.125;
 /// 1/19, 1/17, … 1/3: artanh(v)/v³ − 1/v² in powers of v²; the term after is below 1e-18 of the cost.
 const SERIES: [f64; 9] = [
@@ -31,9 +31,9 @@ const SERIES: [f64; 9] = [
     1.0 / 3.0,
 ];
 
-/// Turns values of the model and counts `y` into rows. `darkest`: the expectation below which a point
-/// without events weighs no more, that of number i at i modulo the lanes. `value`: f. `residual`: receives (1 − y/f)/s. `row`: receives s. Adds
-/// the costs to `sums`. All slices have one length.
+/// Computes rows from values of the model and counts `y`. `darkest`: lower limit of the expectation in the
+/// weight; number i uses element i modulo the lanes. `value`: f. `residual`: receives (1 − y/f)/s. `row`: receives s.
+/// Adds the costs to `sums`. All slices have the same length.
 #[inline(always)]
 pub(super) fn weigh(
     darkest: &[f64; LANES],
@@ -52,27 +52,27 @@ pub(super) fn weigh(
     }
 }
 
-/// The factor of a row, its residual and its cost: not numbers where f is negative, not finite where
-/// something was counted and f is 0.
+/// Returns the factor of a row, its residual and its cost. They are NaN if f is negative, and not finite if y is
+/// positive and f is 0.
 #[inline(always)]
 fn point(f: f64, y: f64, darkest: f64) -> [f64; 3] {
     let d = f - y;
-    // Of halves, whose sum does not overflow.
+    // The sum of the halves does not overflow.
     let v = 0.5 * d / (0.5 * f + 0.5 * y);
     let w = v * v;
     let series = SERIES.iter().fold(0.0, |sum, c| sum * w + c);
-    // With ln(f/y) = 2 artanh v and d − 2yv = dv nothing cancels.
+    // ln(f/y) = 2 artanh v and d − 2yv = dv avoid cancellation.
     let near = d * v - y * (2.0 * v * w * series);
     let far = d + y * lane::ln(y / f);
     let deviance = if v.abs() < NEAR { near } else { far };
     let usual = 1.0 / (if f < darkest { darkest } else { f }).sqrt();
     let outlying = OUTLYING * y.sqrt() / f;
     let s = if outlying > usual { outlying } else { usual };
-    // Where nothing was counted the score is 1, also at f = 0.
+    // If y is 0 the score is 1, also at f = 0.
     let counted = y > 0.0;
     let score = if counted { d / f } else { 1.0 };
     let cost = if counted { deviance } else { f };
-    // The comparisons above would lose a value that is not a number, and take −0.1 for 0.
+    // The comparisons above would lose NaN, and treat −0.1 as 0.
     let valid = if f >= 0.0 { 1.0 } else { f64::NAN };
     [s * valid, score / s * valid, cost * valid]
 }
@@ -81,7 +81,7 @@ fn point(f: f64, y: f64, darkest: f64) -> [f64; 3] {
 mod tests {
     use super::point;
 
-    /// Against the formula by itself; tests/poisson has the recorded costs of ordinary numbers.
+    /// Compares costs with the formula; tests/poisson has recorded costs of ordinary numbers.
     #[test]
     fn costs_hold_at_the_ends_of_the_range() {
         for (f, y, exact) in [
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(point(5e-324, 5e-324, 1e-9)[2], 0.0);
     }
 
-    /// Whatever bounds the curvature, the gradient is that of the deviance: row times residual is the
+    /// At any limit of the curvature, the gradient is the gradient of the deviance: row times residual is the
     /// score 1 − y/f.
     #[test]
     fn rows_have_the_score_everywhere_and_the_information_where_it_is_bounded() {
@@ -110,7 +110,7 @@ mod tests {
                 if f >= darkest && y <= 2f64.powi(20) * f {
                     assert!((s * s * f - 1.0).abs() < 1e-15, "{f:e}, {y}: {s:e}");
                 } else {
-                    // No more than Fisher's information, and no residual that drowns the others.
+                    // At most the Fisher information, and a residual within its limit.
                     assert!(
                         s * s <= 1.0 / darkest * 1.0001 || s * s <= y / f / f * 1e-6,
                         "{f:e} {y}"

@@ -1,4 +1,4 @@
-//! The model's values alone, at any points: what the fit evaluated, bit for bit.
+//! Values of the model at any points, without partials. They are identical to the values in the fit, bit for bit.
 
 use super::arrays::{ArrayPass, ArrayRequest};
 use super::assembly::Assembled;
@@ -17,10 +17,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Blocks per task.
 const TASK: usize = 16;
 
-/// One value per point of `columns`, all of one length `n`, for the parameters `params`.
+/// Returns one value per point for the parameters `params`. `columns`: one per variable, `n` values each.
 ///
 /// # Errors
-/// [`Error::ModelPanicked`] if a native model panics.
+/// Returns [`Error::ModelPanicked`] if a native model panics.
 pub(crate) fn values(
     model: &Model,
     columns: &[Values<'_>],
@@ -63,19 +63,19 @@ pub(crate) fn values(
     Ok(out)
 }
 
-/// What a prediction says of a model of all points that panicked.
+/// Converts a fault of a model that is called with all points at once into the error of a prediction.
 pub(super) fn panicked(fault: Fault) -> Error {
     match fault {
         Fault::Panicked { message, .. } => {
             Error::ModelPanicked { message, place: "all points of a prediction".into() }
         }
-        // Nobody stops a prediction, and it reads no other points.
+        // These faults do not occur: a prediction cannot be stopped, and it reads no stream.
         Fault::Points(error) => error,
         Fault::Device(_) | Fault::Stopped(_) => Error::StoppedInFirstPass,
     }
 }
 
-/// The values from point `first` on.
+/// Evaluates `out.len()` points from `first` on.
 fn run(
     code: &Assembled,
     uniforms: &[f64],

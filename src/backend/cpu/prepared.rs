@@ -1,4 +1,4 @@
-//! A model prepared for the CPU, and one pass over points at some parameters.
+//! A model prepared for the CPU, and one pass over points at given parameters.
 
 use super::assembly::Assembled;
 use super::closest::{SlopeCode, SlopeNumbers};
@@ -8,12 +8,12 @@ use crate::model::native::{Model, Native};
 use crate::model::program::Program;
 use std::sync::{Arc, OnceLock};
 
-/// A model prepared for evaluation on the CPU, with partials by the free parameters only. It does
-/// not depend on data and serves many fits.
+/// A model prepared for evaluation on the CPU, with partials with respect to the free parameters only. It does
+/// not depend on data, and many fits can use it.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub(super) kind: PreparedForm,
-    /// For data whose x has errors.
+    /// Code of the derivatives with respect to x, if x has errors.
     pub(super) slopes: Option<Arc<SlopeCode>>,
     /// Positions of the free parameters.
     pub(crate) free: Vec<usize>,
@@ -21,7 +21,8 @@ pub(crate) struct Prepared {
 
 #[derive(Clone, Debug)]
 pub(super) enum PreparedForm {
-    /// With collected factors, and as it was traced, for parameters at which they are out of range.
+    /// `collected`: code with collected factors; `plain`: code as traced, for parameters at which these factors are out
+    /// of range.
     Traced {
         collected: Arc<Assembled>,
         plain: Arc<PlainCode>,
@@ -33,7 +34,7 @@ pub(super) enum PreparedForm {
     },
 }
 
-/// Code of a program as it was traced, which few fits need: made when one does.
+/// Code of a program as traced. Few fits need it, so it is compiled on first use.
 #[derive(Debug)]
 pub(super) struct PlainCode {
     program: Arc<Program>,
@@ -47,7 +48,7 @@ impl PlainCode {
 }
 
 impl Prepared {
-    /// From a program whose outputs are the value and the partials by `free`.
+    /// Prepares a program whose outputs are the value and the partials with respect to `free`.
     pub(crate) fn traced(program: Arc<Program>, free: &[usize]) -> Prepared {
         let collected = Arc::new(Assembled::from(Code::collected(&program)));
         let plain = Arc::new(PlainCode { program, code: OnceLock::new() });
@@ -63,7 +64,8 @@ impl Prepared {
         matches!(self.kind, PreparedForm::Native { .. })
     }
 
-    /// Element operations that a point takes in a pass; `None` for a native model of single points, of which that is unknown.
+    /// Returns the number of element operations per point and pass, or `None` for a native model that is called with
+    /// single points, as its cost is unknown.
     pub(crate) fn work_of_a_point(&self) -> Option<usize> {
         let k = self.outputs();
         match &self.kind {
@@ -76,7 +78,7 @@ impl Prepared {
         }
     }
 
-    /// Operations per point and pass.
+    /// Returns the number of steps of the program; 0 for a native model.
     pub(crate) fn operations(&self) -> usize {
         match &self.kind {
             PreparedForm::Traced { collected, .. } => collected.steps.len(),
@@ -84,7 +86,7 @@ impl Prepared {
         }
     }
 
-    /// From a native model; numerical partials stay within `bounds`, one pair per parameter.
+    /// Prepares a native model. Steps of numerical partials stay within `bounds`, one pair per parameter.
     pub(crate) fn native(native: &Native, free: &[usize], bounds: &[(f64, f64)]) -> Prepared {
         let outputs = (0..=free.len()).map(Operand::Register).collect();
         let kind =
@@ -92,21 +94,21 @@ impl Prepared {
         Prepared { free: free.to_vec(), kind, slopes: None }
     }
 
-    /// For data whose independent variables `inexact` have errors. `model`: as it was prepared.
+    /// Adds the code for data whose independent variables `inexact` have errors. `model`: the model of `self`.
     ///
     /// # Errors
-    /// [`Error::ModelKind`](crate::Error::ModelKind) for a native model, whose slopes are not known.
+    /// Returns [`Error::ModelKind`](crate::Error::ModelKind) if the model is native, since its slopes are not known.
     pub(crate) fn with_errors_in_x(&self, model: &Model, inexact: Vec<usize>) -> Result<Prepared> {
         let slopes = Some(Arc::new(SlopeCode::new(model, inexact)?));
         Ok(Prepared { slopes, ..self.clone() })
     }
 
-    /// The model's value and its partials.
+    /// Returns the number of outputs: the value and its partials.
     pub(super) fn outputs(&self) -> usize {
         1 + self.free.len()
     }
 
-    /// Registers of the interpreter, as a rule.
+    /// Returns the number of registers of the interpreter. The plain code may need another number.
     pub(super) fn registers(&self) -> usize {
         match &self.kind {
             PreparedForm::Traced { collected, .. } => collected.registers,
@@ -115,7 +117,7 @@ impl Prepared {
     }
 }
 
-/// One pass over points: at which parameters, and by which code.
+/// Parameters and code of one pass over points.
 #[derive(Clone, Copy)]
 pub(super) struct Pass<'a> {
     pub(super) params: &'a [f64],
@@ -124,11 +126,11 @@ pub(super) struct Pass<'a> {
     /// `None` for a native model.
     pub(super) code: Option<&'a Assembled>,
     pub(super) outputs: &'a [Operand],
-    /// By which the closest points are found, with its numbers, where x has errors.
+    /// Code that finds the closest points, with its uniform numbers, if x has errors.
     pub(super) slopes: Option<(&'a SlopeCode, &'a SlopeNumbers)>,
 }
 
-/// Room for the numbers of a pass that are the same at every point.
+/// Buffers for the uniform numbers of a pass.
 #[derive(Default)]
 pub(super) struct PassNumbers {
     model: Vec<f64>,
@@ -170,7 +172,7 @@ impl<'a> Pass<'a> {
         Pass { params, uniforms, code, outputs, slopes }
     }
 
-    /// By the model as it was traced, whatever the parameters.
+    /// Creates a pass with the code as traced, at any parameters.
     pub(super) fn plain(
         model: &'a Prepared,
         params: &'a [f64],
@@ -188,8 +190,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// By the model as it was traced, where [`new`](Pass::new) is by collected factors, whose doing it may be that sums are not
-    /// finite. `numbers`: made when they are first asked for.
+    /// Creates a pass with the code as traced, to repeat a piece of a pass from [`new`](Pass::new) whose sums are not
+    /// finite: collected factors may be the cause. Returns `None` for a native model. `numbers`: initialised on first
+    /// use.
     pub(super) fn once_more(
         model: &'a Prepared,
         params: &'a [f64],

@@ -1,4 +1,4 @@
-//! Residuals in an order in which neighbours are close to each other, for tests of whether the data reject the curve.
+//! Residuals in an order in which neighbours are close in x, for tests of the goodness of the fit.
 
 use super::closest::{BlockPoints, Distances};
 use super::code::BLOCK;
@@ -19,11 +19,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Relative spacing of f32 numbers.
 const SINGLE: f64 = f32::EPSILON as f64;
-/// The mean over a sample is uncertain by the scatter over the root of its size; standard deviations allowed for.
+/// Margin for the mean over a sample, in standard deviations of the mean.
 const MARGIN: f64 = 3.0;
 
 impl Cpu<'_> {
-    /// The residuals of at most [`LEAST_SAMPLE`] points, as [`Evaluator::residuals`](crate::solver::evaluator::Evaluator::residuals).
+    /// Returns the residuals of at most [`LEAST_SAMPLE`] points, for
+    /// [`Evaluator::residuals`](crate::solver::evaluator::Evaluator::residuals).
     pub(super) fn residual_sample(&mut self, params: &[f64]) -> Result<ResidualSample, Fault> {
         let (mut values, mut picks) = Worker::with(|worker| {
             (std::mem::take(&mut worker.residuals), std::mem::take(&mut worker.sampled))
@@ -46,7 +47,7 @@ impl Cpu<'_> {
             sample.rounding += (spacing(&points.y, y) * weight).powi(2) / 12.0;
         })?;
         if self.loss != Loss::Linear {
-            // Residuals become ψ/s, rows s.
+            // The correction turns residuals into ψ/s and rows into s; their product is ψ.
             let mut row = vec![1.0; sample.values.len()];
             let (rule, sums) = ((self.loss, 0.0), &mut RobustSums::default());
             let formulas = &mut FormulaMachine::default();
@@ -59,7 +60,7 @@ impl Cpu<'_> {
         Ok(sample)
     }
 
-    /// The points of the sample, in the order of the data: those that a stream would draw.
+    /// Picks the points of the sample in the order of the data, the same points as for a stream.
     pub(super) fn pick(&self, picks: &mut Vec<usize>) {
         let n = self.points.len();
         picks.clear();
@@ -82,7 +83,8 @@ impl Cpu<'_> {
         rises || falls
     }
 
-    /// The positions of these points in ascending order of x, unless they are in the order of x.
+    /// Returns the positions of these points in ascending order of x. Returns `None` if x already rises or falls from
+    /// point to point, or if there are several variables.
     fn by_x(&self, picks: &[usize]) -> Option<Vec<usize>> {
         let [x] = &self.points.columns[..] else { return None };
         if self.is_ordered(picks) {
@@ -93,7 +95,7 @@ impl Cpu<'_> {
         Some(order.into_iter().map(|(_, p)| p).collect())
     }
 
-    /// Calls `visit` for each of these points with its index, the model's value and, if x has errors, its signed
+    /// Calls `visit` for each of these points with its index, the value of the model and, if x has errors, the signed
     /// distance from the curve.
     fn values_at(
         &mut self,
@@ -152,7 +154,7 @@ impl Cpu<'_> {
         done
     }
 
-    /// The value of a model that is called point by point.
+    /// Returns the value at point `i` of a model that is called with single points.
     fn value_of(&self, calls: &PointCalls, params: &[f64], i: usize) -> Result<f64, Fault> {
         let x: Vec<f64> = self.points.columns.iter().map(|c| c.at(i)).collect();
         let call = AssertUnwindSafe(|| (calls.value)(&x, params));
@@ -164,7 +166,7 @@ impl Cpu<'_> {
     }
 }
 
-/// The distance between numbers of the type of y near `y`; 0 for f64, whose rounding no fit sees.
+/// Returns the spacing of numbers of the type of y near `y`; 0 for f64, whose rounding is negligible.
 fn spacing(values: &Values<'_>, y: f64) -> f64 {
     match values {
         Values::F64(_) => 0.0,
@@ -173,7 +175,7 @@ fn spacing(values: &Values<'_>, y: f64) -> f64 {
     }
 }
 
-/// Averages of the moments of single counts.
+/// Returns the averages of the moments of single counts.
 fn mean_deviance(expected: &[[f64; 2]]) -> MeanDeviance {
     let n = expected.len() as f64;
     let of_each = |k: usize| expected.iter().map(|moments| moments[k]).sum::<f64>() / n;

@@ -1,32 +1,32 @@
 //! Robust losses over a block of residuals.
 //!
 //! With z = (r/C)², the loss of a point is ½C²ρ(z), its gradient ρ'·Jᵀr, and its Gauss-Newton matrix
-//! (ρ' + 2zρ'')·JᵀJ. Scaling the point's row by s = √(ρ' + 2zρ'') and its residual by ρ'/s makes both
-//! come out of the ordinary normal equations (Triggs et al. 2000). s² is max(ρ' + 2zρ'', floor·ρ',
-//! 2⁻⁵²). A floor of 0.1 in sums of normal equations lets outliers still say something about the
-//! step. Factors of the Jacobian have the floor 0, as SciPy does: those that give the covariance, and
-//! those that ill-conditioned problems iterate with.
+//! (ρ' + 2zρ'')·JᵀJ. If the row of the point is scaled by s = √(ρ' + 2zρ'') and its residual by ρ'/s, the
+//! ordinary normal equations give both (Triggs et al. 2000). s² is max(ρ' + 2zρ'', floor·ρ',
+//! 2⁻⁵²). In normal equations the floor is 0.1, so that outliers still contribute to the
+//! step. R factors have the floor 0, as in SciPy. They give the covariance, and the steps of
+//! ill-conditioned problems.
 
 use super::gram::{LANES, collapse};
 use crate::data::loss::Loss;
 use crate::math::lane;
 use crate::normal::Influence;
 
-/// The smallest square of a row factor.
+/// Minimum of s², the square of a row factor.
 const LEAST: f64 = f64::EPSILON;
 
 /// Partial sums over points, lane by lane.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RobustSums {
-    /// Of the loss, ½C²ρ.
+    /// Sums of the loss, ½C²ρ.
     pub(super) costs: [f64; LANES],
-    /// Those of an [`Influence`], where the floor is 0: factors alone have a use for them. Counts of events leave
-    /// them alone.
+    /// Sums of an [`Influence`]. They are summed only if the floor is 0, since only R factors need them, and not for
+    /// Poisson data.
     influence: [[f64; LANES]; Influence::SUMS],
 }
 
 impl RobustSums {
-    /// What the loss makes of all points.
+    /// Returns the influence sums over all points.
     pub(super) fn influence(&self) -> Influence {
         let mut sums = [0.0; Influence::SUMS];
         collapse(self.influence.as_flattened(), &mut sums);
@@ -47,7 +47,7 @@ impl RobustSums {
 /// ρ, ρ' and ρ' + 2zρ'' at z.
 type LossTerms = (f64, f64, f64);
 
-/// Replaces `residual` r by ρ'r/s and sets `row` to s; adds losses and, for a factor, influences to `sums`.
+/// Replaces `residual` r by ρ'r/s and sets `row` to s. Adds losses and, if the floor is 0, influences to `sums`.
 /// Both slices have one value per point of the block.
 #[inline(always)]
 pub(super) fn correct(
@@ -58,7 +58,7 @@ pub(super) fn correct(
     sums: &mut RobustSums,
 ) {
     match loss {
-        // One of the caller's own takes the way of `loss_rows.rs`.
+        // `loss_rows.rs` evaluates custom losses.
         Loss::Linear | Loss::Custom { .. } => row.fill(1.0),
         Loss::SoftL1 { scale } => each(scale, floor, residual, row, sums, |z| {
             let t = 1.0 + z;
@@ -85,13 +85,13 @@ pub(super) fn correct(
         Loss::Tukey { scale } => each(scale, floor, residual, row, sums, |z| {
             let within = if z < 1.0 { z } else { 1.0 };
             let u = 1.0 - within;
-            // (1 − u³)/3, which would lose the digits of a small z.
+            // Equal to (1 − u³)/3, without its cancellation for small z.
             (within * (u + within * within / 3.0), u * u, u * (1.0 - 5.0 * z))
         }),
     }
 }
 
-/// As [`correct`] for the loss of which `terms` has ρ, dρ/du and d²ρ/du² at the residuals over the scale.
+/// Like [`correct`], for a custom loss. The three slices are ρ, dρ/du and d²ρ/du² at u = residual/scale.
 pub(super) fn by_formula(
     (scale, floor): (f64, f64),
     [value, first, second]: [&[f64]; 3],
@@ -102,7 +102,7 @@ pub(super) fn by_formula(
     let half_square = 0.5 * scale * scale;
     for (i, (r, s)) in residual.iter_mut().zip(row).enumerate() {
         let (u, curvature) = (*r / scale, 0.5 * second[i]);
-        // At a residual of 0 the quotient is its limit.
+        // At a residual of 0 the quotient has this limit.
         let gradient = if u == 0.0 { curvature } else { 0.5 * first[i] / u };
         let terms = (value[i], gradient, curvature);
         let (rho, influence) = point(scale, floor, r, s, &|_| terms);
@@ -148,7 +148,7 @@ fn each_point<const OF_FACTOR: bool>(
     }
 }
 
-/// Corrects one point, and returns ρ and the rest of what is added up.
+/// Corrects one point, and returns ρ and the influence sums of the point.
 #[inline(always)]
 fn point(
     scale: f64,
@@ -164,7 +164,7 @@ fn point(
     let square = if square > LEAST { square } else { LEAST };
     *s = square.sqrt();
     let psi = *r * gradient;
-    // A residual that is not a number must stay one: the comparisons above would lose it.
+    // A NaN residual must stay NaN: the comparisons above would lose it.
     *r = psi / *s;
     (rho, Influence::of([gradient, psi * psi, curvature, curvature * curvature, square]))
 }

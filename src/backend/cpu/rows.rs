@@ -1,4 +1,4 @@
-//! From a block's model values to weighted rows of [J r].
+//! Weighted rows of [J r], computed from the model values of a block.
 
 use super::closest::BlockPoints;
 use super::code::{BLOCK, Operand};
@@ -14,28 +14,28 @@ use crate::data::values::Values;
 use crate::model::op::Binary;
 use crate::normal::{Influence, Normal, RFactor, pair};
 
-/// From one column of the matrix that is folded to the next: not a power of two, so that columns do
+/// Distance between columns of the folded matrix. It is not a power of two, so that columns do
 /// not compete for the same cache sets.
 pub(super) const STRIDE: usize = BLOCK + 8;
-/// Numbers to a cache line.
+/// Numbers per cache line.
 const ALIGNMENT: usize = 8;
 
-/// The columns of one block's rows, and room for its sums.
+/// Columns of the rows of one block, and buffers for their sums.
 #[derive(Default)]
 pub(super) struct BlockRows {
     /// Weighted partials, then the weighted residual.
     columns: Vec<Register>,
-    /// The factor of each row, where rows are weighted.
+    /// Factor of each row, if rows are weighted.
     factor: Register,
     response: Register,
     lanes: Vec<f64>,
-    /// Of each column, the points beyond the last eight of a block.
+    /// For each column, the points after the last full group of eight.
     rests: Vec<[f64; LANES]>,
     matrix: Vec<f64>,
     loss: LossRows,
 }
 
-/// A block's model values and partials.
+/// Model values and partials of a block.
 pub(super) struct BlockValues<'a> {
     pub(super) machine: &'a Machine,
     pub(super) points: BlockPoints<'a>,
@@ -43,40 +43,40 @@ pub(super) struct BlockValues<'a> {
 }
 
 impl BlockValues<'_> {
-    /// The model's value for 0, its partial by free parameter i − 1 for others.
+    /// Returns the values of the model if `i` is 0, else its partials with respect to free parameter i − 1.
     fn output(&self, i: usize) -> &[f64] {
         self.machine.source(self.outputs[i], self.points.inputs)
     }
 }
 
-/// How rows are weighted.
+/// Weighting of rows.
 pub(super) struct Weighting<'a> {
     pub(super) points: &'a Points<'a>,
     /// The loss, with its scale in row units.
     pub(super) loss: Loss,
-    /// The least share of the gradient's weight that a point keeps in JᵀJ.
+    /// Minimum weight of a point in JᵀJ, relative to its weight in the gradient.
     pub(super) floor: f64,
-    /// The factor of each column.
+    /// Factor of each column.
     pub(super) columns: &'a [f64],
-    /// What no point weighs more than.
+    /// Upper limit of the weight of a point.
     pub(super) most: f64,
 }
 
-/// What a block of fits side by side is compared with.
+/// Data, loss and weights of a block of fits in lanes.
 pub(super) struct Target<'a> {
     pub(super) y: &'a [f64],
-    /// One per number, or none if all are 1.
+    /// One weight per number; `None` if all are 1.
     pub(super) weights: Option<&'a [f64]>,
     pub(super) loss: Loss,
     pub(super) floor: f64,
     pub(super) estimator: Estimator,
-    /// Of counts, lane by lane.
+    /// Poisson data: lower limit of the expectation in the weight, one per lane.
     pub(super) darkest: &'a [f64; LANES],
 }
 
 impl BlockRows {
-    /// Makes room for `k` columns, residual included. The sums are of no more: whoever has summed up a thousand columns would
-    /// else clear half a million sums for each piece of a model of three.
+    /// Reserves memory for `k` columns, residual included. The sums shrink too: otherwise, after a model of a thousand
+    /// columns, half a million sums would be cleared for each piece of a model of three.
     pub(super) fn reserve(&mut self, k: usize) {
         self.columns.resize_with(self.columns.len().max(k), register);
         self.loss.reserve();
@@ -87,14 +87,14 @@ impl BlockRows {
         self.matrix.resize(self.matrix.len().max(STRIDE * k + ALIGNMENT), 0.0);
     }
 
-    /// Forgets the sums of the chunk before.
+    /// Clears the sums of the previous chunk.
     pub(super) fn clear(&mut self) {
         self.lanes.fill(0.0);
         self.loss.sums = RobustSums::default();
     }
 
-    /// Sets the last column to the weighted, robustly corrected residual, `value` − y, and the factor
-    /// of the rows. Returns whether the rows have a factor other than 1.
+    /// Sets the last column to the residual `value` − y, weighted and corrected for the loss, and sets the
+    /// factors of the rows. Returns true if the rows have factors other than 1.
     fn residual(
         &mut self,
         kernels: &Kernels,
@@ -161,7 +161,7 @@ impl BlockRows {
         self.loss.correct(kernels, rule, weighted, residual, factor)
     }
 
-    /// As [`residual`](BlockRows::residual), of fits side by side.
+    /// Like [`residual`](BlockRows::residual), for fits in lanes.
     fn residual_of(
         &mut self,
         kernels: &Kernels,
@@ -193,19 +193,19 @@ impl BlockRows {
         self.loss.correct(kernels, rule, weighted, residual, factor)
     }
 
-    /// The sums of products of `k` columns, eight lanes each.
+    /// Returns the sums of products of `k` columns, eight lanes each.
     pub(super) fn sums(&mut self, k: usize) -> &mut [f64] {
         &mut self.lanes[..LANES * pair(0, k)]
     }
 
-    /// The sums of the lanes of `k` columns, each by itself.
+    /// Copies the sums of `k` columns and the costs, without adding the lanes.
     pub(super) fn lanes_into(&self, k: usize, sums: &mut Vec<f64>, costs: &mut [f64; LANES]) {
         sums.clear();
         sums.extend_from_slice(&self.lanes[..LANES * pair(0, k)]);
         *costs = self.loss.sums.costs;
     }
 
-    /// Adds the block's products to the sums of the chunk.
+    /// Adds the products of the block to the sums of the chunk.
     pub(super) fn add_products(
         &mut self,
         kernels: &Kernels,
@@ -217,7 +217,7 @@ impl BlockRows {
         self.products(kernels, weighting.columns, view, factored);
     }
 
-    /// Adds the block's products of fits side by side.
+    /// Adds the products of a block of fits in lanes.
     pub(super) fn add_products_of(
         &mut self,
         kernels: &Kernels,
@@ -228,8 +228,8 @@ impl BlockRows {
         self.products(kernels, &[], view, factored);
     }
 
-    /// Adds the products of the block's rows, their residuals and factors being there. `scales`: the
-    /// factors of columns, where they have any.
+    /// Adds the products of the rows of the block. Their residuals and factors must be set. `scales`: the
+    /// factors of the columns, or empty if all are 1.
     fn products(
         &mut self,
         kernels: &Kernels,
@@ -256,7 +256,7 @@ impl BlockRows {
         kernels.products(k, column, &mut self.rests, &mut self.lanes);
     }
 
-    /// Folds the block's rows into the triangular factor of the chunk.
+    /// Folds the rows of the block into the R factor of the chunk.
     pub(super) fn fold(
         &mut self,
         kernels: &Kernels,
@@ -268,7 +268,7 @@ impl BlockRows {
         let output = |i: usize| view.output(i);
         let n = output(0).len();
         let factored = self.residual(kernels, weighting, output(0), view.points, k);
-        // Off the cache line's boundary the folding loop takes 1.4 times as long (measured).
+        // If the matrix is not aligned to cache lines, the folding loop takes 1.4x the time (measured).
         let aligned = self.matrix.as_ptr().align_offset(64).min(ALIGNMENT);
         let (columns, factor) = (&self.columns, &self.factor);
         let matrix = &mut self.matrix[aligned..aligned + k * STRIDE];
@@ -285,12 +285,12 @@ impl BlockRows {
     }
 }
 
-/// Multiplies residuals by the factors of their rows.
+/// Multiplies the residuals by the factors of their rows.
 fn weigh_residual(residual: &mut [f64], factor: &[f64]) {
     residual.iter_mut().zip(factor).for_each(|(r, w)| *r *= w);
 }
 
-/// out = partial · row factor · column factor
+/// Computes out = partial · row factor · column factor.
 fn weigh(kernels: &Kernels, partial: &[f64], factor: Option<&[f64]>, scale: f64, out: &mut [f64]) {
     match factor {
         Some(factor) => kernels.binary(Binary::Mul, partial, factor, out),
@@ -302,7 +302,7 @@ fn weigh(kernels: &Kernels, partial: &[f64], factor: Option<&[f64]>, scale: f64,
 }
 
 impl BlockRows {
-    /// The sums of the chunk as normal equations. `squares`: whether the cost is that of the residuals.
+    /// Writes the sums of the chunk to normal equations. `squares`: if true, the cost is ½ Σ r².
     pub(super) fn finish(&mut self, squares: bool, out: &mut Normal) {
         collapse(&self.lanes, &mut out.products);
         let n = out.n;
@@ -316,7 +316,7 @@ impl BlockRows {
         };
     }
 
-    /// What a robust loss makes of the chunk's points.
+    /// Returns the influence sums of a robust loss over the points of the chunk.
     pub(super) fn influence(&self) -> Influence {
         self.loss.sums.influence()
     }

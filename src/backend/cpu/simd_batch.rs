@@ -1,11 +1,9 @@
-//! Eight small fits of one model, evaluated side by side: each lane of the machine's vectors belongs
-//! to a fit.
+//! Evaluation of eight small fits of one model in lanes: each SIMD lane belongs to one fit.
 //!
-//! The points of a small fit are too few for long blocks: the interpreter's dispatch, the ends of
-//! vectors and the sums across lanes would take as long as the arithmetic. Here a block holds the same
-//! few points of eight fits, number i·8 + l being point i of the fit in lane l, so that every loop is
-//! long, every vector full, and a lane's sums are the fit's. What a lane computes does not depend on
-//! its neighbours.
+//! A small fit has too few points for long blocks: the interpreter's dispatch, the ends of vectors and
+//! the sums across lanes would take as long as the arithmetic. Here a block holds the points of eight
+//! fits: number i·8 + l is point i of the fit in lane l. So every loop is long, every vector is full, and
+//! the sums of a lane are the sums of its fit. The result of a lane does not depend on the other lanes.
 
 use super::assembly::{Assembled, Rows, Same, Weighted, in_a_row};
 use super::closest::BlockPoints;
@@ -23,39 +21,39 @@ use crate::normal::abreast::ModelsAbreast;
 use crate::normal::{Normal, Summary};
 use std::sync::Arc;
 
-/// Points from which on a fit alone is as fast (measured; docs/benchmarks.md).
+/// Maximum number of points per fit: larger fits are as fast alone (measured; docs/benchmarks.md).
 pub(crate) const MOST_POINTS: usize = 320;
 
-/// Independent variables of most models.
+/// Number of independent variables up to which a pass does not allocate.
 const FEW: usize = 4;
 
-/// What is the same for all fits of a batch.
+/// Settings that are the same for all fits of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Manner {
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
-    /// Whether all fits have the same independent variables at the same points.
+    /// If true, all fits have the same independent variables.
     pub(crate) shared: bool,
-    /// Whether points have weights other than 1, or fits may have fewer points than others.
+    /// If true, points have weights other than 1, or the numbers of points may differ between fits.
     pub(crate) weighted: bool,
 }
 
-/// The points of up to eight fits, and their evaluation.
+/// Evaluator of up to eight fits, with their points.
 pub(crate) struct SimdBatch {
     code: Arc<Assembled>,
     manner: Manner,
     kernels: &'static Kernels,
-    /// Points of each lane's fit; 0 before the first.
+    /// Number of points of the fit in each lane; 0 before the first.
     lengths: [usize; LANES],
-    /// Lane by lane, point after point.
+    /// One column per variable: eight lanes per point.
     columns: Vec<Vec<f64>>,
     y: Vec<f64>,
     weights: Vec<f64>,
-    /// Of counts: the expectation below which a point without events weighs no more.
+    /// Poisson data: expectation below which the weight of a point without events does not increase further.
     darkest: [f64; LANES],
-    /// Lane by lane, number after number: those that are the same at every point of a fit.
+    /// Uniform numbers, which are the same at every point of a fit: eight lanes per number.
     uniforms: Vec<[f64; LANES]>,
-    /// Whether the code may be used at each lane's parameters.
+    /// For each lane, true if the code is valid at its parameters.
     usable: [bool; LANES],
     sums: Vec<f64>,
     costs: [f64; LANES],
@@ -63,7 +61,7 @@ pub(crate) struct SimdBatch {
 }
 
 impl SimdBatch {
-    /// Of a model of `columns` independent variables; `None` if it is not traced.
+    /// Creates an evaluator of a model of `columns` independent variables. Returns `None` if the model is not traced.
     pub(crate) fn new(model: &Prepared, columns: usize, manner: Manner) -> Option<SimdBatch> {
         let PreparedForm::Traced { collected: code, .. } = &model.kind else { return None };
         Some(SimdBatch {
@@ -83,8 +81,8 @@ impl SimdBatch {
         })
     }
 
-    /// Gives a lane the points of another fit: those that count, in their order. Their row unit must
-    /// be 1 and, without weights, their number that of all fits.
+    /// Loads the used points of another fit into a lane, in their order. Their row unit must be 1. Without
+    /// weights, all fits must have the same number of used points.
     pub(crate) fn load(&mut self, lane: usize, points: &Points<'_>) {
         let (n, room) = (points.used, self.y.len() / LANES);
         if n > room {
@@ -115,7 +113,7 @@ impl SimdBatch {
         }
     }
 
-    /// Makes room for `n` points a lane.
+    /// Extends the buffers to `n` points per lane.
     fn grow(&mut self, room: usize, n: usize) {
         self.y.resize(n * LANES, 0.0);
         self.columns.iter_mut().for_each(|column| column.resize(n * LANES, 0.0));
@@ -127,7 +125,7 @@ impl SimdBatch {
         }
     }
 
-    /// Fills a lane from point `from` on with its last point, without weight.
+    /// Fills the points `from..to` of a lane with copies of its last point, with weight 0.
     fn pad(&mut self, lane: usize, from: usize, to: usize) {
         let Some(last) = self.lengths[lane].checked_sub(1) else { return };
         for i in from..to {
@@ -139,8 +137,8 @@ impl SimdBatch {
         }
     }
 
-    /// Sums up the normal equations of all lanes, each at its own parameters. `None` for a lane that
-    /// is not wanted.
+    /// Computes the normal equations of all lanes, each at its own parameters. `None` if a lane is not
+    /// needed.
     pub(crate) fn evaluate(&mut self, params: [Option<&[f64]>; LANES]) {
         let Some(any) = params.iter().flatten().next().copied() else { return };
         let of = |lane: usize| params[lane].filter(|_| self.lengths[lane] > 0);
@@ -159,7 +157,7 @@ impl SimdBatch {
         let uniforms = Uniforms::OfLanes(&self.uniforms);
         machine.broadcast(&self.code, uniforms, numbers);
         rows.clear();
-        // A pass allocates nothing for models of few variables.
+        // A pass does not allocate for models of few variables.
         let mut few = [Values::F64(&[]); FEW];
         let many: Vec<Values<'_>>;
         let columns = if self.columns.len() <= FEW {
@@ -188,8 +186,8 @@ impl SimdBatch {
         rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
     }
 
-    /// Adds the products of the first numbers by machine code, where they are summed up as they are, and returns how
-    /// many these are.
+    /// Adds the products of the first numbers with machine code, if no loss or estimator changes them. Returns the
+    /// count of these numbers.
     fn assembled_sums(&self, numbers: usize, machine: &mut Machine, rows: &mut BlockRows) -> usize {
         let Manner { loss, estimator, weighted, .. } = self.manner;
         let is_plain = loss == Loss::Linear && estimator == Estimator::LeastSquares;
@@ -207,25 +205,25 @@ impl SimdBatch {
         self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums)
     }
 
-    /// Makes the linear models of all lanes, of their sums.
+    /// Computes the linear models of all lanes from their sums.
     pub(crate) fn make_models(&mut self) {
         let free = self.code.outputs.len() - 1;
         self.kernels.models(self.sums.as_chunks().0, free, &mut self.models);
     }
 
-    /// The linear models that were made.
+    /// Returns the computed linear models.
     pub(crate) fn models(&self) -> &ModelsAbreast {
         &self.models
     }
 
-    /// Bytes of the points and sums.
+    /// Returns the bytes of the points and sums.
     pub(crate) fn bytes(&self) -> usize {
         let columns: usize = self.columns.iter().map(Vec::len).sum();
         let numbers = columns + self.y.len() + self.weights.len() + self.sums.len();
         numbers * size_of::<f64>()
     }
 
-    /// Takes the sums of a lane; false if its parameters are such that it cannot be evaluated here.
+    /// Copies the sums of a lane to `out`. Returns false if the lane cannot be evaluated here at its parameters.
     pub(crate) fn read(&self, lane: usize, out: &mut Normal) -> bool {
         let lanes = self.sums.as_chunks::<LANES>().0;
         for (sum, lanes) in out.products.iter_mut().zip(lanes) {
@@ -237,7 +235,7 @@ impl SimdBatch {
             true => 0.5 * out.products.last().copied().unwrap_or(0.0),
             false => self.costs[lane],
         };
-        // What is not finite may be the doing of collected factors, which a fit alone can do without.
+        // Collected factors may cause a value that is not finite. A fit alone can be evaluated without them.
         self.usable[lane] && out.is_finite()
     }
 }

@@ -1,4 +1,4 @@
-//! Passes over the points: normal equations and triangular factors, piece by piece.
+//! Passes over the points, which compute normal equations and R factors piece by piece.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::{Assembled, Rows, Same, Table, Weighted, in_a_row};
@@ -20,20 +20,20 @@ use crate::solver::outcome::Fault;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-/// Pieces that machine code sums up at a time.
+/// Maximum number of pieces that one call of machine code sums.
 const AHEAD: usize = 32;
 
-/// The points of a piece, and where those end whose turn it is next.
+/// Range of the points of a piece, and end of the points of its task.
 type Stretch = ((usize, usize), usize);
 
-/// Some pieces that one thread sums up, one after another.
+/// Consecutive pieces that one thread sums.
 pub(super) struct Task<S> {
     sums: Tree<S>,
     piece: S,
     fault: Option<Fault>,
 }
 
-/// The tasks of passes that sum up an `S`, and the sum of all, kept from pass to pass.
+/// Tasks of passes that sum summaries `S`, and the sum of all tasks. Passes reuse the memory.
 pub(super) struct Tasks<S> {
     tasks: Vec<Task<S>>,
     all: Tree<S>,
@@ -46,29 +46,29 @@ impl<S> Default for Tasks<S> {
 }
 
 impl<S> Tasks<S> {
-    /// Summaries that there is room for.
+    /// Returns the number of allocated summaries.
     pub(super) fn rooms(&self) -> usize {
         2 * self.tasks.len()
     }
 }
 
 impl<S: Summary + Clone> Tasks<S> {
-    /// Puts the sum of all tasks into `out`.
+    /// Writes the sum of all tasks to `out`.
     fn sum_into(&mut self, out: &mut S) {
         self.all.restart(0);
         self.tasks.iter_mut().for_each(|task| self.all.take(&mut task.sums));
         self.all.sum_into(out);
     }
 
-    /// Adds all tasks to `sums`, which they follow.
+    /// Adds all tasks after the pieces that `sums` already contains.
     fn add_to(&mut self, sums: &mut Tree<S>) {
         self.tasks.iter_mut().for_each(|task| sums.take(&mut task.sums));
     }
 }
 
 impl Cpu<'_> {
-    /// Sums up each piece by `piece`, of which the first has the number `first`; once more in a pass without collected factors where
-    /// the sums are not finite.
+    /// Sums each piece with `piece`. `first`: number of the first piece. If the sums of a piece are not finite, repeats
+    /// it without collected factors.
     fn sum_up<S: Summary + Clone>(
         &self,
         (tasks, empty): (&mut Vec<Task<S>>, impl Fn() -> S),
@@ -108,7 +108,7 @@ impl Cpu<'_> {
         tasks.iter_mut().find_map(|task| task.fault.take()).map_or(Ok(()), Err)
     }
 
-    /// The normal equations of all pieces, in the scratch.
+    /// Computes the normal equations of all pieces into the scratch.
     fn normals(&mut self, params: &[f64], columns: &[f64], first: u64) -> Result<(), Fault> {
         let worthless = std::mem::replace(&mut self.worthless, f64::INFINITY);
         let outputs = self.model.outputs();
@@ -121,7 +121,7 @@ impl Cpu<'_> {
             let tasks = &self.scratch.normals.tasks;
             let cost: f64 =
                 tasks.iter().flat_map(|task| task.sums.sums()).map(|sums| sums.cost).sum();
-            // Nor are partials of use where values are not numbers.
+            // Partials are not needed either if values are NaN.
             if cost.is_nan() || cost >= worthless {
                 return Ok(());
             }
@@ -129,7 +129,7 @@ impl Cpu<'_> {
                 arrays.partials(request, Differences::Forward)
             })?;
         } else {
-            // Last digits, second derivatives and the covariance are made of these.
+            // The last digits of the solution, second derivatives and the covariance need the accuracy of these.
             self.fill_arrays(params, Differences::Central)?;
         }
         self.normal_pass(params, columns, first)
@@ -168,9 +168,9 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Begins the sums of a piece with those of its first points that machine code has made, where they are summed up as they
-    /// are, and returns how many these are. Machine code makes those of the pieces that follow, up to point `until`, too: the
-    /// processor knows what to fetch as long as nothing else is done between.
+    /// Initialises the sums of a piece with the sums of its first points from machine code, if it supports this pass.
+    /// Returns the number of these points. One call of machine code also sums the following pieces, up to point
+    /// `until`: the processor can prefetch memory as long as the loop is not interrupted.
     fn assembled_sums(
         &self,
         pass: Pass<'_>,
@@ -199,8 +199,8 @@ impl Cpu<'_> {
         done
     }
 
-    /// Adds the products of the first of these points by machine code to the sums of their pieces, and returns how many these
-    /// are.
+    /// Adds the products of the first of these points to the sums of their pieces, with machine code. Returns the
+    /// number of these points.
     fn assembled_run(
         &self,
         pass: Pass<'_>,
@@ -239,7 +239,7 @@ impl Cpu<'_> {
         code.add_sums(self.kernels.vectors, &rows, table, sums)
     }
 
-    /// The triangular factor of all pieces, in the scratch.
+    /// Computes the R factors of all pieces into the scratch.
     fn factors(&mut self, params: &[f64], columns: &[f64], first: u64) -> Result<(), Fault> {
         self.fill_arrays(params, Differences::Central)?;
         let mut numbers = std::mem::take(&mut self.scratch.numbers);
@@ -271,7 +271,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Puts the normal equations of all points into `out`.
+    /// Writes the normal equations of all points to `out`.
     pub(super) fn normal_of_all(
         &mut self,
         params: &[f64],
@@ -283,7 +283,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Puts the triangular factor of all points into `out`.
+    /// Writes the R factor of all points to `out`.
     pub(super) fn factor_of_all(
         &mut self,
         params: &[f64],
@@ -295,7 +295,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Adds the normal equations of these points, which follow.
+    /// Adds the normal equations of these points, which follow the points in `sums`.
     pub(crate) fn add_normal(
         &mut self,
         params: &[f64],
@@ -307,7 +307,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Adds the triangular factor of these points, which follow.
+    /// Adds the R factor of these points, which follow the points in `sums`.
     pub(crate) fn add_factor(
         &mut self,
         params: &[f64],
@@ -321,7 +321,7 @@ impl Cpu<'_> {
 }
 
 impl Cpu<'_> {
-    /// The model's calls, if it is called once for all points.
+    /// Returns the request for a model that is called with all points at once; `None` for other models.
     pub(super) fn array_request<'r>(&'r self, params: &'r [f64]) -> Option<ArrayRequest<'r>> {
         let PreparedForm::Native { native, bounds, .. } = &self.model.kind else { return None };
         let Calls::Arrays(calls) = &native.calls else { return None };
@@ -330,7 +330,7 @@ impl Cpu<'_> {
         Some(ArrayRequest { calls, params, free, steps, patience, parallel: !self.alone })
     }
 
-    /// Calls a model of all points, once for its values or for its partials too.
+    /// Runs `work` if the model is called with all points at once.
     pub(super) fn call_arrays(
         &mut self,
         params: &[f64],
@@ -345,7 +345,7 @@ impl Cpu<'_> {
         called
     }
 
-    /// Values and partials of a model of all points.
+    /// Computes values and partials of a model that is called with all points at once.
     pub(super) fn fill_arrays(
         &mut self,
         params: &[f64],
@@ -358,32 +358,32 @@ impl Cpu<'_> {
     }
 }
 
-/// Registers, row columns and scratch of one thread, kept between pieces and fits so that a pass allocates
-/// nothing.
+/// Registers, row columns and scratch of one thread. Pieces and fits reuse them, so that a pass does not
+/// allocate.
 #[derive(Default)]
 pub(super) struct Worker {
     pub(super) machine: Machine,
     ahead: Ahead,
     pub(super) rows: BlockRows,
-    /// Indices of a block's points where some points are passed over.
+    /// Indices of the points of a block, if some points are left out.
     pub(super) picked: Vec<usize>,
-    /// Where x has errors.
+    /// Scratch for closest points, if x has errors.
     pub(super) closest: Option<Box<ClosestPoints>>,
-    /// One point's independent variables, parameters and partials, for native models.
+    /// Independent variables, parameters and partials of one point, for native models.
     pub(super) x: Vec<f64>,
     pub(super) p: Vec<f64>,
     pub(super) partials: Vec<f64>,
-    /// Of the precision of their values.
+    /// Signs of limited precision of their values.
     pub(super) signs: Signs,
-    /// Room for residuals and for the points that they are of.
+    /// Buffers for sampled residuals and the indices of their points.
     pub(super) residuals: Vec<f64>,
     pub(super) sampled: Vec<usize>,
 }
 
-/// Sums of pieces that machine code has made, eight lanes each.
+/// Sums that machine code computed for a run of pieces, eight lanes each.
 #[derive(Default)]
 struct Ahead {
-    /// The points that are in them.
+    /// First point of the sums, and end of their points.
     begin: usize,
     end: usize,
     sums: Vec<f64>,
@@ -404,8 +404,8 @@ thread_local! {
 }
 
 impl Worker {
-    /// Runs `work` with this thread's worker. A fit inside a native model finds it taken and gets a
-    /// fresh one.
+    /// Runs `work` with the worker of this thread. A fit inside a native model gets a new worker, since
+    /// the outer fit uses the thread's worker.
     pub(super) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> R {
         let mut worker = WORKER.take().unwrap_or_default();
         let result = work(&mut worker);

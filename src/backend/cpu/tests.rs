@@ -1,4 +1,4 @@
-//! The block interpreter computes the recorded program: the same bits, with every instruction set.
+//! Tests of the block interpreter: it computes the same bits as the recorded program, with every instruction set.
 
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod assembled;
@@ -30,7 +30,7 @@ fn program(tree: &Tree) -> Program {
     value.with_partials(&[0, 1, 2]).expect("a replay")
 }
 
-/// All outputs at all points of `blocks`, one vector per output.
+/// Returns all outputs at all points of `blocks`, one vector per output.
 fn interpret(
     code: &Assembled,
     kernels: &Kernels,
@@ -40,7 +40,7 @@ fn interpret(
     params: &[f64],
 ) -> Vec<Vec<f64>> {
     let mut machine = Machine::default();
-    // What a register held before must not matter.
+    // The previous numbers of a register must not matter.
     machine.reserve(code.registers + 1, columns.len());
     for lanes in machine.registers.iter_mut().flatten() {
         lanes.0.fill(f64::NAN);
@@ -60,14 +60,14 @@ fn interpret(
     outputs
 }
 
-/// Consecutive blocks over `n` points.
+/// Returns consecutive blocks over `n` points, and their lengths.
 fn runs(n: usize) -> (Vec<Block<'static>>, Vec<usize>) {
     let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
     let lengths = starts.iter().map(|s| BLOCK.min(n - s)).collect();
     (starts.into_iter().map(Block::Run).collect(), lengths)
 }
 
-/// Asserts that every instruction set gives the bits of the program at all points.
+/// Asserts that every instruction set gives the same bits as the program at all points.
 fn check(
     program: &Program,
     columns: &[Values<'_>],
@@ -76,7 +76,7 @@ fn check(
 ) -> Result<(), String> {
     let at = |i: usize| columns.iter().map(|c| c.at(i)).collect::<Vec<f64>>();
     let expected: Vec<Vec<f64>> = (0..n).map(|i| program.outputs(&at(i), params)).collect();
-    // Every other point first, then the rest, as where points are passed over.
+    // Every other point first, then the rest, like blocks in which points are left out.
     let order: Vec<usize> = (0..n).step_by(2).chain((1..n).step_by(2)).collect();
     let picked: Vec<&[usize]> = order.chunks(BLOCK).collect();
     let picked_lengths: Vec<usize> = picked.iter().map(|p| p.len()).collect();
@@ -109,7 +109,8 @@ fn check(
     Ok(())
 }
 
-/// Always the same cases, so that a failure is one until it is mended. `PROPTEST_CASES` may ask for more.
+/// Returns a configuration with a fixed seed, so that failures are reproducible. `PROPTEST_CASES` can raise the number
+/// of cases.
 fn config() -> ProptestConfig {
     let (rng_seed, others) = (RngSeed::Fixed(20_240_609), ProptestConfig::default());
     ProptestConfig { cases: others.cases.max(400), rng_seed, failure_persistence: None, ..others }
@@ -134,7 +135,7 @@ proptest! {
     }
 }
 
-/// Every function on a grid through its whole range, in blocks whose lanes need different treatment.
+/// Tests every function on a grid over its whole range, in blocks whose lanes need different branches.
 #[test]
 fn every_function_has_the_same_bits_in_every_lane() {
     let mut grid: Vec<f64> = tree::SPECIAL.to_vec();
@@ -159,7 +160,7 @@ fn every_function_has_the_same_bits_in_every_lane() {
     }
 }
 
-/// Data for the sums: some thousand points, weights, and a mask.
+/// Data for the sums: points, weights, and a mask.
 struct Sums {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -176,7 +177,7 @@ impl Sums {
         Sums { x, y, sigma, mask }
     }
 
-    /// The data as plain, weighted, single precision and masked ones.
+    /// Returns the data in four variants: plain, weighted, in single precision, and masked.
     fn kinds<'a>(&'a self, single: &'a [Vec<f32>; 2]) -> Vec<Data<'a>> {
         let plain = || Data::new(&self.x, &self.y).expect("data");
         let weighted = || plain().sigma(Sigma::Relative(&self.sigma)).expect("sigma");
@@ -190,7 +191,7 @@ impl Sums {
     }
 }
 
-/// Least squares and the robust losses.
+/// Returns the linear loss and the robust losses.
 fn losses() -> impl Iterator<Item = Loss> {
     [Loss::Linear].into_iter().chain(robust(0.7))
 }
@@ -204,12 +205,12 @@ fn decay() -> Program {
 const PARAMETERS: [f64; 3] = [1.9, 1.1, 0.5];
 const SCALES: [f64; 3] = [1.0, 0.25, 4.0];
 
-/// Normal equations and factor of the decay.
+/// Returns the normal equations and the R factor of the decay.
 fn sums(points: &Points<'_>, loss: Loss, kernels: &'static Kernels, n: usize) -> (Normal, RFactor) {
     let prepared = Prepared::traced(decay().into(), &[0, 1, 2]);
     let mut cpu = Cpu::new(&prepared, points, loss, &[]).with_kernels(kernels);
     let (mut normal, mut factor) = (Normal::zero(3), RFactor::zero(3));
-    // Twice, so that what the first pass leaves behind would show.
+    // Two passes, to detect an effect of the state that the first one leaves.
     for _ in 0..2 {
         cpu.normal(&PARAMETERS, &SCALES, &mut normal).expect("normal equations");
         cpu.factor(&PARAMETERS, &SCALES, &mut factor).expect("a factor");
@@ -238,7 +239,7 @@ fn every_instruction_set_sums_to_the_same_bits() {
     }
 }
 
-/// The cost of residuals far below the scale is half the sum of their squares, to the last digits.
+/// Tests that the cost of residuals far below the scale is half the sum of their squares, to the last digits.
 #[test]
 fn small_residuals_cost_alike_under_every_loss() {
     let data = Sums::new(300);
@@ -248,7 +249,7 @@ fn small_residuals_cost_alike_under_every_loss() {
     let plain = cost(Loss::Linear);
     for scale in [1e3, 1e6, 1e12] {
         for loss in Loss::robust(scale) {
-            // What the loss leaves off is of the order of z, the largest (r/C)².
+            // The relative difference is of the order of z, the largest (r/C)².
             let largest = 2.0 * plain / scale / scale;
             let found = cost(loss);
             assert!((found / plain - 1.0).abs() < largest + 1e-14, "{loss:?}: {found} {plain}");
@@ -266,7 +267,7 @@ fn sums_are_those_of_the_definition() {
         let points = Points::validate(data).expect("points");
         for loss in losses() {
             let (normal, factor) = sums(&points, loss, kernels::detect(), n);
-            // Row by row: the gradient, the cost, and JᵀJ with the factors of either floor.
+            // Sums over rows: the gradient, the cost, and JᵀJ with the factors of both floors.
             let (mut cost, mut gradient, mut influence) = (0.0, [0.0; 3], [0.0; 5]);
             let mut products = [[[0.0; 3]; 3]; 2];
             for i in points.kept() {

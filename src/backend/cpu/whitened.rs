@@ -1,7 +1,7 @@
-//! Correlated data: residuals and partials of all points are made independent before they are summed.
+//! Correlated data: residuals and partials of all points are whitened before they are summed.
 //!
-//! The rows of one point depend on all others, so the Jacobian is held in memory: n · (P + 1) numbers
-//! beside the n²/2 of the covariance's factor.
+//! Each whitened row depends on several points, so the Jacobian is stored: n · (P + 1) numbers
+//! in addition to the n²/2 numbers of the Cholesky factor of the covariance.
 
 use super::arrays::Differences;
 use super::closest::BlockPoints;
@@ -18,15 +18,15 @@ use crate::observe::span;
 use crate::solver::evaluator::{Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 
-/// Evaluates over points with a covariance matrix.
+/// Evaluator of points with a covariance matrix.
 pub(crate) struct Whitened<'a> {
     inner: Cpu<'a>,
     correlation: &'a Correlation,
-    /// The columns of [J r], each with one number per point that counts.
+    /// The columns of [J r], with one number per used point.
     columns: Vec<Vec<f64>>,
     row: Vec<f64>,
     cost: f64,
-    /// What a robust loss makes of the points.
+    /// Influence sums of a robust loss.
     influence: Influence,
     formulas: FormulaMachine,
 }
@@ -46,7 +46,7 @@ impl<'a> Whitened<'a> {
         }
     }
 
-    /// Fills the columns at `params`: whitened, scaled, corrected for the loss.
+    /// Computes the columns at `params`: whitened, scaled and corrected for the loss.
     fn evaluate(&mut self, params: &[f64], scales: &[f64], floor: f64) -> Result<(), Fault> {
         let _span = span!(TRACE, "pass", points = self.inner.points.used);
         self.whiten(params, scales)?;
@@ -54,11 +54,11 @@ impl<'a> Whitened<'a> {
         Ok(())
     }
 
-    /// Fills the columns at `params`: whitened and scaled.
+    /// Computes the columns at `params`: whitened and scaled.
     fn whiten(&mut self, params: &[f64], scales: &[f64]) -> Result<(), Fault> {
         self.inner.fill_arrays(params, Differences::Central)?;
         let mut numbers = std::mem::take(&mut self.inner.scratch.numbers);
-        // Beside whitening it matters little what the model costs.
+        // The time of the model matters little compared with whitening, so the plain code is used.
         let pass = Pass::plain(self.inner.model, params, &mut numbers);
         let columns = &mut self.columns;
         let k = columns.len();
@@ -134,7 +134,7 @@ impl Evaluator for Whitened<'_> {
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        // The sizes of partials before whitening say nothing of those after it.
+        // Magnitudes before whitening do not determine the magnitudes after it.
         self.whiten(params, &vec![1.0; out.len()])?;
         for (largest, column) in out.iter_mut().zip(&self.columns) {
             *largest = column.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -159,7 +159,7 @@ impl Evaluator for Whitened<'_> {
         self.inner.scratch_bytes() + self.correlation.bytes() + numbers * size_of::<f64>()
     }
 
-    /// Of combinations of points, which have no order in x.
+    /// The residuals are combinations of points, which have no order in x.
     fn residuals(
         &mut self,
         params: &[f64],

@@ -14,16 +14,16 @@ use std::time::Instant;
 
 const SOURCE: &str = include_str!("../../../kernels/bandwidth.cuh");
 
-/// Bytes that are copied within the device and read: well beyond its caches.
+/// Size of the copies and reads within the device, in bytes; much larger than its caches.
 const DEVICE_BYTES: usize = 256 << 20;
-/// Bytes that go to the host and back.
+/// Size of the copies between host and device, in bytes.
 const HOST_BYTES: usize = 64 << 20;
-/// Launches that are timed together, so that the start of one hides behind the one before.
+/// Number of launches that are timed together; the start of a launch overlaps with the previous launch.
 const LAUNCHES: usize = 20;
-/// Repetitions of each measurement, of which the best counts: what disturbs one makes it slower.
+/// Repetitions of each measurement. The best counts, because disturbances only make a measurement slower.
 const REPETITIONS: usize = 5;
 
-/// Bytes per second of each way, from ordinary (pageable) memory of the host.
+/// Measured bandwidths in bytes per second, with ordinary (pageable) host memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Bandwidth {
@@ -73,7 +73,7 @@ fn measure(
     // Two buffers, each at most a quarter of the free memory; pairs of doubles.
     let bytes = device_bytes.min(driver.memory()?.free / 4).max(16) / 16 * 16;
     let (from, to) = (Buffer::of::<u8>(driver, bytes)?, Buffer::of::<u8>(driver, bytes)?);
-    // All zeros, as the kernel that reads requires.
+    // All zeros, as the reading kernel requires.
     let mut host = vec![0_u8; host_bytes.min(bytes)];
     from.clear()?;
     to.clear()?;
@@ -97,7 +97,7 @@ fn measure(
     Ok(Bandwidth { host_to_device, device_to_host, device_to_device, memory_read })
 }
 
-/// Bytes per second of the fastest repetition, after one that warms up.
+/// Returns the bytes per second of the fastest repetition, after a warm-up.
 fn best(
     bytes: usize,
     mut work: impl FnMut() -> Result<(), DriverError>,

@@ -1,9 +1,9 @@
-//! Images of kernels, kept for the process in memory and for the next one on disk, so that a model
-//! is compiled once.
+//! Cache of compiled kernels, in memory and on disk. A model is compiled only once, also for later
+//! processes.
 //!
-//! An image is known by everything that it was made of: source, architecture, compiler with its
-//! options, and the version of this format. Nothing that is wrong with the disk is an error: what
-//! cannot be read is compiled again, what cannot be written stays in memory.
+//! The key of an image consists of source, architecture, compiler with its
+//! options, and the version of this format. Failures of the disk are not errors: an
+//! unreadable image is compiled again, and an image that cannot be written stays in memory.
 
 use super::device::{CompileError, Compiler, Image};
 use crate::observe::span;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 use std::{env, fmt};
 
-/// Version of the files' format and of what goes into a key. Another version is another key.
+/// Version of the file format and of the key. Different versions have different keys.
 const VERSION: u32 = 2;
 
 /// Key of an image: SHA-256 over everything that determines it.
@@ -27,13 +27,13 @@ const VERSION: u32 = 2;
 pub(crate) struct Key([u8; 32]);
 
 impl Key {
-    /// `identity` is that of the compiler, its options among it.
+    /// `identity`: identity of the compiler, including its options.
     pub(crate) fn new(source: &str, capability: (u32, u32), identity: &str) -> Key {
         let mut hash = Sha256::new();
         hash.update(VERSION.to_le_bytes());
         hash.update(capability.0.to_le_bytes());
         hash.update(capability.1.to_le_bytes());
-        // Lengths keep the texts apart.
+        // The lengths separate the texts.
         for text in [identity, source] {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text);
@@ -53,16 +53,16 @@ impl fmt::Display for Key {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Origin {
-    /// An earlier fit of this process had them.
+    /// The kernels were in the memory of this process.
     Memory,
-    /// They were in the cache on disk.
+    /// The kernels were in the cache on disk.
     Disk,
-    /// They were compiled.
+    /// The kernels were compiled.
     Compiler,
 }
 
-/// The place of one image in memory. It is locked while the image is compiled, so that threads that
-/// want the same one wait for it instead of compiling it too.
+/// Entry of one image in memory. It is locked while the image is compiled; other threads with
+/// the same key wait instead of compiling it again.
 type ImagePlace = Arc<Mutex<Option<Image>>>;
 
 /// Images in memory and, unless it is switched off, on disk.
@@ -77,20 +77,20 @@ impl Cache {
         Cache { memory: Mutex::default(), disk }
     }
 
-    /// The cache of this process. `DUALFIT_CACHE_DIR` and `DUALFIT_CACHE_LIMIT` are read once.
+    /// Returns the cache of this process. `DUALFIT_CACHE_DIR` and `DUALFIT_CACHE_LIMIT` are read once.
     pub(crate) fn shared() -> &'static Cache {
         static SHARED: OnceLock<Cache> = OnceLock::new();
         SHARED.get_or_init(|| Cache::new(DiskCache::of_user()))
     }
 
-    /// A cache of its own without a disk.
+    /// Creates a separate cache without a disk.
     #[cfg(test)]
     pub(crate) fn in_memory() -> Cache {
         Cache::new(None)
     }
 
-    /// The image of `source`, compiled if it is neither in memory nor on disk. The log is that of
-    /// the compiler, empty if the image was on disk.
+    /// Returns the image of `source`; compiles it if it is neither in memory nor on disk. The log is the compiler's
+    /// log, empty if the image was on disk.
     pub(crate) fn image(
         &self,
         compiler: &dyn Compiler,
@@ -127,11 +127,11 @@ impl Cache {
     ) -> bool {
         let key = Key::new(source, capability, &compiler.identity());
         let place = lock(&self.memory).get(&key).cloned();
-        // One that is being compiled is not there yet.
+        // An image that is being compiled does not count.
         place.is_some_and(|place| place.try_lock().is_ok_and(|image| image.is_some()))
     }
 
-    /// Forgets an image that the driver refused, on disk too: the next call compiles it.
+    /// Removes an image that the driver rejected from memory and disk; the next call compiles it.
     pub(crate) fn forget(&self, compiler: &dyn Compiler, source: &str, capability: (u32, u32)) {
         let key = Key::new(source, capability, &compiler.identity());
         lock(&self.memory).remove(&key);
@@ -141,18 +141,18 @@ impl Cache {
     }
 }
 
-/// Bytes of all files together where `DUALFIT_CACHE_LIMIT` does not say: some 2,000 models of
+/// Default of `DUALFIT_CACHE_LIMIT`, the maximum size of all files together, in bytes: about 2,000 models of
 /// 100 kB.
 const LIMIT: u64 = 256 << 20;
 
-/// A file that was being written when its process ended is removed after this time.
+/// Time after which an incomplete file of a process that ended is removed.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// Images in files of one folder, each named by its key.
 ///
-/// A file is key, payload, and the CRC-32 of both; a file that is anything else is as good as none. It is written beside
-/// and renamed, so that several processes see whole files only. When the files together exceed the limit, those
-/// that were used least recently go; reading a file sets its time of modification, which tells the use.
+/// A file consists of key, payload, and the CRC-32 of both; any other file is ignored. A file is written under a
+/// temporary name and renamed, therefore other processes see complete files only. If the files together exceed the
+/// limit, the least recently used files are removed; reading a file sets its modification time, which records the use.
 #[derive(Debug)]
 struct DiskCache {
     folder: PathBuf,
@@ -164,7 +164,7 @@ impl DiskCache {
         DiskCache { folder, limit }
     }
 
-    /// The user's cache as the environment says, none if it is switched off or nowhere.
+    /// Returns the user's cache as configured by the environment; `None` if it is switched off or has no folder.
     fn of_user() -> Option<DiskCache> {
         let variable = |name| env::var_os(name);
         settings(variable("DUALFIT_CACHE_DIR"), variable("DUALFIT_CACHE_LIMIT"), dirs::cache_dir)
@@ -174,12 +174,12 @@ impl DiskCache {
         self.folder.join(format!("{key}.image"))
     }
 
-    /// The payload of an entry, if there is a sound one.
+    /// Returns the payload of an entry, if there is a valid one.
     fn read(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let mut file = File::open(&path).ok()?;
         let length = file.metadata().ok().filter(fs::Metadata::is_file)?.len();
-        // A foreign file may be of any size; an entry is within the limit.
+        // A foreign file may have any size; an entry is within the limit.
         if length > self.limit {
             return None;
         }
@@ -190,7 +190,7 @@ impl DiskCache {
         Some(payload)
     }
 
-    /// Writes an entry; if that fails, there is none.
+    /// Writes an entry. If this fails, there is no entry.
     fn write(&self, key: &Key, payload: &[u8]) {
         let entry = entry(payload, key);
         if entry.len() as u64 > self.limit {
@@ -207,7 +207,7 @@ impl DiskCache {
     }
 
     fn remove(&self, key: &Key) {
-        // What cannot be removed is found corrupt, or refused by the driver, again.
+        // If a file cannot be removed, it is found corrupt or is rejected by the driver again.
         let _ = fs::remove_file(self.path(key));
     }
 
@@ -243,8 +243,8 @@ impl DiskCache {
     }
 }
 
-/// Folder and limit of the cache. `off` and the empty text switch it off; a limit that is no number
-/// is as good as none.
+/// Returns folder and limit of the cache. `off` and the empty text switch it off; a limit that is not a number
+/// is ignored.
 fn settings(
     folder: Option<OsString>,
     limit: Option<OsString>,
@@ -259,7 +259,7 @@ fn settings(
     Some(DiskCache::new(folder, limit.and_then(number).unwrap_or(LIMIT)))
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 fn entry(payload: &[u8], key: &Key) -> Vec<u8> {
     let mut entry = [&key.0, payload].concat();
     let crc = crc32fast::hash(&entry);
@@ -267,14 +267,14 @@ fn entry(payload: &[u8], key: &Key) -> Vec<u8> {
     entry
 }
 
-/// The payload within the bytes of a file, if they are an entry of this key.
+/// Returns the payload within the bytes of a file, if they are an entry of this key.
 fn payload<'entry>(entry: &'entry [u8], key: &Key) -> Option<&'entry [u8]> {
     let (body, crc) = entry.split_last_chunk()?;
     let is_sound = u32::from_le_bytes(*crc) == crc32fast::hash(body);
     body.strip_prefix(&key.0).filter(|_| is_sound)
 }
 
-/// A name that no other thread or process writes to.
+/// Returns a file name that no other thread or process writes to.
 fn unique(key: &Key) -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -284,11 +284,11 @@ fn unique(key: &Key) -> String {
 fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
-    // The system's own clock for new files is coarser than uses are apart.
+    // The system's clock for new files is too coarse to order uses.
     file.set_modified(SystemTime::now())
 }
 
-/// Notes a use. A file that may only be read keeps its time.
+/// Records a use. A read-only file keeps its time.
 fn touch(path: &Path) {
     if let Ok(file) = File::options().append(true).open(path) {
         let _ = file.set_modified(SystemTime::now());

@@ -68,8 +68,8 @@ pub(super) struct Generated {
     pub(super) text: String,
 }
 
-/// Writes the functions `load_x`, `load_y`, `model_uniforms` and `model_point` of `program`, whose
-/// columns and response are stored as told.
+/// Writes the functions `load_x`, `load_y`, `model_uniforms` and `model_point` of `program` for the given storage
+/// of columns and response.
 pub(super) fn generate(
     program: &Program,
     columns: &[Storage],
@@ -84,8 +84,8 @@ pub(super) fn generate(
     Generated { uniforms: model.uniforms_count(), text }
 }
 
-/// Writes `model_uniforms` and `model_point` of a program of one variable and no parameter, with the number
-/// UNIFORMS, for a namespace of their own.
+/// Writes `model_uniforms` and `model_point` of a program with one variable and no parameters, with the constant
+/// UNIFORMS, for a separate namespace.
 pub(super) fn generate_formula(program: &Program, arithmetic: Arithmetic) -> String {
     let model = PrintedModel::new(program, arithmetic);
     let mut text = format!("constexpr int UNIFORMS = {};\n", model.uniforms_count());
@@ -103,9 +103,9 @@ struct PrintedModel<'a> {
     program: &'a Program,
     arithmetic: Arithmetic,
     per_point: Vec<bool>,
-    /// The nodes whose numbers `model_uniforms` stores, in the order of `u`.
+    /// Nodes whose values `model_uniforms` stores, in the order of `u`.
     stored: Vec<Id>,
-    /// The stored values and constants that each point divides by. In `u` the reciprocals of the stored ones follow.
+    /// The stored values and constants that each point divides by. The reciprocals of the stored values follow in `u`.
     divisors: Vec<Id>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> PrintedModel<'a> {
             .filter(|&i| needed[i] && !per_point[i] && !matches!(nodes[i], Node::Const(_)))
             .map(|i| i as Id)
             .collect();
-        // Floats are divided in a few operations.
+        // A division of floats takes only a few operations.
         let mut divisors: Vec<Id> = match arithmetic {
             Arithmetic::Double => (0..nodes.len())
                 .filter(|&i| per_point[i])
@@ -138,7 +138,7 @@ impl<'a> PrintedModel<'a> {
         PrintedModel { program, arithmetic, per_point, stored, divisors }
     }
 
-    /// The divisors that are not constants, in the order of their reciprocals in `u`.
+    /// Returns the divisors that are not constants, in the order of their reciprocals in `u`.
     fn stored_divisors(&self) -> impl Iterator<Item = Id> {
         let is_stored = |id: &Id| self.stored.binary_search(id).is_ok();
         self.divisors.iter().copied().filter(is_stored)
@@ -250,7 +250,7 @@ impl<'a> PrintedModel<'a> {
     }
 }
 
-/// The reciprocal of a constant, if `divided` of `kernels/quotient.cuh` may take it.
+/// Returns the reciprocal of a constant, if `divided` of `kernels/quotient.cuh` supports it.
 fn reciprocal(divisor: f64) -> Option<f64> {
     (1e-120..=1e120).contains(&divisor.abs()).then(|| 1.0 / divisor)
 }

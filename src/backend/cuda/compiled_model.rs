@@ -1,4 +1,4 @@
-//! A program's CUDA C++, printed once for each way in which data and losses come.
+//! CUDA C++ of a program, printed once for each kind of data and loss.
 
 use super::cache::Origin;
 use super::device::{Device, LoadError, LoadedKernels};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Key of a source text in addition to the program: types of columns and response, weights, loss, arithmetic.
 type TextKey = (Vec<Storage>, Storage, Weighting, (Rule, Option<LossFormula>), Arithmetic);
 
-/// A way in which data and losses come, for which a model has kernels of its own.
+/// Kind of data and loss for which a model has separate kernels.
 #[derive(Clone)]
 pub(crate) struct Variant {
     /// Types of the columns and of the response.
@@ -26,17 +26,17 @@ pub(crate) struct Variant {
     pub(crate) arithmetic: Arithmetic,
 }
 
-/// The texts of one kind.
+/// The source texts of one kind.
 struct Texts {
     passes: Arc<str>,
-    /// The pass that factors, where it runs on a device.
+    /// The factor pass, if it runs on a device.
     factor: Option<Arc<str>>,
 }
 
-/// A program with partials by the free parameters, and its texts so far.
+/// A program with partials with respect to the free parameters, and its source texts so far.
 pub(crate) struct CompiledModel {
     pub(crate) program: Arc<Program>,
-    /// Units of work at a point, as [`Costs`](crate::device::Costs) counts them.
+    /// Units of work per point, as defined in [`Costs`](crate::device::Costs).
     pub(crate) units: f64,
     texts: Mutex<Vec<(TextKey, Arc<Texts>)>>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct FitKernels {
     device: Arc<Device>,
     texts: Arc<Texts>,
     pub(crate) passes: Arc<LoadedKernels>,
-    /// Points that a launch goes over at most.
+    /// Maximum number of points of a launch.
     pub(crate) most_points: usize,
     /// True if a pass receives its inputs by value.
     pub(crate) inputs_by_value: bool,
@@ -64,7 +64,7 @@ impl CompiledModel {
         self.program.partials.len()
     }
 
-    /// The kernels on `device`, and where they came from.
+    /// Returns the kernels on `device`, and their origin.
     pub(crate) fn kernels(
         &self,
         device: &Arc<Device>,
@@ -110,7 +110,7 @@ impl CompiledModel {
 }
 
 impl FitKernels {
-    /// Returns the kernel that factors. It is compiled when a fit first needs it, because few fits do.
+    /// Returns the kernel of the factor pass. It is compiled when a fit first needs it, because few fits do.
     pub(crate) fn factor(&self) -> Result<&LoadedKernels, DriverError> {
         if let Some(ready) = self.factor.get() {
             return Ok(ready);

@@ -11,7 +11,7 @@ use crate::solver::outcome::{BadPoint, Fault};
 
 /// An evaluator on a device that uses the CPU to find bad points and magnitudes.
 pub(crate) struct WithCpuFallback<'a> {
-    /// Gone once it failed, with the memory that it held.
+    /// The passes on the device; `None` after a failure, which also releases their memory.
     device: Option<Cuda<'a>>,
     cpu: Cpu<'a>,
     /// True if the fit continues on the CPU after a failure of the device.
@@ -24,7 +24,7 @@ impl<'a> WithCpuFallback<'a> {
         WithCpuFallback { device: Some(device), cpu, take_over, failed: None }
     }
 
-    /// With a device that failed before the first pass, for this reason.
+    /// Creates an evaluator for a device that failed before the first pass, for this reason.
     pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> WithCpuFallback<'a> {
         WithCpuFallback { device: None, cpu, take_over: true, failed: Some(failed) }
     }
@@ -61,7 +61,7 @@ impl Evaluator for WithCpuFallback<'_> {
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
-        // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
+        // The device does not store the rows of models with many parameters, therefore the CPU computes their R factor.
         let done = out.n <= FEW_PARAMETERS
             && self.on_device(|device| device.pass(params, columns, out))?;
         if done { Ok(()) } else { self.cpu.factor(params, columns, out) }
@@ -99,7 +99,7 @@ impl Evaluator for WithCpuFallback<'_> {
         self.cpu.heaviest(count, level)
     }
 
-    /// Passes on a device know no limit.
+    /// Passes on a device have no time limit.
     fn limit_weights(&mut self, most: f64) -> Option<f64> {
         if self.device.take().is_some() {
             self.failed = Some("a few points outweigh all others by far".to_owned());

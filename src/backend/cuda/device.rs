@@ -12,10 +12,10 @@ use crate::observe::span;
 use crate::threads::lock;
 use std::sync::{Arc, Mutex};
 
-/// The seam to a compiler of kernels: NVRTC, or in tests the compiler of the emulation. It turns a translation
-/// unit into what a driver loads.
+/// Interface to a compiler of kernels: NVRTC, or in tests the compiler of the emulation. It compiles a translation
+/// unit to an image that a driver loads.
 pub(crate) trait Compiler: Send + Sync {
-    /// Name and version: images of one compiler are not those of another.
+    /// Returns name and version. Images of different compilers are kept apart in the cache.
     fn identity(&self) -> String;
 
     /// Compiles `source` for a device of this compute capability.
@@ -30,13 +30,13 @@ pub(crate) struct Image {
     pub(crate) log: String,
 }
 
-/// Why there is no image.
+/// Error of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CompileError {
     /// The compiler refused the source.
     #[error("{log}")]
     Refused { log: String },
-    /// The compiler does not know the device.
+    /// The compiler does not support the device.
     #[error(
         "{identity} does not know compute capability {}.{}; install a newer NVRTC",
         capability.0,
@@ -48,10 +48,10 @@ pub(crate) enum CompileError {
     Unavailable { reason: String },
 }
 
-/// Translation units that stay loaded; the one that was not used for longest goes first.
+/// Maximum number of loaded translation units; the least recently used unit is unloaded first.
 const MAX_LOADED: usize = 64;
 
-/// A device with queues of its own: fits that it serves wait for each other's work, and for nobody else's.
+/// A device with its own queues. Fits that share it wait for each other's work, but not for the work of other fits.
 pub(crate) struct Device {
     pub(crate) driver: Arc<dyn Driver>,
     compiler: Arc<dyn Compiler>,
@@ -59,7 +59,7 @@ pub(crate) struct Device {
     loaded: Mutex<KernelList>,
 }
 
-/// Sources and their kernels, the one used last at the end.
+/// Sources and their kernels; the most recently used is the last.
 type KernelList = Vec<(Arc<str>, Arc<LoadedKernels>)>;
 
 /// The loaded kernels of one translation unit.
@@ -68,10 +68,10 @@ pub(crate) struct LoadedKernels {
     module: Module,
 }
 
-/// Why kernels cannot be had.
+/// Error of compiling or loading kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LoadError {
-    /// With the source that was to be compiled.
+    /// Error of the compiler, with the source.
     Compile {
         error: CompileError,
         source: Arc<str>,
@@ -98,14 +98,14 @@ impl Device {
         self.driver.properties()
     }
 
-    /// As the driver's tools name it.
+    /// Returns the name of the device, as the driver's tools show it.
     pub(crate) fn architecture(&self) -> String {
         let (major, minor) = self.properties().capability;
         format!("sm_{major}{minor}")
     }
 
-    /// The kernels of `source`, compiled and loaded unless they are already. Other fits are not held
-    /// up while it compiles; two that want the same source at once may both compile it.
+    /// Returns the kernels of `source`; compiles and loads them if necessary. Other fits do not wait
+    /// for the compilation; two concurrent fits with the same source may both compile it.
     pub(crate) fn kernels(
         &self,
         source: &Arc<str>,
@@ -123,7 +123,7 @@ impl Device {
         Ok((kernels, origin))
     }
 
-    /// Kernels of `source` in the device. An image from the cache that the driver refuses is made anew.
+    /// Loads the kernels of `source`. If the driver rejects an image from the cache, the source is compiled again.
     fn compiled(&self, source: &Arc<str>) -> Result<(LoadedKernels, Origin), LoadError> {
         let (compiler, capability) = (&*self.compiler, self.properties().capability);
         let image = || {
@@ -148,7 +148,7 @@ impl Device {
         is_here || self.cache.is_in_memory(&*self.compiler, source, self.properties().capability)
     }
 
-    /// The kernels of `source` if they are loaded, which then count as used last.
+    /// Returns the kernels of `source` if they are loaded, and marks them as the most recently used.
     fn ready(&self, source: &Arc<str>) -> Option<Arc<LoadedKernels>> {
         let mut loaded = lock(&self.loaded);
         let found = loaded.iter().position(|(s, _)| Arc::ptr_eq(s, source) || s == source)?;
@@ -160,7 +160,7 @@ impl Device {
 }
 
 impl LoadedKernels {
-    /// Loads what a compiler made.
+    /// Loads a compiled image.
     pub(crate) fn load(
         driver: &Arc<dyn Driver>,
         image: &[u8],
@@ -186,21 +186,21 @@ impl Drop for LoadedKernels {
     }
 }
 
-/// The devices that fits of this process have used, by their numbers: one that several fits have used at once is there
-/// as often.
+/// Devices that fits of this process have used, by number. A device that several fits used concurrently has several
+/// entries.
 static OPEN: Mutex<Vec<(usize, Arc<Device>)>> = Mutex::new(Vec::new());
 
-/// Fits on a device at once that have queues of their own; more share them.
+/// Maximum number of concurrent fits on a device with their own queues; further fits share queues.
 const MOST_AT_ONCE: usize = 4;
-/// Bytes that each of them but the first keeps for the next at most.
+/// Maximum size of the memory pool of each entry of a device except the first, in bytes.
 const KEPT_BESIDE: usize = 32 << 20;
 
-/// The device of this number with a compiler for it, with queues that no other fit uses, if there are such. One that was
-/// lost is opened again.
+/// Returns device number `ordinal` with its compiler, if possible with queues that no other fit uses. A lost device is
+/// opened again.
 pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
     probe::device(ordinal)?;
     let mut devices = lock(&OPEN);
-    // What one of them has lost, all have.
+    // If one entry of the device is lost, all are.
     if devices.iter().any(|(n, device)| *n == ordinal && device.driver.is_lost()) {
         devices.retain(|(n, _)| *n != ordinal);
     }
@@ -223,12 +223,12 @@ pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
     Ok(device)
 }
 
-/// The device for fits that name none: that of `DUALFIT_DEVICE`, or the first.
+/// Returns the default device: the device of `DUALFIT_DEVICE`, or the first.
 pub(crate) fn preferred() -> Result<Arc<Device>, NoCuda> {
     open(probe::preferred()?)
 }
 
-/// The numbers of the devices that are meant, of those that there are.
+/// Returns the numbers of the selected devices that exist.
 pub(crate) fn numbers(devices: Devices) -> Result<Vec<usize>, NoCuda> {
     if let Devices::One(number) = devices {
         return Ok(vec![number]);
@@ -237,7 +237,7 @@ pub(crate) fn numbers(devices: Devices) -> Result<Vec<usize>, NoCuda> {
     if numbers.is_empty() { Err(NoCuda::NoneNamed) } else { Ok(numbers) }
 }
 
-/// The numbers of the devices like this one, the preferred, which go with it where none was named.
+/// Returns the numbers of the devices of the same kind as this preferred device, which are used with it by default.
 pub(crate) fn beside(preferred: &Device) -> Vec<usize> {
     let mine = preferred.properties();
     let alike = |&other: &usize| {

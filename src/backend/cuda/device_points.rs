@@ -10,7 +10,7 @@ use crate::observe::span;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Points gathered or weighed at a time on their way to the device.
+/// Number of points that are gathered or weighted at a time before the upload.
 const STAGED: usize = 1 << 16;
 
 /// Device memory for points, and the number of points in it.
@@ -23,7 +23,8 @@ pub(crate) struct DevicePoints {
     pub(crate) capacity: usize,
     /// Points in them.
     pub(crate) points: usize,
-    /// Of points that stay: how many of all points are a segment, and how many of those here are before the end of each.
+    /// For resident points: number of points of a segment, and for each segment the number of points here before its
+    /// end.
     pub(crate) segment: usize,
     ends: Vec<usize>,
 }
@@ -41,7 +42,7 @@ pub(super) fn storage(values: &Values<'_>) -> Storage {
     }
 }
 
-/// The bytes of a column.
+/// Returns the bytes of a column.
 pub(super) fn bytes<'a>(values: &Values<'a>) -> &'a [u8] {
     each!(values, v => bytemuck::cast_slice(v))
 }
@@ -65,7 +66,7 @@ fn columns<'p, 'a>(points: &'p Points<'a>) -> impl Iterator<Item = &'p Values<'a
     points.columns.iter().chain([&points.y])
 }
 
-/// Bytes of one point of `points` on a device.
+/// Returns the size of one point of `points` on a device, in bytes.
 pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
     let weight = if points.sigmas().is_some() { size_of::<f64>() } else { 0 };
     columns(points).map(|c| storage(c).bytes()).sum::<usize>() + weight
@@ -129,7 +130,7 @@ impl DevicePoints {
         Ok(DevicePoints { segment, ends, ..resident })
     }
 
-    /// Segments of points that stay.
+    /// Returns the number of segments of resident points.
     pub(super) fn segments(&self) -> usize {
         self.ends.len()
     }
@@ -190,7 +191,7 @@ impl DevicePoints {
         Ok(())
     }
 
-    /// The kernels' `Data` of the points in `part`, with the loss's scale in row units.
+    /// Returns the kernel argument `Data` of the points in `part`. `loss_scale` is in row units.
     pub(crate) fn data(&self, loss_scale: f64, part: Range<usize>) -> Vec<u8> {
         let x = self.columns.len() - 1;
         let size = Size { columns: x, params: 0, free: 0 };
@@ -207,7 +208,7 @@ impl DevicePoints {
         bytemuck::cast_slice(&data.words).to_vec()
     }
 
-    /// Bytes of device memory held.
+    /// Returns the size of the allocated device memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let columns = self.columns.iter().map(|(_, buffer)| buffer.bytes());
         columns.sum::<usize>() + self.weight.as_ref().map_or(0, Buffer::bytes)

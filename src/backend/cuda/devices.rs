@@ -1,4 +1,4 @@
-//! List of the devices, for a person to read.
+//! List of the CUDA devices of the machine.
 
 use super::bandwidth::{self, Bandwidth};
 use super::nvrtc::Nvrtc;
@@ -15,7 +15,7 @@ pub struct DeviceInfo {
     pub ordinal: usize,
     /// The product's name.
     pub name: String,
-    /// Bytes of the device's memory.
+    /// Size of the device's memory, in bytes.
     pub memory_total: usize,
     /// Free memory in bytes, if the device allows the query.
     pub memory_free: Option<usize>,
@@ -23,14 +23,14 @@ pub struct DeviceInfo {
     pub compute_capability: (u32, u32),
     /// Streaming multiprocessors.
     pub multiprocessors: usize,
-    /// Major and minor version of CUDA that the driver speaks.
+    /// Major and minor version of CUDA that the driver supports.
     pub driver_version: (u32, u32),
-    /// Major and minor version of the NVRTC that compiles for this device, where there is one.
+    /// Major and minor version of the NVRTC that compiles for this device, if there is one.
     pub nvrtc_version: Option<(u32, u32)>,
-    /// True if the system ends kernels that run for more than some seconds, as on a card that drives
+    /// True if the system terminates kernels that run for more than some seconds, as on a card that drives
     /// a display. Batches are then sent to the device in small portions.
     pub has_time_limit: bool,
-    /// Why nothing can be computed on the device, if so: another process has it, or NVRTC is missing.
+    /// The reason why the device is not usable, for example exclusive use by another process or a missing NVRTC.
     pub problem: Option<NoCuda>,
 }
 
@@ -92,7 +92,7 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// The CUDA devices that there are, at least one; in the order of their numbers.
+/// Returns the CUDA devices of the machine, at least one, in the order of their numbers.
 ///
 /// ```no_run
 /// for device in dualfit::device::devices()? {
@@ -101,20 +101,20 @@ impl fmt::Display for DeviceInfo {
 /// # Ok::<(), dualfit::Error>(())
 /// ```
 ///
-/// The environment has a say:
+/// Environment variables:
 ///
 /// | variable | meaning |
 /// |---|---|
-/// | `DUALFIT_FORCE_CPU=1` | no device is used, nor looked for |
-/// | `DUALFIT_DEVICE=n` | the one device of [`Backend::Auto`](crate::Backend::Auto), which else takes the first and those like it |
+/// | `DUALFIT_FORCE_CPU=1` | no device is searched for or used |
+/// | `DUALFIT_DEVICE=n` | the only device that [`Backend::Auto`](crate::Backend::Auto) uses; by default the first and all like it |
 /// | `CUDA_VISIBLE_DEVICES` | the driver shows these devices only, numbered from 0 |
-/// | `DUALFIT_NVRTC` | NVRTC's library or folder; several as in `PATH` |
+/// | `DUALFIT_NVRTC` | library or folder of NVRTC; several are separated as in `PATH` |
 /// | `DUALFIT_CACHE_DIR` | the folder of compiled kernels; `off` keeps them in memory only |
-/// | `DUALFIT_CACHE_LIMIT` | bytes of that folder; 256 MiB by default |
+/// | `DUALFIT_CACHE_LIMIT` | maximum size of that folder in bytes; 256 MiB by default |
 ///
 /// # Errors
-/// [`Error::CudaUnavailable`] with the reason why there is none: no driver, a driver that is too
-/// old, that lacks a function or that does not start, no device, or `DUALFIT_FORCE_CPU`.
+/// Returns [`Error::CudaUnavailable`] with the reason if there is no usable device: no driver, a driver that is too
+/// old, lacks a function or does not start, no device, or `DUALFIT_FORCE_CPU`.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     let found = probe::driver().map_err(|reason| unavailable(None, reason))?;
     let info =

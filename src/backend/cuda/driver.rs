@@ -1,8 +1,8 @@
-//! The seam to a device: memory, modules, launches. cudarc is one side of it; in tests an emulation
-//! of the device is another, and a double that fails on demand wraps either.
+//! Interface to a device: memory, modules, launches. The real implementation uses cudarc. Tests use an emulated
+//! device, and a test double that fails on demand wraps either.
 //!
-//! All work of a driver is done in the order of the calls, but for copies ahead: they have a queue of
-//! their own, which runs beside the other until a fence puts the two in order.
+//! A driver runs all work in the order of the calls, except for copies ahead. These have a separate
+//! queue that runs concurrently until a fence orders the two queues.
 
 pub(crate) use crate::error::driver::DriverError;
 
@@ -24,9 +24,9 @@ pub(crate) struct Geometry {
 /// The queues of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queue {
-    /// For kernels and all that has to keep its order with them.
+    /// Queue for kernels and for all calls that must keep their order relative to kernels.
     Work,
-    /// For copies ahead.
+    /// Queue for copies ahead, which overlap with kernels.
     Ahead,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Properties {
     pub(crate) clock_hertz: f64,
     /// Peak rate of the device's memory.
     pub(crate) memory_bytes_per_second: f64,
-    /// Major and minor version of CUDA that the driver speaks.
+    /// Major and minor version of CUDA that the driver supports.
     pub(crate) driver_version: (u32, u32),
     /// True if the system ends kernels after some seconds, as on a card that drives a display.
     pub(crate) has_time_limit: bool,
@@ -69,22 +69,23 @@ pub(crate) trait Driver: Send + Sync {
 
     fn memory(&self) -> Result<Memory, DriverError>;
 
-    /// Memory of at least `bytes` bytes, aligned for every type, its contents undefined. No work
-    /// that was queued after the last [`fence`](Self::fence) uses it.
+    /// Allocates at least `bytes` bytes, aligned for every type, with undefined contents. No work
+    /// that was queued after the last [`fence`](Self::fence) uses the memory.
     fn allocate(&self, bytes: usize) -> Result<Address, DriverError>;
 
-    /// Memory that work writes and the host reads, as [`allocate`](Self::allocate) gives it otherwise: page-locked memory
-    /// of the host, so that a [`download`](Self::download) waits and copies nothing over the bus. Kernels should not
+    /// As [`allocate`](Self::allocate), for memory that kernels write and the host reads: page-locked host memory.
+    /// A [`download`](Self::download) from it waits, but does not copy over the bus. Kernels should not
     /// read it.
     fn allocate_mapped(&self, bytes: usize) -> Result<Address, DriverError> {
         self.allocate(bytes)
     }
 
-    /// Gives back what either of them gave. A device that is lost has nothing to give
-    /// back, so there is no error.
+    /// Releases memory of [`allocate`](Self::allocate) or [`allocate_mapped`](Self::allocate_mapped). There is no
+    /// error,
+    /// because a lost device has already lost its memory.
     fn release(&self, address: Address);
 
-    /// The same of memory that nothing on its way uses.
+    /// As [`release`](Self::release), for memory that no pending work uses.
     fn release_idle(&self, address: Address) {
         self.release(address);
     }
@@ -96,8 +97,8 @@ pub(crate) trait Driver: Send + Sync {
     /// last fence.
     fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError>;
 
-    /// Puts the queues in order without waiting for either: work of later calls begins when the uploads
-    /// ahead of earlier calls are done, and later uploads ahead begin when the work of earlier calls is.
+    /// Orders the queues without waiting: work of later calls begins after the uploads
+    /// ahead of earlier calls, and later uploads ahead begin after the work of earlier calls.
     fn fence(&self) -> Result<(), DriverError>;
 
     /// Waits for all work, for uploads ahead only as far as a fence requires it, and copies from the device. A download
@@ -107,7 +108,7 @@ pub(crate) trait Driver: Send + Sync {
     /// Sets bytes of device memory to 0.
     fn clear(&self, at: Address, bytes: usize) -> Result<(), DriverError>;
 
-    /// Loads what a compiler made for this device.
+    /// Loads a module from an image that was compiled for this device.
     fn load(&self, image: &[u8]) -> Result<Module, DriverError>;
 
     fn unload(&self, module: Module);

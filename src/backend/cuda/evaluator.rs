@@ -1,10 +1,10 @@
 //! Summaries of points on devices, for a solver on the host.
 //!
-//! Each device has a share of the points: whole segments, in their order. They are resident in its memory, or are
-//! uploaded chunk by chunk if they do not all fit. Segments are summed up by themselves and are the leaves of a tree, so
-//! that devices alike give the same bits, however many there are. Up to [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS)
-//! parameters a launch sums up a segment. For more, weighted rows of a stretch of points are written to device memory and
-//! multiplied there.
+//! Each device has a share of the points: whole segments, in their order. The share is resident in the device's memory
+//! or, if it does not fit, is uploaded chunk by chunk. Segments are summed up separately and are the leaves of a tree.
+//! Therefore any number of equal devices gives the same bits. For at most
+//! [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) parameters, a launch sums up a segment. For more parameters, the
+//! weighted rows of a stretch of points are written to device memory and multiplied there.
 
 use super::compiled_model::FitKernels;
 use super::device_points::DevicePoints;
@@ -20,28 +20,29 @@ use std::sync::Arc;
 
 /// Location of the points of a share.
 pub(crate) enum PointsAt {
-    /// All of them on the device.
+    /// All points are resident on the device.
     Whole(Arc<DevicePoints>),
-    /// On the host; a chunk at a time is brought to the device.
+    /// The points are on the host and are uploaded in chunks.
     Chunks(Box<DoubleBuffer>),
 }
 
-/// Some of the points, on a device.
+/// The points of one device.
 pub(crate) struct Share {
     passes: DevicePasses,
     /// The number of the device among those of the fit.
     device: usize,
-    /// Of all points; it begins with a segment.
+    /// Range among all points; it begins at a segment boundary.
     range: Range<usize>,
     place: PointsAt,
 }
 
-/// Brings the share of a device that failed, which had the points in a range, to another; none if all have failed.
+/// Moves the share of a failed device, given by its range of points, to another device. Returns `None` if all devices
+/// have failed.
 pub(crate) type Mover<'a> = dyn Fn(usize, Range<usize>, &DriverError) -> Option<Share> + Send + 'a;
 
 /// The passes of one fit on devices.
 pub(crate) struct Cuda<'a> {
-    /// In the order of the points, one at least.
+    /// Shares in the order of the points, at least one.
     shares: Vec<Share>,
     points: &'a Points<'a>,
     /// Points of a segment.
@@ -51,8 +52,8 @@ pub(crate) struct Cuda<'a> {
 }
 
 impl Share {
-    /// Of the points in `range`, on the device of this number. `largest`: points of the largest segment of all. `params`:
-    /// parameters of the model, fixed ones included; `free` of them free.
+    /// Creates the share of the points in `range` on device number `device`. `largest`: number of points of the largest
+    /// segment. `params`: number of parameters, fixed ones included; `free`: number of free parameters.
     pub(crate) fn new(
         kernels: FitKernels,
         (device, range): (usize, Range<usize>),
@@ -72,7 +73,7 @@ impl Share {
         Ok(Share { passes, device, range, place })
     }
 
-    /// Bytes of device memory held, data included.
+    /// Returns the size of the allocated device memory, data included, in bytes.
     fn bytes(&self) -> usize {
         let data = match &self.place {
             PointsAt::Chunks(rooms) => rooms.bytes(),
@@ -81,14 +82,14 @@ impl Share {
         data + self.passes.bytes()
     }
 
-    /// Chunks that a pass takes.
+    /// Returns the number of chunks of a pass.
     fn chunks(&self, segment: usize) -> usize {
         let PointsAt::Chunks(rooms) = &self.place else { return 1 };
         let parts = (0..).map_while(|index| self.part(index, segment));
         parts.map(|part| part.len().div_ceil(rooms.capacity())).sum()
     }
 
-    /// The points of its segment of this number among its own.
+    /// Returns the range of points of the `index`-th segment of this share.
     fn part(&self, index: usize, segment: usize) -> Option<Range<usize>> {
         let begin = self.range.start.saturating_add(index.saturating_mul(segment));
         (begin < self.range.end).then(|| begin..self.range.end.min(begin.saturating_add(segment)))
@@ -155,7 +156,7 @@ fn sums<S: Summed + Clone>(
 }
 
 impl<'a> Cuda<'a> {
-    /// Of shares that together have all points, in their order.
+    /// Creates the passes from shares that contain all points in their order.
     pub(crate) fn new(
         shares: Vec<Share>,
         points: &'a Points<'a>,
@@ -165,22 +166,22 @@ impl<'a> Cuda<'a> {
         Cuda { shares, points, segment, leaves, mover }
     }
 
-    /// Bytes of device memory held, data included.
+    /// Returns the size of the allocated device memory, data included, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.shares.iter().map(Share::bytes).sum()
     }
 
-    /// Chunks that a pass takes on a device, the one with the most.
+    /// Returns the largest number of chunks of a pass on a device.
     pub(crate) fn chunks(&self) -> usize {
         self.shares.iter().map(|share| share.chunks(self.segment)).max().unwrap_or(1)
     }
 
-    /// A pass over all points: the normal equations at `params` or, for at most
+    /// Runs a pass over all points: the normal equations at `params` or, for at most
     /// [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) free
-    /// parameters, the triangular factor.
+    /// parameters, the R factor.
     ///
     /// # Errors
-    /// Of the last device, where all have failed.
+    /// The error of the last device if all devices have failed.
     pub(crate) fn pass<S: Summed + Clone>(
         &mut self,
         params: &[f64],
@@ -191,7 +192,7 @@ impl<'a> Cuda<'a> {
         Ok(())
     }
 
-    /// The same as the tree of sums; `like`: a summary of the kind.
+    /// As [`pass`](Cuda::pass), but returns the tree of sums. `like`: a summary of the same shape.
     ///
     /// # Errors
     /// As [`pass`](Cuda::pass).

@@ -1,8 +1,8 @@
-//! Memory of a device: buffers that give themselves back, and a pool in which they wait for the next fit.
+//! Memory of a device: buffers that release themselves when dropped, and a pool that keeps released memory for reuse.
 //!
-//! Allocating takes a driver tens of microseconds and releasing waits for all work of the device: a
-//! small resident fit would spend more time on its handful of buffers than on its passes. Fits of one
-//! model allocate the same sizes repeatedly, so memory is kept by its exact size.
+//! An allocation takes tens of microseconds, and a release waits for all work of the device. A small resident fit
+//! would spend more time on its few buffers than on its passes. Fits of one model allocate the same sizes repeatedly,
+//! therefore the pool keeps memory by its exact size.
 
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
 use crate::threads::lock;
@@ -29,7 +29,7 @@ impl Buffer {
         Buffer::items(driver, count, size_of::<T>())
     }
 
-    /// The same in memory that kernels write and the host reads.
+    /// As [`of`](Buffer::of), in mapped host memory that kernels write and the host reads.
     pub(crate) fn mapped<T: Pod>(
         driver: &Arc<dyn Driver>,
         count: usize,
@@ -58,7 +58,7 @@ impl Buffer {
         Ok(Buffer { driver: driver.clone(), address, bytes, idle: AtomicBool::new(false) })
     }
 
-    /// A buffer with these values, by a queue of the driver.
+    /// Allocates a buffer and uploads `values` to it by the given queue.
     pub(crate) fn with<T: Pod>(
         driver: &Arc<dyn Driver>,
         queue: Queue,
@@ -96,8 +96,7 @@ impl Buffer {
         self.driver.download(from, bytemuck::cast_slice_mut(out), queue)
     }
 
-    /// Says that nothing is on its way here any more, nor will be: the next owner of the memory need not wait for what other
-    /// memory is used by.
+    /// Marks the buffer as idle: no transfer to it is pending or follows. Its release then needs no fence.
     pub(crate) fn rest(&self) {
         self.idle.store(true, Ordering::Relaxed);
     }
@@ -107,7 +106,7 @@ impl Buffer {
         self.driver.clear(self.address, self.bytes)
     }
 
-    /// The address, as a kernel takes it.
+    /// Returns the address as an argument of a kernel.
     pub(crate) fn address(&self) -> u64 {
         self.address.0
     }
@@ -130,7 +129,7 @@ impl Drop for Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Device,
-    /// Of the host, written by the device.
+    /// Mapped host memory, which the device writes.
     Mapped,
 }
 
@@ -143,13 +142,13 @@ impl Kind {
     }
 }
 
-/// Bytes kept at most; a release beyond that gives back to the driver.
+/// Maximum size of the pool, in bytes. Memory beyond it is released to the driver.
 const MOST_KEPT: usize = 256 << 20;
 
-/// A driver whose released memory is used again.
+/// A driver that reuses released memory.
 pub(crate) struct Pooled {
     driver: Arc<dyn Driver>,
-    /// Bytes kept at most.
+    /// Maximum size of the pool, in bytes.
     most_kept: usize,
     pool: Mutex<Pool>,
 }
@@ -158,16 +157,16 @@ pub(crate) struct Pooled {
 struct Pool {
     /// Kind and size of each allocation in use.
     used: HashMap<u64, (Kind, usize)>,
-    /// Addresses that wait, by kind and size.
+    /// Addresses of free memory, by kind and size.
     kept: HashMap<(Kind, usize), Vec<Address>>,
-    /// Bytes of them, of each [`Kind`].
+    /// Bytes of free memory of each [`Kind`].
     kept_bytes: [usize; 2],
-    /// Of each [`Queue`].
+    /// Pending calls of each [`Queue`].
     tallies: [CopyTally; 2],
 }
 
-/// Calls of a kind, and how many of them nothing of a later owner of their memory can meet: they are done, or
-/// before a fence.
+/// Calls in a queue: number of queued calls, and number of settled calls. A settled call is complete or precedes a
+/// fence, therefore it cannot overlap with calls of the next owner of its memory.
 #[derive(Clone, Copy, Default)]
 struct CopyTally {
     queued: u64,
@@ -194,12 +193,12 @@ impl Pooled {
         Pooled { driver, most_kept, pool: Mutex::default() }
     }
 
-    /// Notes a call that takes effect in its order in a queue.
+    /// Counts a call in a queue.
     fn note(&self, queue: Queue) {
         lock(&self.pool).tallies[queue as usize].queued += 1;
     }
 
-    /// Memory that waits, or the driver's.
+    /// Takes memory from the pool or allocates it. If the device is out of memory, releases the pool and tries again.
     fn allocate_of(&self, kind: Kind, bytes: usize) -> Result<Address, DriverError> {
         let waiting = lock(&self.pool).take(kind, bytes);
         let address = match waiting {
@@ -215,7 +214,8 @@ impl Pooled {
         Ok(address)
     }
 
-    /// Keeps memory for the next owner if nothing on its way meets that, and there is not much already.
+    /// Puts memory into the pool if the pool is not full and `is_ordered`: pending work cannot overlap with the next
+    /// use of the memory. Otherwise releases it to the driver.
     fn keep(&self, address: Address, is_ordered: bool) {
         let mut pool = lock(&self.pool);
         let of = pool.used.remove(&address.0);
@@ -234,7 +234,7 @@ impl Pooled {
         }
     }
 
-    /// Gives back all that waits. Returns whether there was anything.
+    /// Releases all memory of the pool to the driver. Returns true if there was any.
     fn empty(&self) -> bool {
         let kept = {
             let mut pool = lock(&self.pool);
@@ -285,7 +285,7 @@ impl Driver for Pooled {
     }
 
     fn release(&self, address: Address) {
-        // What an owner leaves on its way, as one that failed does, must not meet uploads of the next.
+        // Pending transfers of an owner, for example after a failure, must not overlap with uploads of the next owner.
         let is_settled = lock(&self.pool).tallies.iter().all(CopyTally::is_settled);
         self.keep(address, is_settled || self.fence().is_ok());
     }

@@ -1,5 +1,5 @@
-//! The CUDA backend: programs printed as CUDA C++, compiled at run time, run on the device where the
-//! data is.
+//! The CUDA backend: prints programs as CUDA C++, compiles them at run time, and runs them on the device that has
+//! the data.
 
 pub(crate) mod bandwidth;
 pub(crate) mod batch;

@@ -21,11 +21,11 @@ pub(crate) enum PassKind {
     Factor,
 }
 
-/// A summary that a pass finds.
+/// A summary that a pass computes.
 pub(crate) trait Summed: Summary {
     const KIND: PassKind;
 
-    /// Adds the numbers that a kernel left.
+    /// Adds the sums that a kernel wrote.
     fn add_numbers(&mut self, numbers: &[f64]);
 }
 
@@ -52,7 +52,7 @@ impl Summed for RFactor {
 pub(crate) trait Collects {
     const KIND: PassKind;
 
-    /// Adds the numbers that a kernel left of points of a segment.
+    /// Adds the sums that a kernel wrote for points of a segment.
     fn collect(&mut self, segment: u64, numbers: &[f64]);
 }
 
@@ -67,30 +67,30 @@ impl<S: Summed> Collects for S {
 /// Position of segments in the tree of sums.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
-    /// The number of the first leaf of segment 0.
+    /// Number of the first leaf of segment 0.
     pub(crate) first: u64,
-    /// Leaves of a segment.
+    /// Number of leaves of a segment.
     pub(crate) of_segment: u64,
-    /// The number behind the last leaf of all.
+    /// One past the number of the last leaf.
     pub(crate) end: u64,
 }
 
 impl Leaves {
-    /// Segments themselves.
+    /// Each segment is one leaf.
     pub(crate) const SEGMENTS: Leaves = Leaves { first: 0, of_segment: 1, end: u64::MAX };
 }
 
-/// Sums of consecutive segments as they are found: those that are complete, and that of the one under way.
+/// Sums of consecutive segments: a tree of the complete segments, and the partial sums of the current segment.
 pub(super) struct Found<S> {
     complete: Tree<S>,
     open: S,
-    /// The number of the segment under way.
+    /// Number of the current segment.
     segment: u64,
     leaves: Leaves,
 }
 
 impl<S: Summed + Clone> Found<S> {
-    /// Of none yet; the first has the number `segment`. `like`: a summary of the kind.
+    /// Creates sums without segments; the first segment has the number `segment`. `like`: a summary of the same shape.
     pub(super) fn new(segment: u64, leaves: Leaves, like: &S) -> Found<S> {
         let mut open = like.clone();
         open.clear();
@@ -98,7 +98,7 @@ impl<S: Summed + Clone> Found<S> {
         Found { complete, open, segment, leaves }
     }
 
-    /// All segments before number `segment` are complete.
+    /// Completes all segments before number `segment`.
     fn reach(&mut self, segment: u64) {
         for _ in self.segment..segment {
             let left = self.leaves.end - self.complete.next();
@@ -108,7 +108,7 @@ impl<S: Summed + Clone> Found<S> {
         self.segment = segment;
     }
 
-    /// The sums of all segments before number `end`.
+    /// Returns the sums of all segments before number `end`.
     pub(super) fn until(mut self, end: u64) -> Tree<S> {
         self.reach(end);
         self.complete
@@ -124,7 +124,8 @@ impl<S: Summed + Clone> Collects for Found<S> {
     }
 }
 
-/// Kernels and their memory. Launches follow one another, so that one of each is enough.
+/// Kernels of the passes and their memory. Launches run one after the other, therefore one buffer of each kind
+/// suffices.
 pub(super) struct DevicePasses {
     pub(super) kernels: FitKernels,
     /// The loss's scale in row units; 1 for least squares.
@@ -179,7 +180,7 @@ impl Inputs {
 }
 
 impl PassKind {
-    /// Numbers that such a pass with `free` free parameters leaves.
+    /// Returns the number of sums of a pass with `free` free parameters.
     pub(super) fn width(self, free: usize) -> usize {
         match self {
             PassKind::Normal => sums(free),
@@ -195,8 +196,8 @@ pub(super) fn width(free: usize) -> usize {
 }
 
 impl DevicePasses {
-    /// `params`: parameters of the model, fixed ones included; `free` of them free. `points`: the most
-    /// that a launch goes over. `launches`: the most whose sums may wait on the device.
+    /// `params`: number of parameters of the model, fixed ones included; `free`: number of free parameters. `points`:
+    /// maximum number of points of a launch. `launches`: maximum number of launches whose sums wait on the device.
     pub(super) fn new(
         kernels: FitKernels,
         loss_scale: f64,
@@ -229,7 +230,7 @@ impl DevicePasses {
         own.into_iter().sum::<usize>() + self.inputs.bytes() + rows
     }
 
-    /// Begins to evaluate the model at `params`; sums that wait are forgotten.
+    /// Begins a pass at `params` and discards sums that were not collected.
     pub(super) fn begin(&mut self, params: &[f64], columns: &[f64]) -> Result<(), DriverError> {
         self.sums.segments.clear();
         self.inputs.set(params, columns)
@@ -240,7 +241,7 @@ impl DevicePasses {
         if self.sums.is_full() { self.sums.collect(to) } else { Ok(()) }
     }
 
-    /// Queues the sums over the points in `part`, which are of one segment. A slot must be free.
+    /// Queues the sums over the points in `part`, which belong to one segment. A slot must be free.
     pub(super) fn queue(
         &mut self,
         (kind, segment): (PassKind, u64),
@@ -272,28 +273,29 @@ impl DevicePasses {
     }
 }
 
-/// The bytes of a kernel's parameters: structures, then words.
+/// Returns the bytes of a kernel's arguments: structures, then words.
 fn arguments<'a>(structures: &[&'a [u8]], words: &'a [u64]) -> Vec<&'a [u8]> {
     structures.iter().copied().chain(words.iter().map(bytemuck::bytes_of)).collect()
 }
 
-/// Blocks of a pass over `points` points: enough to keep the device busy, no more than there is work.
+/// Returns the launch geometry of a pass over `points` points: enough blocks to occupy the device, at most one per
+/// `THREADS` points.
 pub(crate) fn geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
     let wanted = points.div_ceil(THREADS).clamp(1, u32::MAX as usize) as u32;
     Geometry { blocks: wanted.min(most_blocks(multiprocessors, free)), threads: THREADS as u32 }
 }
 
-/// Blocks of a pass that factors. The last block folds the factors of all others, `free` + 1 rows each,
-/// as fast as rows of points: beyond the square root of their ratio that takes longer than more blocks
-/// save.
+/// Returns the launch geometry of a factor pass. The last block merges the factors of all other blocks, `free` + 1
+/// rows each, at the same speed as rows of points. Beyond √(points / (free + 1)) blocks, the merge of more blocks
+/// takes longer than they save.
 pub(crate) fn factor_geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
     let wanted = (points as f64 / (free + 1) as f64).sqrt().ceil() as u32;
     let geometry = geometry(multiprocessors, free, points);
     Geometry { blocks: geometry.blocks.min(wanted.max(1)), ..geometry }
 }
 
-/// As many blocks as are resident at once by the registers of a pass (docs/kernels.md); more would
-/// wait for those, and leave more partial sums to the last block.
+/// Returns the number of blocks that are resident concurrently; the registers of a pass limit it (docs/kernels.md).
+/// More blocks would wait for these and add partial sums for the last block.
 pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
     let each = match free {
         0..=5 => 4,
@@ -303,14 +305,14 @@ pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
     each * multiprocessors.max(1)
 }
 
-/// Sums of several launches, in their order, that wait, so that the host need not wait for each. They are where the host
-/// reads them without a copy of the device's, unless kernels add to them.
+/// Sums of several launches in their order. The host reads them together and does not wait for each launch. They are in
+/// mapped host memory, which needs no copy, unless kernels add to them.
 pub(super) struct PartialSums {
     out: Buffer,
-    /// Numbers of a slot.
+    /// Number of sums of a slot.
     width: usize,
     count: usize,
-    /// Of the slots that were handed out, which segment each is for.
+    /// Segment of each slot in use.
     segments: Vec<u64>,
     staged: Vec<f64>,
 }
@@ -334,7 +336,7 @@ impl PartialSums {
         self.segments.len() == self.count
     }
 
-    /// The next slot, of those that are not full, for points of a segment.
+    /// Returns the address of the next free slot and assigns it to `segment`. A slot must be free.
     fn next(&mut self, segment: u64) -> u64 {
         debug_assert!(!self.is_full());
         let before = self.segments.len() * self.width * size_of::<f64>();
@@ -355,13 +357,13 @@ impl PartialSums {
     }
 }
 
-/// Bytes of rows written at a time.
+/// Maximum size of the rows that are written at a time, in bytes.
 const ROWS_BYTES: usize = 64 << 20;
-/// Points below which a stretch is not split further between blocks.
+/// Minimum number of points of a split: shorter stretches are not divided further between blocks.
 const LEAST_SPLIT: usize = 1024;
 
-/// Memory for the weighted rows of `stride` points, k columns each, and for sums of their products: for models
-/// with more parameters than a block can sum up, whose rows are written to device memory and multiplied there.
+/// Memory for the weighted rows of `stride` points, k columns each, and for sums of their products. It serves models
+/// with more parameters than a block can sum up; their rows are written to device memory and multiplied there.
 struct DeviceRows {
     matrix: Buffer,
     cost: Buffer,
@@ -369,12 +371,12 @@ struct DeviceRows {
     tickets: Buffer,
     k: usize,
     stride: usize,
-    /// Parts of a stretch that different blocks sum up.
+    /// Number of parts of a stretch; each part is summed up by a different block.
     splits: usize,
 }
 
 impl DeviceRows {
-    /// For at most `points` points at a time.
+    /// Allocates memory for at most `points` points at a time.
     fn new(driver: &Arc<dyn Driver>, k: usize, points: usize) -> Result<DeviceRows, DriverError> {
         let stride = (ROWS_BYTES / (k * size_of::<f64>())).clamp(1, points.max(1));
         let pairs = pairs(k);
@@ -428,7 +430,7 @@ impl DeviceRows {
     }
 }
 
-/// Pairs of groups of columns, each group with itself among them.
+/// Returns the number of pairs of column groups, including the pair of each group with itself.
 fn pairs(k: usize) -> usize {
     let groups = k.div_ceil(GRAM_COLUMNS);
     groups * (groups + 1) / 2

@@ -1,9 +1,9 @@
 //! Check for a usable CUDA driver.
 //!
-//! cudarc panics where a library or a function of it is missing, so nothing of cudarc is called
-//! before this: the driver's library is opened under the names that cudarc will use, every function
-//! that the backend calls is looked up, and the driver is started and queried for its version and its
-//! devices. The result is kept for the life of the process.
+//! cudarc panics if a library or one of its functions is missing. Therefore this check runs before any call of cudarc.
+//! It opens the driver's library under the names that cudarc uses, looks up every function
+//! that the backend calls, initialises the driver, and queries its version and its
+//! devices. The result is kept until the process ends.
 
 use crate::error::no_cuda::{NoCuda, OLDEST};
 use libloading::Library;
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::{env, fs};
 
-/// The driver's library under the names that cudarc tries, in its order.
+/// Names of the driver's library that cudarc tries, in its order.
 pub(crate) const LIBRARIES: [&str; 2] =
     if cfg!(windows) { ["cuda.dll", "nvcuda.dll"] } else { ["libcuda.so", "libcuda.so.1"] };
 
-/// Every function of the driver that is called, here and by [`device`](super::device).
+/// All functions of the driver that this module and [`device`](super::device) call.
 pub(crate) const SYMBOLS: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
@@ -56,16 +56,16 @@ pub(crate) const SYMBOLS: &[&str] = &[
 /// `CUDA_ERROR_NO_DEVICE`.
 const NO_DEVICE: c_int = 100;
 
-/// A driver that has been started and has devices.
+/// An initialised driver with devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StartedDriver {
-    /// Major and minor version of CUDA that the driver speaks.
+    /// Major and minor version of CUDA that the driver supports.
     pub(crate) driver_version: (u32, u32),
-    /// Devices, at least one.
+    /// Number of devices, at least one.
     pub(crate) devices: usize,
 }
 
-/// The driver of this process, unless `DUALFIT_FORCE_CPU` is set.
+/// Returns the driver of this process, unless `DUALFIT_FORCE_CPU` is set.
 pub(crate) fn driver() -> Result<StartedDriver, NoCuda> {
     static FOUND: OnceLock<Result<StartedDriver, NoCuda>> = OnceLock::new();
     if is_forced(env::var_os("DUALFIT_FORCE_CPU").as_deref()) {
@@ -74,7 +74,7 @@ pub(crate) fn driver() -> Result<StartedDriver, NoCuda> {
     FOUND.get_or_init(|| probe(&LIBRARIES)).clone()
 }
 
-/// The driver, if it has device `ordinal`.
+/// Returns the driver, if it has device `ordinal`.
 pub(crate) fn device(ordinal: usize) -> Result<StartedDriver, NoCuda> {
     let found = driver()?;
     let count = found.devices;
@@ -84,7 +84,7 @@ pub(crate) fn device(ordinal: usize) -> Result<StartedDriver, NoCuda> {
     Ok(found)
 }
 
-/// The device to use where none was named: that of `DUALFIT_DEVICE`, or the first.
+/// Returns the default device: the device of `DUALFIT_DEVICE`, or the first.
 pub(crate) fn preferred() -> Result<usize, NoCuda> {
     driver()?;
     let ordinal = ordinal(env::var_os("DUALFIT_DEVICE").as_deref())?;
@@ -115,10 +115,10 @@ fn visible_devices() -> Option<String> {
     env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Opens the first of `libraries` that can be loaded, and starts it.
+/// Opens the first of `libraries` that can be loaded, and initialises the driver.
 pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<StartedDriver, NoCuda> {
     let names = || libraries.iter().map(|name| name.as_ref().to_string_lossy().into_owned());
-    // SAFETY: the initialisers that run are those of the NVIDIA driver, which any CUDA program loads.
+    // SAFETY: the initialisers belong to the NVIDIA driver, which any CUDA program loads.
     let open = |name: &S| unsafe { Library::new(name.as_ref()) }.ok();
     let opened = libraries.iter().zip(names()).find_map(|(name, said)| Some((open(name)?, said)));
     let Some((library, name)) = opened else {
@@ -126,7 +126,7 @@ pub(crate) fn probe<S: AsRef<OsStr>>(libraries: &[S]) -> Result<StartedDriver, N
         return Err(NoCuda::DriverLibraryNotFound { searched: names().collect(), in_container });
     };
     let found = start(&library, &name);
-    // The driver keeps threads and exit handlers of its own: its code must stay where it is.
+    // The driver has its own threads and exit handlers, therefore the library must stay loaded.
     std::mem::forget(library);
     found
 }
@@ -155,7 +155,7 @@ fn start(library: &Library, name: &str) -> Result<StartedDriver, NoCuda> {
             .get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDeviceGetCount")
             .map_err(|_| missing("cuDeviceGetCount"))?;
 
-        // The version can be queried before the driver is started, and explains why it does not start.
+        // The version can be queried before the initialisation, and can explain a failure of the initialisation.
         let mut version = 0;
         check(library, "cuDriverGetVersion", get_version(&mut version))?;
         let driver_version = (version.max(0) as u32 / 1000, version.max(0) as u32 % 1000 / 10);
@@ -172,7 +172,7 @@ fn start(library: &Library, name: &str) -> Result<StartedDriver, NoCuda> {
     }
 }
 
-/// An error for a code other than success, with the driver's own words for it.
+/// Returns an error for a code other than success, with the driver's text for the code.
 fn check(library: &Library, call: &str, code: c_int) -> Result<(), NoCuda> {
     match code {
         0 => Ok(()),
@@ -197,7 +197,7 @@ fn text(library: &Library, code: c_int) -> String {
     }
 }
 
-/// Files that Docker and Podman leave in the root of a container.
+/// Files that Docker and Podman create in the root of a container.
 const MARKS: [&str; 2] = [".dockerenv", "run/.containerenv"];
 /// Names of the control groups of container runtimes.
 const GROUPS: [&str; 5] = ["docker", "containerd", "kubepods", "libpod", "lxc"];

@@ -1,4 +1,4 @@
-//! The translation unit of a fit: constants, what Rust and CUDA share, functions, the model, the kernels.
+//! The translation unit of a fit: constants, declarations shared by Rust and CUDA, functions, the model, the kernels.
 
 use super::codegen;
 pub(crate) use super::codegen::{Arithmetic, Storage};
@@ -7,35 +7,35 @@ use crate::data::loss::{Estimator, Loss};
 use crate::model::op::Node;
 use crate::model::program::Program;
 
-/// Threads of a block.
+/// Number of threads of a block.
 pub(crate) const THREADS: usize = 128;
 
-/// Free parameters up to which one block keeps all sums of a fit.
+/// Maximum number of free parameters for which one block keeps all sums of a fit.
 pub(crate) const FEW_PARAMETERS: usize = 32;
 
 /// Kind of the weights of a fit's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighting {
-    /// Each 1.
+    /// All weights are 1.
     One,
-    /// Each the same, which is no constant of the unit.
+    /// All weights have the same value, which the unit does not contain.
     Same,
-    /// Each as it is given.
+    /// Each point has its own weight.
     Each,
 }
 
-/// All that the text of a translation unit depends on: fits that agree in it share a module.
+/// All inputs of the text of a translation unit. Fits with equal specifications share a module.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec<'a> {
-    /// The value and its partials by the free parameters.
+    /// The value and its partials with respect to the free parameters.
     pub(crate) program: &'a Program,
-    /// Free parameters, at least 1: as many as the program has partials.
+    /// Number of free parameters, at least 1; equal to the number of partials of the program.
     pub(crate) free: usize,
     /// Storage of each column.
     pub(crate) columns: Vec<Storage>,
     pub(crate) response: Storage,
     pub(crate) weights: Weighting,
-    /// Which loss; its scale is no constant of the unit.
+    /// Kind of the loss; the unit does not contain its scale.
     pub(crate) loss: Loss,
     /// Noise model of y; counts have no loss.
     pub(crate) estimator: Estimator,
@@ -57,10 +57,10 @@ macro_rules! kernels {
 }
 pub(super) use kernels;
 
-/// Numbers with names, and quotients by one number, for every unit.
+/// Constants with names, and quotients with a common divisor, for every unit.
 const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh", "quotient.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
-/// Functions that CUDA lacks, in models that have them: the `cuda_file` of [`Facts`](crate::model::op::Facts).
+/// Functions that CUDA lacks, for models that use them: the `cuda_file` of [`Facts`](crate::model::op::Facts).
 const FUNCTIONS: &[(&str, &str)] = kernels![
     "bessel.cuh",
     "exponential_integral.cuh",
@@ -70,13 +70,13 @@ const FUNCTIONS: &[(&str, &str)] = kernels![
 ];
 /// Kernel files that passes of all kinds include. `SCALED` is true if columns of J have factors.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
-/// Passes of fits of at most [`FEW_PARAMETERS`].
+/// Passes of fits with at most [`FEW_PARAMETERS`].
 const FEW: &[(&str, &str)] = kernels!["registers.cuh", "tiles.cuh", "normal.cu"];
-/// Passes of fits of more.
+/// Passes of fits with more parameters.
 const MANY: &[(&str, &str)] = kernels!["rows.cuh"];
-/// The pass that factors, of fits of at most [`FEW_PARAMETERS`].
+/// The factor pass of fits with at most [`FEW_PARAMETERS`].
 const FACTOR: &[(&str, &str)] = kernels!["reflection.cuh", "factor.cu"];
-/// The solver of such fits, over a `Group` of threads.
+/// The solver of fits with at most [`FEW_PARAMETERS`], run by a `Group` of threads.
 pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "group.cuh",
     "cholesky.cuh",
@@ -91,14 +91,15 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "solver.cuh",
 ];
 
-/// The passes that every fit takes, as text for a compiler; equal fits give equal texts.
+/// Returns the source of the passes that every fit uses. Equal fits give equal texts.
 pub(crate) fn passes(spec: &Spec<'_>) -> String {
     let mut text = pass_unit(spec);
     include(&mut text, if spec.free <= FEW_PARAMETERS { FEW } else { MANY });
     text
 }
 
-/// The pass that only ill-conditioned and robust fits take; of at most [`FEW_PARAMETERS`].
+/// Returns the source of the factor pass, which only ill-conditioned and robust fits use, for at most
+/// [`FEW_PARAMETERS`].
 pub(crate) fn factor_pass(spec: &Spec<'_>) -> String {
     let mut text = pass_unit(spec);
     include(&mut text, FACTOR);
@@ -113,7 +114,7 @@ fn pass_unit(spec: &Spec<'_>) -> String {
     text
 }
 
-/// All passes in one text.
+/// Returns the source of all passes in one text.
 #[cfg(test)]
 pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
     let mut text = passes(spec);
@@ -131,7 +132,7 @@ pub(crate) fn head(size: Size, constants: &str) -> String {
     text
 }
 
-/// The text without kernels: what they build on.
+/// Returns the text that precedes the kernels.
 pub(super) fn model_unit(spec: &Spec<'_>) -> String {
     debug_assert_eq!(spec.free + 1, spec.program.outputs.len());
     debug_assert_eq!(spec.columns.len(), spec.program.columns.len());
@@ -185,7 +186,7 @@ pub(crate) fn include(text: &mut String, files: &[(&str, &str)]) {
 }
 
 impl Arithmetic {
-    /// The type in C++ that kernels know as `real`.
+    /// Returns the C++ type that kernels name `real`.
     pub(super) fn real(self) -> &'static str {
         match self {
             Arithmetic::Double => "double",

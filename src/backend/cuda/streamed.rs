@@ -10,8 +10,8 @@ use crate::data::points::Points;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A device that takes chunks of points. A pass begins, takes chunks, and is finished; one that fails or
-/// is given up is followed by the beginning of another.
+/// Passes over points that are uploaded in chunks: `begin`, then `add` for each chunk, then `finish`. After a failed or
+/// abandoned pass, `begin` starts a new one.
 pub(crate) struct DeviceStream {
     passes: DevicePasses,
     rooms: DoubleBuffer,
@@ -20,9 +20,10 @@ pub(crate) struct DeviceStream {
 }
 
 impl DeviceStream {
-    /// For chunks like `like`, of at most `capacity` points: larger ones are passed over in parts, and
-    /// so are chunks for which the device has not enough memory. `loss_scale` in row units, 1 for least
-    /// squares; `sizes`: parameters of the model, and those of them that are free.
+    /// Allocates buffers for points of the same kind as `like`, of at most `capacity` points. Larger chunks are split,
+    /// also
+    /// if the device has too little memory. `loss_scale` is in row units, 1 for least
+    /// squares; `sizes`: numbers of parameters and of free parameters.
     pub(crate) fn new(
         kernels: FitKernels,
         like: &Points<'_>,
@@ -39,18 +40,18 @@ impl DeviceStream {
         })
     }
 
-    /// Points that are passed over at a time, at most.
+    /// Returns the maximum number of points of a launch.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.rooms.capacity()
     }
 
-    /// Bytes of device memory held.
+    /// Returns the size of the allocated device memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.passes.bytes() + self.rooms.bytes()
     }
 
-    /// Begins a pass at `params`; one that factors is for at most
+    /// Begins a pass at `params`. A factor pass supports at most
     /// [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) free parameters.
     pub(crate) fn begin(
         &mut self,
@@ -85,7 +86,7 @@ impl DeviceStream {
         added.inspect_err(|_| self.pass = None)
     }
 
-    /// Waits for the device; `sum` is then that of all points since the beginning.
+    /// Waits for the device. `sum` is then the sum over all points of the pass.
     pub(crate) fn finish<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
         match self.pass.take() == Some(S::KIND) {
             true => self.passes.sums.collect(sum),
@@ -101,10 +102,11 @@ fn misused(text: &str) -> DriverError {
 
 /// Minimum capacity of a chunk, in points. If the device has no memory for it, the fit fails.
 pub(crate) const LEAST_CHUNK: usize = 1024;
-/// Maximum size of a buffer, in bytes. The first upload of a pass and its last launch overlap with nothing: at
-/// 50 GB/s the bus takes 5 ms for this, beside which a launch and a fence are nothing.
+/// Maximum size of a buffer, in bytes. The first upload of a pass and its last launch do not overlap with other work.
+/// At
+/// 50 GB/s the upload takes 5 ms; the time of a launch and a fence is negligible beside it.
 const MOST_BYTES: usize = 256 << 20;
-/// Chunks whose sums may wait on the device. The host waits for as many at once, for one kernel.
+/// Number of chunks whose sums can wait on the device. The host waits once for all of them.
 pub(super) const SLOTS: usize = 16;
 
 /// Two alternating buffers on a device for points of one kind: while a kernel passes over one of them, the next chunk
@@ -152,7 +154,7 @@ impl DoubleBuffer {
         self.rooms[0].capacity
     }
 
-    /// Bytes of device memory held.
+    /// Returns the size of the allocated device memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.rooms.iter().map(DevicePoints::bytes).sum()
     }
@@ -162,7 +164,7 @@ impl DoubleBuffer {
         self.rooms[0].takes(points)
     }
 
-    /// Queues a pass over the `points` in `range`, which are of one segment, one buffer at a time. `to` receives
+    /// Queues a pass over the `points` in `range`, which belong to one segment, one buffer at a time. `to` receives
     /// earlier sums when their slots are needed again.
     pub(super) fn pass_over<C: Collects>(
         &mut self,
@@ -175,7 +177,7 @@ impl DoubleBuffer {
         for start in range.clone().step_by(capacity) {
             let end = range.end.min(start.saturating_add(capacity));
             let room = self.fill(points, start..end)?;
-            // The upload is on its way while the host waits for the launch before.
+            // The upload runs while the host waits for the previous launch.
             passes.collect_if_full(to)?;
             passes.kernels.passes.driver.fence()?;
             passes.queue((C::KIND, segment), room, 0..room.points)?;

@@ -2,16 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Serialises `value`.
+///
 /// # Errors
-/// In words.
+/// Returns a message if `value` cannot be serialised.
 pub(crate) fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, String> {
     postcard::to_stdvec(value).map_err(|why| format!("it cannot be written as bytes: {why}"))
 }
 
-/// What all of these bytes say.
+/// Deserialises a value from all of `bytes`.
 ///
 /// # Errors
-/// In words, if they say nothing of this kind, or more.
+/// Returns a message if the bytes do not contain a `T`, or if bytes remain after it.
 pub(crate) fn from_bytes<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, String> {
     match beginning::<T>(bytes)? {
         (value, []) => Ok(value),
@@ -19,10 +21,10 @@ pub(crate) fn from_bytes<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, S
     }
 }
 
-/// What these bytes begin with, and the others.
+/// Deserialises a value from the first bytes. Returns the value and the remaining bytes.
 ///
 /// # Errors
-/// In words, if they begin with nothing of this kind.
+/// Returns a message if the bytes do not begin with a `T`.
 pub(crate) fn beginning<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<(T, &'b [u8]), String> {
     postcard::take_from_bytes(bytes).map_err(|why| format!("its contents are damaged: {why}"))
 }

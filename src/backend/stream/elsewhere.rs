@@ -1,4 +1,4 @@
-//! Those who hold the points of a fit, asked for what passes over them find.
+//! The leader's connection to the parts of a distributed fit, which evaluate the passes.
 
 use super::bytes::to_bytes;
 use super::message::{Envelope, Held, ModelIdentity, Refusal, Reply, Request, Said, read_reply};
@@ -9,27 +9,28 @@ use crate::solver::outcome::Fault;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Columns that a model may have.
+/// Maximum number of columns of a model.
 const MOST_COLUMNS: u32 = 1 << 16;
 
-/// Brings a question to all who hold points, and their answers back, merged in the order of the points.
+/// Sends a request to all parts and returns their replies, merged in the order of the points.
 pub(crate) type Ask<'a> = dyn FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a;
 
-/// The points of a fit that others hold.
+/// The points of a distributed fit, as the leader sees them.
 pub(crate) struct Elsewhere<'a> {
     ask: Box<Ask<'a>>,
     model: ModelIdentity,
-    /// What each point is made of, and how many there are.
+    /// Columns of the points, and their number.
     pub(crate) shape: Shape,
-    /// Their fingerprint.
+    /// Fingerprint of the points.
     held: u64,
-    /// Questions so far, and the bytes of them and of their answers.
+    /// Number of requests so far.
     pub(crate) questions: u64,
+    /// Bytes of the requests and the replies so far.
     pub(crate) bytes: u64,
 }
 
 impl<'a> Elsewhere<'a> {
-    /// Asks what is held.
+    /// Requests the properties of the points from all parts.
     pub(crate) fn new(
         ask: Box<Ask<'a>>,
         model: ModelIdentity,
@@ -54,12 +55,12 @@ impl<'a> Elsewhere<'a> {
         Ok((elsewhere, held))
     }
 
-    /// What is known of the points before they are looked at.
+    /// Returns a text that identifies the points before the first pass.
     pub(crate) fn fingerprint(&self) -> String {
         format!("parts of {} points, {:016x}", self.shape.points.unwrap_or(0), self.held)
     }
 
-    /// What all reply.
+    /// Sends a request to all parts and returns the merged reply.
     pub(crate) fn ask(&mut self, request: Request) -> Result<Reply, Fault> {
         let question = to_bytes(&Envelope::new(self.model.clone(), request)).map_err(lost)?;
         let asked = catch_unwind(AssertUnwindSafe(|| (self.ask)(&question)));
@@ -81,12 +82,12 @@ impl<'a> Elsewhere<'a> {
     }
 }
 
-/// The fault that parts have not answered.
+/// Returns the fault for parts that have not replied.
 pub(crate) fn lost(message: String) -> Fault {
     Fault::Points(Error::from(SourceError::new("the parts", message)))
 }
 
-/// The fault that the answer is one to another question.
+/// Returns the fault for a reply that does not match the request.
 pub(crate) fn odd() -> Fault {
     lost("they have answered another question than was asked".into())
 }

@@ -1,4 +1,4 @@
-//! The model that passes evaluate, and how.
+//! Model and evaluation settings of passes.
 
 use super::pass_cache::PassKey;
 use super::question::Terms;
@@ -7,21 +7,21 @@ use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::solver::patience::Patience;
 
-/// The model that is evaluated, and how.
+/// Model and evaluation settings of a pass.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluated<'a> {
     pub(crate) model: &'a Prepared,
     pub(crate) loss: Loss,
-    /// What no point weighs more than, in row units.
+    /// Upper limit of the weight of a point, in row units.
     pub(crate) most_weight: f64,
-    /// Where the fit starts, which says how large parameters are.
+    /// Starting point of the fit; it sets the typical sizes of the parameters.
     pub(crate) start: &'a [f64],
-    /// How long passes may go on.
+    /// Time limit and cancellation of the passes.
     pub(crate) patience: Patience<'a>,
 }
 
 impl Evaluated<'_> {
-    /// What a pass is asked at these parameters.
+    /// Returns the cache key of a pass at these parameters.
     pub(crate) fn key(&self, params: &[f64], columns: &[f64]) -> PassKey {
         let Evaluated { loss, most_weight, .. } = *self;
         PassKey { loss, most_weight, params: params.to_vec(), columns: columns.to_vec() }
@@ -32,7 +32,7 @@ impl Evaluated<'_> {
         Terms { loss, most_weight, start: start.to_vec() }
     }
 
-    /// Calls `work` with an evaluator of points, which has `scratch` and leaves it.
+    /// Calls `work` with an evaluator of `points`. The evaluator uses `scratch` and returns it afterwards.
     pub(crate) fn on<R>(
         &self,
         scratch: &mut Scratch,

@@ -1,4 +1,4 @@
-//! The first pass over points: what it has seen so far, here or elsewhere.
+//! Intermediate state of the first pass over points, in one process or in a part of a distributed fit.
 
 use super::evaluated::Evaluated;
 use crate::backend::cpu::Scratch;
@@ -11,28 +11,30 @@ use crate::solver::outcome::Fault;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Points of a group: parts begin at multiples of them.
+/// Points of a group. Every part of a distributed fit begins at a multiple of this number.
 pub(crate) const GROUP_POINTS: u64 = GROUP * PIECE as u64;
 
-/// The first pass on the way: what it has seen, and the first point that it has not.
+/// Intermediate state of the first pass.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct FirstPass {
     pub(crate) survey: Survey,
     pub(crate) sample: Sample,
-    /// The normal equations at the start, if points are of ordinary size; `None` if the start is not known yet.
+    /// The normal equations at the starting point, in ordinary units; `None` if the starting point is not known yet.
     pub(crate) sums: Option<Tree<Normal>>,
+    /// Number of the first point that the pass has not seen.
     pub(crate) next: u64,
 }
 
 impl FirstPass {
-    /// Of no points, the first of which will be number `first` and begin a group. `at_start`: whether the start is known.
+    /// Creates the state before any point. `first`: number of the first point, which begins a group. `at_start`: true
+    /// if the starting point is known.
     pub(crate) fn new(sample: Sample, at_start: bool, first: u64) -> FirstPass {
         let piece = pieces_of(first);
         let sums = at_start.then(|| Tree::new(piece));
         FirstPass { survey: Survey::new(piece), sample, sums, next: first }
     }
 
-    /// Looks at a chunk, the first point of which is number `first`, and evaluates it at the start of `evaluated`.
+    /// Validates a chunk, the first point of which is number `first`, and evaluates it at the start of `evaluated`.
     pub(crate) fn add(
         &mut self,
         evaluated: &Evaluated<'_>,
@@ -48,17 +50,17 @@ impl FirstPass {
                 .on(scratch, &points, |cpu| cpu.add_normal(evaluated.start, &columns, sums))
                 .map_err(|fault| fault.at_offset(first))?;
         }
-        // All that was asked of these points is there, or a pass that goes on sees them again.
+        // The state changes only after the evaluation succeeded. Otherwise a continued pass evaluates the chunk again.
         self.survey = survey;
         self.sample.add(&points, first);
         self.next = first + points.len() as u64;
         Ok(())
     }
 
-    /// Adds what was seen of the points that follow.
+    /// Merges the state of the following points.
     ///
     /// # Errors
-    /// In words, if they do not follow.
+    /// Returns a message if the points do not follow, or if samples or sums are of different kinds.
     pub(crate) fn follow(&mut self, other: FirstPass) -> std::result::Result<(), String> {
         if !self.sample.is_like(&other.sample) {
             return Err("their samples are not of one kind".into());
@@ -74,13 +76,14 @@ impl FirstPass {
         Ok(())
     }
 
-    /// Brings together what only nothing can follow.
+    /// Merges the sums after the last complete group, when no more points follow. The message becomes shorter.
     pub(crate) fn close(&mut self) {
         self.survey.close();
         self.sums.iter_mut().for_each(Tree::close);
     }
 
-    /// Whether it is what was asked for: a sample of that kind, and sums of so many free parameters, or none.
+    /// Returns true if it matches the request: a sample of the same kind as `sample`, and sums of `free` free
+    /// parameters, or no sums if `free` is `None`.
     pub(super) fn is_for(&self, sample: &Sample, free: Option<usize>) -> bool {
         let sums = match (&self.sums, free) {
             (None, None) => true,
@@ -90,7 +93,7 @@ impl FirstPass {
         self.sample.is_like(sample) && sums
     }
 
-    /// Whether what was read from bytes can be of these points, the first of which begins a group.
+    /// Returns true if a state that was read from bytes is valid for `points`, the first of which begins a group.
     pub(crate) fn is_sound(&self, points: Range<u64>) -> bool {
         let Range { start, end } = points;
         let pieces = pieces_of(start)..pieces_of(end);

@@ -1,7 +1,7 @@
-//! What travels between the leader of a fit and those who hold parts of its points, as bytes.
+//! Messages between the leader of a distributed fit and its parts.
 //!
-//! The bytes are those of the `postcard` format, in which floats keep their bits. Bytes may come from anywhere: what is
-//! read is held to what it can be before it is used.
+//! They are serialised in the `postcard` format, in which floats keep their bits. Bytes are not trusted: version and
+//! contents of every message are validated before it is used.
 
 use super::bytes::from_bytes;
 use super::first_pass::{FirstPass, GROUP_POINTS};
@@ -16,26 +16,27 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// The version of what travels.
+/// Version of the message format.
 const VERSION: u32 = 2;
 
 /// The properties of a model in which the leader and a part must agree: names and values.
 pub(crate) type ModelIdentity = Vec<(String, String)>;
 
-/// What the leader asks.
+/// Request of the leader to all parts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// What is held.
+    /// Requests the kind of the points; the reply is [`Held`].
     Held,
-    /// For a first look; with the sums at the start, if that is known, and a sample of at most so many points.
+    /// Requests the first pass, with a sample of at most `most` points. `at_start`: true if the starting point is known
+    /// and the normal equations there are requested.
     Look { terms: Terms, at_start: bool, most: u64 },
-    /// For another, in these units.
+    /// Requests the sums of the survey in `units`, by a second pass.
     LookAgain { units: Units },
-    /// For what a pass finds.
+    /// Requests the result of a pass.
     Ask { overview: Overview, terms: Terms, question: Question },
 }
 
-/// A request, and what model it is about.
+/// A request with the identity of the leader's model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Envelope {
     version: u32,
@@ -43,11 +44,11 @@ pub(crate) struct Envelope {
     pub(crate) request: Request,
 }
 
-/// What consecutive points reply.
+/// Reply of a part, or merged reply of adjacent parts.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Reply {
     version: u32,
-    /// Their numbers.
+    /// Range of the points that the reply covers, counted over all points of the fit.
     pub(crate) points: Range<u64>,
     pub(crate) said: Said,
 }
@@ -58,32 +59,32 @@ pub(crate) enum Said {
     Look(Box<FirstPass>),
     LookAgain(Box<Survey>),
     Answer(Answer),
-    /// Why there is no answer.
+    /// The reason why a part cannot reply.
     Refused(Refusal),
 }
 
-/// Why a part gives no answer.
+/// Reason why a part refuses a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Refusal {
-    /// Its points cannot be read or evaluated, in words.
+    /// Its points cannot be read or evaluated; the text says why.
     Points(String),
-    /// The part that begins at point number `first` has another model than the leader.
+    /// The part that begins at point number `first` has a different model than the leader.
     Model { first: u64, field: String, leader: String, part: String },
 }
 
-/// What kind of points are held.
+/// Properties of the points of a part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Held {
-    /// Independent variables.
+    /// Number of independent variables.
     pub(crate) columns: u32,
     pub(crate) sigma: KnownErrors,
     pub(crate) omits_missing: bool,
     pub(crate) infinite_x: bool,
-    /// Changes when the points do: a sum over the groups.
+    /// Hash of the points, as a wrapping sum over their groups; the hashes of adjacent parts are added.
     pub(crate) fingerprint: u64,
 }
 
-/// What is known of the errors of y.
+/// Kind of the errors of y.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum KnownErrors {
     Unknown,
@@ -93,7 +94,7 @@ pub(crate) enum KnownErrors {
 }
 
 impl Held {
-    /// The treatment of points like these.
+    /// Returns the corresponding settings for a stream.
     pub(crate) fn points(&self) -> StreamPoints {
         StreamPoints {
             sigma: match self.sigma {
@@ -123,10 +124,11 @@ impl Reply {
         Reply { version: VERSION, points, said }
     }
 
-    /// The reply of these points and those of `other`, which follow. What one of them refuses, both do.
+    /// Merges the reply with the reply `other` of the following points. If one of them is a refusal, the result is that
+    /// refusal.
     ///
     /// # Errors
-    /// In words, if they do not follow, or have not replied to the same request.
+    /// Returns a message if the points of `other` do not follow, or if the two are replies to different requests.
     pub(crate) fn followed_by(self, other: Reply) -> Result<Reply, String> {
         let (left, right) = (self.points.clone(), other.points.clone());
         if left.end != right.start {
@@ -162,7 +164,7 @@ impl Reply {
         Ok(Reply::new(left.start..right.end, said))
     }
 
-    /// Whether sums are of as many points as they are said to be.
+    /// Returns true if the sums cover exactly the points of [`points`](Reply::points).
     fn is_sound(&self) -> bool {
         let Range { start, end } = self.points;
         if !start.is_multiple_of(GROUP_POINTS) || end < start {
@@ -186,18 +188,18 @@ fn read<T: DeserializeOwned>(bytes: &[u8], version: impl Fn(&T) -> u32) -> Resul
     }
 }
 
-/// A question from bytes.
+/// Deserialises a request.
 ///
 /// # Errors
-/// In words, if it is none.
+/// Returns a message if the bytes are damaged or have another version.
 pub(crate) fn read_envelope(bytes: &[u8]) -> Result<Envelope, String> {
     read(bytes, |envelope: &Envelope| envelope.version)
 }
 
-/// A reply from bytes.
+/// Deserialises a reply.
 ///
 /// # Errors
-/// In words, if it is none.
+/// Returns a message if the bytes are damaged, have another version, or if the sums do not cover the points.
 pub(crate) fn read_reply(bytes: &[u8]) -> Result<Reply, String> {
     let reply = read(bytes, |reply: &Reply| reply.version)?;
     match reply.is_sound() {

@@ -1,5 +1,5 @@
-//! What the passes over a stream have given: they are costly, so no result is asked for twice, and a fit
-//! that is resumed is told all of them again.
+//! Cache of the results of passes over a stream. Passes are costly, therefore no result is computed twice. A checkpoint
+//! stores the cache, and a resumed fit reuses it.
 
 use super::question::{Answer, At, Question};
 use crate::backend::cuda::passes::Summed;
@@ -7,11 +7,11 @@ use crate::data::loss::Loss;
 use crate::normal::{Normal, RFactor, Tree};
 use serde::{Deserialize, Serialize};
 
-/// What a pass is asked: under which loss, at which parameters, in which scaling of the columns.
+/// Cache key of a pass: loss, weight limit, parameters and column scaling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PassKey {
     pub(crate) loss: Loss,
-    /// What no point weighs more than, in row units.
+    /// Upper limit of the weight of a point, in row units.
     pub(crate) most_weight: f64,
     pub(crate) params: Vec<f64>,
     pub(crate) columns: Vec<f64>,
@@ -33,14 +33,14 @@ impl PartialEq for PassKey {
     }
 }
 
-/// What a pass gave.
+/// Result of a pass.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum PassResult {
     Normal(Normal),
     Factor(RFactor),
 }
 
-/// A pass that was stopped on the way: its sums, and the first point that is not in them.
+/// An interrupted pass: its sums, and the number of the first point that they do not contain.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Unfinished {
     pub(crate) key: PassKey,
@@ -48,7 +48,7 @@ pub(crate) struct Unfinished {
     pub(crate) next: u64,
 }
 
-/// All results so far, in order, and the pass that was stopped, if one was.
+/// All results so far, in the order of the passes, and the interrupted pass, if there is one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PassCache {
     pub(crate) results: Vec<(PassKey, PassResult)>,
@@ -56,12 +56,12 @@ pub(crate) struct PassCache {
 }
 
 impl PassCache {
-    /// The result to a key, if it was asked before.
+    /// Returns the stored result for `key`.
     pub(crate) fn recall<S: PassSum>(&self, key: &PassKey) -> Option<&S> {
         self.results.iter().filter(|(asked, _)| asked == key).find_map(|(_, a)| S::of(a))
     }
 
-    /// The cost that the last pass found, in row units.
+    /// Returns the cost of the last pass that computed normal equations, in row units.
     pub(crate) fn last_cost(&self) -> Option<f64> {
         self.results.iter().rev().find_map(|(_, result)| match result {
             PassResult::Normal(normal) => Some(normal.cost),
@@ -69,8 +69,8 @@ impl PassCache {
         })
     }
 
-    /// The answer to go on with, and the first point that is not in it: of the pass that was stopped, if it is this one, or of
-    /// none.
+    /// Returns the sums from which the pass continues, and the number of the first point that they do not contain. If
+    /// the interrupted pass has the same key and question, these are its sums; otherwise they are empty.
     pub(crate) fn begin(&mut self, key: &PassKey, question: &Question) -> (Answer, u64) {
         let free = key.columns.len();
         let is_this = |stopped: &mut Box<Unfinished>| {
@@ -83,18 +83,18 @@ impl PassCache {
     }
 }
 
-/// A summary that passes make and that is kept.
+/// A summary that passes compute and the cache stores.
 pub(crate) trait PassSum: Summed + Clone + Into<PassResult> {
-    /// Of no points, for `free` parameters.
+    /// Returns the summary of no points, for `free` parameters.
     fn empty(free: usize) -> Self;
 
-    /// The result, if it is of this kind.
+    /// Returns the stored summary, if `result` is of this kind.
     fn of(result: &PassResult) -> Option<&Self>;
 
-    /// What is asked for it.
+    /// Returns the question that requests this summary.
     fn question(key: &PassKey) -> Question;
 
-    /// The sums of an answer, if they are of this kind.
+    /// Returns the sums of `answer`, if they are of this kind.
     fn of_answer(answer: Answer) -> Option<Tree<Self>>;
 }
 

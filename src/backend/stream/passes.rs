@@ -1,4 +1,4 @@
-//! The points of a stream, passed over chunk by chunk, and what is known of them.
+//! Passes over the points of a stream, chunk by chunk, with the properties of the points and the cached results.
 
 use super::elsewhere::{Elsewhere, lost, odd};
 use super::evaluated::Evaluated;
@@ -26,66 +26,67 @@ use crate::solver::patience::Stop;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How the world follows the passes.
+/// Observer of the passes, which also writes the checkpoint.
 pub(crate) trait Watch: Send {
-    /// After each chunk: number of the pass, chunks and points of this one so far. Breaks to stop.
+    /// Receives, after each chunk, the number of the pass and the chunks and points of this pass so far. Returns
+    /// `Break` to stop the fit.
     fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<Stop>>;
 
-    /// Keeps what there is: after each pass, and where one was stopped.
+    /// Writes a checkpoint, after each pass and when a pass was interrupted.
     ///
     /// # Errors
-    /// If it cannot be kept and must be.
+    /// If the checkpoint is required and cannot be written.
     fn keep(&mut self, passes: &Kept<'_>) -> Result<()>;
 
-    /// Keeps a first pass that was stopped.
+    /// Writes a checkpoint of an interrupted first pass.
     ///
     /// # Errors
-    /// If it cannot be kept and must be.
+    /// If the checkpoint is required and cannot be written.
     fn keep_first(&mut self, first: &FirstPass) -> Result<()>;
 
-    /// Forgets what was kept: the fit has ended.
+    /// Removes the checkpoint after the end of the fit.
     ///
     /// # Errors
-    /// If it cannot be removed.
+    /// If the checkpoint is required and cannot be removed.
     fn forget(&self) -> Result<()>;
 }
 
-/// What is worth keeping of a stream.
+/// Contents of a checkpoint.
 pub(crate) struct Kept<'a> {
     pub(crate) overview: &'a Overview,
     pub(crate) distinct: usize,
-    /// Passes that were completed, by earlier runs of the fit too.
+    /// Number of completed passes, including those of earlier runs of the fit.
     pub(crate) passes: usize,
     pub(crate) cache: &'a PassCache,
 }
 
-/// Who holds the points.
+/// Location of the points.
 pub(crate) enum Holder<'a> {
-    /// This process, which reads them.
+    /// This process reads the points.
     Here(Box<Prefetch<'a>>),
-    /// Others, who are asked.
+    /// The parts of a distributed fit hold the points.
     Elsewhere(Elsewhere<'a>),
 }
 
-/// The points of a stream with all that passes over them need, kept from pass to pass.
+/// The points of a stream with the state and the buffers of the passes over them.
 pub(crate) struct Passes<'a> {
     pub(crate) holder: Holder<'a>,
     points: StreamPoints,
     estimator: Estimator,
-    /// What is known of all points, once they have been seen.
+    /// Overview of all points and number of distinct points, after the first pass.
     pub(crate) known: Option<(Overview, usize)>,
     pub(crate) cache: PassCache,
     watch: Box<dyn Watch + 'a>,
     scratch: Scratch,
-    /// Passes that earlier runs of the fit completed, by its checkpoint.
+    /// Number of passes that earlier runs of the fit completed, from its checkpoint.
     pub(crate) earlier: usize,
-    /// Passes that this run began.
+    /// Number of passes that this run began.
     pub(crate) begun: usize,
-    /// Time that chunks were worked on.
+    /// Time spent on the evaluation of chunks, without reading, or on requests to the parts.
     pub(crate) working: Duration,
-    /// Why a pass was stopped, if one was: no other is begun.
+    /// The reason why a pass was interrupted. No further pass begins after that.
     stopped: Option<Stop>,
-    /// What a pass failed with that could not say so: the next one says it.
+    /// Fault of an evaluation that could not return it; the next pass returns it.
     pub(crate) failed: Option<Fault>,
 }
 
@@ -112,7 +113,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// What each point is made of.
+    /// Returns the columns of the points, and their number if it is known.
     pub(crate) fn shape(&self) -> &Shape {
         match &self.holder {
             Holder::Here(prefetch) => &prefetch.shape,
@@ -120,17 +121,17 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// As [`Evaluator::noise`](crate::solver::evaluator::Evaluator::noise), of points that are here.
+    /// Returns [`Evaluator::noise`](crate::solver::evaluator::Evaluator::noise) of the points of this process.
     pub(crate) fn noise(&self) -> f64 {
         self.scratch.noise()
     }
 
-    /// Bytes of the buffers for points.
+    /// Returns the size of the buffers for points, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         if let Holder::Here(prefetch) = &self.holder { prefetch.bytes() } else { 0 }
     }
 
-    /// What is known of how far a single observation scatters.
+    /// Returns the scatter of a single observation.
     pub(crate) fn spread(&self) -> Spread {
         let each: &[f64] = &[];
         match self.estimator {
@@ -139,8 +140,8 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Looks at all points for the first time, draws a sample and, where their size allows it, evaluates
-    /// `model` at its start, with columns as they are. `enough`: how many different points are counted.
+    /// Runs the first pass: validates all points, draws a sample and, if the values have ordinary size, evaluates the
+    /// model at its start, with column factors of 1. `enough`: distinct points are counted up to this number.
     pub(crate) fn survey(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -170,7 +171,7 @@ impl<'a> Passes<'a> {
         }
         let distinct = sample.distinct(enough);
         self.known = Some((overview, distinct));
-        // Sums of points in other units than theirs would be others.
+        // The sums are in ordinary units and are valid only if the overview has the same units.
         if let Some(sums) = sums.as_ref().filter(|_| overview.is_ordinary()) {
             let sums = sums.clone().sum().ok_or_else(odd)?;
             self.cache.results.push((key, PassResult::Normal(sums)));
@@ -204,7 +205,7 @@ impl<'a> Passes<'a> {
         outcome
     }
 
-    /// Sums in the units of all points.
+    /// Computes the sums of the survey in `units`, which are known after the first pass.
     fn look_again(&mut self, units: Units) -> std::result::Result<Survey, Fault> {
         if let Holder::Elsewhere(_) = self.holder {
             return match self.request(Request::LookAgain { units })? {
@@ -220,7 +221,7 @@ impl<'a> Passes<'a> {
         Ok(survey)
     }
 
-    /// What all points answer.
+    /// Evaluates `question` over all points.
     pub(crate) fn ask(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -250,7 +251,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// What those who hold the points reply.
+    /// Sends a request to the parts and returns their merged reply. Counts as a pass.
     fn request(&mut self, request: Request) -> std::result::Result<Said, Fault> {
         self.may_begin()?;
         let Holder::Elsewhere(elsewhere) = &mut self.holder else { return Err(odd()) };
@@ -273,7 +274,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// The sums of all points that result a key, from a pass unless they are known.
+    /// Writes the summary of all points for `key` to `out`, from the cache or by a pass.
     pub(crate) fn result<S: PassSum>(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -292,7 +293,7 @@ impl<'a> Passes<'a> {
         self.learn(key, out)
     }
 
-    /// The answer of the points that are read here, from where the pass was stopped, if it was.
+    /// Runs a pass over the points that this process reads. An interrupted pass continues where it stopped.
     fn answer_here(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -315,8 +316,8 @@ impl<'a> Passes<'a> {
         outcome.map(|()| answer)
     }
 
-    /// As [`result`](Passes::result), with a pass of a device. One that is stopped begins anew when the fit is
-    /// resumed.
+    /// As [`result`](Passes::result), by a pass on a device. An interrupted pass on a device begins again when the fit
+    /// is resumed.
     pub(crate) fn answer_on<S: PassSum>(
         &mut self,
         device: &mut DeviceStream,
@@ -334,7 +335,7 @@ impl<'a> Passes<'a> {
         self.learn(key, out)
     }
 
-    /// Whether the result is known, which is then in `out`; if not, a pass may begin.
+    /// Copies the cached summary to `out` and returns true. Returns false if there is none and a pass may begin.
     fn recall<S: PassSum>(&self, key: &PassKey, out: &mut S) -> std::result::Result<bool, Fault> {
         match self.cache.recall(key) {
             Some(known) => {
@@ -350,7 +351,7 @@ impl<'a> Passes<'a> {
         Ok(self.keep()?)
     }
 
-    /// Calls `work` with an evaluator of each chunk, the number of its first point and how many were given.
+    /// Calls `work` with an evaluator of each chunk, the number of its first point and its number of points.
     pub(crate) fn each_part(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -365,7 +366,7 @@ impl<'a> Passes<'a> {
         outcome
     }
 
-    /// Calls `work` with the points of each chunk and the number of the first.
+    /// Calls `work` with the number of the first point of each chunk and its points.
     fn each_points(
         &mut self,
         skip: u64,
@@ -380,7 +381,7 @@ impl<'a> Passes<'a> {
             seen += points.len() as u64;
             work(first, &points)
         })?;
-        // Of a pass that went on, those that count in its first part are not known.
+        // A continued pass does not know how many of the skipped points are used, therefore all points are compared.
         let (expected, got) = match skip {
             0 => (overview.used as u64, used),
             _ => (overview.given(), seen),
@@ -392,7 +393,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// A single point of the kind of all others, in their units.
+    /// Calls `with` with a single point of the same kind and in the same units as the points of the stream.
     pub(crate) fn like<R>(&self, overview: &Overview, with: impl FnOnce(&Points<'_>) -> R) -> R {
         let shape = self.shape();
         let mut chunk = Chunk::new(shape, 1);
@@ -400,8 +401,10 @@ impl<'a> Passes<'a> {
         with(&Points::part(self.points.of(&chunk), overview))
     }
 
+    /// Checks that a pass may begin.
+    ///
     /// # Errors
-    /// [`Fault::Stopped`] after a pass was stopped, and what one failed with.
+    /// [`Fault::Stopped`] after a pass was interrupted, or the stored fault of an earlier evaluation.
     fn may_begin(&self) -> std::result::Result<(), Fault> {
         match &self.failed {
             Some(fault) => Err(fault.clone()),
@@ -441,7 +444,7 @@ impl<'a> Passes<'a> {
     /// Writes a checkpoint, if configured.
     ///
     /// # Errors
-    /// If it must be and cannot.
+    /// If the checkpoint is required and cannot be written.
     pub(crate) fn keep(&mut self) -> Result<()> {
         let (overview, distinct) = match &self.known {
             Some((overview, distinct)) => (overview, *distinct),
@@ -452,23 +455,26 @@ impl<'a> Passes<'a> {
         self.watch.keep(&Kept { overview, distinct, passes, cache: &self.cache })
     }
 
-    /// Lets a first pass be kept.
+    /// Writes a checkpoint of an interrupted first pass, if configured.
     ///
     /// # Errors
-    /// If it must be and cannot.
+    /// If the checkpoint is required and cannot be written.
     pub(crate) fn keep_first(&mut self, first: &FirstPass) -> Result<()> {
         self.watch.keep_first(first)
     }
 
-    /// Forgets what was kept.
+    /// Removes the checkpoint.
     ///
     /// # Errors
-    /// If it cannot be removed.
+    /// If the checkpoint is required and cannot be removed.
     pub(crate) fn forget(&self) -> Result<()> {
         self.watch.forget()
     }
 
-    /// What is known of all points.
+    /// Returns the overview of all points.
+    ///
+    /// # Errors
+    /// Returns [`Error::EmptyData`] before the first pass.
     pub(crate) fn overview(&self) -> Result<Overview> {
         let known = self.known.as_ref().map(|(overview, _)| *overview);
         known.ok_or(Error::EmptyData { given: 0, omitted: 0 })

@@ -1,4 +1,5 @@
-//! What a pass is asked, and what parts of the points answer: the answers of neighbours go together to that of both.
+//! Queries of passes over points. A [`Question`] requests a reduction over all points. Each chunk or part contributes
+//! to an [`Answer`]; the results of adjacent ranges of points are merged.
 
 use crate::backend::cpu::Cpu;
 use crate::data::loss::Loss;
@@ -9,14 +10,14 @@ use crate::solver::outcome::{BadPoint, Fault};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Where a model is evaluated, and in which scaling of the columns.
+/// Point of an evaluation: all parameters, and the factors of the columns of J.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct At {
     pub(crate) params: Vec<f64>,
     pub(crate) columns: Vec<f64>,
 }
 
-/// What is asked of all points, as [`Evaluator`] has it.
+/// Requested reduction over all points. Each variant corresponds to a method of [`Evaluator`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Question {
     Normal(At),
@@ -29,28 +30,28 @@ pub(crate) enum Question {
     FirstBadPoint { params: Vec<f64> },
 }
 
-/// How points are evaluated, whatever is asked of them.
+/// Settings of the evaluation, common to all questions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Terms {
     pub(crate) loss: Loss,
-    /// What no point weighs more than, in row units.
+    /// Upper limit of the weight of a point, in row units.
     pub(crate) most_weight: f64,
-    /// Where the fit starts, which says how large parameters are.
+    /// Starting point of the fit; it sets the typical sizes of the parameters.
     pub(crate) start: Vec<f64>,
 }
 
-/// What consecutive points answer.
+/// Result of a question for consecutive points.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Normal(Tree<Normal>),
     Factor(Tree<RFactor>),
-    /// The largest partials.
+    /// The largest absolute partial with respect to each free parameter.
     Magnitudes(Vec<f64>),
-    /// The largest weights, in descending order, of at most so many.
+    /// Maximum number of weights, and the largest weights in descending order.
     Heaviest(u64, Vec<f64>),
     /// The sum of squares of the response.
     LimitWeights(Tree<Square>),
-    /// In the order of the points.
+    /// Rows of [`Evaluator::heavy_rows`] in the order of the points.
     HeavyRows(Vec<f64>),
     IsExact(bool),
     FirstBadPoint(Option<BadPoint>),
@@ -75,7 +76,7 @@ impl Summary for Square {
 }
 
 impl Question {
-    /// All parameters, where it has them.
+    /// Returns the parameters, if the question has them.
     pub(crate) fn params(&self) -> Option<&[f64]> {
         match self {
             Question::Normal(at) | Question::Factor(at) | Question::HeavyRows(at) => {
@@ -88,7 +89,7 @@ impl Question {
         }
     }
 
-    /// The factors of the columns, where it has them.
+    /// Returns the factors of the columns, if the question has them.
     pub(crate) fn columns(&self) -> Option<&[f64]> {
         match self {
             Question::Normal(at) | Question::Factor(at) | Question::HeavyRows(at) => {
@@ -98,7 +99,7 @@ impl Question {
         }
     }
 
-    /// The answer of no points, of which the first would begin piece number `first`. `free`: number of free parameters.
+    /// Returns the result for no points, before piece number `first`. `free`: number of free parameters.
     pub(crate) fn unanswered(&self, free: usize, first: u64) -> Answer {
         match self {
             Question::Normal(_) => Answer::Normal(Tree::new(first)),
@@ -114,7 +115,7 @@ impl Question {
 }
 
 impl Answer {
-    /// Adds what the points of `cpu` say, which follow; the first of them is number `first`.
+    /// Adds the points of `cpu`, which must follow the points added before. `first`: number of their first point.
     pub(crate) fn add(
         &mut self,
         question: &Question,
@@ -164,12 +165,12 @@ impl Answer {
         }
     }
 
-    /// Whether further points change nothing.
+    /// Returns true if further points cannot change the result.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self, Answer::FirstBadPoint(Some(_)) | Answer::IsExact(false))
     }
 
-    /// Brings together what only nothing can follow.
+    /// Merges the sums after the last complete group, when no more points follow. The message becomes shorter.
     pub(crate) fn close(&mut self) {
         match self {
             Answer::Normal(sums) => sums.close(),
@@ -179,10 +180,10 @@ impl Answer {
         }
     }
 
-    /// Adds what the points that follow have answered.
+    /// Merges the result of the following points.
     ///
     /// # Errors
-    /// In words, if that is no answer to the same question, or not of the points that follow.
+    /// Returns a message if `other` belongs to a different question or its points do not follow.
     pub(crate) fn follow(&mut self, other: Answer) -> Result<(), String> {
         match (self, other) {
             (Answer::Normal(sums), Answer::Normal(more)) => sums.follow(more),
@@ -215,7 +216,7 @@ impl Answer {
         }
     }
 
-    /// Whether its sums can be of the pieces in `range`, all of as many parameters as the others.
+    /// Returns true if the sums cover exactly the pieces in `range` and all have the same number of parameters.
     pub(crate) fn is_whole(&self, range: Range<u64>) -> bool {
         match self {
             Answer::Normal(sums) => {
@@ -231,7 +232,7 @@ impl Answer {
         }
     }
 
-    /// Whether sums that it has are of so many free parameters.
+    /// Returns true if all sums have `free` free parameters.
     pub(crate) fn is_of(&self, free: usize) -> bool {
         match self {
             Answer::Normal(sums) => sums.sums().all(|sums| sums.is_of(free)),
@@ -240,7 +241,7 @@ impl Answer {
         }
     }
 
-    /// Whether this can be the answer to `question`, of `free` free parameters and points of `x` independent variables.
+    /// Returns true if this is a valid result of `question`, for `free` free parameters and `x` independent variables.
     pub(crate) fn is_to(&self, question: &Question, (free, x): (usize, usize)) -> bool {
         match (self, question) {
             (Answer::Normal(_), Question::Normal(_)) | (Answer::Factor(_), Question::Factor(_)) => {
@@ -262,7 +263,7 @@ impl Answer {
         }
     }
 
-    /// The rows of an answer, the heaviest first.
+    /// Returns the heavy rows, the row with the largest element first; empty for all other results.
     pub(crate) fn rows(self, free: usize) -> Vec<BlockRow> {
         match self {
             Answer::HeavyRows(rows) => heaviest_first(BlockRow::of_all(&rows, free + 1)),

@@ -1,4 +1,4 @@
-//! A stream as the solver sees it: an evaluator whose every new key is a pass over all points.
+//! Evaluator of the points of a stream. Each evaluation that is not in the cache is a pass over all points.
 
 use super::evaluated::Evaluated;
 use super::passes::Passes;
@@ -15,9 +15,9 @@ use std::sync::Mutex;
 pub(crate) struct StreamEvaluator<'e, 'a> {
     passes: &'e Mutex<Passes<'a>>,
     evaluated: Evaluated<'e>,
-    /// The device that passes run on, unless it failed.
+    /// The device that evaluates the passes; `None` without a device or after it failed.
     device: Option<DeviceStream>,
-    /// Whether the CPU goes on where the device fails.
+    /// If true, the CPU continues the fit when the device fails.
     take_over: bool,
     failed: Option<String>,
 }
@@ -27,7 +27,7 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
         StreamEvaluator { passes, evaluated, device: None, take_over: false, failed: None }
     }
 
-    /// With passes on a device, or the reason why it failed before the first.
+    /// Sets the device that evaluates the passes, or the reason why it failed before the first pass.
     pub(crate) fn on(
         mut self,
         device: std::result::Result<DeviceStream, String>,
@@ -41,7 +41,7 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
         self
     }
 
-    /// Whether the device did it; if not, the CPU must.
+    /// Runs `pass` on the device. Returns false if the CPU must run it, because there is no device or it failed.
     fn on_device(
         &mut self,
         pass: impl FnOnce(&mut Passes<'a>, &mut DeviceStream) -> Result<(), Fault>,
@@ -62,7 +62,8 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
         lock(self.passes).ask(self.evaluated, question)
     }
 
-    /// What only tells how to go on; where that fails, the next pass says why.
+    /// Evaluates a question of a method that cannot return a fault. Returns `None` if it fails; the next pass then
+    /// returns the fault.
     fn look(&mut self, question: &Question) -> Option<Answer> {
         let answer = self.ask(question);
         answer.map_err(|fault| lock(self.passes).failed = Some(fault)).ok()
@@ -80,7 +81,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
         let key = self.evaluated.key(params, columns);
-        // The rows of many parameters are not kept on the device, so their factor comes from the CPU.
+        // The device does not store the rows of models with many parameters, therefore the CPU computes their R factor.
         let done = out.n <= FEW_PARAMETERS
             && self.on_device(|passes, device| passes.answer_on(device, &key, out))?;
         if done { Ok(()) } else { lock(self.passes).result(self.evaluated, &key, out) }
@@ -96,7 +97,8 @@ impl Evaluator for StreamEvaluator<'_, '_> {
 
     fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
         let known = lock(self.passes).known.as_ref().map(|(overview, _)| *overview);
-        // If fewer than `count` points were near the heaviest, squares would add up to less.
+        // With fewer than `count` points of at least `level` times the largest weight, the sum of squared weights is at
+        // most `most` in units of the largest squared weight.
         let most = known.map(|all| (count - 1) as f64 + all.used as f64 * level * level);
         if known.zip(most).is_none_or(|(all, most)| all.heaviest > most) {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Sweeps of every binade against `pxfm`, whose results are correctly rounded.
+//! Sweeps of every binade compared with `pxfm`, whose results are correctly rounded.
 //!
 //! A distance of d doubles from the correctly rounded result means an error below d + 1/2 ulp.
 
@@ -7,7 +7,7 @@ use super::{super as math, Random};
 const PER_BINADE: usize = if cfg!(debug_assertions) { 4 } else { 100 };
 const IN_RANGE: usize = if cfg!(debug_assertions) { 10_000 } else { 200_000 };
 
-/// How many doubles lie from a to b; NaN is at distance 0 from NaN and far from everything else.
+/// Returns the number of doubles from a to b. NaN has distance 0 from NaN and `u64::MAX` from all other numbers.
 fn distance(a: f64, b: f64) -> u64 {
     if a.is_nan() || b.is_nan() {
         return if a.is_nan() && b.is_nan() { 0 } else { u64::MAX };
@@ -99,7 +99,7 @@ fn pow() {
     for _ in 0..IN_RANGE {
         let x = f64::from_bits(random.bits() >> 1);
         if x.is_finite() && x != 1.0 {
-            // y so that the result is anywhere from underflow to overflow
+            // y is chosen so that the result is anywhere from underflow to overflow
             let y = random.uniform(-746.0, 710.0) / x.ln();
             worst.see((x, y), math::pow(x, y), pxfm::f_pow(x, y));
         }

@@ -1,5 +1,5 @@
-//! w(z) and its derivative against `tests/data/faddeeva.csv`, recorded by `tests/record/faddeeva.py`,
-//! and against values that others computed.
+//! w(z) and its derivative compared with `tests/data/faddeeva.csv`, recorded by `tests/record/faddeeva.py`,
+//! and with published values.
 
 use super::{super as math, same};
 
@@ -15,8 +15,8 @@ const PARTS: [Part; 4] = [
     ("slope im", math::faddeeva_slope_im),
 ];
 
-/// The largest error by part: of Re w and Im w above the axis relative to themselves, of all else to the
-/// modulus, below the axis to that of e^(-z²) with the factors of its derivative.
+/// Tests the largest error of each part. It is relative to the part itself for Re w and Im w above the axis, and
+/// otherwise to the modulus.
 #[test]
 fn agrees_with_recorded_digits() {
     let mut worst = [[(0.0, 0.0, 0.0); 4]; 2];
@@ -32,7 +32,7 @@ fn agrees_with_recorded_digits() {
             let found = f(x, y);
             let pair = &expected[k / 2 * 2..][..2];
             let unit = if k < 2 && !below { expected[k].abs() } else { pair[0].hypot(pair[1]) };
-            // Of a subnormal the last bit is the unit.
+            // For subnormals, an error of one or two last bits (1e-323) is allowed.
             let error = if same(found, expected[k]) || found == expected[k] {
                 0.0
             } else {
@@ -56,8 +56,8 @@ fn agrees_with_recorded_digits() {
     assert!(worst[1].iter().all(|w| w.0 < 1e-12), "{worst:?}");
 }
 
-/// Re w' falls with y next to the axis and with x to the centre, and keeps its own digits there: what
-/// the flank of a narrow line depends on.
+/// Re w' is small near the axis and near the centre, and must keep its relative accuracy there: the
+/// flank of a narrow line depends on it.
 #[test]
 fn the_slope_keeps_digits_that_the_modulus_hides() {
     for line in TABLE.lines() {
@@ -72,7 +72,7 @@ fn the_slope_keeps_digits_that_the_modulus_hides() {
     }
 }
 
-/// Other people's figures: those that SciPy 1.17.1 tests `wofz` with, computed with WolframAlpha, and the
+/// Published values: the test values of `wofz` in SciPy 1.17.1, computed with WolframAlpha, and the
 /// six decimals of Abramowitz and Stegun, table 7.9.
 #[test]
 #[rustfmt::skip] // tables of cases
@@ -128,13 +128,13 @@ fn borders() {
         let (u, v) = (math::faddeeva_re(x, y), math::faddeeva_im(x, y));
         assert!(same(u, re) && same(v, im), "w({x:e} + {y:e}i) = {u:e} + {v:e}i");
     }
-    // On the real axis the real part is the exponential, down to its underflow.
+    // On the real axis the real part is the exponential, until it underflows.
     for x in [0.3, 2.7, 9.99, 10.01, 20.5, 26.6] {
         let (u, e) = (math::faddeeva_re(x, 0.0), math::exp(-x * x));
         assert!((u - e).abs() <= 2e-13 * e, "{x}: {u:e}, {e:e}");
         assert!((math::faddeeva_slope_re(x, 0.0) + 2.0 * x * u).abs() <= 1e-15 * x * u, "{x}");
     }
-    // Far below, where the exponential is 0, w is -w(-z) without a NaN of its angle.
+    // Far below the axis, where the exponential is 0, w is -w(-z) without a NaN from the angle.
     assert_eq!(math::faddeeva_re(1e9, -1e3), -math::faddeeva_re(1e9, 1e3));
 }
 

@@ -1,5 +1,5 @@
-//! Blocks, lanes and scalar functions give the same bits, whatever the length, the neighbours and the
-//! instruction set the loop is compiled for.
+//! Blocks, lanes and scalar functions give the same bits, for any length, any neighbouring elements and any
+//! instruction set of the loop.
 
 use super::super::lane::for_each_method;
 use super::super::{block, lane};
@@ -7,7 +7,7 @@ use super::{super as math, Random, same};
 
 const LENGTHS: [usize; 8] = [0, 1, 7, 8, 9, 31, 255, 1024];
 
-/// Ordinary arguments with huge, special and subnormal ones in between.
+/// Returns ordinary arguments, mixed with huge, special and subnormal ones.
 fn arguments(random: &mut Random, length: usize) -> Vec<f64> {
     let special = [
         0.0,
@@ -46,8 +46,8 @@ fn arguments(random: &mut Random, length: usize) -> Vec<f64> {
 type Unary = unsafe fn(&[f64], &mut [f64]);
 type Binary = unsafe fn(&[f64], &[f64], &mut [f64]);
 
-/// Each block function compiled for the default target and, where this processor has them, for the
-/// instruction sets that the crate's loops are compiled for.
+/// Compiles each block function for the default target and, if this processor supports them, for the
+/// instruction sets of the crate's loops.
 macro_rules! clones {
     ($($file:ident::$name:ident $arguments:tt $(= $fast:ident, $slow:ident where $rare:ident)?;)*) => {
         mod baseline { $(clones!(@one [] $name $arguments);)* }

@@ -1,5 +1,5 @@
-//! Against `tests/data/math_reference.csv`, recorded to 100 digits by `tests/record/math_reference.py`:
-//! the error in fractions of an ulp, and the only oracle for the gamma functions.
+//! Comparison with `tests/data/math_reference.csv`, recorded to 100 digits by `tests/record/math_reference.py`.
+//! It measures the error in fractions of an ulp and is the only reference for the gamma functions.
 
 use super::super as math;
 use std::collections::BTreeMap;
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 const TABLE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/math_reference.csv"));
 
-/// The distance from |x| to the next double above.
+/// Returns the distance from |x| to the next larger double.
 fn ulp(x: f64) -> f64 {
     let x = x.abs().min(f64::MAX);
     if x < f64::MAX { x.next_up() - x } else { x - x.next_down() }
 }
 
-/// |got - (hi + lo)|, exact enough when the three are near one another.
+/// Returns |got - (hi + lo)|, sufficiently exact if the three are close to each other.
 fn error(got: f64, hi: f64, lo: f64) -> f64 {
     if got == hi { lo.abs() } else { ((got - hi) - lo).abs() }
 }
@@ -44,8 +44,8 @@ fn evaluate(name: &str, x: f64, y: f64) -> Option<f64> {
     )
 }
 
-/// The documented bound: in ulp, except where a zero makes it an absolute one, in units of 2^-52 of
-/// the larger of 1 and the value, or in ulp of a wave's height.
+/// Returns the documented bound and its unit. The unit is an ulp, except near zeros: there it is 2^-52 of
+/// the larger of 1 and the value, or an ulp of the amplitude of the wave.
 fn bound_and_unit(name: &str, x: f64, hi: f64, y: f64) -> (f64, f64) {
     match name {
         "ln_gamma_negative" | "digamma_negative" => (2.0, f64::EPSILON * hi.abs().max(1.0)),

@@ -1,5 +1,5 @@
-//! Collected partials cost less and are the same numbers: the value to the last bit, partials to what
-//! rounding leaves of them, as the plain program's own running error analysis says.
+//! Collected partials cost less and have the same values: the value of the model to the last bit, the partials up to
+//! rounding, whose bound is a running error analysis of the plain program.
 
 use super::{Collected, collect, is_safe, work};
 use crate::Var;
@@ -22,7 +22,7 @@ fn traced(
     [plain, collected]
 }
 
-/// Operations and divisions per point.
+/// Returns the number of operations and of divisions per point.
 fn cost(program: &Program) -> (usize, usize) {
     let per_point = depends_on_point(&program.nodes);
     let nodes = program.nodes.iter().zip(per_point).filter(|(_, counts)| *counts).map(|(n, _)| n);
@@ -51,13 +51,13 @@ fn constant_factors_leave_the_points() {
     }
 }
 
-/// The coefficients at `p`.
+/// Returns the coefficients at the parameters `p`.
 fn coefficients(of: &Collected, p: &[f64]) -> Vec<f64> {
     let outputs = of.coefficients.clone();
     Program { outputs, ..of.program.clone() }.outputs(&[0.0; COLUMNS], p)
 }
 
-/// Output 0 is x; output 1 is the last of the nodes that `build` adds to x, y, a, b, 3 and −1.
+/// Creates a program. Output 0 is x; output 1 is the last of the nodes `build`, which follow x, y, a, b, 3 and −1.
 fn by_hand(build: &[Node]) -> Program {
     let mut nodes = vec![
         Node::Column(0),
@@ -73,7 +73,7 @@ fn by_hand(build: &[Node]) -> Program {
     Program { columns: names(), params: names(), nodes, outputs, partials: vec![0] }
 }
 
-/// Each rule by itself: partials whose terms need it, against their values by hand.
+/// Tests each rule by itself: partials that need it, compared with values computed by hand.
 #[test]
 fn every_rule_keeps_the_value_of_a_partial() {
     let outputs = |build: &[Node]| {
@@ -115,7 +115,7 @@ fn every_rule_keeps_the_value_of_a_partial() {
     }
 }
 
-/// A factor out of range is seen though the product that it is in is of ordinary size.
+/// Detects a factor out of range even if the product that contains it has an ordinary size.
 #[test]
 fn products_on_the_way_to_a_coefficient_are_watched() {
     let times = |op, a, b| Node::Binary(op, a, b);
@@ -128,14 +128,14 @@ fn products_on_the_way_to_a_coefficient_are_watched() {
     assert!(usable([2.0, 3.0]) && usable([1e-90, 1e90]));
     assert!(!usable([1e-70, 1e-70]), "a·b is 1e-140, a·b/a is not");
     assert!(!usable([0.0, 1.0]) && !usable([f64::NAN, 1.0]) && !usable([1.0, f64::INFINITY]));
-    // Constants whose product is subnormal are left where they are.
+    // Constants whose product is subnormal are not collected.
     let [plain, collected] = traced(1, 1, |x, p| p[0] * x[0] * x[0] * 1e-160 * 1e-162 * 1e200);
     let (x, p) = ([1e150], [1.0]);
     let [a, b] = [plain.outputs(&x, &p)[1], collected.outputs(&x, &p)[1]];
     assert!((a - b).abs() <= 1e-15 * a.abs(), "{a:e} {b:e}");
 }
 
-/// The value of each node at a point, and how far rounding may have moved it, in the plain program.
+/// Returns the value of each node of the plain program at a point, and a bound of its rounding error.
 fn with_errors(program: &Program, x: &[f64], p: &[f64]) -> Vec<(f64, f64)> {
     let mut all: Vec<(f64, f64)> = Vec::with_capacity(program.nodes.len());
     for &node in &program.nodes {
@@ -154,7 +154,7 @@ fn with_errors(program: &Program, x: &[f64], p: &[f64]) -> Vec<(f64, f64)> {
         if !operands.is_empty() {
             error = 2.0 * f64::EPSILON * value.abs() + f64::MIN_POSITIVE;
         }
-        // What a shift of one operand by its own error does.
+        // Effect of a shift of one operand by its own error.
         for (k, &(v, e)) in operands.iter().enumerate() {
             let moved = [v - e, v + e].map(|v| {
                 let mut values = values.clone();

@@ -7,13 +7,13 @@ const GREEK: [&str; 24] = [
     "lambda", "mu", "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi",
     "psi", "omega",
 ];
-/// Greek letters that LaTeX has as capitals; the others look like Latin ones.
+/// Greek capitals that LaTeX has as commands; the others look like Latin letters.
 const CAPITALS: [&str; 10] =
     ["Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"];
-/// The letters as characters, α to ω without the final sigma.
+/// The Greek letters as characters, α to ω without the final sigma.
 const CHARACTERS: &str = "αβγδεζηθικλμνξοπρστυφχψω";
 
-/// One symbol per name, all different.
+/// Returns one symbol per name, all different.
 pub(crate) fn symbols(names: &[&str]) -> Vec<String> {
     let mut seen = HashSet::new();
     let written: Vec<String> = names.iter().map(|name| symbol(name)).collect();
@@ -23,8 +23,8 @@ pub(crate) fn symbols(names: &[&str]) -> Vec<String> {
     pairs.map(|(name, s)| if twice.contains(s) { literal(name) } else { s.clone() }).collect()
 }
 
-/// A name as a symbol. What is before an underscore is the symbol and what follows its subscript, as in
-/// `k_cat`; but of a prefix and a name of the library, as in `g1_center`, the prefix is the subscript.
+/// Converts a name to a symbol. The part before an underscore is the symbol and the rest its subscript, as in
+/// `k_cat`. A prefix of several letters becomes the subscript, as in `g1_center`.
 fn symbol(name: &str) -> String {
     let parts: Vec<&str> = name.split('_').filter(|part| !part.is_empty()).collect();
     let (stem, below): (&str, Vec<&str>) = match parts.as_slice() {
@@ -58,7 +58,7 @@ fn is_letter(part: &str) -> bool {
     part.chars().count() == 1 || is_greek(part)
 }
 
-/// The name without the digits at its end, and those.
+/// Splits a name into its stem and the digits at its end.
 fn split_digits(part: &str) -> (&str, &str) {
     let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
     if letters.is_empty() { (part, "") } else { part.split_at(letters.len()) }
@@ -89,7 +89,7 @@ fn subscript(part: &str) -> String {
     }
 }
 
-/// The text with the characters escaped that mean something to LaTeX.
+/// Escapes the characters that are special in LaTeX.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -105,7 +105,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// A printed number with its exponent as a power of ten.
+/// Converts the exponent of a printed number to a power of ten.
 pub(crate) fn power_of_ten(text: &str) -> String {
     match text.split_once('e') {
         Some((digits, exponent)) => format!("{digits} \\times 10^{{{exponent}}}"),

@@ -1,32 +1,32 @@
-//! Sums of products, and how they are written with no more parentheses than they need.
+//! Sums of products, printed with as few parentheses as possible.
 
 use super::symbol::power_of_ten;
 use std::f64::consts::{E, LN_2, LN_10, PI, SQRT_2};
 
-/// What a text is, which decides where it needs parentheses; in the order in which factors are written.
+/// Form of a text, which determines its parentheses. The variants are in the order in which factors are written.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) enum TermForm {
-    /// Digits.
+    /// A number in digits.
     Number,
-    /// A number with a name.
+    /// A named number.
     Constant,
-    /// A letter, or a word in upright letters: a parameter by its position.
+    /// A parameter, by its position: a letter, or a word in upright letters.
     Parameter(u32),
     /// A root or logarithm of a number.
     Root,
-    /// An independent variable by its column.
+    /// An independent variable, by its column.
     Column(u32),
-    /// A name given to an expression.
+    /// The name of a named expression.
     Part,
-    /// Something to a power that is no whole number.
+    /// A power with a non-integer exponent.
     Power,
     /// A sum of several terms.
     Sum,
-    /// Something that has its own fences: a function, a root.
+    /// A function call or a root, which needs no parentheses.
     Call,
-    /// Something without an end of its own: a comparison, cases.
+    /// A text without a delimiter at its end: a comparison or cases.
     Open,
-    /// Conditions joined by and, or.
+    /// Conditions joined by "and" or "or".
     Condition,
 }
 
@@ -34,7 +34,7 @@ pub(super) enum TermForm {
 struct Factor {
     base: String,
     form: TermForm,
-    /// Not 0; a negative one stands below the line of a fraction.
+    /// The exponent, not 0; a factor with a negative one is in the denominator.
     power: i32,
 }
 
@@ -43,17 +43,17 @@ struct Factor {
 struct Term {
     negative: bool,
     factors: Vec<Factor>,
-    /// Whether it differs between points.
+    /// True if the term differs between points.
     varies: bool,
 }
 
-/// A sum of terms, one of them as a rule.
+/// A sum of terms, usually one.
 #[derive(Clone, Debug)]
 pub(super) struct Sum(Vec<Term>);
 
-/// How many of the last factors an equal one is looked for among.
+/// Number of last factors that are searched for an equal one.
 const LOOKED_AT: usize = 16;
-/// Characters from which on a function stands beside a fraction, not in it.
+/// Minimum length, in characters, of a function that is written beside a fraction, not in it.
 const WIDE: usize = 60;
 
 impl Sum {
@@ -74,7 +74,7 @@ impl Sum {
         Sum(vec![Term::atom(base, form)])
     }
 
-    /// The same, and whether it differs between points; the terms of a sum know that already.
+    /// Sets whether a single term differs between points; the terms of a sum are already marked.
     pub(super) fn varying(mut self, varies: bool) -> Sum {
         if let [term] = self.0.as_mut_slice() {
             term.varies = varies;
@@ -86,7 +86,7 @@ impl Sum {
         self.0.iter().any(|term| term.varies)
     }
 
-    /// Characters that it takes, about.
+    /// Returns the approximate length in characters.
     pub(super) fn length(&self) -> usize {
         let factors = self.0.iter().flat_map(|term| &term.factors);
         factors.map(|factor| 6 + factor.base.len()).sum()
@@ -136,7 +136,7 @@ impl Sum {
         Sum::atom(format!("{base}^{{{exponent}}}"), TermForm::Power)
     }
 
-    /// The function of this that is written `function`.
+    /// Returns the function with the name `function` of this sum.
     pub(super) fn called(&self, function: &str) -> Sum {
         Sum::atom(format!("{function}{}", parentheses(&self.text(), true)), TermForm::Call)
     }
@@ -149,8 +149,8 @@ impl Sum {
         self.single().is_some_and(|factor| factor.form == TermForm::Condition)
     }
 
-    /// What differs between points comes first, then the rest, numbers last, each in the order of the
-    /// program; but it is 1 + x. No sum begins with a minus if it can be helped.
+    /// Prints the sum. Terms that differ between points come first, then other terms, then numbers, each group in the
+    /// order of the program; exception: 1 + x. The first term is positive if any term is.
     pub(super) fn text(&self) -> String {
         if let Some(factor) = self.single() {
             return factor.base.clone();
@@ -179,7 +179,7 @@ impl Sum {
         text
     }
 
-    /// The only factor, if there is nothing else.
+    /// Returns the factor if the sum is a single positive factor to the power 1.
     fn single(&self) -> Option<&Factor> {
         let [Term { negative: false, factors, .. }] = self.0.as_slice() else { return None };
         match factors.as_slice() {
@@ -188,7 +188,7 @@ impl Sum {
         }
     }
 
-    /// A whole number that is not 0.
+    /// Returns the sum as an integer, if it is one and not 0.
     fn integer(&self) -> Option<i32> {
         let [Term { negative, factors, .. }] = self.0.as_slice() else { return None };
         let magnitude: i32 = match factors.as_slice() {
@@ -199,7 +199,7 @@ impl Sum {
         Some(if *negative { -magnitude } else { magnitude }).filter(|n| *n != 0)
     }
 
-    /// The only term; several become one factor.
+    /// Returns the only term; several terms become one factor.
     fn into_term(mut self) -> Term {
         match self.0.len() {
             1 => self.0.pop().unwrap_or_default(),
@@ -217,7 +217,7 @@ impl Term {
         self.factors.iter().all(|factor| factor.form == TermForm::Number && factor.power.abs() == 1)
     }
 
-    /// This to a power, factor by factor.
+    /// Raises the term to an integer power, factor by factor.
     fn raised(&self, n: i32) -> Option<Term> {
         let raise = |factor: &Factor| {
             Some(Factor { power: factor.power.checked_mul(n)?, ..factor.clone() })
@@ -226,12 +226,12 @@ impl Term {
         Some(Term { negative: self.negative && n % 2 != 0, factors, varies: self.varies })
     }
 
-    /// The factors above the line of a fraction, or those below.
+    /// Returns the factors of the numerator (`above`) or of the denominator.
     fn part(&self, above: bool) -> Vec<&Factor> {
         self.factors.iter().filter(|factor| (factor.power > 0) == above).collect()
     }
 
-    /// The factors without the sign, to stand beside others.
+    /// Prints the factors without the sign, as part of a sum.
     fn product(&self) -> String {
         let (over, under) = (self.part(true), self.part(false));
         if under.is_empty() {
@@ -247,7 +247,7 @@ impl Term {
 }
 
 impl Factor {
-    /// `alone`: nothing stands beside it; `raised`: an exponent follows.
+    /// Prints the factor. `alone`: it is the only factor; `raised`: an exponent follows.
     fn text(&self, alone: bool, raised: bool) -> String {
         let power = self.power.abs();
         let raised = raised || power != 1;
@@ -261,13 +261,13 @@ impl Factor {
         if power == 1 { base } else { format!("{base}^{{{power}}}") }
     }
 
-    /// Whether it is too tall or wide to stand in a numerator.
+    /// Returns true if the factor is too tall or too wide for a numerator.
     fn is_large(&self) -> bool {
         self.form == TermForm::Call && (self.base.contains("\\frac") || self.base.len() > WIDE)
     }
 }
 
-/// The factors side by side; 1 if there are none. `alone`: nothing stands beside them.
+/// Prints the product of the factors; 1 if there are none. `alone`: no other factor follows.
 fn product(factors: &[&Factor], alone: bool) -> String {
     let alone = alone && factors.len() == 1;
     let mut text = String::new();
@@ -278,7 +278,7 @@ fn product(factors: &[&Factor], alone: bool) -> String {
         if !text.is_empty() {
             text += match next.starts_with(|c: char| c.is_ascii_digit()) {
                 true => " \\cdot ",
-                // Upright words side by side would run together.
+                // Without space, adjacent upright words would look like one word.
                 false if word || (is_word && !text.ends_with([' ', '}', ')'])) => " \\, ",
                 false => " ",
             };
@@ -289,7 +289,7 @@ fn product(factors: &[&Factor], alone: bool) -> String {
     if text.is_empty() { "1".into() } else { text }
 }
 
-/// Puts a factor among others, equal bases together.
+/// Multiplies by a factor: adds the exponents if the base exists, else inserts the factor in order.
 fn gather(factors: &mut Vec<Factor>, factor: Factor) {
     let alike = |f: &&mut Factor| {
         (&f.base, f.form, f.power > 0) == (&factor.base, factor.form, factor.power > 0)
@@ -306,7 +306,7 @@ fn gather(factors: &mut Vec<Factor>, factor: Factor) {
     factors.insert(factors.len() - after, factor);
 }
 
-/// The text in parentheses that are as tall as it is; `call`: they follow the name of a function.
+/// Encloses the text in parentheses of matching height. `call`: they follow the name of a function.
 pub(super) fn parentheses(text: &str, call: bool) -> String {
     let tall = ["\\frac", "\\sqrt", "\\begin", "\\left"].iter().any(|tall| text.contains(tall));
     match (tall, call) {
@@ -316,7 +316,7 @@ pub(super) fn parentheses(text: &str, call: bool) -> String {
     }
 }
 
-/// Numbers with names, which occur where a formula was computed ahead.
+/// Numbers with names, which result from constant folding.
 const NAMED: [(f64, &str); 11] = [
     (PI, "\\pi"),
     (E, "e"),
@@ -331,10 +331,10 @@ const NAMED: [(f64, &str); 11] = [
     (3.0, "3"),
 ];
 const FACTORS: [f64; 8] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 180.0, 16.0];
-/// Relative error of a constant that was computed by a few operations.
+/// Relative error of a constant after a few operations.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// A number that is not negative as people write it, as numbers to the power 1 or −1: 2 and π for
+/// Writes a non-negative number in conventional form, as factors with exponent 1 or −1: 2 and π for
 /// 6.283185307179586.
 fn written(value: f64) -> Vec<(String, i32)> {
     let plain = decimal(value);
@@ -342,7 +342,7 @@ fn written(value: f64) -> Vec<(String, i32)> {
         return Vec::new();
     }
     if !value.is_finite() || plain.len() < 12 {
-        // Halves and the like.
+        // Reciprocals of powers of two.
         let half = (1..=6).map(|k| f64::from(1u32 << k)).find(|d| value * d == 1.0);
         return vec![half.map_or((plain, 1), |d| (decimal(d), -1))];
     }
@@ -363,7 +363,7 @@ fn written(value: f64) -> Vec<(String, i32)> {
     vec![(plain, 1)]
 }
 
-/// The shortest decimal that is the number, with a power of ten where that is shorter.
+/// Returns the shortest decimal of the number, with a power of ten if the number is very small or large.
 fn decimal(value: f64) -> String {
     let is_plain = value == 0.0 || (1e-4..1e6).contains(&value);
     let text = if is_plain { value.to_string() } else { format!("{value:e}") };

@@ -1,27 +1,27 @@
-//! What can be wrong with a formula, in words.
+//! Errors in a formula, and their messages.
 
 use super::operation::Operation;
 use super::tokens::{Token, TokenKind};
 use crate::error::nearest::nearest;
 use crate::error::visible::visible;
 
-/// What is wrong with a text. Results carry it boxed, so that a level of the parser, of which there
-/// may be hundreds, needs little stack.
+/// An error in a formula. Results contain it boxed, because the parser may be hundreds of levels deep
+/// and each level must need little stack.
 #[derive(Debug, PartialEq)]
 pub(crate) struct FormulaFault {
-    /// Column where it was found, from 1.
+    /// Column of the error, from 1.
     pub(crate) column: usize,
-    /// What was found and what was expected.
+    /// Message with the text found and the text expected.
     pub(crate) message: String,
 }
 
 impl FormulaFault {
-    /// A fault as a result.
+    /// Returns an error as a result.
     pub(crate) fn at<T>(column: usize, message: impl Into<String>) -> Result<T, Box<FormulaFault>> {
         Err(Box::new(FormulaFault { column, message: message.into() }))
     }
 
-    /// `found`, where a value must begin.
+    /// Returns the error for `found` at the position of a value.
     pub(super) fn no_value<T>(
         previous: Token<'_>,
         found: Token<'_>,
@@ -34,14 +34,14 @@ impl FormulaFault {
         FormulaFault::at(found.column, format!("expected a value{place} but {what}"))
     }
 
-    /// `found`, where the `)` for `open` must be.
+    /// Returns the error for `found` at the position of the `)` that closes `open`.
     pub(super) fn not_closed<T>(open: Token<'_>, found: Token<'_>) -> Result<T, Box<FormulaFault>> {
         let what = found_text(found);
         let message = format!("missing `)` for the `(` at column {}; {what}", open.column);
         FormulaFault::at(found.column, message)
     }
 
-    /// Two values side by side.
+    /// Returns the error for two adjacent values without an operator.
     pub(super) fn no_operator<T>(
         left: Token<'_>,
         right: Token<'_>,
@@ -55,7 +55,7 @@ impl FormulaFault {
         FormulaFault::at(right.column, message)
     }
 
-    /// A name before a parenthesis that is no function; `known` if it has another meaning.
+    /// Returns the error for a name before a parenthesis that is not a function; `known` if it has another meaning.
     pub(super) fn no_function<T>(callee: Token<'_>, known: bool) -> Result<T, Box<FormulaFault>> {
         let name = quote(callee.text);
         let message = if known {
@@ -74,7 +74,7 @@ impl FormulaFault {
     }
 }
 
-/// Words for a token that was not expected.
+/// Describes an unexpected token.
 fn found_text(found: Token<'_>) -> String {
     match found.kind {
         TokenKind::End => "the expression ends".to_owned(),
@@ -82,7 +82,7 @@ fn found_text(found: Token<'_>) -> String {
     }
 }
 
-/// `text`, which may be very long, cut to forty characters.
+/// Truncates a text, which may be very long, to 40 characters.
 pub(super) fn clip(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", visible(&text[..end])),
@@ -90,7 +90,7 @@ pub(super) fn clip(text: &str) -> String {
     }
 }
 
-/// [`clip`], in backticks.
+/// Truncates a text by [`clip`] and encloses it in backticks.
 pub(crate) fn quote(text: &str) -> String {
     format!("`{}`", clip(text))
 }

@@ -1,10 +1,10 @@
-//! The names in a formula, for those who rename its parameters.
+//! Renaming of the names in a formula.
 
 use super::tokens::{Token, TokenKind, Tokens};
 
-/// The formula with each name, that is neither a function nor a word of the language, replaced by
-/// what `replace` makes of it; `None` leaves it as it is. A text that cannot be cut into tokens ends
-/// where it cannot.
+/// Returns the formula with each name replaced by the result of `replace`; a name stays if the result is `None`.
+/// Functions and the words of the language are not replaced. The text after a token that cannot be read stays as it
+/// is.
 pub(crate) fn replace_names<'a>(
     text: &'a str,
     mut replace: impl FnMut(&'a str) -> Option<String>,

@@ -1,34 +1,34 @@
-//! What operators and functions of a formula do: they take operands from a stack and put the result there.
+//! Operators and functions of a formula: they take operands from a stack and push their result.
 
 use crate::model::op::{Binary, Unary};
 use crate::model::var::{Var, VarMask};
 
-/// What an operator or a function does.
+/// Action of an operator or a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operation {
     /// A change of sign, or a function of one value.
     Unary(Unary),
-    /// One of the four operations, or a function of two values.
+    /// One of the four arithmetic operations, or a function of two values.
     Binary(Binary),
-    /// A function of one value that is made of others.
+    /// A function of one value that is composed of others.
     One(fn(Var) -> Var),
-    /// A function of two values that is made of others.
+    /// A function of two values that is composed of others.
     Two(fn([Var; 2]) -> Var),
-    /// A function of three values, and what these are.
+    /// A function of three values, and the names of its arguments.
     Three(fn([Var; 3]) -> Var, &'static str),
-    /// A condition and two values: the first where it holds, the second elsewhere.
+    /// A condition and two values: the first where the condition is true, the second elsewhere.
     Select,
-    /// Two values to a condition.
+    /// A comparison: two values to a condition.
     Compare(fn(Var, Var) -> VarMask),
-    /// Two conditions to one.
+    /// Two conditions to one condition.
     Join(fn(VarMask, VarMask) -> VarMask),
-    /// The opposite of a condition.
+    /// Negation of a condition.
     Not,
 }
 
 impl Operation {
-    /// Every function by every name that it has. In a text `min` and `max` take more than two values, two
-    /// at a time from the left.
+    /// Returns every function under each of its names. In a formula `min` and `max` take two or more values and
+    /// combine them in pairs from the left.
     pub(super) fn functions() -> impl Iterator<Item = (&'static str, Operation)> {
         let named = |names: &'static [&'static str], operation: Operation| {
             names.iter().map(move |&name| (name, operation))
@@ -41,7 +41,7 @@ impl Operation {
     }
 }
 
-/// The functions that are made of others.
+/// The functions that are composed of others.
 const COMPOSED: [(&str, Operation); 15] = [
     ("lambert_w", Operation::One(|x| x.ln().wright_omega())),
     ("digamma", Operation::Unary(Unary::Polygamma(0))),
@@ -60,7 +60,7 @@ const COMPOSED: [(&str, Operation); 15] = [
     ("select", Operation::Select),
 ];
 
-/// Operands that wait for their operation. Values and conditions have a stack each.
+/// Operands that wait for their operation. Values and conditions have separate stacks.
 #[derive(Default)]
 pub(super) struct Stack {
     values: Vec<Var>,
@@ -72,12 +72,12 @@ impl Stack {
         self.values.push(value);
     }
 
-    /// Takes the last value. There is none only in a text that is refused for it afterwards.
+    /// Pops the last value. The stack is empty only if the text is rejected afterwards.
     pub(super) fn value(&mut self) -> Var {
         self.values.pop().unwrap_or(Var::from(f64::NAN))
     }
 
-    /// Takes the last condition.
+    /// Pops the last condition.
     fn mask(&mut self) -> VarMask {
         self.masks.pop().unwrap_or_else(|| Var::from(f64::NAN).lt(0.0))
     }
@@ -122,11 +122,11 @@ impl Stack {
     }
 }
 
-/// The Voigt profile of area 1 at distance `x` from its centre: a Gaussian of standard deviation |σ|
+/// Returns the Voigt profile of area 1 at distance `x` from its centre: a Gaussian of standard deviation |σ|
 /// convolved with a Lorentzian of half width γ, Re w((x + iγ)/(|σ|√2)) / (|σ|√(2π)) (DLMF 7.19).
 ///
-/// At σ = 0 it is the Lorentzian, at γ = 0 the Gaussian. A negative γ, which is the width of nothing,
-/// gives the analytic continuation: smooth through γ = 0, so that a fit that strays finds its way back.
+/// At σ = 0 it is the Lorentzian, at γ = 0 the Gaussian. A negative γ has no physical meaning and
+/// gives the analytic continuation. It is smooth through γ = 0, so a fit can return from negative γ.
 fn voigt([x, sigma, gamma]: [Var; 3]) -> Var {
     let pure = sigma.eq(0.0);
     let width = pure.select(1.0, sigma.abs());
@@ -136,13 +136,13 @@ fn voigt([x, sigma, gamma]: [Var; 3]) -> Var {
     pure.select(lorentzian, profile)
 }
 
-/// 1, −1, or 0 at 0, as in NumPy and MATLAB; [`Var::signum`] gives zeros the sign that they have.
+/// Returns 1, −1, or 0 at 0, as in NumPy and MATLAB; [`Var::signum`] returns ±1 for ±0.
 fn sign(x: Var) -> Var {
     x.eq(0.0).select(0.0, x.signum())
 }
 
-/// Real part of ln Γ(x + iy), the logarithm of |Γ|, for x > 0: Stirling's series (DLMF 5.11.1) at
-/// z + 10, and as often the recurrence |Γ(z)| = |Γ(z + 1)|/|z|. Of the order of 10⁻¹⁵ of the largest term.
+/// Returns the real part of ln Γ(x + iy), the logarithm of |Γ|, for x > 0: Stirling's series (DLMF 5.11.1) at
+/// z + 10, then ten times the recurrence |Γ(z)| = |Γ(z + 1)|/|z|. The error is about 10⁻¹⁵ of the largest term.
 fn ln_gamma_re([x, y]: [Var; 2]) -> Var {
     const STEPS: u32 = 10;
     /// B₂ₖ/(2k(2k − 1)), from k = 1.
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(value("clamp(x, 1, 2)", 1.5, y), 1.5);
     }
 
-    /// DLMF 5.4.3 and 5.4.4 on the lines x = ½ and x = 1, the recurrence elsewhere; on the real axis the
+    /// Tests DLMF 5.4.3 and 5.4.4 on the lines x = ½ and x = 1, the recurrence elsewhere, and on the real axis the
     /// function of the table.
     #[test]
     fn the_logarithm_of_gamma_in_the_right_half_plane() {

@@ -1,4 +1,4 @@
-//! The infix operators, and what they make of the two parts of a formula beside them.
+//! Infix operators, and the combination of their two operands.
 
 use super::fault::FormulaFault;
 use super::operation::Operation;
@@ -6,19 +6,19 @@ use super::tokens::Token;
 use crate::model::op::Binary;
 use crate::model::var::VarMask;
 
-/// Whether a part of the formula is a number or a truth.
+/// Kind of a part of the formula: a number or a condition.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Sort {
     /// A number.
     Value,
-    /// A truth.
+    /// A condition.
     Condition,
 }
 
-/// A part of the formula whose operations have been written.
+/// A part of the formula whose operations have been recorded.
 #[derive(Clone, Copy)]
 pub(super) struct ParsedPart {
-    /// Which of the two it is.
+    /// Number or condition.
     pub(super) sort: Sort,
     /// The part as an integer, if it is an integer literal.
     pub(super) integer: Option<i32>,
@@ -26,12 +26,12 @@ pub(super) struct ParsedPart {
     pub(super) column: usize,
 }
 
-/// Least binding power of the operators that a sign, or an exponent, reaches over: powers.
+/// Minimum binding power of the operators in the operand of a sign or in an exponent: powers.
 pub(super) const TIGHT: u8 = 7;
-/// Least binding power of the operators that `not` reaches over: comparisons and what binds tighter.
+/// Minimum binding power of the operators in the operand of `not`: comparisons and operators that bind tighter.
 pub(super) const NOT: u8 = 3;
 
-/// Binding power of an infix operator and the operation that it stands for; None for other tokens.
+/// Returns the binding power of an infix operator and its operation; `None` for other tokens.
 pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
     use Operation::{Compare, Join};
     Some(match token {
@@ -52,7 +52,7 @@ pub(super) fn infix(token: &str) -> Option<(u8, Operation)> {
     })
 }
 
-/// Checks that a part is of the sort that its place needs.
+/// Checks that a part is of the required sort.
 pub(super) fn want(sort: Sort, part: ParsedPart) -> Result<(), Box<FormulaFault>> {
     match sort {
         _ if part.sort == sort => Ok(()),
@@ -66,7 +66,7 @@ pub(super) fn want(sort: Sort, part: ParsedPart) -> Result<(), Box<FormulaFault>
     }
 }
 
-/// What an infix operator makes of its two sides.
+/// Combines the two operands of an infix operator and checks their sorts.
 pub(super) fn join(
     left: ParsedPart,
     operator: Token<'_>,

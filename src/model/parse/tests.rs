@@ -4,7 +4,7 @@ fn read(text: &str) -> Result<Expression, Error> {
     Expression::parse(text, &["x"])
 }
 
-/// Column and message of the error that `text` must give.
+/// Returns column and message of the error that `text` must give.
 fn error(text: &str) -> (usize, String) {
     match read(text) {
         Err(Error::Parse { message, column, text: quoted }) => {
@@ -109,7 +109,7 @@ fn nesting_is_limited_and_length_is_not() {
     assert!(text.len() < 100);
 }
 
-/// The text that takes the most stack for each level needs less than half of a thread's.
+/// Tests that the text with the largest stack use per level needs less than half of a thread's stack.
 #[test]
 fn the_deepest_text_fits_a_small_stack() {
     let level = "if(a < 1 or a < 1 and a < a + a * ";
@@ -118,7 +118,7 @@ fn the_deepest_text_fits_a_small_stack() {
     assert!(thread.join().unwrap());
 }
 
-/// Numbers that look random and are the same in each run (Steele, Lea, Flood 2014: SplitMix64).
+/// Pseudorandom numbers, equal in each run (Steele, Lea, Flood 2014: SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -130,7 +130,7 @@ impl Random {
     }
 }
 
-/// Reads `text`, prints the error or computes the value; says whether it was a formula.
+/// Parses `text` and prints the error or computes the value. Returns true if it was a formula.
 fn survives(text: &str) -> bool {
     match read(text) {
         Ok(formula) => {
@@ -210,7 +210,7 @@ fn no_text_makes_the_parser_panic() {
     let mut formulas = 0;
     for _ in 0..200_000 {
         text.clear();
-        // Every other text is of the pieces that are right somewhere.
+        // Every other text consists only of pieces that occur in valid formulas.
         let kinds = if random.below(2) == 0 { 38 } else { pieces.len() };
         for _ in 0..random.below(12) {
             text.push_str(pieces[random.below(kinds)]);

@@ -1,26 +1,26 @@
-//! Cutting a formula into numbers, names and symbols, with the column of each.
+//! Tokenizer: splits a formula into numbers, names and symbols, with the column of each.
 
 use super::fault::{FormulaFault, quote};
 
-/// What a token is, apart from its text.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TokenKind {
-    /// A number; also as an integer, if it is written as one that fits.
+    /// A number, and its value as an integer if it is written as one and fits into `i32`.
     Number(f64, Option<i32>),
     /// A name or one of the words `and`, `or`, `not`.
     Name,
     /// An operator, parenthesis or comma.
     Symbol,
-    /// After the last token; its text is empty.
+    /// The end of the text; its own text is empty.
     End,
 }
 
-/// A piece of the text.
+/// A token of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'a> {
-    /// What it is.
+    /// Kind of the token.
     pub(crate) kind: TokenKind,
-    /// Its characters.
+    /// Characters of the token.
     pub(crate) text: &'a str,
     /// Column of its first character, from 1.
     pub(crate) column: usize,
@@ -31,30 +31,30 @@ impl Token<'_> {
     pub(super) const END: Token<'static> = Token { kind: TokenKind::End, text: "", column: 1 };
 }
 
-/// The tokens of a text, cut off one at a time.
+/// The tokens of a text, read one at a time.
 pub(crate) struct Tokens<'a> {
-    /// What has not been read.
+    /// The unread text.
     rest: &'a str,
     /// Column of the first character of `rest`, from 1.
     column: usize,
 }
 
-/// Operators and punctuation, each before those that it begins with.
+/// Operators and punctuation. A symbol precedes its own prefixes.
 const SYMBOLS: [&str; 18] = [
     "**", "<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "(", ")", ",", "<", ">", "!",
 ];
 
 impl<'a> Tokens<'a> {
-    /// All tokens of `text`.
+    /// Creates a tokenizer for `text`.
     pub(crate) fn new(text: &'a str) -> Self {
         Tokens { rest: text, column: 1 }
     }
 
-    /// The next token; [`TokenKind::End`], right behind the last one, from then on.
+    /// Returns the next token. After the last one it returns [`TokenKind::End`], directly behind the last token.
     ///
     /// # Errors
     ///
-    /// A character that begins no token, or a number that is too large.
+    /// Returns an error for a character that cannot start a token, or a number that is too large.
     pub(crate) fn next(&mut self) -> Result<Token<'a>, Box<FormulaFault>> {
         let text = self.rest.trim_start();
         let Some(first) = text.chars().next() else {
@@ -89,7 +89,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// What to write for a character that begins no token.
+/// Returns advice for a character that cannot start a token.
 fn remedy(character: char) -> &'static str {
     match character {
         '=' => "; to compare, write ==",
@@ -109,7 +109,7 @@ fn remedy(character: char) -> &'static str {
     }
 }
 
-/// Bytes of the number that `text` begins with; 0 if it begins with none.
+/// Returns the length in bytes of the number at the beginning of `text`; 0 if there is none.
 fn number_length(text: &str) -> usize {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits(0);
@@ -129,17 +129,17 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// Whether a name may begin with `c`.
+/// Returns true if a name may start with `c`.
 fn starts_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// Whether a name may have `c` further on.
+/// Returns true if a name may contain `c` after its first character.
 fn continues_name(c: char) -> bool {
     starts_name(c) || c.is_ascii_digit()
 }
 
-/// Whether the whole of `text` is one name.
+/// Returns true if the whole of `text` is one name.
 pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(starts_name) && text.chars().all(continues_name)
 }

@@ -1,9 +1,9 @@
-//! Cholesky factor of the normal matrix, and the triangular solves that every factor shares.
+//! Cholesky factor of the normal matrix, and the triangular solves for all factors.
 
 use super::dot;
 
-/// `a`: n×n, symmetric, only its upper triangle is read. `r`: n×n, receives the upper triangular
-/// factor of `A = RᵀR` with a positive diagonal, zeros below it.
+/// Computes the Cholesky factor. `a`: n×n, symmetric, only its upper triangle is read. `r`: n×n, receives the upper
+/// triangular factor of `A = RᵀR` with a positive diagonal, zeros below it.
 ///
 /// Column j of `A = RᵀR` reads `a_ij = Σ_{l≤i} r_li r_lj`. Solved for the last term of the sum, top
 /// to bottom, it gives column j of R from the columns before it:
@@ -16,11 +16,11 @@ use super::dot;
 ///
 /// # Errors
 ///
-/// `Err(k)` if pivot k (what stands under the last root) is not above `n ε a_kk`, or not finite. The
-/// computed pivot carries an error of about that much (Higham, *Accuracy and Stability*, 2nd ed.,
-/// theorem 10.3: `|ΔA| ≤ γ_{n+1} |Rᵀ||R|`, and the diagonal of `|Rᵀ||R|` is that of A), so that a
-/// smaller one is noise: to working precision column k depends on those before it. The test is free
-/// of the scale of rows and columns. Columns `k..` of `r` are then without meaning.
+/// Returns `Err(k)` if pivot k (the radicand of r_kk) is not above `n ε a_kk`, or not finite. The
+/// computed pivot has an error of about this size (Higham, *Accuracy and Stability*, 2nd ed.,
+/// theorem 10.3: `|ΔA| ≤ γ_{n+1} |Rᵀ||R|`, and the diagonal of `|Rᵀ||R|` equals the diagonal of A). A
+/// smaller pivot is noise: to working precision column k depends on its predecessors. The test is
+/// independent of the scale of rows and columns. Columns `k..` of `r` are then undefined.
 pub(crate) fn cholesky(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> {
     by_size!(n => factor(&a[..n * n], n, &mut r[..n * n]))
 }
@@ -48,9 +48,9 @@ fn factor(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> {
     Ok(())
 }
 
-/// `r`: n×n, upper triangle read. `b`: n; replaced by x with `R x = b`.
+/// Solves `R x = b`. `r`: n×n, upper triangle read. `b`: n; replaced by x.
 ///
-/// A zero on the diagonal divides by zero as IEEE says: the result holds infinities or NaN.
+/// A zero on the diagonal divides by zero by IEEE rules: the result contains infinities or NaN.
 pub(crate) fn solve_upper(r: &[f64], n: usize, b: &mut [f64]) {
     by_size!(n => backwards(&r[..n * n], n, &mut b[..n]))
 }
@@ -67,9 +67,9 @@ fn backwards(r: &[f64], n: usize, b: &mut [f64]) {
     }
 }
 
-/// `r`: n×n, upper triangle read. `b`: n; replaced by x with `Rᵀ x = b`.
+/// Solves `Rᵀ x = b`. `r`: n×n, upper triangle read. `b`: n; replaced by x.
 ///
-/// A zero on the diagonal divides by zero as IEEE says: the result holds infinities or NaN.
+/// A zero on the diagonal divides by zero by IEEE rules: the result contains infinities or NaN.
 pub(crate) fn solve_upper_transposed(r: &[f64], n: usize, b: &mut [f64]) {
     by_size!(n => forwards(&r[..n * n], n, &mut b[..n]))
 }
@@ -82,7 +82,7 @@ fn forwards(r: &[f64], n: usize, b: &mut [f64]) {
     }
 }
 
-/// Whether R can be solved with: no column lies within rounding in the span of those before it.
+/// Returns true if R is numerically nonsingular: no column lies within rounding in the span of its predecessors.
 pub(crate) fn is_regular(r: &[f64], n: usize) -> bool {
     by_size!(n => all_regular(&r[..n * n], n))
 }

@@ -1,33 +1,33 @@
-//! Rows of data folded into a triangular factor: the hot loop of the pass over the data.
+//! Folding of data rows into a triangular factor: the hot loop of the pass over the data.
 //!
-//! The formulas are those of `householder`. What is particular here is the order of the work. The
+//! The formulas are the same as in `householder`; only the order of the work differs. The
 //! reflector of column j is known only after reflections 0..j have been applied to column j, but
-//! their effect on the columns to the right can wait: one sweep over those applies reflection j − 1
+//! their effect on the columns to the right can be delayed: one sweep over these columns applies reflection j − 1
 //! and forms the products with reflector j.
 
 use super::householder::Reflector;
 
-/// Lanes of a running sum: one AVX-512 register, two of AVX2, four of SSE2 or NEON. The sums are
+/// Lanes of a running sum: one AVX-512 register, two of AVX2, four of SSE2 or NEON. The sums have
 /// the same bits on all of them.
 const LANES: usize = 8;
 
-/// `r`: k×k upper triangular. `rows`: m further rows, column j at `rows[j * stride..][..m]`.
+/// Folds rows into a factor. `r`: k×k upper triangular. `rows`: m rows, column j at `rows[j * stride..][..m]`.
 /// Replaces R by the triangular factor of `[R; rows]`; `rows` is scratch afterwards. Column 0 of `r`
-/// below the diagonal is used and left zero; the rest of the lower triangle is not touched.
+/// below the diagonal is used as scratch and then set to zero; the rest of the lower triangle is not touched.
 ///
 /// Diagonal elements of the result have either sign. Each column of R has a backward error of a few
-/// ε times the norm of that column of `[R; rows]`, however many rows are folded (Higham, 2nd ed.,
-/// theorem 19.4; in practice the constant does not grow with m), so that scaling columns changes
-/// nothing. `m = 0` does nothing, a column of zeros is left alone, and a NaN or an infinity in a
-/// column spoils that column and those after it.
+/// ε times the norm of the same column of `[R; rows]`, for any number of rows (Higham, 2nd ed.,
+/// theorem 19.4; in practice the constant does not grow with m). Therefore the scale of columns does not
+/// matter. `m = 0` does nothing, a column of zeros stays unchanged, and a NaN or an infinity in a
+/// column makes it and all later columns NaN.
 ///
-/// About `2 k²` flops a row. The hot loop reads and writes each trailing column once per reflector:
-/// it applies reflection j − 1 and forms the product with reflector j on the way. Columns that start
-/// on 64-byte boundaries run 1.4 times as fast as others, and a stride that is no multiple of 512
-/// spares k > 8 columns the fight for one cache set: pad it to the next odd multiple of 8.
+/// The cost is about `2 k²` flops per row. The hot loop reads and writes each trailing column once per reflector:
+/// it applies reflection j − 1 and forms the product with reflector j in the same sweep. Columns that start
+/// on 64-byte boundaries are 1.4 times as fast as others. A stride that is not a multiple of 512
+/// avoids conflicts of k > 8 columns in one cache set: pad it to the next odd multiple of 8.
 ///
-/// Inlined always: a caller marked `#[target_feature]` gets it compiled for its registers. Without
-/// fused multiply-add in the instruction set it is correct, the same bits, and 30 times slower.
+/// Always inlined: a caller marked `#[target_feature]` compiles it for its registers. Without
+/// fused multiply-add instructions it gives the same bits but is 30 times slower.
 #[inline(always)]
 pub(crate) fn fold_rows(r: &mut [f64], k: usize, rows: &mut [f64], stride: usize, m: usize) {
     if m == 0 || k == 0 {
@@ -69,12 +69,12 @@ pub(crate) fn fold_rows(r: &mut [f64], k: usize, rows: &mut [f64], stride: usize
     factors[1..].fill(0.0);
 }
 
-/// Writes `sweep4` to `sweep1`. Each takes that many columns, column i at `columns[i * stride..]`
-/// and as long as v, adds `factors[i] * pending` to it if there is a pending reflector, and returns
+/// Defines `sweep4` to `sweep1`. Each takes that many columns, column i at `columns[i * stride..]`
+/// with the length of v, adds `factors[i] * pending` to it if there is a pending reflector, and returns
 /// its product with v.
 ///
-/// One pass: two loads of reflectors serve all columns. A macro, because each column needs
-/// variables of its own: in an array the running sums stay in memory.
+/// In one sweep two loads of reflectors serve all columns. It is a macro because each column needs its own
+/// variables: running sums in an array would stay in memory.
 macro_rules! sweep {
     ($name:ident: $($a:ident $rest:ident $sum:ident $factor:ident),*) => {
         #[inline(always)]
@@ -128,7 +128,7 @@ sweep!(sweep2: a ar sa fa, b2 br sb fb);
 sweep!(sweep3: a ar sa fa, b2 br sb fb, c cr sc fc);
 sweep!(sweep4: a ar sa fa, b2 br sb fb, c cr sc fc, d dr sd fd);
 
-/// `a += factor * v`; returns `aᵀa` of the new a.
+/// Adds `factor * v` to a; returns `aᵀa` of the new a.
 #[inline(always)]
 fn add_multiple(factor: f64, v: &[f64], a: &mut [f64]) -> f64 {
     let (v, v_rest) = v.as_chunks::<LANES>();
@@ -154,7 +154,7 @@ fn sum_of_squares(x: &[f64]) -> f64 {
     add_lanes(fused(last, last, sums))
 }
 
-/// `x * y + z`, each lane rounded once.
+/// Returns `x * y + z`, rounded once per lane.
 #[inline(always)]
 fn fused(x: [f64; LANES], y: [f64; LANES], z: [f64; LANES]) -> [f64; LANES] {
     let mut sum = z;
@@ -164,7 +164,7 @@ fn fused(x: [f64; LANES], y: [f64; LANES], z: [f64; LANES]) -> [f64; LANES] {
     sum
 }
 
-/// Fewer than `LANES` numbers, then zeros.
+/// Pads fewer than `LANES` numbers with zeros.
 #[inline(always)]
 fn padded(rest: &[f64]) -> [f64; LANES] {
     let mut block = [0.0; LANES];
@@ -172,10 +172,10 @@ fn padded(rest: &[f64]) -> [f64; LANES] {
     block
 }
 
-/// The sum over the lanes, always in this order.
+/// Sums the lanes in a fixed order.
 ///
-/// `black_box` costs one store and one load a sweep. Without it the optimiser splits the running
-/// sums into pairs to suit this sum, and the loop before it runs on 128-bit registers (measured with
+/// `black_box` costs one store and one load per sweep. Without it the optimiser splits the running
+/// sums into pairs for this function, and the preceding loop uses 128-bit registers (measured with
 /// rustc 1.95 and AVX2: 1.7 times slower).
 #[inline(always)]
 fn add_lanes(sums: [f64; LANES]) -> f64 {

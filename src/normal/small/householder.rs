@@ -1,30 +1,30 @@
-//! Orthogonal updates of a triangular factor: the reflection, damping folded into R by it, and one row more
-//! by rotations.
+//! Orthogonal updates of a triangular factor: Householder reflections that fold in damping or a few rows, and
+//! rotations that add a single row.
 //!
-//! Folding damping or a few rows in, here, and rows of data, in `fold_rows`, all append rows to an upper triangular R and restore the triangle by one Householder reflection
-//! per column. Above the appended rows a column of R has zeros below its diagonal, so that the
-//! reflector of column j touches `r_jj` and the appended rows only. With `α = r_jj` and `v` the
-//! appended part of column j, let `β = −sign(α) √(α² + vᵀv)` and `u = [α − β; v]`, a sum without
+//! Damping and few rows (here) and data rows (in `fold_rows`) are appended to an upper triangular R, and one
+//! Householder reflection per column restores the triangle. Above the appended rows a column of R has zeros below its
+//! diagonal; the reflector of column j therefore changes `r_jj` and the appended rows only. With `α = r_jj` and `v`
+//! the appended part of column j, let `β = −sign(α) √(α² + vᵀv)` and `u = [α − β; v]`, a sum without
 //! cancellation. Then `uᵀu = −2 β (α − β)`, and the reflection (Golub & Van Loan, 4th ed., §5.1)
 //!
 //! ```text
 //! H = I − 2 u uᵀ / uᵀu = I + u uᵀ / (β (α − β))
 //! ```
 //!
-//! sends `[α; v]` to `[β; 0]`. A column `[ρ; a]` to the right becomes
+//! maps `[α; v]` to `[β; 0]`. A column `[ρ; a]` to the right becomes
 //!
 //! ```text
 //! ρ' = (α ρ + vᵀa) / β,        a' = a + f v   with   f = (ρ + vᵀa / (α − β)) / β.
 //! ```
 //!
-//! The first is the first row of H, which is `[α, vᵀ] / β`. The textbook `ρ' = ρ + (α − β) f` is the
-//! same number with an absolute error of `ε |ρ|`; where `|α| ≪ |v|`, as under heavy damping, the true
-//! ρ' is much smaller than that, and the direction of the step would be lost.
+//! The first formula is the first row of H, which is `[α, vᵀ] / β`. The textbook form `ρ' = ρ + (α − β) f` is
+//! equal in exact arithmetic but has an absolute error of `ε |ρ|`. If `|α| ≪ |v|`, as under heavy damping, the true
+//! ρ' is much smaller than this error, and the direction of the step would be lost.
 
 use super::{dot, largest, power_of_two_near_reciprocal};
 
-/// The reflection that one column asks for, as the coefficients of `ρ' = keep ρ + bring vᵀa` and
-/// `f = bring ρ + turn vᵀa`. Scaling v (and α, β) by a power of two leaves H as it is.
+/// The reflection of one column, as the coefficients of `ρ' = keep ρ + bring vᵀa` and
+/// `f = bring ρ + turn vᵀa`. Scaling v (and α, β) by a power of two does not change H.
 pub(super) struct Reflector {
     /// `α / β`.
     keep: f64,
@@ -37,9 +37,10 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    /// For `[alpha; v]`, where `squares` is `vᵀv`; H = I if v is zero, or nothing beside alpha.
+    /// Computes the reflection for `[alpha; v]`, where `squares` is `vᵀv`. H = I if v is zero or negligible beside
+    /// alpha.
     ///
-    /// Squares that leave the range of `f64` are mended by scaling v in place, on a cold path.
+    /// If squares leave the range of `f64`, a cold path scales v in place.
     #[inline(always)]
     pub(super) fn new(alpha: f64, squares: f64, v: &mut [f64]) -> Self {
         let total = alpha * alpha + squares;
@@ -82,24 +83,23 @@ impl Reflector {
         Self { diagonal: scaled.diagonal / scale, ..scaled }
     }
 
-    /// `(ρ', f)` from ρ and `vᵀa`.
+    /// Returns `(ρ', f)`, given ρ and `vᵀa`.
     #[inline(always)]
     pub(super) fn mix(&self, rho: f64, product: f64) -> (f64, f64) {
         (self.keep * rho + self.bring * product, self.bring * rho + self.turn * product)
     }
 }
 
-/// The least-squares problem of a damped step, made triangular: `S x = t` has the minimiser of
+/// Transforms the least-squares problem of a damped step to a triangular one: `S x = t` has the minimiser of
 /// `|R x − z|² + |D x|²`.
 ///
 /// `r`: n×n, upper triangle read. `d`: n, the diagonal of D, which is √λ times the scaling. `z`: n.
 /// `s`: n×n, receives the triangular factor of `[R; D]`, zeros below its diagonal, whose elements
 /// have either sign. `t`: n, the first n elements of `Qᵀ [z; 0]`. `work`: n² + n, overwritten.
 ///
-/// What MINPACK's `qrsolv` does with plane rotations (Moré 1978, §3), by reflections: column j of
-/// the appended rows has filled in to rows `0..=j` by the time it is eliminated, so that step j
-/// reflects j + 2 rows, 2/3 n³ flops in all, along columns. Where d is zero and R is singular S is
-/// singular too, and the solve divides by zero.
+/// It is equivalent to MINPACK's `qrsolv` (Moré 1978, §3), with reflections instead of plane rotations. When column j
+/// of the appended rows is eliminated, it has fill-in in rows `0..=j`. Step j therefore reflects j + 2 rows, 2/3 n³
+/// flops in total, along columns. If d is zero and R is singular, S is singular too, and the solve divides by zero.
 pub(crate) fn damped(
     r: &[f64],
     n: usize,
@@ -132,14 +132,14 @@ pub(crate) fn damped(
     }
 }
 
-/// What [`fold_rows`](super::fold_rows) does, of `m` rows that are few, column j at `rows[j * m..][..m]`: without fused
-/// products, which only the loops over data are compiled for.
+/// Folds in a small number `m` of rows, like [`fold_rows`](super::fold_rows); column j is at `rows[j * m..][..m]`. It
+/// does not use fused products, for which only the loops over data are compiled.
 pub(crate) fn fold_few(r: &mut [f64], k: usize, rows: &mut [f64], m: usize) {
     fold_pivots(r, k, k, rows, m);
 }
 
-/// As [`fold_few`], into a trapezoid: the first `pivots` rows of a triangle of k columns. What is left of `rows` has
-/// zeros in these columns, in place of which it has the reflectors.
+/// Folds rows like [`fold_few`], but into a trapezoid: the first `pivots` rows of a triangle of k columns. The
+/// remaining `rows` have zeros in the first `pivots` columns; these columns of the array hold the reflectors.
 pub(crate) fn fold_pivots(r: &mut [f64], pivots: usize, k: usize, rows: &mut [f64], m: usize) {
     if m == 0 {
         return;
@@ -163,13 +163,13 @@ fn reflect(reflector: &Reflector, v: &[f64], rho: &mut f64, a: &mut [f64]) {
     }
 }
 
-/// `r`: the first `pivots` rows of an upper triangle of as many columns as `row` has numbers, column by column. Replaces R
-/// by the triangular factor of `[R; row]`, in which `row` is left with zeros in the first `pivots` columns. A row of R
-/// that is zero takes the rest of `row` as it is, and leaves none.
+/// Adds one row by rotations. `r`: the first `pivots` rows of an upper triangle with `row.len()` columns, column by
+/// column. Replaces R by the triangular factor of `[R; row]`; `row` then has zeros in the first `pivots` columns. If a
+/// row of R is zero, it takes the rest of `row` unchanged, and `row` becomes zero.
 ///
-/// Each rotation mixes the row with one row of R. Where that is much larger, what it takes from the row is
-/// small beside the row itself, so that its rounding is; a reflection of several rows at once would leave the
-/// rounding of the largest in all (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
+/// Each rotation combines the row with one row of R. If the row of R is much larger, its change is
+/// small relative to the row itself, and so is the rounding error. A reflection of several rows at once would put the
+/// rounding error of the largest row into all of them (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
 pub(crate) fn rotate_in(r: &mut [f64], pivots: usize, row: &mut [f64]) {
     let k = row.len();
     for j in 0..pivots {

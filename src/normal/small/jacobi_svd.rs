@@ -1,31 +1,31 @@
-//! Singular values and right singular vectors by one-sided Jacobi: the route to the covariance.
+//! Singular values and right singular vectors by one-sided Jacobi, for the covariance.
 //!
 //! The columns of A are rotated in pairs until all are orthogonal: `A V = U Σ`. Then σ_j is the norm
-//! of column j, and V the product of the rotations.
+//! of column j, and V is the product of the rotations.
 //!
-//! **Why Jacobi.** Parameters come in units of their own, so that A = B D with D diagonal and wild.
-//! One-sided Jacobi finds *every* singular value with a relative error of about `ε κ(B)`, whatever D
-//! is (Demmel & Veselić 1992, §4); bidiagonalisation loses all below `ε σ₁`.
+//! **Why Jacobi.** Parameters have units of their own. Therefore A = B D, with D diagonal and of large range.
+//! One-sided Jacobi finds *every* singular value with a relative error of about `ε κ(B)`, for any D
+//! (Demmel & Veselić 1992, §4); bidiagonalisation loses all singular values below `ε σ₁`.
 //!
-//! **Why the columns of A, not of Aᵀ.** That theorem is about scaled columns, and V gathers rotations
-//! only: it stays orthogonal to working precision even if A is zero. Were Aᵀ rotated, V would be
-//! its normalised columns, which mean nothing where σ is rounding noise. The small elements of V
-//! are right relative to the ratio of the scales that makes them small, as `V Σ⁻² Vᵀ` demands: they
-//! meet the large `σ⁻²`. QR first would converge in fewer sweeps and spoil just that.
+//! **Why the columns of A, not of Aᵀ.** The theorem is about scaled columns, and V is a product of rotations
+//! only: it stays orthogonal to working precision even if A is zero. If Aᵀ were rotated, V would be
+//! its normalised columns, which are meaningless where σ is rounding noise. The small elements of V
+//! are accurate relative to the ratio of the scales that makes them small. `V Σ⁻² Vᵀ` needs this, because they
+//! are multiplied by large `σ⁻²`. A QR decomposition first would converge in fewer sweeps but lose this accuracy.
 
 use super::{dot, largest, power_of_two_near_reciprocal};
 use crate::constants::{MAX_SWEEPS, SAFE};
 
-/// `a`: n×n, any square matrix; overwritten. `sigma`: n singular values, descending. `v`: n×n, right
-/// singular vectors in columns, in the order of `sigma`, orthogonal to about `n ε`.
+/// Computes the decomposition. `a`: n×n, any square matrix; overwritten. `sigma`: n singular values, descending.
+/// `v`: n×n, right singular vectors in columns, in the order of `sigma`, orthogonal to about `n ε`.
 ///
-/// Returns false, with `sigma` and `v` NaN, if `a` holds anything not finite, and false, with the
-/// values reached, if the columns were not orthogonal after 60 sweeps. Zero columns are allowed
-/// (σ = 0); a column that falls below 1e-290 of the largest element counts as one.
+/// Returns false, with `sigma` and `v` NaN, if `a` contains a non-finite value. Returns false, with the
+/// values reached, if the columns are not orthogonal after 60 sweeps. Zero columns are allowed
+/// (σ = 0); a column that falls below 1e-290 of the largest element counts as zero.
 ///
-/// Two columns are orthogonal when their cosine is at most `ε max(4, √n)`, the stopping test that
-/// makes the relative accuracy (Demmel & Veselić 1992). Columns are visited row-cyclically, the
-/// longest that remains first (de Rijk 1989).
+/// Two columns count as orthogonal if their cosine is at most `ε max(4, √n)`, the stopping test that
+/// gives the relative accuracy (Demmel & Veselić 1992). Columns are visited row-cyclically, the
+/// longest remaining one first (de Rijk 1989).
 pub(crate) fn jacobi_svd(a: &mut [f64], n: usize, sigma: &mut [f64], v: &mut [f64]) -> bool {
     let (a, v, sigma) = (&mut a[..n * n], &mut v[..n * n], &mut sigma[..n]);
     let size = largest(a);
@@ -85,12 +85,12 @@ fn sweep(a: &mut [f64], n: usize, norms: &mut [f64], v: &mut [f64], tolerance: f
     rotated
 }
 
-/// The cosine and sine of the angle that makes columns x and y, of the given lengths and with
+/// Returns the cosine and sine of the angle that makes columns x and y, of the given lengths and with
 /// `xᵀy = cosine |x| |y|`, orthogonal when they become `c x − s y` and `s x + c y`.
 ///
-/// Their product is `(c² − s²) xᵀy + c s (|x|² − |y|²)`. Zero for `τ = s/c` when `τ² − 2ζτ − 1 = 0`
-/// with `2ζ = (|x|² − |y|²) / xᵀy`; the root of smaller magnitude turns by at most 45° (Golub & Van
-/// Loan, 4th ed., §8.5.2). Lengths enter as a ratio: their squares could leave the range.
+/// Their product is `(c² − s²) xᵀy + c s (|x|² − |y|²)`. It is zero for `τ = s/c` if `τ² − 2ζτ − 1 = 0`
+/// with `2ζ = (|x|² − |y|²) / xᵀy`; the root of smaller magnitude rotates by at most 45° (Golub & Van
+/// Loan, 4th ed., §8.5.2). Lengths enter as a ratio, because their squares could overflow or underflow.
 fn rotation(x: f64, y: f64, cosine: f64) -> (f64, f64) {
     let zeta = (x / y - y / x) / (2.0 * cosine);
     let tangent = if zeta.abs() > 1e8 {
@@ -108,7 +108,7 @@ fn rotate(x: &mut [f64], y: &mut [f64], c: f64, s: f64) {
     }
 }
 
-/// `xᵀy / (|x| |y|)`, the norms given.
+/// Returns `xᵀy / (|x| |y|)`, given the norms.
 fn cosine(x: &[f64], x_norm: f64, y: &[f64], y_norm: f64) -> f64 {
     if x_norm * y_norm > SAFE {
         return dot(x, y) / (x_norm * y_norm);
@@ -119,8 +119,8 @@ fn cosine(x: &[f64], x_norm: f64, y: &[f64], y_norm: f64) -> f64 {
     product / ((x_norm * x_scale) * (y_norm * y_scale))
 }
 
-/// `|x|`, whose elements are of order n at most: the matrix is scaled. A column too short for its rotations to be representable is
-/// set to zero.
+/// Returns `|x|`. Its elements are of order n at most, because the matrix is scaled. Sets a column to zero if it is
+/// too short for its rotations to be representable.
 fn norm_or_clear(x: &mut [f64]) -> f64 {
     let squares = dot(x, x);
     if squares > SAFE {
@@ -136,7 +136,7 @@ fn norm_or_clear(x: &mut [f64]) -> f64 {
     squares.sqrt() / scale
 }
 
-/// Swaps the longest of columns `p..` into place p, in `a`, `norms` and `v`.
+/// Swaps the longest of columns `p..` into position p, in `a`, `norms` and `v`.
 fn bring_longest(p: usize, a: &mut [f64], n: usize, norms: &mut [f64], v: &mut [f64]) {
     let mut longest = p;
     for q in p + 1..n {
@@ -153,7 +153,7 @@ fn bring_longest(p: usize, a: &mut [f64], n: usize, norms: &mut [f64], v: &mut [
     }
 }
 
-/// Columns p < q.
+/// Returns columns p < q.
 fn two_columns(a: &mut [f64], n: usize, p: usize, q: usize) -> (&mut [f64], &mut [f64]) {
     let (before, after) = a.split_at_mut(q * n);
     (&mut before[p * n..(p + 1) * n], &mut after[..n])

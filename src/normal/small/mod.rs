@@ -1,21 +1,21 @@
-//! Dense linear algebra on P×P matrices, P the number of parameters.
+//! Dense linear algebra on P×P matrices; P is the number of parameters.
 //!
 //! | file | factor | used for |
 //! |---|---|---|
 //! | `cholesky` | `A = RᵀR` | the normal equations, and triangular solves |
 //! | `householder` | `[R; D] = Q S`, `[R; few rows] = Q R'` | the damped step, factors of factors |
 //! | `fold_rows` | `[R; rows] = Q R'` | the pass over the data |
-//! | `givens` | `[R; row] = Q R'` | rows of very different size |
+//! | `householder` | `[R; row] = Q R'` (rotations) | rows of very different size |
 //! | `jacobi_svd` | `A = U Σ Vᵀ` | covariance and rank |
 //!
 //! Every matrix is a slice of `n * n` numbers, column-major: element (i, j) is at `j * n + i`.
-//! Nothing here allocates. Nothing here panics on any value, finite or not; a slice shorter than its
-//! documented shape is a bug of the caller and does. Products outside the pass over the data are not
+//! No function allocates. No function panics for any value, finite or not; a slice shorter than its
+//! documented shape is a bug of the caller and panics. Products outside the pass over the data are not
 //! fused, so that no result depends on the instruction set.
 
-/// Evaluates `$call` with `$n` known to the compiler for small matrices: their loops are unrolled, which
-/// makes factor and solution of five parameters five times as fast. The operations and their order, and
-/// so the bits, are those of any size.
+/// Evaluates `$call` with `$n` as a compile-time constant for small matrices. Their loops are unrolled, which
+/// makes factorisation and solution for five parameters five times as fast. The operations and their order, and
+/// therefore the bits, are the same for any size.
 macro_rules! by_size {
     ($n:ident => $call:expr) => {
         match $n {
@@ -69,7 +69,7 @@ pub(crate) use fold_rows::fold_rows;
 pub(crate) use householder::{damped, fold_few, fold_pivots, rotate_in};
 pub(crate) use jacobi_svd::jacobi_svd;
 
-/// `xᵀy`, both of one length. Four running sums, so that long columns fill the vector units of any
+/// Returns `xᵀy` of two vectors of equal length. Four running sums let long columns use the vector units of any
 /// machine; their order is fixed.
 #[inline(always)]
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
@@ -91,7 +91,7 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     total
 }
 
-/// The largest magnitude in `x`; infinite if anything in it is infinite or NaN.
+/// Returns the largest magnitude in `x`; infinite if any element is infinite or NaN.
 fn largest(x: &[f64]) -> f64 {
     x.iter().fold(
         0.0,
@@ -101,8 +101,8 @@ fn largest(x: &[f64]) -> f64 {
     )
 }
 
-/// The power of two that brings a finite positive number near 1, its reciprocal exact and normal:
-/// multiplying by it rounds nothing that stays above the subnormal range.
+/// Returns the power of two that scales a finite positive number to near 1. Its reciprocal is exact and normal:
+/// multiplication by it does not round any result above the subnormal range.
 fn power_of_two_near_reciprocal(x: f64) -> f64 {
     let exponent = ((x.to_bits() >> 52) & 0x7ff).clamp(1, 2045);
     f64::from_bits((2046 - exponent) << 52)

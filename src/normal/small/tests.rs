@@ -1,4 +1,4 @@
-//! Oracles: values recorded from mpmath with 120 digits, nalgebra, and identities of the factors.
+//! References: values recorded from mpmath with 120 digits, nalgebra, and identities of the factors.
 
 use super::*;
 use nalgebra::{DMatrix, DVector};
@@ -8,7 +8,7 @@ mod fold_rows;
 mod householder;
 mod jacobi_svd;
 
-/// Uniform on [-1, 1), the same on every run.
+/// Pseudorandom numbers, uniform on [-1, 1), equal in every run.
 struct Noise(u64);
 
 impl Noise {
@@ -41,8 +41,7 @@ fn folded(rows: &DMatrix<f64>, chunk: usize) -> DMatrix<f64> {
     upper(&r, k)
 }
 
-/// Largest `|x_ij − y_ij|` over the product of the column norms behind element (i, j) of a Gram
-/// matrix, `norms` being those.
+/// Returns the largest `|x_ij − y_ij|` of two Gram matrices, relative to the product of the column norms i and j.
 fn gram_distance(x: &DMatrix<f64>, y: &DMatrix<f64>, norms: &[f64]) -> f64 {
     let mut worst: f64 = 0.0;
     for j in 0..x.ncols() {
@@ -57,7 +56,7 @@ fn norms(a: &DMatrix<f64>) -> Vec<f64> {
     a.column_iter().map(|column| column.norm()).collect()
 }
 
-/// Runs the SVD and checks what holds for every finite matrix; returns σ and V.
+/// Runs the SVD and checks properties of every finite matrix; returns σ and V.
 fn checked_svd(a: &DMatrix<f64>) -> (Vec<f64>, DMatrix<f64>) {
     let n = a.ncols();
     let (mut scratch, mut sigma, mut v) =

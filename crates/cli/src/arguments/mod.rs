@@ -1,7 +1,7 @@
-//! What may be said on the command line.
+//! Arguments of the command line.
 //!
-//! Options that name columns come as text. They are looked up where the table is known, so that what is wrong with
-//! them can be said in one line with the names that there are.
+//! Options that name columns are kept as text. They are resolved when the table is known, so that an error message
+//! fits in one line and lists the existing names.
 
 pub(crate) mod words;
 
@@ -28,11 +28,11 @@ const THOUSANDS: [(&str, Thousands); 4] = [
 const DATE_ORDERS: [(&str, DateOrder); 2] =
     [("day-first", DateOrder::DayFirst), ("month-first", DateOrder::MonthFirst)];
 
-/// What is told of one fit alone.
+/// Options of a single fit, not allowed with `--by`.
 const OF_ONE_FIT: [&str; 8] =
     ["multi_start", "interval", "profile", "band", "components", "plot", "save", "residuals"];
 
-/// What the program's exit code says.
+/// Meaning of the exit codes, for `--help`.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0  the fit converged; of a batch, all fits
@@ -302,7 +302,7 @@ pub(crate) struct TableArguments {
 }
 
 impl TableArguments {
-    /// How the text of a table is written, as far as it is said.
+    /// Format of text tables from the given options; the rest is detected.
     pub(crate) fn text(&self) -> CsvOptions {
         CsvOptions::detected()
             .delimiter(self.delimiter)

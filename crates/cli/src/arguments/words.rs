@@ -1,29 +1,30 @@
-//! What stands behind options: pairs of names and values, ranges, losses, devices. What is wrong with one is said
-//! without the option, which comes before it.
+//! Parsers of option values: pairs of names and values, ranges, losses, devices. Their error messages do not name
+//! the option; the program puts it before the message.
 
 use crate::words::did_you_mean;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use dualfit::device::Devices;
 use dualfit::{Backend, CurveFit, Loss};
 
-/// A range; ±∞ where an end is open.
+/// Lower and upper limit; ±∞ if a side is open.
 pub(crate) type Range = (f64, f64);
 
-/// What an option says, or what is wrong with it.
+/// Parsed value of an option, or an error message.
 type Said<T> = Result<T, String>;
 
-/// Names with what is said of them. An option may be given several times, each time with several.
+/// Pairs of a name and a value. An option can be given several times, each time with several pairs.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairs<T>(Vec<(String, T)>);
 
 impl<T: Clone> Pairs<T> {
-    /// Those of all options.
+    /// Returns the pairs of all occurrences of an option.
     pub(crate) fn of(given: &[Pairs<T>]) -> Vec<(String, T)> {
         given.iter().flat_map(|pairs| pairs.0.clone()).collect()
     }
 }
 
-/// Reads `name=value,name=value`, where commas within parentheses separate nothing. `example` is for the message.
+/// Returns a parser of `name=value,name=value`. Commas within parentheses do not separate pairs. `example` is shown in
+/// the error message.
 pub(crate) fn pairs<T>(
     example: &'static str,
     read: fn(&str) -> Said<T>,
@@ -34,12 +35,12 @@ pub(crate) fn pairs<T>(
     }
 }
 
-/// Reads `name=formula`, likewise.
+/// Returns a parser of one `name=formula`.
 pub(crate) fn formula(example: &'static str) -> impl Fn(&str) -> Said<(String, String)> + Clone {
     move |text| assigned(text, example, |formula| Ok(formula.to_owned()))
 }
 
-/// `c=0.1,d`: at a value, or at the start.
+/// Parses `c=0.1,d`: parameters that are fixed at a value, or at their start.
 pub(crate) fn fixed(text: &str) -> Said<Pairs<Option<f64>>> {
     let fixed = |part: &str| match part.contains('=') {
         true => assigned(part, "--fix c=0.1", |value| number(value).map(Some)),
@@ -70,7 +71,7 @@ fn assigned<T>(part: &str, example: &str, read: impl Fn(&str) -> Said<T>) -> Sai
     }
 }
 
-/// A finite number, or a formula of numbers: `ln(2)/3`.
+/// Parses a finite number or a formula of numbers: `ln(2)/3`.
 pub(crate) fn number(text: &str) -> Said<f64> {
     let text = text.trim();
     match text.parse::<f64>().ok().or_else(|| constant(text)) {
@@ -80,21 +81,21 @@ pub(crate) fn number(text: &str) -> Said<f64> {
     }
 }
 
-/// The value of a formula without any name in it.
+/// Evaluates a formula without parameters and variables; `None` if the text is not such a formula.
 fn constant(text: &str) -> Option<f64> {
     let formula = CurveFit::parse(text, [""; 0]).ok()?;
     let program = formula.parameters().is_empty().then(|| formula.program().ok())??;
     Some(program.evaluate(&[], &[]))
 }
 
-/// `0..1`, `0..` or `..1`.
+/// Parses `0..1`, `0..` or `..1`.
 pub(crate) fn range(text: &str) -> Said<Range> {
     let (low, high) = text.split_once("..").ok_or("a range is written 0..1, 0.. or ..1")?;
     let end = |text: &str, open: f64| match text.trim() {
         "" => Ok(open),
         text => number(text),
     };
-    // Rust's own way of writing it is no mistake.
+    // Rust's syntax `0..=1` is accepted, too.
     let high = high.strip_prefix('=').unwrap_or(high);
     let (low, high) = (end(low, f64::NEG_INFINITY)?, end(high, f64::INFINITY)?);
     match low > high {
@@ -103,7 +104,7 @@ pub(crate) fn range(text: &str) -> Said<Range> {
     }
 }
 
-/// `huber:1.5`.
+/// Parses `huber:1.5`.
 pub(crate) fn loss(text: &str) -> Said<Loss> {
     let (name, scale) = text.split_once(':').unwrap_or((text, ""));
     let named = name.trim().to_lowercase().replace('_', "-");
@@ -123,7 +124,7 @@ pub(crate) fn loss(text: &str) -> Said<Loss> {
     }
 }
 
-/// `auto`, `cpu`, `cuda` for all devices, or devices' numbers.
+/// Parses `auto`, `cpu`, `cuda` for all devices, or device numbers.
 pub(crate) fn backend(text: &str) -> Said<Backend> {
     match text {
         "auto" => Ok(Backend::Auto),
@@ -140,7 +141,7 @@ pub(crate) fn backend(text: &str) -> Said<Backend> {
     }
 }
 
-/// One of a few words.
+/// Returns a parser of a choice between `words`.
 pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {

@@ -1,4 +1,4 @@
-//! `dualfit fit --by`: a fit of each group of rows, or one of all groups in which parameters are shared.
+//! `dualfit fit --by`: one fit of each group of rows, or one joint fit of all groups with shared parameters.
 
 use super::results::Results;
 use super::{Entry, fit_of};
@@ -66,7 +66,7 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     results.end(out, asked.json, on_stdout)
 }
 
-/// An error of a joint fit: one about a single group begins with its label.
+/// Converts an error of a joint fit. An error about a single group begins with its label.
 fn refused(mut why: Error, labels: &[String], sets: &[Points<'_>]) -> Refusal {
     let in_group = |set: usize, error: &Error| {
         let refusal = refused_at(error, &sets[set - 1]);

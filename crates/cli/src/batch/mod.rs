@@ -1,7 +1,7 @@
 //! `dualfit batch`: one model, many columns or tables, one fit of each.
 //!
-//! What is wrong with one table or column is told in its row of the results and harms no other. What is
-//! wrong with the request, its model above all, ends the batch before the first fit.
+//! An error in one table or column appears in its row of the results and does not affect the others. An error in the
+//! request, mainly in the model, ends the batch before the first fit.
 
 pub(crate) mod groups;
 mod results;
@@ -22,17 +22,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is fitted, and what came of it.
+/// One fit of a batch: its data and its result.
 pub(crate) struct Entry {
     pub(crate) file: String,
-    /// The response; empty where not even the table could be read.
+    /// Name of the response; empty if the table could not be read.
     pub(crate) column: String,
-    /// What the rows have in common, if they are a group.
+    /// Label of the group, if the rows are a group.
     pub(crate) group: Option<String>,
     pub(crate) outcome: Outcome<Fit>,
 }
 
-/// A fit that is still to be made.
+/// A pending fit.
 struct Task<'a> {
     table: &'a Table,
     model: Arc<Model>,
@@ -91,7 +91,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     let entries: Vec<Entry> = tasks.into_par_iter().map(fitted).collect();
     clear_progress();
     let Some(model) = first else {
-        // Not one table could be read.
+        // No table could be read.
         return entries.into_iter().find_map(|entry| entry.outcome.err()).map_or(Ok(DONE), Err);
     };
     let seconds = begun.elapsed().as_secs_f64();
@@ -99,7 +99,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     results.end(out, asked.json, on_stdout)
 }
 
-/// The columns that are fitted, each once.
+/// Returns the columns to fit, without duplicates.
 fn responses(
     table: &Table,
     asked: &BatchArguments,
@@ -115,7 +115,7 @@ fn responses(
     let patterns = if asked.y.is_empty() { &all[..] } else { &asked.y };
     for pattern in patterns {
         let found = table.find_matching(pattern)?;
-        // Of a pattern that matches x, as `*`, x is not meant.
+        // A pattern such as `*` does not include x and sigma.
         let named = !pattern.contains(['*', '?']);
         columns.extend(found.into_iter().filter(|column| named || free(column)));
     }

@@ -1,4 +1,4 @@
-//! The results of a batch as a table for a person, as a JSON document and as CSV.
+//! Results of a batch as a printed table, as a JSON document and as CSV.
 
 use super::Entry;
 use crate::json::{formula, found, joined, printed};
@@ -10,23 +10,23 @@ use dualfit::{Fit, JointFit};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Rows printed where a file has them all.
+/// Maximum number of printed rows if a file receives all rows.
 const MOST_ROWS: usize = 20;
 
 pub(crate) struct Results<'a> {
     pub(crate) model: &'a Model,
     pub(crate) entries: &'a [Entry],
-    /// The column that divides rows into groups.
+    /// Name of the column that divides rows into groups.
     pub(crate) by: Option<String>,
-    /// The fit of all groups, of which the entries are views.
+    /// Joint fit of all groups; the entries are views of it.
     pub(crate) joint: Option<&'a JointFit>,
     pub(crate) seconds: f64,
 }
 
 impl Results<'_> {
-    /// Writes and prints them; the exit code.
+    /// Writes and prints the results. Returns the exit code.
     pub(crate) fn end(&self, out: Option<&Path>, json: bool, on_stdout: bool) -> Outcome<u8> {
-        // If there is not one fit the first reason is what the user has to know.
+        // If all fits failed, the first error is reported.
         if self.entries.iter().all(|entry| entry.outcome.is_err())
             && let Some(Entry { outcome: Err(refusal), .. }) = self.entries.first()
         {
@@ -49,7 +49,7 @@ impl Results<'_> {
         self.entries.iter().filter(|entry| entry.converged()).count()
     }
 
-    /// The document of `dualfit batch --json`.
+    /// Returns the document of `dualfit batch --json`.
     fn document(&self) -> String {
         let one = |entry: &Entry| {
             let mut origin = json!({ "file": entry.file, "y": entry.column });
@@ -79,7 +79,7 @@ impl Results<'_> {
         printed(&document)
     }
 
-    /// The titles of the CSV.
+    /// Returns the header of the CSV.
     fn header(&self) -> Vec<String> {
         let last = ["points", "chi_square", "reduced_chi_square", "r_squared", "message"];
         let names = self.model.curve.parameters().iter();
@@ -89,12 +89,12 @@ impl Results<'_> {
         first.chain(pairs).chain(last.map(String::from)).collect()
     }
 
-    /// The rows of the CSV, one for each fit; empty fields where there is no number.
+    /// Returns the rows of the CSV, one per fit; NaN becomes an empty field.
     fn records(&self) -> impl Iterator<Item = Vec<String>> {
         self.entries.iter().map(|entry| record(entry, self.model.curve.parameters().len()))
     }
 
-    /// `out`: the file that has all rows, if there is one.
+    /// Formats the printed table. `out`: the file that receives all rows, if there is one.
     fn table(&self, out: Option<&Path>) -> String {
         let names = self.model.curve.parameters();
         let mut titles = vec![self.by.clone().unwrap_or_else(|| "fit".into())];
@@ -126,7 +126,7 @@ impl Results<'_> {
             .collect();
         let mut text = format!("model: {}\n\n", on_a_line(&self.model.text));
         for (i, line) in aligned(&titles, &rows).iter().enumerate() {
-            // Why a fit failed stands behind the columns, which it must not widen.
+            // The error message follows the aligned columns, so that it does not widen them.
             let why = i.checked_sub(1).and_then(|i| self.entries[i].complaint());
             let why = why.map_or_else(String::new, |why| format!("  {}", styled(BAD, why)));
             text += &format!("{line}{why}\n");
@@ -153,7 +153,7 @@ impl Entry {
         self.outcome.as_ref().is_ok_and(Fit::converged)
     }
 
-    /// What is wrong with it, if anything is.
+    /// Returns the error, or the reason why the fit did not converge; `None` if it converged.
     pub(crate) fn complaint(&self) -> Option<String> {
         match &self.outcome {
             Err(refusal) => Some(refusal.message.lines().next().unwrap_or_default().to_owned()),

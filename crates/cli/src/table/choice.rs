@@ -1,4 +1,4 @@
-//! Columns by name or number, as people give them.
+//! Lookup of columns by name or number, as the user gives them.
 
 use super::{Table, refused};
 use crate::refusal::{Outcome, Refusal};
@@ -8,7 +8,8 @@ use dualfit::error::TableError;
 use wildmatch::WildMatch;
 
 impl Table {
-    /// The column that is called so; else the one of that number, from 1; else the one that the library finds.
+    /// Returns the column with this name; else the column with this number, from 1; else the column that the library
+    /// finds.
     pub(crate) fn find(&self, asked: &str) -> Outcome<usize> {
         let (names, asked) = (&self.names, asked.trim());
         let is_name = self.table.has_names() && names.iter().any(|name| name == asked);
@@ -38,7 +39,7 @@ impl Table {
         }
     }
 
-    /// The columns that commas separate, or the one with commas in its name.
+    /// Returns the columns of a comma-separated list, or the column whose name contains the commas.
     pub(crate) fn find_all(&self, asked: &str) -> Outcome<Vec<usize>> {
         match self.find(asked) {
             Ok(column) => Ok(vec![column]),
@@ -47,8 +48,8 @@ impl Table {
         }
     }
 
-    /// The columns whose names match a pattern, in which `*` stands for any letters and `?` for one; or
-    /// the one that is called so.
+    /// Returns the columns whose names match a pattern (`*`: any characters, `?`: one character), or the column with
+    /// exactly this name.
     pub(crate) fn find_matching(&self, pattern: &str) -> Outcome<Vec<usize>> {
         if !pattern.contains(['*', '?']) || self.names.iter().any(|name| name == pattern) {
             return Ok(vec![self.find(pattern)?]);
@@ -66,12 +67,12 @@ impl Table {
         }
     }
 
-    /// Whether it is called otherwise than by its number.
+    /// Returns true if the column has a name other than its number.
     pub(crate) fn has_name(&self, column: usize) -> bool {
         self.names.get(column).is_some_and(|name| *name != (column + 1).to_string())
     }
 
-    /// A column's name as a report prints it: `column 3` where it has none.
+    /// Returns a column's name for reports: `column 3` if it has no name.
     pub(crate) fn called(&self, column: usize) -> String {
         match self.has_name(column) {
             true => self.names[column].clone(),

@@ -1,4 +1,5 @@
-//! A table, which the library reads, as the command line speaks of it: columns numbered from 1, options for remedies.
+//! A table of the library with the conventions of the command line: columns are numbered from 1, and messages name
+//! options as remedies.
 
 mod choice;
 
@@ -14,15 +15,15 @@ use std::sync::Once;
 pub(crate) struct Table {
     /// The file as errors and reports name it.
     pub(crate) name: String,
-    /// The columns' names; their numbers from 1 where they have none.
+    /// Names of the columns; numbers from 1 for columns without names.
     pub(crate) names: Vec<String>,
     table: dualfit::Table,
-    /// What was found out of the numbers, at the first time that they are read.
+    /// Guards the notes about number formats, which are printed when columns are first read.
     told: Once,
 }
 
 impl Table {
-    /// `-` is text on standard input.
+    /// Opens a table; the path `-` means text on standard input.
     pub(crate) fn open(path: &Path, asked: &TableArguments) -> Outcome<Table> {
         let (name, table) = if path == Path::new("-") {
             let name = String::from("standard input");
@@ -43,7 +44,7 @@ impl Table {
         Ok(Table { name, names, table, told: Once::new() })
     }
 
-    /// The values of columns, NaN where one is missing.
+    /// Returns the values of columns; NaN if a value is missing.
     pub(crate) fn columns(&self, wanted: &[usize]) -> Outcome<Vec<Vec<f64>>> {
         let columns = self.table.columns(wanted).map_err(|why| refused(&why, &self.name))?;
         self.told.call_once(|| {
@@ -61,17 +62,17 @@ impl Table {
         Ok(columns)
     }
 
-    /// The first date or time of a column of them, of which the others are seconds after.
+    /// Returns the first date or time of a column of dates or times. The values of the column are seconds since then.
     pub(crate) fn origin(&self, column: usize) -> Option<String> {
         Some(self.table.origin(column).ok()??.to_string())
     }
 
-    /// The rows with the same value in a column.
+    /// Groups the rows with the same value in a column.
     pub(crate) fn groups(&self, column: usize) -> Outcome<Groups> {
         self.table.groups(column).map_err(|why| refused(&why, &self.name))
     }
 
-    /// Where a value stands: `data.csv:17:3`, or `data.npy, row 17, column 3`, both from 1.
+    /// Returns the location of a value: `data.csv:17:3`, or `data.npy, row 17, column 3`, both from 1.
     pub(crate) fn place(&self, row: usize, column: usize) -> String {
         let name = self.names.get(column).map_or("?", String::as_str);
         let elsewhere = || format!("{}, row {}, column {name}", self.name, row + 1);
@@ -79,8 +80,8 @@ impl Table {
     }
 }
 
-/// What the library says of a table. What has a place in it, or an option that decides, is the user's to correct;
-/// else the file is no table, or damaged.
+/// Converts an error of the library about a table. If it has a location in the table, or if an option can fix it, the
+/// user can correct it (exit code 2). Otherwise the file is damaged or is not a table (exit code 3).
 fn refused(why: &Error, name: &str) -> Refusal {
     let (said, is_usage) = match why {
         Error::Source(why) => {
@@ -96,8 +97,8 @@ fn refused(why: &Error, name: &str) -> Refusal {
     Refusal { message, code: if is_usage { USAGE } else { FILE } }
 }
 
-/// Options of the library's reader as the command line has them: `skip_rows: 3` is --skip-rows 3, and white
-/// space is said `space`.
+/// Translates options of the library's reader into options of the command line: `skip_rows: 3` becomes --skip-rows 3,
+/// and `whitespace` becomes `space`.
 fn as_options(text: &str) -> String {
     const OPTIONS: [&str; 6] =
         ["delimiter", "header_rows", "skip_rows", "decimal_comma", "thousands", "date_order"];

@@ -1,8 +1,8 @@
-//! Many fits in one run.
+//! Tests of batches.
 
 use crate::support::{LINE, Place, value};
 
-/// Four wells with y = a·exp(−k·t) + 0.2 for k = 0.1, 0.2, 0.4 and 0.8, and a column of words.
+/// Returns a table with four wells, y = a·exp(−k·t) + 0.2 for k = 0.1, 0.2, 0.4 and 0.8, and a column of words.
 fn plate() -> String {
     let mut text = String::from("time,well_A1,well_A2,well_B1,other,well_B2,note\n");
     for i in 0..25 {

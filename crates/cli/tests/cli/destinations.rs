@@ -1,4 +1,4 @@
-//! Results go where they were sent, and never over what is read.
+//! Tests of output files: results are written to the given files and never overwrite an input.
 
 use crate::support::{LINE, PROGRAM, Place, ended};
 use std::process::Command;
@@ -51,20 +51,20 @@ fn links_lead_to_the_same_file() {
             &format!("{option} {path}: it is l.csv, the table that is read; write to another file"),
         );
     }
-    // The other way round, too: the table is read through the link.
+    // The reverse case: the table is read through the link.
     refused(
         &place,
         &["fit", "soft.svg", "-m", "s*t + o", "--residuals", "l.csv"],
         "--residuals l.csv: it is soft.svg, the table that is read; write to another file",
     );
-    // Also where the shell opened it.
+    // Also if the shell opened the file.
     let script = format!("'{PROGRAM}' fit - -m 's*t + o' --residuals l.csv < l.csv");
     let mut command = Command::new("sh");
     command.args(["-c", &script]).current_dir(place.folder()).env("DUALFIT_FORCE_CPU", "1");
     let run = ended(command);
     assert!(run.err.contains("it is standard input, the table that is read"), "{run:?}");
     assert_eq!(place.read("l.csv"), LINE);
-    // What is no file may be anything at once.
+    // A device such as /dev/null can be several outputs at once.
     let run = place.run(&[&FIT[..], &["--residuals", "/dev/null", "--save", "/dev/null"]].concat());
     assert_eq!(run.code, 0, "{run:?}");
 }
@@ -99,7 +99,7 @@ fn two_results_do_not_share_a_file() {
     );
 }
 
-/// The result alone is on standard output; the report is told on the other stream.
+/// Only the result is written to standard output; the report goes to stderr.
 #[test]
 fn a_dash_is_standard_output() {
     let place = Place::with("l.csv", LINE);

@@ -1,5 +1,5 @@
-//! Help, manual and completions know every command; docs/cli.md and the README show what the program
-//! prints, and the page says something of every option.
+//! Tests of the documentation: help, manual and completions contain every command; docs/cli.md and the README show the
+//! program's actual output, and docs/cli.md describes every option.
 
 use crate::support::{PROGRAM, Place};
 use std::fs;
@@ -16,7 +16,7 @@ fn page() -> String {
     fs::read_to_string(root().join("docs/cli.md")).unwrap()
 }
 
-/// The long options of a command, as its help lists them.
+/// Returns the long options in the help of a command.
 fn options(command: &str) -> Vec<String> {
     let help = Place::new().run(&[command, "--help"]).out;
     let line = |line: &str| {
@@ -128,12 +128,12 @@ fn the_page_says_something_of_every_option() {
     }
 }
 
-/// Times differ, and so does what computes.
+/// Returns true for lines with times or numbers of threads, which differ between machines.
 fn is_measured(line: &str) -> bool {
     [" ms", " µs", " s\n", "thread"].iter().any(|unit| format!("{line}\n").contains(unit))
 }
 
-/// Word by word, numbers to the digits in which machines with other instructions agree.
+/// Compares two lines word by word; numbers with the tolerance of different instruction sets.
 fn says_the_same(a: &str, b: &str) -> bool {
     let words = |line: &str| -> Vec<String> {
         line.split([' ', ',']).filter(|word| !word.is_empty()).map(String::from).collect()
@@ -163,7 +163,7 @@ fn the_pages_show_what_the_program_prints() {
         let block = block.split("```").next().unwrap();
         for part in block.split("$ ").skip(1) {
             let (line, expected) = part.split_once('\n').unwrap_or((part, ""));
-            // A command may go on behind a backslash.
+            // A backslash continues a command on the next line.
             let (mut line, mut expected) = (line.to_owned(), expected);
             while line.ends_with('\\') {
                 let (more, rest) = expected.split_once('\n').unwrap();

@@ -1,11 +1,11 @@
-//! What is wrong is said in one line, with its place and the remedy, and by the exit code. The caret
-//! below a formula takes two lines more.
+//! Tests of errors: one line with location and remedy, and the exit code. An error in a formula has two more lines,
+//! with a caret.
 
 use crate::support::{LINE, Place, Run};
 
 const MODEL: [&str; 2] = ["-m", "s*x + o"];
 
-/// Runs a fit of a line to this file.
+/// Fits a line to a file with these contents.
 fn fit(name: &str, contents: impl AsRef<[u8]>, more: &[&str]) -> Run {
     Place::with(name, contents).run(&[&["fit", name], &MODEL[..], more].concat())
 }
@@ -182,7 +182,7 @@ fn parameters_that_are_not_there() {
     words(&["--start", "e=1"], &taken("--start e", "e is the number 2.718…"));
     words(&["--fix", "pi"], &taken("--fix pi", "pi is the number 3.141…"));
     words(&["--tie", "e=2*s"], &taken("--tie e", "e is the number 2.718…"));
-    // In `s*x + o` the letter x stands for the column t.
+    // In `s*x + o` the name x means the column t.
     let run = Place::with("f.csv", LINE).run(&["fit", "f.csv", "-m", "s*t + o", "-s", "t=1"]);
     refuses(&run, 2, "--start t: t is the independent variable, not a parameter");
 }

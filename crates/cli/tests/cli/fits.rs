@@ -1,5 +1,4 @@
-//! The examples' real data, fitted from the command line, against NIST's certified values; and what a
-//! fit says of itself.
+//! Tests of fits from the command line: real data of the examples against NIST's certified values, and reports.
 
 use crate::support::{DECAY, LINE, Place, of_parameter, value};
 use serde_json::json;
@@ -11,7 +10,7 @@ fn example(name: &str) -> Place {
     Place::with(name, fs::read(folder.join(name)).unwrap())
 }
 
-/// Values and standard deviations of NIST StRD, to what a fit reaches in double precision.
+/// Compares with values and standard deviations of NIST StRD, to the accuracy of double precision.
 fn certified(document: &serde_json::Value, certified: &[(&str, f64, f64)]) {
     assert_eq!(document["converged"], true, "{document}");
     for &(name, right, error) in certified {
@@ -25,7 +24,7 @@ fn certified(document: &serde_json::Value, certified: &[(&str, f64, f64)]) {
 fn mobility_is_as_certified() {
     let place = example("mobility.csv");
     let model = "(b1 + b2*x + b3*x^2 + b4*x^3)/(1 + b5*x + b6*x^2 + b7*x^3)";
-    // The numerator is linear in its parameters, which need no start.
+    // The model is linear in the parameters of the numerator, which therefore need no start.
     let start = "b5=0.7,b6=0.3,b7=0.03";
     let document = place.json(&["fit", "mobility.csv", "-m", model, "-s", start]);
     certified(

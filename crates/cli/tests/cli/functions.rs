@@ -1,8 +1,8 @@
-//! Formulas: every function in every place, and names that are almost right.
+//! Tests of formulas: every function in models, ties and derived quantities, and misspelled names.
 
 use crate::support::{DECAY, LINE, Place, value};
 
-/// Calls of all functions that the guide lists, as it writes their arguments.
+/// Returns calls of all functions in the guide, with the number of arguments shown there.
 fn calls() -> Vec<String> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let guide = std::fs::read_to_string(folder.join("docs/guide/models.md")).unwrap();
@@ -17,7 +17,7 @@ fn calls() -> Vec<String> {
             let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
             let written = |(i, argument): (usize, &&str)| match *argument {
                 "condition" => "B < 2".to_owned(),
-                // Not a number below 1.
+                // NaN for arguments below 1.
                 _ if name.ends_with("cosh") => "(0.3*B + 1.1)".to_owned(),
                 _ => format!("(0.3*B + 0.{})", i + 1),
             };
@@ -46,7 +46,7 @@ fn every_function_works_in_every_place() {
     assert!(calls.len() > 35, "{calls:?}");
     assert!(calls.iter().any(|call| call.starts_with("voigt(")), "{calls:?}");
     let place = Place::with("l.csv", LINE);
-    // All at once, so that one process answers for all.
+    // All functions in one process.
     let sum = |name: &str| {
         let calls: Vec<String> =
             calls.iter().map(|call| format!("0.001*{}", call.replace('B', name))).collect();
@@ -74,7 +74,7 @@ fn every_function_works_in_every_place() {
     let document = place.json(&arguments);
     assert!(value(&document, "c").is_finite(), "{document}");
     assert!(document["derived"][0]["std_error"].as_f64().is_some_and(|e| e > 0.0), "{document}");
-    // One by one, too: which names are functions must not depend on what stands beside them.
+    // Also one by one: the recognition of functions must not depend on other names in the formula.
     for call in ["voigt(t - c, s, g)", "min(t, a, c)", "if(t < c, a, b)", "clamp(t, a, b)"] {
         let run = place.run(&["fit", "l.csv", "-m", call, "-s", "a=1,b=2,c=1,s=1,g=1"]);
         assert!(!run.err.contains("unknown function") && !run.err.contains("no model"), "{run:?}");
@@ -143,7 +143,7 @@ fn a_name_that_is_almost_a_column_is_asked_about() {
         run.err,
         "error: --model: \"T\" is no column; did you mean \"t\"? Write it so, or say --start T=1 if it is a parameter\n"
     );
-    // Who says that it is a parameter means it, and beside the variable it is one anyway.
+    // A name declared as a parameter is accepted, and also a name next to a used variable.
     let run = line.run(&["fit", "l.csv", "-m", "0*a*x + T", "--start", "T=1", "--fix", "a=1"]);
     assert_eq!(run.code, 0, "{run:?}");
     let run = line.run(&["fit", "l.csv", "-m", "a*t + T"]);
@@ -191,7 +191,7 @@ fn what_is_not_finite_has_no_error() {
     }
 }
 
-/// Names of columns come from files, which may have anything in them.
+/// Names of columns come from files and can contain any characters.
 #[test]
 fn names_of_columns_are_shown_as_one_line() {
     let place = Place::with("d.csv", LINE.replace("t,v", "\"t\nt\",v\u{202e}\u{7}"));

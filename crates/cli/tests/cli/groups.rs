@@ -1,8 +1,8 @@
-//! Groups of rows, `--by`, and columns of times.
+//! Tests of groups of rows (`--by`) and of columns of times.
 
 use crate::support::{Place, of_parameter, value};
 
-/// Three runs of y = a·exp(−k·t), their rows in turn: k = 0.5 for all, a = 1, 2 and 3.
+/// Returns three runs of y = a·exp(−k·t) with interleaved rows: k = 0.5 for all, a = 1, 2 and 3.
 fn runs() -> String {
     let mut text = String::from("run,t,y\n");
     for i in 0..36 {
@@ -19,7 +19,7 @@ fn with<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["fit", file], &MODEL[..], more].concat()
 }
 
-/// The rows of one run as a table of their own.
+/// Returns the rows of one run as a separate table.
 fn alone(run: &str) -> String {
     let rows = runs();
     let rows = rows
@@ -60,7 +60,7 @@ fn groups_are_a_table_on_the_terminal_and_a_file() {
     assert!((rows[3][4].parse::<f64>().unwrap() - 3.0).abs() < 0.05);
 }
 
-/// One rate for all runs: the fit of one formula whose amplitude the run selects.
+/// Compares a shared rate with the fit of one formula in which the run selects the amplitude.
 #[test]
 fn shared_parameters_are_fitted_to_all_groups_together() {
     let place = Place::with("runs.csv", runs());

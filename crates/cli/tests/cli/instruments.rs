@@ -1,5 +1,5 @@
-//! Tables as instruments and spreadsheets write them: read in the one way in which they can be read, or
-//! refused with the option that decides.
+//! Tests of tables from instruments and spreadsheets: a unique interpretation is used; an ambiguous one is an error
+//! that names the option.
 
 use crate::support::{LINE, Place, Run, value};
 
@@ -13,7 +13,7 @@ fn slope(name: &str, contents: impl AsRef<[u8]>, more: &[&str]) -> (f64, String)
     (value(&place.json(&arguments), "s"), run.err)
 }
 
-/// The same line, whatever was written around it.
+/// Checks that a file gives the slope of [`LINE`] and the expected notes.
 #[track_caller]
 fn same(name: &str, contents: impl AsRef<[u8]>, more: &[&str], said: &str) {
     let (right, _) = slope("l.csv", LINE, &[]);
@@ -28,12 +28,12 @@ fn refused(contents: impl AsRef<[u8]>, more: &[&str]) -> String {
     run.err
 }
 
-/// The rows of [`LINE`] without their names.
+/// Returns the rows of [`LINE`] without the names.
 fn rows() -> &'static str {
     LINE.strip_prefix("t,v\n").unwrap()
 }
 
-/// With semicolons and decimal commas.
+/// Returns these rows with semicolons and decimal commas.
 fn german() -> String {
     rows().replace(',', ";").replace('.', ",")
 }
@@ -208,7 +208,7 @@ fn separators_at_the_end_blank_lines_and_missing_values_are_no_matter() {
     same("l.csv", format!("t,v\nNA,NA\n{}", rows()), &["--skip-missing"], "");
 }
 
-/// What has no end is read no further than a table can go.
+/// Reading of an endless input stops at the limits of a table.
 #[cfg(unix)]
 #[test]
 fn endless_inputs_end() {
@@ -232,7 +232,7 @@ fn endless_inputs_end() {
     );
 }
 
-/// An array that comes through a pipe cannot be opened a second time.
+/// An array from a pipe is an error, because a pipe cannot be opened a second time.
 #[cfg(unix)]
 #[test]
 fn an_array_through_a_named_pipe_is_refused() {

@@ -1,4 +1,4 @@
-//! Every option does what it says.
+//! Tests of every option.
 
 use crate::support::{DECAY, LINE, Place, of_parameter, value};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn several_columns_are_several_variables() {
     }
 }
 
-/// A column may be called as a parameter of the model is, which `--start` tells apart.
+/// A column can have the name of a parameter; `--start` declares the name as a parameter.
 #[test]
 fn a_name_that_has_a_start_is_no_variable() {
     let place = Place::with("d.csv", "a,b\n0,1\n1,3\n2,5\n3,7.1\n");
@@ -111,8 +111,8 @@ fn a_width_of_the_library_can_be_tied() {
     assert_eq!(document["parameters"].as_array().unwrap().len(), 7);
 }
 
-/// The slope of each loss is where its score equations are: Σ ψ(r) = 0 and Σ ψ(r)·t = 0, with ψ the slope
-/// of the loss, written here after Huber 1964 and the others' definitions.
+/// The fit of each loss solves its score equations Σ ψ(r) = 0 and Σ ψ(r)·t = 0. ψ is the derivative of the loss,
+/// written here after Huber 1964 and the definitions of the others.
 #[test]
 fn robust_losses_solve_their_score_equations() {
     let place = Place::with("l.csv", LINE.replace("5.1", "50"));
@@ -139,7 +139,7 @@ fn robust_losses_solve_their_score_equations() {
             points.iter().map(|&point| weight(point.0) * pull(point)).sum()
         });
         assert!(sums.iter().all(|sum| sum.abs() < 1e-6 * size), "{name}: {sums:?} of {size}");
-        // The solution that leaves the outlier alone, of those that there may be.
+        // If there are several solutions, the fit must reach the one that ignores the outlier.
         assert!((s - 2.0).abs() < 0.1, "{name}: {s}");
     }
 }
@@ -170,7 +170,7 @@ fn rows_are_left_out_where_that_is_asked_for() {
     let document = place.json(&arguments);
     assert_eq!(document["data"]["rows_missing"], 2);
     assert_eq!(document["data"]["rows_out_of_range"], 2);
-    // `x` is the independent variable whatever its column is called, and ranges add up.
+    // `x` is the independent variable for any name of its column, and several ranges are combined.
     let other = [
         "fit",
         "m.csv",
@@ -378,13 +378,13 @@ fn derived_quantities_have_errors() {
         (2, true),
         "{run:?}"
     );
-    // A model of the library brings its own.
+    // A library model has its own derived quantities.
     let document = place.json(&["fit", "d.csv", "-m", "exponential_offset"]);
     assert!(!document["derived"].as_array().unwrap().is_empty(), "{document}");
 }
 
-/// As many points as machine code is made for; with and without it, and on every set of instructions, the results are
-/// the same to the last bit. So are those of searches for starts.
+/// Uses enough points for machine code. The results have the same bits with and without machine code and with every
+/// instruction set; the same holds for searches for a start.
 #[test]
 fn neither_machine_code_nor_the_instruction_set_changes_a_bit() {
     let row = |i: u32| {

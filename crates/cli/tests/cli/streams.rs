@@ -1,4 +1,4 @@
-//! Results go to stdout, all else to stderr; colours where a person looks; readers may stop reading.
+//! Tests of output streams: results on stdout, everything else on stderr; colours on terminals only; closed pipes.
 
 use crate::support::{DECAY, LINE, Place, ended};
 use std::io::Read;
@@ -15,7 +15,7 @@ fn nothing_is_coloured_in_a_pipe() {
     }
 }
 
-/// What a terminal would get, without one.
+/// Forces the output of a terminal without a terminal.
 #[test]
 fn colours_may_be_forced_and_forbidden() {
     let place = Place::with("d.csv", DECAY);
@@ -41,7 +41,7 @@ fn a_reader_that_stops_is_no_error() {
         let mut command = place.command(arguments);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
-        // Closed before anything is read.
+        // Closes the pipe before anything is read.
         drop(child.stdout.take());
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -80,17 +80,17 @@ fn a_table_may_come_through_a_named_pipe() {
     assert_eq!(run.out, "p: v over t, 6 points\n", "{run:?}");
 }
 
-/// What the program writes to a terminal, both streams together.
+/// Runs the program on a pseudo-terminal; returns the exit code and the output of both streams.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(place: &Place, arguments: &[&str], no_color: bool) -> (i32, String) {
     use std::fs::File;
     use std::os::fd::FromRawFd;
     let (mut ours, mut theirs) = (0, 0);
     let null = std::ptr::null_mut();
-    // SAFETY: both places are this function's; name, attributes and size may be absent.
+    // SAFETY: both pointers refer to local variables; name, attributes and size may be null.
     let opened = unsafe { libc::openpty(&mut ours, &mut theirs, null, null.cast(), null.cast()) };
     assert_eq!(opened, 0);
-    // SAFETY: `openpty` has just opened both descriptors, and nobody else closes them.
+    // SAFETY: `openpty` has just opened both descriptors, and no other code closes them.
     let (mut ours, theirs) = unsafe { (File::from_raw_fd(ours), File::from_raw_fd(theirs)) };
     let mut command = place.command(arguments);
     command.env("TERM", "xterm").stdout(theirs.try_clone().unwrap()).stderr(theirs);
@@ -101,7 +101,7 @@ fn on_a_terminal(place: &Place, arguments: &[&str], no_color: bool) -> (i32, Str
     drop(command);
     let mut written = Vec::new();
     let mut bytes = [0; 4096];
-    // A terminal whose other side is closed is an error, not an end.
+    // After the other side of a terminal is closed, reading returns an error instead of the end of the file.
     while let Ok(read @ 1..) = ours.read(&mut bytes) {
         written.extend_from_slice(&bytes[..read]);
     }
@@ -123,11 +123,11 @@ fn a_terminal_gets_colours_unless_it_wants_none() {
     );
 }
 
-/// A search that takes seconds shows that it goes on, and leaves no trace of that before the report.
+/// A fit of several seconds shows its progress, and removes the progress line before the report.
 #[cfg(target_os = "linux")]
 #[test]
 fn long_fits_show_their_progress_on_a_terminal() {
-    // One decay, to which two are fitted: thousands of steps lead nowhere.
+    // A sum of two decays is fitted to a single decay: thousands of steps do not converge.
     let rows = (0..100_000).map(|i| 5e-5 * f64::from(i));
     let rows = rows.map(|x| format!("{x},{}\n", 2.0 * (-0.7 * x).exp() + 1e-3 * (9e3 * x).sin()));
     let place = Place::with("w.csv", rows.collect::<String>());

@@ -1,4 +1,4 @@
-//! A folder with files, and the program run in it.
+//! Helpers of the tests: a temporary folder with files, and runs of the program in it.
 
 use std::fs;
 use std::io::Write;
@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_dualfit");
 
-/// y = 2x + 1 with small errors that do not change the slope.
+/// Table of y = 2x + 1 with small errors that do not change the slope.
 pub(crate) const LINE: &str = "t,v\n0,1.1\n1,2.8\n2,5.1\n3,7.1\n4,8.8\n5,11.1\n";
-/// About 3·exp(−0.7x) + 0.5.
+/// Table of approximately 3·exp(−0.7x) + 0.5.
 pub(crate) const DECAY: &str = "time,signal,sigma,other\n\
     0,3.52,0.05,1\n0.5,2.60,0.05,2\n1,1.98,0.05,3\n1.5,1.57,0.05,4\n2,1.23,0.05,5\n\
     3,0.85,0.05,6\n4,0.70,0.05,7\n6,0.53,0.05,8\n";
@@ -19,7 +19,7 @@ pub(crate) struct Place {
     folder: TempDir,
 }
 
-/// What a run left.
+/// Exit code and output of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -32,7 +32,7 @@ impl Place {
         Place { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// With one file in it.
+    /// Creates a folder with one file.
     pub(crate) fn with(name: &str, contents: impl AsRef<[u8]>) -> Place {
         let place = Place::new();
         place.put(name, contents);
@@ -58,7 +58,7 @@ impl Place {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.folder()).stdin(Stdio::null());
-        // Neither a device nor the caller's taste may change what is printed.
+        // Neither a device nor the user's environment may change the output.
         command.env("DUALFIT_FORCE_CPU", "1").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         command.env_remove("COLUMNS");
         command
@@ -68,7 +68,7 @@ impl Place {
         ended(self.command(arguments))
     }
 
-    /// With this text on standard input.
+    /// Runs the program with this text on standard input.
     pub(crate) fn run_on(&self, input: &[u8], arguments: &[&str]) -> Run {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -78,7 +78,7 @@ impl Place {
         Run::of(output)
     }
 
-    /// The document that `--json` prints.
+    /// Runs the program with `--json` and returns the document.
     pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let mut arguments = arguments.to_vec();
         arguments.push("--json");
@@ -101,7 +101,7 @@ impl Run {
     }
 }
 
-/// A parameter's number in a document.
+/// Returns a number of a parameter in a document.
 pub(crate) fn of_parameter(document: &serde_json::Value, name: &str, key: &str) -> f64 {
     let all = document["parameters"].as_array().unwrap_or_else(|| panic!("{document}"));
     let found = all.iter().find(|parameter| parameter["name"] == name);

@@ -1,4 +1,4 @@
-//! Tables as programs write them: the same line comes out of all of them.
+//! Tests of table formats: the same line is fitted from each of them.
 
 use crate::support::{LINE, Place, value};
 use parquet::data_type::{DoubleType, Int32Type};
@@ -8,7 +8,7 @@ use parquet::schema::parser::parse_message_type;
 use std::fs::File;
 use std::sync::Arc;
 
-/// The slope of [`LINE`].
+/// Fits [`LINE`] and returns the slope.
 fn slope() -> f64 {
     value(&Place::with("l.csv", LINE).json(&["fit", "l.csv", "-m", "s*x + o"]), "s")
 }
@@ -47,7 +47,7 @@ fn names_may_be_missing_or_stand_in_a_comment() {
     assert!(run.out.starts_with("l.csv: column 2 over column 1, 6 points\n"), "{}", run.out);
 }
 
-/// A first row with words in the columns where the next one has them is no row of names.
+/// A first row with words in the same columns as the next row is not a row of names.
 #[test]
 fn samples_may_have_names() {
     let named: String = LINE.lines().skip(1).map(|line| format!("sample,{line}\n")).collect();
@@ -90,7 +90,7 @@ fn numbers() -> Vec<[f64; 2]> {
     LINE.lines().skip(1).map(row).collect()
 }
 
-/// As NumPy's format description has it: magic, version, length of the header, header, values.
+/// Format of NPY files: magic, version, length of the header, header, values.
 #[test]
 fn arrays_of_numpy_are_tables() {
     let mut header = "{'descr': '<f8', 'fortran_order': False, 'shape': (6, 2), }".to_owned();
@@ -169,7 +169,7 @@ fn arrow_files_and_streams_are_tables() {
         let place = Place::with(name, std::fs::read(format!("{folder}{name}")).unwrap());
         let columns = ["--x", "count", "--y", "signal", "--skip-missing"];
         let document = place.json(&[&["fit", name, "-m", "s*x + o"], &columns[..]].concat());
-        // The signal is 100 - 7·i, of which every fifth value is missing, and the count 11·i.
+        // The signal is 100 - 7·i with every fifth value missing, and the count is 11·i.
         assert!((value(&document, "s") + 7.0 / 11.0).abs() < 1e-9, "{name}: {document}");
         assert_eq!(document["data"]["rows_missing"], 7);
     }

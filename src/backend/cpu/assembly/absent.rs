@@ -1,4 +1,4 @@
-//! Where no machine code is made: on other processors, or without the feature `jit`.
+//! Substitute for machine code on other processors, or without the feature `jit`.
 
 use super::request::{Outputs, Rows, Same, Table};
 use crate::backend::cpu::code::Code;

@@ -1,9 +1,9 @@
-//! Which number is in which register: straight-line code read from the front, where the number that is needed last
-//! leaves first.
+//! Register allocation for straight-line code, from the first operation on. If no register is free, the number whose
+//! next use is the farthest leaves its register (Belady's algorithm).
 
 use super::operation::{Id, Operation};
 
-/// Where a number is.
+/// Location of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Nowhere,
@@ -15,23 +15,23 @@ pub(super) enum Place {
     Table,
 }
 
-/// Mask registers from 1 on that truths may have.
+/// Number of mask registers for truths, k1 to k6.
 const MASKS: usize = 6;
 const NEVER: Id = Id::MAX;
 
 pub(super) struct Allocation {
     operations: Vec<Operation>,
-    /// Of each number the operations that read it, in order.
+    /// For each number, the operations that read it, in order.
     uses: Vec<Vec<Id>>,
-    /// Of each number the next of these.
+    /// For each number, the index of the next of these operations.
     next_use: Vec<usize>,
     places: Vec<Place>,
-    /// The number of each register.
+    /// The number that each register holds.
     held: Vec<Option<Id>>,
-    /// Registers that the present operation reads or writes.
+    /// True for registers that the current operation reads or writes.
     pinned: Vec<bool>,
     masks: [Option<Id>; MASKS + 1],
-    /// Where a number was stored before, which it still is.
+    /// Stack slot of each number that was stored, and is still there.
     stored: Vec<Option<usize>>,
     free_slots: Vec<usize>,
     slots: usize,
@@ -67,7 +67,7 @@ impl Allocation {
         }
     }
 
-    /// Begins with the first operation again.
+    /// Restarts at the first operation.
     pub(super) fn restart(&mut self) {
         self.next_use.fill(0);
         self.places.fill(Place::Nowhere);
@@ -79,12 +79,12 @@ impl Allocation {
         self.slots = 0;
     }
 
-    /// Slots of the stack that were in use at a time.
+    /// Returns the maximum number of stack slots in use at the same time.
     pub(super) fn room(&self) -> usize {
         self.most_slots
     }
 
-    /// Goes to an operation.
+    /// Makes an operation the current one.
     pub(super) fn advance(&mut self, id: Id) {
         self.now = id;
     }
@@ -111,14 +111,14 @@ impl Allocation {
         }
     }
 
-    /// The register of a number, which it keeps during the present operation.
+    /// Returns the register of a number, and keeps the number there during the current operation.
     pub(super) fn pin(&mut self, id: Id) -> Option<usize> {
         let register = self.register(id)?;
         self.pinned[register] = true;
         Some(register)
     }
 
-    /// The register of a number that the present operation is the last to read.
+    /// Returns the register of a number if no later operation reads the number.
     pub(super) fn last_register(&self, id: Id) -> Option<usize> {
         self.register(id).filter(|_| self.is_last_use(id))
     }
@@ -127,7 +127,7 @@ impl Allocation {
         self.uses[id as usize].last().is_none_or(|&last| last <= self.now)
     }
 
-    /// The next operation that reads a number, the present one included.
+    /// Returns the next operation that reads a number, the current one included.
     fn next_use(&mut self, id: Id) -> Id {
         let (uses, next) = (&self.uses[id as usize], &mut self.next_use[id as usize]);
         while uses.get(*next).is_some_and(|&at| at < self.now) {
@@ -136,7 +136,8 @@ impl Allocation {
         uses.get(*next).copied().unwrap_or(NEVER)
     }
 
-    /// A register for the present operation, and the slot that its number has to be stored in.
+    /// Returns a register for the current operation, and the slot in which the caller must store the register's old
+    /// number.
     pub(super) fn grab(&mut self) -> Option<(usize, Option<usize>)> {
         let free = (0..self.held.len()).find(|&r| self.held[r].is_none() && !self.pinned[r]);
         if let Some(register) = free {
@@ -147,7 +148,7 @@ impl Allocation {
         for register in 0..self.held.len() {
             let Some(id) = self.held[register].filter(|_| !self.pinned[register]) else { continue };
             let next = self.next_use(id);
-            // Of numbers that are needed next at the same place, one in a table costs nothing.
+            // If two numbers have the same next use, the one in a table is preferred: it need not be stored.
             let cheap = self.operations[id as usize].lies_in_memory();
             if found.is_none() || next > last || (next == last && cheap) {
                 (last, found) = (next, Some((register, id)));
@@ -174,7 +175,7 @@ impl Allocation {
         Some((register, Some(slot)))
     }
 
-    /// A number that was loaded stays in its register as long as there is room.
+    /// Records that a register holds a number.
     pub(super) fn hold(&mut self, id: Id, register: usize) {
         self.held[register] = Some(id);
         self.places[id as usize] = Place::Register(register);
@@ -184,12 +185,13 @@ impl Allocation {
         self.places[id as usize] = Place::Table;
     }
 
-    /// A mask register for the present operation.
+    /// Returns a free mask register for the current operation.
     pub(super) fn grab_mask(&mut self) -> Option<usize> {
         (1..=MASKS).find(|&mask| self.masks[mask].is_none())
     }
 
-    /// Ends an operation: operands that nothing reads any more leave, and its result is in a register.
+    /// Ends an operation: frees the registers of operands that no later operation reads, and records the register of
+    /// the result.
     pub(super) fn finish(&mut self, operands: &[Id], result: Option<(Id, usize)>) {
         for &id in operands {
             if self.is_last_use(id) {
@@ -205,7 +207,7 @@ impl Allocation {
         }
     }
 
-    /// As [`finish`](Allocation::finish), with the result in a mask register.
+    /// Like [`finish`](Allocation::finish), with the result in a mask register.
     pub(super) fn finish_mask(&mut self, operands: &[Id], id: Id, mask: usize) {
         self.finish(operands, None);
         self.masks[mask] = Some(id);

@@ -1,10 +1,10 @@
-//! Which instruction does what.
+//! Instruction codes of the operations.
 
 use super::operation::{Comparison, Operation, Rounding};
 use crate::backend::cpu::kernels::Vectors;
 use iced_x86::Code;
 
-/// The instruction of an operation, if it has one.
+/// Returns the instruction of an operation, if it has a single one.
 pub(super) fn form(operation: Operation, vectors: Vectors) -> Option<Code> {
     use Operation::{
         Add, AddBits, And, Both, Compare, Divide, Either, ExclusiveOr, Least, Most, Multiply, Not,
@@ -65,7 +65,7 @@ pub(super) fn form(operation: Operation, vectors: Vectors) -> Option<Code> {
     })
 }
 
-/// Fused multiplications by the operand that they overwrite, d, and the one that may be in memory, m.
+/// Instructions for fused multiply-add. They overwrite operand d; operand m may be in memory.
 pub(super) struct FusedForms {
     /// d = s m + d
     pub(super) into_term: Code,
@@ -75,7 +75,7 @@ pub(super) struct FusedForms {
     pub(super) with_factor_last: Code,
 }
 
-/// Those that negate the product, and those that subtract the term.
+/// Returns the instructions. `negated`: the product is negated; `less`: the term is subtracted.
 pub(super) fn fused_forms((negated, less): (bool, bool), vectors: Vectors) -> FusedForms {
     macro_rules! forms {
         ($into_term:ident, $with_term_last:ident, $with_factor_last:ident) => {

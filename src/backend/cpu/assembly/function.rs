@@ -1,4 +1,4 @@
-//! A function that does operations at all points, in blocks.
+//! Assembler of a function that executes the operations at all points, in blocks.
 //!
 //! ```text
 //! rdi  frame      rdx  uniform numbers                          rcx  offset of the present points
@@ -6,9 +6,10 @@
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
 //!
-//! A turn of the inner loop does eight points, a vector of AVX-512. With AVX2 it does half of them, and there is a second
-//! inner loop for the others: their sums are not kept at the same time, so that more of them fit into the registers. What is
-//! the same at every point is an operand in memory, which AVX-512 spreads over the lanes and which AVX2 finds spread.
+//! One iteration of the inner loop processes eight points, one AVX-512 vector. With AVX2 it processes half of them, and
+//! a second inner loop processes the others: each loop keeps only its own sums, so that more sums fit into the
+//! registers. Uniform numbers and constants are operands in memory. AVX-512 broadcasts them; for AVX2, memory holds a
+//! copy per lane.
 
 use super::allocation::Allocation;
 use super::operation::{Id, Operation};
@@ -18,10 +19,10 @@ use crate::backend::cpu::kernels::Vectors;
 use crate::data::validate_stream::PIECE;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
-/// Points of a turn of the inner loop, and of the outer one, in bytes of their numbers.
+/// Points per iteration of the inner loop, times 8 bytes; [`BLOCK_BYTES`] is the same for the outer loop.
 const TURN: i64 = 64;
 const BLOCK_BYTES: i64 = 8 * BLOCK as i64;
-/// The first of `POINTERS`, which need not be kept for the caller.
+/// Number of leading `POINTERS` that the calling convention does not preserve.
 const FREE_POINTERS: usize = 4;
 const TOTALS: Register = Register::R14;
 const BLOCK_END: Register = Register::R15;
@@ -32,13 +33,14 @@ const UNIFORMS: i64 = 16;
 const SUMS: i64 = 24;
 const TOTAL_SUMS: i64 = 32;
 
-/// Instructions and where they begin; constants stand before them.
+/// Machine code: constants, then instructions from byte `entry` on.
 pub(super) struct Machine {
     pub(super) bytes: Vec<u8>,
     pub(super) entry: usize,
 }
 
-/// Registers that are left for numbers beside the sums. Of more sums the interpreter's tiles read and write less.
+/// Returns the number of registers that must remain for intermediate numbers. If the sums leave fewer, the tiles of the
+/// interpreter need fewer memory accesses than machine code.
 fn left(vectors: Vectors) -> usize {
     match vectors {
         Vectors::Avx2 => 5,
@@ -46,7 +48,8 @@ fn left(vectors: Vectors) -> usize {
     }
 }
 
-/// `None` where there are more sums than are worth keeping, or too many truths at once for the mask registers.
+/// Assembles a function. Returns `None` if there are too many sums for the registers, or too many truths at the same
+/// time for the mask registers.
 pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
     let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
@@ -74,7 +77,7 @@ pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machi
 }
 
 impl Writer {
-    /// The constants, as they lie before the function.
+    /// Returns the constants in their layout before the function.
     fn place_constants(&mut self, operations: &[Operation]) -> Vec<u8> {
         let copies = if self.is_wide() { 1 } else { 4 };
         let mut bytes = Vec::new();
@@ -98,7 +101,7 @@ impl Writer {
             self.put(Instruction::with1(Code::Push_r64, register).ok()?)?;
         }
         self.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64).ok()?)?;
-        // How many numbers need room there is known at the end.
+        // The size of the stack frame is known at the end, and written here then.
         self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, 0).ok()?)?;
         let room_end = self.position - entry;
         self.load_pointer(Register::RDX, Register::RDI, UNIFORMS)?;
@@ -129,12 +132,12 @@ impl Writer {
         Some(bytes)
     }
 
-    /// A loop over blocks of points, and one over the points of a block. Returns where the jumps end that go to what
-    /// comes after them.
+    /// Writes the loop over blocks of points, with the loop over the points of a block. Returns the end of each jump
+    /// instruction whose target is the code after the loops.
     fn write_loops(&mut self, operations: &[Operation], refuses: bool) -> Option<Vec<usize>> {
         let mut done = Vec::new();
         let next_block = self.position;
-        // The end of the block, or of the points.
+        // The end of the block or the end of the points, the smaller of both.
         let behind = self.at(Register::RCX, BLOCK_BYTES);
         self.put(Instruction::with2(Code::Lea_r64_m, BLOCK_END, behind).ok()?)?;
         let end = self.at(Register::RDI, END);
@@ -143,7 +146,7 @@ impl Writer {
         for half in 0..self.vectors().halves() {
             self.half = half;
             if half > 0 {
-                // Up to which blocks are done: where this one begins.
+                // The first byte of this block.
                 self.load_pointer(Register::RCX, Register::RDI, DONE)?;
             }
             self.write_loop(operations)?;
@@ -162,7 +165,7 @@ impl Writer {
         Some(done)
     }
 
-    /// A loop over the points of a block, or half of them.
+    /// Writes the loop over the points of a block, or over half of them.
     fn write_loop(&mut self, operations: &[Operation]) -> Done {
         self.clear_sums()?;
         while !self.position.is_multiple_of(32) {
@@ -179,7 +182,7 @@ impl Writer {
         self.store_sums()
     }
 
-    /// Behind the last block of a piece, the totals of the next one follow.
+    /// After the last block of a piece, advances to the totals of the next piece.
     fn pass_on_to_next_piece(&mut self) -> Done {
         let next = self.at(TOTALS, 64 * self.layout.sums as i64);
         let in_piece = (PIECE * size_of::<f64>() - 1) as u32;
@@ -202,7 +205,7 @@ impl Writer {
         }
     }
 
-    /// Compares what was refused with nothing.
+    /// Tests whether any lane was refused.
     fn test_refused(&mut self) -> Done {
         let eax = Register::EAX;
         let instruction = match self.is_wide() {
@@ -215,18 +218,18 @@ impl Writer {
         self.put(Instruction::with2(Code::Test_rm32_r32, eax, eax).ok()?)
     }
 
-    /// Begins the sums of a block, or of half its points.
+    /// Sets the sums of a block, or of half of its points, to 0.
     fn clear_sums(&mut self) -> Done {
         (0..self.layout.sums).try_for_each(|sum| self.zero(self.sum(sum)))
     }
 
-    /// Makes room in the registers for the sums of the other half.
+    /// Stores the sums, since the other half needs their registers.
     fn store_sums(&mut self) -> Done {
         let stored = if self.is_wide() { 0 } else { self.layout.sums };
         (0..stored).try_for_each(|sum| self.store(self.sum_at(Register::RSI, sum), self.sum(sum)))
     }
 
-    /// Adds the sums of a block to those of the blocks before.
+    /// Adds the sums of a block to the totals.
     fn add_to_totals(&mut self) -> Done {
         let code = match self.is_wide() {
             true => Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,

@@ -1,4 +1,4 @@
-//! The instructions of each operation.
+//! Instructions of each operation.
 
 use super::codes::{form, fused_forms};
 use super::operation::{Comparison, Id, Operation, Rounding};
@@ -6,7 +6,7 @@ use super::writer::{Done, REFUSED, Writer};
 use iced_x86::{Code, Instruction, Register};
 
 impl Writer {
-    /// Writes an operation, those before it being there.
+    /// Writes the instructions of an operation. All earlier operations must have been written.
     pub(super) fn write(&mut self, id: Id) -> Done {
         use Operation::{
             Array, Both, Compare, Constant, Either, Fused, Not, Refuse, Root, Scale, Select,
@@ -34,7 +34,7 @@ impl Writer {
             Both(a, b) | Either(a, b) if self.is_wide() => self.masks(id, [a, b])?,
             Not(a) if self.is_wide() => self.masks(id, [a, a])?,
             Not(a) => {
-                // All bits set where it does not hold: where a equals 0 as an integer.
+                // All bits are set where `a` does not hold, that is where it equals 0 as an integer.
                 let from = self.register(a)?;
                 let to = self.grab()?;
                 let (to_v, from) = (self.vector(to), self.vector(from));
@@ -58,7 +58,7 @@ impl Writer {
         Some(())
     }
 
-    /// Operations of two numbers.
+    /// Writes an operation on two numbers.
     fn ordinary(&mut self, id: Id, operation: Operation) -> Done {
         use Operation::{
             Add, AddBits, And, Both, Divide, Either, ExclusiveOr, Least, Most, Multiply, Or,
@@ -101,7 +101,7 @@ impl Writer {
         Some(())
     }
 
-    /// An instruction whose last operand is where that number is: in a register or in memory.
+    /// Returns an instruction whose last operand is a register or, if the number is not in a register, memory.
     fn three(&self, code: Code, to: Register, first: Register, last: Id) -> Option<Instruction> {
         match self.allocation.register(last) {
             Some(last) => Instruction::with3(code, to, first, self.vector(last)),
@@ -124,13 +124,13 @@ impl Writer {
         Some(())
     }
 
-    /// ±(a b) ± c. Of the three operands one is overwritten, and one may be in memory.
+    /// Writes ±(a b) ± c. One of the three operands is overwritten, and one may be in memory.
     fn fused(&mut self, id: Id, operands: [Id; 3], signs: (bool, bool)) -> Done {
         const TERM: usize = 2;
         for operand in operands {
             self.allocation.pin(operand);
         }
-        // One number twice is in a register, and is not overwritten.
+        // A number that occurs twice must be in a register, and is not overwritten.
         let is_once = |i: &usize| operands.iter().filter(|&&o| o == operands[*i]).count() == 1;
         let is_outside = |i: &usize| self.allocation.register(operands[*i]).is_none();
         let in_memory = (0..3).rev().filter(is_once).find(is_outside);
@@ -181,7 +181,7 @@ impl Writer {
         let code = form(self.allocation.operation(id), self.vectors())?;
         let first = self.register(a)?;
         let second = self.allocation.pin(b);
-        // The quiet ones: a NaN is no exception.
+        // Quiet predicates, which do not signal an exception for NaN.
         let predicate: Option<u32> = match comparison {
             Comparison::Less => Some(17),
             Comparison::NotMore => Some(18),
@@ -214,7 +214,7 @@ impl Writer {
         Some(())
     }
 
-    /// Operations on mask registers.
+    /// Writes an operation on mask registers.
     fn masks(&mut self, id: Id, [a, b]: [Id; 2]) -> Done {
         let code = form(self.allocation.operation(id), self.vectors())?;
         let [first, second] = [a, b].map(|id| self.allocation.mask(id));
@@ -233,7 +233,7 @@ impl Writer {
     fn select(&mut self, id: Id, [truth, yes, no]: [Id; 3]) -> Done {
         let else_zero = self.allocation.operation(no) == Operation::Constant(0);
         if self.is_wide() {
-            // With zeros elsewhere the first operand is not read.
+            // With zeroing masking, the instruction does not read the first operand.
             let first = if else_zero { 0 } else { self.register(no)? };
             self.allocation.pin(yes);
             let operands = [yes, no];

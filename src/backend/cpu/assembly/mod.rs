@@ -1,9 +1,10 @@
 //! Machine code for a program: one loop over the points, whose intermediate results stay in registers.
 //!
-//! The interpreter stays the reference. Functions are recorded from the text that it is compiled from
-//! ([`crate::math`]), and sums have the same eight lanes in the same order, so that the bits are the same. What is
-//! not known here, or refuses its points (huge angles), is left to it. Code is made for programs that are used often
-//! enough to pay for it, and where pages may be executable; they are never writable as well.
+//! The interpreter is the reference. Functions are recorded from the same source ([`crate::math`]) that is compiled
+//! into the interpreter, and sums have the same eight lanes in the same order. Therefore the results are identical to
+//! the bit. The interpreter evaluates programs that are not supported here, and points that the machine code refuses
+//! (huge angles). Machine code is generated only for programs that are used often enough, and only if pages may be
+//! executable. Pages are never writable and executable at the same time.
 
 #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
 mod absent;
@@ -36,7 +37,7 @@ pub(super) use request::{Outputs, Rows, Same, Table, Weighted, in_a_row};
 use routine::Routines;
 use std::ops::Deref;
 
-/// A program's code, and machine code that does the same.
+/// Code of a program for the interpreter, and equivalent machine code.
 #[derive(Debug)]
 pub(super) struct Assembled {
     code: Code,
@@ -58,13 +59,13 @@ impl Deref for Assembled {
 }
 
 impl Assembled {
-    /// Whether machine code is worth making for a program that is evaluated at so many points more.
+    /// Adds `points` evaluations; returns true if the program was evaluated often enough to generate machine code.
     pub(super) fn is_worthwhile(&self, points: usize) -> bool {
         self.routines.are_worthwhile(points)
     }
 
-    /// Adds the products of the first points of `rows` to their sums, eight lanes each, for each piece of them, and returns how
-    /// many points these are: 0 where the interpreter has to do it.
+    /// Adds the products of the first points of `rows` to `sums`, which have eight lanes per sum and one set per piece.
+    /// Returns the number of these points. It is 0 if the interpreter has to evaluate all points.
     pub(super) fn add_sums(
         &self,
         vectors: Option<Vectors>,
@@ -75,8 +76,8 @@ impl Assembled {
         vectors.map_or(0, |vectors| self.routines.add_sums(&self.code, vectors, rows, table, sums))
     }
 
-    /// Writes what the steps compute of the outputs at some points, in the order of `Code::computed`. False where the
-    /// interpreter has to do it.
+    /// Writes the outputs that steps compute, in the order of `Code::computed`. Returns false if the interpreter has to
+    /// evaluate them.
     pub(super) fn write_outputs(
         &self,
         vectors: Option<Vectors>,
@@ -87,13 +88,13 @@ impl Assembled {
         vectors.is_some_and(|v| self.routines.write_outputs(&self.code, v, same, table, arrays))
     }
 
-    /// As if the program had been used a lot.
+    /// Marks the program as used often enough.
     #[cfg(test)]
     pub(super) fn be_worthwhile(&self) {
         self.routines.be_worthwhile();
     }
 
-    /// Routines that were made.
+    /// Returns the number of generated routines.
     #[cfg(all(test, feature = "jit", target_arch = "x86_64"))]
     pub(super) fn routines(&self) -> usize {
         self.routines.count()

@@ -1,26 +1,26 @@
-//! What machine code is made from: operations on vectors, each of earlier ones.
+//! Operations on vectors, from which machine code is generated. The operands of each are earlier operations.
 
 /// Index of an operation in its list.
 pub(super) type Id = u32;
 
-/// The sign of a double.
+/// Sign bit of a double.
 pub(super) const SIGN: u64 = 1 << 63;
 
-/// One operation on all lanes of a vector. Truths are lanes whose bits are all set or all clear, or bits of a mask
-/// register.
+/// One operation on all lanes of a vector. A truth is a vector of booleans: with AVX2, each lane has all bits set or
+/// all clear; with AVX-512, it is a bit of a mask register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
-    /// The numbers of an array at the present points.
+    /// The numbers of an array at the current points.
     Array(u16),
     /// A number that is the same at every point of a fit.
     Uniform(u32),
-    /// A number by its bits.
+    /// A constant, given by its bits.
     Constant(u64),
     Add(Id, Id),
     Subtract(Id, Id),
     Multiply(Id, Id),
     Divide(Id, Id),
-    /// The first if it is less, or more, than the second; else the second.
+    /// The first operand if it is less than the second; else the second. `Most` is the same for greater.
     Least(Id, Id),
     Most(Id, Id),
     /// ±(a · b) ± c, rounded once.
@@ -31,24 +31,24 @@ pub(super) enum Operation {
         term: Id,
     },
     Root(Id),
-    /// Rounded to an integer: down or up.
+    /// The number rounded down or up to an integer.
     Whole(Rounding, Id),
     /// a · 2^b for an integer b.
     Scale(Id, Id),
     And(Id, Id),
     Or(Id, Id),
     ExclusiveOr(Id, Id),
-    /// Of the bits as integers, modulo 2^64.
+    /// Sum of the bits as integers, modulo 2^64. `SubtractBits` is the difference.
     AddBits(Id, Id),
     SubtractBits(Id, Id),
     ShiftLeft(Id, u8),
     ShiftRight(Id, u8),
-    /// Whether numbers, or the bits of numbers, compare so.
+    /// The truth of a comparison of numbers or of their bits.
     Compare(Comparison, Id, Id),
     Both(Id, Id),
     Either(Id, Id),
     Not(Id),
-    /// One of two numbers where a truth holds, the other elsewhere.
+    /// `yes` in the lanes where the truth holds, `no` in the others.
     Select {
         truth: Id,
         yes: Id,
@@ -58,7 +58,7 @@ pub(super) enum Operation {
     Store(u16, Id),
     /// Adds a product to a sum.
     Sum(u16, [Id; 2]),
-    /// Says that the result is wrong if a truth holds in any lane.
+    /// Marks the result as invalid if a truth holds in any lane.
     Refuse(Id),
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Rounding {
     Up,
 }
 
-/// None holds for NaN.
+/// Comparison operators. Comparisons of numbers are false for NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Comparison {
     Less,
@@ -78,7 +78,7 @@ pub(super) enum Comparison {
 }
 
 impl Operation {
-    /// With other operands.
+    /// Returns the operation with its operands mapped by `id`.
     pub(super) fn map(self, mut id: impl FnMut(Id) -> Id) -> Operation {
         use Operation::{
             Add, AddBits, And, Array, Both, Compare, Constant, Divide, Either, ExclusiveOr, Fused,
@@ -124,18 +124,18 @@ impl Operation {
         });
     }
 
-    /// Whether it does something beside giving a number.
+    /// Returns true if the operation has a side effect.
     pub(super) fn acts(self) -> bool {
         matches!(self, Operation::Store(..) | Operation::Sum(..) | Operation::Refuse(_))
     }
 
-    /// Whether instructions read it where it lies, in a table.
+    /// Returns true if instructions can read it directly from a table in memory.
     pub(super) fn lies_in_memory(self) -> bool {
         matches!(self, Operation::Uniform(_) | Operation::Constant(_))
     }
 }
 
-/// The operations that others or their effects need, renumbered.
+/// Removes operations on which no side effect depends, and renumbers the others.
 pub(super) fn without_dead(operations: &[Operation]) -> Vec<Operation> {
     let mut live: Vec<bool> = operations.iter().map(|operation| operation.acts()).collect();
     for (i, operation) in operations.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Numbers that write down what is computed with them, as [`Operation`]s.
+//! Number types that record the computations with them as [`Operation`]s.
 
 use super::operation::{Comparison, Id, Operation, Rounding, SIGN};
 use crate::math::arithmetic::{Lane, LaneBits, Truth};
@@ -10,7 +10,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 struct Record {
     operations: Vec<Operation>,
     known: FxHashMap<Operation, Id>,
-    /// Whether there is an instruction for powers of two.
+    /// True if there is an instruction for a · 2^b.
     scales: bool,
 }
 
@@ -18,14 +18,15 @@ thread_local! {
     static RECORD: RefCell<Record> = RefCell::default();
 }
 
-/// What `write` computes. `scales`: whether there is an instruction for a · 2^b.
+/// Returns the operations that `write` records. `scales`: true if there is an instruction for a · 2^b.
 pub(super) fn record(scales: bool, write: impl FnOnce()) -> Vec<Operation> {
     RECORD.set(Record { scales, ..Record::default() });
     write();
     RECORD.take().operations
 }
 
-/// Not inlined, as nothing of a number's: the texts of functions are long.
+/// Adds an operation, or finds the same one if it has no side effect. Not inlined, like the operators below: the
+/// recorded functions are long.
 #[inline(never)]
 fn push(operation: Operation) -> Id {
     RECORD.with_borrow_mut(|record| {
@@ -49,31 +50,31 @@ fn constant(bits: u64) -> Id {
     push(Operation::Constant(bits))
 }
 
-/// What a number is the negative of.
+/// Returns the operand if the number is a negation.
 fn negative_of(id: Id) -> Option<Id> {
     let Operation::ExclusiveOr(a, sign) = operation(id) else { return None };
     (operation(sign) == Operation::Constant(SIGN)).then_some(a)
 }
 
-/// A number.
+/// A recorded number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Number(Id);
 
-/// The bits of a number.
+/// The bits of a recorded number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits(Id);
 
-/// A truth.
+/// A recorded truth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holds(Id);
 
 impl Number {
-    /// The numbers of an array.
+    /// Records the numbers of an array.
     pub(super) fn array(index: u16) -> Number {
         Number(push(Operation::Array(index)))
     }
 
-    /// A number that is the same at every point.
+    /// Records a number that is the same at every point.
     pub(super) fn uniform(index: usize) -> Number {
         Number(push(Operation::Uniform(index as u32)))
     }
@@ -86,22 +87,22 @@ impl Number {
         Number(push(Operation::Whole(Rounding::Up, self.0)))
     }
 
-    /// Writes it to an array.
+    /// Records a store to an array.
     pub(super) fn store(self, array: u16) {
         push(Operation::Store(array, self.0));
     }
 
-    /// Adds `self` · `other` to a sum.
+    /// Records the addition of `self` · `other` to a sum.
     pub(super) fn sum(self, other: Number, sum: u16) {
         push(Operation::Sum(sum, [self.0, other.0]));
     }
 
-    /// 1 where something holds, 0 elsewhere.
+    /// Returns 1 in the lanes where the truth holds, 0 in the others.
     pub(super) fn of(truth: Holds) -> Number {
         truth.select(1.0, 0.0)
     }
 
-    /// Whether it is not 0, which NaN is not.
+    /// Returns the truth of `self` ≠ 0, which holds for NaN.
     pub(super) fn is_true(self) -> Holds {
         let is = |id: Id, number: f64| operation(id) == Operation::Constant(number.to_bits());
         match operation(self.0) {
@@ -112,7 +113,7 @@ impl Number {
 }
 
 impl Holds {
-    /// Says that the result is wrong where it holds.
+    /// Records that the result is invalid if the truth holds in any lane.
     pub(super) fn refuse(self) {
         push(Operation::Refuse(self.0));
     }
@@ -170,7 +171,7 @@ arithmetic! {
     Div div: Operation::Divide;
 }
 
-/// `a` · `b` + `term`, rounded once.
+/// Returns `a` · `b` + `term`, rounded once.
 #[inline(never)]
 fn fused(a: Number, b: Number, term: Number) -> Number {
     let sign = |id: Id| negative_of(id).map_or((id, false), |positive| (positive, true));
@@ -179,7 +180,7 @@ fn fused(a: Number, b: Number, term: Number) -> Number {
     Number(push(Operation::Fused { negated, less, factors: [a, b], term }))
 }
 
-/// One of two numbers where something holds, the other elsewhere.
+/// Returns `yes` in the lanes where the truth holds, `no` in the others.
 #[inline(never)]
 fn selected(truth: Id, yes: Id, no: Id) -> Number {
     Number(match operation(truth) {

@@ -1,13 +1,13 @@
-//! What is asked of machine code.
+//! Inputs and outputs of machine code.
 
 use crate::backend::cpu::gram::LANES;
 use arrayvec::ArrayVec;
 
-/// Columns, and outputs, that machine code may have.
+/// Maximum number of columns, and of outputs, of machine code.
 pub(crate) const FEW: usize = 48;
 
-/// Arrays, or whatever is one for each, in a row that takes no memory of its own; `None` if one is missing or they are
-/// too many.
+/// Collects arrays, or one value per array, without allocation. Returns `None` if one is missing or there are more than
+/// [`FEW`].
 pub(crate) fn in_a_row<T>(arrays: impl Iterator<Item = Option<T>>) -> Option<ArrayVec<T, FEW>> {
     let mut row = ArrayVec::new();
     for array in arrays {
@@ -16,43 +16,44 @@ pub(crate) fn in_a_row<T>(arrays: impl Iterator<Item = Option<T>>) -> Option<Arr
     Some(row)
 }
 
-/// Which weights residuals and partials have.
+/// Weights of residuals and partials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighted {
     Not,
-    /// A number for all points.
+    /// One number for all points.
     Alike,
-    /// An array of them.
+    /// An array of weights.
     Each,
-    /// A number over each of an array of standard deviations.
+    /// One number, divided by the standard deviation of each point.
     BySigma,
 }
 
-/// Numbers that are the same at every point, as a routine reads them.
+/// Uniform numbers, which are the same at every point.
 #[derive(Clone, Copy)]
 pub(crate) enum Same<'a> {
-    /// Of one fit, and what its weights have in common.
+    /// The numbers of one fit, and the common factor of its weights.
     OfOne(&'a [f64], f64),
-    /// Of fits side by side.
+    /// The numbers of eight fits in lanes.
     ByLane(&'a [[f64; LANES]]),
 }
 
-/// Rows whose products are added up: a residual is the program's value less `y`, times its weight.
+/// Rows whose products are summed. The residual is (value of the program − `y`) · weight.
 pub(crate) struct Rows<'a> {
-    /// The program's columns, then y and, where each row has one, its weight or sigma; all of one length.
+    /// The columns of the program, then y, then the weights or sigmas if each row has one. All have the same length.
     pub(crate) arrays: &'a [&'a [f64]],
     pub(crate) weighted: Weighted,
     pub(crate) same: Same<'a>,
 }
 
-/// Room for numbers that are the same at every point, as a routine reads them.
+/// Buffer for uniform numbers in the layout that a routine reads.
 pub(crate) type Table = Vec<f64>;
 
-/// Arrays that outputs are computed from and written to.
+/// Arrays from which outputs are computed, and to which they are written.
 pub(crate) struct Outputs<'a> {
-    /// The program's columns, of one length.
+    /// The columns of the program, all of the same length.
     pub(crate) columns: &'a [&'a [f64]],
-    /// The outputs that steps compute, each with room for a multiple of eight points.
+    /// The outputs that steps compute. The length of each buffer is the number of points, rounded up to a multiple of
+    /// eight.
     pub(crate) outputs: &'a [*mut f64],
     pub(crate) points: usize,
 }

@@ -1,4 +1,4 @@
-//! The routines of a program: made when they are worth it, and called.
+//! Routines (machine code) of a program: generated once the program is used often enough, and called.
 
 use super::function::assemble;
 use super::operation::without_dead;
@@ -17,31 +17,31 @@ use std::num::NonZero;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Points on each core after which machine code is made: it then takes no longer than what it has not saved so far. For the
-/// first time in a process, when the assembler's tables are made as well, and later.
+/// Evaluated points per core after which machine code is generated: by then, generation takes no longer than it would
+/// have saved. First for the first routine of a process, which also builds the assembler's tables, then for later ones.
 const ON_EACH_CORE: [usize; 2] = [1 << 17, 1 << 16];
-/// Whether machine code was made in this process.
+/// True if machine code was generated in this process.
 static HAS_MADE: AtomicBool = AtomicBool::new(false);
-/// Steps beyond which none is made: it would take long.
+/// Maximum number of steps of a program for which machine code is generated: longer programs would take long.
 const MOST_STEPS: usize = 4096;
-/// Arrays that a routine may have.
+/// Maximum number of arrays of a routine.
 const ARRAYS: usize = 64;
-/// Columns, the residual's too, up to which their products are added up in the same loop.
+/// Maximum number of columns, residual included, whose products are summed in the same loop.
 const FEW_COLUMNS: usize = 7;
-/// Sets of vectors and of ways in which uniform numbers lie.
+/// Number of combinations of [`Vectors`] and [`Spread`].
 const KINDS: usize = 4;
 
-/// What a routine reads, in the layout that `function` knows.
+/// Argument of a routine. The offsets in `function` depend on this layout.
 #[repr(C)]
 struct Frame {
-    /// Points, in bytes of their numbers: a multiple of 64.
+    /// Number of points times 8 bytes: a multiple of 64.
     end: usize,
-    /// Those up to the end of the last block without a point that was refused. Written by the routine.
+    /// The same for the points before the first block with a refused point. Written by the routine.
     done: usize,
     uniforms: *const f64,
-    /// Room for the sums of a block.
+    /// Buffer for the sums of a block.
     sums: *mut f64,
-    /// To which the sums of blocks are added: those of a piece, followed by those of the next.
+    /// Totals to which the sums of blocks are added: those of one piece after the other.
     totals: *mut f64,
     arrays: [MaybeUninit<*const f64>; ARRAYS],
 }
@@ -56,17 +56,17 @@ impl Frame {
     }
 }
 
-/// The routines of a program, made when they are worth it.
+/// The routines of a program, generated once the program is used often enough.
 #[derive(Debug, Default)]
 pub(super) struct Routines {
-    /// Points at which the program was evaluated.
+    /// Number of points at which the program was evaluated.
     points: AtomicUsize,
-    /// For each set of vectors, spread and purpose.
+    /// One entry for each combination of vectors, spread and purpose.
     made: OnceLock<Box<[OnceLock<Option<Routine>>; KINDS * Purpose::COUNT]>>,
 }
 
 impl Routines {
-    /// Whether code is worth making for a program that is evaluated at so many points more.
+    /// Adds `points` evaluations; returns true if the program was evaluated often enough to generate machine code.
     pub(super) fn are_worthwhile(&self, points: usize) -> bool {
         let enough = worthwhile();
         let seen = self.points.load(Ordering::Relaxed);
@@ -98,7 +98,8 @@ impl Routines {
     }
 }
 
-/// Points of a program after which machine code is made. `DUALFIT_JIT=0` is never, and `DUALFIT_JIT=1` at once.
+/// Returns the number of evaluated points after which machine code is generated. `DUALFIT_JIT=0` disables it, and
+/// `DUALFIT_JIT=1` generates it at once.
 fn worthwhile() -> usize {
     static POINTS: OnceLock<[usize; 2]> = OnceLock::new();
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -110,7 +111,7 @@ fn worthwhile() -> usize {
     points[usize::from(HAS_MADE.load(Ordering::Relaxed))]
 }
 
-/// A function of a [`Frame`].
+/// Signature of the generated function.
 type Entry = unsafe extern "sysv64" fn(*mut Frame);
 
 /// Machine code.
@@ -121,7 +122,8 @@ struct Routine {
 }
 
 impl Routine {
-    /// `None` where a step of the program is not known here, or memory cannot be made executable.
+    /// Generates a routine. Returns `None` if a step of the program is not supported, a limit of this module is
+    /// exceeded, or memory cannot be made executable.
     fn new(code: &Code, vectors: Vectors, spread: Spread, purpose: Purpose) -> Option<Routine> {
         let (more, sums) = match purpose {
             Purpose::Outputs => (code.computed.len(), 0),
@@ -144,15 +146,15 @@ impl Routine {
         Some(Routine { pages: pages.make_exec().ok()?, entry: machine.entry })
     }
 
-    /// Returns how many points were done, of whole blocks if one was refused.
+    /// Returns the number of processed points. If a point was refused, only the blocks before it count.
     ///
     /// # Safety
-    /// The processor has the vectors that the routine was made for, and what the frame points to is as it was made
-    /// for: arrays of `end` bytes, sums and uniform numbers.
+    /// The processor must support the vectors of the routine. The frame must point to arrays of `end` bytes, and to as
+    /// many sums and uniform numbers as the routine uses.
     unsafe fn call(&self, frame: &mut Frame) -> usize {
-        // SAFETY: the pages hold the function that was assembled, from its first instruction on.
+        // SAFETY: the pages contain the assembled function, and `entry` is the offset of its first instruction.
         let entry: Entry = unsafe { std::mem::transmute(self.pages.as_ptr().add(self.entry)) };
-        // SAFETY: by the caller.
+        // SAFETY: guaranteed by the caller.
         unsafe { entry(frame) };
         frame.done / size_of::<f64>()
     }
@@ -166,13 +168,13 @@ impl Same<'_> {
         }
     }
 
-    /// Where they lie.
+    /// Returns the address of the uniform numbers, which are copied into `table` if needed.
     fn lie(&self, code: &Code, vectors: Vectors, table: &mut Table) -> *const f64 {
         let (numbers, shared) = match *self {
             Same::ByLane(numbers) => return numbers.as_ptr().cast(),
             Same::OfOne(numbers, shared) => (numbers, shared),
         };
-        // Of a vector of eight the processor spreads a number itself.
+        // AVX-512 instructions broadcast a number themselves; AVX2 needs it four times.
         let copies = match vectors {
             Vectors::Avx2 => 4,
             Vectors::Avx512 => 1,
@@ -198,7 +200,7 @@ impl Routines {
         made.get_or_init(|| Routine::new(code, vectors, spread, purpose)).as_ref()
     }
 
-    /// See [`Assembled::add_sums`](super::Assembled::add_sums).
+    /// Implements [`Assembled::add_sums`](super::Assembled::add_sums).
     pub(super) fn add_sums(
         &self,
         code: &Code,
@@ -224,12 +226,12 @@ impl Routines {
         let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * pair(0, FEW_COLUMNS)];
         let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(|a| a.as_ptr()));
         (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());
-        // SAFETY: a `Kernels` names vectors that the processor has; the arrays have as many numbers as the frame says,
-        // and there are as many of them, and of sums and uniform numbers, as the program asks for.
+        // SAFETY: a `Kernels` names vectors that the processor supports. Each array has at least the number of points
+        // in the frame, and the numbers of arrays, sums and uniform numbers match the program.
         unsafe { routine.call(&mut frame) }
     }
 
-    /// See [`Assembled::write_outputs`](super::Assembled::write_outputs).
+    /// Implements [`Assembled::write_outputs`](super::Assembled::write_outputs).
     pub(super) fn write_outputs(
         &self,
         code: &Code,
@@ -250,7 +252,7 @@ impl Routines {
         let call = |columns: &mut dyn Iterator<Item = *const f64>, first: usize, points: usize| {
             let outputs = outputs.iter().map(|output| output.wrapping_add(first).cast_const());
             let mut frame = Frame::new(points, uniforms, columns.chain(outputs));
-            // SAFETY: as in `add_sums`; the outputs have room for a multiple of eight points.
+            // SAFETY: as in `add_sums`; the length of each output is a multiple of eight points.
             unsafe { routine.call(&mut frame) == points }
         };
         let whole = points / LANES * LANES;
@@ -260,7 +262,7 @@ impl Routines {
         if whole == points {
             return true;
         }
-        // The last points, filled up with the very last.
+        // The last points, padded to eight with copies of the last one.
         let filled = |column: &&[f64]| std::array::from_fn(|i| column[(whole + i).min(points - 1)]);
         let mut few = [[0.0; LANES]; 2];
         let many: Vec<[f64; LANES]>;

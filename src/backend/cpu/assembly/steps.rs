@@ -1,4 +1,4 @@
-//! The steps of a program, recorded.
+//! Recording of the steps of a program as operations.
 
 use super::recorder::Number;
 use super::request::Weighted;
@@ -8,12 +8,12 @@ use crate::math::lane;
 use crate::model::op::{Binary, Unary};
 use crate::normal::pair;
 
-/// What a routine makes of the outputs of a program.
+/// Use of the outputs of a program in a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Writes them to arrays.
+    /// The routine writes them to arrays.
     Outputs,
-    /// Adds up the products of partials and residuals.
+    /// The routine sums the products of partials and residuals.
     Sums(Weighted),
 }
 
@@ -31,11 +31,11 @@ impl Purpose {
     }
 }
 
-/// Writes down what a program computes at a point, and what becomes of it. `None` if it has a step that is not
-/// known here.
+/// Records the computation of a program at a point, and the use of its outputs. Returns `None` if the program has a
+/// step that is not supported.
 ///
-/// Arrays are the columns, then for sums the response and the weights, else the outputs. Uniform numbers are
-/// those of the program, then what weights have in common.
+/// The arrays are the columns; then, for sums, the response and the weights, else the outputs. The uniform numbers are
+/// the numbers of the program, then the common factor of the weights.
 pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
     let columns = code.columns;
     let array = |index: usize| Number::array(index as u16);
@@ -87,7 +87,7 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
     Some(())
 }
 
-/// Adds up the products of rows: weighted partials and the weighted residual.
+/// Records the sums of the products of rows, which are the weighted partials and the weighted residual.
 fn sums(outputs: &[Number], y: Number, factor: Option<Number>) {
     let Some((value, partials)) = outputs.split_first() else { return };
     let weighted = |number: Number| factor.map_or(number, |factor| number * factor);
@@ -101,7 +101,7 @@ fn sums(outputs: &[Number], y: Number, factor: Option<Number>) {
 }
 
 fn unary(op: Unary, x: Number) -> Option<Number> {
-    // Huge angles are left to the interpreter.
+    // The interpreter evaluates huge angles.
     let angle = |function: fn(Number) -> Number| {
         lane::is_huge(x).refuse();
         function(x)

@@ -1,21 +1,21 @@
-//! Operations as instructions of x86-64 processors with AVX2 and FMA, or AVX-512.
+//! Writer of x86-64 instructions with AVX2 and FMA, or AVX-512.
 
 use super::allocation::{Allocation, Place};
 use super::operation::{Id, Operation};
 use crate::backend::cpu::kernels::Vectors;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
-/// How the numbers lie that are the same at every point of a fit.
+/// Memory layout of the uniform numbers, which are the same at every point of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// One after the other, or with AVX2 each as often as a vector has lanes.
+    /// One after the other. With AVX2, each is repeated once per lane.
     Once,
-    /// Eight of each, one for each of eight fits.
+    /// Eight values of each, one per fit.
     ByLane,
 }
 
 impl Vectors {
-    /// Bytes.
+    /// Returns the width of a vector in bytes.
     pub(super) fn width(self) -> usize {
         match self {
             Vectors::Avx2 => 32,
@@ -23,7 +23,7 @@ impl Vectors {
         }
     }
 
-    /// Vectors to eight points.
+    /// Returns the number of vectors that eight points take.
     pub(super) fn halves(self) -> usize {
         64 / self.width()
     }
@@ -36,7 +36,7 @@ impl Vectors {
     }
 }
 
-/// Registers for the addresses of arrays.
+/// Registers with the addresses of the first arrays.
 pub(super) const POINTERS: [Register; 7] = [
     Register::R8,
     Register::R9,
@@ -46,12 +46,12 @@ pub(super) const POINTERS: [Register; 7] = [
     Register::R12,
     Register::R13,
 ];
-/// The mask of what was refused.
+/// Mask register of the refused lanes.
 pub(super) const REFUSED: u32 = 7;
-/// Where the addresses of arrays begin in the frame.
+/// Offset of the addresses of the arrays in the frame, in bytes.
 pub(super) const ARRAYS: i64 = 40;
 
-/// What a function has, beside its operations.
+/// Vectors, memory layout and numbers of arrays and sums of a generated function.
 pub(super) struct Layout {
     pub(super) vectors: Vectors,
     pub(super) spread: Spread,
@@ -59,24 +59,24 @@ pub(super) struct Layout {
     pub(super) sums: usize,
 }
 
-/// Writes instructions, keeping account of the registers.
+/// Writes instructions and keeps track of the registers.
 pub(super) struct Writer {
     pub(super) layout: Layout,
     pub(super) allocation: Allocation,
-    /// Where the constants begin, by operation.
+    /// Offset of each constant in bytes, indexed by operation.
     pub(super) constants: Vec<usize>,
     pub(super) encoder: Encoder,
-    /// Where the next instruction begins.
+    /// Offset of the next instruction in bytes.
     pub(super) position: usize,
-    /// Which half of the points, where a vector has not all.
+    /// Half of the eight points that is processed, if a vector has four lanes; else 0.
     pub(super) half: usize,
-    /// Registers with numbers; those with sums come behind them.
+    /// Number of registers for intermediate numbers. The registers of the sums follow.
     pub(super) numbers: usize,
-    /// The register of what was refused, where that is no mask.
+    /// Register of the refused lanes with AVX2, which has no mask registers.
     pub(super) refused: usize,
 }
 
-/// `None` where an instruction cannot be written.
+/// `None` if an instruction cannot be written.
 pub(super) type Done = Option<()>;
 
 impl Writer {
@@ -115,7 +115,7 @@ impl Writer {
         self.at(base, (64 * sum + 32 * self.half) as i64)
     }
 
-    /// The register of a sum.
+    /// Returns the register of a sum.
     pub(super) fn sum(&self, sum: usize) -> Register {
         self.vector(self.numbers + sum)
     }
@@ -152,7 +152,7 @@ impl Writer {
         self.put(Instruction::with2(code, to, from).ok()?)
     }
 
-    /// Whether an operand in memory is one number for all lanes.
+    /// Returns true if an instruction broadcasts this operand from memory to all lanes.
     fn is_broadcast(&self, operation: Operation) -> bool {
         let once = self.layout.spread == Spread::Once;
         self.is_wide()
@@ -163,7 +163,7 @@ impl Writer {
             }
     }
 
-    /// Where a number lies that is in no register.
+    /// Returns the memory operand of a number that is not in a register.
     pub(super) fn memory(&self, id: Id) -> Option<MemoryOperand> {
         let operation = self.allocation.operation(id);
         let half = 32 * self.half as i64;
@@ -191,7 +191,7 @@ impl Writer {
         Some(MemoryOperand { is_broadcast: self.is_broadcast(operation), ..operand })
     }
 
-    /// The present points' numbers of an array.
+    /// Returns the memory operand of an array at the current points.
     pub(super) fn array(&mut self, array: u16) -> Option<MemoryOperand> {
         let base = match POINTERS.get(usize::from(array)) {
             Some(&register) => register,
@@ -216,7 +216,7 @@ impl Writer {
         }
     }
 
-    /// A register for a new number, and the number that had to leave it stored.
+    /// Returns a register for a new number. If another number has to leave it, stores that number on the stack.
     pub(super) fn grab(&mut self) -> Option<usize> {
         let (register, spilled) = self.allocation.grab()?;
         if let Some(slot) = spilled {
@@ -226,7 +226,7 @@ impl Writer {
         Some(register)
     }
 
-    /// The register of a number, which is loaded if it is in none.
+    /// Returns the register of a number, which is loaded if it is not in a register.
     pub(super) fn register(&mut self, id: Id) -> Option<usize> {
         if let Some(register) = self.allocation.pin(id) {
             return Some(register);
@@ -237,7 +237,7 @@ impl Writer {
         Some(register)
     }
 
-    /// The register of a result: that of an operand which is read for the last time, or another.
+    /// Returns the register of a result: the register of an operand that is read for the last time, or a new one.
     pub(super) fn result(&mut self, operands: &[Id]) -> Option<usize> {
         match operands.iter().find_map(|&id| self.allocation.last_register(id)) {
             Some(register) => Some(register),

@@ -1,22 +1,22 @@
 //! Bounds of a curve's second derivatives.
 
-/// A deviation from the tangent by this part of the values may be rounding: points may almost coincide.
+/// Deviation from the tangent, relative to the values, up to which it counts as rounding: points may almost coincide.
 const ROUNDING: f64 = 1e-9;
 
-/// The least and the largest second derivatives that were seen, in the order of `Program::with_slopes`, and 0.
+/// Ranges of the observed second derivatives, extended to contain 0, in the order of `Program::with_slopes`.
 #[derive(Default)]
 pub(super) struct Bends {
     ranges: Vec<(f64, f64)>,
 }
 
 impl Bends {
-    /// Forgets what was seen, for `k` inexact variables.
+    /// Resets the ranges, for `k` inexact variables.
     pub(super) fn clear(&mut self, k: usize) {
         self.ranges.clear();
         self.ranges.resize(k * (k + 1) / 2, (0.0, 0.0));
     }
 
-    /// Takes the second derivatives at one place into account, as far as they are finite.
+    /// Extends the ranges by the finite second derivatives at one place.
     pub(super) fn learn(&mut self, seconds: impl Iterator<Item = f64>) {
         for ((least, largest), second) in self.ranges.iter_mut().zip(seconds) {
             if second.is_finite() {
@@ -26,9 +26,9 @@ impl Bends {
         }
     }
 
-    /// Takes into account how curves of one variable bend between neighbouring points, by the values and slopes at
-    /// their `x`: by the mean value theorem f(b) − f(a) − f'(a)(b − a) is (b − a)²/2 times f'' of a place between. So a step
-    /// or a peak between points is known of.
+    /// Extends the range by the second derivative of a curve of one variable between neighbouring points, from the
+    /// values and slopes at their `x`. By the mean value theorem, f(b) − f(a) − f'(a)(b − a) is (b − a)²/2 times f'' at
+    /// a place between a and b. This detects a step or a peak between points.
     pub(super) fn learn_between(&mut self, x: &[f64], tangents: &[(f64, f64)]) {
         let bend = |from: usize, to: usize| {
             let ((value, slope), ahead, step) = (tangents[from], tangents[to].0, x[to] - x[from]);
@@ -42,10 +42,12 @@ impl Bends {
         }
     }
 
-    /// Bounds of the curvature of f/σ in any direction, in units of the errors of x: of bends that `turn` downwards (−1) or
-    /// upwards (1), and of all bends. `sigma`: the errors of x of a point; `weight`: its 1/σ.
+    /// Returns upper bounds of the curvature of f/σ in any direction, in units of the errors of x: first for curvature
+    /// downwards (`turn` = −1) or upwards (`turn` = 1), then for both. `sigma`: the errors of x at a point; `weight`:
+    /// its 1/σ.
     pub(super) fn curvatures(&self, sigma: &[f64], weight: f64, turn: f64) -> (f64, f64) {
-        // No eigenvalue is beyond the largest diagonal element plus the others of its row (Gershgorin).
+        // Every eigenvalue is at most the largest sum of a diagonal element and the magnitudes of the rest of its row
+        // (Gershgorin).
         let (mut turned, mut any) = (0.0f64, 0.0f64);
         for a in 0..sigma.len() {
             let (mut row_turned, mut row) = (0.0, 0.0);
@@ -66,7 +68,7 @@ impl Bends {
     }
 }
 
-/// Where ∂²f/∂xₐ∂x_b, a ≤ b, is among the second derivatives by k variables.
+/// Returns the position of ∂²f/∂xₐ∂x_b, a ≤ b, among the second derivatives with respect to k variables.
 fn position(a: usize, b: usize, k: usize) -> usize {
     a * k - a * (a + 1) / 2 + b
 }

@@ -1,4 +1,4 @@
-//! The measured points of a block, and the curve that they are compared with.
+//! Measured points of a block, and the curve to which their distances are computed.
 
 use super::super::assembly::Assembled;
 use super::super::code::{BLOCK, Code};
@@ -8,7 +8,7 @@ use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::model::native::Model;
 
-/// The model's value and its derivatives by the independent variables that have errors.
+/// Code of the model's value and its derivatives with respect to the independent variables that have errors.
 #[derive(Debug)]
 pub(crate) struct SlopeCode {
     /// Positions of the independent variables that have errors.
@@ -19,7 +19,7 @@ pub(crate) struct SlopeCode {
     pub(super) value: Assembled,
 }
 
-/// Numbers of a pass that are the same at every point.
+/// Uniform numbers of a pass, which are the same at every point.
 #[derive(Default)]
 pub(crate) struct SlopeNumbers {
     pub(super) slopes: Vec<f64>,
@@ -27,8 +27,10 @@ pub(crate) struct SlopeNumbers {
 }
 
 impl SlopeCode {
+    /// Compiles the code for the positions `inexact`.
+    ///
     /// # Errors
-    /// [`Error::ModelKind`] for a native model, whose slopes are not known.
+    /// Returns [`Error::ModelKind`] if the model is native, since its slopes are not known.
     pub(crate) fn new(model: &Model, inexact: Vec<usize>) -> Result<SlopeCode> {
         let Model::Traced(program) = model else {
             let remedy = "write it as a closure over `Var`, which is traced";
@@ -44,13 +46,13 @@ impl SlopeCode {
         self.value.uniforms(params, &mut numbers.value);
     }
 
-    /// Operations per point and pass: about four evaluations.
+    /// Returns the number of operations per point and pass: about four evaluations.
     pub(crate) fn operations(&self) -> usize {
         4 * self.slopes.steps.len()
     }
 }
 
-/// The curve at some parameters.
+/// The curve at given parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Curve<'a> {
     pub(super) code: &'a SlopeCode,
@@ -61,7 +63,7 @@ pub(super) struct Curve<'a> {
 /// The measured points of a block.
 #[derive(Default)]
 pub(super) struct Measured {
-    /// Independent variables with errors.
+    /// Number of independent variables with errors.
     pub(super) k: usize,
     /// One column per independent variable.
     pub(super) x: Vec<Vec<f64>>,
@@ -73,7 +75,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Takes the points of a block.
+    /// Copies the points of a block.
     pub(super) fn load(
         &mut self,
         points: &Points<'_>,
@@ -97,12 +99,12 @@ impl Measured {
         }
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub(super) fn len(&self) -> usize {
         self.weight.len()
     }
 
-    /// Standard deviations of the inexact variables at point `i`.
+    /// Returns the standard deviations of the inexact variables at point `i`.
     pub(super) fn sigma(&self, i: usize) -> &[f64] {
         &self.sigma[i * self.k..][..self.k]
     }

@@ -1,16 +1,17 @@
-//! The points of the curve that are closest to measured points whose x has errors, too.
+//! Closest points of the curve to measured points whose x has errors (orthogonal distance regression).
 //!
 //! With the residual r = (f(ξ) − y)/σ and the shifts uₖ = (ξₖ − xₖ)/σₓₖ, the closest point ξ minimises
-//! (r² + ‖u‖²)/2, a problem of its own for each point. There the gradient vanishes, a·r + u = 0 with the
-//! slopes aₖ = ∂f/∂xₖ σₓₖ/σ, so the distance is d = ±√(r² + ‖u‖²) = r·√(1 + ‖a‖²), and what d changes with a
-//! parameter is ∂f/∂p at ξ over σ√(1 + ‖a‖²): changes of ξ count in second order only. So a fit of d is one
-//! of rows like any other, with exact partials (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8
-//! (1987) 1052, who carry the shifts as unknowns instead).
+//! (r² + ‖u‖²)/2, a separate problem for each point. At the minimum the gradient vanishes: a·r + u = 0 with the
+//! slopes aₖ = ∂f/∂xₖ σₓₖ/σ. Therefore the distance is d = ±√(r² + ‖u‖²) = r·√(1 + ‖a‖²). Its partial ∂d/∂p is
+//! ∂f/∂p at ξ, divided by σ√(1 + ‖a‖²): changes of ξ have an effect of second order only. So a fit of d is an ordinary
+//! least-squares problem with exact partials (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8
+//! (1987) 1052, who treat the shifts as unknowns instead).
 //!
-//! A minimum is found by Newton's method from the measured x ([`newton`]), by steps that never lead away, with the exact second
-//! derivatives of f. Where the curve bends strongly there may be a closer one, which a scan finds ([`scan`]). So a pass
-//! depends on the parameters alone, not on passes before, and d is continuous: it is the least of several smooth functions,
-//! its square has kinks that point upwards only, and no minimum of the cost is at a kink. With local minima d would jump.
+//! Newton's method finds a minimum from the measured x ([`newton`]). It uses the exact second derivatives of f, and its
+//! steps never increase the distance. If the curvature is large, there may be a closer minimum, which a scan finds
+//! ([`scan`]). So a pass depends on the parameters alone, not on previous passes, and d is continuous: |d| is the
+//! minimum of several smooth functions. d² has only kinks that point upwards, and a minimum of the cost is never at
+//! such a kink. With local minima d would jump.
 
 mod bends;
 mod measured;
@@ -30,15 +31,15 @@ pub(crate) use measured::{SlopeCode, SlopeNumbers};
 use newton::Searches;
 use scan::Scan;
 
-/// Another minimum is taken if it is closer by more than this part of the distance, which is more than rounding.
+/// Relative decrease of the distance, above rounding errors, from which another minimum replaces the first one.
 const CLOSER: f64 = 1e-9;
 
-/// The distances of a block's points, and what their rows are multiplied by.
+/// Distances of the points of a block, and the factors of their rows.
 #[derive(Clone, Copy)]
 pub(super) struct Distances<'a> {
-    /// In row units, with the sign of the residual.
+    /// Distances in row units, with the sign of the residual.
     pub(super) distance: &'a [f64],
-    /// The row unit over σ√(1 + ‖a‖²).
+    /// The row unit, divided by σ√(1 + ‖a‖²).
     pub(super) factor: &'a [f64],
 }
 
@@ -48,25 +49,25 @@ pub(super) struct BlockPoints<'a> {
     /// The independent variables at which the model was evaluated.
     pub(super) inputs: &'a Inputs<'a>,
     pub(super) block: Block<'a>,
-    /// Where x has errors.
+    /// Distances, if x has errors.
     pub(super) distances: Option<Distances<'a>>,
 }
 
-/// Room for finding the closest points of a block.
+/// Scratch memory to find the closest points of a block.
 #[derive(Default)]
 pub(super) struct ClosestPoints {
     measured: Measured,
     bends: Bends,
     searches: Searches,
     scan: Scan,
-    /// From starts of the scan.
+    /// Searches from the starting points of the scan.
     further: Searches,
 }
 
-/// The closest points of all points given, masked ones included.
+/// Returns the closest points of all points, masked ones included.
 ///
 /// # Errors
-/// [`Error::ModelKind`](crate::error::Error::ModelKind) for a native model.
+/// Returns [`Error::ModelKind`](crate::error::Error::ModelKind) if the model is native.
 pub(crate) fn closest_points(
     model: &Model,
     points: &Points<'_>,
@@ -88,19 +89,19 @@ pub(crate) fn closest_points(
     Ok(found)
 }
 
-/// The closest points of all points, and their distances in row units.
+/// Closest points of all points, and their distances in row units.
 #[derive(Default)]
 pub(crate) struct Closest {
     /// One column per independent variable.
     pub(crate) x: Vec<Vec<f64>>,
-    /// With the sign of model − y.
+    /// Distances with the sign of model − y.
     pub(crate) distance: Vec<f64>,
-    /// What a partial by a parameter is multiplied by.
+    /// Factors of the partials with respect to parameters.
     pub(crate) factor: Vec<f64>,
 }
 
 impl ClosestPoints {
-    /// Finds the closest points of a block at the parameters that `numbers` were made of.
+    /// Finds the closest points of a block at the parameters from which `numbers` were computed.
     pub(super) fn find(
         &mut self,
         (code, numbers): (&SlopeCode, &SlopeNumbers),
@@ -139,7 +140,7 @@ impl ClosestPoints {
         }
     }
 
-    /// The independent variables of the closest points.
+    /// Returns the independent variables of the closest points.
     pub(super) fn columns(&self) -> Vec<Values<'_>> {
         self.searches.at.iter().map(|column| Values::F64(column)).collect()
     }

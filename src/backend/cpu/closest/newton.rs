@@ -1,4 +1,4 @@
-//! Newton's method for the closest points, from given shifts, many searches side by side.
+//! Newton's method for the closest points, from given shifts. Many searches run at the same time.
 
 use super::super::code::BLOCK;
 use super::super::machine::{Block, Inputs, Machine, Uniforms};
@@ -7,37 +7,37 @@ use super::measured::{Curve, Measured};
 use crate::data::values::Values;
 use crate::normal::small::{cholesky, solve_upper, solve_upper_transposed};
 
-/// A step below this part of the distance, and of the errors of x, is the last one: the next would be the
-/// square of it.
+/// Length of a step, relative to the distance and to the errors of x, below which it is the last one: the next would be
+/// its square.
 const LAST: f64 = 1e-6;
-/// Evaluations of a block after which its points are as close as they get.
+/// Maximum number of evaluations of a block.
 const MOST_EVALUATIONS: usize = 100;
 
-/// Searches side by side, a lane for each.
+/// Simultaneous searches, one per lane.
 #[derive(Default)]
 pub(super) struct Searches {
     machine: Machine,
     /// The measured point of each lane, by its position in the block.
     pub(super) of: Vec<usize>,
-    /// The independent variables where the model is evaluated: one column per variable.
+    /// Independent variables at which the model is evaluated: one column per variable.
     pub(super) at: Vec<Vec<f64>>,
     /// √(r² + ‖u‖²) with the sign of the residual.
     pub(super) distance: Vec<f64>,
     /// 1/(σ√(1 + ‖a‖²)).
     pub(super) factor: Vec<f64>,
-    /// The model's value and its first slope.
+    /// Value of the model, and its first slope.
     pub(super) tangents: Vec<(f64, f64)>,
-    /// Of each lane the shifts and the step from them, a number for each inexact variable.
+    /// Shifts, one number for each lane and inexact variable. `steps` is the step from them.
     pub(super) shifts: Vec<f64>,
     steps: Vec<f64>,
     searches: Vec<Search>,
     local: Local,
 }
 
-/// How far the search for one point is.
+/// State of the search for one point.
 #[derive(Clone, Copy)]
 struct Search {
-    /// √(r² + ‖u‖²) at the shifts so far.
+    /// √(r² + ‖u‖²) at the current shifts.
     reach: f64,
     phase: Phase,
 }
@@ -45,12 +45,12 @@ struct Search {
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Trying,
-    /// The step under way is the last one.
+    /// The current step is the last one.
     Last,
     Done,
 }
 
-/// One point's model, with room for a step.
+/// Quadratic model of one point, and scratch memory for a step.
 #[derive(Default)]
 struct Local {
     slopes: Vec<f64>,
@@ -67,7 +67,7 @@ impl Searches {
         self.steps.clear();
     }
 
-    /// Adds a lane for the point at a position of the block, which starts from these shifts.
+    /// Adds a lane for the point at this position of the block. Its search starts from the shifts `start`.
     pub(super) fn push(&mut self, point: usize, start: impl Iterator<Item = f64>) {
         self.of.push(point);
         self.searches.push(Search { reach: f64::INFINITY, phase: Phase::Trying });
@@ -75,7 +75,7 @@ impl Searches {
         self.shifts.resize(self.steps.len(), 0.0);
     }
 
-    /// Finds the minimum that each start leads to. `bends` learns the second derivatives on the way.
+    /// Finds a minimum from each starting point. `bends` learns the second derivatives of all iterations.
     pub(super) fn run(&mut self, curve: Curve<'_>, measured: &Measured, bends: &mut Bends) {
         let (code, k, lanes) = (&curve.code.slopes, measured.k, self.of.len());
         let uniforms = Uniforms::OfOne(&curve.numbers.slopes);
@@ -132,7 +132,7 @@ impl Searches {
         self.shift(curve, measured);
     }
 
-    /// Sets where the model is evaluated: at the shifts plus the step under way, if there is one.
+    /// Sets the variables at which the model is evaluated: the shifts plus the current step, if there is one.
     fn shift(&mut self, curve: Curve<'_>, measured: &Measured) {
         let k = measured.k;
         for (j, &c) in curve.code.inexact.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Searches {
                     Phase::Trying | Phase::Last => self.steps[i * k + j],
                 };
                 let shift = self.shifts[i * k + j] + step;
-                // An x that has no error, or is infinite, stays as it is.
+                // An exact or infinite x remains unchanged.
                 if shift != 0.0 {
                     at[i] = given[point] + shift * measured.sigma(point)[j];
                 } else {
@@ -153,7 +153,7 @@ impl Searches {
         }
     }
 
-    /// Takes over lane `from` of other searches for the same point as that of lane `to`.
+    /// Replaces lane `to` by lane `from` of other searches, for the same point.
     pub(super) fn replace(&mut self, to: usize, other: &Searches, from: usize, k: usize) {
         self.distance[to] = other.distance[from];
         self.factor[to] = other.factor[from];
@@ -175,13 +175,13 @@ struct Point<'p> {
 }
 
 impl Point<'_> {
-    /// Takes the step under way if it leads no further away, else halves it. The first, of length 0, is
-    /// always taken.
+    /// Accepts the current step if it does not increase the distance, else halves it. The first step is always
+    /// accepted.
     fn accepts(&mut self, residual: f64, first: bool) -> bool {
         let square = |(u, s): (&f64, &f64)| (u + s) * (u + s);
         let shift = self.shifts.iter().zip(&*self.step).map(square).sum::<f64>().sqrt();
         let reach = residual.hypot(shift);
-        // A last step is below the noise of distances.
+        // The effect of the last step can be below the rounding errors of the distance.
         let slack = if self.search.phase == Phase::Last { 1e-9 } else { 4.0 * f64::EPSILON };
         if first || reach <= self.search.reach * (1.0 + slack) {
             self.search.reach = reach;
@@ -205,8 +205,8 @@ impl Point<'_> {
         slopes.iter().map(|a| a * a).sum()
     }
 
-    /// Sets the next step: Newton's where the distance is convex, else the one for which f is linear. `second`:
-    /// the second derivatives of f over σ, in the order of `Program::with_slopes`.
+    /// Sets the next step: the Newton step if the Hessian is positive definite, else the Gauss-Newton step. `second`:
+    /// the second derivatives of f, divided by σ, in the order of `Program::with_slopes`.
     fn next_step(
         &mut self,
         residual: f64,

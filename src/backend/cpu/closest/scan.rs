@@ -1,11 +1,12 @@
-//! A scan for places of the curve that are closer than the minimum that Newton's method found.
+//! Scan for points of the curve that are closer than the minimum that Newton's method found.
 //!
-//! Every place that is closer than the distance d of a minimum has shifts shorter than d. The point sees the curve from
-//! outside a ball of radius d that touches the curve. If the curve bends towards the point nowhere by more than 1/d
-//! (second derivatives of f/σ in units of the errors of x), it stays outside of the ball, and the minimum is the closest
-//! point: the ball is the graph of a function whose second derivatives are −1/d and beyond, and has value and slope of
-//! the curve where it touches. So points need no scan unless d times the largest curvature seen is above 1; then the curve
-//! is evaluated along lines through the measured x, and searches start from the places where the polygons are close.
+//! Let d be the distance of a minimum. Every closer point of the curve has shifts shorter than d. The ball of radius d
+//! around the measured point touches the curve at the minimum. If the curvature of the curve towards the measured point
+//! is nowhere above 1/d (second derivatives of f/σ in units of the errors of x), the curve stays outside of the ball,
+//! and the minimum is the closest point. Proof: the sphere is the graph of a function with second derivatives of −1/d
+//! or beyond, and it has the value and slope of the curve at the minimum. So a point needs a scan only if d times the
+//! largest curvature seen is above 1. The scan evaluates the curve along lines through the measured x, and starts
+//! searches where the polygon through these values is close.
 
 use super::super::code::BLOCK;
 use super::super::machine::{Block, Inputs, Machine, Uniforms};
@@ -14,35 +15,34 @@ use super::measured::{Curve, Measured};
 use super::newton::Searches;
 use crate::data::values::Values;
 
-/// Distance times curvature up to which the minimum counts as the only one: half of what would do if the curvature were
-/// known everywhere.
+/// Largest distance times curvature without a scan: half of the limit 1, as the curvature is not known everywhere.
 const GENTLE: f64 = 0.5;
-/// A point so many times farther than the median of its block is scanned whatever the curvature: the curve may turn or
-/// jump where no point is.
+/// Ratio of a point's distance to the median of its block above which the point is scanned at any curvature: the curve
+/// may turn or jump between points.
 const OUTLYING: f64 = 4.0;
-/// Evaluations on each side of a line.
+/// Minimum and maximum number of evaluations on each side of a line.
 const EVALUATIONS: (f64, f64) = (8.0, 32.0);
-/// Polygons that are farther than so many times the minimum start no search: of one variable, where a polygon is beside
-/// the curve by d/32 at most, and of more, where the closest point is between lines.
+/// Ratio of a polygon's distance to the minimum from which it does not start a search. First for one variable, where a
+/// polygon deviates from the curve by at most d/32; then for more, where the closest point is between lines.
 const MARGIN: (f64, f64) = (1.0625, 1.25);
 
-/// Halvings of a segment at most: a step of the curve that is 1e6 times as steep as a segment is long is found.
+/// Maximum number of halvings of a segment. They find a step of the curve with a width of 1e-6 segment lengths.
 const HALVINGS: usize = 20;
 
-/// Room for a scan.
+/// Scratch memory of a scan.
 #[derive(Default)]
 pub(super) struct Scan {
     machine: Machine,
     lines: Vec<Line>,
-    /// Distances of the block's points.
+    /// Distances of the points of the block.
     reaches: Vec<f64>,
-    /// Where the model is evaluated: one column per variable.
+    /// Variables at which the model is evaluated: one column per variable.
     at: Vec<Vec<f64>>,
-    /// Residuals there.
+    /// Residuals at these variables.
     residuals: Vec<f64>,
     /// The measured points of a block of evaluations.
     points: Vec<usize>,
-    /// Distances of a line's segments, and where along the line their closest points are.
+    /// For each segment of a line: its distance, and the position of its closest point along the line.
     segments: Vec<(f64, f64)>,
     starts: Vec<Start>,
 }
@@ -54,23 +54,23 @@ type Direction = [(usize, f64); 2];
 struct Line {
     point: usize,
     direction: Direction,
-    /// Between evaluations, in units of the errors of x.
+    /// Distance between evaluations, in units of the errors of x.
     spacing: f64,
     /// Evaluations on each side of the measured point.
     side: usize,
 }
 
-/// Where a search starts.
+/// Starting point of a search.
 pub(super) struct Start {
     /// The position of the measured point in the block.
     pub(super) point: usize,
     direction: Direction,
     length: f64,
-    /// Of the segment that it is in: where along the line they are, and the residuals there.
+    /// Ends of its segment: position along the line, and residual.
     ends: [(f64, f64); 2],
 }
 
-/// Where the curve is evaluated: at `length` along a direction from a measured point.
+/// Point of an evaluation: at `length` along a direction from a measured point.
 struct Place<'p> {
     point: usize,
     direction: &'p Direction,
@@ -82,7 +82,7 @@ impl Start {
         Place { point: self.point, direction: &self.direction, length: self.length }
     }
 
-    /// The shift of inexact variable `j`.
+    /// Returns the shift of inexact variable `j`.
     pub(super) fn shift(&self, j: usize) -> f64 {
         let along = |&(variable, part): &(usize, f64)| if variable == j { part } else { 0.0 };
         self.length * self.direction.iter().map(along).sum::<f64>()
@@ -90,7 +90,8 @@ impl Start {
 }
 
 impl Scan {
-    /// Starts of searches for places that may be closer than the `found` minima, one lane per point of the block.
+    /// Returns starting points of searches for minima that may be closer than the `found` ones, one lane per point of
+    /// the block.
     pub(super) fn starts(
         &mut self,
         curve: Curve<'_>,
@@ -111,7 +112,7 @@ impl Scan {
         &self.starts
     }
 
-    /// Lines through the points whose minimum may not be the only one.
+    /// Chooses lines through the points whose minimum may not be the closest one.
     fn choose_lines(&mut self, measured: &Measured, found: &Searches, bends: &Bends) {
         let reaches = &mut self.reaches;
         reaches.clear();
@@ -120,7 +121,7 @@ impl Scan {
         let far = OUTLYING * *reaches.select_nth_unstable_by(middle, f64::total_cmp).1;
         for point in 0..measured.len() {
             let (distance, sigma) = (found.distance[point], measured.sigma(point));
-            // Below the curve, where its value is too large, the point sees bends downwards.
+            // If the point is below the curve, only downward curvature can bring the curve closer.
             let turn = -distance.signum();
             let (turned, any) = bends.curvatures(sigma, measured.weight[point], turn);
             let reach = distance.abs();
@@ -129,7 +130,8 @@ impl Scan {
             if is_known || !(reach > 0.0 && reach.is_finite()) {
                 continue;
             }
-            // Between polygon and curve there are spacing²/8 times the curvature at most: d/32 unless the limit is reached.
+            // The polygon deviates from the curve by at most spacing²/8 times the curvature: d/32 unless `side` is
+            // clamped.
             let side = (2.0 * (reach * any).sqrt()).ceil().clamp(EVALUATIONS.0, EVALUATIONS.1);
             let spacing = reach / side;
             self.lines.extend(directions(sigma).map(|direction| Line {
@@ -141,7 +143,7 @@ impl Scan {
         }
     }
 
-    /// Sets the residuals at these places, in their order.
+    /// Computes the residuals at these places, in their order.
     fn evaluate<'p>(
         &mut self,
         curve: Curve<'_>,
@@ -180,7 +182,8 @@ impl Scan {
         }
     }
 
-    /// Starts where the polygon of a line is closest, near enough and away from the minimum that is known.
+    /// Adds starting points at the local minima of a line's polygon that are near enough and apart from the known
+    /// minimum.
     fn choose_starts(&mut self, measured: &Measured, found: &Searches) {
         let Scan { lines, residuals, segments, starts, .. } = self;
         let margin = if measured.k == 1 { MARGIN.0 } else { MARGIN.1 };
@@ -207,7 +210,7 @@ impl Scan {
                 let start = Start { point: line.point, direction: line.direction, length, ends };
                 let apart = |(j, shift): (usize, &f64)| (start.shift(j) - shift).powi(2);
                 let apart = shifts.iter().enumerate().map(apart).sum::<f64>().sqrt();
-                // A polygon that is much closer than the minimum beside it has found another one.
+                // A polygon that is much closer than the known minimum has found another one, even next to it.
                 if apart > line.spacing || distance < (2.0 - margin) * reach {
                     starts.push(start);
                 }
@@ -215,8 +218,8 @@ impl Scan {
         }
     }
 
-    /// Halves the segments that the curve crosses from below to above or back, until a start is closer than the minimum that
-    /// is known: a search from there then ends closer, however steep the curve is.
+    /// Bisects the segments whose residual changes sign until the starting point is closer than the known minimum. A
+    /// search from there ends closer, however steep the curve is.
     fn close_in(&mut self, curve: Curve<'_>, measured: &Measured, found: &Searches) {
         let mut starts = std::mem::take(&mut self.starts);
         let crosses = |start: &Start| start.ends[0].1 * start.ends[1].1 < 0.0;
@@ -244,14 +247,14 @@ impl Scan {
 }
 
 impl Line {
-    /// Where the curve is evaluated along the line.
+    /// Returns the evaluation points along the line.
     fn places(&self) -> impl Iterator<Item = Place<'_>> {
         let (side, Line { point, direction, spacing, .. }) = (self.side as isize, self);
         (-side..=side).map(move |i| Place { point: *point, direction, length: i as f64 * spacing })
     }
 }
 
-/// Directions along the variables that have errors at a point, and between any two of them.
+/// Returns the directions along the variables that have errors at a point, and the diagonals of any two of them.
 fn directions(sigma: &[f64]) -> impl Iterator<Item = Direction> {
     let k = sigma.len();
     let inexact = |j: &usize| sigma[*j] > 0.0;
@@ -263,8 +266,8 @@ fn directions(sigma: &[f64]) -> impl Iterator<Item = Direction> {
     })
 }
 
-/// The distance from (0, 0) of the segment between two points, and the first coordinate of its closest point; infinite if an
-/// end is not finite.
+/// Returns the distance from (0, 0) to the segment between two points, and the first coordinate of its closest point.
+/// The distance is infinite if an end is not finite.
 fn closest_of_segment((t, r): (f64, f64), (to_t, to_r): (f64, f64)) -> (f64, f64) {
     let (along, up) = (to_t - t, to_r - r);
     let part = (-(t * along + r * up) / (along * along + up * up)).clamp(0.0, 1.0);

@@ -1,4 +1,5 @@
-//! Machine code: the bits of the interpreter, for every weight, length and number of fits.
+//! Tests that machine code gives the same bits as the interpreter, for all kinds of weights, lengths and numbers of
+//! fits.
 
 use super::{PARAMETERS, Sums, kernels, tree};
 use crate::backend::cpu::assembly::Assembled;
@@ -18,7 +19,7 @@ use crate::{Sigma, Var};
 
 type Model = fn(Var, &[Var]) -> Var;
 
-/// Models of few and of many parameters, of functions that refuse nothing and of some that do.
+/// Models of few and many parameters, with and without functions that refuse points.
 const MODELS: [(&str, usize, Model); 6] = [
     ("a decay", 3, |x, p| p[0] * (-p[1] * x).exp() + p[2]),
     ("a line", 2, |x, p| p[0] * x + p[1]),
@@ -52,15 +53,16 @@ fn routines(prepared: &Prepared) -> usize {
     codes(prepared).iter().map(|code| code.routines()).sum()
 }
 
-/// Instruction sets that have machine code.
+/// Returns the instruction sets with machine code.
 fn sets() -> impl Iterator<Item = &'static Kernels> {
     kernels::available().into_iter().filter(|kernels| kernels.vectors.is_some())
 }
 
-/// Points of which two passes are too few for machine code.
+/// Maximum number of points for which two passes do not trigger machine code.
 const MANY: usize = 1 << 15;
 
-/// The sums of a model over points, by the interpreter or by machine code, and how many routines were made.
+/// Returns the sums of a model over points, by the interpreter or by machine code, and the number of generated
+/// routines.
 fn normal(
     points: &Points<'_>,
     (count, model): (usize, Model),
@@ -72,14 +74,14 @@ fn normal(
     if often {
         codes(&prepared).iter().for_each(|code| code.be_worthwhile());
     } else if points.len() > MANY {
-        // For so many points machine code would be made. What has none has the same bits.
+        // This many points would trigger machine code. Kernels without machine code give the same bits.
         let available = kernels::available();
         kernels = available.into_iter().find(|set| set.vectors.is_none()).unwrap_or(kernels);
     }
     let mut cpu = Cpu::new(&prepared, points, Loss::Linear, &[]).with_kernels(kernels);
     let mut normal = Normal::zero(count);
     for pass in 0..2 {
-        // On one thread machine code makes the sums of many pieces at a time.
+        // On one thread, machine code sums many pieces per call.
         if pass == 1 {
             cpu = cpu.on_one_thread();
         }
@@ -111,7 +113,7 @@ fn sums_have_the_bits_of_the_interpreter() {
     }
 }
 
-/// Angles that the fast reduction cannot take are among the points of one stretch, at its ends and in its middle.
+/// Tests an angle outside the range of the fast reduction, at both ends and in the middle of a run of points.
 #[test]
 fn what_machine_code_refuses_the_interpreter_does() {
     let model: Model = |x, p| p[0] * (p[1] * x).sin() + p[2] * (p[1] * x).cos();
@@ -133,7 +135,7 @@ fn what_machine_code_refuses_the_interpreter_does() {
     }
 }
 
-/// More parameters than products are added up for in the same loop, and more numbers at a time than registers.
+/// Tests models with more parameters than one loop can sum products for, and with more live numbers than registers.
 #[test]
 fn many_parameters_have_the_bits_of_the_interpreter() {
     let data = Sums::new(1003);
@@ -153,7 +155,7 @@ fn many_parameters_have_the_bits_of_the_interpreter() {
     }
 }
 
-/// The sums of eight fits, of which one is not asked for.
+/// Returns the sums of eight fits, one of which is not requested.
 fn side_by_side(
     lanes: &[Sums],
     n: usize,
@@ -198,7 +200,7 @@ fn fits_side_by_side_have_the_bits_of_the_interpreter() {
             for (name, count, model) in MODELS {
                 let (expected, none) = side_by_side(&lanes, n, weighted, (count, model), false);
                 let (found, made) = side_by_side(&lanes, n, weighted, (count, model), true);
-                // Where angles are refused the interpreter asks for the outputs alone.
+                // If angles are refused, the interpreter takes over and needs the routine for outputs too.
                 assert!(none == 0 && made >= wanted, "{name}: {made}");
                 assert_eq!(found, expected, "{name}, {n} points, weighted {weighted}");
             }
@@ -206,7 +208,7 @@ fn fits_side_by_side_have_the_bits_of_the_interpreter() {
     }
 }
 
-/// What is left to the interpreter, so that a function of the table which loses its machine code is noticed.
+/// Lists the functions without machine code, to detect a function that loses its machine code.
 #[test]
 fn functions_without_machine_code_are_these() {
     let Some(kernels) = sets().next() else { return };

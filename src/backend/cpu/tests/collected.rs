@@ -1,5 +1,5 @@
-//! Collected factors at the ends of the range: the evaluator's sums are those of the plain code, and
-//! finite wherever those are.
+//! Tests of collected factors at the ends of the range: the evaluator's sums agree with the sums of the plain code,
+//! and are finite if those are finite.
 
 use super::super::assembly::Assembled;
 use super::super::code::Code;
@@ -26,7 +26,7 @@ const MODELS: [(&str, Model); 5] = [
     ("products", |x, p| p[0] * p[1] / p[2] * x[0] + p[0] * x[0] * x[0] / p[1]),
 ];
 
-/// With collected factors and without them.
+/// Returns the prepared model with collected factors and without them.
 fn prepared(model: Model) -> [Prepared; 2] {
     let program = Program::trace(1, 3, model).expect("a trace");
     let program = program.with_partials(&[0, 1, 2]).expect("a replay");
@@ -37,7 +37,7 @@ fn prepared(model: Model) -> [Prepared; 2] {
     [usual.clone(), Prepared { kind, ..usual }]
 }
 
-/// Sums at `params` with columns scaled by the largest partials.
+/// Returns the sums at `params`, with columns scaled by the largest partials.
 fn sums(prepared: &Prepared, points: &Points<'_>, params: &[f64]) -> (Normal, RFactor, Vec<f64>) {
     let mut cpu = Cpu::new(prepared, points, Loss::Linear, params);
     let mut sizes = vec![0.0; 3];

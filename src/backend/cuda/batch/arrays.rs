@@ -1,5 +1,5 @@
-//! The arrays of a batch's data in the memory of a device: those that all fits share, and those of which each
-//! fit has its part.
+//! Arrays of a batch's data in the memory of a device: arrays that all fits share, and arrays of the individual
+//! fits.
 
 use super::Job;
 use crate::backend::cuda::device_points::{bytes, storage};
@@ -10,7 +10,7 @@ use crate::observe::span;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An array, and how far apart the parts of its fits are.
+/// An array with the distance between the parts of adjacent fits.
 pub(super) struct Array {
     pub(super) buffer: Buffer,
     apart: Apart,
@@ -38,7 +38,7 @@ pub(super) struct DeviceArrays {
     first_sample: usize,
 }
 
-/// All data of a batch on a device, for any number of batches of them.
+/// All data of a batch, resident on a device, for any number of batches with these data.
 pub(crate) struct Resident {
     pub(super) shared: DeviceArrays,
     pub(super) own: DeviceArrays,
@@ -135,14 +135,14 @@ impl DeviceArrays {
         self.columns.iter().chain(others.into_iter().flatten())
     }
 
-    /// Bytes of device memory held.
+    /// Returns the size of the allocated device memory, in bytes.
     fn bytes(&self) -> usize {
         self.all().map(|array| array.buffer.bytes()).sum()
     }
 }
 
 impl Resident {
-    /// All fits of `data`.
+    /// Uploads all fits of `data`.
     pub(crate) fn of(
         driver: &Arc<dyn Driver>,
         data: &BatchData<'_>,
@@ -154,7 +154,7 @@ impl Resident {
         })
     }
 
-    /// Bytes of device memory held.
+    /// Returns the size of the allocated device memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.shared.bytes() + self.own.bytes()
     }
@@ -174,7 +174,7 @@ pub(super) fn own_bytes(data: &BatchData<'_>) -> (usize, usize) {
 
 /// Start and bounds that all fits share, uploaded once for all launches.
 pub(super) struct SharedTerms {
-    /// Unless each fit has its own.
+    /// The starting point; `None` if each fit has its own.
     pub(super) start: Option<Buffer>,
     pub(super) lower: Buffer,
     pub(super) upper: Buffer,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The fits of a launch.
 pub(crate) struct FitChunk {
-    /// `Batch` of `kernels/batch_data.cuh`, for each stage.
+    /// The structure `Batch` of the kernels for each stage.
     stages: Vec<Buffer>,
     params: Buffer,
     errors: Buffer,
@@ -22,11 +22,11 @@ pub(crate) struct FitChunk {
     covariances: Option<Buffer>,
     counts: Buffer,
     fits: usize,
-    /// The fits' own, of which the kernel knows the addresses.
+    /// Data of the individual fits, whose addresses the kernel has.
     inputs: (Vec<Buffer>, Option<DeviceArrays>),
 }
 
-/// Bytes that each sample takes, and each fit beside its samples. `held`: whether the data are there.
+/// Returns the bytes per sample, and the bytes per fit beside its samples. `held`: true if the data are on the device.
 fn bytes(job: &Job<'_>, held: bool) -> (usize, usize) {
     let width = job.bounds.len();
     let (sample, mut fit) = if held { (0, 0) } else { own_bytes(job.data) };
@@ -40,7 +40,7 @@ fn bytes(job: &Job<'_>, held: bool) -> (usize, usize) {
     (sample, fit)
 }
 
-/// The fits from `first` on that take no more than `most` bytes; one at least.
+/// Returns the range of fits from `first` on that needs at most `most` bytes; at least one fit.
 pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Range<usize> {
     let (sample, fit) = bytes(job, held);
     let begin = job.data.range(first).start;
@@ -58,7 +58,7 @@ pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Ran
 }
 
 impl FitChunk {
-    /// Uploads the missing data of the fits of `range`, ahead of the work that was queued.
+    /// Uploads the missing data of the fits of `range` by the queue for copies ahead.
     pub(super) fn new(
         driver: &Arc<dyn Driver>,
         job: &Job<'_>,
@@ -151,7 +151,7 @@ impl FitChunk {
         let list = job.stages();
         for (number, stage) in list.iter().enumerate() {
             let rules = if stage.is_rough() { job.rules.in_f32() } else { job.rules };
-            // An evaluation is kept for each stage to come.
+            // One evaluation is reserved for each following stage.
             let most = job.rules.evaluations - (list.len() - 1 - number);
             batch.set(&of.limit, [rules.evaluations.min(most)]);
             batch.set(&of.ftol, [rules.ftol]);
@@ -178,7 +178,7 @@ impl FitChunk {
         })
     }
 
-    /// The addresses of the kernels' `Batch`, for each stage.
+    /// Returns the address of the structure `Batch` of the kernels for each stage.
     pub(super) fn stages(&self) -> impl Iterator<Item = u64> {
         self.stages.iter().map(Buffer::address)
     }
@@ -187,7 +187,8 @@ impl FitChunk {
         self.fits
     }
 
-    /// Waits for the kernel and reads what it found, by a queue of the driver: ahead if the next kernel has been launched.
+    /// Waits for the kernel and reads its results by `queue`: the queue for copies ahead if the next kernel has been
+    /// launched.
     pub(crate) fn read(self, queue: Queue, found: &mut BatchNumbers) -> Result<(), DriverError> {
         read_all(&self.counts, queue, &mut found.counts)?;
         read_all(&self.params, queue, &mut found.params)?;
@@ -196,7 +197,7 @@ impl FitChunk {
         if let Some(covariances) = &self.covariances {
             read_all(covariances, queue, &mut found.covariances)?;
         }
-        // Its memory is the next chunk's, whose upload waits for no kernel.
+        // The next chunk reuses this memory, and its upload waits for no kernel.
         self.buffers().for_each(Buffer::rest);
         Ok(())
     }

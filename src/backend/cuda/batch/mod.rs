@@ -25,8 +25,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
 
-/// Blocks for each multiprocessor: more than are resident at once, so that none idles. Those that come too late
-/// find no fit left.
+/// Blocks per multiprocessor: more than are resident concurrently, therefore no multiprocessor idles. Late blocks
+/// find no more fits.
 const BLOCKS: u32 = 16;
 
 /// Settings that all fits of a batch share. Arrays have one value per parameter, except `free`.
@@ -70,7 +70,7 @@ impl Job<'_> {
     fn stages(&self) -> Vec<Stage> {
         let first = self.loss.first();
         let keep = self.precision == Precision::Single && first.is_none();
-        // Terms are added up in f32 for a while; no pairs are needed.
+        // Each lane sums short runs in f32 and adds them to totals in f64, which needs no pairs.
         let single = Arithmetic::Single { compensated: true };
         let rough = Stage { loss: first.unwrap_or(self.loss), arithmetic: single, keep };
         let mut stages = Vec::new();
@@ -182,7 +182,7 @@ pub(crate) fn termination_of(reason: Reason) -> Termination {
         Reason::ModelNonFinite => Termination::ModelNonFinite,
         Reason::ZeroGradientAtStart => Termination::ZeroGradientAtStart,
         Reason::Degenerate => Termination::Degenerate,
-        // No fit that has ended says none, nor that of its data.
+        // A fit that has ended never has the reasons `None` and `BadData`.
         Reason::NoProgress | Reason::None | Reason::BadData => Termination::NoProgress,
     }
 }
@@ -190,7 +190,7 @@ pub(crate) fn termination_of(reason: Reason) -> Termination {
 /// A batch on a device.
 pub(crate) struct Batch<'a> {
     device: &'a Device,
-    /// For each stage.
+    /// The kernels of each stage.
     kernels: Vec<Arc<LoadedKernels>>,
     shape: BatchShape,
     job: Job<'a>,
@@ -207,7 +207,7 @@ enum DataAtHand<'a> {
     Shared(Box<DeviceArrays>),
 }
 
-/// The kernels of a batch, printed, one for each stage.
+/// Source texts of the kernels of a batch, one per stage.
 pub(crate) struct BatchUnits {
     texts: Vec<Arc<str>>,
     shape: BatchShape,
@@ -238,7 +238,7 @@ impl BatchUnits {
         Some(BatchUnits { texts: job.stages().into_iter().map(text).collect(), shape })
     }
 
-    /// Returns true if the device has already loaded the kernels, so that no compiler is needed.
+    /// Returns true if the device has already loaded the kernels and no compiler is needed.
     pub(crate) fn are_loaded(&self, device: &Device) -> bool {
         self.texts.iter().all(|text| device.is_loaded(text))
     }
@@ -258,7 +258,7 @@ fn weighting(data: &BatchData<'_>) -> Weighting {
     }
 }
 
-/// Bytes of a sample on a device, with its columns as far as they are the fit's own.
+/// Returns the size of a sample on a device, in bytes, including the columns that each fit has for itself.
 pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
     let own = data.columns.iter().filter(|_| data.own);
     let columns = own.map(|c| storage(c).bytes()).sum::<usize>();
@@ -266,8 +266,8 @@ pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
 }
 
 impl<'a> Batch<'a> {
-    /// Compiles the kernels if need be, side by side, and uploads what all fits share. `resident`: the data, if
-    /// they are on the device.
+    /// Compiles the kernels in parallel if necessary and uploads the data that all fits share. `resident`: the data, if
+    /// they are already on the device.
     pub(crate) fn new(
         device: &'a Device,
         units: &BatchUnits,
@@ -286,13 +286,13 @@ impl<'a> Batch<'a> {
         Ok(Batch { device, kernels, shape: units.shape, job, data, terms, next })
     }
 
-    /// The fits from `first` on that take no more than `bytes` bytes of the device's memory together; one at
-    /// least.
+    /// Returns the range of fits from `first` on that needs at most `bytes` bytes of device memory; at least one
+    /// fit.
     pub(crate) fn chunk(&self, first: usize, bytes: usize) -> Range<usize> {
         chunk::range(&self.job, matches!(self.data, DataAtHand::Resident(_)), first, bytes)
     }
 
-    /// Brings the fits of `range` to the device, beside the kernel that was launched.
+    /// Uploads the fits of `range` to the device while the launched kernel runs.
     pub(crate) fn bring(&self, range: Range<usize>) -> Result<FitChunk, DriverError> {
         FitChunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range)
     }

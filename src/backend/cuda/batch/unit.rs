@@ -19,9 +19,9 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
 ];
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: usize = 48 << 10;
-/// Shared memory that the fits of a warp may take, so that eight warps fit on a multiprocessor of an A100.
+/// Maximum shared memory of the fits of a warp, in bytes; eight warps then fit on a multiprocessor of an A100.
 const WARP_BYTES: usize = 20 << 10;
-/// Points that a lane should have at least: fewer lanes than points would keep busy, since most of them idle in a step.
+/// Minimum number of points per lane. Fewer points would still occupy a lane, but most lanes idle in a step.
 const POINTS_PER_LANE: usize = 32;
 /// Maximum number of free parameters for which the fits of a block fit into shared memory.
 pub(crate) const MOST_PARAMETERS: usize = 16;
@@ -29,16 +29,17 @@ pub(crate) const MOST_PARAMETERS: usize = 16;
 /// Distribution of a batch over lanes and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BatchShape {
-    /// Lanes that work on a fit together.
+    /// Number of lanes that work on one fit.
     pub(crate) lanes: usize,
-    /// Threads of a block.
+    /// Number of threads of a block.
     pub(crate) threads: usize,
 }
 
 impl BatchShape {
-    /// For fits of about `points` points that take `bytes` bytes of shared memory each: no more lanes
-    /// than have enough points, because the small matrices of a step leave most of them idle, but
-    /// enough that the fits of a warp fit into shared memory; then as many threads as the fits of a block have.
+    /// Returns the shape for fits of about `points` points and `bytes` bytes of shared memory each. The number of lanes
+    /// is limited by the minimum number of points per lane, because the small matrices of a step leave most lanes idle.
+    /// It
+    /// is large enough that the fits of a warp fit into shared memory. The threads follow from the fits of a block.
     pub(crate) fn new(points: usize, bytes: usize) -> Option<BatchShape> {
         let wanted = (points / POINTS_PER_LANE).next_power_of_two().min(32);
         let lanes = (0..6).map(|k| 1 << k).filter(|&lanes| lanes >= wanted);
@@ -49,13 +50,13 @@ impl BatchShape {
         shapes.find(|shape| shape.fits() * bytes <= SHARED_BYTES)
     }
 
-    /// Fits that a block works on at once.
+    /// Returns the number of concurrent fits of a block.
     pub(crate) fn fits(self) -> usize {
         self.threads / self.lanes
     }
 }
 
-/// Bytes of a `Bench` of `kernels/batch_sums.cuh`.
+/// Returns the size of a `Bench` of `kernels/batch_sums.cuh`, in bytes.
 pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
     let solver = words::<Layout>(spec.size()) + words::<ScratchLayout>(spec.size());
     let common = codegen::uniforms(spec.program, spec.arithmetic) + 1;
@@ -63,7 +64,7 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
     8 * (solver + Influence::SUMS + common)
 }
 
-/// The kernel of a batch, as text for a compiler; equal fits of equal shape give equal texts.
+/// Returns the source of the kernel of a batch. Equal fits of equal shape give equal texts.
 pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
     unit(spec, shape, &[ROWS, SOLVER, BATCH])
 }

@@ -1,4 +1,4 @@
-//! What may happen to files: cut, changed, foreign, many at once, too many.
+//! Tests of the disk cache with files that are truncated, modified, foreign, accessed concurrently, or too many.
 
 use super::*;
 use std::process::Command;
@@ -72,7 +72,7 @@ fn a_folder_that_cannot_be_written_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    // Below a file there can be no folder, for any user.
+    // A folder below a file cannot exist, for any user.
     let below = DiskCache::new(file.join("cache"), LIMIT);
     below.write(&key(1), b"payload");
     below.remove(&key(1));
@@ -91,7 +91,7 @@ fn a_folder_that_may_only_be_read_is_read() {
     fs::set_permissions(disk.path(&key(1)), fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
     disk.write(&key(2), b"more");
-    // The superuser may write all the same.
+    // The superuser may write in spite of the permissions.
     let writable = File::create_new(folder.path().join("probe")).is_ok();
     assert_eq!(disk.read(&key(2)).is_some(), writable);
     assert_eq!(disk.read(&key(1)).as_deref(), Some(&b"payload"[..]));
@@ -104,12 +104,12 @@ fn the_least_recently_used_go_when_the_limit_is_reached() {
     for number in 0..4 {
         disk.write(&key(number), &filling(250, number));
     }
-    // A use of the oldest makes the next the oldest.
+    // A read of the oldest entry makes the second entry the oldest.
     assert!(disk.read(&key(0)).is_some());
     disk.write(&key(4), &filling(300, 4));
     let there = |number| disk.path(&key(number)).exists();
     assert_eq!([0, 1, 2, 3, 4].map(there), [true, false, false, true, true]);
-    // One that fills the limit takes the place of all; one above it is not written.
+    // An entry of the size of the limit replaces all others; a larger entry is not written.
     disk.write(&key(5), &filling(1000, 5));
     assert_eq!([0, 3, 4, 5].map(there), [false, false, false, true]);
     disk.write(&key(6), &filling(1001, 6));
@@ -139,17 +139,17 @@ fn the_environment_says_where_and_how_much() {
     assert_eq!(said(text("there"), text("1000")), Some(("there".into(), 1000)));
     assert_eq!(said(text("there"), text("much")), Some(("there".into(), LIMIT)));
     assert_eq!((said(text(""), None), said(text("off"), None)), (None, None));
-    // A user without a home has a cache in memory, unless a folder is named.
+    // Without a home directory the cache is in memory, unless a folder is named.
     assert!(settings(None, None, || None).is_none());
     assert!(settings(text("there"), None, || None).is_some());
 }
 
-/// The payload of entry `number`: its length is its own, so that a mixture of two shows.
+/// Returns the payload of entry `number`. Each entry has a different length, therefore a mixture of two is detected.
 fn of(number: u8) -> Vec<u8> {
     vec![number; 1000 + 100 * usize::from(number)]
 }
 
-/// Eight threads read and write the same entries; whatever is read is whole.
+/// Reads and writes the same entries from eight threads and checks that every entry that is read is complete.
 fn hammer(disk: &DiskCache) {
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
@@ -183,12 +183,12 @@ fn an_entry_that_others_write_again_is_always_whole() {
     });
 }
 
-/// Names the folder to a process that [`eight_threads_and_four_processes_at_once`] starts.
+/// Variable with the folder for the processes that [`eight_threads_and_four_processes_at_once`] starts.
 const FOLDER: &str = "DUALFIT_TEST_CACHE_FOLDER";
 
 #[test]
 fn eight_threads_and_four_processes_at_once() {
-    // Room for five of the six, so that files are removed while others read them.
+    // The limit fits five of the six entries, therefore files are removed while others read them.
     let limit = (0..5).map(|number| entry(&of(number), &key(number)).len() as u64).sum();
     if let Some(folder) = env::var_os(FOLDER) {
         return hammer(&DiskCache::new(folder.into(), limit));

@@ -16,7 +16,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// A function whose numbers are of type `real`; `computed` says which nodes it computes itself.
+    /// Creates the scope of a function with numbers of type `real`; `computed` marks the nodes that it computes itself.
     pub(super) fn new(
         real: &'static str,
         nodes: &'a [Node],
@@ -27,24 +27,24 @@ impl<'a> Scope<'a> {
         Scope { real, nodes, names, truth, reciprocals: vec![None; nodes.len()] }
     }
 
-    /// Lets numbers be divided by a node by way of its reciprocal.
+    /// Replaces divisions by a node by multiplications with its reciprocal.
     pub(super) fn divide_by(&mut self, id: Id, reciprocal: String) {
         self.reciprocals[id as usize] = Some(reciprocal);
     }
 
-    /// The statement that computes node `i`.
+    /// Returns the statement that computes node `i`.
     pub(super) fn statement(&self, i: usize) -> String {
         let kind = if self.truth[i] { "bool" } else { self.real };
         format!("    const {kind} {} = {};", self.names[i], self.expression(self.nodes[i], i))
     }
 
-    /// A node as a number; a truth value counts as 1 or 0.
+    /// Returns a node as a number; a truth value counts as 1 or 0.
     pub(super) fn value(&self, id: Id) -> String {
         let name = &self.names[id as usize];
         if self.truth[id as usize] { format!("{}({name})", self.real) } else { name.clone() }
     }
 
-    /// A node as a truth value; a number is true unless it is 0, so NaN is.
+    /// Returns a node as a truth value; a number is true unless it is 0, therefore NaN is true.
     fn mask(&self, id: Id) -> String {
         let name = &self.names[id as usize];
         if self.truth[id as usize] { name.clone() } else { format!("({name} != 0)") }
@@ -55,7 +55,7 @@ impl<'a> Scope<'a> {
         let m = |id: Id| self.mask(id);
         match node {
             Node::Const(_) | Node::Column(_) | Node::Param(_) => self.names[i].clone(),
-            // A blank, for `--` before a negative literal would be another operator.
+            // The blank separates the minus from a negative literal, because `--` is another operator.
             Node::Unary(Unary::Neg, a) if v(a).starts_with('-') => format!("- {}", v(a)),
             Node::Unary(Unary::Neg, a) => format!("-{}", v(a)),
             Node::Unary(Unary::Not, a) => format!("!{}", m(a)),
@@ -92,8 +92,9 @@ pub(super) fn literal(number: f64, real: &str) -> String {
     if single { format!("{sign}{real}({name})") } else { format!("{sign}{name}") }
 }
 
-/// The nearest f32, but finite if the number is, and not 0 unless the number is: what bounds a function away from
-/// infinity or a divisor away from 0 still does so.
+/// Returns the nearest f32 that is finite if the number is finite, and not 0 if the number is not 0. Therefore
+/// constants
+/// that keep a function finite or a divisor away from 0 still do so.
 pub(in crate::backend::cuda) fn to_f32(number: f64) -> f32 {
     let nearest = number as f32;
     if nearest.is_infinite() && number.is_finite() {
@@ -108,8 +109,8 @@ pub(in crate::backend::cuda) fn to_f32(number: f64) -> f32 {
 /// Longest name in a comment, in characters.
 const LONGEST_NAME: usize = 60;
 
-/// A name as it may stand in a comment to the end of a line: letters and digits of any script and
-/// harmless signs, so that no line ends early, continues or is shown in another order.
+/// Returns a name that is safe in a comment at the end of a line. It keeps letters and digits of any script and
+/// harmless signs, therefore no line ends early, continues or is displayed in another order.
 pub(super) fn comment(name: &str) -> String {
     let harmless = |c: char| c.is_alphanumeric() || " _.,:;'()[]<>=+-^".contains(c);
     let cut = if name.chars().count() > LONGEST_NAME { "..." } else { "" };

@@ -1,5 +1,5 @@
-//! Uploads ahead over the fake driver, whose streams run no further than somebody waits for them: what
-//! no fence orders comes out wrong.
+//! Uploads ahead over the fake driver. Its streams run only as far as a caller waits for them, therefore work
+//! that no fence orders gives wrong results.
 
 use super::*;
 use crate::backend::cuda::testing::fake_driver::run_inside;
@@ -14,7 +14,7 @@ fn values(chunk: usize, count: usize) -> Vec<f64> {
     (0..count).map(|i| (chunk * count + i) as f64).collect()
 }
 
-/// A driver with its one module.
+/// A driver with its only module.
 struct Loaded(CudaDriver, Module);
 
 fn loaded() -> Loaded {
@@ -23,8 +23,8 @@ fn loaded() -> Loaded {
     Loaded(driver, module)
 }
 
-/// Chunks of `count` numbers go to `rooms` places in turn, from where a kernel takes each to a place of
-/// its own. Whether all arrive, with fences or without.
+/// Uploads chunks of `count` numbers to `rooms` buffers in turn; a kernel copies each chunk to its own place. Returns
+/// true if all chunks arrive, with or without fences.
 fn arrives(
     Loaded(driver, module): &Loaded,
     (chunks, rooms, count): (usize, usize, usize),
@@ -53,8 +53,8 @@ fn arrives(
     found == (0..chunks).flat_map(|chunk| values(chunk, count)).collect::<Vec<f64>>()
 }
 
-/// Fewer and more bytes than the buffers hold, so that uploads are made as late as may be, or at once
-/// with the kernels behind them.
+/// Fewer and more bytes than the staging buffers have: uploads run as late as possible, or at once with the kernels
+/// behind them.
 const COUNTS: [usize; 4] = [1, 1000, LARGE / 8, 3 * LARGE / 8 + 17];
 
 #[test]
@@ -80,7 +80,7 @@ fn without_fences_the_order_is_wrong() {
     });
 }
 
-/// A room that is used again after one fence, not two, is overwritten under its kernel.
+/// A buffer that is reused after one fence instead of two is overwritten while its kernel reads it.
 #[test]
 fn a_room_used_again_too_early_is_found() {
     with_driver("a_room_used_again_too_early_is_found", &[], || {
@@ -114,7 +114,7 @@ fn threads_of_a_pool_upload_ahead_at_once() {
     });
 }
 
-/// What is on its way when a driver goes, or memory is given back, is waited for.
+/// The driver waits for pending uploads when it is dropped or memory is released.
 #[test]
 fn uploads_ahead_end_before_their_memory() {
     with_driver("uploads_ahead_end_before_their_memory", &[], || {

@@ -1,8 +1,8 @@
-//! The calls of the driver for one device: the lowest floor, where the unsafe code is.
+//! The driver calls for one device: the lowest layer, which contains the unsafe code.
 //!
-//! Each call is made with the device's primary context current on the calling thread and leaves the
-//! thread as it was, so that a program that uses CUDA itself keeps its own device. Work goes to one of
-//! two streams, in the order of the calls.
+//! Each call makes the device's primary context current on the calling thread and restores the
+//! thread's context afterwards. Therefore a program that uses CUDA itself keeps its own device. Work is queued on one
+//! of two streams, in the order of the calls.
 //!
 //! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
 
@@ -18,7 +18,7 @@ use std::sync::Mutex;
 pub(super) struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
-    /// Of each [`Queue`]. Null where opening failed on the way.
+    /// The stream of each [`Queue`]; null if opening failed before it was created.
     streams: [sys::CUstream; 2],
     /// Events that a fence records, one per stream.
     marks: [sys::CUevent; 2],
@@ -26,14 +26,14 @@ pub(super) struct Context {
     fencing: Mutex<()>,
 }
 
-// SAFETY: the handles are names that the driver knows on every thread, and its functions may be
-// called from any thread; which context is current is seen to by each call.
+// SAFETY: the handles are valid on every thread, and the driver's functions may be
+// called from any thread; each call sets the current context.
 unsafe impl Send for Context {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
-/// Returns the properties of device `ordinal` and its memory in bytes. This needs no context, which takes memory of
-/// the device and which another process may withhold.
+/// Returns the properties of device `ordinal` and its memory in bytes. This needs no context; a context takes memory
+/// of the device, and another process may prevent its creation.
 pub(super) fn describe(
     ordinal: usize,
     driver_version: (u32, u32),
@@ -43,7 +43,7 @@ pub(super) fn describe(
     let attribute = |attribute| {
         // SAFETY: the device comes from `cuDeviceGet`.
         let value = unsafe { result::device::get_attribute(device, attribute) };
-        // What the driver does not know is 0.
+        // Attributes that the driver does not know are 0.
         value.map_or(0, |value| value.max(0) as u32)
     };
     let kilohertz = |clock| 1e3 * f64::from(attribute(clock));
@@ -78,7 +78,7 @@ fn device(ordinal: usize) -> Result<sys::CUdevice, DriverError> {
 
 fn name(device: sys::CUdevice) -> String {
     let mut name: [c_char; 256] = [0; 256];
-    // SAFETY: the buffer is longer than the length passed, so that its last byte stays 0.
+    // SAFETY: the buffer is longer than the length passed, therefore its last byte stays 0.
     match unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), 255, device) } {
         sys::CUresult::CUDA_SUCCESS => {
             // SAFETY: the text lies in `name` and ends there.
@@ -91,16 +91,16 @@ fn name(device: sys::CUdevice) -> String {
 /// A loaded module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModuleHandle(sys::CUmodule);
-// SAFETY: a name that the driver knows on every thread.
+// SAFETY: a handle that is valid on every thread.
 unsafe impl Send for ModuleHandle {}
 
 /// A kernel of a loaded module.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kernel(sys::CUfunction);
-// SAFETY: a name that the driver knows on every thread.
+// SAFETY: a handle that is valid on every thread.
 unsafe impl Send for Kernel {}
 
-/// Events that only say whether something is done.
+/// Flag of events that record completion only, without a time.
 pub(super) const UNTIMED: sys::CUevent_flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
 
 /// Makes a context current on this thread until it is dropped.
@@ -156,7 +156,7 @@ impl Context {
         check("cuMemAlloc", bytes.max(1), address).map(Address)
     }
 
-    /// Frees memory when the work that may use it is done.
+    /// Waits for the work that may use the memory, then frees it.
     pub(super) fn free(&self, address: Address) -> Result<(), DriverError> {
         self.synchronize_all()?;
         let _current = self.enter()?;
@@ -171,7 +171,7 @@ impl Context {
         self.wait_for(queue)
     }
 
-    /// As `synchronize`, where the context is current.
+    /// As `synchronize`, if the context is already current.
     fn wait_for(&self, queue: Queue) -> Result<(), DriverError> {
         // SAFETY: the stream lives as long as `self`.
         let done = unsafe { result::stream::synchronize(self.stream(queue)) };
@@ -257,7 +257,7 @@ impl Context {
         check("cuModuleLoadData", image.len(), module).map(ModuleHandle)
     }
 
-    /// Unloads a module when the work that may use it is done.
+    /// Waits for the work that may use a module, then unloads it.
     pub(super) fn unload(&self, module: ModuleHandle) -> Result<(), DriverError> {
         self.synchronize(Queue::Work)?;
         let _current = self.enter()?;
@@ -323,8 +323,8 @@ impl Drop for Context {
     }
 }
 
-/// Codes after which nothing more can be done with the context: the kernel or the device failed, or
-/// the context is gone. CUDA's documentation calls most of them errors that leave the process in an
+/// Error codes after which the context is unusable: the kernel or the device failed, or
+/// the context was destroyed. According to CUDA's documentation, most of them leave the process in an
 /// inconsistent state.
 const LOST: [sys::CUresult; 21] = [
     sys::CUresult::CUDA_ERROR_DEINITIALIZED,

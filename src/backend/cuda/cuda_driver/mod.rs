@@ -1,7 +1,7 @@
-//! A real device behind the driver seam, through cudarc.
+//! Implementation of the driver interface for real devices, with cudarc.
 //!
-//! A driver is used from any thread. Once its device is lost it says so at every call and makes none
-//! of them: after a fault of a kernel every CUDA call of the process returns the same error.
+//! A driver can be used from any thread. After its device is lost, every call returns this error without a CUDA
+//! call, because after a fault of a kernel every CUDA call of the process returns the same error.
 
 mod context;
 mod pinned;
@@ -17,12 +17,12 @@ use staging::Staging;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 
-/// Bytes of a buffer for parameters and results.
+/// Size of a staging buffer for parameters and results, in bytes.
 const SMALL: usize = 64 << 10;
 
-/// Bytes of a buffer for data. At 50 GB/s the bus takes 40 µs for it, well above the cost of starting
-/// a copy; and a million points with one variable fill it eight times, so that filling the first and
-/// fetching the last, which nothing overlaps, are a small part.
+/// Size of a staging buffer for data, in bytes. At 50 GB/s the bus takes 40 µs for it, well above the cost of starting
+/// a copy. A million points with one variable fill it eight times; the first fill and the last transfer, which
+/// do not overlap with other work, are a small part.
 const LARGE: usize = 2 << 20;
 
 /// A device with its memory, modules and streams.
@@ -33,9 +33,9 @@ pub(crate) struct CudaDriver {
     modules: Mutex<Modules>,
     small: Mutex<Option<Staging>>,
     large: Mutex<Option<Staging>>,
-    /// For copies ahead, from the first of them on.
+    /// Staging buffers for copies ahead, allocated by the first of these copies.
     ahead: OnceLock<Mutex<Option<Staging>>>,
-    /// Memory of the host that kernels write, by its address.
+    /// Mapped host memory that kernels write, by its address.
     mapped: Mutex<BTreeMap<u64, Arc<Pinned>>>,
     lost: OnceLock<DriverError>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn describe(ordinal: usize) -> Result<(Properties, usize), NoCuda> {
     context::describe(ordinal, found.driver_version).map_err(refused)
 }
 
-/// The memory of device `ordinal`, which is used no longer than that takes.
+/// Queries the memory of device `ordinal`. The device is released afterwards.
 pub(crate) fn memory(ordinal: usize) -> Result<Memory, NoCuda> {
     probe::device(ordinal)?;
     Context::open(ordinal).and_then(|context| context.memory()).map_err(refused)
@@ -60,7 +60,7 @@ struct Modules {
 }
 
 impl CudaDriver {
-    /// The driver of device `ordinal`, with copies and work of its own beside those of others.
+    /// Opens device `ordinal` with its own streams, which run concurrently with the streams of other drivers.
     pub(crate) fn new(ordinal: usize) -> Result<CudaDriver, NoCuda> {
         let (properties, _) = describe(ordinal)?;
         let context = Context::open(ordinal).map_err(refused)?;
@@ -76,7 +76,7 @@ impl CudaDriver {
         })
     }
 
-    /// Makes calls, unless the device is lost, and notes if they find it lost.
+    /// Runs `call` unless the device is lost, and records if the call finds it lost.
     fn call<T>(
         &self,
         calls: impl FnOnce(&Context) -> Result<T, DriverError>,
@@ -91,7 +91,7 @@ impl CudaDriver {
         })
     }
 
-    /// The memory of the host that an address lies in, if it does, and the byte of it.
+    /// Returns the mapped host memory that contains an address, and the offset in it, in bytes.
     fn mapped_at(&self, address: Address) -> Option<(Arc<Pinned>, usize)> {
         let mapped = lock(&self.mapped);
         let (begin, pinned) = mapped.range(..=address.0).next_back()?;
@@ -99,7 +99,7 @@ impl CudaDriver {
         (first < pinned.bytes()).then(|| (pinned.clone(), first))
     }
 
-    /// The buffers for data of a queue.
+    /// Returns the staging buffers for data of a queue.
     fn staging(&self, context: &Context, queue: Queue) -> &Mutex<Option<Staging>> {
         match queue {
             Queue::Work => &self.large,
@@ -161,7 +161,7 @@ impl Driver for CudaDriver {
             }
             return;
         }
-        // What cannot be freed belongs to a device that is lost, which the next call tells.
+        // If memory cannot be freed, the device is lost, and the next call reports that.
         let _ = self.call(|context| context.free(address));
     }
 
@@ -261,8 +261,8 @@ impl Drop for CudaDriver {
     }
 }
 
-/// The buffers, unless they are in use. While it waits for pieces of a copy a thread of the pool may be given another fit's:
-/// waiting for this lock it would wait for itself.
+/// Returns the buffers, unless they are in use. While a thread of the pool waits for pieces of a copy, it may run a
+/// task of another fit; if that task waited for this lock, the thread would wait for itself.
 fn try_lock<T>(buffers: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match buffers.try_lock() {
         Ok(buffers) => Some(buffers),
@@ -271,7 +271,7 @@ fn try_lock<T>(buffers: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Why a device that is there cannot be opened.
+/// Returns the reason why an existing device cannot be opened.
 pub(crate) fn refused(error: DriverError) -> NoCuda {
     match error {
         DriverError::OutOfMemory { requested } => {

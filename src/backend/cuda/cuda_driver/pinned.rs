@@ -1,4 +1,4 @@
-//! Page-locked memory of the host: the device reads and writes it by itself, beside what the host does.
+//! Page-locked memory of the host, which the device reads and writes concurrently with the host.
 
 use super::context::{Context, UNTIMED, check};
 use crate::backend::cuda::driver::{Address, DriverError, Queue};
@@ -14,31 +14,31 @@ impl Context {
     ) -> Result<(), DriverError> {
         self.synchronize(Queue::Work)?;
         let length = bytes.len().min(pinned.bytes.saturating_sub(first));
-        // SAFETY: so many bytes lie there, all with values; the device is done with them, and is told to use them by
-        // calls on the thread that reads, if by any.
+        // SAFETY: `length` bytes from `first` on are inside the memory and initialised; the device does not use them
+        // any more, and only the thread that reads can start new work that uses them.
         unsafe { pinned.memory.add(first).copy_to_nonoverlapping(bytes.as_mut_ptr(), length) };
         Ok(())
     }
 
-    /// Page-locked host memory, which the device reads and writes by itself.
+    /// Allocates page-locked host memory, which the device reads and writes directly.
     pub(super) fn pinned(&self, bytes: usize) -> Result<Pinned, DriverError> {
         let _current = self.enter()?;
-        // SAFETY: the context is current; the memory is given back when `Pinned` is freed.
+        // SAFETY: the context is current; `free_pinned` releases the memory.
         let memory = unsafe { result::malloc_host(bytes, 0) };
         let memory = check("cuMemHostAlloc", 0, memory)?.cast::<u8>();
-        // SAFETY: the memory is that many bytes; from here on they all have a value.
+        // SAFETY: the memory has `bytes` bytes; this call initialises all of them.
         unsafe { memory.write_bytes(0, bytes) };
         match check("cuEventCreate", 0, result::event::create(UNTIMED)) {
             Ok(event) => Ok(Pinned { memory, bytes, event, in_use: InUse::No }),
             Err(error) => {
-                // SAFETY: allocated just now, used by no work.
+                // SAFETY: the memory was allocated just now and no work uses it.
                 let _ = unsafe { result::free_host(memory.cast()) };
                 Err(error)
             }
         }
     }
 
-    /// The bytes of page-locked memory, when the device no longer uses them.
+    /// Waits until the device no longer uses the page-locked memory and returns its bytes.
     pub(super) fn claim<'a>(&self, pinned: &'a mut Pinned) -> Result<&'a mut [u8], DriverError> {
         match pinned.in_use {
             InUse::No => {}
@@ -51,8 +51,8 @@ impl Context {
             InUse::UntilEndOf(queue) => self.synchronize(queue)?,
         }
         pinned.in_use = InUse::No;
-        // SAFETY: the memory is that many bytes with values, borrowed as `pinned` is, and the device
-        // is done with it.
+        // SAFETY: the memory has `bytes` initialised bytes, is borrowed as `pinned` is, and the device
+        // does not use it any more.
         Ok(unsafe { std::slice::from_raw_parts_mut(pinned.memory, pinned.bytes) })
     }
 
@@ -90,9 +90,9 @@ impl Context {
         self.mark(pinned, queue)
     }
 
-    /// Page-locked memory is in use until what a stream has got is done.
+    /// Marks page-locked memory as in use until the current work of a stream is complete.
     fn mark(&self, pinned: &mut Pinned, queue: Queue) -> Result<(), DriverError> {
-        // Without a mark there is only the end of all work to wait for.
+        // If no event can be recorded, `claim` waits for the end of all work of the queue.
         pinned.in_use = InUse::UntilEndOf(queue);
         // SAFETY: event and stream live, and the context is current.
         let marked = unsafe { result::event::record(pinned.event, self.stream(queue)) };
@@ -101,11 +101,11 @@ impl Context {
         Ok(())
     }
 
-    /// Gives back page-locked memory that no work uses any more.
+    /// Releases page-locked memory that no work uses any more.
     pub(super) fn free_pinned(&self, pinned: Pinned) {
         let Ok(_current) = self.enter() else { return };
-        // SAFETY: both were made by `pinned`, are given up by their owner, and all work has been
-        // waited for; on a device that is lost there is none.
+        // SAFETY: `pinned` created both, their owner gives them up, and the caller has waited for all work;
+        // a lost device has no work.
         unsafe {
             let _ = result::event::destroy(pinned.event);
             let _ = result::free_host(pinned.memory.cast());
@@ -113,17 +113,17 @@ impl Context {
     }
 }
 
-/// Until when the device uses page-locked memory.
+/// Time until which the device uses page-locked memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InUse {
     No,
-    /// Until its event.
+    /// Until the event of the memory.
     UntilMark,
-    /// Until all work of a stream is done.
+    /// Until all work of a stream is complete.
     UntilEndOf(Queue),
 }
 
-/// Page-locked host memory with an event that tells when the device is done with it.
+/// Page-locked host memory with an event for the end of its use by the device.
 #[derive(Debug)]
 pub(super) struct Pinned {
     memory: *mut u8,
@@ -132,13 +132,13 @@ pub(super) struct Pinned {
     in_use: InUse,
 }
 
-// SAFETY: it owns its memory, and the event is a name that the driver knows on every thread.
+// SAFETY: it owns its memory, and the event is a handle that is valid on every thread.
 unsafe impl Send for Pinned {}
-// SAFETY: what is shared of it only tells where it is and copies from there.
+// SAFETY: methods with a shared reference only return the address and the size or copy from the memory.
 unsafe impl Sync for Pinned {}
 
 impl Pinned {
-    /// The address, which is the same on the device: all 64-bit systems have one space of addresses.
+    /// Returns the address. It is the same on the device, because 64-bit systems have a unified address space.
     pub(super) fn address(&self) -> Address {
         Address(self.memory as u64)
     }

@@ -1,19 +1,19 @@
-//! Copies through page-locked memory: two buffers in turn, so that the device fetches one while the
-//! host fills the other, or fills one while the host empties the other. The copies of one pair go to one stream.
+//! Copies through two page-locked buffers in turn. The device reads one buffer while the host fills the other, or
+//! writes one while the host empties the other. All copies of one pair use one stream.
 //!
-//! The driver copies from ordinary memory too, but with one thread and a wait. Here all cores of the
-//! host fill a buffer, which one core does at a third of the speed of the bus.
+//! The driver can copy from ordinary memory, but with one thread and a wait. Here all cores of the
+//! host fill a buffer; one core alone reaches a third of the speed of the bus.
 
 use super::context::Context;
 use super::pinned::Pinned;
 use crate::backend::cuda::driver::{Address, DriverError, Queue};
 use crate::threads;
 
-/// Bytes that one thread copies at a time: they stay in its cache, and take longer than handing them
-/// out does.
+/// Bytes that one thread copies at a time. They fit into its cache, and the copy takes longer than the scheduling
+/// of the task.
 const PIECE: usize = 128 << 10;
 
-/// Copies by all threads, if that is worth while.
+/// Copies `from` to `to`, with all threads if there are at least two pieces.
 fn copy(from: &[u8], to: &mut [u8]) {
     if from.len() < 2 * PIECE {
         to.copy_from_slice(from);
@@ -31,7 +31,7 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// Two buffers of `bytes` bytes, unless the host has not that much to spare.
+    /// Allocates two buffers of `bytes` bytes. Returns `None` if the host does not have enough memory.
     pub(super) fn new(context: &Context, bytes: usize) -> Option<Staging> {
         let first = context.pinned(bytes).ok()?;
         match context.pinned(bytes) {
@@ -48,7 +48,7 @@ impl Staging {
         self.buffers[0].bytes()
     }
 
-    /// Starts copies; `bytes` may be reused when this returns.
+    /// Starts copies to the device. The caller may reuse `bytes` when this returns.
     pub(super) fn upload(
         &mut self,
         context: &Context,
@@ -66,8 +66,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Copies from the device when the work of a queue is done: what one buffer has got is taken out of it while the other
-    /// is filled.
+    /// Copies from the device when the work of a queue is complete. The host empties one buffer while the device fills
+    /// the other.
     pub(super) fn download(
         &mut self,
         context: &Context,
@@ -91,7 +91,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Gives the buffers back, when all work has been waited for.
+    /// Releases the buffers. The caller must have waited for all work.
     pub(super) fn free(self, context: &Context) {
         self.buffers.into_iter().for_each(|buffer| context.free_pinned(buffer));
     }

@@ -1,5 +1,5 @@
-//! The driver over a library without a device, whose work is done as late as a device's may be. Each
-//! test runs in a process of its own, where the loader finds that library.
+//! Tests of the driver with a fake library without a device, which runs work as late as a device may. Each
+//! test runs in its own process, where the loader finds that library.
 
 use super::*;
 use crate::backend::cuda::device;
@@ -53,7 +53,7 @@ fn what_is_uploaded_is_there_though_the_host_reuses_its_memory() {
         for (seed, length) in lengths().into_iter().enumerate() {
             there_and_back(&driver, length, seed);
         }
-        // Many small ones, none of which waits for the device by itself.
+        // Many small uploads; none of them waits for the device.
         let address = driver.allocate(800).unwrap();
         for i in 0..100_u64 {
             driver.upload(Address(address.0 + 8 * i), &i.to_le_bytes(), Queue::Work).unwrap();
@@ -82,7 +82,7 @@ fn without_page_locked_memory_copies_are_made_all_the_same() {
 fn threads_of_a_pool_upload_at_once() {
     with_driver("threads_of_a_pool_upload_at_once", &[], WHOLE, || {
         let driver = driver();
-        // More tasks than threads: while one waits for its pieces it may be given the next.
+        // More tasks than threads: a thread that waits for its pieces may run the next task.
         (0..24).into_par_iter().for_each(|seed| there_and_back(&driver, LARGE + 1000 * seed, seed));
         thread::scope(|scope| {
             for seed in 0..8 {
@@ -118,8 +118,8 @@ fn the_device_is_described() {
             matches!(beyond, NoCuda::OrdinalOutOfRange { ordinal: 2, count: 2, .. }),
             "{beyond}"
         );
-        // Where there is a compiler for it: who comes while others use a device gets queues of his own, up to four
-        // times; who comes later gets those of one who has gone.
+        // If there is a compiler for the device: up to four concurrent users get their own queues; a later user gets
+        // the queues of a user that has finished.
         if let Ok(first) = device::open(0) {
             assert!(!Arc::ptr_eq(&first, &device::open(1).unwrap()));
             let place = Arc::as_ptr(&first);
@@ -143,7 +143,7 @@ fn memory_is_counted_and_its_end_is_told() {
         assert_eq!(driver.memory().unwrap().free, 400_000);
         let refused = driver.allocate(400_001);
         assert_eq!(refused, Err(DriverError::OutOfMemory { requested: 400_001 }));
-        // The device is not lost by it.
+        // A failed allocation does not make the device lost.
         driver.release(address);
         let address = driver.allocate(1_000_000).unwrap();
         driver.release(address);
@@ -183,14 +183,14 @@ fn kernels_run_in_the_order_of_the_calls() {
         add(&driver, module, address, 10, 7.0);
         driver.clear(address, 80).unwrap();
         assert_eq!(value(), 0.0);
-        // What is given back while work is under way is given back after it.
+        // Memory that is released while work is pending is freed after that work.
         add(&driver, module, address, 10, 1.0);
         driver.release(address);
         let address = driver.allocate(80).unwrap();
         add(&driver, module, address, 10, 1.0);
         driver.unload(module);
         driver.release(address);
-        // A module and its kernels that are still there go with the driver.
+        // The driver unloads remaining modules when it is dropped.
         driver.load(b"FAKE").unwrap();
     });
 }
@@ -228,7 +228,7 @@ fn a_fault_of_a_kernel_ends_the_device() {
         let address = driver.allocate(100_000).unwrap();
         driver.upload(address, &[1; 100_000], Queue::Work).unwrap();
         let geometry = Geometry { blocks: 1, threads: 32 };
-        // The launch is fine; whatever waits for it is told.
+        // The launch succeeds; the first call that waits for it returns the error.
         driver.launch(module, "fault", geometry, &[]).unwrap();
         let lost = driver.download(address, &mut [0; 10], Queue::Work).unwrap_err();
         let text = "fake error 700".into();
@@ -243,7 +243,7 @@ fn a_fault_of_a_kernel_ends_the_device() {
         assert_eq!(driver.launch(module, "add", geometry, &[]), Err(lost));
         driver.release(address);
         driver.unload(module);
-        // A new driver is tried, and told the same by this one, which does not come back.
+        // A new driver for the same device fails with the same error, because the context stays broken.
         let refused = CudaDriver::new(0).unwrap_err();
         assert!(matches!(refused, NoCuda::InitFailed { code: 700, .. }), "{refused}");
     });

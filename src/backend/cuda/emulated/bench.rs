@@ -1,5 +1,4 @@
-//! A text of kernels on an emulated device, with numbers in and out: what tests of kernels start
-//! from.
+//! Test fixture for kernels on an emulated device: compiles a text, passes arguments and reads results.
 
 use std::sync::Arc;
 
@@ -7,7 +6,7 @@ use super::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::device::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module, Queue};
 
-/// What an argument or an element of a buffer is made of.
+/// Type of an argument or of an element of a buffer.
 pub(crate) trait Plain: Copy {
     const BYTES: usize;
     fn put(self, bytes: &mut Vec<u8>);
@@ -40,12 +39,12 @@ impl Plain for Address {
     }
 }
 
-/// The bytes of one argument; those of a structure are its members' one after the other.
+/// Returns the bytes of one argument. A structure is passed as the concatenated bytes of its members.
 pub(crate) fn argument<T: Plain>(value: T) -> Vec<u8> {
     argument_of(&[value])
 }
 
-/// The bytes of several values of one type.
+/// Returns the bytes of several values of one type.
 pub(crate) fn argument_of<T: Plain>(values: &[T]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
     values.iter().for_each(|value| value.put(&mut bytes));
@@ -59,7 +58,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// `None` where there is no C++ compiler; a text that does not compile panics with the log.
+    /// Returns `None` if there is no C++ compiler. Panics with the log if the text does not compile.
     pub(crate) fn new(source: &str) -> Option<Bench> {
         let device = emulator_or_skip(Settings::default())?;
         let image = match device.compile(source, device.properties().capability) {
@@ -70,19 +69,19 @@ impl Bench {
         Some(Bench { device, module })
     }
 
-    /// A new buffer with these values.
+    /// Allocates a buffer with these values.
     pub(crate) fn put<T: Plain>(&self, values: &[T]) -> Address {
         let address = self.room::<T>(values.len());
         self.device.upload(address, &argument_of(values), Queue::Work).unwrap();
         address
     }
 
-    /// A new buffer for so many values.
+    /// Allocates a buffer for `count` values.
     pub(crate) fn room<T: Plain>(&self, count: usize) -> Address {
         self.device.allocate(count * T::BYTES).unwrap()
     }
 
-    /// The first values of a buffer.
+    /// Returns the first `count` values of a buffer.
     pub(crate) fn take<T: Plain>(&self, address: Address, count: usize) -> Vec<T> {
         let mut bytes = vec![0; count * T::BYTES];
         self.device.download(address, &mut bytes, Queue::Work).unwrap();

@@ -1,4 +1,4 @@
-//! The kernels of a text: what stands behind `extern "C" __global__`.
+//! Search for the kernels of a text, which are declared `extern "C" __global__`.
 
 /// A kernel and its launch bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) struct Entry {
 pub(super) const MARK: &str = "extern \"C\" __global__";
 const BOUNDS: &str = "__launch_bounds__";
 
-/// The kernels of `source` in its order; comments do not count.
+/// Returns the kernels of `source` in their order; comments are ignored.
 pub(super) fn entries(source: &str) -> Vec<Entry> {
     let text = without_comments(source);
     text.split(MARK).skip(1).filter_map(entry).collect()

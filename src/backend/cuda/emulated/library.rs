@@ -1,4 +1,4 @@
-//! A loaded library of kernels and the launches it runs, faults of memory included.
+//! A loaded library of kernels: runs launches and handles memory faults.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -39,12 +39,12 @@ type Fault = unsafe extern "C" fn(u64, *const c_char);
 pub(super) struct Failure {
     pub(super) code: i32,
     pub(super) text: String,
-    /// That could not be touched.
+    /// Address of an access that faulted.
     pub(super) address: Option<u64>,
 }
 
-/// One copy of a library. Its state is its own: one launch runs in it at a time, and others run in
-/// other copies beside it.
+/// One copy of a library with its own state. It runs one launch at a time; concurrent launches use
+/// other copies.
 pub(super) struct Library {
     loaded: Loaded,
     fault: Fault,
@@ -67,7 +67,7 @@ impl Library {
         Ok(Library { loaded, fault, running: Mutex::new(()) })
     }
 
-    /// Runs `kernel` over all blocks, or the chosen ones; the number of switches between threads,
+    /// Runs `kernel` over all blocks or the chosen blocks. Returns the number of switches between threads,
     /// or `None` if there is no such kernel.
     pub(super) fn launch(
         &self,
@@ -77,7 +77,7 @@ impl Library {
         seed: u64,
         arguments: &[&[u8]],
     ) -> Option<Result<u64, Failure>> {
-        // SAFETY: every kernel has an entry of this type, made by CUDA_ON_CPU_KERNEL.
+        // SAFETY: every kernel has an entry of this type, which CUDA_ON_CPU_KERNEL defines.
         let launch =
             unsafe { self.loaded.get::<Launch>(format!("{kernel}__launch").as_bytes()) }.ok()?;
         let pointers: Vec<*const u8> = arguments.iter().map(|a| a.as_ptr()).collect();
@@ -104,7 +104,7 @@ impl Library {
         if outcome.code == 0 {
             return Some(Ok(outcome.switches));
         }
-        // SAFETY: the library ends its text with a zero within the array.
+        // SAFETY: the library terminates its text with a zero within the array.
         let text = unsafe { CStr::from_ptr(outcome.text.as_ptr()) };
         let text = format!("{kernel}, {}", text.to_string_lossy());
         let address = (outcome.address != 0).then_some(outcome.address);
@@ -117,7 +117,7 @@ thread_local! {
     static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
 }
 
-/// Signals by which the hardware says what the device would call a fault, or would not notice.
+/// Signals for errors that a real device reports as a fault or does not notice.
 const SIGNALS: [(c_int, &CStr); 4] = [
     (libc::SIGSEGV, c"illegal address"),
     (libc::SIGBUS, c"illegal address"),
@@ -156,8 +156,8 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut c
         // fault was not a kernel's.
         unsafe { fault((*info).si_addr() as u64, SIGNALS[known].1.as_ptr()) };
     }
-    // Not ours: the instruction is tried again under the previous action.
+    // Not a fault of a kernel: the instruction runs again under the previous action.
     let before = BEFORE.get().map_or(std::ptr::null(), |all| &raw const all[known]);
-    // SAFETY: the action was filled when ours was installed; without it nothing is changed.
+    // SAFETY: the action was stored when this handler was installed; without it nothing changes.
     unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
 }

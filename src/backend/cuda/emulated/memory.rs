@@ -1,32 +1,31 @@
-//! The memory of the emulated device: every buffer ends at a page that cannot be touched, and what
-//! is allocated is counted.
+//! Memory of the emulated device. Every buffer ends at a protected page, and allocations are counted.
 //!
-//! A buffer costs three system calls, which is nothing beside a launch, and finds every access past
-//! its end at the instruction that makes it, reads included; checked margins would find writes only,
-//! and later. The few bytes between a buffer's end and its last multiple of the alignment, and the
-//! bytes before it in its first page, hold a pattern that is looked at when it is given back.
+//! A buffer costs three system calls, which is negligible compared with a launch. Every read or write past
+//! its end faults at the instruction that makes it; checked margins would find writes only,
+//! and later. The few bytes between a buffer's end and the next multiple of the alignment, and the
+//! bytes before it in its first page, contain a pattern that is checked at the release.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ptr::NonNull;
 
-/// Enough for every type of CUDA C++.
+/// Alignment of buffers in bytes, sufficient for every type of CUDA C++.
 const ALIGNMENT: usize = 16;
 const MARGIN: u8 = 0xA5;
-/// Fresh memory is a NaN wherever it is read.
+/// Byte of fresh memory; every floating-point number of such bytes is NaN.
 const FRESH: u8 = 0xFF;
 
-/// One allocation: margin, buffer, margin, and then a page that cannot be touched.
+/// One allocation: margin, buffer, margin, and then a protected page.
 struct Buffer {
     mapping: NonNull<u8>,
-    /// Bytes that can be touched.
+    /// Number of accessible bytes.
     open: usize,
     page: usize,
-    /// From the mapping's start.
+    /// Distance of the buffer from the start of the mapping, in bytes.
     offset: usize,
     bytes: usize,
 }
 
-// SAFETY: a buffer owns its mapping, whose address any thread may use.
+// SAFETY: a buffer owns its mapping, and any thread may use its address.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
@@ -37,7 +36,7 @@ impl Buffer {
         let open = padded.checked_next_multiple_of(page)?;
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping at an address of the system's choice; its last page is closed.
+        // SAFETY: a new mapping at an address that the system chooses; its last page is protected.
         let mapping = unsafe {
             let at = libc::mmap(std::ptr::null_mut(), open + page, protection, flags, -1, 0);
             if at == libc::MAP_FAILED {
@@ -54,7 +53,7 @@ impl Buffer {
     }
 
     fn opened(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is open for this many bytes and the borrow is exclusive here.
+        // SAFETY: the first `open` bytes of the mapping are accessible and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.mapping.as_ptr(), self.open) }
     }
 
@@ -62,10 +61,10 @@ impl Buffer {
         (self.mapping.as_ptr() as usize + self.offset) as u64
     }
 
-    /// Gives back the memory and keeps the addresses, so that a late access faults.
+    /// Releases the memory but keeps its addresses reserved, therefore a late access faults.
     fn close(&mut self) {
         let at = self.mapping.as_ptr().cast();
-        // SAFETY: the mapping is this buffer's, and nobody looks at its bytes again.
+        // SAFETY: the mapping belongs to this buffer, and its bytes are not read again.
         unsafe {
             libc::madvise(at, self.open, libc::MADV_DONTNEED);
             libc::mprotect(at, self.open, libc::PROT_NONE);
@@ -86,7 +85,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Released buffers whose addresses nothing else gets yet.
+/// Number of released buffers whose addresses stay reserved.
 const QUARANTINE: usize = 256;
 
 /// The live buffers by address.
@@ -112,7 +111,10 @@ impl Heap {
         Some(address)
     }
 
-    /// Gives back a buffer, or says what is wrong with that.
+    /// Releases a buffer.
+    ///
+    /// # Errors
+    /// Returns a message if `address` is not the address of a buffer, or if bytes beside the buffer were written.
     pub(super) fn release(&mut self, address: u64) -> Result<(), String> {
         let Some(mut buffer) = self.buffers.remove(&address) else {
             return Err(format!("{address:#x} is no buffer: {}", self.describe(address)));
@@ -132,7 +134,7 @@ impl Heap {
         ))
     }
 
-    /// The bytes from `address` on, which must lie in one buffer.
+    /// Returns the `count` bytes from `address` on, which must be inside one buffer.
     pub(super) fn bytes(&mut self, address: u64, count: usize) -> Result<&mut [u8], String> {
         let described = self.describe(address);
         let outside = || format!("{count} bytes at {address:#x} leave a buffer: {described}");
@@ -146,7 +148,7 @@ impl Heap {
         Ok(&mut buffer.opened()[offset..offset + count])
     }
 
-    /// Where an address lies among the buffers.
+    /// Returns a text with the position of an address relative to the buffers.
     pub(super) fn describe(&self, address: u64) -> String {
         let before = self.buffers.range(..=address).next_back();
         let after = self.buffers.range(address..).next();

@@ -1,16 +1,16 @@
-//! An emulated device for tests: kernels are compiled as C++ and run on the CPU, with memory that
-//! faults where it ends and counts of everything that was called.
+//! An emulated device for tests. Kernels are compiled as C++ and run on the CPU. Accesses beyond the end of a buffer
+//! fault, and all calls are counted.
 //!
-//! [`Emulator`] is both the compiler and the driver. A kernel that does what a device leaves
-//! undefined, or accesses memory of others, loses the device: the launch and every later call
-//! return [`DriverError::Lost`]. Uploads ahead are made as late as they may be, at the next fence. Mistakes of the host
-//! (a second release, a copy beyond a buffer) panic, because a device would let it pass.
+//! [`Emulator`] is both the compiler and the driver. If a kernel does something undefined
+//! or accesses foreign memory, the device is lost: the launch and every later call
+//! return [`DriverError::Lost`]. Uploads ahead run as late as possible, at the next fence. Misuse by the host
+//! (a second release, a copy beyond a buffer) panics, because a real device would not report it.
 //!
-//! `DUALFIT_ROUNDING=other` makes it a card that rounds otherwise, for the suites of all devices
-//! (`cargo test --lib curve_fit::emulated`); tests that compare with the host's bits then differ.
+//! `DUALFIT_ROUNDING=other` emulates a card that rounds differently, for the suites of all devices
+//! (`cargo test --lib curve_fit::emulated`); tests that compare with the host's bits then fail.
 //!
 //! `DUALFIT_SANITIZE=1` compiles the kernels with the sanitizers of addresses and undefined
-//! behaviour; their runtime must be there first:
+//! behaviour; their runtime must be loaded first:
 //! `LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)"
 //! ASAN_OPTIONS=detect_leaks=0 cargo test --lib`.
 
@@ -31,13 +31,13 @@ use library::{Failure, Library};
 use memory::Heap;
 pub(crate) use toolchain::{NoToolchain, Toolchain};
 
-/// Kind of the emulated device.
+/// Properties of the emulated device.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Few, so that grids that fill the device stay small.
+    /// A small number keeps grids that fill the device small.
     pub(crate) multiprocessors: u32,
     pub(crate) memory_bytes: usize,
-    /// Order of blocks and threads: 0 the natural one, otherwise drawn at random.
+    /// Order of blocks and threads: natural order if 0, otherwise a random order with this seed.
     pub(crate) seed: u64,
 }
 
@@ -47,7 +47,7 @@ impl Default for Settings {
     }
 }
 
-/// Calls that were made, refused ones included.
+/// Numbers of calls, including calls that returned an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
     pub(crate) allocations: usize,
@@ -102,7 +102,7 @@ impl Emulator {
         Ok(Emulator { toolchain, properties, settings, seed, state: Mutex::default() })
     }
 
-    /// The order of blocks and threads of later launches.
+    /// Sets the order of blocks and threads of later launches.
     pub(crate) fn set_seed(&self, seed: u64) {
         self.seed.store(seed, Ordering::Relaxed);
     }
@@ -111,7 +111,7 @@ impl Emulator {
         self.state().calls.clone()
     }
 
-    /// Allocations that were not given back.
+    /// Returns the number of allocations that were not released.
     pub(crate) fn live(&self) -> usize {
         self.state().heap.live()
     }
@@ -120,13 +120,13 @@ impl Emulator {
         self.state().heap.live_bytes
     }
 
-    /// The most bytes that were live at once.
+    /// Returns the maximum number of bytes that were allocated at one time.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.state().heap.peak_bytes
     }
 
-    /// Launches a grid of which only these blocks run, in this order: grids that are too large to
-    /// be run can still be looked at.
+    /// Launches a grid but runs only these blocks, in this order. This allows tests of grids that are too large to
+    /// run.
     pub(crate) fn launch_blocks(
         &self,
         module: Module,
@@ -160,7 +160,7 @@ impl Emulator {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The state of a device that is not lost.
+    /// Returns the state, or an error if the device is lost.
     fn alive(&self) -> Result<MutexGuard<'_, State>, DriverError> {
         let state = self.state();
         match &state.lost {
@@ -171,7 +171,7 @@ impl Emulator {
 }
 
 impl State {
-    /// Makes the uploads ahead.
+    /// Runs the pending uploads ahead.
     fn catch_up(&mut self) -> Result<(), String> {
         for (to, bytes) in std::mem::take(&mut self.ahead) {
             self.heap.bytes(to.0, bytes.len())?.copy_from_slice(&bytes);
@@ -179,7 +179,7 @@ impl State {
         Ok(())
     }
 
-    /// Refused launches leave the device alone, faults of a kernel lose it.
+    /// Launches that cannot start leave the device usable; after a fault of a kernel it is lost.
     fn fail(&mut self, Failure { code, mut text, address }: Failure) -> DriverError {
         if let Some(address) = address {
             text += &format!(" at {address:#x}, {}", self.heap.describe(address));
@@ -300,8 +300,8 @@ impl Driver for Emulator {
     }
 }
 
-/// An emulator, or `None` with the reason printed where there is no C++ compiler, unless
-/// `DUALFIT_REQUIRE` names `cxx`.
+/// Returns an emulator. Without a C++ compiler, prints the reason and returns `None`, or panics if
+/// `DUALFIT_REQUIRE` contains `cxx`.
 pub(crate) fn emulator_or_skip(settings: Settings) -> Option<Arc<Emulator>> {
     match Emulator::new(settings) {
         Ok(emulator) => Some(Arc::new(emulator)),

@@ -1,4 +1,4 @@
-//! The C++ compiler of the emulation: found once, given each text once per process.
+//! The C++ compiler of the emulation. It is searched once and compiles each text once per process.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -44,7 +44,7 @@ const FLAGS: [&str; 17] = [
     "-Werror=vla",
 ];
 
-/// Null pointers and divisions by zero are left to the signals that tell about them anyway.
+/// Null pointers and divisions by zero are left to the signals that report them anyway.
 const SANITIZERS: [&str; 4] = [
     "-fsanitize=address,undefined",
     "-fno-sanitize=null,integer-divide-by-zero",
@@ -52,21 +52,21 @@ const SANITIZERS: [&str; 4] = [
     "-fno-omit-frame-pointer",
 ];
 
-/// A card that rounds otherwise: operations are contracted (an expensive optimisation to GCC) where the processor has
-/// fused ones, and functions are off
-/// by a unit in the last place. It is what a suite for all devices has to bear.
+/// Options for a card that rounds differently: operations are contracted (an expensive optimisation for GCC) if the
+/// processor has fused operations, and functions have errors of a unit in the last place. A suite for all devices must
+/// pass with these options.
 const OTHERWISE: [&str; 3] =
     ["-ffp-contract=fast", "-fexpensive-optimizations", "-DCUDA_ON_CPU_ROUNDS_OTHERWISE"];
 
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: u64 = 48 << 10;
 
-/// Why nothing can be emulated here.
+/// Reason why kernels cannot be emulated on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoToolchain {
     /// No working C++ compiler.
     NoCompiler { looked_for: Vec<OsString> },
-    /// There is no place for what it makes.
+    /// There is no folder for the compiled files.
     NoFolder { reason: String },
 }
 
@@ -96,18 +96,18 @@ pub(crate) struct Toolchain {
 
 static FOUND: OnceLock<Result<Toolchain, NoToolchain>> = OnceLock::new();
 
-/// Statics are not dropped, and the folder would stay.
+/// Removes the folder at exit, because statics are not dropped.
 extern "C" fn remove_folder() {
     if let Some(Ok(toolchain)) = FOUND.get() {
         let _ = fs::remove_dir_all(toolchain.folder.path());
     }
 }
 
-/// One text's image, or the one attempt to make it.
+/// Image of one text, or the error of its only compilation.
 type Made = Arc<OnceLock<Result<Image, CompileError>>>;
 
 impl Toolchain {
-    /// The one of this process; its folder goes when the process ends.
+    /// Returns the toolchain of this process; its folder is removed when the process ends.
     pub(crate) fn shared() -> Result<&'static Toolchain, NoToolchain> {
         let named = std::env::var_os("CXX").into_iter();
         let usual = ["g++", "clang++", "c++"].map(OsString::from);
@@ -163,7 +163,7 @@ impl Toolchain {
         command
     }
 
-    /// Compiles a text, or gives what came of it the first time.
+    /// Compiles a text, or returns the result of its first compilation.
     pub(super) fn compile(&self, source: &str) -> Result<Image, CompileError> {
         let (made, number) = {
             let mut all = self.made.lock().unwrap();
@@ -197,7 +197,7 @@ impl Toolchain {
         if self.shared_bytes(name)? <= SHARED_BYTES {
             return Ok(());
         }
-        // Without C linkage the kernels of an unnamed namespace go when nothing refers to them.
+        // Without C linkage the compiler removes unreferenced kernels of an unnamed namespace.
         let source = source.replace(MARK, "__global__");
         for entry in entries {
             let alone = format!("{name}-{}", entry.name);
@@ -229,7 +229,7 @@ impl Toolchain {
         }
     }
 
-    /// Builds `name.so` with these kernels; its bytes and what the compiler said.
+    /// Builds `name.so` with these kernels. Returns its bytes and the output of the compiler.
     fn library(
         &self,
         name: &str,
@@ -256,7 +256,7 @@ impl Toolchain {
         Ok((fs::read(&library).map_err(unavailable)?, log))
     }
 
-    /// A file for a copy of a library: each copy has state of its own once it is loaded.
+    /// Writes a copy of a library to a file. Each loaded copy has its own state.
     pub(super) fn copy(&self, image: &[u8], number: u64) -> std::io::Result<PathBuf> {
         let path = self.folder.path().join(format!("module{number}.so"));
         fs::write(&path, image)?;

@@ -10,31 +10,31 @@ pub(crate) use structures::{
     BatchLayout, DataLayout, Layout, Member, ScratchLayout, inputs_by_value,
 };
 
-/// Numbers of which the structures' lengths are made.
+/// Numbers that determine the lengths of the structures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// Independent variables.
+    /// Number of independent variables.
     pub(crate) columns: usize,
-    /// Parameters, fixed ones included.
+    /// Number of parameters, fixed ones included.
     pub(crate) params: usize,
-    /// Free parameters, at least 1.
+    /// Number of free parameters, at least 1.
     pub(crate) free: usize,
 }
 
-/// Words of the sums of a pass for `n` free parameters: products and cost.
+/// Returns the number of words of the sums of a pass for `n` free parameters: products and cost.
 pub(crate) fn sums(n: usize) -> usize {
     (n + 1) * (n + 2) / 2 + 1
 }
 
 impl Size {
-    /// Numbers that the users of a scratch's `room` need: a restricted model, and Anderson's least squares.
+    /// Returns the length of `room` of the scratch, which a restricted model and the Anderson acceleration use.
     fn room(self) -> usize {
         let model = (self.free + 1) * (2 * self.free + 1);
         let mixing = (self.free + DEPTH + 1) * (DEPTH + 1) + DEPTH * (DEPTH + 1);
         model.max(mixing)
     }
 
-    /// The constants that the lengths of members are written with.
+    /// Returns the C++ constants for the lengths of members.
     pub(crate) fn constants(self) -> String {
         let Size { columns, params, free } = self;
         let (k, sums, room) = (free + 1, sums(free), self.room());
@@ -101,13 +101,13 @@ codes! {
         Factor,
         /// Columns for a start whose sums are not finite or not safe, or an end.
         Host,
-        /// Nothing any more: it has ended.
+        /// Nothing: the fit has ended.
         Done,
     }
 
-    /// Why a fit ends, as Termination says it; or what became of a fit of a batch.
+    /// Reason of the end of a fit, as Termination, or the state of a fit of a batch.
     Reason {
-        /// It has not ended; in batches: it is left to the host.
+        /// The fit has not ended; in batches, it is left to the host.
         None,
         Gradient,
         Cost,
@@ -118,42 +118,42 @@ codes! {
         ModelNonFinite,
         ZeroGradientAtStart,
         Degenerate,
-        /// A sample is not finite; in batches only.
+        /// A sample is not finite; only in batches.
         BadData,
     }
 
     /// Scaling of the columns relative to each other.
     Scaling {
-        /// By the largest norm seen so far.
+        /// Scaling by the largest norm seen so far.
         Monotone,
-        /// By the present norm.
+        /// Scaling by the present norm.
         Present,
     }
 
-    /// Loss of a residual.
+    /// Loss function of a residual.
     Rule {
-        /// Its square.
+        /// The square of the residual.
         Linear,
         SoftL1,
         Huber,
         Cauchy,
         Arctan,
         Tukey,
-        /// The caller's own.
+        /// A loss of the caller.
         Custom,
-        /// By the likelihood of counts.
+        /// The likelihood of counts.
         Poisson,
     }
 
-    /// Which standard deviation a sample of a batch has.
+    /// Layout of the standard deviations of the samples of a batch.
     SigmaOf {
-        /// The same for all samples, or none.
+        /// One for all samples, or no standard deviation.
         NoSigma,
-        /// Its fit's.
+        /// One per fit.
         OfFit,
-        /// Its point's, whichever the fit.
+        /// One per point, the same for all fits.
         OfPoint,
-        /// Its own.
+        /// One per sample.
         OfSample,
     }
 }
@@ -173,7 +173,7 @@ impl Rule {
     }
 }
 
-/// `ExactFit` as `EXACT_FIT`.
+/// Converts a name to the case of C++ constants, for example `ExactFit` to `EXACT_FIT`.
 fn constant_case(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
@@ -194,13 +194,13 @@ fn member(text: &mut String, declared: &str, end: &str, about: &str) {
     *text += &format!("    {declared}{end}{comment}{about}\n");
 }
 
-/// Words of `counts` in the results of a fit.
+/// Number of words of `counts` in the results of a fit.
 pub(crate) const COUNTS: usize = 10;
 
-/// Columns of the squares of products that a block forms where parameters are many.
+/// Number of columns of the square tiles of products that a block computes if there are many parameters.
 pub(crate) const GRAM_COLUMNS: usize = 32;
 
-/// Declares all this in C++, behind the constants of a [`Size`].
+/// Declares constants, codes and structures in C++, after the constants of a [`Size`].
 pub(crate) fn declare(text: &mut String, size: Size) {
     text.push_str("#line 1 \"interface.rs\"\n");
     constants::declare(text);
@@ -211,14 +211,14 @@ pub(crate) fn declare(text: &mut String, size: Size) {
     structures::declare_inputs(text, size);
 }
 
-/// A value that takes a word.
+/// A value of the size of one word.
 pub(crate) trait Word {
     fn word(self) -> u64;
 }
 
-/// A value of an enumeration that kernels share.
+/// Value of an enumeration that Rust and the kernels share.
 pub(crate) trait Code: Word + Sized {
-    /// Of this word; `None` for one that no kernel writes.
+    /// Returns the value of a word; `None` if no kernel writes this word.
     fn from_word(word: u64) -> Option<Self>;
 }
 
@@ -240,20 +240,20 @@ words! {
     bool: v => u64::from(v),
 }
 
-/// A structure as the host fills it in and reads it.
+/// A structure that the host writes and reads as words.
 #[derive(Clone, Debug)]
 pub(crate) struct Filled<L> {
     pub(crate) layout: L,
     pub(crate) words: Vec<u64>,
 }
 
-/// Words of a structure.
+/// Returns the size of a structure, in words.
 pub(crate) fn words<L: Member>(size: Size) -> usize {
     L::place(0, 1, size).1
 }
 
 impl<L: Member<Place = L>> Filled<L> {
-    /// All zeros.
+    /// Creates a structure of zeros.
     pub(crate) fn new(size: Size) -> Filled<L> {
         let (layout, words) = L::place(0, 1, size);
         Filled { layout, words: vec![0; words] }
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(Request::from_word(5), None);
     }
 
-    /// A kernel has 4 kB of arguments.
+    /// The arguments of a kernel have at most 4 kB.
     #[test]
     fn arguments_of_a_kernel_have_room_for_what_comes_by_value() {
         for columns in [1, 200, 352, 353, 450] {

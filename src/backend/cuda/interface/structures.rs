@@ -1,7 +1,7 @@
 //! The structures that host and kernels share, member by member.
 //!
-//! All members take 8 bytes, so that the host fills them in and reads them as words. Lengths are expressions of
-//! both languages.
+//! All members have 8 bytes; the host writes and reads them as words. Lengths are expressions that are valid in both
+//! languages.
 
 use super::{Size, member, opening, sums};
 use crate::constants::DEPTH;
@@ -125,7 +125,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         norms: f64; FREE,
         /// J'r.
         gradient: f64; FREE,
-        /// A set of bits: the parameters that may move.
+        /// Bit set of the parameters that may move.
         moving: i64,
         /// The trust region: the diagonal of D.
         scale: f64; FREE,
@@ -153,31 +153,31 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         predicted: f64,
         /// Ratio of the actual to the predicted decrease.
         ratio: f64,
-        /// The largest factor by which it changed the length of a column.
+        /// The largest factor by which the last accepted step changed the length of a column of J.
         bend: f64,
-        /// Its product with the gradient after it.
+        /// Product of the last accepted step with the gradient after it.
         along: f64,
-        /// The reason to end that the accepted step is, or NONE.
+        /// The reason to end because the accepted step is small, or NONE.
         small: i64,
         /// Reason of the termination after the refinement.
         reason: i64,
         /// Steps of the refinement.
         refinements: i64,
-        /// `moving` before the last of them.
+        /// `moving` before the last step of the refinement.
         moving_before: i64,
         /// True if the present point is the best.
         at_best: i64,
         /// `change` at the best point.
         best_change: f64,
-        /// `change` at the point before; 0 at the first.
+        /// `change` at the previous point of the refinement; 0 at the first point.
         refined_change: f64,
         /// The cost that the best point may not exceed.
         ceiling: f64,
-        /// Number of points of Anderson's mixing.
+        /// Number of points of the Anderson acceleration.
         held: i64,
-        /// These points, the oldest first.
+        /// Points of the Anderson acceleration, the oldest first.
         points: f64; FREE * (DEPTH + 1),
-        /// The Gauss-Newton steps from them.
+        /// The Gauss-Newton steps from these points.
         steps: f64; FREE * (DEPTH + 1),
         /// Maximum number of evaluations. The solver only reads this and the following members.
         limit: i64,
@@ -187,7 +187,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         without_effect: i64,
         /// A Scaling.
         scaling: i64,
-        /// Points that count.
+        /// Number of points used.
         points_counted: i64,
         /// Relative tolerance of the cost.
         ftol: f64,
@@ -205,11 +205,11 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         rounding: f64,
         /// Sum of squares of the weighted response.
         square: f64,
-        /// Its sum of squares about its mean, as `Moments::signal`.
+        /// Sum of squares of the weighted response about its mean, as `Moments::signal`.
         signal: f64,
-        /// The largest cost that is not outliers' alone.
+        /// Upper limit of the cost of points without outliers, as `Loss::bulk`; infinite if there is none.
         bulk: f64,
-        /// Of the robust correction while iterating.
+        /// Floor of the robust correction while iterating.
         floor: f64,
         /// Lower bounds.
         lower: f64; FREE,
@@ -217,7 +217,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         upper: f64; FREE,
         /// Positions of the free parameters.
         free: i64; FREE,
-        /// A set of bits: the free parameters that the model is without.
+        /// Bit set of the free parameters that the model does not use.
         unused: i64,
     }
 
@@ -225,7 +225,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
     ScratchLayout as "Scratch" {
         /// A factor of the parameters that move.
         r: f64; FREE * FREE,
-        /// For a restricted model, or for mixing.
+        /// Scratch for a restricted model or for the Anderson acceleration.
         room: f64; ROOM,
         /// The right-hand side that belongs to r.
         z: f64; FREE,
@@ -251,9 +251,9 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         weight: *const f64,
         /// The weight of all points if `weight` is null.
         constant_weight: f64,
-        /// C of the loss, in row units; of counts the darkest.
+        /// C of the loss, in row units; for counts the expectation below which a count is dark.
         loss_scale: f64,
-        /// Their number.
+        /// Number of points.
         points: i64,
     }
 
@@ -263,39 +263,39 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         params: *mut f64,
         /// Fits * PARAMS standard errors.
         errors: *mut f64,
-        /// One each.
+        /// One cost per fit.
         costs: *mut f64,
         /// Fits * PARAMS * PARAMS, or null.
         covariances: *mut f64,
-        /// Fits * COUNTS: a Reason, the point that it speaks of, accepted steps, evaluations, points that count, rank,
-        /// two sets of bits: the free parameters that a lower and an upper bound holds; and the two halves of the sum
-        /// of the weights, the lower first, under a robust loss.
+        /// Fits * COUNTS: a Reason, the index of the point with bad data, accepted steps, evaluations, points used,
+        /// rank, two bit sets of the free parameters at a lower and at an upper bound, and, for a robust loss, the
+        /// lower and the upper half of the sum of the weights.
         counts: *mut u32,
     }
 
     /// All fits of a launch. Indices count from its first fit.
     BatchLayout as "Batch" {
         /// x: columns of `points` numbers that all fits share or, if `own`, one number per sample. y: the samples, one
-        /// fit after the other. weight: null. constant_weight: of every sample where there is no sigma. points: those of
-        /// each fit, where all have as many.
+        /// fit after the other. weight: null. constant_weight: weight of all samples if there is no sigma per sample.
+        /// points: number of points of each fit if all fits have the same number.
         data: DataLayout,
-        /// As `sigma_of` says, or null.
+        /// Standard deviations in the layout `sigma_of`, or null.
         sigma: *const f64,
-        /// One byte per sample or, if `mask_shared`, per point, 0 where it does not count; or null.
+        /// One byte per sample or, if `mask_shared`, per point, 0 if it is left out; or null.
         mask: *const u8,
-        /// Fits + 1: fit f has the samples offsets[f] - offsets[0] on; or null.
+        /// Fits + 1 numbers, or null: the samples of fit f begin at offsets[f] - offsets[0].
         offsets: *const i64,
-        /// PARAMS numbers of fit f at starts + f * start_stride.
+        /// Starting points: PARAMS numbers of fit f at starts + f * start_stride.
         starts: *const f64,
         /// PARAMS lower bounds of all fits.
         lower: *const f64,
         /// PARAMS upper bounds of all fits.
         upper: *const f64,
-        /// Fits * PARAMS lower bounds in place of those of the free parameters, or null.
+        /// Fits * PARAMS lower bounds that replace the common lower bounds of the free parameters, or null.
         own_lower: *const f64,
-        /// The upper bounds that belong to them.
+        /// The upper bounds that belong to `own_lower`.
         own_upper: *const f64,
-        /// Their number.
+        /// Number of fits.
         fits: i64,
         /// True if each fit has its own columns.
         own: i64,
@@ -333,7 +333,7 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         floor: f64,
         /// Positions of the free parameters.
         free: i64; FREE,
-        /// A set of bits: the free parameters that the model is without.
+        /// Bit set of the free parameters that the model does not use.
         unused: i64,
         /// Output arrays of the fits.
         out: ResultsLayout,

@@ -1,6 +1,6 @@
-//! The functions of NVRTC behind safe ones: the lowest floor of [`nvrtc`](super).
+//! Safe wrappers of the functions of NVRTC: the lowest layer of [`nvrtc`](super).
 //!
-//! The signatures are those of `nvrtc.h` from CUDA 11.2 to 13, which has only added functions.
+//! The signatures are from `nvrtc.h` of CUDA 11.2 to 13; within this range functions were only added.
 
 use super::Target;
 use super::search::companions;
@@ -19,7 +19,7 @@ type Copy = unsafe extern "C" fn(Handle, *mut c_char) -> c_int;
 /// `NVRTC_ERROR_COMPILATION`.
 const REFUSED: c_int = 6;
 
-/// The functions of one NVRTC. Its library stays loaded for the life of the process.
+/// The functions of one NVRTC library. The library stays loaded until the process ends.
 #[derive(Debug)]
 pub(crate) struct NvrtcApi {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
@@ -42,18 +42,18 @@ pub(crate) struct NvrtcApi {
 }
 
 impl NvrtcApi {
-    /// Opens the library at this path, or of this name for the loader.
+    /// Opens the library at this path, or with this name in the loader's search path.
     pub(crate) fn open(file: &Path) -> Result<NvrtcApi, String> {
         for companion in companions(file) {
-            // SAFETY: as for NVRTC itself, to which it belongs. What cannot be loaded NVRTC will tell of.
+            // SAFETY: as for NVRTC itself, to which the companion belongs. If it cannot be loaded, NVRTC reports that.
             if let Ok(library) = unsafe { Library::new(companion) } {
                 std::mem::forget(library);
             }
         }
-        // SAFETY: the initialisers that run are those of a library that the user, the loader's
-        // configuration, a toolkit or a wheel calls NVRTC.
+        // SAFETY: the initialisers belong to a library that the user, the loader's
+        // configuration, a toolkit or a wheel names NVRTC.
         let library = unsafe { Library::new(file) }.map_err(|error| error.to_string())?;
-        // SAFETY: each function has its signature of `nvrtc.h`.
+        // SAFETY: each function has its signature from `nvrtc.h`.
         let api = unsafe {
             NvrtcApi {
                 version: *find(&library, "nvrtcVersion")?,
@@ -71,33 +71,33 @@ impl NvrtcApi {
                 ptx: (*find(&library, "nvrtcGetPTXSize")?, *find(&library, "nvrtcGetPTX")?),
             }
         };
-        // The functions are used without their library, and NVRTC keeps state of its own.
+        // The functions are used without the library handle, and NVRTC keeps its own state.
         std::mem::forget(library);
         Ok(api)
     }
 
     pub(crate) fn version(&self) -> Result<(u32, u32), String> {
         let (mut major, mut minor) = (0, 0);
-        // SAFETY: both pointers are to live numbers.
+        // SAFETY: both pointers refer to live numbers.
         self.check("nvrtcVersion", unsafe { (self.version)(&mut major, &mut minor) })?;
         Ok((major.max(0) as u32, minor.max(0) as u32))
     }
 
-    /// The compute capabilities that it compiles for.
+    /// Returns the compute capabilities that this NVRTC compiles for.
     pub(crate) fn architectures(&self) -> Result<Vec<(u32, u32)>, String> {
         let mut count = 0;
-        // SAFETY: the pointer is to a live number.
+        // SAFETY: the pointer refers to a live number.
         let code = unsafe { (self.count_architectures)(&mut count) };
         self.check("nvrtcGetNumSupportedArchs", code)?;
         let mut numbers: Vec<c_int> = vec![0; usize::try_from(count).unwrap_or(0)];
-        // SAFETY: the function writes as many numbers as it has just said.
+        // SAFETY: the function writes `count` numbers.
         let code = unsafe { (self.get_architectures)(numbers.as_mut_ptr()) };
         self.check("nvrtcGetSupportedArchs", code)?;
         // 121 is compute capability 12.1.
         Ok(numbers.into_iter().map(|n| (n.max(0) as u32 / 10, n.max(0) as u32 % 10)).collect())
     }
 
-    /// Compiles `source`; the image is without the NUL that NVRTC puts at the end of its texts.
+    /// Compiles `source`. The image does not include the NUL at the end of the texts of NVRTC.
     pub(crate) fn compile(
         &self,
         source: &str,
@@ -116,7 +116,7 @@ impl NvrtcApi {
         let count = c_int::try_from(options.len()).unwrap_or(0);
 
         let mut program = Program { api: self, handle: ptr::null_mut() };
-        // SAFETY: the source is a live text with a NUL at its end, there are no headers.
+        // SAFETY: the source is a live text that ends with NUL, and there are no headers.
         let code = unsafe {
             (self.create)(
                 &mut program.handle,
@@ -128,7 +128,7 @@ impl NvrtcApi {
             )
         };
         self.check("nvrtcCreateProgram", code).map_err(unavailable)?;
-        // SAFETY: the program was created just now; there are `count` options, live texts.
+        // SAFETY: the program was created just now, and `options` has `count` live texts.
         let code = unsafe { (self.compile)(program.handle, count, options.as_ptr()) };
         let log = program.take("nvrtcGetProgramLog", self.log).map_err(unavailable)?;
         let log = String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_owned();
@@ -165,7 +165,7 @@ impl NvrtcApi {
 }
 
 /// # Safety
-/// `F` must be the type of the function of this name.
+/// `F` must be the type of the function with this name.
 unsafe fn find<'lib, F>(
     library: &'lib Library,
     name: &str,
@@ -174,21 +174,21 @@ unsafe fn find<'lib, F>(
     unsafe { library.get(name) }.map_err(|_| format!("it has no function `{name}`"))
 }
 
-/// A program of NVRTC, destroyed at the end.
+/// A program of NVRTC, destroyed on drop.
 struct Program<'api> {
     api: &'api NvrtcApi,
     handle: Handle,
 }
 
 impl Program<'_> {
-    /// What one of the pairs of functions gives: the size first, then the bytes.
+    /// Returns the output of a pair of functions: `size` returns its length and `copy` its bytes.
     fn take(&self, call: &str, (size, copy): (Measure, Copy)) -> Result<Vec<u8>, String> {
         let mut bytes = 0;
-        // SAFETY: the program lives, the pointer is to a live number.
+        // SAFETY: the program is alive, and the pointer refers to a live number.
         self.api.check(call, unsafe { size(self.handle, &mut bytes) })?;
         let mut taken = vec![0_u8; bytes];
         if bytes > 0 {
-            // SAFETY: the function writes as many bytes as the other has just said.
+            // SAFETY: the function writes as many bytes as `size` returned.
             self.api.check(call, unsafe { copy(self.handle, taken.as_mut_ptr().cast()) })?;
         }
         Ok(taken)

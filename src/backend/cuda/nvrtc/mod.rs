@@ -1,8 +1,8 @@
-//! NVRTC: the compiler of the CUDA toolkit as a library, found and called without cudarc, which
-//! panics where it is missing and knows no wheels.
+//! NVRTC, the compiler of the CUDA toolkit as a library. It is found and called without cudarc, because cudarc
+//! panics if the library is missing and does not search Python wheels.
 //!
-//! Of several the first is taken that knows the device's architecture and whose kernels the driver
-//! can load: CUDA 13 dropped the devices before 7.5, each release knows those of its day, and a
+//! If there are several, the first is used that supports the device's architecture and whose kernels the driver
+//! can load. CUDA 13 dropped the devices before 7.5, each release supports the devices of its time, and a
 //! driver loads kernels of its own major version of CUDA or of earlier ones.
 
 mod api;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Options of every compilation beside the architecture. The log tells registers and spills.
+/// Options of every compilation in addition to the architecture. The log has registers and spills.
 const OPTIONS: [&str; 2] = ["--std=c++17", "-Xptxas=-v"];
 
 /// Option for line information, also in portable code, for tools that read it.
@@ -26,7 +26,7 @@ const LINES: &str = "-lineinfo";
 /// A version or a compute capability: major and minor.
 type Version = (u32, u32);
 
-/// An NVRTC that has been opened and knows what it can compile for.
+/// An opened NVRTC library with its version and its supported architectures.
 #[derive(Debug)]
 pub(crate) struct Nvrtc {
     api: NvrtcApi,
@@ -56,7 +56,7 @@ impl Nvrtc {
         known.or_insert_with(|| choose(candidates(), capability, driver).map(Arc::new)).clone()
     }
 
-    /// Opens the library at this path, or of this name for the loader.
+    /// Opens the library at this path, or with this name in the loader's search path.
     pub(crate) fn open(file: &Path) -> Result<Nvrtc, String> {
         let api = NvrtcApi::open(file)?;
         let version = api.version()?;
@@ -96,7 +96,7 @@ fn choose(list: Candidates, capability: Version, driver: Version) -> Result<Nvrt
     for file in list.files {
         let nvrtc = match Nvrtc::open(&file) {
             Ok(nvrtc) => nvrtc,
-            // A name that the loader does not know is no news; a file that is there and fails is.
+            // A name that the loader does not find is expected; an existing file that fails is reported.
             Err(why) => {
                 if file.is_absolute() {
                     searched.push(format!("{}: {why}", file.display()));
@@ -131,7 +131,7 @@ fn choose(list: Candidates, capability: Version, driver: Version) -> Result<Nvrt
 }
 
 impl Compiler for Nvrtc {
-    /// The options are part of it: with others the images would be others.
+    /// Includes the options, because other options give other images.
     fn identity(&self) -> String {
         let (major, minor) = self.version;
         format!("NVRTC {major}.{minor} {} {LINES}", OPTIONS.join(" "))

@@ -6,10 +6,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Majors of CUDA, newest first.
+/// Major versions of CUDA, newest first.
 const MAJORS: [u32; 5] = [15, 14, 13, 12, 11];
 
-/// Files to be tried in their order, and what to tell of the search if none of them will do.
+/// Files to try in their order, and a description of the search if none of them is usable.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     /// Names for the loader, and paths of files that exist.
@@ -17,12 +17,12 @@ pub(crate) struct Candidates {
     pub(crate) searched: Vec<String>,
 }
 
-/// Looks around in the environment of this process.
+/// Searches the environment of this process.
 pub(crate) fn candidates() -> Candidates {
     collect(&|name| env::var_os(name).filter(|value| !value.is_empty()), Path::new("/"))
 }
 
-/// `variable` gives values of environment variables, `root` is the root of the file system.
+/// Searches an environment: `variable` returns values of environment variables, `root` is the root of the file system.
 fn collect(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Candidates {
     let mut found = Candidates::default();
     if let Some(value) = variable("DUALFIT_NVRTC") {
@@ -65,7 +65,7 @@ fn collect(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Candidat
 }
 
 impl Candidates {
-    /// Adds what lies in `folder`.
+    /// Adds the libraries in `folder`.
     fn add_folder(&mut self, folder: &Path) {
         let files = names().into_iter().map(|name| folder.join(name));
         // The plain name is a link to one of the others, unless it is alone.
@@ -78,7 +78,7 @@ impl Candidates {
         }
     }
 
-    /// Adds what lies in a folder of PyTorch, whose wheels put a hash into the names.
+    /// Adds the libraries in a folder of PyTorch, whose wheels put a hash into the names.
     fn add_renamed(&mut self, folder: &Path) {
         self.add_folder(folder);
         let renamed = entries(folder, "libnvrtc-").into_iter();
@@ -93,8 +93,8 @@ impl Candidates {
     }
 }
 
-/// The libraries with NVRTC's own functions that lie beside it. NVRTC loads one of them by its
-/// name alone. On Windows the loader does not search NVRTC's folder for it, but finds a library that is already loaded.
+/// Returns the libraries with built-in functions beside NVRTC. NVRTC loads one of them by its
+/// name alone. On Windows the loader does not search NVRTC's folder, but finds a library that is already loaded.
 pub(super) fn companions(nvrtc: &Path) -> Vec<PathBuf> {
     match nvrtc.parent().filter(|_| nvrtc.is_absolute()) {
         Some(folder) => {
@@ -104,7 +104,7 @@ pub(super) fn companions(nvrtc: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Names of the library, newest first. CUDA 11 kept one name from 11.2 on.
+/// Returns the names of the library, newest first. CUDA 11 kept one name from 11.2 on.
 fn names() -> Vec<String> {
     match cfg!(windows) {
         true => {
@@ -154,8 +154,8 @@ fn toolkits(
     found
 }
 
-/// The environments of Python or conda that are active, that of the first Python in the search path, the
-/// user's, and the system's.
+/// Returns the environments of Python or conda: active environments, the environment of the first Python in the search
+/// path, the user's, and the system's.
 fn environments(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
         .into_iter()
@@ -168,19 +168,19 @@ fn environments(variable: &dyn Fn(&str) -> Option<OsString>, root: &Path) -> Vec
         let has_python =
             |folder: &PathBuf| programs.iter().any(|program| folder.join(program).is_file());
         if let Some(folder) = env::split_paths(&path).find(has_python) {
-            // Programs lie in `bin` of the prefix, on Windows in the prefix or in `Scripts`.
+            // Programs are in `bin` of the prefix, on Windows in the prefix or in `Scripts`.
             prefixes.extend(folder.parent().map(Path::to_owned));
             prefixes.push(folder);
         }
     }
     prefixes.extend(variable("HOME").map(|home| PathBuf::from(home).join(".local")));
-    // What `pip install --user` installs on Windows.
+    // Packages of `pip install --user` on Windows.
     prefixes.extend(variable("APPDATA").map(|data| PathBuf::from(data).join("Python")));
     prefixes.push(root.join("usr/local"));
     prefixes
 }
 
-/// The folders of packages of these environments.
+/// Returns the package folders of these environments.
 fn site_packages(prefixes: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for prefix in prefixes {
@@ -198,7 +198,7 @@ fn site_packages(prefixes: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// The entries of `folder` whose names begin with `prefix`, the highest version first.
+/// Returns the entries of `folder` whose names begin with `prefix`, the highest version first.
 fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
@@ -209,7 +209,7 @@ fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The numbers in a name, so that 3.12 sorts after 3.9.
+/// Returns the numbers in a name, as a sort key that puts 3.12 after 3.9.
 fn numbers(path: &Path) -> Vec<u32> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
@@ -332,7 +332,7 @@ mod tests {
         let root = tree(&["a/libnvrtc.so.12", "a/libnvrtc-builtins.so.12.9", "a/libcublas.so.12"]);
         let beside = companions(&root.path().join("a/libnvrtc.so.12"));
         assert_eq!(beside, [root.path().join("a/libnvrtc-builtins.so.12.9")]);
-        // Where the loader looks for NVRTC it finds the others.
+        // If the loader finds NVRTC, it also finds the companions.
         assert!(companions(Path::new("libnvrtc.so.12")).is_empty());
     }
 

@@ -1,5 +1,5 @@
-//! The probe against libraries that claim to be the driver's: files that are none, and small ones
-//! made by the system's C compiler with a function missing or an answer that a driver may give.
+//! Tests of the probe with fake driver libraries: files that are not libraries, and small libraries compiled by the
+//! system's C compiler that lack a function or return a possible result of a driver.
 
 use super::*;
 use crate::backend::cuda::testing::fake_driver::{Fake, compiler_is_there};
@@ -61,7 +61,7 @@ fn each_missing_function_is_named() {
     if !compiler_is_there() {
         return;
     }
-    // A third of them is enough, chosen so that all thirds are met as functions are added.
+    // Every third symbol is enough; when functions are added, the selection shifts to other symbols.
     for symbol in SYMBOLS.iter().step_by(3) {
         let without = format!("WITHOUT_{symbol}");
         let reason = refused(&Fake::new(&[&without]));
@@ -85,7 +85,7 @@ fn what_the_driver_answers_is_told() {
             "speaks CUDA 10.2 but 11.2 is needed; install a newer driver",
         ),
         (
-            // The version is told before the driver is started, which an old one may refuse.
+            // The probe reads the version first, because the initialisation of an old driver may fail.
             &["VERSION=10020", "INIT=803"],
             NoCuda::DriverTooOld { driver: (10, 2), needs: (11, 2) },
             "install a newer driver",
@@ -190,7 +190,7 @@ fn every_reason_is_one_sentence() {
     for reason in reasons {
         let text = reason.to_string();
         assert!(!text.contains(". ") && !text.contains('\n') && !text.ends_with('.'), "{text}");
-        // What was found, then the remedy.
+        // The text has the finding, then the remedy.
         assert!(text.contains("; "), "{text}");
     }
 }

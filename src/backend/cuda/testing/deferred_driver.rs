@@ -1,6 +1,6 @@
-//! A double of the driver seam for tests: its work is done as late as a device may do it, so that an
-//! upload ahead that comes too early shows. (The emulated device is the other extreme: its work is done
-//! at once, and uploads ahead as late as may be.)
+//! Test double of the driver interface. It runs work as late as a device may, therefore an
+//! upload ahead that comes too early gives wrong results. (The emulated device is the other extreme: it runs work
+//! at once, and uploads ahead as late as possible.)
 
 use crate::backend::cuda::driver::{
     Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
@@ -8,7 +8,7 @@ use crate::backend::cuda::driver::{
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Work that waits.
+/// Queued work.
 enum Work {
     Upload(Address, Vec<u8>),
     Clear(Address, usize),
@@ -18,11 +18,11 @@ enum Work {
 #[derive(Default)]
 struct Waiting {
     work: VecDeque<Work>,
-    /// How much of it uploads ahead have to wait for.
+    /// Number of items of the work that uploads ahead must wait for.
     fenced: usize,
 }
 
-/// A driver over one that does its work at once.
+/// Driver that defers the calls to a driver that runs its work at once.
 pub(crate) struct Deferred<D> {
     inner: D,
     waiting: Mutex<Waiting>,
@@ -42,7 +42,7 @@ impl<D: Driver> Deferred<D> {
         Ok(())
     }
 
-    /// Does so much of the work, or what is wrong with it.
+    /// Runs the first `count` items of the work.
     fn run(&self, waiting: &mut Waiting, count: usize) -> Result<(), DriverError> {
         waiting.fenced = waiting.fenced.saturating_sub(count);
         let due: Vec<Work> = waiting.work.drain(..count).collect();

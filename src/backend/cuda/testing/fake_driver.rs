@@ -1,5 +1,5 @@
-//! A library that claims to be the driver's, made for a test by the system's C compiler from
-//! `fake_driver.c`: a device whose memory is the host's.
+//! A fake driver library, compiled for a test by the system's C compiler from
+//! `fake_driver.c`. Its device uses host memory.
 
 use std::env;
 use std::io::Write;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A made library, deleted at the end.
+/// A compiled library, deleted on drop.
 pub(crate) struct Fake {
     folder: TempDir,
 }
 
-/// Whether there is a C compiler; none is said aloud, past the capture of output, or fails where
+/// Returns true if there is a C compiler. Otherwise writes a line to stderr, past the capture of output, or panics if
 /// `DUALFIT_REQUIRE` contains `cc`.
 pub(crate) fn compiler_is_there() -> bool {
     let there = cfg!(unix) && Command::new("cc").arg("--version").output().is_ok();
@@ -25,7 +25,7 @@ pub(crate) fn compiler_is_there() -> bool {
 }
 
 impl Fake {
-    /// `definitions` as `NAME` or `NAME=VALUE`; `fake_driver.c` says which there are.
+    /// Compiles the library with `definitions` of the form `NAME` or `NAME=VALUE`; `fake_driver.c` lists them.
     pub(crate) fn new(definitions: &[&str]) -> Fake {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("fake_driver.c");
@@ -45,17 +45,17 @@ impl Fake {
         self.folder().join("libcuda.so")
     }
 
-    /// The folder of the library, for the loader's search path.
+    /// Returns the folder of the library, for the loader's search path.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Tells a process that it was started with a fake driver in the loader's search path.
+/// Variable that is set in a process started with a fake driver in the loader's search path.
 const INSIDE: &str = "DUALFIT_TEST_FAKE_DRIVER";
 
-/// Runs `body` of the test with this full name in a process of its own, where the loader finds a fake
-/// driver made with `definitions`; what the process says must contain `words`.
+/// Runs `body` of the test with this full name in a separate process, where the loader finds a fake
+/// driver compiled with `definitions`. The output of the process must contain `words`.
 pub(crate) fn run_inside(test: &str, definitions: &[&str], words: &str, body: impl FnOnce()) {
     if env::var_os(INSIDE).is_some() {
         return body();

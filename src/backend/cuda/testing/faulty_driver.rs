@@ -1,7 +1,7 @@
-//! A double of the driver seam for tests: it passes every call on to a driver, records it, and
+//! Test double of the driver interface. It forwards every call to a driver, records it, and
 //! fails on request.
 //!
-//! The books contain the number of calls of each kind, the allocations in use, and the errors that a device would
+//! The record contains the number of calls of each kind, the allocations in use, and the errors that a device would
 //! not tolerate: memory used beyond its end or after its release, a release of memory that is not allocated.
 
 use crate::backend::cuda::driver::{
@@ -30,19 +30,19 @@ pub(crate) enum Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Injected {
     Nothing,
-    /// This allocation finds no memory; the next may.
+    /// This allocation fails for lack of memory; later allocations may succeed.
     OutOfMemory {
         allocation: usize,
     },
-    /// This fence orders nothing.
+    /// This fence has no effect.
     Unfenced {
         fence: usize,
     },
-    /// This launch is refused.
+    /// This launch returns an error.
     Refused {
         launch: usize,
     },
-    /// The device is lost at this call of any kind that can fail, and stays so.
+    /// The device is lost at this call, counted over all calls that can fail, and stays lost.
     Lost {
         call: usize,
     },
@@ -51,7 +51,7 @@ pub(crate) enum Injected {
 #[derive(Debug, Default)]
 struct Books {
     counts: BTreeMap<Call, usize>,
-    /// Calls that can fail.
+    /// Number of calls that can fail.
     fallible: usize,
     /// Bytes of each allocation by its address.
     held: BTreeMap<u64, usize>,
@@ -63,12 +63,12 @@ struct Books {
     misuse: Vec<String>,
 }
 
-/// A driver that keeps books and fails at a call.
+/// A driver that records calls and fails at one call.
 #[derive(Debug)]
 pub(crate) struct Faulty<D> {
     inner: D,
     injected: Injected,
-    /// Bytes of device memory that there are.
+    /// Size of the device memory, in bytes.
     limit: usize,
     books: Mutex<Books>,
 }
@@ -78,7 +78,7 @@ impl<D: Driver> Faulty<D> {
         Faulty { inner, injected, limit: usize::MAX, books: Mutex::default() }
     }
 
-    /// With less memory than the inner driver has.
+    /// Sets a smaller memory than the memory of the inner driver.
     pub(crate) fn with_memory(mut self, bytes: usize) -> Faulty<D> {
         self.limit = bytes;
         self
@@ -93,29 +93,29 @@ impl<D: Driver> Faulty<D> {
         self.books().counts.get(&call).copied().unwrap_or(0)
     }
 
-    /// Calls that can fail, of all kinds.
+    /// Returns the number of calls that can fail, of all kinds.
     pub(crate) fn calls(&self) -> usize {
         self.books().fallible
     }
 
-    /// The most bytes that were held at once.
+    /// Returns the maximum number of bytes that were allocated at one time.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.books().peak_bytes
     }
 
-    /// Allocations and modules that are held.
+    /// Returns the numbers of current allocations and modules.
     pub(crate) fn held(&self) -> (usize, usize) {
         let books = self.books();
         (books.held.len(), books.modules.len())
     }
 
-    /// Panics unless everything was given back, once, and nothing was used wrongly.
+    /// Panics unless all memory and modules were released once and no call was a misuse.
     pub(crate) fn assert_clean(&self) {
         assert_eq!(self.held(), (0, 0), "allocations and modules that were not given back");
         self.assert_proper();
     }
 
-    /// Panics if anything was used wrongly.
+    /// Panics if a call was a misuse.
     pub(crate) fn assert_proper(&self) {
         let misuse = self.books().misuse.join("\n");
         assert!(misuse.is_empty(), "{misuse}");
@@ -125,7 +125,7 @@ impl<D: Driver> Faulty<D> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call that can fail, and fails it if its turn has come.
+    /// Counts a call that can fail, and returns the injected error if it is due.
     fn enter(&self, call: Call, bytes: usize) -> Result<MutexGuard<'_, Books>, DriverError> {
         let mut books = self.books();
         let number = books.fallible;
@@ -283,7 +283,7 @@ impl<D: Driver> Driver for Faulty<D> {
     }
 }
 
-/// A device that does nothing, of 1 GiB.
+/// A device with 1 GiB of memory that does nothing.
 #[derive(Debug)]
 pub(crate) struct Idle {
     properties: Properties,

@@ -1,4 +1,4 @@
-//! Stand-ins for a device in tests: drivers that fail or dawdle on demand, and a library that claims to be CUDA's.
+//! Test doubles for a device: drivers that fail or delay work on demand, and a fake CUDA library.
 
 pub(crate) mod deferred_driver;
 pub(crate) mod fake_driver;

@@ -1,4 +1,4 @@
-//! A driver behind an `Arc` is a driver, so that a double can wrap one that others hold too.
+//! Implements the driver interface for `Arc` of a driver. Therefore a test double can wrap a shared driver.
 
 use crate::backend::cuda::driver::{
     Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,

@@ -1,7 +1,7 @@
-//! Registers and spills of the kernels of batches, as the real compiler makes them, compared with a budget.
+//! Compares registers and spills of the batch kernels, compiled by the real compiler, with a budget.
 //!
-//! `tests/data/kernels/batch.csv` has the registers for each model and architecture, for fits of 100 points. With
-//! `-- --nocapture` the table of `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
+//! `tests/data/kernels/batch.csv` has the registers for each model and architecture, for fits of 100 points.
+//! `-- --nocapture` prints the table of `docs/kernels.md`; `DUALFIT_WRITE_BUDGET=1` writes a new budget.
 
 use super::budget::{budgeted, cases, timed, uses};
 use crate::backend::cuda::batch::unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
@@ -13,13 +13,13 @@ use std::path::Path;
 const ARCHITECTURES: [(u32, u32); 2] = [(8, 0), (9, 0)];
 const MODELS: [&str; 5] =
     ["decay, 3", "decay, 3, f32 in pairs", "spot, 5", "two peaks, 8", "five peaks, 16"];
-/// Functions that run for each point, or for each column of a matrix: they may not spill.
+/// Functions that run for each point or for each column of a matrix. They must not spill registers.
 const INNER: [&str; 4] = ["sum_fit", "factor_fit", "fold_rows", "cholesky"];
-/// Bytes that each of the others may spill.
+/// Maximum number of bytes that each of the other functions may spill.
 const SPILLED: u32 = 64;
 const POINTS: usize = 100;
 
-/// Functions that spill, with the bytes: the kernel, and those that it calls.
+/// Returns the functions that spill registers, the kernel included, with the number of bytes.
 fn spills(log: &str) -> Vec<(&str, u32)> {
     let function = |part: &'_ str| -> Option<(usize, u32)> {
         let bytes = part.split(" bytes spill stores").next()?.rsplit([' ', ',']);
@@ -32,7 +32,7 @@ fn spills(log: &str) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The models by name, their units, and what is told of them.
+/// Returns, for each model, its name, its translation unit, the bytes of its bench and its batch shape.
 pub(super) fn units() -> impl Iterator<Item = (String, String, (usize, BatchShape))> {
     cases().into_iter().filter(|case| MODELS.contains(&case.name)).map(|case| {
         let program = case.model.program().unwrap();
@@ -100,7 +100,7 @@ fn kernels_of_batches_keep_to_their_budget_of_registers_and_spills() {
 #[test]
 fn lanes_are_chosen_by_points_and_by_the_room_of_a_fit() {
     let shape = |points, bytes| BatchShape::new(points, bytes).map(|s| (s.lanes, s.threads));
-    // The 48 kB of a block hold 32 fits of 1.5 kB, 16 of 3 kB; the 20 kB of a warp 8 of 2.5 kB, 4 of 5 kB.
+    // The 48 kB of a block fit 32 fits of 1.5 kB or 16 of 3 kB; the 20 kB of a warp fit 8 of 2.5 kB or 4 of 5 kB.
     assert_eq!(shape(4, 1536), Some((4, 128)));
     assert_eq!(shape(4, 1537), Some((4, 64)));
     assert_eq!(shape(100, 1537), Some((4, 64)));

@@ -1,4 +1,4 @@
-//! The kernel of batches by itself: every number of lanes, and samples beyond the 2^32nd.
+//! Tests of the batch kernel alone: every number of lanes, and sample indices above 2³².
 
 use crate::CurveFit;
 use crate::backend::cuda::batch::unit::{BatchShape, batch_unit, bench_bytes};
@@ -30,7 +30,7 @@ fn spec(program: &Program, response: Storage) -> Spec<'_> {
     }
 }
 
-/// Samples of fit `fit`, counts from 0 to 200.
+/// Returns a sample of fit `fit` at `x`, a count from 0 to 200.
 fn sample(fit: usize, x: f64) -> u8 {
     let ripple = (37.0 * x + fit as f64).sin();
     (150.0 * (-(0.5 + 0.02 * fit as f64) * x).exp() + 20.0 + 3.0 * ripple) as u8
@@ -40,13 +40,13 @@ fn abscissae() -> Vec<f64> {
     (0..POINTS).map(|i| 0.2 * i as f64).collect()
 }
 
-/// An address so many bytes before one that there is.
+/// Returns the address `bytes` bytes before `address`.
 fn before(address: Address, bytes: u64) -> Address {
     Address(address.0.wrapping_sub(bytes))
 }
 
-/// What the kernel writes of `FITS` fits, the first of which is the `first` of the batch; only those are taken
-/// from the counter.
+/// Runs the kernel on `FITS` fits, which begin with fit number `first` of the batch, and returns its parameters and
+/// counts. The counter starts at `first`, therefore no other fits run.
 fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, Vec<u32>) {
     let x = abscissae();
     let stack: Vec<u8> = (0..FITS).flat_map(|fit| x.iter().map(move |&x| sample(fit, x))).collect();
@@ -89,7 +89,7 @@ fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, 
     (numbers.concat(), counted)
 }
 
-/// All fits converged, on this many points each.
+/// Checks that all fits converged.
 fn assert_converged(counts: &[u32]) {
     for fit in counts.chunks(COUNTS) {
         assert!((1..=4).contains(&fit[0]), "{fit:?}");
@@ -121,7 +121,7 @@ fn every_number_of_lanes_finds_the_same_minima_and_no_grid_changes_a_bit() {
             }
         }
     }
-    // One lane for a fit, of a model that is small enough for 32 fits in a block.
+    // One lane per fit, for a model that is small enough for 32 fits in a block.
     let line = CurveFit::new(|x, [a]| a * x).program().unwrap();
     let spec = Spec { free: 1, ..self::spec(&line, Storage::U8) };
     let shape = BatchShape { lanes: 1, threads: 32 };
@@ -137,7 +137,7 @@ fn samples_beyond_the_third_thousand_million_are_found() {
     let Some(bench) = Bench::new(&batch_unit(&spec, shape)) else { return };
     let (numbers, counts) = run(&bench, shape, 3, 0);
     assert_converged(&counts);
-    // Before these fits lie 3e9 samples, 4.6e9 samples, and more fits than 32 bits can number.
+    // 3e9 samples, 4.6e9 samples, and more fits than a 32-bit number can count precede these fits.
     for before in [150_000_000, 230_000_000, 5_000_000_000] {
         assert_eq!(run(&bench, shape, 3, before), (numbers.clone(), counts.clone()), "{before}");
     }

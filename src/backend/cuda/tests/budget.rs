@@ -1,8 +1,8 @@
-//! Registers, spills and compile time of the kernels with the real compiler, compared with a budget.
+//! Compares registers, spills and compile time of the kernels, compiled by the real compiler, with a budget.
 //!
-//! NVRTC needs no device. `tests/data/kernels/budget.csv` has the registers of each kernel of each
-//! model on each architecture; a kernel may not take more. With `-- --nocapture` the table of
-//! `docs/kernels.md` is printed, and a new budget with `DUALFIT_WRITE_BUDGET=1`.
+//! NVRTC needs no device. `tests/data/kernels/budget.csv` has the maximum registers of each kernel of each
+//! model on each architecture. `-- --nocapture` prints the table of `docs/kernels.md`;
+//! `DUALFIT_WRITE_BUDGET=1` writes a new budget.
 
 use super::batch;
 use crate::CurveFit;
@@ -14,16 +14,16 @@ use crate::data::loss::{Estimator, Loss};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Architectures of the budget, as far as a compiler knows them.
+/// Architectures of the budget. Architectures that a compiler does not support are skipped.
 const ARCHITECTURES: [(u32, u32); 4] = [(7, 5), (8, 0), (9, 0), (10, 0)];
-/// Free parameters up to which no kernel in f64 may spill.
+/// Maximum number of free parameters for which no f64 kernel may spill.
 const WITHOUT_SPILLS: usize = 8;
-/// Seconds that all kernels of a model of 16 parameters may take to compile, the solver's among them,
-/// on a machine on which the yardstick takes its own.
+/// Maximum compile time of all kernels of a model with 16 parameters, including the solver, in seconds, on a machine
+/// on which the yardstick takes [`YARDSTICK_SECONDS`].
 const SECONDS: f64 = 0.8;
-/// Seconds of the yardstick on the machine of `docs/kernels.md`.
+/// Compile time of the yardstick on the machine of `docs/kernels.md`, in seconds.
 const YARDSTICK_SECONDS: f64 = 0.25;
-/// Times that a case may try to keep to it.
+/// Maximum number of attempts of a case to stay within the compile time.
 const TRIES: usize = 4;
 /// Maximum slowdown of a machine relative to the budget's machine; beyond it, the budget is wrong.
 const SLOWEST: f64 = 5.0;
@@ -86,7 +86,7 @@ pub(super) struct Use {
     pub(super) spilled_bytes: u32,
 }
 
-/// A number before `unit`, in the part of the log after the last comma or blank.
+/// Returns the number before `unit` in a part of the log.
 fn number_before(text: &str, unit: &str) -> Option<u32> {
     text.split(unit).next()?.rsplit([' ', ',']).find(|w| !w.is_empty())?.parse().ok()
 }
@@ -113,7 +113,7 @@ fn path() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kernels/budget.csv")
 }
 
-/// Registers by model, architecture and kernel.
+/// Returns the budget of registers by model, architecture and kernel.
 fn budget() -> BTreeMap<(String, String, String), u32> {
     let text = std::fs::read_to_string(path()).unwrap_or_default();
     let row = |line: &str| {
@@ -129,7 +129,7 @@ pub(super) fn budgeted() -> impl Iterator<Item = Nvrtc> {
     all().into_iter().filter(|nvrtc| nvrtc.version >= (12, 0))
 }
 
-/// The texts that a fit may want.
+/// Returns the translation units that a fit may need.
 fn units(case: &Case) -> Vec<String> {
     let program = case.model.program().unwrap();
     let free = program.partials.len();
@@ -156,7 +156,7 @@ struct Compiled<'a> {
 }
 
 impl Compiled<'_> {
-    /// Seconds and log.
+    /// Returns the compile time in seconds and the log.
     fn of(&mut self, unit: &str, capability: (u32, u32)) -> (f64, String) {
         let known = self.known.entry((unit.to_owned(), capability));
         known.or_insert_with(|| timed(self.nvrtc, unit, capability)).clone()
@@ -177,7 +177,7 @@ pub(super) fn timed(nvrtc: &Nvrtc, unit: &str, capability: (u32, u32)) -> (f64, 
     (cpu_seconds() - begun, log)
 }
 
-/// Seconds that this thread has had of a processor: what others take of it does not count. NVRTC
+/// Returns the CPU time of this thread in seconds; it excludes other threads. NVRTC
 /// compiles in the thread that calls it.
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -187,8 +187,8 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
-/// Returns the current slowdown of this machine relative to the budget's machine: by the time that it takes over a
-/// text that is always the same. Machines that are shared vary by a factor of two.
+/// Returns the current slowdown of this machine relative to the budget's machine, measured with the compile time of a
+/// fixed text. Shared machines vary by a factor of two.
 fn slowness(nvrtc: &Nvrtc, capability: (u32, u32)) -> f64 {
     let steps: String =
         (0..64).map(|i| format!("    s = fma(s, a[{i}], exp(b[{i}] * s));\n")).collect();
@@ -239,7 +239,7 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
                         *most = u.registers.max(*most);
                     }
                 }
-                // What others do to the caches changes by the second: who is too slow once may try again.
+                // The load of the caches by other processes varies within seconds, therefore a slow case is repeated.
                 let is_slow = free == 16
                     && total >= SECONDS
                     && (0..TRIES).all(|_| {
@@ -263,8 +263,8 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
     assert!(write || wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The oldest compilers lack words of C++ that later ones know. As far as PTX, which needs half the time: what
-/// assembles it is the same for all texts.
+/// The oldest compilers do not support some C++ features of later ones. The test compiles to PTX only, which takes half
+/// of the time; the assembler is the same for all texts.
 #[test]
 fn compilers_of_cuda_11_know_every_word_of_the_kernels() {
     for nvrtc in all().iter().filter(|nvrtc| nvrtc.version < (12, 0)) {
@@ -274,7 +274,7 @@ fn compilers_of_cuda_11_know_every_word_of_the_kernels() {
         texts.dedup();
         let known: Vec<_> = ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)).collect();
         for (text, &(major, minor)) in texts.iter().zip(known.iter().cycle()) {
-            // The one after it is known to no compiler.
+            // The compiler has no assembler for the following architecture, therefore the image is PTX.
             let image = nvrtc.compile(text, (major, minor + 1)).expect("PTX");
             let target = format!(".target sm_{major}{minor}");
             assert!(String::from_utf8(image.bytes).unwrap().contains(&target));
@@ -282,7 +282,7 @@ fn compilers_of_cuda_11_know_every_word_of_the_kernels() {
     }
 }
 
-/// Rows of counts have a text of their own, which no case above has.
+/// Poisson data have separate kernel code, which no case above uses.
 #[test]
 fn kernels_of_counts_compile_for_every_architecture() {
     let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c);
@@ -309,7 +309,7 @@ fn kernels_of_counts_compile_for_every_architecture() {
     }
 }
 
-/// Texts of their own as well; one architecture shows whether the compiler knows every name.
+/// Rare functions also have separate code. One architecture shows if the compiler knows every name.
 #[test]
 fn kernels_of_rare_functions_compile() {
     let texts = [

@@ -1,20 +1,20 @@
-//! A compiler of C++ on this machine, and shared libraries made with it.
+//! C++ compiler of this machine, and shared libraries that it compiles.
 
 use libloading::Library;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A library and the folder that it lies in.
+/// A library with its temporary folder.
 pub(super) struct Built {
     pub(super) library: Library,
     _folder: TempDir,
 }
 
-/// Compiles `source` without optimisation and without fused operations, so that every operation
-/// rounds as it is written, and loads it.
+/// Compiles `source` and loads it. Without optimisation and fused operations every operation
+/// rounds as written.
 ///
-/// `None`, and a line that says so, where there is no compiler; but if the environment variable
-/// `DUALFIT_REQUIRE` names `cxx`, that fails the test.
+/// Prints a line and returns `None` if there is no compiler. If the environment variable
+/// `DUALFIT_REQUIRE` contains `cxx`, the test fails instead.
 pub(super) fn build(source: &str) -> Option<Built> {
     let Some(compiler) = compiler() else {
         let required = std::env::var("DUALFIT_REQUIRE").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Every function by the name that generated text gives it, with the system's mathematics in the place of
-//! a device's and the prelude's own, against this crate's over whole ranges.
+//! Compares every function of generated code with this crate's function over its whole range. The system's
+//! mathematics library replaces the device's.
 
 use super::trial::{COLUMNS, Trial};
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
@@ -13,7 +13,7 @@ use std::f64::consts::PI;
 /// Orders of the polygamma functions that are compared.
 const ORDERS: [u32; 5] = [0, 1, 2, 7, 180];
 
-/// The system's functions, and the one of CUDA that it lacks.
+/// The system's functions, and the CUDA function that the system lacks.
 const LENT: &str = concat!(
     "#include <math.h>\n",
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/host/erfcx.h"))
@@ -34,7 +34,7 @@ const SPECIAL: [f64; 12] = [
     1.4616321449683622, // the zero of digamma
 ];
 
-/// Pairs through the ranges of both numbers.
+/// Returns pairs of arguments that cover the ranges of both numbers.
 fn grid() -> Vec<[f64; 2]> {
     let mut first: Vec<f64> = (-3000..3000).map(|i| 0.0113 * f64::from(i)).collect();
     for k in (-1074..=1023).step_by(3) {
@@ -47,21 +47,21 @@ fn grid() -> Vec<[f64; 2]> {
     pairs
 }
 
-/// A program whose value is one function; its one partial is 0.
+/// Traces a program whose value is one function; its only partial is 0.
 fn program(model: impl FnOnce(&[Var]) -> Var) -> Program {
     let value = Program::trace(COLUMNS, 1, |x, _| model(x)).expect("a trace");
     value.with_partials(&[0]).expect("a replay")
 }
 
-/// Every function by its name, and what it must give.
+/// A function with its name, its program and its reference.
 struct Function {
     name: String,
     program: Program,
     value: Box<dyn Fn([f64; 2]) -> f64>,
-    /// Below this magnitude the error is absolute: zeros between the poles of gamma's relatives, and of
-    /// one part of a complex function.
+    /// Magnitude below which the tolerance is absolute, because of zeros between the poles of the gamma family and
+    /// zeros of one part of a complex function.
     unit: fn([f64; 2]) -> f64,
-    /// How often the common tolerance may be exceeded.
+    /// Factor of the common tolerance.
     allowance: f64,
 }
 
@@ -69,7 +69,7 @@ fn functions() -> Vec<Function> {
     let gamma = |[x, _]: [f64; 2]| if x < 0.0 { 1.0 } else { 0.0 };
     let modulus = |[x, y]: [f64; 2]| x.faddeeva_re(y).hypot(x.faddeeva_im(y));
     let slope = |[x, y]: [f64; 2]| x.faddeeva_slope_re(y).hypot(x.faddeeva_slope_im(y));
-    // Between zeros the system's functions are exact to their envelope.
+    // The errors of the system's functions are relative to the envelope of the oscillation.
     let wave = |[x, _]: [f64; 2]| (2.0 / (PI * x.abs())).sqrt().min(1.0);
     let orders = ORDERS.map(Unary::Polygamma);
     let unary =
@@ -82,7 +82,7 @@ fn functions() -> Vec<Function> {
                 Unary::J0 | Unary::J1 | Unary::Y0 | Unary::Y1 => wave,
                 _ => |_| 0.0,
             },
-            // n! overflows, and its logarithm is large.
+            // n! overflows. Its logarithm is large and costs digits.
             allowance: if op == Unary::Polygamma(180) { 10.0 } else { 1.0 },
         });
     use Binary::{And, Eq, Le, Lt, Or};
@@ -96,14 +96,14 @@ fn functions() -> Vec<Function> {
             Binary::FaddeevaSlopeRe | Binary::FaddeevaSlopeIm => slope,
             _ => |_| 0.0,
         },
-        // Two ways to round each lose up to |z|² in 2i/√π - 2zw.
+        // Both implementations lose up to a factor |z|² in 2i/√π - 2zw by rounding.
         allowance: if op.facts().cuda_file == Some("faddeeva.cuh") { 10.0 } else { 1.0 },
     });
     unary.chain(binary).collect()
 }
 
 /// Compares every function in `arithmetic` with columns stored as `storage`. `tolerance` is relative;
-/// values beyond `range` may be infinite, values below `least` are equal to 0.
+/// values beyond `range` may be infinite, values below `least` count as 0.
 fn compare(arithmetic: Arithmetic, storage: Storage, tolerance: f64, range: f64, least: f64) {
     let functions = functions();
     let spec = |f| Spec {

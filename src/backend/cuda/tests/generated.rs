@@ -1,4 +1,4 @@
-//! The text of typical models, as it is read in reviews.
+//! Snapshots of the generated code of typical models, for reviews.
 
 use super::trial::Trial;
 use crate::backend::cuda::source::{
@@ -9,7 +9,7 @@ use crate::model::program::Program;
 use crate::model::scalar::Mask;
 use crate::model::var::Var;
 
-/// A traced model with partials by all parameters.
+/// Traces a model with partials with respect to all parameters.
 fn program<const P: usize>(
     columns: &[&str],
     params: [&str; P],
@@ -36,7 +36,7 @@ fn spec(program: &Program) -> Spec<'_> {
     }
 }
 
-/// What the model decides: the text without the prelude.
+/// Returns the part of the text that depends on the model, without the prelude.
 fn generated(spec: &Spec<'_>) -> String {
     let unit = model_unit(spec);
     let (constants, rest) = unit.split_once("#line").expect("a prelude");

@@ -1,4 +1,4 @@
-//! The linear algebra of the kernels gives the bits of the host's, by a warp and by one thread.
+//! Checks that the linear algebra of the kernels gives the same bits as the host code, for a warp and for one thread.
 
 use crate::backend::cuda::batch::unit::BATCH;
 use crate::backend::cuda::driver::Driver;
@@ -12,10 +12,11 @@ use crate::normal::small::{
 const PIECES: [&str; 5] =
     ["group.cuh", "cholesky.cuh", "reflection.cuh", "householder.cuh", "jacobi_svd.cuh"];
 
-/// The pieces for so many lanes.
+/// Compiled routines for each number of lanes.
 type Benches = Vec<(u32, Bench)>;
 
-/// For a warp and for one thread; and where all of the parameters are in registers, whose number is the unit's.
+/// Compiles the routines for a warp and for one thread, for several numbers of parameters. Small numbers of
+/// parameters are kept in registers.
 fn benches() -> Option<Benches> {
     let kinds = [(32, 1), (1, 1), (32, 2), (8, 3), (4, 4), (8, 5), (1, 5), (16, 6), (32, 7)];
     kinds.into_iter().map(|(lanes, free)| Some((lanes, bench(lanes, free)?))).collect()
@@ -34,7 +35,7 @@ fn bench(lanes: u32, free: usize) -> Option<Bench> {
 /// Four buffers.
 type Buffers = [Vec<f64>; 4];
 
-/// What a piece makes of the buffers, by each group and in several orders of the lanes.
+/// Runs one routine on the buffers with each group and in several orders of the lanes, and returns the buffers.
 fn runs(benches: &Benches, piece: i64, n: usize, m: usize, buffers: &Buffers) -> Vec<Buffers> {
     let kinds = benches.iter().flat_map(|(lanes, bench)| {
         let seeds = if *lanes > 1 { &[0, 1 + n as u64][..] } else { &[0] };
@@ -63,7 +64,7 @@ fn assert_same(found: &[f64], expected: &[f64], what: &str) {
     assert!(found.iter().zip(expected).all(same), "{what}: {found:?} for {expected:?}");
 }
 
-/// Uniform on [-1, 1), the same on every run.
+/// Generator of uniform numbers on [-1, 1), the same in every run.
 struct Noise(u64);
 
 impl Noise {
@@ -76,7 +77,7 @@ impl Noise {
         self.bits() as f64 / (1_u64 << 52) as f64 - 1.0
     }
 
-    /// `rows` × `columns` of a kind: plain, graded, tiny, huge, dependent, or whatever a double may be.
+    /// Returns a `rows` × `columns` matrix of a kind: plain, graded, tiny, huge, dependent, or special doubles.
     fn matrix(&mut self, rows: usize, columns: usize, kind: usize) -> Vec<f64> {
         const ODD: [f64; 11] = [
             0.0,
@@ -154,7 +155,7 @@ fn cholesky_and_the_solves() {
                 assert_same(&found[1], &r, what);
             }
         }
-        // A factor, or where there is none, a triangle.
+        // The Cholesky factor or, if there is none, another matrix.
         let r = if works { r } else { noise.matrix(n, n, kind) };
         let b = noise.matrix(n, 1, kind);
         for (piece, solve) in [
@@ -189,7 +190,7 @@ fn damping_and_rows_folded_in() {
         for m in [0, 1, n, n + 5] {
             let rows = noise.matrix(m, n, kind);
             let (mut folded, mut scratch) = (r.clone(), rows.clone());
-            // What lies below the diagonal is not the kernels' business.
+            // The kernels do not define the elements below the diagonal.
             (1..n).for_each(|i| folded[i] = 0.0);
             fold_few(&mut folded, n, &mut scratch, m);
             for found in runs(bench, 5, n, m, &[r.clone(), rows, vec![], vec![]]) {

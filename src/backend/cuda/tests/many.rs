@@ -1,4 +1,4 @@
-//! The sums of more than 32 parameters, through rows in memory.
+//! Tests of the sums for more than 32 parameters, which use rows in device memory.
 
 use super::passes::{Passes, Sample, bits, difference, exponentials, parameters, spec};
 use super::sums::on_cpu;

@@ -1,4 +1,4 @@
-//! What is tested of the CUDA backend without a device.
+//! Tests of the CUDA backend that need no device.
 
 mod batch;
 mod batch_geometry;

@@ -1,4 +1,4 @@
-//! Kernels that pass over points, on the emulated device: what their tests share.
+//! Shared code of the tests of the pass kernels on the emulated device.
 
 use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
@@ -10,10 +10,10 @@ use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
 use crate::normal::{Influence, pair};
 
-/// Sizes around those of warps, blocks and tiles.
+/// Numbers of points around the sizes of warps, blocks and tiles.
 pub(super) const SIZES: [usize; 12] = [0, 1, 31, 32, 33, 127, 128, 129, 255, 257, 1000, 4099];
 
-/// Sums of exponentials in one variable, with `n` parameters, and their partials.
+/// Traces a sum of exponentials in one variable, with `n` parameters, and its partials.
 pub(super) fn exponentials(n: usize) -> Program {
     let model = |x: &[crate::Var], p: &[crate::Var]| {
         let terms = p.chunks(2).map(|p| match p {
@@ -35,7 +35,7 @@ pub(super) fn with_all_partials(value: &Program) -> Program {
     value.with_partials(&all).expect("a replay")
 }
 
-/// Parameters and column factors for [`exponentials`].
+/// Returns parameters and column factors for [`exponentials`].
 pub(super) fn parameters(n: usize) -> (Vec<f64>, Vec<f64>) {
     let params =
         (0..n).map(|j| if j % 2 == 0 { 1.0 + 0.1 * j as f64 } else { 0.2 + 0.17 * j as f64 });
@@ -43,7 +43,7 @@ pub(super) fn parameters(n: usize) -> (Vec<f64>, Vec<f64>) {
     (params.collect(), columns.collect())
 }
 
-/// One variable, responses, and perhaps weights.
+/// Points with one variable, responses and optional weights.
 #[derive(Clone, Default)]
 pub(super) struct Sample {
     pub(super) x: Vec<f64>,
@@ -75,7 +75,8 @@ impl Sample {
     }
 }
 
-/// Translation units on the emulated device, one for each weighting of the samples so far, and one sample.
+/// Compiled translation units on the emulated device, one for each weighting of the samples so far, and the current
+/// sample.
 pub(super) struct Passes<'a> {
     spec: Spec<'a>,
     benches: Vec<(Weighting, Bench)>,
@@ -85,7 +86,7 @@ pub(super) struct Passes<'a> {
     held: Vec<Address>,
 }
 
-/// The unit of a model in one variable.
+/// Returns the specification of a model in one variable.
 pub(super) fn spec(
     program: &Program,
     loss: Loss,
@@ -106,14 +107,14 @@ pub(super) fn spec(
 }
 
 impl<'a> Passes<'a> {
-    /// `None` where there is no C++ compiler.
+    /// Compiles the kernels. Returns `None` if there is no C++ compiler.
     pub(super) fn new(spec: &Spec<'a>) -> Option<Passes<'a>> {
         let benches = vec![(spec.weights, Bench::new(&translation_unit(spec))?)];
         let spec = spec.clone();
         Some(Passes { spec, benches, seed: 0, data: Vec::new(), points: 0, held: Vec::new() })
     }
 
-    /// That of the sample.
+    /// Returns the bench for the weighting of the current sample.
     fn bench(&self) -> &Bench {
         &self.benches.last().expect("one at least").1
     }
@@ -160,7 +161,7 @@ impl<'a> Passes<'a> {
         self.bench().device.set_seed(seed);
     }
 
-    /// The inputs of a pass as an argument, and what of them is in memory.
+    /// Returns the inputs of a pass as an argument, and the addresses of inputs in device memory.
     fn inputs(&self, (params, columns): (&[f64], &[f64])) -> (Vec<u8>, Vec<Address>) {
         let size = Size { columns: 1, params: params.len(), free: columns.len() };
         if inputs_by_value(size) {
@@ -170,8 +171,8 @@ impl<'a> Passes<'a> {
         (argument_of(&held), held)
     }
 
-    /// Runs `normal` or `factor` with numbers of `size` as its result; all that is not an input holds
-    /// NaN before.
+    /// Runs `normal` or `factor` and returns its `size` numbers. All other memory is filled with NaN
+    /// before.
     fn pass(
         &self,
         kernel: &str,
@@ -193,18 +194,18 @@ impl<'a> Passes<'a> {
         result
     }
 
-    /// The sums of `normal`: products, then the cost.
+    /// Returns the sums of `normal`: products, then the cost.
     pub(super) fn normal(&self, blocks: u32, at: (&[f64], &[f64]), floor: f64) -> Vec<f64> {
         self.pass("normal", pair(0, self.spec.free + 1) + 1, blocks, at, floor)
     }
 
-    /// R, column-major.
+    /// Returns R in column-major order and the sums of the influence.
     pub(super) fn factor(&self, blocks: u32, at: (&[f64], &[f64]), floor: f64) -> Vec<f64> {
         let k = self.spec.free + 1;
         self.pass("factor", k * k + Influence::SUMS, blocks, at, floor)
     }
 
-    /// The sums by `rows` and `gram`, `chunk` points at a time.
+    /// Returns the sums of the kernels `rows` and `gram`, `chunk` points at a time.
     pub(super) fn chunked(
         &self,
         (chunk, blocks, splits): (usize, u32, u32),
@@ -239,12 +240,12 @@ impl<'a> Passes<'a> {
     }
 }
 
-/// The bits of numbers.
+/// Returns the bits of numbers.
 pub(super) fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|v| v.to_bits()).collect()
 }
 
-/// The products RᵀR of a factor, packed as sums are, without a cost.
+/// Returns the products RᵀR of a factor in the packed layout of sums, without a cost.
 pub(super) fn squared(r: &[f64], k: usize) -> Vec<f64> {
     let mut products = Vec::new();
     for j in 0..k {
@@ -255,13 +256,13 @@ pub(super) fn squared(r: &[f64], k: usize) -> Vec<f64> {
     products
 }
 
-/// The largest difference of two sets of products, relative to the lengths of the two columns; the
-/// difference of costs too, where both have one.
+/// Returns the largest difference of two sets of products, relative to the lengths of the two columns. Costs are
+/// also compared if both sets have one.
 pub(super) fn difference(found: &[f64], expected: &[f64], k: usize) -> f64 {
     let mut worst: f64 = 0.0;
     let mut compare = |found: f64, expected: f64, size: f64| {
         let error = (found - expected).abs();
-        // NaN is no small difference, and 0 is none beside a size of 0.
+        // NaN is not a small difference; equal values have no difference even if the size is 0.
         let relative = if error == 0.0 { 0.0 } else { error / size };
         worst = if relative >= worst || relative.is_nan() { relative } else { worst };
         assert!(!worst.is_nan(), "{found} in place of {expected}");

@@ -1,4 +1,4 @@
-//! Numbers in single precision: stored, computed with, and summed.
+//! Tests of single precision for storage, arithmetic and sums.
 
 use super::passes::{
     Passes, Sample, difference, exponentials, parameters, spec, squared, with_all_partials,
@@ -11,7 +11,7 @@ use crate::model::program::Program;
 const PAIRS: Arithmetic = Arithmetic::Single { compensated: true };
 const MIXED: Arithmetic = Arithmetic::Single { compensated: false };
 
-/// A sample whose numbers are those of f32.
+/// Returns a sample whose numbers are representable in f32.
 fn rounded(size: usize) -> Sample {
     let mut sample = Sample::new(size, false);
     sample.x.iter_mut().chain(&mut sample.y).for_each(|v| *v = f64::from(*v as f32));
@@ -34,7 +34,7 @@ fn values_stored_in_single_precision_lose_nothing() {
     }
 }
 
-/// The model's own rounding, and no more.
+/// The error is at most the rounding of the model in f32.
 #[test]
 fn models_in_single_precision() {
     for (n, loss) in [(5, Loss::Linear), (9, Loss::Linear), (5, Loss::Cauchy { scale: 0.7 })] {
@@ -56,12 +56,12 @@ fn models_in_single_precision() {
     }
 }
 
-/// Where the model rounds nothing, what is left is the error of the sums: below 2⁻⁴² in pairs of
-/// floats, where one float would leave some 1e-5.
+/// If the model has no rounding, only the error of the sums remains: below 2⁻⁴² in pairs of
+/// floats; a single float would have about 1e-5.
 #[test]
 fn sums_in_pairs_of_floats_are_nearly_those_of_doubles() {
     for n in [2, 9] {
-        // Numbers of few bits: every value and partial is one of f32.
+        // Numbers with few bits: every value and partial is representable in f32.
         let model = |x: &[crate::Var], p: &[crate::Var]| {
             let power = |j: usize| if j & 1 == 0 { x[0] * x[0] } else { x[0] };
             let term = |(j, &p): (usize, &crate::Var)| p * power(j) * (0.5f64).powi(j as i32);

@@ -1,5 +1,5 @@
-//! Generated models of random programs give the bits of the interpreter, when C++ is lent this
-//! crate's own elementary functions: the structure of the text, apart from the accuracy of a device's
+//! Checks that generated models of random programs give the same bits as the interpreter if the C++ code calls this
+//! crate's elementary functions. This tests the structure of the code, independently of the accuracy of a device's
 //! mathematics.
 
 use super::trial::{COLUMNS, Trial};
@@ -19,17 +19,17 @@ use std::sync::LazyLock;
 
 use tree::{PARAMS, SPECIAL, Tree, any_number, ordinary, same};
 
-/// Functions of the prelude, which are the crate's own as those of a `cuda_file` are.
+/// Functions that the prelude defines. As functions with a `cuda_file`, they are this crate's device code.
 const OF_PRELUDE: [&str; 3] = ["digamma", "polygamma", "signum"];
 
-/// The functions of one and of two numbers: the name that C++ calls, and the meaning it must have.
+/// Functions of one and of two numbers: the name that C++ calls, and the operation.
 static UNARY: LazyLock<Vec<(String, Unary)>> = LazyLock::new(|| {
     let functions = Unary::ALL.iter().filter(|op| !op.facts().text.is_empty());
     let named = functions.map(|&op| (lent(&op.facts()), op));
     named.chain([("lent_digamma".to_owned(), Unary::Polygamma(0))]).collect()
 });
 static BINARY: LazyLock<Vec<(String, Binary)>> = LazyLock::new(|| {
-    // Operators and extremes are no functions of CUDA.
+    // Operators, minimum and maximum are not functions of CUDA.
     let functions = Binary::ALL.iter().filter(|op| !op.is_infix());
     let functions = functions.filter(|op| !matches!(op, Binary::Min | Binary::Max));
     let name = |op: Binary| if op == Binary::Pow { "pow".to_owned() } else { lent(&op.facts()) };
@@ -40,12 +40,13 @@ fn is_own(facts: &Facts) -> bool {
     facts.cuda_file.is_some() || OF_PRELUDE.contains(&facts.cuda)
 }
 
-/// The name under which a function is lent: for the crate's own device code another one stands in.
+/// Returns the C++ name of a function that this crate provides. Functions with device code of this crate get the prefix
+/// `lent_`.
 fn lent(facts: &Facts) -> String {
     if is_own(facts) { format!("lent_{}", facts.cuda) } else { facts.cuda.to_owned() }
 }
 
-/// The names of the crate's own device code.
+/// Returns the names of functions with device code of this crate.
 fn own() -> Vec<&'static str> {
     let facts = Unary::ALL.iter().map(|op| op.facts());
     let facts = facts.chain(Binary::ALL.iter().map(|op| op.facts()));
@@ -57,7 +58,8 @@ extern "C" fn unary(index: i32, a: f64) -> f64 {
     UNARY[index as usize].1.apply(a)
 }
 
-/// A square is a product, and not to be asked for as a power.
+/// Evaluates a binary operation for C++. Returns NaN for a square as a power, because generated code must use a
+/// product.
 extern "C" fn binary(index: i32, a: f64, b: f64) -> f64 {
     match BINARY[index as usize].1 {
         Binary::Pow if b == 2.0 => f64::NAN,
@@ -75,7 +77,7 @@ type Connect = unsafe extern "C" fn(
     extern "C" fn(u32, f64) -> f64,
 );
 
-/// C++ that lends the functions of this crate; those of f32 are those of f64, rounded.
+/// Returns C++ code that calls the functions of this crate. The f32 functions round the f64 results.
 fn lent_functions() -> String {
     let mut text = String::from(
         "static double (*unary)(int, double);
@@ -109,8 +111,8 @@ static double y1(double a) { return a; }
     text
 }
 
-/// The interpreter in the arithmetic of f32: what is the same at every point in f64, and an operation on
-/// f32 as that of f64, rounded, which for + - · / √ is the rounded exact result.
+/// Interprets a program in f32: values that are the same at every point are f64; an f32 operation is the
+/// rounded f64 operation, which for + - · / √ is the correctly rounded result.
 fn outputs_in_single(program: &Program, x: &[f64], params: &[f64]) -> Vec<f64> {
     let per_point = depends_on_point(&program.nodes);
     let mut values: Vec<f64> = Vec::new();
@@ -139,7 +141,7 @@ fn outputs_in_single(program: &Program, x: &[f64], params: &[f64]) -> Vec<f64> {
     program.outputs.iter().map(|&o| narrow(o, &values)).collect()
 }
 
-/// `count` random values, always the same ones.
+/// Returns `count` random values, the same in every run.
 fn samples<T: std::fmt::Debug>(strategy: impl Strategy<Value = T>, count: usize) -> Vec<T> {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
@@ -179,7 +181,7 @@ fn random_programs_give_the_bits_of_the_interpreter() {
     let define = own.iter().map(|name| format!("#define {name} lent_{name}\n")).collect::<String>();
     let undo = own.iter().map(|name| format!("#undef {name}\n")).collect::<String>();
     let Some(trial) = Trial::build(&specs, &lent_functions(), &define, &undo) else { return };
-    // SAFETY: `connect` has this interface, and keeps pointers to functions that live as long.
+    // SAFETY: `connect` has this interface, and the functions whose pointers it keeps are static.
     unsafe {
         let connect = trial.built.library.get::<Connect>(b"connect").expect("a function");
         connect(unary, binary, polygamma);

@@ -1,13 +1,14 @@
-//! Sums over points that devices share: the same bits however they are divided, and those of one pass but for rounding.
+//! Tests of sums over points that are divided among devices: the bits do not depend on the division, and the sums
+//! agree with one pass up to rounding.
 
 use super::streamed::{Case, LAZY, Trial};
 use crate::backend::cuda::streamed::SLOTS;
 use crate::data::loss::Loss;
 
-/// Points of a segment.
+/// Number of points of a segment.
 const SEGMENT: usize = 100;
 
-/// Whether all divisions of the points give the bits of one, and the sums of a launch.
+/// Checks that all divisions of the points give the same bits, and the sums of one launch up to rounding.
 fn agrees(case: &Case) {
     let Some(trial) = Trial::sound(LAZY[0]) else { return };
     let points = case.x.len();
@@ -23,7 +24,7 @@ fn agrees(case: &Case) {
         let all = [&[0], *cuts, &[points]].concat();
         let shared = by(None, usize::MAX, &all);
         assert_eq!(shared.bits(), one.bits(), "{points} points, {cuts:?}");
-        // Chunks that hold a segment, and smaller ones, launches as large and smaller.
+        // Chunks and launches of one segment, and smaller ones.
         assert_eq!(by(Some(SEGMENT), SEGMENT, &all).bits(), one.bits(), "{points}, {cuts:?}");
         let small = by(Some(30), 30, &[0, points]);
         assert_eq!(by(Some(30), 30, &all).bits(), small.bits(), "{points} points, {cuts:?}");
@@ -41,14 +42,14 @@ fn however_points_are_shared_their_sums_have_the_same_bits() {
             agrees(&Case::new(n, points).weighted());
         }
     }
-    // As many segments as sums have room for, one more and one less.
+    // Numbers of segments around the number of slots for sums.
     for segments in [SLOTS - 1, SLOTS, SLOTS + 1, 2 * SLOTS + 1] {
         agrees(&Case::new(3, segments * SEGMENT));
         agrees(&Case::new(3, segments * SEGMENT - 1));
     }
 }
 
-/// Segments are counted by all points, with those that do not count.
+/// Segments are counted over all points, including points that are left out.
 #[test]
 fn segments_without_points_that_count_are_segments() {
     let case = Case::new(3, 1250);

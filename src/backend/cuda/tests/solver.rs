@@ -1,5 +1,5 @@
-//! The kernels' solver, which batches have, against that of the host: the same sums, made by the CPU, go to both, and
-//! both take the same way to the same end.
+//! Compares the solver of the batch kernels with the host's solver. Both receive the same sums from the CPU and must
+//! take the same steps to the same termination.
 
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
 use crate::data::loss::Loss;
@@ -37,7 +37,7 @@ fn nist_takes_the_same_way_on_both() {
     assert_eq!(device.live(), 0);
 }
 
-/// Without pattern, within ±0.5, the same in every run.
+/// Returns scatter without a pattern, within ±0.5, the same in every run.
 fn scatter(i: usize) -> f64 {
     ((37 * i * i + 11 * i) % 101) as f64 / 101.0 - 0.5
 }
@@ -47,7 +47,7 @@ fn decay() -> Case {
     Case::of("a * exp(-b * x) + c", |i| 0.08 * i as f64, y, 50).start(&[2.0, 1.0, 0.3])
 }
 
-/// A decay with outliers.
+/// Returns a decay with outliers.
 fn spoilt() -> Case {
     let mut case = decay();
     (0..50).step_by(7).for_each(|i| case.y[i] += 3.0);
@@ -86,7 +86,7 @@ fn robust_losses() {
     }
 }
 
-/// Every way to end, as often as there are ways to come there.
+/// Covers every termination, and every path to it.
 #[test]
 fn ends_of_all_kinds() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
@@ -177,7 +177,7 @@ fn ends_of_all_kinds() {
     assert!(retried >= 2, "{retried}");
 }
 
-/// Columns whose squares leave the range of f64 are the host's affair.
+/// Columns whose squares are out of the range of f64 are left to the host.
 #[test]
 fn columns_that_need_units_are_left_to_the_host() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
@@ -210,7 +210,7 @@ fn starts_that_are_none() {
     assert_eq!(device.live(), 0);
 }
 
-/// Sums of decays with so many parameters that states do and do not fit shared memory.
+/// Sums of peaks with numbers of parameters for which the state fits and does not fit into shared memory.
 #[test]
 fn many_parameters() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
@@ -220,7 +220,7 @@ fn many_parameters() {
         let linear = Case::of(&(model.join(" + ") + " + 0.1 * p0^3"), |i| 0.4 * i as f64, y, 90);
         let case = linear.start(&vec![0.5; n]);
         assert!(case.check(&device, By::Sixteen, &format!("{n}")).termination.is_converged());
-        // A bound in the way of most, and one that is fixed.
+        // Bounds on every second parameter, and one fixed parameter.
         let mut bounded = case.fixed(n / 2);
         (0..n).step_by(2).for_each(|j| bounded.bounds[j] = (0.2, 0.6));
         if n > 1 {
@@ -229,13 +229,13 @@ fn many_parameters() {
     }
 }
 
-/// What only some problems come upon: each case is there for one rule of the solver.
+/// Rare rules of the solver: each case tests one of them.
 #[test]
 fn rare_ways() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
     let count = |i: usize| i as f64;
     let line = |x: f64, i: usize| 2.0 * x + 1.0 + scatter(i);
-    // A parameter that does not occur has no effect and degrades nothing.
+    // A parameter that does not occur has no effect and does not make the fit degenerate.
     let x: Vec<f64> = (0..20).map(count).collect();
     let y = x.iter().enumerate().map(|(i, &x)| line(x, i)).collect();
     let program = Program::trace(1, 3, |x, p| p[0] * x[0] + p[2]).expect("a trace");
@@ -243,20 +243,20 @@ fn rare_ways() {
     let end = unused.check(&device, By::Sixteen, "unused");
     assert!(end.termination.is_converged());
 
-    // A start so near the origin that the residual says how far to go.
+    // A start so near the origin that the residual determines the length of the step.
     Case::of("a * x + b", count, line, 20).start(&[1e-12, 1e-13]).check(
         &device,
         By::Sixteen,
         "near 0",
     );
 
-    // Effects far larger than the response make the noise.
+    // Terms that are far larger than the response determine the rounding noise.
     let nothing = Options { ftol: 1e-300, xtol: 0.0, gtol: 0.0, ..Options::default() };
     let far = Case::of("a + b * x + 1e-9 * a^2", |i| 1e6 + i as f64, |_, i| 3.0 * scatter(i), 40);
     let end = far.start(&[-1e5, 0.1]).options(nothing).check(&device, By::Sixteen, "cancelling");
     assert_eq!(end.termination, Termination::Cost);
 
-    // Derivatives that are wrong lead away from the minimum; its last digits must not cost anything.
+    // Wrong derivatives lead away from the minimum; the refinement must not increase the cost.
     let mean = (0..50).map(|i| 0.5 + scatter(i)).sum::<f64>() / 50.0;
     for skew in [1e-5, 1e-4, 1e-3] {
         let mut constant = Case::of("a + 0 * x", count, |_, i| 0.5 + scatter(i), 50).start(&[mean]);
@@ -264,7 +264,7 @@ fn rare_ways() {
         constant.check(&device, By::Sixteen, "wrong derivatives");
     }
 
-    // From a corner that the whole step leaves, although there is a way down along an edge.
+    // From a corner of the box: the full step leaves the box, but the cost decreases along an edge.
     let root = 0.19_f64.sqrt();
     let (u, v) = (vec![1.0, 0.0, 0.0, 0.0], vec![-0.9, root, 0.0, 0.0]);
     let (w, y) = (vec![0.0, 0.0, 1.0, 0.0], vec![0.8, -root, 10.0, 1.0]);
@@ -275,7 +275,7 @@ fn rare_ways() {
         assert!((case.check(&device, By::Sixteen, "a corner").params[0] - 0.8).abs() < 1e-9);
     }
 
-    // Steps that converge slowly, from tolerances met early: more points than the mixing keeps.
+    // Slow convergence after the tolerances were met early: more points than the Anderson acceleration stores.
     let loose = Options { ftol: 0.1, ..Options::default() };
     let slow = "a * sin(b * x + c * a) + d * x^b";
     let y = |x: f64, i| (1.7 * x).sin() + 3.0 * scatter(i);
@@ -288,7 +288,7 @@ fn rare_ways() {
     assert!(end.retried);
 }
 
-/// Boxes of all kinds about linear problems and bent ones: bounds set, taken off again, and cut steps.
+/// Random bounds on linear and nonlinear problems: bounds become active and inactive, and bounds cut steps.
 #[test]
 fn boxes() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
@@ -300,7 +300,7 @@ fn boxes() {
     let (mut held, mut converged) = (0, 0);
     for round in 0..300 {
         let columns: Vec<Vec<f64>> = (0..4).map(|_| (0..9).map(|_| next()).collect()).collect();
-        // Columns that lie close together ask for steps far out of the box.
+        // Nearly parallel columns give steps far out of the box.
         let together = |i: usize| 0.9 * columns[0][i] + 0.1 * columns[1][i];
         let beside: Vec<f64> = (0..9).map(together).collect();
         let columns = vec![columns[0].clone(), beside, columns[2].clone(), columns[3].clone()];

@@ -1,5 +1,5 @@
-//! Sums over points that come in chunks, on a device that makes uploads as late as it may and on one that
-//! runs kernels as late as it may: those of one pass over all points.
+//! Tests of sums over points that are uploaded in chunks: they agree with one pass over all points. One test device
+//! runs uploads as late as possible, the other runs kernels as late as possible.
 
 use super::passes::{bits, decay, difference, exponentials, parameters, squared};
 use crate::backend::cpu::{Cpu, Prepared};
@@ -27,7 +27,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-/// One compiler and one cache for all tests, so that kernels are compiled once.
+/// One compiler and one cache for all tests, which compile each kernel only once.
 static SHARED: LazyLock<Option<(Arc<Emulator>, &'static Cache)>> =
     LazyLock::new(|| Some((emulator()?, Box::leak(Box::new(Cache::in_memory())))));
 
@@ -35,7 +35,7 @@ fn emulator() -> Option<Arc<Emulator>> {
     emulator_or_skip(Settings { multiprocessors: 2, ..Settings::default() })
 }
 
-/// Operations that a device delays as long as it may.
+/// Operations that a device delays as long as possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lazy {
     Uploads,
@@ -44,17 +44,17 @@ pub(super) enum Lazy {
 
 pub(super) const LAZY: [Lazy; 2] = [Lazy::Uploads, Lazy::Kernels];
 
-/// A device that fails as told, and the books of its driver.
+/// A device with an injected fault, and its driver, which counts calls.
 pub(super) struct Trial {
     pub(super) driver: Arc<Faulty<Arc<dyn Driver>>>,
     pub(super) device: Arc<Device>,
 }
 
 impl Trial {
-    /// `None` where there is no C++ compiler.
+    /// Returns `None` if there is no C++ compiler.
     pub(super) fn new(lazy: Lazy, injected: Injected, memory: usize) -> Option<Trial> {
         let (compiler, cache) = SHARED.as_ref()?;
-        // A device of its own: the fences of a test beside this one would make its uploads.
+        // A separate device, because fences of a concurrent test would run its uploads.
         let own = emulator()?;
         let inner: Arc<dyn Driver> = match lazy {
             Lazy::Uploads => own,
@@ -69,7 +69,7 @@ impl Trial {
         Trial::new(lazy, Injected::Nothing, usize::MAX)
     }
 
-    /// Everything is given back once the device itself is gone.
+    /// Checks that all memory is released after the device is dropped.
     pub(super) fn assert_clean(self) {
         let Trial { driver, device } = self;
         drop(device);
@@ -103,14 +103,14 @@ impl Case {
         self
     }
 
-    /// In f32.
+    /// Converts the points to f32.
     pub(super) fn single(mut self) -> Case {
         let narrow = |values: &[f64]| values.iter().map(|&v| v as f32).collect::<Vec<f32>>();
         self.single = Some((narrow(&self.x), narrow(&self.y)));
         self
     }
 
-    /// The points from `start` to `end`, validated by themselves.
+    /// Returns the points from `start` to `end`, validated separately.
     pub(super) fn points(&self, start: usize, end: usize) -> Points<'_> {
         let range = start..end;
         let data = match &self.single {
@@ -179,7 +179,7 @@ impl Case {
         DeviceStream::new(kernels, &self.all(), capacity, self.scale(), (self.n, self.n))
     }
 
-    /// The sums of `chunks`, numbers of points that come one after the other and over again.
+    /// Returns the sums over all points in chunks. `chunks`: numbers of points of consecutive chunks, used cyclically.
     pub(super) fn sums(
         &self,
         streamed: &mut DeviceStream,
@@ -215,7 +215,7 @@ impl Case {
         streamed.finish(sum)
     }
 
-    /// The sums of one evaluator of all points.
+    /// Returns the sums of one evaluator of all points.
     fn evaluated(
         &self,
         mut normal: impl FnMut(&[f64], &[f64], &mut Normal),
@@ -242,17 +242,18 @@ impl Case {
         )
     }
 
-    /// On a device with all points on it, or in chunks of `capacity` points.
+    /// Returns the sums on a device with resident points, or in chunks of `capacity` points.
     fn on_device(&self, device: &Arc<Device>, capacity: Option<usize>) -> Sums {
         self.by_launches(device, capacity, usize::MAX)
     }
 
-    /// The same by launches of at most `most` points.
+    /// As [`on_device`](Case::on_device), with launches of at most `most` points.
     fn by_launches(&self, device: &Arc<Device>, capacity: Option<usize>, most: usize) -> Sums {
         self.by_shares(device, (capacity, most), usize::MAX, &[0, self.x.len()])
     }
 
-    /// The same by shares of the points that end at these cuts, by segments of the given number of points.
+    /// As [`by_launches`](Case::by_launches), for shares of the points between `cuts`, in segments of the given number
+    /// of points.
     pub(super) fn by_shares(
         &self,
         device: &Arc<Device>,
@@ -289,7 +290,7 @@ impl Case {
     }
 }
 
-/// Products with the cost, and the factor.
+/// Products with the cost, and the R factor.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
     pub(super) normal: Vec<f64>,
@@ -316,7 +317,7 @@ impl Sums {
     }
 }
 
-/// Checks that chunks of any sizes have the sums of one pass, on the device and on the CPU.
+/// Checks that chunks of any sizes give the sums of one pass, on the device and on the CPU.
 fn agrees(case: &Case, chunkings: &[&[usize]]) {
     for lazy in LAZY {
         let Some(trial) = Trial::sound(lazy) else { return };
@@ -343,8 +344,8 @@ fn sums_of_chunks_are_those_of_one_pass() {
     }
 }
 
-/// As where the system ends kernels that take long: parts of the points that are on the device, as many as slots for
-/// sums, one more and one less, the last as long as the others or shorter.
+/// As on systems that terminate long kernels: short launches over resident points, with numbers of launches around the
+/// number of slots for sums, and a last launch of the same length or shorter.
 #[test]
 fn sums_of_short_launches_are_those_of_one() {
     for (n, points) in [(1, 5 * SLOTS), (3, 700), (9, 1000), (40, 300)] {
@@ -366,7 +367,7 @@ fn chunks_of_seven_points_have_the_sums_of_one_pass() {
     agrees(&Case::new(3, 700).weighted(), &[&[7], &[1], &[6, 1, 13]]);
 }
 
-/// As many chunks as slots for sums, one more and one less.
+/// Numbers of chunks around the number of slots for sums.
 #[test]
 fn every_chunk_counts_at_every_border_of_the_slots() {
     for chunks in [SLOTS - 1, SLOTS, SLOTS + 1, 2 * SLOTS - 1, 2 * SLOTS, 2 * SLOTS + 1] {
@@ -381,7 +382,7 @@ fn points_of_every_kind_go_through_in_chunks() {
     agrees(&case.clone().weighted(), chunkings);
     agrees(&Case { constant_sigma: Some(0.4), ..case.clone() }, chunkings);
     let mask: Vec<bool> = (0..2500).map(|i| i % 7 != 3 && !(400..900).contains(&i)).collect();
-    // Of every chunk some points must be left.
+    // The mask must leave some points of every chunk.
     let large: &[&[usize]] = &[&[2500], &[1024], &[1400, 1100]];
     agrees(&Case { mask: Some(mask.clone()), ..case.clone() }, large);
     agrees(&Case { mask: Some(mask), ..case.clone().weighted() }, large);
@@ -395,7 +396,7 @@ fn points_of_every_kind_go_through_in_chunks() {
     agrees(&Case { y: y.collect(), counts: true, ..case.clone() }, chunkings);
 }
 
-/// For every delay, and for chunks from a stream as well as chunks of points in memory.
+/// Covers every delay, chunks from a stream and chunks of points in memory.
 #[test]
 fn equal_chunks_give_equal_bits() {
     for (n, chunk) in [(3, 1024), (3, 1500), (9, 1024), (40, 1024)] {
@@ -413,7 +414,7 @@ fn equal_chunks_give_equal_bits() {
     }
 }
 
-/// Memory that another fit just gave back is in use by its last work, unless the pool fences it.
+/// Pending work of another fit may still use memory that the fit has released, unless the pool fences it.
 #[test]
 fn memory_of_a_pool_is_not_overwritten_by_its_last_user() {
     let case = Case::new(3, 3000);
@@ -440,7 +441,7 @@ fn memory_of_a_pool_is_not_overwritten_by_its_last_user() {
     }
 }
 
-/// A pass that is given up leaves a kernel queued and an upload on its way.
+/// An abandoned pass leaves a queued kernel and a pending upload.
 #[test]
 fn a_pass_that_is_given_up_does_not_harm_the_next() {
     let case = Case::new(3, 3000);

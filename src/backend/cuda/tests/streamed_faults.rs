@@ -1,4 +1,4 @@
-//! What a device can do to a stream at each of its calls, and what a forgotten fence does.
+//! Tests of streams with device faults at every call and with missing fences.
 
 use super::streamed::{Case, LAZY, Lazy, Sums, Trial};
 use crate::backend::cuda::driver::DriverError;
@@ -22,7 +22,7 @@ fn run(case: &Case, trial: &Trial) -> Result<Sums, DriverError> {
     found
 }
 
-/// Every call of two passes in turn, until there are no more.
+/// Injects a fault into each call of two passes in turn, until all calls are covered.
 fn at_every_call(injected: impl Fn(usize) -> Injected, judge: impl Fn(&Result<Sums, DriverError>)) {
     for (n, lazy) in [(3, Lazy::Uploads), (3, Lazy::Kernels), (34, Lazy::Uploads)] {
         for k in 0.. {
@@ -50,7 +50,7 @@ fn a_device_lost_at_any_call_is_said() {
     );
 }
 
-/// The pass fails, and the next succeeds.
+/// The pass fails, and the next pass succeeds.
 #[test]
 fn a_launch_refused_at_any_call_ends_a_pass() {
     at_every_call(|launch| Injected::Refused { launch }, |found| assert!(found.is_ok()));
@@ -84,7 +84,7 @@ fn chunks_for_which_there_is_no_memory_are_passed_over_in_parts() {
         assert!(trial.driver.peak_bytes() <= all / 4 && streamed.bytes() <= all / 4);
         drop(streamed);
         trial.assert_clean();
-        // Refused where the device had said that there was room.
+        // The allocation fails although the device reported enough free memory.
         let trial = Trial::new(lazy, Injected::OutOfMemory { allocation: 2 }, usize::MAX).unwrap();
         let mut streamed = case.streamed(&trial.device, 40_000).unwrap();
         assert!(trial.driver.has_fired());
@@ -96,8 +96,8 @@ fn chunks_for_which_there_is_no_memory_are_passed_over_in_parts() {
     }
 }
 
-/// Without any of the fences of two passes something is wrong on a device whose uploads are late; without
-/// those between two launches of one room, on one whose kernels are.
+/// Every missing fence of two passes gives wrong sums if uploads are late. If kernels are late, every missing fence
+/// between two launches that use one buffer does.
 #[test]
 fn no_fence_can_be_left_out() {
     let case = case(3);
@@ -111,7 +111,7 @@ fn no_fence_can_be_left_out() {
             assert!(trial.driver.has_fired());
             let needed = match lazy {
                 Lazy::Uploads => true,
-                // The last chunk's fence has no upload after it, the first no launch before it.
+                // No upload follows the last chunk's fence, and no launch precedes the first fence.
                 Lazy::Kernels => (1..per_pass - 1).contains(&(fence % per_pass)),
             };
             let harmed = found.bits() != right;
@@ -140,7 +140,7 @@ fn passes_that_are_not_begun_and_chunks_of_another_kind_are_refused() {
     streamed.begin(PassKind::Normal, &params, &columns).unwrap();
     said(streamed.add(&case.clone().weighted().all(), &mut normal), "another kind");
     said(streamed.add(&Case::new(3, 10).single().all(), &mut normal), "another kind");
-    // Nothing was added: a pass over no points.
+    // No points were added.
     streamed.finish(&mut normal).unwrap();
     assert_eq!(normal, Normal::zero(3));
     drop(streamed);

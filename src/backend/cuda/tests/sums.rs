@@ -1,5 +1,5 @@
-//! The normal equations and the factor of up to 32 parameters are those of the CPU and of the
-//! definition, at every number of points and blocks, the same bits in every order of threads.
+//! Tests of the normal equations and the R factor for up to 32 parameters. They agree with the CPU and with the
+//! definition for every number of points and blocks, and the bits do not depend on the order of threads.
 
 use super::passes::{
     Passes, SIZES, Sample, bits, decay, difference, exponentials, parameters, spec, squared,
@@ -16,7 +16,7 @@ use crate::normal::{Influence, Normal, RFactor, pair};
 use crate::solver::evaluator::Evaluator;
 use crate::support::losses::{rho, robust};
 
-/// The sums of the CPU: the normal equations with their cost, and the factor.
+/// Returns the sums of the CPU: the normal equations with their cost, and the R factor.
 pub(super) fn on_cpu(
     program: &Program,
     sample: &Sample,
@@ -45,7 +45,7 @@ pub(super) fn on_cpu(
     (normal.products, factor.r)
 }
 
-/// With every number of points, grids smaller and larger than the work, weighted and not.
+/// Covers every number of points, grids smaller and larger than the work, weighted and unweighted points.
 #[test]
 fn sums_are_those_of_the_cpu() {
     for n in [1, 3, 5, 8, 9, 11, 16, 32] {
@@ -81,7 +81,7 @@ fn sums_are_those_of_the_cpu() {
     }
 }
 
-/// Columns that are well apart have one factor but for the signs of its rows.
+/// The R factor of well-conditioned columns is unique up to the signs of its rows.
 #[test]
 fn factors_are_those_of_the_cpu() {
     let program = decay();
@@ -91,7 +91,7 @@ fn factors_are_those_of_the_cpu() {
     device.upload(&sample);
     let at: (&[f64], &[f64]) = (&[1.9, 1.1, 0.5], &[1.0, 0.25, 4.0]);
     let (_, expected) = on_cpu(&program, &sample, Loss::Linear, at);
-    // Units of the columns change the factor by nothing but those units.
+    // Column factors only scale the columns of the R factor.
     for units in
         [[1.0, 1.0, 1.0], [1e170, 1.0, 1e-170], [1e-160, 1e150, 1e-150], [1e-300, 1e300, 1.0]]
     {
@@ -108,7 +108,7 @@ fn factors_are_those_of_the_cpu() {
     }
 }
 
-/// A column twice, a column of zeros, and a column that is a sum of others.
+/// Covers a duplicate column, a column of zeros, and a column that is the sum of others.
 #[test]
 fn dependent_columns_leave_nothing_on_the_diagonal() {
     let model = |x: &[crate::Var], p: &[crate::Var]| {
@@ -130,7 +130,7 @@ fn dependent_columns_leave_nothing_on_the_diagonal() {
     }
 }
 
-/// Products and cost by the definition.
+/// Computes products and cost by the definition.
 fn by_definition(
     program: &Program,
     sample: &Sample,
@@ -161,7 +161,7 @@ fn by_definition(
     sums
 }
 
-/// What a loss makes of the points, by the definition.
+/// Computes the influence sums of a loss by the definition.
 fn influence_by_definition(
     program: &Program,
     sample: &Sample,
@@ -182,7 +182,7 @@ fn influence_by_definition(
     sums
 }
 
-/// Every loss with either floor, in registers and in tiles.
+/// Covers every loss with either floor, in registers and in tiles.
 #[test]
 fn losses_are_those_of_the_definition() {
     let robust = robust(0.7);
@@ -196,7 +196,7 @@ fn losses_are_those_of_the_definition() {
             for (size, weighted) in [(33, false), (1000, true)] {
                 let mut sample = Sample::new(size, weighted);
                 sample.constant_weight = 1.5;
-                // Outliers, so that every branch of the losses is met.
+                // Outliers cover every branch of the losses.
                 sample.y.iter_mut().step_by(9).for_each(|y| *y += 30.0);
                 device.upload(&sample);
                 let (normal, factor) = on_cpu(&program, &sample, loss, at);
@@ -226,7 +226,7 @@ fn losses_are_those_of_the_definition() {
     }
 }
 
-/// One number that is not finite, in a variable or a response, is never lost.
+/// A single number that is not finite, in a variable or a response, always reaches the sums.
 #[test]
 fn what_is_not_finite_reaches_the_sums() {
     for n in [3, 9] {

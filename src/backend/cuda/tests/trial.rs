@@ -1,13 +1,13 @@
-//! Generated models, executed: many in one library, each in a namespace with a kernel of its own.
+//! Runs generated models on the host: one library has many models, each in its own namespace with its own kernel.
 
 use super::cxx::{self, Built};
 use crate::backend::cuda::source::{Spec, Storage, model_unit};
 use std::ffi::c_void;
 
-/// Independent variables of every model tried.
+/// Number of independent variables of every tested model.
 pub(super) const COLUMNS: usize = 2;
 
-/// `struct Data` of kernels/prelude.cuh.
+/// The structure `Data` of the kernels, as `DataLayout` in interface/structures.rs declares it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RawData {
@@ -21,14 +21,14 @@ struct RawData {
 
 type Kernel = unsafe extern "C" fn(RawData, *const f64, *mut f64);
 
-/// Generated models, compiled.
+/// A library of compiled generated models.
 pub(super) struct Trial {
     pub(super) built: Built,
 }
 
 impl Trial {
-    /// Compiles the models of `specs` after the text `functions`, which declares what of CUDA's
-    /// mathematics they use; `model_only` stands before each model and after the prelude, `undo` behind.
+    /// Compiles the models of `specs` after the text `functions`, which declares the CUDA functions that they
+    /// use. `model_only` precedes each model after the prelude, and `undo` follows the model.
     pub(super) fn build(
         specs: &[Spec<'_>],
         functions: &str,
@@ -46,7 +46,7 @@ impl Trial {
         Some(Trial { built: cxx::build(&source)? })
     }
 
-    /// All outputs of model `n` at the points whose columns are `x`, stored as `spec` says.
+    /// Returns all outputs of model `n` at the points with columns `x`, stored as in `spec`.
     pub(super) fn outputs(
         &self,
         n: usize,
@@ -71,7 +71,7 @@ impl Trial {
             points: points as i64,
         };
         let mut outputs = vec![f64::NAN; points * (spec.free + 1)];
-        // SAFETY: the kernel was compiled from the text whose interface `Kernel` is; columns, parameters
+        // SAFETY: the kernel was compiled from a text with the interface `Kernel`; columns, parameters
         // and outputs have the lengths that it reads and writes, and it reads nothing else.
         unsafe {
             let name = format!("trial_{n}");

@@ -1,4 +1,4 @@
-//! Cholesky and the triangular solves: rebuilding, scale, failure.
+//! Tests of the Cholesky factor and the triangular solves: reconstruction, scale, failure.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Folding rows: Gram matrices, nalgebra's QR, chunks, gaps, range, instruction sets.
+//! Tests of folding rows: Gram matrices, QR of nalgebra, chunks, gaps, range, instruction sets.
 
 use super::*;
 

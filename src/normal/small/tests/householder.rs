@@ -1,8 +1,8 @@
-//! The damped step: the stacked problem, and damping that dwarfs R.
+//! Tests of the damped step: the stacked problem, and damping much larger than R.
 
 use super::*;
 
-/// S, t and x of the damped problem.
+/// Returns S, t and x of the damped problem.
 fn damp(r: &DMatrix<f64>, d: &[f64], z: &[f64]) -> (DMatrix<f64>, Vec<f64>, Vec<f64>) {
     let n = d.len();
     let (mut s, mut t) = (vec![f64::NAN; n * n], vec![f64::NAN; n]);
@@ -27,7 +27,7 @@ fn damped_solves_the_stacked_problem() {
             let gram = r.tr_mul(&r) + &diagonal * &diagonal;
             let norms: Vec<f64> = gram.diagonal().iter().map(|x| x.sqrt()).collect();
             assert!(gram_distance(&s.tr_mul(&s), &gram, &norms) <= 1e-14 * (n + 3) as f64);
-            // Sᵀ t = Rᵀ z, each element against the norms that it is a product of.
+            // Sᵀ t = Rᵀ z; each element is compared with the product of its norms.
             let left = s.tr_mul(&DVector::from_row_slice(&t));
             let right = r.tr_mul(&DVector::from_row_slice(&z));
             let z_norm = DVector::from_row_slice(&z).norm();
@@ -45,7 +45,7 @@ fn damped_solves_the_stacked_problem() {
     }
 }
 
-/// For λ → ∞ the step is `D⁻² Rᵀ z`; its direction must not drown in `ε |z|`.
+/// For λ → ∞ the step is `D⁻² Rᵀ z`; its direction must not be lost in rounding of size `ε |z|`.
 #[test]
 fn heavy_damping_keeps_every_digit_of_the_direction() {
     let mut noise = Noise(9);

@@ -1,8 +1,8 @@
-//! Singular values and V: recorded values, nalgebra, and rank.
+//! Tests of singular values and V: recorded values, nalgebra, and rank.
 
 use super::*;
 
-/// B D with `b_ij = ((7 i + 3 j) mod 5 + 1) / 8` above a diagonal of 2, and D = 2^e; exact in f64.
+/// Returns B D with `b_ij = ((7 i + 3 j) mod 5 + 1) / 8` above a diagonal of 2, and D = 2^e; exact in f64.
 fn graded() -> DMatrix<f64> {
     let exponents = [0, -30, 20, -60, 45, -7];
     DMatrix::from_fn(6, 6, |i, j| {
@@ -52,7 +52,7 @@ fn graded_matrix_keeps_every_singular_value_and_the_covariance() {
     }
 }
 
-/// Recorded as above, from the elements as f64 rounds them. No scaling of columns helps Hilbert's
+/// Recorded in the same way, from the elements rounded to f64. No scaling of columns improves the Hilbert
 /// matrix: the error is ε κ(B), κ(B) about 1e10.
 #[test]
 fn hilbert_matrix_keeps_absolute_accuracy() {
@@ -88,7 +88,7 @@ fn random_matrices_agree_with_nalgebra_and_are_rebuilt() {
             for (found, expected) in sigma.iter().zip(expected) {
                 assert!((found - expected).abs() <= 1e-14 * n as f64 * sigma[0]);
             }
-            // U from a second route: the left vectors are the right ones of the transpose.
+            // U from an independent computation: the left vectors are the right ones of the transpose.
             let (_, u) = checked_svd(&a.transpose());
             let core = u.tr_mul(&a) * v;
             for j in 0..n {

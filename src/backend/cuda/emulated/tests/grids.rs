@@ -1,4 +1,4 @@
-//! Launches: arguments of every kind, and grids too large to be run.
+//! Tests of launches: arguments of every kind, and grids that are too large to run.
 
 use crate::backend::cuda::driver::{Driver, DriverError, Geometry};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
@@ -26,7 +26,7 @@ fn arguments_arrive_by_value() {
     }
 }
 
-/// Every chosen block of a grid of 2³¹ - 1 blocks adds what it sees of the geometry.
+/// Every selected block of a grid of 2³¹ - 1 blocks adds the values of the geometry that it sees.
 #[test]
 fn blocks_of_the_largest_grid_can_be_looked_at() {
     let text = r#"
@@ -50,7 +50,7 @@ fn blocks_of_the_largest_grid_can_be_looked_at() {
     assert!(matches!(outside, DriverError::Failed { code: 1, .. }), "{outside}");
 }
 
-/// A launch that cannot start is refused, and the device goes on.
+/// A launch that cannot start returns an error, and the device stays usable.
 #[test]
 fn launches_that_cannot_start_are_refused() {
     let text = "extern \"C\" __global__ void __launch_bounds__(64 * 2, 1) bounded(unsigned* out) {
@@ -77,7 +77,7 @@ fn launches_that_cannot_start_are_refused() {
     assert_eq!(bench.take::<u32>(out, 1), [2 * 1024 + 3 * 128]);
 }
 
-/// A module of the same image has shared and static memory of its own, and can be dropped.
+/// Two modules of one image have separate shared and static memory, and each can be dropped.
 #[test]
 fn modules_do_not_share_their_state() {
     let text = "__device__ int launches = 0;

@@ -1,5 +1,5 @@
-//! What the host does: memory is counted and bounded, misuse is a failure of the test, a missing
-//! compiler is a reason.
+//! Tests of the host side: memory is counted and limited, misuse makes a test fail, and a missing
+//! compiler is reported.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -69,7 +69,7 @@ fn writes_beside_a_buffer_are_found_at_its_release() {
 fn a_text_is_compiled_once() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
     assert!(device.identity().len() > "emulation by ".len());
-    // A compiler that keeps a list of its calls.
+    // A compiler that logs its calls.
     let folder = tempfile::tempdir().unwrap();
     let (calls, program) = (folder.path().join("calls"), folder.path().join("compiler"));
     let text =

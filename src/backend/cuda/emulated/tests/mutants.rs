@@ -1,4 +1,4 @@
-//! Mistakes in kernels, each of which must be found.
+//! Kernels with deliberate errors, each of which the emulator must detect.
 
 use crate::backend::cuda::device::{CompileError, Compiler};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
@@ -28,7 +28,7 @@ fn run(body: &str, threads: u32, seed: u64) -> Option<Result<Vec<f64>, (i32, Str
     })
 }
 
-/// The code and the text of a launch that must fail, in natural and in random order.
+/// Checks that a launch fails with this code and text, in natural and in random order of the threads.
 fn fails(body: &str, threads: u32, code: i32, said: &str) {
     for seed in [0, 1, 2] {
         let Some(result) = run(body, threads, seed) else { return };
@@ -55,8 +55,8 @@ fn a_missing_barrier_shows() {
     }
 }
 
-/// The second barrier keeps the next round's write from the readers of this one. Which order of the
-/// threads brings it out depends on who writes: some order of a few must.
+/// The second barrier separates the next round's write from the reads of this round. The order of the
+/// threads that shows the error depends on the writer; at least one of a few orders must show it.
 #[test]
 fn a_missing_second_barrier_shows() {
     for writer in [0, 127] {
@@ -98,7 +98,7 @@ fn diverging_barriers_are_found() {
     fails(line, 128, 719, "line 2");
 }
 
-/// Threads that have exited are not waited for, as on the hardware since compute capability 7.0.
+/// A barrier does not wait for threads that have exited, as on hardware since compute capability 7.0.
 #[test]
 fn a_barrier_does_not_wait_for_exited_threads() {
     let body = "out[threadIdx.x] = 1.0; if (threadIdx.x >= 40) return;
@@ -113,7 +113,7 @@ fn a_shuffle_from_a_lane_that_exited_is_found() {
     let body = "if (threadIdx.x >= 26) return;
         out[threadIdx.x] = __shfl_down_sync(0xffffffffu, 1.0, 1);";
     fails(body, 32, 719, "thread 25 reads lane 26, which has exited or does not exist");
-    // A block that is no multiple of 32 has lanes that never existed.
+    // If the block size is not a multiple of 32, some lanes do not exist.
     fails("out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1.0, 1);", 33, 719, "lane 1, which has");
     let body = "if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, 1.0, 16);";
     fails(body, 32, 719, "reads lane 16, which is not in the mask");
@@ -139,7 +139,7 @@ fn shared_memory_that_nobody_wrote_is_a_nan() {
     assert!(run(never, 128, 0).unwrap().unwrap().iter().all(|v| v.is_nan()));
 }
 
-/// What one block left in shared memory is not what the next one finds.
+/// A block does not see values that another block left in shared memory.
 #[test]
 fn blocks_do_not_inherit_shared_memory() {
     let text = "extern \"C\" __global__ void kernel(double* out) {
@@ -152,8 +152,8 @@ fn blocks_do_not_inherit_shared_memory() {
 
 #[test]
 fn accesses_beyond_a_buffer_fault() {
-    // An odd number of doubles leaves 8 bytes before the page; written, they are found when the
-    // buffer is given back. So here it is the second number beyond the end.
+    // An odd number of doubles leaves 8 bytes before the page; a write to them is found only at the
+    // release. Therefore the test uses the second number beyond the end.
     for threads in [1, 31, 33, 513] {
         let write = "if (threadIdx.x == 0) out[blockDim.x + 1] = 0.0;";
         fails(write, threads, 700, "8 bytes past the end of a buffer");
@@ -201,7 +201,7 @@ fn floating_point_atomics_do_not_compile() {
     assert!(log.contains("unit.cu:1:"), "{log}");
 }
 
-/// Of two kernels in one text each may have 48 kB.
+/// Each of two kernels in one text may use 48 kB.
 #[test]
 fn too_much_shared_memory_does_not_compile() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
