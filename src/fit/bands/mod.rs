@@ -33,7 +33,7 @@ pub struct Band {
     pub lower: Vec<f64>,
     /// Upper ends.
     pub upper: Vec<f64>,
-    /// The probability that the band was asked for.
+    /// Probability of the band.
     pub level: f64,
 }
 
@@ -95,22 +95,22 @@ impl Fit {
         self.band(x.columns()?, level, width, &|_, _, error| error)
     }
 
-    /// Whether each point of the data had a standard deviation of its own, known up to a common factor, as of
-    /// [`Sigma::Relative`](crate::Sigma::Relative): then those of new points are so, too, as [`NewPoint::Relative`].
+    /// Returns true if each point of the data had its own standard deviation, known up to a common factor, as with
+    /// [`Sigma::Relative`](crate::Sigma::Relative). New points then need one, too: [`NewPoint::Relative`].
     pub fn has_relative_sigma(&self) -> bool {
         self.scaled && self.spread == Spread::Own
     }
 
     /// The prediction band: at each single point it covers a new observation with probability `level`.
-    /// `new` says how far observations scatter about the curve.
+    /// `new` is the scatter of observations about the curve.
     ///
-    /// The quantile is that of [`confidence_band`](Fit::confidence_band); the variance is that of the
-    /// curve plus that of the observation, taken for normal.
+    /// The quantile is the same as in [`confidence_band`](Fit::confidence_band); the variance is the sum of the variances of the
+    /// curve and of the observation, which is assumed to be normal.
     ///
     /// # Errors
     /// As [`confidence_band`](Fit::confidence_band);
     /// [`UncertaintyError::NewPointUnknown`](crate::error::UncertaintyError::NewPointUnknown) if the fit does
-    /// not know what [`NewPoint::Fitted`] asks for,
+    /// not have the scatter for [`NewPoint::Fitted`],
     /// [`UncertaintyError::NewPointSigma`](crate::error::UncertaintyError::NewPointSigma) for a deviation that is
     /// not positive, [`Error::LengthMismatch`](crate::Error::LengthMismatch) for another number of them than points.
     pub fn prediction_band<'a>(
@@ -162,7 +162,7 @@ impl Fit {
         Ok(Band::around(center, std_errors, width, level))
     }
 
-    /// What `each` makes of the index, the value of `model` and its partials by the estimated parameters at
+    /// Results of `each` for the index, the value of `model` and its partials by the estimated parameters at
     /// every point; partials by the others are 0.
     pub(crate) fn linearised<R: Clone + Default + Send>(
         &self,
@@ -180,8 +180,8 @@ impl Fit {
     }
 }
 
-/// How far an interval of `width` standard errors goes to each side: no error leaves none, an infinite
-/// one is infinite whatever the width.
+/// Half-length of an interval of `width` standard errors: 0 for an error of 0, infinite for an infinite
+/// error and any width.
 pub(crate) fn reach(width: f64, error: f64) -> f64 {
     match error {
         0.0 => 0.0,

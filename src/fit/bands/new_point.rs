@@ -1,4 +1,4 @@
-//! How far a new observation scatters about the curve.
+//! Scatter of a new observation about the curve.
 
 use crate::data::sigma::Spread;
 use crate::error::uncertainty::UncertaintyError;

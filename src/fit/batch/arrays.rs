@@ -20,7 +20,7 @@ pub(crate) struct Arrays {
     pub(crate) evaluations: Vec<u32>,
     /// Points that count.
     pub(crate) points: Vec<usize>,
-    /// How many count, by their weights.
+    /// Effective number of points: the sum of their weights.
     pub(crate) weights: Vec<f64>,
     /// Directions that the data determine.
     pub(crate) ranks: Vec<u32>,

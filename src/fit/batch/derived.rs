@@ -1,4 +1,4 @@
-//! Derived quantities of the fits of a batch, from their parameters and covariance matrices when they are asked for.
+//! Derived quantities of the fits of a batch, computed on request from their parameters and covariance matrices.
 
 use super::BatchFit;
 use super::tied::error_of;

@@ -1,5 +1,5 @@
-//! A batch on devices, chunk by chunk, with the host at hand: for fits that the kernel cannot decide, and for all that are left
-//! where the devices fail and may be done without.
+//! A batch on devices, chunk by chunk. The host repeats fits that the kernel cannot decide and, if all devices
+//! fail and the CPU may take over, makes the remaining fits.
 
 use super::arrays::BatchPart;
 use super::engine::{self, BatchRequest, portions};
@@ -46,8 +46,8 @@ fn rough(loss: Loss) -> [f64; 3] {
 
 /// Seconds that a launch is expected to take at most: a longer one gains nothing, and nobody is heard meanwhile.
 const SECONDS: f64 = 0.5;
-/// The same where somebody is to be heard, or the system ends kernels: after 2 s on Windows, and fits may well take
-/// ten times what is expected of them.
+/// The same with an observer or token, or if the system ends kernels: Windows does after 2 s, and fits may take
+/// ten times their estimate.
 const SECONDS_WATCHED: f64 = 0.1;
 
 /// Seconds that a launch is expected to take at most.
@@ -62,13 +62,13 @@ pub(crate) struct BatchOnDevice<'a> {
     /// One at least; each with the fits of a launch at most.
     pub(crate) devices: Vec<(Arc<Device>, usize)>,
     pub(crate) units: Arc<BatchUnits>,
-    /// Whether covariance matrices are kept.
+    /// True if covariance matrices are kept.
     pub(crate) covariances: bool,
-    /// Whether the CPU goes on if all devices fail.
+    /// True if the CPU takes over if all devices fail.
     pub(crate) take_over: bool,
 }
 
-/// How a batch went on devices.
+/// Report of a batch on devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct DeviceRun {
@@ -76,7 +76,7 @@ pub(crate) struct DeviceRun {
     pub(crate) chunks: usize,
     /// Fits that devices left to the host.
     pub(crate) by_host: usize,
-    /// What is to be said of devices that left their fits to others.
+    /// Reports on failed devices whose fits others made.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) moved: Vec<String>,
     /// Why the CPU had to make the rest.
@@ -95,7 +95,7 @@ impl DeviceRun {
     }
 }
 
-/// What the kernel is told.
+/// Settings for the kernel.
 pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> {
     let options = request.options;
     let free = &request.prepared.free;
@@ -206,8 +206,8 @@ fn round<'b>(
     })
 }
 
-/// Makes fits of the queue on a device. What was found is handed over with its fits; there is room for more in what comes back,
-/// if anything does.
+/// Makes fits of the queue on a device. Results are sent with their fits; returned buffers are
+/// reused.
 fn make<'b>(
     request: &BatchRequest<'_>,
     (on, device): (&BatchOnDevice<'_>, usize),
@@ -233,18 +233,18 @@ fn make<'b>(
     Ok(())
 }
 
-/// What the host does for the devices.
+/// Work of the host for the devices.
 struct Host<'r> {
     request: &'r BatchRequest<'r>,
     /// Fits that are done.
     finished: usize,
     course: DeviceRun,
-    /// Whether nothing more is wanted.
+    /// True if the batch is stopped.
     stopped: bool,
 }
 
 impl Host<'_> {
-    /// Sees to the fits of a chunk: takes what was found, makes what the device left, and tells the observer.
+    /// Completes the fits of a chunk: stores the results, makes the fits that the device left, and calls the observer.
     fn take(&mut self, mut part: BatchPart<'_>, found: &BatchNumbers) -> Result<()> {
         let request = self.request;
         let _span = span!(DEBUG, "portion", first = part.first);
@@ -342,8 +342,8 @@ fn take(
 /// A parameter is beside a bound that is nearer than this part of its error.
 const BESIDE: f64 = 1e-6;
 
-/// Whether what the device found may be decided otherwise by what only the host has: second derivatives, a look
-/// at each point, levels of weights.
+/// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
+/// of each point, levels of weights.
 fn is_for_the_host(
     request: &BatchRequest<'_>,
     termination: Termination,

@@ -2,10 +2,10 @@
 //!
 //! # The seam
 //!
-//! [`BatchRequest`] is a batch that has been checked as a whole; [`BatchPart`] is where the results of
-//! consecutive fits go. Whatever runs a batch takes both and fills the part, each fit for itself: this
-//! file's [`run`] does it on the CPU, and a device does it for any range of fits that
-//! [`BatchPart::split`] cuts off. A fit that is left as it was counts as not run.
+//! [`BatchRequest`] is a batch that has been validated as a whole; [`BatchPart`] receives the results of
+//! consecutive fits. Every backend takes both and fills the part, fit by fit: this
+//! file's [`run`] on the CPU, a device for any range of fits that
+//! [`BatchPart::split`] cuts off. A fit that is not written counts as not run.
 
 use super::arrays::BatchPart;
 use super::simd_batch::SimdFits;
@@ -55,17 +55,17 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) priors: &'a [Prior],
     pub(crate) loss: Loss,
     pub(crate) estimator: Estimator,
-    /// What a device computes with.
+    /// Floating-point precision on devices.
     pub(crate) precision: Precision,
     pub(crate) options: &'a Options,
-    /// Those of the first attempt.
+    /// Options of the first attempt.
     pub(crate) first_options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
-    /// Where set and cancelled, no further fit is made, and those under way are given up.
+    /// If cancelled, no further fit begins, and running fits stop.
     pub(crate) cancel: Option<&'a CancelToken>,
-    /// Whether starts outside the bounds are moved onto them.
+    /// If true, starts outside the bounds are moved onto them.
     pub(crate) clamp_start: bool,
-    /// Whether fits may have fewer points than free parameters.
+    /// If true, fits may have fewer points than free parameters.
     pub(crate) underdetermined: bool,
     pub(crate) begun: Instant,
 }
@@ -79,7 +79,7 @@ impl<'a> BatchRequest<'a> {
         BatchRequest { starts: starts.unwrap_or(self.starts), ..*self }
     }
 
-    /// The points of a fit, if they can be used. `columns` and `y` are room for them.
+    /// The points of a fit, if they are valid. `columns` and `y` are buffers for them.
     pub(crate) fn points<'p>(
         &self,
         fit: usize,
@@ -98,7 +98,7 @@ impl<'a> BatchRequest<'a> {
         if self.options.max_time.is_some() { Instant::now() } else { self.begun }
     }
 
-    /// What is asked of the search of a fit.
+    /// Options of the search of a fit.
     pub(super) fn rules(&self, fit: usize) -> Rules<'_> {
         Rules {
             loss: self.loss,
@@ -121,12 +121,12 @@ impl<'a> BatchRequest<'a> {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
-    /// Whether somebody is to be heard while the batch is made.
+    /// Returns true if there is an observer or a token.
     pub(super) fn is_watched(&self) -> bool {
         self.observer.is_some() || self.cancel.is_some()
     }
 
-    /// Whether there are enough fits to keep all threads busy, so that none need be shared.
+    /// Returns true if there are enough fits to keep all threads busy, one fit per thread.
     pub(crate) fn is_wide(&self) -> bool {
         self.data.n_fits() >= 2 * threads::count()
     }
@@ -141,7 +141,7 @@ pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> 
     run_after(request, out.first, out)
 }
 
-/// As [`run`], when so many fits are done already.
+/// As [`run`], after `finished` fits.
 pub(super) fn run_after(
     request: &BatchRequest<'_>,
     finished: usize,
@@ -165,7 +165,7 @@ pub(super) fn run_after(
     tally.panic.map_or(Ok(()), |message| Err(Error::ObserverPanicked { message }))
 }
 
-/// A part in portions of so many fits.
+/// A part in portions of `fits` fits.
 pub(super) fn portions(part: BatchPart<'_>, fits: usize) -> impl Iterator<Item = BatchPart<'_>> {
     let mut rest = Some(part);
     from_fn(move || {
@@ -178,7 +178,7 @@ pub(super) fn portions(part: BatchPart<'_>, fits: usize) -> impl Iterator<Item =
     })
 }
 
-/// Where a thread makes its fits.
+/// Workspace in which a thread makes its fits.
 enum FitMaker<'a> {
     SimdBatch(Box<SimdFits<'a>>),
     Alone(Box<FitWorkspace<'a>>),
@@ -199,13 +199,13 @@ struct Scheduler<'r, 'a> {
     fits: usize,
     /// Fits that are made in one go.
     portion: usize,
-    /// Rooms that no thread is using.
+    /// Workspaces that no thread is using.
     rooms: Mutex<Vec<FitMaker<'a>>>,
     stopped: AtomicBool,
     tally: Mutex<BatchTally>,
 }
 
-/// What is done, as the observer is told.
+/// Progress for the observer.
 #[derive(Default)]
 struct BatchTally {
     finished: usize,

@@ -20,7 +20,7 @@ pub(super) struct Errors {
     inverse: Vec<f64>,
 }
 
-/// What errors are computed from, beside the factor; as [`CovarianceInputs`].
+/// Inputs of the errors in addition to the factor; as [`CovarianceInputs`].
 pub(super) struct About<'a> {
     pub(super) free: &'a [usize],
     pub(super) estimated: &'a [bool],
@@ -30,8 +30,8 @@ pub(super) struct About<'a> {
     pub(super) sharpened: Option<&'a RFactor>,
 }
 
-/// What the errors are written to: one number per parameter of the model, and the covariance matrix, or
-/// nothing where it is not wanted.
+/// Output of the errors: one number per parameter of the model, and the covariance matrix, or
+/// an empty slice if it is not requested.
 pub(super) struct Out<'a> {
     pub(super) errors: &'a mut [f64],
     pub(super) covariance: &'a mut [f64],
