@@ -1,5 +1,5 @@
-//! What travels between the leader of a batch and its workers, as bytes of the `postcard` format: fits to be made, and
-//! what was found. Bytes may come from anywhere: what is read is held to what it can be before it is used.
+//! Messages between the leader of a batch and its workers, as bytes of the `postcard` format: fits to be made, and
+//! their results. Received messages are validated before use.
 
 use super::arrays::{Arrays, BatchPart};
 use super::status::FitStatus;
@@ -11,12 +11,12 @@ use crate::solver::bounds::Side;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The version of what travels. The header, and that a refusal is the first kind of answer, all versions have in common.
+/// Version of the messages. All versions share the header, and have a refusal as the first kind of reply.
 const VERSION: u32 = 1;
-/// What questions and answers begin with.
+/// First bytes of requests and replies.
 const QUESTION: [u8; 8] = *b"dualfitQ";
 const ANSWER: [u8; 8] = *b"dualfitA";
-/// Fits of a question at most, so that no short one has a long answer.
+/// Maximum number of fits of a request, so that a short request has no long reply.
 pub(crate) const MOST_FITS: usize = 1 << 15;
 
 #[derive(Serialize, Deserialize)]
@@ -30,11 +30,11 @@ struct Header {
 /// Fits to be made.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Question<'a> {
-    /// What leader and worker must agree on: names and values.
+    /// Settings that must be equal for leader and worker: names and values.
     identity: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// The number of the first fit in the whole batch.
     pub(crate) first: u64,
-    /// Whether covariance matrices are wanted, and on which bounds parameters are.
+    /// True if covariance matrices and active bounds are requested.
     pub(crate) covariances: bool,
     pub(crate) sides: bool,
     pub(crate) starts: SentStarts<'a>,
@@ -48,7 +48,7 @@ enum Said<'a> {
     Found(Box<Found<'a>>),
 }
 
-/// What was found of all fits of a question; as [`Arrays`].
+/// Results of all fits of a request; as [`Arrays`].
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Found<'a> {
     params: Raw<'a, f64>,
@@ -64,20 +64,20 @@ pub(crate) struct Found<'a> {
     covariances: Raw<'a, f64>,
 }
 
-/// What a worker is asked, as far as it can be understood.
+/// A request as a worker reads it.
 pub(crate) enum Asked<'a> {
     Fits {
         ticket: u64,
         question: Box<Question<'a>>,
     },
-    /// By a leader of another version, which is to be told so.
+    /// From a leader of another version, which receives a refusal.
     Foreign {
         ticket: u64,
         why: String,
     },
 }
 
-/// What a worker has answered.
+/// A reply of a worker.
 pub(crate) enum Answered<'a> {
     Found(Box<Found<'a>>),
     Refused(String),
@@ -106,7 +106,7 @@ impl<'a> Question<'a> {
     }
 
     /// # Errors
-    /// In words.
+    /// As a text.
     pub(crate) fn to_bytes(&self, ticket: u64) -> Result<Vec<u8>, String> {
         to_bytes(&(Header { kind: QUESTION, version: VERSION, ticket }, self))
     }
@@ -144,10 +144,10 @@ fn opened(bytes: &[u8], kind: [u8; 8]) -> Result<(u64, Result<&[u8], String>), S
     Ok((header.ticket, body))
 }
 
-/// The answer to a question: what was found, or why there is nothing.
+/// The reply to a request: the results, or the error.
 ///
 /// # Errors
-/// In words.
+/// As a text.
 pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u8>, String> {
     let said = match made {
         Ok(arrays) => Said::Found(Box::new(Found {
@@ -168,10 +168,10 @@ pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u
     to_bytes(&(Header { kind: ANSWER, version: VERSION, ticket }, said))
 }
 
-/// What a worker has answered to the question with this ticket, about the fits of `out`; `samples`: how many each has.
+/// Reads a worker's reply to the request with this ticket, for the fits of `out`; `samples`: number of samples of each.
 ///
 /// # Errors
-/// In words, for bytes that are no answer to that.
+/// As a text, for bytes that are not a reply to this request.
 pub(crate) fn read_answer<'b>(
     bytes: &'b [u8],
     ticket: u64,
@@ -227,12 +227,12 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Whether all fits were made, whatever came of them.
+    /// Returns true if all fits were made, with any status.
     pub(crate) fn is_complete(&self) -> bool {
         !self.statuses.contains(&FitStatus::NotRun)
     }
 
-    /// Writes all to the fits that were asked for.
+    /// Writes all results to the requested fits.
     pub(crate) fn write(&self, out: &mut BatchPart<'_>) {
         out.params.copy_from_slice(&self.params.0);
         out.errors.copy_from_slice(&self.errors.0);

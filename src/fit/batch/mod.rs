@@ -1,4 +1,4 @@
-//! What a batch of fits found: flat arrays, and a view of each fit.
+//! Results of a batch of fits: flat arrays, and a view of each fit.
 
 pub(crate) mod arrays;
 mod derived;
@@ -46,9 +46,9 @@ pub struct BatchFit {
     pub(crate) arrays: Arrays,
     /// Names and formulas of quantities that follow from the parameters.
     pub(crate) derived: Vec<(String, Formula)>,
-    /// How many of these came with the model, the first ones.
+    /// Number of the first of these quantities that belong to the model.
     pub(crate) derived_by_model: usize,
-    /// How many parameters had a prior.
+    /// Number of parameters with a prior.
     pub(crate) priors: usize,
     pub(crate) chi_square: ChiSquareOf,
     /// Fits whose residuals are correlated; empty if that was not tested.
@@ -71,7 +71,7 @@ pub(crate) enum ChiSquareOf {
     Counts,
 }
 
-/// Where a batch was made.
+/// Report on the backend of a batch.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Made {
@@ -79,7 +79,7 @@ pub(crate) struct Made {
     pub(crate) reason: String,
     /// The name of the device that made it, and how that went.
     pub(crate) device: Option<(String, DeviceRun)>,
-    /// Who else made fits of it.
+    /// Workers that made fits of the batch.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) parts: Option<BatchParts>,
 }
@@ -126,14 +126,14 @@ impl BatchFit {
         &self.arrays.costs
     }
 
-    /// How many points of each fit count, by their weights; as
-    /// [`Fit::effective_points`](crate::Fit::effective_points). Where they are few for a single fit's
-    /// [warning](crate::Warning::FewPointsCount), the summary says of how many fits that is so.
+    /// Effective number of points of each fit, the sum of their weights; as
+    /// [`Fit::effective_points`](crate::Fit::effective_points). The summary has the number of fits that would have a
+    /// [warning](crate::Warning::FewPointsCount) as single fits.
     pub fn effective_points(&self) -> &[f64] {
         &self.arrays.weights
     }
 
-    /// How each fit ended.
+    /// Status of each fit.
     pub fn statuses(&self) -> &[FitStatus] {
         &self.arrays.statuses
     }
@@ -187,10 +187,10 @@ impl BatchFit {
         Some(self.quantity(name)?.map(|found| found.std_error))
     }
 
-    /// Values and standard errors of the parameter or the derived quantity called `name`, one per fit. The error of a quantity
-    /// that follows from several parameters needs their covariances: a batch keeps them if
-    /// [`derive`](crate::CurveFit::derive) or [`keep_covariance`](crate::CurveFit::keep_covariance) asked for them; the error
-    /// is NaN otherwise, as for what models of the library derive.
+    /// Values and standard errors of the parameter or the derived quantity `name`, one per fit. The error of a quantity
+    /// of several parameters needs their covariances, which a batch keeps after
+    /// [`derive`](crate::CurveFit::derive) or [`keep_covariance`](crate::CurveFit::keep_covariance). Otherwise the error
+    /// is NaN, as for derived quantities of library models.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit};
@@ -208,25 +208,25 @@ impl BatchFit {
         Some((0..self.n_fits()).map(move |fit| self.found(named, fit)))
     }
 
-    /// The names of the derived quantities: those that the model came with, and those that
-    /// [`derive`](crate::CurveFit::derive) asked for.
+    /// The names of the derived quantities: of the model, and from
+    /// [`derive`](crate::CurveFit::derive).
     pub fn derived_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.derived.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Those that [`derive`](crate::CurveFit::derive) asked for.
+    /// The quantities from [`derive`](crate::CurveFit::derive).
     pub(super) fn asked_for(&self) -> impl Iterator<Item = &str> {
         self.derived_names().skip(self.derived_by_model)
     }
 
-    /// How many fits converged.
+    /// Number of converged fits.
     pub fn converged(&self) -> usize {
         self.arrays.statuses.iter().filter(|s| s.converged()).count()
     }
 
-    /// Which fits the data reject: those that converged, and whose
-    /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4 or whose residuals are correlated. The latter is
-    /// tested if [`test_residuals`](crate::CurveFit::test_residuals) asked for it; the former needs absolute sigma, or counts.
+    /// For each fit, true if the data reject it: it converged, and its
+    /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4 or its residuals are correlated. The correlation is
+    /// tested after [`test_residuals`](crate::CurveFit::test_residuals); the p-value needs absolute sigma, or counts.
     pub fn rejected(&self) -> Vec<bool> {
         self.iter().map(|fit| fit.is_rejected()).collect()
     }
@@ -241,7 +241,7 @@ impl BatchFit {
         self.seconds
     }
 
-    /// What made the fits, or most of them.
+    /// Hardware that made the fits, or most of them.
     pub fn processor(&self) -> Processor {
         if self.made.device.is_some() { Processor::Cuda } else { Processor::Cpu }
     }
@@ -256,8 +256,8 @@ impl BatchFit {
         &self.made.reason
     }
 
-    /// Who made the fits, of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts); what is said of threads and a device is
-    /// that of its leader.
+    /// Workers that made the fits of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts); threads and device of this report are
+    /// the leader's.
     pub fn parts(&self) -> Option<&BatchParts> {
         self.made.parts.as_ref()
     }
@@ -371,12 +371,12 @@ impl<'a> BatchFitView<'a> {
         self.converged() && (is_correlated || is_unlikely())
     }
 
-    /// How the fit ended.
+    /// Status of the fit.
     pub fn status(&self) -> FitStatus {
         self.batch.arrays.statuses[self.index]
     }
 
-    /// How the fit ended, in a sentence with the names of parameters.
+    /// Status of the fit, as a sentence with the names of parameters.
     pub fn status_text(&self) -> String {
         self.status().with_names(&self.batch.names)
     }
@@ -386,7 +386,7 @@ impl<'a> BatchFitView<'a> {
         self.status().termination()
     }
 
-    /// Whether the parameters are a minimum of the cost.
+    /// Returns true if the parameters are a minimum of the cost.
     pub fn converged(&self) -> bool {
         self.status().converged()
     }
@@ -396,7 +396,7 @@ impl<'a> BatchFitView<'a> {
         self.batch.arrays.points[self.index]
     }
 
-    /// How many points count, by their weights; as
+    /// Effective number of points, the sum of their weights; as
     /// [`Fit::effective_points`](crate::Fit::effective_points).
     pub fn effective_points(&self) -> f64 {
         self.batch.arrays.weights[self.index]

@@ -1,8 +1,8 @@
-//! How a batch went whose fits were made by several.
+//! Report of a distributed batch.
 
 use std::fmt;
 
-/// Who made the fits of a batch, of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts): in portions of consecutive fits.
+/// Portions of consecutive fits that each worker of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts) made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BatchParts {
@@ -12,11 +12,11 @@ pub struct BatchParts {
     pub by_workers: usize,
     /// Portions that the leader made.
     pub by_leader: usize,
-    /// Workers that were lost. What they had not answered was made by others.
+    /// Lost workers. Others made their outstanding portions.
     pub lost: Vec<LostWorker>,
     /// Bytes of all questions.
     pub question_bytes: u64,
-    /// Bytes of all answers that were used.
+    /// Bytes of all replies that were used.
     pub answer_bytes: u64,
 }
 

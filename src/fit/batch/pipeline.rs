@@ -1,5 +1,5 @@
-//! Chunks of a batch on devices, which take them from one queue: while a kernel makes the fits of one chunk the next is uploaded,
-//! and its fits are under way while what was found is read back and the host sees to it.
+//! Chunks of a batch on devices, which take them from one queue. While a kernel makes the fits of one chunk, the next is uploaded.
+//! The fits of the next chunk run while results are read back and the host completes them.
 
 use super::arrays::BatchPart;
 use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
@@ -39,7 +39,7 @@ impl<'b> FitQueue<'b> {
         lock(&self.0).is_empty()
     }
 
-    /// What is left, in its order.
+    /// Remaining parts, in order.
     pub(super) fn into_rest(self) -> Vec<BatchPart<'b>> {
         let mut rest = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         rest.sort_by_key(|part| part.first);
@@ -52,10 +52,10 @@ pub(super) struct Pipeline<'a, 'b> {
     batch: &'a Batch<'a>,
     driver: &'a dyn Driver,
     queue: &'a FitQueue<'b>,
-    /// Bytes of a chunk at most, as asked for, and as there is memory.
+    /// Maximum size of a chunk in bytes: as requested, and as limited by memory.
     asked: usize,
     bytes: usize,
-    /// Fits of a chunk at most: fewer than there is room for, where each takes long or once memory was refused.
+    /// Maximum number of fits of a chunk: reduced for slow fits, and after memory was refused.
     fits: usize,
     under_way: Option<Result<Launched<'b>, DriverError>>,
 }
@@ -102,16 +102,16 @@ impl<'a, 'b> Pipeline<'a, 'b> {
             }
             return Err(error);
         }
-        // The next is told of what has failed. What only lacks memory begins anew without this chunk, and
-        // smaller if need be.
+        // The next call reports the failure. If only memory is missing, it begins anew without this chunk, and
+        // with a smaller one if necessary.
         let no_memory =
             |launched: &Result<_, _>| matches!(launched, Err(DriverError::OutOfMemory { .. }));
         self.under_way = launched.filter(|launched| !no_memory(launched));
         Ok(Some(part))
     }
 
-    /// As many fits as there is memory for, half of it where others follow: half of what was refused until
-    /// it is granted.
+    /// The number of fits that memory allows, half of it if others follow; the number is halved until
+    /// the allocation succeeds.
     fn begin(&mut self) -> Result<Option<Launched<'b>>, DriverError> {
         let free = (FILL * self.driver.memory()?.free as f64) as usize;
         loop {
@@ -150,7 +150,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         }
     }
 
-    /// How many of these fits are a chunk of so many bytes.
+    /// Number of these fits in a chunk of `bytes` bytes.
     fn of_chunk(&self, fits: Range<usize>, bytes: usize) -> usize {
         let chunk = self.batch.chunk(fits.start, bytes).len();
         chunk.min(self.fits).min(fits.len())

@@ -1,4 +1,4 @@
-//! Where a batch is made: on the CPU, or on a device where that is asked for or likely to be faster.
+//! Choice of the backend of a batch: the CPU, or a device if it is required or likely to be faster.
 
 use super::device::{BatchOnDevice, job, most_seconds};
 use super::engine::BatchRequest;
@@ -14,7 +14,7 @@ use crate::fit::placement::{
 };
 use std::sync::Arc;
 
-/// Where a batch is made, and why there. `covariances`: whether covariance matrices are kept.
+/// Chooses the backend of a batch, with the reason. `covariances`: true if covariance matrices are kept.
 ///
 /// # Errors
 /// As [`Placement::choose`].
@@ -74,8 +74,8 @@ pub(crate) fn place<'a>(
     })
 }
 
-/// Fits of a chunk at most: several times as many as a large card makes at once, so that its end weighs little, and few enough that
-/// what the host does with a chunk goes on beside the next.
+/// Maximum number of fits of a chunk: several times the number that a large card makes at once, so that the end of a chunk costs little, and few enough that
+/// the host's work on a chunk overlaps with the next.
 const MOST_FITS: usize = 50_000;
 /// Chunks for each of several devices, so that none waits long for the last.
 const CHUNKS: usize = 4;
@@ -83,7 +83,7 @@ const CPU: &str = "use Backend::Auto or Backend::Cpu";
 const NO_ROOM: Obstacle =
     Obstacle::Refused("a batch of fits too large for a block's shared memory", CPU);
 
-/// What a device has no kernel for.
+/// Feature of the request without a kernel.
 fn refused(request: &BatchRequest<'_>) -> Option<Obstacle> {
     let data = request.data;
     let longest = || match data.equal() {

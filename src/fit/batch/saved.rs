@@ -50,8 +50,8 @@ pub(super) struct SavedBatch {
 }
 
 impl BatchFit {
-    /// The batch as JSON, all numbers to the last bit: what [`from_json`](BatchFit::from_json) makes of it has the
-    /// same arrays and prints the same summary. A batch does not hold its model, so neither does what is saved.
+    /// The batch as JSON, all numbers to the last bit: [`from_json`](BatchFit::from_json) restores the
+    /// same arrays and the same summary. A batch does not contain its model, and neither does its saved form.
     /// JSON has no infinities and no NaN; they are the words `"inf"`, `"-inf"` and `"nan"`. `BatchFit` implements
     /// the traits of `serde`: a binary format takes a third of the space.
     ///

@@ -1,8 +1,8 @@
-//! Small fits of a batch, eight at a time: each on its own way through the solver, evaluated together.
+//! Small fits of a batch, eight at a time: each with its own solver state, evaluated together in lanes.
 //!
-//! A fit that ends makes room for the next one, so that none waits for a slow one. What only a fit
-//! alone can have, another scaling of its columns, a factor of its Jacobian or a second run, is rare;
-//! such a fit is made anew by [`FitWorkspace::fit`]. Which way a fit takes depends on its own data only.
+//! When a fit ends, the next one takes its lane, so that no fit waits for a slow one. Fits that need another
+//! scaling of the columns, a factor of the Jacobian or a second run are rare;
+//! [`FitWorkspace::fit`] makes them anew. The steps of a fit depend on its own data only.
 
 use super::arrays::BatchPart;
 use super::engine::BatchRequest;
@@ -24,7 +24,7 @@ use crate::solver::termination::Termination;
 pub(super) struct SimdFits<'a> {
     abreast: SimdBatch,
     lanes: Vec<Lane>,
-    /// What a fit alone needs, and the ends of all.
+    /// Workspace of single fits, and the results of all.
     bench: FitWorkspace<'a>,
     /// Fits of a part, those of similar length together.
     order: Vec<usize>,
@@ -36,7 +36,7 @@ struct Lane {
     solver: Waiting,
     /// Which fit of the part it is, if one is under way.
     fit: Option<usize>,
-    /// Whether it was evaluated at its start.
+    /// True if it was evaluated at its start.
     has_begun: bool,
 }
 
@@ -145,7 +145,7 @@ impl<'a> SimdFits<'a> {
         }
     }
 
-    /// Takes the sums of a lane and, if that ends its fit, writes what was found.
+    /// Continues with the sums of a lane and, if its fit has ended, writes the result.
     fn go_on(
         &mut self,
         request: &BatchRequest<'a>,

@@ -1,4 +1,4 @@
-//! How each fit of a batch ended.
+//! Status of the fits of a batch.
 
 use crate::error::Error;
 use crate::solver::outcome::{BadPoint, Failure, Fault};
@@ -7,11 +7,11 @@ use crate::solver::termination::Termination;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a fit of a batch ended. Parameters are by their position, points by their index within the fit.
+/// Status of a fit of a batch. Parameters are given by position, points by index within the fit.
 ///
-/// Up to [`Fixed`](FitStatus::Fixed) the fit was made, and its numbers are those of a single
-/// [`Fit`](crate::Fit) that ended in the same way. From there on it could not be made, for reasons that
-/// are errors for a single fit; its numbers are NaN. No fit touches its neighbours.
+/// For the variants up to [`Fixed`](FitStatus::Fixed) the fit was made, and its numbers equal the numbers of a single
+/// [`Fit`](crate::Fit) with the same termination. For the others it could not be made, for reasons that
+/// are errors for a single fit; its numbers are NaN. Fits do not affect each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FitStatus {
@@ -26,7 +26,7 @@ pub enum FitStatus {
     },
     /// A limit ended the fit.
     Limit(Termination),
-    /// The fit came to an end that is no minimum.
+    /// The fit ended without a minimum.
     Failed(Termination),
     /// All parameters are fixed; only the cost was computed.
     Fixed,
@@ -95,13 +95,13 @@ impl FitStatus {
         }
     }
 
-    /// Whether the parameters are a minimum of the cost, whether or not it determines all of them: as
+    /// Returns true if the parameters are a minimum of the cost, even if it does not determine all of them; as
     /// [`Fit::converged`](crate::Fit::converged).
     pub fn converged(self) -> bool {
         self.termination().is_some_and(Termination::is_converged)
     }
 
-    /// Whether a fit of so many samples and parameters can have ended so.
+    /// Returns true if a fit with this number of samples and parameters can have this status.
     pub(crate) fn is_sound(self, params: usize, samples: usize) -> bool {
         match self {
             FitStatus::Singular { parameter, termination } => {
@@ -158,8 +158,8 @@ impl FitStatus {
     }
 }
 
-/// What a single fit's error about its data is as a status. Requests are checked as a whole before, so
-/// that no other errors are left.
+/// Status for the error of a single fit about its data. Requests are validated as a whole before, so
+/// that other errors cannot occur.
 impl From<Error> for FitStatus {
     fn from(error: Error) -> FitStatus {
         match error {

@@ -6,7 +6,7 @@ use crate::fit::significant::significant;
 use std::fmt;
 
 impl BatchFit {
-    /// How many fits ended in which way, the most frequent first.
+    /// Number of fits of each status, the most frequent first.
     pub fn counts(&self) -> Vec<(&'static str, usize)> {
         let mut counts: Vec<(&'static str, usize)> = Vec::new();
         for status in &self.arrays.statuses {

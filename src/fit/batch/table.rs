@@ -5,9 +5,9 @@ use crate::fit::propagated::Propagated;
 use crate::fit::table::{ParameterTable, TableCell};
 
 impl BatchFit {
-    /// All fits as a table, one row each: its number, how it ended, each parameter and each quantity that
-    /// [`derive`](crate::CurveFit::derive) asked for and, under its name
-    /// with ` std. error` behind it, its standard error, the cost, and the points that count. Numbers of fits that
+    /// All fits as a table, one row each: its number, its status, each parameter and each quantity from
+    /// [`derive`](crate::CurveFit::derive), each followed by its standard error (its name with ` std. error`),
+    /// the cost, and the number of used points. Numbers of fits that
     /// were not made are NaN.
     ///
     /// ```

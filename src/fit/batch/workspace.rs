@@ -155,7 +155,7 @@ impl<'a> FitWorkspace<'a> {
         Ok(())
     }
 
-    /// What the points say of the problem.
+    /// Sets the properties of the problem that depend on the points.
     fn set_points(
         &mut self,
         request: &BatchRequest<'_>,

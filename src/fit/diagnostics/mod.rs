@@ -1,5 +1,5 @@
-//! Residuals looked at closely: which points pull, which are out of line, and whether what is left has
-//! an order.
+//! Diagnostics of residuals: influential points, outliers, and patterns in the
+//! sequence.
 
 pub(crate) mod sequence;
 
@@ -18,11 +18,11 @@ const FULL: f64 = 1.0 - 1e-10;
 /// The standard deviation of normal errors over their median absolute value, 1/Φ⁻¹(3/4).
 const NORMAL_MAD: f64 = 1.482_602_218_505_602;
 
-/// What the residuals of a fit say, one value per point given in each array; NaN at points that were
+/// Diagnostics of the residuals of a fit, one value per given point in each array; NaN at points that were
 /// masked, missing or without weight.
 ///
 /// With J the weighted Jacobian, hᵢ the diagonal of J(JᵀJ)⁻¹Jᵀ, rᵢ the weighted residual, s the residual
-/// standard error, or 1 where sigma is absolute or y are counts, and k the [`rank`](Fit::rank), the
+/// standard error, or 1 if sigma is absolute or y are counts, and k the [`rank`](Fit::rank), the
 /// definitions are those of Cook and Weisberg, Residuals and Influence in Regression, 1982, sections 2.2
 /// and 3.1.
 ///
@@ -46,7 +46,7 @@ pub struct Diagnostics {
     /// Points that count, in the order in which sequences are looked at: by x where there is one column, as
     /// given otherwise.
     pub order: Vec<usize>,
-    /// Whether the signs of the residuals in that order change as often as chance would have it.
+    /// Test that the signs of the residuals in this order change as often as random ones.
     pub runs: RunsTest,
     /// Durbin and Watson's Σ(rᵢ − rᵢ₋₁)²/Σrᵢ² in that order: about 2 for independent residuals, towards 0
     /// where neighbours are alike, towards 4 where they alternate.
@@ -77,7 +77,7 @@ pub struct Diagnostics {
 }
 
 impl Fit {
-    /// What the residuals at `data`, those that were fitted, say of the model and of single points.
+    /// Diagnostics of the model and of single points from the residuals at the fitted `data`.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -91,7 +91,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`UncertaintyError::OtherFit`] if another number of points counts than was fitted,
+    /// [`UncertaintyError::OtherFit`] if the number of used points differs from the fit,
     /// and as [`predict`](Fit::predict) and [`CurveFit::fit`](crate::CurveFit::fit) for the data.
     pub fn diagnostics<'a>(&self, data: impl Into<Data<'a>>) -> Result<Diagnostics> {
         self.check_model()?;

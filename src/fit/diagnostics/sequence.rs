@@ -1,4 +1,4 @@
-//! Whether a sequence of residuals has an order, and whether they could be normal.
+//! Tests of a sequence of residuals for patterns and for normality.
 
 use crate::fit::distributions::normal_two_sided;
 use crate::math;
@@ -75,7 +75,7 @@ fn exact(a: usize, b: usize, runs: usize) -> f64 {
     (2.0 * below.min(above)).min(1.0)
 }
 
-/// Σ(rᵢ − rᵢ₋₁)²/Σrᵢ², whatever the unit of r.
+/// Σ(rᵢ − rᵢ₋₁)²/Σrᵢ², independent of the unit of r.
 pub(super) fn durbin_watson(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     let changes: f64 = residuals.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();

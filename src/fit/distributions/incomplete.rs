@@ -10,12 +10,12 @@ use std::f64::consts::PI;
 
 /// Terms or steps at most: about √a of them are needed, 1e5 for a = 1e9.
 const MOST_TERMS: usize = 2_000_000;
-/// What a term may add and end the sum.
+/// Relative size of a term below which the sum ends.
 const SMALL: f64 = 1e-17;
 /// In place of a zero denominator in a continued fraction.
 const TINY: f64 = 1e-300;
 
-/// What a continuous distribution has below and above a point.
+/// Probabilities of a continuous distribution below and above a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tails {
     pub(crate) lower: f64,
