@@ -67,8 +67,8 @@ class Batch:
     def rejected(self) -> NDArray[np.bool_]:
         """True for converged fits that the data reject.
 
-        Reasons: the probability of chi-square (for counts, of the deviance) is below 1e-4, or the residuals are correlated.
-        The first test needs absolute sigma or counts; the second one is enabled by ``test_residuals=True``.
+        Reasons: the probability of chi-square (for counts, of the deviance) is below 1e-4, or the residuals are
+        correlated. The first test needs absolute sigma or counts; the second one is enabled by ``test_residuals=True``.
         """
         return self._core.rejected.reshape(self.shape)
 

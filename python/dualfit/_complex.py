@@ -1,7 +1,7 @@
-"""`Complex`: complex values on the way, as pairs of real ones.
+"""`Complex`: complex intermediate values as pairs of real values.
 
-The core computes with real numbers; the result of a model has to be real again (np.abs, z.real, np.angle). A
-part that is known to be zero is None, and no operation is recorded for it.
+The core computes with real numbers; the result of a model must be real again (np.abs, z.real, np.angle). A part that
+is known to be zero is None, and no operation is recorded for it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ._value import FUNCTIONS, Shape, quiet
 #: A real part, an imaginary part.
 Pair = tuple[Any, Any]
 
-#: What ufuncs of complex values are recorded as.
+#: Handlers of ufuncs of complex values.
 _UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 _SPECIAL: dict[str, Callable[..., Any]] = {}
 
@@ -42,7 +42,7 @@ class Complex:
     Parameters
     ----------
     re, im : Tracer, array, float or None
-        The parts, one of which at least is traced; None is zero.
+        Real and imaginary part, at least one of them traced; None means zero.
     """
 
     __slots__ = ("tape", "re", "im", "shape", "has_views")
@@ -118,7 +118,7 @@ class Complex:
     conjugate = conj
 
     def moved(self, move: Callable[[Any], Any]) -> Complex:
-        """With its values put elsewhere by a function of arrays."""
+        """Rearrange the values by a function of arrays."""
         new = Complex(*(None if part is None else move(self._part(part)) for part in (self.re, self.im)))
         self.has_views = new.has_views = True
         return new
@@ -135,14 +135,14 @@ class Complex:
     flatten = ravel
 
     def view(self, dtype: Any) -> Any:
-        """Real and imaginary parts in turn."""
+        """Return alternating real and imaginary parts."""
         if np.dtype(dtype) != np.float64 or not self.shape:
             raise self.tape.refuse(f"complex values that depend on a parameter are viewed as {dtype}")
         pairs = np.stack([self.real, self.imag], axis=-1)
         return pairs.reshape(*self.shape[:-1], 2 * self.shape[-1])
 
     def assign(self, new: Any) -> Any:
-        """Takes the values of `new`, as an array does that is changed in place."""
+        """Replace the values by those of `new`, as an in-place operation does."""
         if not self.shape and not self.has_views:
             return new
         if self.has_views or new.shape != self.shape:
@@ -227,7 +227,7 @@ class Complex:
 
 
 def parts(value: Any) -> Pair:
-    """The parts of a value, traced or not, which stay what they are when the value is changed in place."""
+    """Return the parts of a value, traced or not; later in-place changes of the value do not affect them."""
     if isinstance(value, Complex):
         return value.re, value.im
     if isinstance(value, Tracer):
@@ -239,13 +239,13 @@ def parts(value: Any) -> Pair:
     value = as_array(value)
     if value.dtype.kind == "c":
         re, im = value.real, value.imag
-        # One part is left even of nothing but zeros, for the shape.
+        # One part is kept even if all values are zero, to preserve the shape.
         return re.copy() if re.any() or not im.any() else None, im.copy() if im.any() else None
     return value.copy(), None
 
 
 def made(re: Any, im: Any) -> Any:
-    """The value of two parts."""
+    """Return the value with two parts."""
     if hasattr(re, "tape") or hasattr(im, "tape"):
         return Complex(re, im)
     return (0.0 if re is None else re) + 1j * (0.0 if im is None else np.asarray(im))
@@ -286,7 +286,7 @@ def _quotient(one: Pair, two: Pair) -> Pair:
         return _over(x, u), _over(y, u)
     if u is None:
         return _over(y, v), _minus(None, _over(x, v))
-    # By the magnitude twice: its square may overflow where it does not.
+    # Divided twice by the magnitude, because its square could overflow.
     h = np.hypot(u, v)
     re, im = _product(one, (u / h, -(v / h)))
     return _over(re, h), _over(im, h)
@@ -346,7 +346,7 @@ def _log(z: Pair) -> Pair:
 
 def _sqrt(z: Pair) -> Pair:
     x, y = (0.0 if part is None else part for part in z)
-    # |x| with the slope of the branch that is taken at 0.
+    # |x| with the derivative of the chosen branch at 0.
     to_left = x < 0.0
     large = np.sqrt(0.5 * (np.where(to_left, -x, x) + np.hypot(x, y)))
     small = y / (2.0 * np.where(large == 0.0, 1.0, large))
@@ -414,7 +414,7 @@ def _tanh(z: Pair) -> Pair:
         return np.tanh(x), None
     if x is None:
         return None, np.tan(y)
-    # With e = exp(−2|x|), where nothing overflows or cancels,
+    # With e = exp(−2|x|), nothing overflows or cancels:
     # tanh z = (±(1 − e²) + 2ie sin 2y)/((1 − e)² + 4e cos² y).
     to_left = x < 0.0
     twice = np.where(to_left, 2.0 * x, -2.0 * x)
@@ -460,7 +460,7 @@ SPECIAL["wofz"] = _of_one(_wofz)
 
 
 def _lambertw(z: Any, branch: Any = 0, tolerance: Any = None) -> Complex:
-    # Real for z ≥ 0, where W(z) = ω(ln z).
+    # Real, for z ≥ 0: W(z) = ω(ln z).
     if hasattr(branch, "tape") or branch != 0:
         raise z.tape.refuse("another branch of Lambert's W than the principal one")
     is_zero = z == 0.0

@@ -28,7 +28,7 @@ class OptimizeWarning(UserWarning):
 
 
 def optimize_warning() -> type[UserWarning]:
-    """Return SciPy's class if SciPy is installed. It is imported lazily, because the import takes longer than this package's."""
+    """Return SciPy's class if SciPy is installed. The import is lazy, because it takes longer than this package's."""
     try:
         from scipy.optimize import OptimizeWarning as of_scipy
     except ImportError:
@@ -76,24 +76,25 @@ def curve_fit(
 ) -> Any:
     """Fit a function to data by nonlinear least squares: a drop-in for `scipy.optimize.curve_fit`.
 
-    `f` is called once with the parameters replaced by tracers, which record its operations. The recording is differentiated
-    exactly and fitted by compiled code on all cores, or on a GPU. A function that cannot be recorded (it branches on a
-    parameter, or calls code that does not use NumPy) is called directly, with one `NotTracedWarning` that gives the reason.
+    `f` is called once with the parameters replaced by tracers, which record its operations. The recording is
+    differentiated exactly and fitted by compiled code on all cores, or on a GPU. A function that cannot be recorded (it
+    branches on a parameter, or calls code that does not use NumPy) is called directly, with one `NotTracedWarning` that
+    gives the reason.
 
     Parameters
     ----------
     f : callable
-        ``f(xdata, *params)``, the model. It is called a few times in total, not at every step. Side effects and randomness
-        are detected, and such a function is called directly.
+        ``f(xdata, *params)``, the model. It is called a few times in total, not at every step. Side effects and
+        randomness are detected, and such a function is called directly.
     xdata : array_like or object
         The independent variable: of length M for one variable, of shape (k, M) for k variables, or any object that `f`
         accepts.
     ydata : array_like
         The observations, of length M.
     p0 : array_like, optional
-        The initial guess; ones by default, or the middle of `bounds`. If the fit from this default does not converge or the
-        data reject it, a search for a start follows, and the fit with the lower cost is returned. Functions that are called
-        directly have no search.
+        The initial guess; ones by default, or the middle of `bounds`. If the fit from this default does not converge or
+        the data reject it, a search for a start follows, and the fit with the lower cost is returned. Functions that
+        are called directly have no search.
     sigma : None, scalar, or array_like of length M or shape (M, M)
         Standard deviations of `ydata`, or their covariance matrix.
     absolute_sigma : bool
@@ -112,8 +113,9 @@ def curve_fit(
     nan_policy : {'raise', 'omit', None}
         Treatment of NaN, as in SciPy.
     **kwargs
-        Keywords of `leastsq` and `least_squares`. Supported are ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or ``max_nfev``,
-        ``factor``, ``loss``, ``f_scale`` and ``col_deriv``. Keywords about differences and printing are ignored.
+        Keywords of `leastsq` and `least_squares`. Supported are ``ftol``, ``xtol``, ``gtol``, ``maxfev`` or
+        ``max_nfev``, ``factor``, ``loss``, ``f_scale`` and ``col_deriv``. Keywords about differences and printing are
+        ignored.
 
     Returns
     -------
@@ -137,17 +139,17 @@ def curve_fit(
     Warns
     -----
     OptimizeWarning
-        If the covariance cannot be estimated, the fit may not have reached a minimum, or `jac` differs from finite differences
-        of `f`.
+        If the covariance cannot be estimated, the fit may not have reached a minimum, or `jac` differs from finite
+        differences of `f`.
     NotTracedWarning
         If `f` cannot be recorded.
 
     Notes
     -----
-    Standard errors are the same as SciPy's except in two cases. With a robust `loss` they follow from the scatter that the
-    loss sees (Huber's estimate), and if sigma is absolute they are not smaller than sigma implies. SciPy uses the sum of
-    squares of all points, or sigma alone, and its standard errors are too small if there are outliers. Points with infinite
-    sigma do not count as observations. The masks of masked arrays (`numpy.ma`) are ignored, as in SciPy.
+    Standard errors are the same as SciPy's except in two cases. With a robust `loss` they follow from the scatter that
+    the loss sees (Huber's estimate), and if sigma is absolute they are not smaller than sigma implies. SciPy uses the
+    sum of squares of all points, or sigma alone, and its standard errors are too small if there are outliers. Points
+    with infinite sigma do not count as observations. The masks of masked arrays (`numpy.ma`) are ignored, as in SciPy.
 
     See Also
     --------
@@ -457,7 +459,7 @@ def _factored(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
 
 
 def _pivots(jacobian: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the order of columns of a pivoted QR: each has the largest component orthogonal to the columns before it."""
+    """Return the column order of a pivoted QR: each has the largest component orthogonal to the columns before it."""
     left, order = jacobian.copy(), np.arange(jacobian.shape[1])
     for k in range(order.size):
         best = k + int(np.argmax((left[:, k:] ** 2).sum(axis=0)))

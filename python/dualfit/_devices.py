@@ -69,7 +69,7 @@ _LIBRARIES = (("cu13", "lib"), ("cu13", "bin", "x86_64"), ("cu13", "bin"), ("cud
 
 
 def find_nvrtc() -> None:
-    """Set ``DUALFIT_NVRTC`` to the folder of NVRTC's wheel (``pip install dualfit[cuda]``), unless it is set already."""
+    """Set ``DUALFIT_NVRTC`` to the folder of NVRTC's wheel (``pip install dualfit[cuda]``), unless it is set."""
     if "DUALFIT_NVRTC" in os.environ:
         return
     nvidia = importlib.util.find_spec("nvidia")

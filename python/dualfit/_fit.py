@@ -166,9 +166,9 @@ class Fit:
     def start_search(self) -> dict[str, Any] | None:
         """Result of the search for the start, with its reliability; None if no search was made.
 
-        ``reached`` of ``fits`` fits from independent starts converged to this minimum. ``next_cost_ratio`` is the cost of
-        the next best minimum divided by the cost of this one. ``settled`` is false if the budget was used up. ``stopped``
-        is true if a callback or Ctrl-C ended the search.
+        ``reached`` of ``fits`` fits from independent starts converged to this minimum. ``next_cost_ratio`` is the cost
+        of the next best minimum divided by the cost of this one. ``settled`` is false if the budget was used up.
+        ``stopped`` is true if a callback or Ctrl-C ended the search.
         """
         return self._core.start_search
 
@@ -310,11 +310,11 @@ class Fit:
     def diagnostics(self) -> dict[str, Any]:
         """Diagnostics of the residuals: ``studentized``, ``leverage``, ``cooks_distance``, ``durbin_watson``, ...
 
-        ``robust_scale`` is the standard deviation of the weighted residuals, estimated from their median absolute value,
-        which outliers hardly affect: 4.685 times it is the usual `loss_scale` of Tukey's loss.
+        ``robust_scale`` is the standard deviation of the weighted residuals, estimated from their median absolute
+        value, which outliers hardly affect: 4.685 times it is the usual `loss_scale` of Tukey's loss.
 
-        With a robust loss there is no leverage: quantities that need it are NaN, and ``standardized`` is the residual in
-        units of its scatter.
+        With a robust loss there is no leverage: quantities that need it are NaN, and ``standardized`` is the residual
+        in units of its scatter.
         """
         return self._core.diagnostics(self._data("_points"))
 

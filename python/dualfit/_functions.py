@@ -1,8 +1,8 @@
-"""What NumPy's ufuncs and functions are recorded as.
+"""Handlers of NumPy's ufuncs and functions.
 
-What the core has not is composed of what it has, in NumPy's own words: a composition works for traced and
-untraced inputs alike, and NumPy computes on the spot what depends on no parameter. Guards are put on
-arguments, not only on results, where otherwise a partial would become 0·∞.
+Functions that the core does not have are composed of functions that it has, by calls of NumPy: a composition works for
+traced and untraced inputs, and NumPy directly computes values that do not depend on a parameter. Guards are applied to
+arguments, not only to results, if a partial would otherwise become 0·∞.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _ufunc(*ufuncs: Any) -> _Register:
 
 def _function(*names: str) -> _Register:
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        # Not every NumPy has all names.
+        # Not every version of NumPy has all names.
         FUNCTIONS.update((getattr(np, name), function) for name in names if hasattr(np, name))
         return function
 
@@ -80,7 +80,7 @@ def _function(*names: str) -> _Register:
 
 
 def _plain(value: Any, holds: Callable[[Any], Any]) -> bool:
-    """Whether `holds` is true of all of a value that is not traced."""
+    """Return True if a value is not traced and `holds` is true for all its elements."""
     return not hasattr(value, "tape") and bool(np.all(holds(value)))
 
 
@@ -192,7 +192,7 @@ def _copysign(a: Any, b: Any) -> Any:
 
 @_ufunc(np.rint)
 def _rint(a: Any) -> Any:
-    # The core rounds halves away from 0, NumPy to even.
+    # The core rounds halves away from 0, NumPy rounds them to even.
     return np.where(a - np.floor(a) == 0.5, 2.0 * unary("round", 0.5 * a), unary("round", a))
 
 
@@ -219,7 +219,7 @@ def _modf(a: Any) -> Any:
 
 
 def _divided(a: Any, b: Any) -> tuple[Any, Any]:
-    """The remainder towards 0, and whether the one towards -∞ is another."""
+    """Return the remainder of division towards 0, and a mask: True if the remainder towards -∞ differs."""
     rest = np.fmod(a, b)
     return rest, (rest != 0.0) & ((rest < 0.0) != (b < 0.0))
 
@@ -234,7 +234,7 @@ def _remainder(a: Any, b: Any) -> Any:
 def _floor_divide(a: Any, b: Any) -> Any:
     rest, is_other = _divided(a, b)
     quotient = (a - rest) / b
-    # But for its rounding, the quotient is whole.
+    # The quotient is an integer except for rounding.
     quotient = unary("round", np.where(is_other, quotient - 1.0, quotient))
     return quotient if _plain(b, np.all) else np.where(b == 0.0, a / b, quotient)
 
@@ -263,7 +263,7 @@ def _fmax(a: Any, b: Any) -> Any:
 
 
 def _of_numbers(extremum: Any, a: Any, b: Any) -> Any:
-    """The extremum, or that of two values which is a number."""
+    """Return the extremum, or the other value if one of two values is NaN."""
     if not _plain(b, np.isfinite):
         extremum = np.where(np.isnan(b), a, extremum)
     return extremum if _plain(a, np.isfinite) else np.where(np.isnan(a), b, extremum)
@@ -296,7 +296,7 @@ def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None,
 
 
 def _sum_of_exponentials(a: Any, b: Any, exp: Any, log1p: Callable[[Any], Any]) -> Any:
-    # With a partial of 1/2 by either where they are equal, which |a − b| has not.
+    # If a = b, both partials are 1/2, which a formula with |a − b| would not give.
     total = np.where(a > b, a + log1p(exp(b - a)), b + log1p(exp(a - b)))
     if _plain(a, np.isfinite) or _plain(b, np.isfinite):
         return total
@@ -348,7 +348,8 @@ def _select(conditions: Any, choices: Any, default: Any = 0) -> Any:
 @_function("piecewise")
 @quiet
 def _piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **options: Any) -> Any:
-    # NumPy calls a function for those x alone where its condition holds; here a choice follows.
+    # NumPy calls a function only for the x where its condition holds; here it is called for all x, and a choice
+    # follows.
     if not hasattr(x, "tape") and np.asarray(x).dtype != np.float64:
         raise tape_of(*conditions).refuse("np.piecewise of an x whose type, not float64, the result gets",
                                           "use x.astype(float)")

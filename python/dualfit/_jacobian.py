@@ -75,8 +75,8 @@ def doubts(f: Callable[[Array], Array], precision: np.dtype[Any], jacobian: Arra
            high: Array) -> tuple[float, list[int]]:
     """Compare a Jacobian with finite differences of `f` along one direction.
 
-    With partials J and the direction d, J d is compared with (f(at + d) - f(at - d)) / 2. Every parameter moves so far that
-    its partials contribute about equally to the difference. One-sided differences measure the uncertainty of the
+    With partials J and the direction d, J d is compared with (f(at + d) - f(at - d)) / 2. Every parameter moves so far
+    that its partials contribute about equally to the difference. One-sided differences measure the uncertainty of the
     comparison, at kinks and if values are rounded.
 
     Parameters

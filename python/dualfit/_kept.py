@@ -49,7 +49,7 @@ def state(fit: Fit) -> dict[str, Any]:
 
 
 def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
-    """Return the fit as JSON with a program over the columns of x, and these columns; None if there is no such program."""
+    """Return the fit as JSON with a program over the columns of x, and these columns; None if there is no program."""
     prepared, text = fit._prepared, fit._core.to_json()
     assert prepared is not None
     if prepared.f is None:

@@ -1,7 +1,7 @@
-"""Where values lie: reshaping, indexing, joining, sums along short axes.
+"""Layout of values: reshaping, indexing, joining, sums along short axes.
 
-Whatever NumPy does to the order of values it does here to an array of their places, so that its rules hold.
-Values that come to lie elsewhere are gathered; `_lowering` then gives each use of a value columns of its own.
+NumPy's operations on the order of values are applied to an array of their indices, so that NumPy's rules hold.
+Rearranged values are gathered; `_lowering` then gives each use of a value its own columns.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from ._tracer import Mask, Tracer, apply, binary, not_equal, number, real, spread
 from ._value import FUNCTIONS
 
-#: Values along an axis up to which a sum over them is written out.
+#: Maximum number of terms of a sum along an axis, which is recorded term by term.
 MOST_TERMS = 128
 
 Move = Callable[[NDArray[np.intp]], Any]
 
 
 def moved(value: Tracer, move: Move) -> Tracer:
-    """A tracer whose values are put elsewhere by `move`, a function of an array of their places.
+    """Return a tracer with values rearranged by `move`, a function of the array of their indices.
 
-    Where NumPy gives a view, a change in place of one array changes the other: it is refused from here on.
+    If NumPy returns a view, a later in-place change of either array is an error, because it would change the other.
     """
     here = np.arange(value.size).reshape(value.shape)
     there = move(here)
@@ -42,9 +42,9 @@ def moved(value: Tracer, move: Move) -> Tracer:
 
 
 def as_an_array(value: Tracer) -> Tracer:
-    """A tracer that stands for an array even if it has one value and no dimension.
+    """Mark a tracer as an array even if it has no dimensions.
 
-    Unlike a number, it would be changed in place, which is refused.
+    Unlike a number, an array is changed in place by ``+=``, which is then an error.
     """
     if not value.shape:
         value.has_views = True
@@ -86,7 +86,7 @@ def _is_traced(key: Any) -> bool:
 
 
 def with_item(old: Tracer, key: Any, value: Any) -> Tracer:
-    """`old` after ``old[key] = value``."""
+    """Return `old` after ``old[key] = value``."""
     tape = old.tape
     if isinstance(key, Mask) and key.shape == old.shape and np.ndim(value) == 0:
         return apply("select", key, value, old)
@@ -115,7 +115,7 @@ FUNCTIONS[setitem] = with_item
 
 
 def joined(join: Callable[..., Any], parts: Sequence[Any]) -> Any:
-    """Arrays put together by `join`, a function of a list of arrays, at least one of them traced."""
+    """Join arrays by `join`, a function of a list of arrays; at least one array is traced."""
     tape = next(part.tape for part in parts if hasattr(part, "tape"))
     if not all(isinstance(part, Tracer) or not hasattr(part, "tape") for part in parts):
         raise tape.refuse("complex values are put together", "use np.concatenate([z.real, z.imag])")
@@ -162,7 +162,7 @@ def _at(value: Tracer, places: NDArray[np.intp]) -> Tracer:
 
 def folded(combine: Callable[[Any, Any], Any], value: Tracer, axis: Any = None,
            keepdims: bool = False) -> Any:
-    """Values along axes combined, from the first one on."""
+    """Combine the values along axes, starting with the first."""
     if axis is None:
         axes = tuple(range(value.ndim))
     else:

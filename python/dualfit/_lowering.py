@@ -1,7 +1,7 @@
-"""A tape with gathers as one over the points of its result.
+"""Conversion of a tape with gathers to a tape over the points of its result.
 
-From the result back, each node learns by which maps its values are wanted there. Every pair of a node and a
-map is a node of its own, a column is looked up by the map, and no gather is left.
+Backwards from the result, each node collects the maps by which its values are used. Every pair of a node and a map
+becomes a separate node, columns are indexed by the map, and no gathers remain.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ._tape import MOST_NODES, Node, Tape
 
-#: A map's number; 0 is that of values which lie as the points do.
+#: Number of a map; 0 is the identity: values in the order of the points.
 Key = int
 
 
 class _Maps:
-    """Maps from points to values, by number, and their compositions."""
+    """Maps from points to values, by number, and compositions of maps."""
 
     def __init__(self, tape: Tape) -> None:
         self._gathers = tape.maps
@@ -24,12 +24,12 @@ class _Maps:
         self._composed: dict[tuple[int, Key], Key] = {}
 
     def through(self, gather: int, key: Key) -> Key:
-        """The map of what is gathered by map `gather` of the tape and then wanted by map `key`."""
+        """Return the composition of the tape's map `gather` and the map `key`."""
         known = self._composed.get((gather, key))
         if known is not None:
             return known
         inner, outer = self._gathers[gather], self._maps[key]
-        # One value holds for all places.
+        # A single value is used for all points.
         self._maps.append(inner if outer is None or inner.size == 1 else inner[outer])
         self._composed[gather, key] = len(self._maps) - 1
         return len(self._maps) - 1
@@ -57,7 +57,7 @@ def _is_one(values: NDArray[np.float64]) -> bool:
 
 
 def lowered(tape: Tape, result: int, points: int) -> tuple[list[Node], list[NDArray[np.float64]]]:
-    """The nodes, the last of which is the result, and the columns, of `points` values each."""
+    """Return the nodes, the last of which is the result, and the columns of `points` values each."""
     maps = _Maps(tape)
     nodes: list[Node] = []
     columns: list[NDArray[np.float64]] = []

@@ -195,12 +195,13 @@ class Model:
         y : array_like
             The n observations, of any sample type.
         p0 : array_like or mapping of str to float, optional
-            The start: all values, or some by name. Values that are not given come from the defaults of the signature, from the
-            initial guess of a library model, or from a linear solve for linear parameters.
+            The start: all values, or some by name. Values that are not given come from the defaults of the signature,
+            from the initial guess of a library model, or from a linear solve for linear parameters.
         sigma : float, array_like of length n or shape (n, n), optional
             Standard deviations of y, or their covariance.
         absolute_sigma : bool
-            If True, sigma is in the units of y; otherwise only its proportions count. True without sigma means that sigma is 1.
+            If True, sigma is in the units of y; otherwise only its proportions count. True without sigma means that
+            sigma is 1.
         x_sigma : float, array_like or list of them, optional
             Standard deviations of x, one entry per independent variable; sigma must be given, too.
         mask : array_like of bool, optional
@@ -217,8 +218,8 @@ class Model:
         Raises
         ------
         FitError
-            If the request is invalid; the message names a remedy. A fit that does not converge is not an error: it returns a
-            `Fit` with ``converged`` False.
+            If the request is invalid; the message names a remedy. A fit that does not converge is not an error: it
+            returns a `Fit` with ``converged`` False.
         """
         known: dict[str, Any] = {"y": samples(y)}
         sigma = meant(sigma, absolute_sigma)

@@ -21,8 +21,8 @@ from ._stream import Path, files_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Points per group. Parts begin and end at multiples of it, except the end of the last part: then the bits of the result
-#: do not depend on the division.
+#: Points per group. Parts begin and end at multiples of it, except the end of the last part: then the bits of the
+#: result do not depend on the division.
 GROUP: int = _core.GROUP
 
 
@@ -150,8 +150,8 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
               checkpoint: Path | None = None, **options: Unpack[Options]) -> Fit:
     """Fit points that are distributed over parts.
 
-    The result has the same bits for any division of the points. It agrees with `fit_stream` to rounding, because both improve
-    the start with different subsamples.
+    The result has the same bits for any division of the points. It agrees with `fit_stream` to rounding, because both
+    improve the start with different subsamples.
 
     Parameters
     ----------

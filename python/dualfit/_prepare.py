@@ -193,7 +193,8 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
     jac : Jacobian, optional
         The partials. If they are given, `f` is called directly.
     with_holes : bool
-        If True, columns that are computed from x alone may contain points without a value. Such points cannot be fitted.
+        If True, columns that are computed from x alone may contain points without a value. Such points cannot be
+        fitted.
     """
     reason = "its partials are given"
     if jac is None:
@@ -260,8 +261,8 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
            settings: dict[str, Any]) -> tuple[Prepared, _core.Fit]:
     """Fit a model.
 
-    The function is called directly, with partials by finite differences, in two cases: a partial has no value at the start
-    although the function has one; or the function and its recording differ at the fitted parameters.
+    The function is called directly, with partials by finite differences, in two cases: a partial has no value at the
+    start although the function has one; or the function and its recording differ at the fitted parameters.
     """
     f, reason = ready.f, ""
 

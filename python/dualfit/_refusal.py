@@ -27,7 +27,7 @@ class NotTraceable(TypeError):
     what : str
         The operation that cannot be recorded.
     remedy : str
-        What to write instead, if known.
+        Replacement to write instead, if known.
     place : str
         The file, the line and its text.
     """

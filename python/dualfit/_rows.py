@@ -56,7 +56,7 @@ def record_rows(f: Callable[..., Any], x: NDArray[np.float64], n_params: int) ->
 
 
 def _is_by_point(f: Callable[..., Any], n_params: int, sizes: tuple[int, ...]) -> bool:
-    """Return True if `f` can be recorded without values of x, with the same recording for all these numbers of points."""
+    """Return True if `f` can be recorded without values of x, with the same recording for all numbers of points."""
     try:
         record_columns(f, 1, n_params, sizes)
     except NotTraceable:

@@ -28,8 +28,8 @@ class Options(TypedDict, total=False):
     ties : mapping of str to str
         Parameters that are computed from others by formulas: ``{"b_width": "2*a_width"}``.
     parameters : iterable of str
-        Additional parameters for use in ties: ``ties={"t2": "t1 + d"}, parameters=["d"]``. They follow the parameters of the
-        model, and have starting values and bounds like these.
+        Additional parameters for use in ties: ``ties={"t2": "t1 + d"}, parameters=["d"]``. They follow the parameters
+        of the model, and have starting values and bounds like these.
     derived : mapping of str to str
         Derived quantities: formulas of the parameters, reported with standard errors.
     priors : mapping of str to (float, float)
@@ -46,8 +46,8 @@ class Options(TypedDict, total=False):
     poisson : bool
         If True, y are counts, which are fitted by maximum likelihood.
     ftol, xtol, gtol, etol : float
-        Tolerances of convergence: relative change of the cost, relative change of the parameters, cosine of the gradient,
-        step in standard errors.
+        Tolerances of convergence: relative change of the cost, relative change of the parameters, cosine of the
+        gradient, step in standard errors.
     max_evaluations : int
         Maximum number of evaluations of the model.
     max_seconds : float
@@ -59,12 +59,12 @@ class Options(TypedDict, total=False):
     allow_underdetermined : bool
         If True, fewer points than parameters are allowed.
     test_residuals : bool
-        If True, `fit_batch` tests the residuals of every fit for autocorrelation, as single fits do. `Batch.rejected` has the
-        result.
+        If True, `fit_batch` tests the residuals of every fit for autocorrelation, as single fits do. `Batch.rejected`
+        has the result.
     search : str
-        Condition for the search for a start. ``"needed"`` (default): a parameter has no start, or a library model's own guess
-        leads to a fit that the data reject. ``"rejected"``: also if the fit from a given start does not converge or is rejected
-        by the data. Or ``"always"``, ``"never"``. The fit with the lower cost is returned.
+        Condition for the search for a start. ``"needed"`` (default): a parameter has no start, or a library model's own
+        guess leads to a fit that the data reject. ``"rejected"``: also if the fit from a given start does not converge
+        or is rejected by the data. Or ``"always"``, ``"never"``. The fit with the lower cost is returned.
     search_rounds : int
         Maximum number of rounds of a search, 8 by default. Each round draws about 100 candidates and fits the best.
     search_seed : int
@@ -76,8 +76,8 @@ class Options(TypedDict, total=False):
     progress : bool
         If True, a bar shows the progress of the fit, if `tqdm` is installed.
     callback : callable
-        Called with a dictionary after every step, round of the search for a start, chunk of a stream or portion of a batch.
-        Its ``kind`` is ``"step"``, ``"search"``, ``"stream"`` or ``"batch"``. A true return value stops the fit.
+        Called with a dictionary after every step, round of the search for a start, chunk of a stream or portion of a
+        batch. Its ``kind`` is ``"step"``, ``"search"``, ``"stream"`` or ``"batch"``. A true return value stops the fit.
     """
 
     bounds: Any

@@ -1,4 +1,4 @@
-"""What SciPy's special functions of real numbers are recorded as, by the names of their ufuncs."""
+"""Handlers of SciPy's special functions of real numbers, by the names of the ufuncs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _traced(*values: Any) -> list[Tracer]:
     return [value if isinstance(value, Tracer) else Tracer(*lifted(tape, value)) for value in values]
 
 
-# Of the error function's kin.
+# Error function and related functions.
 
 
 @_special
@@ -42,7 +42,7 @@ def _ndtr(x: Any) -> Any:
 @_special
 def _log_ndtr(x: Any) -> Any:
     t = x * -sqrt(0.5)
-    # Far below, where erfc underflows, from its scaled form; there t > 0.
+    # For very negative x, where erfc underflows, its scaled form is used; there t > 0.
     far = np.log(0.5 * unary("erfcx", np.maximum(t, 0.0))) - t * t
     return np.where(x < -1.0, far, np.log1p(-0.5 * unary("erfc", -t)))
 
@@ -67,7 +67,7 @@ def _voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
     return np.where(is_lorentzian, gamma / pi / (x * x + gamma * gamma), profile)
 
 
-# Of the gamma function's kin.
+# Gamma function and related functions.
 
 
 @_special
@@ -80,7 +80,7 @@ def _rgamma(x: Any) -> Any:
     return np.where((x <= 0.0) & (x == np.floor(x)), 0.0, 1.0 / unary("gamma", x))
 
 
-#: Γ(170) is the last of whole numbers but one that is finite.
+#: Limit of direct evaluation: Γ overflows above 171.6.
 _LARGE = 170.0
 
 
@@ -91,8 +91,8 @@ def _stirling_rest(z: Any) -> Any:
 
 
 def _ln_beta_large(a: Any, b: Any) -> Any:
-    # With a ≤ b and s = a + b: the large terms of ln Γ(b) − ln Γ(s) cancel but for −(b − ½) ln(s/b) − a ln s
-    # + a.
+    # With a ≤ b and s = a + b: the large terms of ln Γ(b) − ln Γ(s) cancel except for
+    # −(b − ½) ln(s/b) − a ln s + a.
     low, high = np.minimum(a, b), np.maximum(a, b)
     total = a + b
     rest = _stirling_rest(high) - _stirling_rest(total)
@@ -100,7 +100,7 @@ def _ln_beta_large(a: Any, b: Any) -> Any:
 
 
 def _beta_small(a: Any, b: Any) -> Any:
-    # Rewritten to 1 where they are large, so that no partial overflows.
+    # Large arguments are replaced by 1, so that no partial overflows.
     large = a + b >= _LARGE
     a, b = np.where(large, 1.0, a), np.where(large, 1.0, b)
     return unary("gamma", a) * unary("gamma", b) / unary("gamma", a + b)
@@ -128,7 +128,7 @@ def _exp10(x: Any) -> Any:
 
 @_special
 def _logit(p: Any) -> Any:
-    # Near ½ the quotient is near 1, and its logarithm loses digits.
+    # Near p = ½ the quotient is near 1, and its logarithm loses digits.
     near = abs(p - 0.5) < 0.2
     return np.where(near, 2.0 * np.arctanh(2.0 * (p - 0.5)), np.log(p / (1.0 - p)))
 
@@ -149,7 +149,7 @@ def _xlog1py(x: Any, y: Any) -> Any:
 
 
 def _product_with_log(x: Any, y: Any, log: Any, border: float, one: float) -> Any:
-    # 0 where x is, unless y is not a number; the logarithm of 1 is put there, so that no 0·∞ arises.
+    # 0 if x = 0, unless y is NaN. The logarithm of 1 is used there to avoid 0·∞.
     is_left_out = (x == 0.0) & ((y <= border) | (y == np.inf))
     return x * log(np.where(is_left_out, one, y))
 
@@ -175,7 +175,7 @@ def _exprel_series(x: Any) -> Any:
     return 1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0)))
 
 
-#: Below, the series is exact to rounding, and the partial of the quotient would lose digits.
+#: Limit of |x| below which the series is used: it is exact to rounding, and the partial of the quotient loses digits.
 _NEAR_ZERO = 1e-3
 
 
@@ -199,7 +199,7 @@ def _boxcox(x: Any, power: Any) -> Any:
     return np.where(abs(small) < _NEAR_ZERO, log * _exprel_series(small), quotient)
 
 
-# Bessel functions of an order: those of order 0 and 1 have names in the core.
+# Bessel functions with an order argument: the core supports the orders 0 and 1.
 
 
 def _of_order(name: str, zero: str, one: str) -> None:

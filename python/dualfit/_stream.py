@@ -110,13 +110,13 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     f : callable, str or Model
         ``f(x, a, b, ...)``; x is recorded, too, therefore the function cannot use all points together (a maximum).
     paths : path or sequence of paths
-        Files of the formats .csv, .tsv, .txt, .dat, .npy, and .parquet if pyarrow is installed; several files are read one
-        after another.
+        Files of the formats .csv, .tsv, .txt, .dat, .npy, and .parquet if pyarrow is installed; several files are read
+        one after another.
     p0 : array_like or mapping of str to float, optional
         As for `fit`.
     x : str, int, or sequence of them, optional
-        The columns of the independent variables, by name or by number from 0. For chunks only the count of the columns is
-        used.
+        The columns of the independent variables, by name or by number from 0. For chunks only the count of the columns
+        is used.
     y : str or int, optional
         The column of the observations. Give both x and y, or neither: then the first column is x and the second y.
     sigma : str, int or float, optional
@@ -133,9 +133,9 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     chunk_points : int, optional
         Points per chunk; by default determined by the memory limit. The result does not depend on it.
     checkpoint : path, optional
-        A file from which an interrupted fit resumes, with the same bits as without the interruption. The previous checkpoint
-        is kept at the same path with ``.1``, in case the file is damaged. Both files are removed at the end of the fit. Remove
-        the file to start again.
+        A file from which an interrupted fit resumes, with the same bits as without the interruption. The previous
+        checkpoint is kept at the same path with ``.1``, in case the file is damaged. Both files are removed at the end
+        of the fit. Remove the file to start again.
     **options
         See `Options`.
 

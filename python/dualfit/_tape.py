@@ -1,9 +1,9 @@
-"""The tape: operations in the order in which a function carried them out, and the arrays that they met.
+"""The tape: the operations of a function in the order of execution, and the arrays that they used.
 
-A node belongs to a *space* of values: as many as its tracer has elements, in C order, or one that holds for
-all of them. Within a space every operation is point by point. Between spaces there is one operation,
-"gather", whose number says which of `maps` it uses: value i of the new space is value maps[k][i] of the old
-one. `_lowering` turns a tape with gathers into one over the points of the result.
+A node belongs to a *space* of values: one value per element of its tracer in C order, or a single value for all
+elements. Within a space every operation is elementwise. The only operation between spaces is "gather". Its number k
+selects one of `maps`: value i of the new space is value maps[k][i] of the old one. `_lowering` converts a tape with
+gathers to one over the points of the result.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from ._data import dense
 from ._refusal import NotTraceable
 
-#: An operation, the earlier nodes it takes, a number.
+#: An operation: its name, the indices of its operands, a number.
 Node = tuple[str, tuple[int, ...], float]
 
 FLOAT64 = np.dtype(np.float64)
-#: Values up to which a column is a copy of the array that was met, so that nothing done to that array later
-#: changes it: 128 KiB, which are copied in microseconds. Longer ones are referred to and watched by samples.
+#: Maximum size of arrays that are copied to columns, so that later changes of the array do not affect the column:
+#: 128 KiB, copied in microseconds. Longer arrays are referenced, and changes are detected by sampling.
 COPIED = 1 << 14
-#: Nodes beyond which a recording is given up: an array of separate values makes a node for each of them.
+#: Maximum number of nodes of a recording: an array of objects needs a node for each of them.
 MOST_NODES = 20_000
 
 
 class _Closed(list[Node]):
-    """The nodes of a recording that is over."""
+    """The nodes of a finished recording."""
 
     def append(self, node: Node) -> None:
         raise NotTraceable("a value of an earlier recording is used",
@@ -36,7 +36,7 @@ class _Closed(list[Node]):
 
 
 class _Watched:
-    """A long array that a column refers to: changed in place, it would change the column behind its back."""
+    """A long array that a column references: an in-place change of the array would change the column."""
 
     __slots__ = ("array", "flat", "at", "key", "sample", "is_copy")
 
@@ -57,12 +57,12 @@ class Tape:
     Parameters
     ----------
     params : int
-        Parameters of the function; node k is parameter k.
+        Number of parameters of the function; node k is parameter k.
     given : tuple of arrays
-        The caller's own arrays, which must not be written to.
+        The caller's arrays, which must not be changed.
     apart : bool
-        Whether equal short columns stay apart: then the nodes depend on the operations alone, but for columns of equal
-        numbers, which are constants.
+        If True, equal short columns are not merged: then the nodes depend only on the operations, except that columns
+        of equal numbers become constants.
     """
 
     __slots__ = ("nodes", "columns", "maps", "given", "apart", "in_arrays", "watches", "refusal", "_known", "_copies", "_watched", "_saved")
@@ -72,9 +72,9 @@ class Tape:
         self.columns: list[NDArray[np.float64]] = []
         self.maps: list[NDArray[np.intp]] = []
         self.given, self.apart = given, apart
-        #: Whether a value was made an element of an array of objects.
+        #: True if a value became an element of an array of objects.
         self.in_arrays = False
-        #: Whether x looks for such arrays. Then equal operations are one node: elements of an array are often the same.
+        #: True if x converts such arrays. Then equal operations share a node, because elements are often equal.
         self.watches = False
         self._known: dict[tuple[Any, ...], int] = {}
         self.refusal: NotTraceable | None = None
@@ -83,14 +83,14 @@ class Tape:
         self._saved: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
     def refuse(self, what: str, remedy: str = "") -> NotTraceable:
-        """The exception to raise; the first stays here, in case the function swallows it."""
+        """Return the exception to raise. The first one is stored, in case the function catches it."""
         refusal = NotTraceable(what, remedy)
         if self.refusal is None:
             self.refusal = refusal
         return refusal
 
     def add(self, name: str, operands: tuple[int, ...], number: float = 0.0) -> int:
-        """A new node."""
+        """Add a node and return its index."""
         nodes = self.nodes
         at = len(nodes)
         if self.watches:
@@ -103,12 +103,12 @@ class Tape:
         return at
 
     def gather(self, at: int, places: NDArray[np.intp]) -> int:
-        """The values of a node at `places` of its space."""
+        """Add a gather of the values of a node at `places` of its space."""
         self.maps.append(places)
         return self.add("gather", (at,), float(len(self.maps) - 1))
 
     def column(self, array: NDArray[Any]) -> int:
-        """The node of an array of booleans, whole or real numbers; equal arrays are one column."""
+        """Return the node of an array of booleans, integers or real numbers; equal arrays share one column."""
         size = array.size
         self.check_is_current(array)
         if size > COPIED:
@@ -150,9 +150,9 @@ class Tape:
                            "write z = z * x instead of z *= x")
 
     def overwrite(self, array: NDArray[Any]) -> None:
-        """Fills an array with NaN: its new contents are traced, under the name that it had.
+        """Fill an array with NaN after an in-place operation: its name now refers to a tracer.
 
-        Whoever uses it by another name finds the NaN. `restore` puts its contents back.
+        Code that uses the array under another name finds the NaN. `restore` puts the contents back.
         """
         if any(np.may_share_memory(array, given) for given in self.given):
             raise self.refuse("the caller's x is changed in place", "write x = x + ... instead of x += ...")
@@ -161,25 +161,25 @@ class Tape:
         self._saved.append((array, contents))
 
     def check_is_current(self, values: Any) -> None:
-        """That values are not those of an array that was overwritten, by another name of it."""
+        """Check that values are not from an overwritten array that is used under another name."""
         if self._saved and bool(np.isnan(values).any()):
             raise self.refuse("an array that was changed in place is used under another name",
                               "write y = y + ... instead of y += ...")
 
     def restore(self) -> None:
-        """Puts the contents of overwritten arrays back."""
+        """Put back the contents of overwritten arrays."""
         while self._saved:
             array, contents = self._saved.pop()
             array[...] = contents
 
     def check_arrays(self) -> None:
-        """That the long arrays are what they were."""
+        """Check that the long arrays have not changed."""
         for watched in self._watched:
             if not watched.is_copy and _sample(watched.array) != watched.sample:
                 raise self._changed()
 
     def close(self) -> None:
-        """No more nodes: a tracer that outlives the recording is of no use."""
+        """End the recording: using a tracer afterwards is an error."""
         self.restore()
         self.nodes = _Closed()
         self.refusal = None

@@ -1,7 +1,7 @@
-"""Records a model function: it is called once, with the caller's own x and a tracer for each parameter.
+"""Recording of a model function: it is called once, with the caller's x and a tracer for each parameter.
 
-What depends on x alone NumPy computes on the spot, and it becomes a column; what depends on a parameter
-becomes a node. The core replays the nodes, differentiates them and fits.
+NumPy directly computes values that depend on x alone; they become columns. Operations on values that depend on a
+parameter become nodes. The core replays the nodes, differentiates them and fits.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ __all__ = ["NotTraceable", "Recording", "Tape", "Tracer", "record", "record_colu
 
 @dataclass(slots=True)
 class Recording:
-    """A model function as operations.
+    """A model function as a list of operations.
 
     Attributes
     ----------
     nodes : list of tuples
         (operation, operands = earlier nodes, number); the last is the result.
     columns : list of arrays
-        C-contiguous, one float64 per point, read-only where they are copies.
+        C-contiguous, one float64 per point; copies are read-only.
     constant : bool
-        Whether the result depends on no parameter.
+        True if the result does not depend on a parameter.
     shape : tuple of int
-        That of the points.
+        Shape of the points.
     """
 
     nodes: list[Node]
@@ -47,10 +47,10 @@ class Recording:
     shape: Shape
 
 
-#: Numbers of points for which a recording has to be the same where any number of them may come: a function that branches
-#: on their number is noticed if it does so between the first and the last.
+#: Numbers of points for which a recording must be the same, if it is used for any number of points. A function that
+#: branches on the number of points is detected if it does so between the first and the last.
 _SOME_POINTS = (7, 11, 100_003)
-#: What and remedy, where it is not.
+#: Reason and remedy, if it is not the same.
 _OF_ALL_POINTS = ("it asks for something of all points together (a sum, a maximum, their number, a single one), which are "
                   "not here", "compute it before, and let the function use the number")
 
@@ -63,13 +63,13 @@ def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None, ap
     f : callable
         The model.
     x : object
-        What it gets for x.
+        Value of x for the model.
     n_params : int
-        Parameters that follow.
+        Number of parameters.
     shape : tuple of int or None
-        The shape of the points, those of y; None where that of the result decides.
+        The shape of the points, as of y; None to use the shape of the result.
     apart : bool
-        Whether equal columns stay apart, so that which nodes there are does not depend on the values of x.
+        If True, equal columns are not merged, so that the nodes do not depend on the values of x.
 
     Returns
     -------
@@ -78,14 +78,14 @@ def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None, ap
     Raises
     ------
     NotTraceable
-        Where `f` does something with its parameters that cannot be recorded, or raises an exception.
+        If `f` uses its parameters in a way that cannot be recorded, or raises an exception.
     """
     x = guarded(x)
     tape = Tape(n_params, _arrays(x), apart)
     try:
         return _recorded(tape, f, (x, *_parameters(tape, n_params)), shape)
     except NotTraceable:
-        # Parameters in arrays of objects meet x, which then looks for them.
+        # The function puts parameters into arrays of objects: record again with an x that converts such arrays.
         if not tape.in_arrays or not isinstance(x, np.ndarray):
             raise
     tape = Tape(n_params, (x,), apart)
@@ -99,23 +99,23 @@ def _parameters(tape: Tape, count: int) -> list[Tracer]:
 
 def record_columns(f: Callable[..., Any], columns: int, n_params: int,
                    sizes: tuple[int, ...] = _SOME_POINTS) -> Recording:
-    """Record ``f(x, *params)`` for points that are not here: x is traced too, one column or a tuple of them.
+    """Record ``f(x, *params)`` for points that are not in memory: x is traced, too, as a column or a tuple of columns.
 
     Parameters
     ----------
     f : callable
         The model.
     columns : int
-        Columns of x.
+        Number of columns of x.
     n_params : int
-        Parameters that follow.
+        Number of parameters.
     sizes : tuple of int
-        Numbers of points; the recording has to be the same for all of them.
+        Numbers of points; the recording must be the same for all of them.
 
     Raises
     ------
     NotTraceable
-        As `record`; also where the columns would have to be here.
+        As `record`; also if the function needs the values of x.
     """
     first, *others = (_of_points(f, points, columns, n_params) for points in sizes)
     if any(other.nodes != first.nodes for other in others):
@@ -124,7 +124,7 @@ def record_columns(f: Callable[..., Any], columns: int, n_params: int,
 
 
 def _of_points(f: Callable[..., Any], points: int, columns: int, n_params: int) -> Recording:
-    """The recording for so many points, which x has a shape of, so that what asks for all of them is refused."""
+    """Record the function for this number of points. An operation on all points together is an error."""
     tape = Tape(n_params)
     tape.watches = True
     x = [Tracer(tape, tape.add("column", (), float(k)), (points,)) for k in range(columns)]
@@ -132,7 +132,7 @@ def _of_points(f: Callable[..., Any], points: int, columns: int, n_params: int) 
     try:
         recording = _recorded(tape, f, (x[0] if columns == 1 else tuple(x), *params), (points,))
     except NotTraceable as error:
-        # A sum, a maximum or a single point looks for the points themselves.
+        # A sum, a maximum or an index of a single point needs the points themselves.
         if isinstance(error.__cause__, IndexError):
             raise NotTraceable(*_OF_ALL_POINTS, error.place) from error
         raise
@@ -167,7 +167,7 @@ def _refusal(tape: Tape, f: Any, error: Exception) -> NotTraceable:
     if isinstance(found, NotTraceable):
         return NotTraceable(found.what, found.remedy, place)
     what = f"it raises {type(error).__name__} ({error}) when its parameters are not plain numbers"
-    # JAX raises exceptions of Python as well as its own, and takes itself out of their tracebacks.
+    # JAX also raises built-in exceptions, and removes itself from their tracebacks.
     return NotTraceable(what, remedy_of("jax" if "JAX" in what else type(error).__module__), place)
 
 
@@ -201,7 +201,7 @@ def _recording(tape: Tape, result: Any, shape: Shape | None) -> Recording:
 
 
 def _constant(tape: Tape, result: Any, shape: Shape | None) -> Recording:
-    """The recording of a result that depends on no parameter."""
+    """Return the recording of a result that does not depend on a parameter."""
     values = np.asarray(result)
     if values.dtype.kind not in "fiub":
         raise tape.refuse(f"a result that is a {type(result).__name__} of {values.dtype}",

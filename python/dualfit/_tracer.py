@@ -1,7 +1,7 @@
-"""`Tracer`: what a model function gets for a parameter, and what it computes from one.
+"""`Tracer`: stand-in for a parameter of a model function, and for values computed from parameters.
 
-Every operation adds a node to the tape. `Mask` is a tracer of truth values. What NumPy's functions are
-recorded as stands in tables, which other modules fill.
+Every operation adds a node to the tape. `Mask` is a tracer of truth values. Tables map NumPy's functions to
+operations; other modules fill them.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from ._refusal import NotTraceable, remedy_of
 from ._tape import FLOAT64, Tape
 from ._value import FUNCTIONS, Handler, Shape, Value
 
-#: What a ufunc of NumPy is recorded as: the name of an operation on one number, or a function of its inputs.
+#: Handlers of NumPy's ufuncs: the name of a unary operation, or a function of the inputs.
 UFUNCS: dict[np.ufunc, str | Handler] = {}
-#: The same for SciPy's, by their names in scipy.special, which is not imported for it.
+#: Handlers of SciPy's ufuncs, by name, so that scipy.special need not be imported.
 SPECIAL: dict[str, str | Handler] = {}
-#: Operations on two numbers, one of which at least is complex.
+#: Handlers of binary operations with at least one complex operand.
 COMPLEX: dict[str, Handler] = {}
-#: Different values in an array of separate objects, among which an operation then chooses at each point.
+#: Maximum number of different values in an array of objects; it is recorded as a choice among them at each point.
 MOST_CHOICES = 128
 
 
 class Tracer(Value):
-    """A real number, or an array of them, that depends on parameters; made as a `Value` is."""
+    """A real number, or an array of real numbers, that depends on parameters. Constructed like `Value`."""
 
     __slots__ = ()
 
-    # One that compares elements has no hash of its own: `Value` refuses it.
+    # A class that defines __eq__ loses its __hash__; the one of `Value` raises an error.
     __hash__ = Value.__hash__
 
     def __neg__(self) -> Any:
@@ -144,7 +144,7 @@ class Tracer(Value):
     def __ne__(self, other: Any) -> Any:
         return NotImplemented if other is None or isinstance(other, str) else not_equal(self, other)
 
-    # NumPy's own functions.
+    # NumPy's dispatch protocols.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None,
                         **options: Any) -> Any:
@@ -171,7 +171,7 @@ class Tracer(Value):
             return target.assign(recorded(self.tape, ufunc, inputs))
         if len(out) != 1 or inputs[0] is not target:
             raise self.tape.refuse(f"np.{ufunc.__name__} with out=", "use the result that it returns")
-        # y += a * x of a real array y: Python binds y to what is returned.
+        # y += a * x of a real array y: Python binds y to the returned value.
         return overwritten(self.tape, target, recorded(self.tape, ufunc, inputs))
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...],
@@ -183,7 +183,7 @@ class Tracer(Value):
 
 
 class Mask(Tracer):
-    """Truth values that depend on parameters: 1 where a comparison holds, else 0; and, or, not of such."""
+    """Truth values that depend on parameters: results of comparisons (1 or 0), and of "and", "or", "not"."""
 
     __slots__ = ()
 
@@ -248,7 +248,7 @@ _TRACED = frozenset((Tracer, Mask))
 
 
 def recorded(tape: Tape, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
-    """The value of a ufunc of inputs at least one of which is traced."""
+    """Record a ufunc; at least one of the inputs is traced."""
     do = UFUNCS.get(ufunc)
     if do is None:
         do = SPECIAL.get(name_in_scipy(ufunc))
@@ -261,13 +261,13 @@ def recorded(tape: Tape, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value that NumPy's operators take as they take arrays."""
+    """Convert a value to a type that operators treat like arrays."""
     is_plain = hasattr(value, "tape") or isinstance(value, (np.ndarray, np.generic, int, float, complex))
     return value if is_plain else as_array(value)
 
 
 def name_in_scipy(ufunc: np.ufunc) -> str:
-    """The name of a ufunc of scipy.special; "" for another library's, which may have such a name as well."""
+    """Return the name of a ufunc of scipy.special; "" for ufuncs of other libraries, which can have the same name."""
     for module in ("scipy.special", "scipy.special._ufuncs"):
         if getattr(sys.modules.get(module), ufunc.__name__, None) is ufunc:
             return str(ufunc.__name__)
@@ -275,7 +275,7 @@ def name_in_scipy(ufunc: np.ufunc) -> str:
 
 
 def overwritten(tape: Tape, target: Any, result: Any) -> Any:
-    """The `result` of a change in place of the real array `target`, which is of no more use."""
+    """Return the `result` of an in-place operation on the real array `target`, and invalidate `target`."""
     if type(target) is not np.ndarray or target.dtype != result.dtype or target.shape != result.shape:
         raise tape.refuse("an array is changed in place into one of another type or shape",
                           "write y = y + ... instead of y += ...")
@@ -284,7 +284,7 @@ def overwritten(tape: Tape, target: Any, result: Any) -> Any:
 
 
 def real(tape: Tape, value: Any) -> Any:
-    """A real operand that is not traced: as a float, or as an array."""
+    """Convert a real operand that is not traced to a float or an array."""
     kind = type(value)
     if kind is float:
         return value
@@ -301,13 +301,13 @@ def real(tape: Tape, value: Any) -> Any:
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """An array, a list or a table as a plain array."""
+    """Convert an array, a list or a table to a plain array."""
     kind = type(value)
     if kind is np.ndarray:
         return value  # type: ignore[no-any-return]
     if kind is Watching:
         return value.view(np.ndarray)  # type: ignore[no-any-return]
-    # A subclass of an array may mean something else by an operation: a matrix, a quantity with a unit.
+    # Subclasses of arrays can redefine operations: a matrix, a quantity with a unit.
     if isinstance(value, (list, tuple, np.memmap)) or kind.__module__.partition(".")[0] == "pandas":
         return np.asarray(value)
     if hasattr(kind, "__float__") and not hasattr(kind, "__array__"):
@@ -317,24 +317,24 @@ def as_array(value: Any) -> NDArray[Any]:
 
 
 def is_complex(value: Any) -> bool:
-    """Whether a value is complex, traced or not."""
+    """Return True if a value, traced or not, is complex."""
     return value.dtype.kind == "c" if hasattr(value, "dtype") else isinstance(value, complex)
 
 
 def is_boolean(value: Any) -> bool:
-    """Whether a value is one of truth values, traced or not."""
+    """Return True if a value, traced or not, consists of truth values."""
     return value.dtype.kind == "b" if hasattr(value, "dtype") else isinstance(value, bool)
 
 
 def broadcast(one: Shape, two: Shape) -> Shape:
-    """The shape of an operation on arrays of two shapes."""
+    """Return the shape of an operation on arrays of two shapes."""
     if one == two or not two:
         return one
     return np.broadcast_shapes(one, two) if one else two
 
 
 def spread(value: Tracer, shape: Shape) -> int:
-    """The node of a tracer's values in a larger shape."""
+    """Return the node of a tracer's values after broadcasting to a shape."""
     size = prod(value.shape)
     if size == 1 or size == prod(shape):
         return value.at
@@ -343,30 +343,30 @@ def spread(value: Tracer, shape: Shape) -> int:
 
 
 def tape_of(*values: Any) -> Tape:
-    """The tape of the first value that has one."""
+    """Return the tape of the first traced value."""
     tape: Tape = next(value.tape for value in values if hasattr(value, "tape"))
     return tape
 
 
 def lifted(tape: Tape, value: Any) -> tuple[Tape, int, Shape]:
-    """What makes a tracer of a value, traced or not."""
+    """Return the arguments of a `Tracer` for a value, traced or not."""
     plain = value if type(value) in _TRACED else real(tape, value)
     shape: Shape = () if type(plain) is float else plain.shape
     return tape, _node(tape, plain, shape), shape
 
 
 def has_objects(value: Any) -> bool:
-    """Returns true for an array of separate objects, which `np.array` makes of parameters."""
+    """Return True for an array of objects, which `np.array` creates from parameters."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "O"
 
 
 def number(tape: Tape, value: Any) -> Any:
-    """A real operand: as `real`, or traced if it is an array of objects that are."""
+    """Convert a real operand as `real`, or to a tracer if it is an array of traced objects."""
     return gathered(tape, value) if has_objects(value) else real(tape, value)
 
 
 def gathered(tape: Tape, array: NDArray[Any]) -> Tracer:
-    """An array of separate objects, traced numbers among them, as one traced array: a choice among those that differ."""
+    """Convert an array of objects, some of them traced, to one traced array: a choice among its different values."""
     if not tape.watches:
         raise tape.refuse("an array of separate objects beside a value that depends on a parameter",
                           "compute with arrays of numbers")
@@ -391,9 +391,9 @@ def gathered(tape: Tape, array: NDArray[Any]) -> Tracer:
 
 
 class Watching(np.ndarray):
-    """x for a function that puts parameters into arrays: an operation of x and of such an array is recorded as one.
+    """x for a function that puts parameters into arrays: an operation of x and such an array is recorded as one node.
 
-    NumPy would carry it out object by object, with nodes for each.
+    NumPy would compute it object by object, with one node for each.
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -409,7 +409,7 @@ class Watching(np.ndarray):
 
 
 def operands(values: tuple[Any, ...], tape: Tape | None = None) -> tuple[Tape, tuple[int, ...], Shape]:
-    """Nodes of real operands, at least one of them traced unless the tape is given, in the shape of them all."""
+    """Return nodes of real operands, broadcast to a common shape. At least one is traced unless the tape is given."""
     tape = tape or tape_of(*values)
     plain = [value if type(value) in _TRACED else number(tape, value) for value in values]
     shape: Shape = ()
@@ -434,18 +434,18 @@ def _node(tape: Tape, value: Any, shape: Shape) -> int:
 
 
 def apply(name: str, *values: Any, kind: type[Tracer] = Tracer, tape: Tape | None = None) -> Tracer:
-    """An operation of the core on real operands, at least one of them traced unless the tape is given."""
+    """Record an operation of the core on real operands. At least one is traced unless the tape is given."""
     tape, nodes, shape = operands(values, tape)
     return kind(tape, tape.add(name, nodes), shape)
 
 
 def _fits(array: NDArray[Any], shape: Shape) -> bool:
-    """Whether an array is a column beside a tracer of a shape as it is."""
+    """Return True if an array can be used as a column without conversion, with a tracer of this shape."""
     return array.dtype is FLOAT64 and (array.shape == shape or not shape) and bool(array.shape)
 
 
 def unary(name: str, value: Any, kind: type[Tracer] = Tracer, number: float = 0.0) -> Tracer:
-    """An operation of the core on one value."""
+    """Record an operation of the core on one value."""
     if type(value) is Mask and name != "not":
         raise value.tape.refuse(f"{name} of truth values, which NumPy computes in half precision",
                                 "use np.where(condition, ..., ...)")
@@ -454,8 +454,8 @@ def unary(name: str, value: Any, kind: type[Tracer] = Tracer, number: float = 0.
 
 
 def binary(name: str, first: Any, second: Any, kind: type[Tracer] = Tracer) -> Any:
-    """An operation of the core on two values, at least one of them traced."""
-    # The quick ways of what most models are made of; `operands` has all.
+    """Record an operation of the core on two values, at least one of them traced."""
+    # Fast paths for the most frequent operands; `operands` handles all cases.
     one, two = type(first), type(second)
     if one is Tracer:
         tape = first.tape
@@ -483,40 +483,40 @@ def binary(name: str, first: Any, second: Any, kind: type[Tracer] = Tracer) -> A
 
 
 def add(first: Any, second: Any) -> Any:
-    """The sum, which is "or" of truth values."""
+    """Record a sum; the sum of truth values is "or"."""
     if is_boolean(first) and is_boolean(second):
         return apply("or", first, second, kind=Mask)
     return binary("add", first, second)
 
 
 def subtract(first: Any, second: Any) -> Any:
-    """The difference."""
+    """Record a difference."""
     if is_boolean(first) and is_boolean(second):
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
     return binary("sub", first, second)
 
 
 def multiply(first: Any, second: Any) -> Any:
-    """The product, which is "and" of truth values."""
+    """Record a product; the product of truth values is "and"."""
     if is_boolean(first) and is_boolean(second):
         return apply("and", first, second, kind=Mask)
     return binary("mul", first, second)
 
 
 def not_equal(first: Any, second: Any) -> Any:
-    """Where they differ, or one of them is not a number."""
+    """Record the comparison `!=`: True if the values differ or one of them is NaN."""
     return unary("not", binary("eq", first, second, Mask), Mask)
 
 
 def whole(exponent: Any) -> int | None:
-    """A small whole exponent, of which products are a power."""
+    """Return an integer exponent with magnitude up to 64, for which a power is a product; otherwise None."""
     if not isinstance(exponent, (int, float, np.integer, np.floating)) or not abs(float(exponent)) <= 64.0:
         return None
     return int(exponent) if float(exponent).is_integer() else None
 
 
 def power(base: Any, exponent: Any) -> Any:
-    """`base` to the power of `exponent`."""
+    """Record `base` to the power of `exponent`."""
     if type(base) is Tracer:
         if isinstance(exponent, np.ndarray) and not exponent.ndim:
             exponent = exponent[()]

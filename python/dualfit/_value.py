@@ -1,7 +1,7 @@
-"""`Value`: what a value that depends on parameters is to the function that has it.
+"""`Value`: base class of the stand-ins for values that depend on parameters.
 
-It has the shape of the array, or the number, that would be in its place. What needs the numbers themselves is
-refused, with the line and the remedy; what numbers refuse as well raises what they raise.
+It has the shape of the array or number that it replaces. An operation that needs the numbers themselves raises an error
+with the line and a remedy. An operation that numbers do not support raises the same exception as for numbers.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Shape = tuple[int, ...]
 Handler = Callable[..., Any]
 Self = TypeVar("Self", bound="Value")
 
-#: What a function of NumPy is recorded as; `operator.getitem` and `setitem` are that of [].
+#: Handlers of NumPy's functions; `operator.getitem` and `setitem` are the handlers of [].
 FUNCTIONS: dict[Any, Handler] = {}
 
 
 def quiet(function: Handler) -> Handler:
-    """Without warnings of what NumPy computes on the spot and a guard leaves out."""
+    """Suppress floating-point warnings of values that NumPy computes directly and that a guard then discards."""
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        # Made anew: one that is shared between threads mixes up what to restore.
+        # Created for each call: an instance shared between threads would restore the wrong state.
         with np.errstate(all="ignore"):
             return function(*args, **options)
 
     return call
 
 
-#: Methods of arrays that are functions of NumPy with the array as first argument.
+#: Methods of arrays that are also functions of NumPy with the array as first argument.
 _METHODS = {
     name: getattr(np, name)
     for name in ("all", "any", "clip", "conj", "conjugate", "dot", "max", "mean", "min", "prod", "repeat",
@@ -52,23 +52,23 @@ class Value:
     Parameters
     ----------
     tape : Tape
-        The recording it belongs to.
+        The recording that the value belongs to.
     at : int
-        Its node.
+        Index of its node.
     shape : tuple of int
-        That of the array in its place.
+        Shape of the array that it replaces.
     """
 
     __slots__ = ("tape", "at", "shape", "has_views")
 
     __array_priority__ = 1e6
-    # More than a DataFrame's 4000, so that pandas leaves the operation to the tracer.
+    # Higher than 4000 of a DataFrame, so that pandas lets the tracer handle the operation.
     __pandas_priority__ = 10_000
 
     def __init__(self, tape: Tape, at: int, shape: Shape) -> None:
         self.tape, self.at, self.shape, self.has_views = tape, at, shape, False
 
-    # What an array says of itself.
+    # Attributes of arrays.
 
     @property
     def ndim(self) -> int:
@@ -105,7 +105,7 @@ class Value:
     def __format__(self, spec: str) -> str:
         return repr(self)
 
-    # What needs the numbers.
+    # Operations that need the numbers.
 
     def __bool__(self) -> NoReturn:
         raise self.tape.refuse("a branch on a value that depends on a parameter",
@@ -131,7 +131,7 @@ class Value:
             raise self.tape.refuse("values that depend on a parameter are put into an array",
                                    "use np.where instead of y[mask] = ..., sum() or np.stack instead of "
                                    "np.array([...]), whole arrays instead of loops over them")
-        # A separate value may be an element of an array of objects, whose arithmetic is that of the elements.
+        # A scalar can be an element of an array of objects, which uses the arithmetic of its elements.
         self.tape.in_arrays = True
         array = np.empty((), object)
         array[()] = self
@@ -150,7 +150,7 @@ class Value:
         if function is not None:
             return partial(FUNCTIONS[function] if function in FUNCTIONS else function, self)
         if not self.shape and isinstance(getattr(np, name, None), np.ufunc):
-            # What NumPy calls for an element of an array of objects.
+            # NumPy calls this method for the elements of an array of objects.
             return partial(getattr(np, name), self)
         if not name.startswith("__") and (hasattr(np.ndarray, name) or hasattr(np.float64, name)):
             raise self.tape.refuse(f".{name} of a value that depends on a parameter")
@@ -195,7 +195,7 @@ class Value:
         return self.copy()
 
     def assign(self: Self, new: Any) -> Self:
-        """Takes the values of `new`, as an array does that is changed in place."""
+        """Replace the values by those of `new`, as an in-place operation does."""
         if self.has_views:
             raise self.tape.refuse("an array is changed in place of which there are views",
                                    "write y = y + ... instead of y += ...")
@@ -207,5 +207,5 @@ class Value:
         return self
 
     def _in_place(self, new: Any) -> Any:
-        # A number is not changed by +=, its name gets another; an array is, under all its names.
+        # += rebinds the name of a number, but changes an array under all its names.
         return self.assign(new) if self.shape or self.has_views else new

@@ -229,5 +229,5 @@ class Agreed:
 
 
 def some_fits(fits: int) -> NDArray[np.intp]:
-    """Return indices of the compared fits of a batch: one per 64 fits, at most 8, evenly spaced."""
+    """Return indices of the compared fits of a batch: 1 + fits // 64, at most 8, evenly spaced."""
     return spread_places(fits, min(_FITS, 1 + fits // 64))

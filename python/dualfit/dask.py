@@ -26,8 +26,8 @@ def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: 
         The model.
     parts : list of futures
         Futures of tuples ``(x, y, first)`` or ``(x, y, first, sigma)`` in the order of the points, for example from
-        ``client.map`` of a loading function. ``first`` is the number of the first point, a multiple of `dualfit.GROUP`; see
-        `dualfit.Part.share`.
+        ``client.map`` of a loading function. ``first`` is the number of the first point, a multiple of `dualfit.GROUP`;
+        see `dualfit.Part.share`.
     p0 : array_like or mapping, optional
         As for `dualfit.fit`.
     variables : int

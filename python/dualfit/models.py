@@ -51,7 +51,7 @@ def by_name(name: str, prefix: str = "") -> Model:
     name : str
         One of `names()`.
     prefix : str
-        What the names of its parameters begin with.
+        Prefix of the names of its parameters.
     """
     return Model._of("by_name", name, prefix)
 
@@ -64,7 +64,7 @@ def polynomial(degree: int, prefix: str = "") -> Model:
     degree : int
         Highest power, at most 50.
     prefix : str
-        What the names of its parameters begin with.
+        Prefix of the names of its parameters.
     """
     return Model._of("polynomial", index(degree), prefix)
 
@@ -77,10 +77,10 @@ def spline(knots: Any, prefix: str = "") -> Model:
     Parameters
     ----------
     knots : array_like
-        Values of x at which the pieces meet: 4 to 100, ascending. There is one parameter per knot, `s0`, `s1`, …, and the
-        values of the curve at the knots are the derived quantities `at_knot0`, `at_knot1`, …
+        Values of x at which the pieces meet: 4 to 100, ascending. There is one parameter per knot, `s0`, `s1`, …, and
+        the values of the curve at the knots are the derived quantities `at_knot0`, `at_knot1`, …
     prefix : str
-        What the names of its parameters begin with.
+        Prefix of the names of its parameters.
     """
     return Model._of("spline", [float(knot) for knot in knots], prefix)
 

@@ -28,7 +28,8 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     x, y, sigma : array_like
         The points of this rank; they can be empty.
     first : int
-        Number of the first point of this rank among all points, a multiple of `dualfit.GROUP`; see `dualfit.Part.share`.
+        Number of the first point of this rank among all points, a multiple of `dualfit.GROUP`; see
+        `dualfit.Part.share`.
     p0, absolute_sigma, nan_policy, **options
         As for `dualfit.fit`, the same on every rank.
 
@@ -40,8 +41,8 @@ def fit(comm: Any, f: Callable[..., Any] | str | Model, x: Any, y: Any, first: i
     Raises
     ------
     FitError
-        On every rank, with the same text, if the points or the model of one rank are invalid. Another exception on one rank,
-        for example of a callback, is raised on this rank, and as a `FitError` on the others.
+        On every rank, with the same text, if the points or the model of one rank are invalid. Another exception on one
+        rank, for example of a callback, is raised on this rank, and as a `FitError` on the others.
     """
     said = options_of_parts(options)
 

@@ -1,8 +1,8 @@
-//! The starts of the fits of a batch.
+//! Starting points of the fits of a batch.
 //!
-//! In a batch of many fits the results of a few are templates for the starts of all others ([`Templates`]): those of searches, or
-//! of fits from the guess that comes with the model if such templates do as well as the guess. In a batch of few fits each
-//! has a start of its own, found as for a single fit.
+//! In a large batch the results of a few fits are templates for the starts of all others ([`Templates`]). These few
+//! fits start from a search, or from the guess that comes with the model if such templates do as well as the guess. In
+//! a small batch each fit has its own start, found as for a single fit.
 
 use super::CurveFit;
 use super::search::batch::{FitEnd, SEARCHED, Templates};
@@ -19,18 +19,19 @@ use crate::fit::engine::Spent;
 use crate::threads;
 use std::time::Instant;
 
-/// Fits whose starts a thread finds at a time.
+/// Number of fits whose starts a thread computes at a time.
 const PORTION: usize = 64;
-/// A batch of more fits than this compares the guess that comes with a model with templates. For a sum of terms, whose
-/// guess is uncertain, [`SEARCHED`] are enough.
+/// Number of fits above which the guess that comes with a model is compared with templates. For a sum of terms, whose
+/// guess is uncertain, the threshold is [`SEARCHED`].
 const MANY: usize = 240;
-/// Relative difference of the costs of one minimum.
+/// Relative difference of costs up to which two results are the same minimum.
 const SAME: f64 = 1e-6;
-/// Evaluations from templates over those from a guess at most: a guess takes about as long as a fit or longer.
+/// Maximum ratio of evaluations from templates to evaluations from a guess. A guess itself takes at least about as long
+/// as a fit.
 const MORE: f64 = 1.5;
 
 impl CurveFit {
-    /// The starts of all fits, each found in its own points. A fit of which none can be found has a status.
+    /// Computes the start of each fit from its own points. If that fails for a fit, the fit gets an error status.
     ///
     /// # Errors
     /// Errors in the start or the guess that concern all fits.
@@ -59,7 +60,7 @@ impl CurveFit {
                 let solved = finder.solved(&begin, &points);
                 return Ok(solved.unwrap_or_else(|_| CompleteStart::given(begin.values)));
             };
-            // A guess may know nothing of these points.
+            // The guess may be unsuitable for these points.
             let searched = match self.guess {
                 Some(_) => None,
                 None => match finder.searched(begin, &points) {
@@ -92,13 +93,13 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// The starts of all fits of a batch if they depend on the whole batch. For many fits they are adapted from the results of a
-    /// few: of searches, or of fits from the guess that comes with the model. For few fits of a sum they are
-    /// searched for, with the guess as one candidate. `None` for few other fits, if only linear parameters are missing, or if
-    /// adapted starts do worse than the guess.
+    /// Returns the starts of all fits if they depend on the whole batch. In a large batch they are adapted from the
+    /// results of a few fits, which start from a search or from the guess that comes with the model. In a small batch
+    /// of sums they are searched for, with the guess as one candidate. `None` for other small batches, if only linear
+    /// parameters are missing, or if adapted starts do worse than the guess.
     ///
     /// # Errors
-    /// A start or a model that is wrong for all fits.
+    /// If the start or the model is invalid for all fits.
     pub(super) fn batch_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
@@ -159,7 +160,7 @@ impl CurveFit {
         self.starts_by(request, start).map(Some)
     }
 
-    /// The start of each fit, searched for in its own points; without a value if there is none.
+    /// Searches for the start of each fit in its own points. A fit without a start has no value.
     ///
     /// # Errors
     /// Errors in the start or the guess that concern all fits.
@@ -177,11 +178,11 @@ impl CurveFit {
         })
     }
 
-    /// The start of each fit that `start` gives for its points, moved into the fit's own bounds. Wrong data, which have no
-    /// points, become the status of the fit when it is made.
+    /// Computes each start with `start` from the points of the fit, and moves it into the fit's own bounds. Invalid
+    /// data have no points; the fit reports the error as its status.
     ///
     /// # Errors
-    /// Those of `start`.
+    /// Errors of `start`.
     fn starts_by<'s>(
         &self,
         request: &BatchRequest<'s>,
@@ -204,7 +205,8 @@ impl CurveFit {
         Ok(request.starts.found(values, Default::default()))
     }
 
-    /// Returns true if fits from templates reach the costs of fits from the guess, with about as many evaluations.
+    /// Returns true if fits from templates reach the costs of fits from the guess, with at most [`MORE`] times the
+    /// evaluations.
     fn do_as_well(&self, templates: &Templates<'_>, tested: &[FitEnd<'_>]) -> Result<bool> {
         let (mut own, mut adapted) = (0, 0);
         for end in tested {
@@ -235,7 +237,7 @@ impl CurveFit {
         Ok(adapted >= guessed)
     }
 
-    /// Evaluations of another fit of the same points from a `start`, if it reaches the same cost.
+    /// Fits the same points from `start`. Returns the number of evaluations if the fit reaches the same cost.
     fn reaching(&self, end: &FitEnd<'_>, start: Option<Vec<f64>>) -> Result<Option<usize>> {
         let Some(start) = start else { return Ok(None) };
         let other = self.end(end.points.clone(), start)?;
@@ -243,12 +245,12 @@ impl CurveFit {
         Ok(same.map(|other| other.evaluations))
     }
 
-    /// The same without its observer, which hears of the fits of a batch only.
+    /// Returns a copy without the observer, which receives only events of the batch.
     fn silent(&self) -> CurveFit {
         CurveFit { observer: None, ..self.clone() }
     }
 
-    /// The end of the fit of these points from a start; `None` if there is none.
+    /// Fits these points from a start; `None` if the model is invalid at the start.
     ///
     /// # Errors
     /// Errors that no other start would avoid.
@@ -269,7 +271,7 @@ impl CurveFit {
     }
 }
 
-/// Moves the start of a fit into the fit's own bounds, if it has any in order.
+/// Moves the start of a fit into the fit's own bounds. Ignores bounds with lower > upper.
 fn clamp(own: &mut [f64], bounds: Option<(&[f64], &[f64])>) {
     let Some((lower, upper)) = bounds else { return };
     let ends = lower.iter().zip(upper).map(|(&lower, &upper)| (lower, upper));

@@ -61,7 +61,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Fits `model` to the points (`x`, `y`) from the start `p0`, as SciPy's `curve_fit` does.
+/// Fits `model` to the points (`x`, `y`) from the starting point `p0`, as SciPy's `curve_fit` does.
 ///
 /// `x` is one column (`&x`) or several (`[&x, &y]`), `y` has one value per point; all in f64 or f32.
 /// The model is traced, so it is ordinary code over [`Var`]; `p0` has one value per parameter. For
@@ -77,7 +77,7 @@ use std::time::Instant;
 /// ```
 ///
 /// # Errors
-/// As [`Data::new`] and [`CurveFit::fit`].
+/// Same errors as [`Data::new`] and [`CurveFit::fit`].
 pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     model: impl Fn(C::X, [Var; N]) -> Var,
     x: C,
@@ -89,12 +89,13 @@ pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p))).fit(data, p0)
 }
 
-/// Minimises ½ Σ rᵢ² of `n` residuals, which need be no distances of points from a curve, as SciPy's
-/// `least_squares` does: `residuals(p, r)` writes all of them. The parameters are named `p0`, `p1`, …; standard errors
-/// take the residuals for independent and of one variance, which is estimated.
+/// Minimises ½ Σ rᵢ² of `n` arbitrary residuals, as SciPy's `least_squares` does.
 ///
-/// It is the fit of a model of all points to zeros. For bounds, losses, names or partials of your own say
-/// that: [`CurveFit::native_arrays`], data whose y are 0.
+/// `residuals(p, r)` writes all residuals into `r`. The parameters are named `p0`, `p1`, …. Standard errors assume
+/// independent residuals with one common variance, which is estimated.
+///
+/// This function fits a [`CurveFit::native_arrays`] model to data with y = 0. For bounds, losses, names or
+/// your own partials call [`CurveFit::native_arrays`] directly.
 ///
 /// ```
 /// // Rosenbrock's valley.
@@ -111,7 +112,7 @@ pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
 /// ```
 ///
 /// # Errors
-/// As [`CurveFit::fit`]; [`Error::TooFewPoints`] for fewer residuals than parameters.
+/// Same errors as [`CurveFit::fit`]; [`Error::TooFewPoints`] if there are fewer residuals than parameters.
 pub fn least_squares(
     residuals: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
     n: usize,
@@ -152,7 +153,7 @@ pub struct CurveFit {
     /// True for parameters with bounds set by name, which a tie would contradict.
     bounded: Vec<bool>,
     fixed: Vec<bool>,
-    /// Typical sizes, NaN for one that is not known.
+    /// Typical magnitude of each parameter; NaN if unknown.
     scales: Vec<f64>,
     loss: Loss,
     estimator: Estimator,
@@ -166,32 +167,32 @@ pub struct CurveFit {
     test_residuals: bool,
     observer: Option<Arc<Observer>>,
     cancel: Option<CancelToken>,
-    /// When and how starts are searched for.
+    /// Options of the search for a start.
     search: SearchOptions,
     /// Function that computes an initial guess from the points.
     guess: Option<Arc<Guess>>,
-    /// True if the caller gave the guess; one that came with a model is a candidate among others.
+    /// True if the caller supplied the guess. A guess that comes with a model is only one candidate of a search.
     guessed_by_caller: bool,
     /// Names and formulas of quantities that are reported with a fit.
     derived: Vec<(String, Expression)>,
-    /// Number of the first of these quantities that belong to the model.
+    /// Number of derived quantities that come with the model; they are the first elements of `derived`.
     pub(crate) derived_by_model: usize,
-    /// Parameters that follow from others.
+    /// Parameters that are computed from others.
     ties: Vec<Tie>,
     /// Priors of parameters.
     priors: Vec<Prior>,
-    /// The terms of a sum of models of the library.
+    /// Terms of a sum of library models.
     components: Arc<[ComponentModel]>,
     /// The first error in the settings of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
-    /// A device that takes the place of the real ones.
+    /// Test double of a device.
     #[cfg(test)]
     pub(crate) device: Option<Arc<Device>>,
-    /// More of them.
+    /// Further test doubles of devices.
     #[cfg(test)]
     pub(crate) other_devices: Vec<Arc<Device>>,
-    /// If true, the CPU takes over if that device fails.
+    /// If true, the fit continues on the CPU if the test double fails.
     #[cfg(test)]
     pub(crate) take_over: bool,
 }
@@ -254,7 +255,7 @@ impl CurveFit {
         self
     }
 
-    /// Stopping rules and limits.
+    /// Sets the stopping rules and limits.
     #[must_use]
     pub fn options(mut self, options: Options) -> CurveFit {
         self.options = options;
@@ -275,14 +276,14 @@ impl CurveFit {
         self
     }
 
-    /// Sets the cost model of [`Backend::Auto`]; measured defaults otherwise.
+    /// Sets the cost model of [`Backend::Auto`]; by default measured values.
     #[must_use]
     pub fn costs(mut self, costs: Costs) -> CurveFit {
         self.costs = costs;
         self
     }
 
-    /// Moves a start that lies outside its bounds onto the nearest one instead of refusing it.
+    /// Moves a starting value that violates a bound onto that bound. By default such a start is an error.
     #[must_use]
     pub fn clamp_start(mut self, clamp: bool) -> CurveFit {
         self.clamp_start = clamp;
@@ -297,10 +298,10 @@ impl CurveFit {
         self
     }
 
-    /// Calls `observer` after every step of a fit, after every round of the search for its start, after every chunk of a
-    /// stream, and as fits of a batch finish, there one thread at a time. `ControlFlow::Break(())` stops the work: a fit returns the best
-    /// parameters so far, and fits of a batch that had not begun are
-    /// [`FitStatus::NotRun`](crate::FitStatus::NotRun). An observer that panics ends it with
+    /// Calls `observer` after every step of a fit, after every round of the search for its start, after every chunk of
+    /// a stream, and as fits of a batch finish (one thread at a time). `ControlFlow::Break(())` stops the work: a fit
+    /// returns the best parameters so far, and batch fits that have not begun get the status
+    /// [`FitStatus::NotRun`](crate::FitStatus::NotRun). If the observer panics, the work ends with
     /// [`Error::ObserverPanicked`].
     ///
     /// ```
@@ -322,7 +323,7 @@ impl CurveFit {
         self
     }
 
-    /// The traced model with its partials by the free parameters; `Display` prints it.
+    /// Returns the traced model with its partials with respect to the free parameters; `Display` prints it.
     ///
     /// # Errors
     /// Errors in the model, or [`Error::NotTraced`] for a native one.
@@ -334,10 +335,10 @@ impl CurveFit {
         }
     }
 
-    /// Fits the model to `data`, in memory or on a device, from `start`: one value per parameter, values of some of them by
-    /// name, or [`Start::Guess`]. Missing values are computed as described at [`Start`].
+    /// Fits the model to `data`, in memory or on a device, from `start`: one value per parameter, values of some of
+    /// them by name, or [`Start::Guess`]. Missing values are computed as described at [`Start`].
     ///
-    /// A fit that does not converge is a [`Fit`] with its reason of termination and the best parameters reached.
+    /// A fit that does not converge is not an error: the [`Fit`] has the reason of termination and the best parameters.
     ///
     /// # Errors
     /// If the model, the names, bounds or start of the parameters, the data or the options are

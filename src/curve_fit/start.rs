@@ -28,9 +28,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A complete start.
+/// A starting point with a value for every parameter.
 pub(super) struct CompleteStart {
-    /// One per parameter.
+    /// One value per parameter.
     pub(super) values: Vec<f64>,
     /// Positions of the parameters that were solved for.
     pub(super) solved: Vec<usize>,
@@ -41,23 +41,23 @@ pub(super) struct CompleteStart {
 }
 
 impl CompleteStart {
-    /// A start that was complete.
+    /// Returns a start whose values are all known.
     pub(super) fn given(values: Vec<f64>) -> CompleteStart {
         CompleteStart { values, solved: Vec::new(), took: Duration::ZERO, search: None }
     }
 
-    /// The time and the search that the start took.
+    /// Returns the time and the report of the search for this start.
     pub(super) fn spent(&self) -> Spent {
         Spent { finding: self.took, search: self.search, ..Spent::default() }
     }
 }
 
 impl CurveFit {
-    /// The start that [`fit`](CurveFit::fit) begins with, one value per parameter: what `start` gives,
-    /// the rest as it is found: to see it, to draw it, or to begin many fits where one part of the data suggests.
+    /// Returns the starting point of [`fit`](CurveFit::fit), one value per parameter: the values of `start`, and
+    /// computed values for the rest. Use it to inspect or plot the start, or to start many fits from the start of one.
     ///
     /// # Errors
-    /// As [`fit`](CurveFit::fit), as far as they are seen before it.
+    /// Errors of [`fit`](CurveFit::fit) that occur before the iteration.
     pub fn start<'a>(
         &self,
         data: impl Into<Data<'a>>,
@@ -69,8 +69,8 @@ impl CurveFit {
         self.found(&start, &points).map(|found| found.values)
     }
 
-    /// The free parameters in which the model is linear while all others are
-    /// constant: they need no start. A maximal set, found greedily, in the model's order;
+    /// Returns the free parameters in which the model is linear while all others are
+    /// constant. They need no start. The set is maximal, found greedily, and in the model's order;
     /// empty for a native model.
     ///
     /// ```
@@ -104,7 +104,7 @@ impl CurveFit {
         }
     }
 
-    /// A complete start, one value per parameter. `points` count as the estimator says.
+    /// Returns a complete start, one value per parameter. The estimator determines how `points` are weighted.
     pub(super) fn found(&self, start: &Start, points: &Points<'_>) -> Result<CompleteStart> {
         if let Start::Values(values) = start {
             return Ok(CompleteStart::given(self.checked_start(values)?));
@@ -112,13 +112,15 @@ impl CurveFit {
         Finder::new(self, start)?.found(points)
     }
 
+    /// Checks that the model is finite at a start.
+    ///
     /// # Errors
-    /// [`Error::ModelNonFiniteAtStart`] and the like.
+    /// [`Error::ModelNonFiniteAtStart`] and similar errors.
     pub(super) fn check_value(&self, start: &[f64], points: &Points<'_>) -> Result<()> {
         self.error_of_value(start, points)?.map_or(Ok(()), Err)
     }
 
-    /// The error if the model's values or partials are not finite at a start.
+    /// Returns the error if a value or partial of the model is not finite at a start.
     fn error_of_value(&self, start: &[f64], points: &Points<'_>) -> Result<Option<Error>> {
         let ready = self.ready(&self.free_positions())?;
         let prepared = ready.prepared(&points.x_sigma)?;
@@ -127,7 +129,7 @@ impl CurveFit {
         Ok(bad.map(error))
     }
 
-    /// The values that are given by name.
+    /// Returns the values that the caller set by name.
     pub(super) fn given(&self, start: &Start) -> Result<Vec<Option<f64>>> {
         let mut given = vec![None; self.names.len()];
         let Start::Named(pairs) = start else { return Ok(given) };
@@ -145,7 +147,7 @@ impl CurveFit {
         Ok(given)
     }
 
-    /// The model's own guess of each parameter, inside the bounds, if it has one; the guess receives the given values.
+    /// Returns the initial guess of each parameter, inside the bounds. The guess function receives the given values.
     fn guessed(&self, points: &Points<'_>, given: &[Option<f64>]) -> Result<Vec<Option<f64>>> {
         let Some(guess) = &self.guess else { return Ok(vec![None; self.names.len()]) };
         let seen = Observations::of(points);
@@ -173,13 +175,13 @@ impl CurveFit {
         Ok(values.into_iter().enumerate().map(inside).collect())
     }
 
-    /// The nearest value within the bounds of parameter `i`.
+    /// Returns the nearest value within the bounds of parameter `i`.
     pub(super) fn inside(&self, i: usize, value: f64) -> f64 {
         value.clamp(self.bounds[i].0, self.bounds[i].1)
     }
 
-    /// The same model for searches on the way to a start. A robust loss has no linear solve; a plain
-    /// one is a start for it as for counts.
+    /// Returns the model with linear loss and least squares, to compute a start. A robust loss or a Poisson fit has no
+    /// linear solve; the least-squares solution is its starting point.
     pub(super) fn plain(&self) -> CurveFit {
         CurveFit {
             loss: Loss::Linear,
@@ -193,24 +195,24 @@ impl CurveFit {
     }
 }
 
-/// Finds the starts of fits of one model, of which the same is given.
+/// Finds the starts of fits of one model with the same given values.
 pub(super) struct Finder<'c> {
     curve: &'c CurveFit,
-    /// Values that are given, or follow from bounds and ties.
+    /// Values that the caller gave, or that follow from bounds, ties and priors.
     given: Vec<Option<f64>>,
     solvers: Arc<Solvers>,
     /// If true, passes run on the calling thread.
     pub(super) on_one_thread: bool,
 }
 
-/// Solvers of the linear parameters, by free parameters and their guesses.
+/// Cache of solvers of the linear parameters; see [`Missing`] for its key.
 #[derive(Default)]
 pub(super) struct Solvers(Mutex<HashMap<Missing, Arc<Solver>>>);
 
-/// Parameters that move, and for each whether it has a guess.
+/// Positions of the parameters that move; for every parameter, true if it has a guess.
 type Missing = (Vec<usize>, Vec<bool>);
 
-/// Parameters in which the model is linear.
+/// Solver of the linear parameters.
 struct Solver {
     linear: Vec<usize>,
     /// The linear parameters that occur in the model, and the model in which they alone are free.
@@ -236,7 +238,7 @@ pub(super) struct Begin {
 }
 
 impl Begin {
-    /// The model in which the solved parameters are the only free ones.
+    /// Returns the prepared model in which only the solved parameters are free.
     ///
     /// # Errors
     /// Errors in the model.
@@ -252,7 +254,7 @@ impl<'c> Finder<'c> {
         Finder::sharing(curve, start, &Arc::default())
     }
 
-    /// As [`new`](Self::new), beside others of the same model.
+    /// Like [`new`](Self::new), with the cached solvers of another finder of the same model.
     pub(super) fn sharing(
         curve: &'c CurveFit,
         start: &Start,
@@ -271,10 +273,10 @@ impl<'c> Finder<'c> {
         Ok(Finder { curve, given, solvers: solvers.clone(), on_one_thread: false })
     }
 
-    /// A complete start of the fit of these points.
+    /// Returns a complete start of the fit of `points`.
     ///
     /// # Errors
-    /// Those of [`begin`](Self::begin) and [`found_from`](Self::found_from).
+    /// Errors of [`begin`](Self::begin) and [`found_from`](Self::found_from).
     pub(super) fn found(&self, points: &Points<'_>) -> Result<CompleteStart> {
         let _span = span!(DEBUG, "start", points = points.used);
         let given: Option<Vec<f64>> = self.given.iter().copied().collect();
@@ -286,10 +288,11 @@ impl<'c> Finder<'c> {
         Ok(CompleteStart { took: begun.elapsed(), ..found })
     }
 
-    /// A complete start from its beginning: solved for, or searched for if parameters are unknown or their guess is uncertain.
+    /// Completes `begin`: solves for the linear parameters, and searches if parameters are unknown or their guess is
+    /// uncertain.
     ///
     /// # Errors
-    /// Those of [`solved`](Self::solved) and [`searched`](Self::searched).
+    /// Errors of [`solved`](Self::solved) and [`searched`](Self::searched).
     pub(super) fn found_from(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
         if !begin.unknown.is_empty() {
             // A guess that lacks some parameters is not used for the others.
@@ -304,12 +307,12 @@ impl<'c> Finder<'c> {
         self.searched(Begin { unknown, candidates: vec![found.values], ..begin }, points)
     }
 
-    /// Positions of the nonlinear parameters that are not given.
+    /// Returns the positions of the nonlinear parameters that are neither given nor fixed.
     pub(super) fn sought(&self, begin: &Begin) -> Vec<usize> {
         self.sought_beside(&begin.solver.linear)
     }
 
-    /// Positions of the parameters that are neither given, nor fixed, nor `linear`.
+    /// Returns the positions of the parameters that are neither given, nor fixed, nor `linear`.
     fn sought_beside(&self, linear: &[usize]) -> Vec<usize> {
         let is_sought =
             |i: &usize| self.given[*i].is_none() && !self.curve.fixed[*i] && !linear.contains(i);
@@ -326,8 +329,9 @@ impl<'c> Finder<'c> {
         Ok(!self.uncertain(&solver.linear)?.is_empty())
     }
 
-    /// Positions of the nonlinear parameters to be searched for beside the guess. There are some if the model is a sum of several
-    /// nonlinear terms: its guess often takes one term for another. None if the caller gave values, which tell terms apart.
+    /// Returns the positions of the nonlinear parameters to be searched for in addition to the guess. Nonempty only if
+    /// the model is a sum of several nonlinear terms: its guess often confuses them. Empty if the caller gave the guess
+    /// or values of nonlinear parameters, which distinguish the terms.
     fn uncertain(&self, linear: &[usize]) -> Result<Vec<usize>> {
         let sought = self.sought_beside(linear);
         let free = self.curve.free_positions();
@@ -343,8 +347,8 @@ impl<'c> Finder<'c> {
         Ok(if several { sought } else { Vec::new() })
     }
 
-    /// The start that a search finds for all free parameters, beside `candidates`, which are complete; `None` if the model
-    /// has no finite value wherever it was tried, or is linear in all parameters and so has one minimum.
+    /// Searches for a start of all free parameters. The search also fits from `candidates`, which are complete. `None`
+    /// if the model is not finite at any trial, or if it is linear in all parameters and therefore has one minimum.
     ///
     /// # Errors
     /// Errors that no other start would avoid.
@@ -363,7 +367,7 @@ impl<'c> Finder<'c> {
         self.search(&solver, (base, unknown), candidates, points)
     }
 
-    /// The best start with the `unknown` parameters searched for and those of `solver` solved for, the others as in `base`.
+    /// Searches for the `unknown` parameters and solves for the linear ones of `solver`; the others are as in `base`.
     fn search(
         &self,
         solver: &Solver,
@@ -408,10 +412,10 @@ impl<'c> Finder<'c> {
         Ok(Begin { values, solver, guessed, unknown, candidates: Vec::new() })
     }
 
-    /// The start that a search finds for the unknown parameters.
+    /// Searches for the unknown parameters.
     ///
     /// # Errors
-    /// [`StartError::Unknown`] if the model has no finite value wherever it was tried.
+    /// [`StartError::Unknown`] if the model is not finite at any trial.
     pub(super) fn searched(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
         let Begin { values, solver, unknown, candidates, .. } = begin;
         let guessed = candidates.first().cloned().map(CompleteStart::given);
@@ -424,7 +428,7 @@ impl<'c> Finder<'c> {
         found.ok_or_else(|| StartError::Unknown { names }.into())
     }
 
-    /// The start with the linear parameters solved for.
+    /// Solves for the linear parameters.
     ///
     /// # Errors
     /// If the model has no finite value there, or panics.
@@ -446,11 +450,11 @@ impl<'c> Finder<'c> {
             )
         };
         let mut found = solved_by(&solver.curve)?;
-        // The model may be no expectation of the counts somewhere.
+        // The model can be an invalid expectation of the counts at some points.
         if curve.estimator == Estimator::Poisson
             && solver.curve.error_of_value(&found, points)?.is_some()
         {
-            // Expected counts below zero: sums of positive terms are not negative.
+            // Expected counts below zero: positive linear parameters usually avoid them.
             let mut positive = solver.curve.clone();
             for &i in &solver.solved {
                 let (lower, upper) = &mut positive.bounds[i];
@@ -459,7 +463,7 @@ impl<'c> Finder<'c> {
             found = solved_by(&positive.changed())?;
         }
         for &i in &solver.solved {
-            // A parameter without effect at the start should have a size when it gets an effect.
+            // A parameter without effect at the start needs a nonzero value in case it gets an effect later.
             if found[i] == 0.0 && guessed[i].is_none() {
                 found[i] = curve.inside(i, 1.0);
             }
@@ -468,7 +472,7 @@ impl<'c> Finder<'c> {
         Ok(CompleteStart { solved, ..CompleteStart::given(curve.completed(found)?) })
     }
 
-    /// The solver for the linear ones of the `moving` parameters; `known` is true for parameters with a guess.
+    /// Returns the solver for the linear ones of the `moving` parameters; `known` is true for parameters with a guess.
     fn solver(&self, moving: &[usize], known: Vec<bool>) -> Result<Arc<Solver>> {
         let mut solvers = lock(&self.solvers.0);
         let key = (moving.to_vec(), known);
@@ -476,7 +480,7 @@ impl<'c> Finder<'c> {
             return Ok(solver.clone());
         }
         let known = &key.1;
-        // Where two exclude each other, the one without a guess needs the solve more.
+        // If two parameters exclude each other, prefer the one without a guess.
         let linear = self.curve.linear_among(moving, |i| usize::from(known[i]))?;
         let unused = self.curve.unused(&self.curve.effective_model()?, &[])?;
         let solved: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();

@@ -1,8 +1,8 @@
-//! Starts of many fits of one model: the results of a few of them are adapted to all others.
+//! Starting points of many fits of one model, adapted from the results of a few of them.
 //!
-//! A template is the result of one of these fits, as it is or moved so that its positions are at the point of the
-//! largest or the least response. Of all templates those few are kept that are best for most of the searched fits. Each
-//! fit starts from the template with the least cost in its own points.
+//! A template is the result of one of these fits, unchanged or moved: its position parameters are then at the point of
+//! the largest or the least response. A greedy selection keeps the few templates that lower the costs of the searched
+//! fits most. Each fit starts from the template with the least cost in its own points.
 
 use super::Screen;
 use super::ranges::Along;
@@ -15,16 +15,16 @@ use crate::model::native::Model;
 use crate::model::units;
 use std::sync::Arc;
 
-/// Fits whose results are templates.
+/// Number of fits whose results become templates.
 pub(in crate::curve_fit) const SEARCHED: usize = 24;
-/// Trials of templates for the whole batch. The quotient with the number of fits is the largest number of templates,
+/// Number of trials of templates for the whole batch. Divided by the number of fits it limits the number of templates,
 const TRIED: usize = 100_000;
-/// within these limits.
+/// and the limit is clamped to this range.
 const KEPT: (usize, usize) = (3, 24);
 /// A template is kept if it lowers the logarithm of the cost of some fit by more than this.
 const GAIN: f64 = 2.0;
 
-/// The place to which the positions of a template are moved.
+/// Location to which the position parameters of a template are moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Own,
@@ -32,7 +32,7 @@ enum Place {
     Least,
 }
 
-/// The end of the fit of some points.
+/// Points and the result of their fit.
 pub(in crate::curve_fit) struct FitEnd<'p> {
     pub(in crate::curve_fit) points: Points<'p>,
     /// One value per parameter.
@@ -41,18 +41,18 @@ pub(in crate::curve_fit) struct FitEnd<'p> {
     pub(in crate::curve_fit) evaluations: usize,
 }
 
-/// Templates of starts, and the model in which the linear parameters alone are free.
+/// Templates of starts, and the model in which only the linear parameters are free.
 pub(in crate::curve_fit) struct Templates<'a> {
     linear: Arc<Ready>,
     bounds: &'a [(f64, f64)],
-    /// Parameters that are positions, each with what it is compared with.
+    /// Position parameters, each with the quantity that it is compared with.
     positions: Vec<(usize, Along)>,
     templates: Vec<(Vec<f64>, Place)>,
 }
 
 impl<'a> Templates<'a> {
-    /// The templates that match the fits `found` best. `fits`: number of fits of the batch; `linear`: the model with its linear
-    /// parameters alone free; `unknown`: positions of the parameters that are searched for.
+    /// Selects the templates that match the fits `found` best. `fits`: number of fits of the batch; `linear`: the model
+    /// with only its linear parameters free; `unknown`: positions of the parameters that are searched for.
     ///
     /// # Errors
     /// Errors in the model.
@@ -80,7 +80,7 @@ impl<'a> Templates<'a> {
         let of =
             |end: &FitEnd<'_>| places.iter().map(|&p| (end.params.clone(), p)).collect::<Vec<_>>();
         all.templates = found.iter().flat_map(of).collect();
-        // The logarithm of the cost of each template in each searched fit.
+        // Logarithm of the cost of each template in each searched fit.
         let mut costs = Vec::with_capacity(found.len());
         for end in found {
             let tried = all.tried(&end.points);
@@ -109,13 +109,14 @@ impl<'a> Templates<'a> {
         Ok(all)
     }
 
-    /// The start of a fit: the template with the least cost; `None` if the model has no finite value at any.
+    /// Returns the template with the least cost as the start of a fit; `None` if the model is not finite at any
+    /// template.
     pub(in crate::curve_fit) fn start(&self, points: &Points<'_>) -> Option<Vec<f64>> {
         let tried = self.tried(points).into_iter().flatten();
         tried.min_by(|a, b| a.cost.total_cmp(&b.cost)).map(|best| best.params)
     }
 
-    /// Each template in the points of a fit.
+    /// Evaluates each template in the points of a fit.
     fn tried(&self, points: &Points<'_>) -> Vec<Option<Candidate>> {
         let measured = points.as_measurements();
         let points = measured.as_ref().unwrap_or(points);

@@ -1,4 +1,5 @@
-//! Starts of sums that are built term by term (matching pursuit: Mallat and Zhang, IEEE Trans. Signal Process. 41, 1993, 3397).
+//! Starting points of sums, built term by term (matching pursuit: Mallat and Zhang, IEEE Trans. Signal Process. 41,
+//! 1993, 3397).
 //!
 //! One term is fitted without the others; then each further term is placed where the curve so far leaves the largest
 //! residuals, and all terms so far are fitted together. Draws of all terms at once rarely find a small term beside a
@@ -15,22 +16,22 @@ use crate::fit::multi_start::run::Trials;
 use crate::model::native::Model;
 use std::sync::atomic::AtomicBool;
 
-/// Draws of a term that are fitted: of the first term, and of each that is added.
+/// Number of draws that are fitted: for the first term, and for each added term.
 const FITTED: [usize; 2] = [4, 2];
 
-/// A sum whose terms vanish if their linear parameters are 0.
+/// Model that is a sum whose terms vanish if their linear parameters are 0.
 pub(super) struct ByTerms<'a> {
     curve: &'a CurveFit,
     /// The points that candidates are fitted to.
     points: &'a Points<'a>,
     draws: &'a Draws<'a>,
-    /// Of each term of `draws` the linear parameters.
+    /// Linear parameters of each term of `draws`.
     linear: Vec<Vec<usize>>,
     /// Linear parameters of terms without nonlinear ones.
     always: Vec<usize>,
 }
 
-/// Some terms with their parameters, the linear ones of all other terms 0.
+/// Partial sum: some terms with their parameters. The linear parameters of all other terms are 0.
 #[derive(Clone)]
 struct Part {
     /// Positions in the list of terms.
@@ -40,7 +41,8 @@ struct Part {
 }
 
 impl<'a> ByTerms<'a> {
-    /// `linear`: positions of the parameters that are solved for. `None` if the model is not a sum of such terms.
+    /// Prepares a search term by term. `linear`: positions of the parameters that are solved for. `None` if the model
+    /// is not a sum of such terms.
     ///
     /// # Errors
     /// Errors in the model or its ties.
@@ -65,8 +67,8 @@ impl<'a> ByTerms<'a> {
         Ok(is_sum.then_some(ByTerms { curve, points, draws, linear: own, always }))
     }
 
-    /// Candidates for the whole sum, built from each pair of terms in both orders; further terms in the order in which they
-    /// lower the cost most. `first`: number of the first draw.
+    /// Computes candidates for the whole sum. Each begins with a pair of terms, in both orders; then the term that
+    /// lowers the cost most is added repeatedly. `first`: number of the first draw.
     ///
     /// # Errors
     /// Errors that no other start would avoid.
@@ -97,13 +99,13 @@ impl<'a> ByTerms<'a> {
         Ok(found)
     }
 
-    /// The terms that are missing in a part.
+    /// Returns the terms that are missing in a part.
     fn others(&self, part: &Part) -> impl Iterator<Item = usize> {
         let terms = part.terms.clone();
         (0..self.linear.len()).filter(move |term| !terms.contains(term))
     }
 
-    /// The `part` with that further term that lowers the cost most.
+    /// Extends `part` by the term that lowers the cost most.
     fn longer(&self, part: &Part, first: u32, round: &mut Round) -> Result<Option<Part>> {
         let mut best: Option<Part> = None;
         for next in self.others(part) {
@@ -114,7 +116,7 @@ impl<'a> ByTerms<'a> {
         Ok(best)
     }
 
-    /// The `part` with one more term, all of it fitted; `None` if the model has no finite value at any draw.
+    /// Adds the term `next` to `part` and fits all its terms; `None` if the model is not finite at any draw.
     fn fitted(
         &self,
         part: &Part,
@@ -145,7 +147,7 @@ impl<'a> ByTerms<'a> {
         Ok(trials.best_params().map(|params| Part { terms, params, cost }))
     }
 
-    /// Different draws of the term `next` beside `part`, by ascending cost.
+    /// Draws parameters of the term `next` while `part` stays; returns distinct candidates by ascending cost.
     fn drawn(
         &self,
         screen: &Screen<'_>,
@@ -160,7 +162,7 @@ impl<'a> ByTerms<'a> {
         self.draws.different(screen.sorted(&drawn), FITTED[0])
     }
 
-    /// The model with these parameters alone free.
+    /// Returns the model with only these parameters free.
     fn only(&self, free: &[usize]) -> CurveFit {
         let fixed = (0..self.curve.names.len()).map(|i| !free.contains(&i)).collect();
         CurveFit { fixed, priors: Vec::new(), ..self.curve.clone() }.changed()

@@ -1,5 +1,5 @@
-//! Draws of candidates: from the ranges of the parameters, over all frequencies, and of some parameters with the others at
-//! their best.
+//! Draws of candidates: from the ranges of the parameters, by scans of frequencies, and of some parameters while the
+//! others keep their best values.
 
 use super::peaks::Peaks;
 use super::ranges::{Frequencies, Range};
@@ -11,85 +11,85 @@ use crate::fit::multi_start::Optimum;
 use crate::model::program::Program;
 use std::borrow::Cow;
 
-/// Draws of a round.
+/// Number of draws of a round.
 const DRAWS: usize = 96;
-/// Candidates of a round that are fitted.
+/// Number of candidates with the least cost that are fitted in a round.
 const FITTED: usize = 6;
-/// Draws of a round that are fitted independent of their cost.
+/// Number of draws of a round that are fitted regardless of their cost.
 const FITTED_AT_RANDOM: usize = 4;
-/// Further ones, of a scan of frequencies and of redrawn terms.
+/// Number of candidates from scans of frequencies that are fitted in a round.
 const FITTED_BESIDE: usize = 4;
-/// Frequencies scanned at most, for each parameter that is one.
+/// Maximum number of frequencies scanned for a parameter that is a frequency.
 const SCANNED: usize = 4096;
-/// Draws of a group of parameters while the others stay.
+/// Number of draws of a group of parameters while the others stay.
 const DRAWS_OF_GROUP: usize = 96;
-/// Candidates that are fitted of those in which one group of the best fit so far was redrawn.
+/// Number of fitted candidates in which one group of the best fit so far was redrawn, per group.
 const FITTED_OF_GROUP: usize = 2;
-/// The same of those with two terms exchanged.
+/// Number of fitted candidates with two terms exchanged.
 const FITTED_OF_EXCHANGES: usize = 2;
-/// The same of those with the sign of one parameter changed.
+/// Number of fitted candidates with the sign of one parameter changed.
 const FITTED_OF_SIGNS: usize = 1;
-/// Candidates of a round whose groups are redrawn.
+/// Number of candidates of a round whose groups are redrawn.
 const REDRAWN: usize = 2;
-/// Rounds over all groups.
+/// Number of sweeps over all groups of a candidate.
 const SWEEPS: usize = 2;
-/// Candidates whose nonlinear parameters differ by less than this part are one.
+/// Difference of nonlinear parameters, as a fraction, below which two candidates count as equal.
 const ALIKE: f64 = 0.1;
-/// Relative difference of the nonlinear parameters, and of the costs, of one minimum.
+/// Relative difference of nonlinear parameters and costs up to which two results are the same minimum.
 const SAME: f64 = 1e-4;
 
-/// A minimum and the fits that reached it or one of its equals.
+/// A minimum, and the number of fits that reached it or an equivalent by symmetry.
 pub(super) struct Minimum {
     pub(super) params: Vec<f64>,
-    /// The nonlinear parameters of those equals that stand for all.
+    /// Nonlinear parameters of the canonical representative of the equivalent minima.
     values: Vec<f64>,
     pub(super) cost: f64,
-    /// Fits from independent starts.
+    /// Number of fits from independent starts.
     pub(super) reached: usize,
-    /// All fits.
+    /// Number of all fits.
     pub(super) fits: usize,
 }
 
 /// Candidates of a round.
 #[derive(Default)]
 pub(super) struct Round {
-    /// Candidates whose cost was computed.
+    /// Number of candidates whose cost was computed.
     pub(super) screened: usize,
-    /// Evaluations of fits that led to candidates.
+    /// Number of evaluations of fits that produced candidates.
     pub(super) evaluations: usize,
     /// Candidates to be fitted.
     pub(super) candidates: Vec<Candidate>,
 }
 
-/// Candidates of all rounds.
+/// Generator of the candidates of all rounds.
 pub(super) struct Draws<'a> {
-    /// One value per parameter: those that are known; of the others any.
+    /// One value per parameter: known values, and arbitrary values for the others.
     pub(super) base: &'a [f64],
     /// Positions of the parameters to be drawn.
     pub(super) unknown: &'a [usize],
     pub(super) seed: u32,
     pub(super) screen: Screen<'a>,
-    /// Of the parameters to be drawn.
+    /// Ranges of the parameters to be drawn.
     pub(super) ranges: Vec<Range>,
-    /// For each of them that is a position: at each point, the value of what it is compared with.
+    /// For each parameter to be drawn that is a position: the quantity that it is compared with, one value per point.
     pub(super) along: Vec<Option<Vec<f64>>>,
     /// The points on which candidates are screened.
     pub(super) seen: Observations,
     pub(super) peaks: Peaks,
     /// The model without its partials, if it is traced.
     pub(super) program: Option<Program>,
-    /// The parameters of each additive term, out of those to be drawn.
+    /// Parameters to be drawn, by additive term.
     pub(super) terms: Vec<Vec<usize>>,
     pub(super) symmetries: Symmetries,
 }
 
 impl Draws<'_> {
-    /// The candidates of a round whose starts are independent of earlier fits.
+    /// Draws the candidates of a round that are independent of earlier fits.
     pub(super) fn round(&self, round: usize) -> Round {
         let first = first_of(round);
         let drawn: Vec<Vec<f64>> = (first..first + DRAWS as u32).map(|i| self.at(i)).collect();
         let drawn = self.screen.each(&drawn);
-        // The best draws may all lie about one minimum: a few others are fitted, too.
+        // All of the best draws can lie near one minimum, therefore some other draws are fitted, too.
         let any: Vec<Candidate> = drawn[..FITTED_AT_RANDOM].iter().flatten().cloned().collect();
         let drawn = sorted(drawn);
         let mut screened = DRAWS;
@@ -116,8 +116,8 @@ impl Draws<'_> {
         Round { screened, candidates: chosen, ..Round::default() }
     }
 
-    /// The candidates of a round about the parameters of a fit: with one group of them redrawn, two terms exchanged, or the
-    /// sign of one parameter changed.
+    /// Returns the candidates of a round derived from the parameters of a fit: one group redrawn, two terms exchanged,
+    /// or the sign of one parameter changed.
     pub(super) fn about(&self, params: &[f64], round: usize) -> Round {
         let first = first_of(round);
         let mut found = Round::default();
@@ -134,7 +134,7 @@ impl Draws<'_> {
         found
     }
 
-    /// Each two terms with their parameters of the same kind exchanged, and with their positions alone.
+    /// Exchanges the parameters of the same kind of each pair of terms; also only their positions.
     fn exchanged(&self, about: &[f64]) -> Vec<Vec<f64>> {
         let mut all = Vec::new();
         for (j, a) in self.terms.iter().enumerate() {
@@ -148,8 +148,8 @@ impl Draws<'_> {
         all
     }
 
-    /// Each parameter but positions, phases and frequencies with its sign changed: asymmetries and slopes often have a
-    /// minimum for each sign.
+    /// Changes the sign of one parameter at a time, except positions, phases and frequencies. Asymmetries and slopes
+    /// often have a minimum for each sign.
     fn with_other_signs(&self, about: &[f64]) -> Vec<Vec<f64>> {
         let changed = |(&k, range): (&usize, &Range)| {
             let is_sign =
@@ -161,7 +161,7 @@ impl Draws<'_> {
         self.unknown.iter().zip(&self.ranges).filter_map(changed).collect()
     }
 
-    /// The parameters with the first positions of two terms exchanged: each at the point that is nearest to the other.
+    /// Exchanges the first positions of two terms: moves each to the point that is nearest to the other.
     fn with_exchanged_positions(
         &self,
         a: &[usize],
@@ -187,7 +187,7 @@ impl Draws<'_> {
         Some(params)
     }
 
-    /// Pairs of parameters of the same kind, one of each of two terms.
+    /// Returns pairs of parameters of the same kind, one from each of two terms.
     fn alike(&self, a: &[usize], b: &[usize]) -> Vec<(usize, usize)> {
         let mut left = b.to_vec();
         let mut pairs = Vec::new();
@@ -202,14 +202,14 @@ impl Draws<'_> {
         pairs
     }
 
-    /// The range of parameter `k`, if it is to be drawn.
+    /// Returns the range of parameter `k`, if it is to be drawn.
     fn range(&self, k: usize) -> Option<&Range> {
         let mut own = self.unknown.iter().zip(&self.ranges);
         own.find(|(other, _)| **other == k).map(|(_, range)| range)
     }
 
-    /// The groups of parameters that are redrawn in a round, one after the other: the terms of a sum; in later rounds in
-    /// turn with single parameters.
+    /// Returns the groups of parameters that a round redraws one after the other: the terms of a sum; later rounds
+    /// alternate between terms and single parameters.
     fn groups(&self, round: usize) -> Vec<Vec<usize>> {
         let several = self.terms.len() > 1;
         match round {
@@ -219,12 +219,12 @@ impl Draws<'_> {
         }
     }
 
-    /// Draw number `i`: one value per parameter.
+    /// Returns draw number `i`, one value per parameter.
     pub(super) fn at(&self, i: u32) -> Vec<f64> {
         self.drawn(i, &self.peaks)
     }
 
-    /// Draw number `i` with positions at these `peaks`.
+    /// Returns draw number `i` with positions at these `peaks`.
     fn drawn(&self, i: u32, peaks: &Peaks) -> Vec<f64> {
         let mut params = self.base.to_vec();
         let u = sobol_point(i, self.ranges.len(), self.seed);
@@ -245,8 +245,9 @@ impl Draws<'_> {
         params
     }
 
-    /// All frequencies of parameter `k` of those to be drawn. The other parameters are drawn anew for each; with `about` only
-    /// the second ones are, and the others are the first.
+    /// Scans all frequencies of parameter `unknown[k]`. The other parameters are drawn anew for each frequency. With
+    /// `about` = (values, positions) only the parameters at these positions are drawn, and the others have these
+    /// values.
     fn scan(
         &self,
         k: usize,
@@ -268,7 +269,8 @@ impl Draws<'_> {
         (0..count).map(at).collect()
     }
 
-    /// The candidate after each group of parameters was redrawn with the others at their best.
+    /// Redraws each group of parameters while the others keep their best values. Returns the number of screened draws
+    /// and the best candidate.
     fn group_by_group(
         &self,
         groups: &[Vec<usize>],
@@ -290,8 +292,8 @@ impl Draws<'_> {
         (screened, best)
     }
 
-    /// Draws of a group of parameters with positions at `peaks`, and scans of its frequencies, in which phases are drawn, too; the
-    /// other parameters are those of `about`.
+    /// Draws a group of parameters with positions at `peaks`, and scans its frequencies; the scans draw phases, too.
+    /// The other parameters have the values of `about`.
     pub(super) fn redrawn(
         &self,
         group: &[usize],
@@ -312,8 +314,8 @@ impl Draws<'_> {
         all
     }
 
-    /// The points at which the curve with these parameters is farthest from the responses; those of the responses alone
-    /// if the model is called or not finite.
+    /// Returns the peaks of the residuals at these parameters; the peaks of the responses if the model is native or not
+    /// finite.
     pub(super) fn left_by(&self, params: &[f64]) -> Cow<'_, Peaks> {
         let Observations { columns, y, .. } = &self.seen;
         let Some(program) = &self.program else { return Cow::Borrowed(&self.peaks) };
@@ -325,7 +327,7 @@ impl Draws<'_> {
         }
     }
 
-    /// Optima by ascending cost, equal ones as one.
+    /// Returns the optima by ascending cost, with equivalent ones merged.
     pub(super) fn merged(&self, optima: Vec<Optimum>, independent: &[bool]) -> Vec<Minimum> {
         let mut minima: Vec<Minimum> = Vec::new();
         for optimum in optima {
@@ -352,7 +354,8 @@ impl Draws<'_> {
         minima
     }
 
-    /// The equal parameters that are returned: see [`Symmetries`]. `best` itself if their cost is higher.
+    /// Returns the canonical equivalent of `best` (see [`Symmetries`]), or `best` itself if the equivalent has a higher
+    /// cost.
     pub(super) fn canonical(&self, best: Vec<f64>) -> Vec<f64> {
         let (params, differs) = self.symmetries.canonical(&best);
         let others = self.symmetries.other_sides(&params);
@@ -381,7 +384,7 @@ impl Draws<'_> {
         equal.min_by_key(negative).map_or(best, |candidate| candidate.params)
     }
 
-    /// The first `most` candidates that differ from each other, of sorted ones.
+    /// Returns the first `most` distinct candidates of a sorted list.
     pub(super) fn different(&self, sorted: Vec<Candidate>, most: usize) -> Vec<Candidate> {
         let alike = |a: &Candidate, b: &Candidate| {
             self.unknown.iter().all(|&k| {
@@ -402,12 +405,12 @@ impl Draws<'_> {
     }
 }
 
-/// Number of the first draw of a round.
+/// Returns the number of the first draw of a round.
 pub(super) fn first_of(round: usize) -> u32 {
     (round * DRAWS) as u32
 }
 
-/// The parameters `about`, with those at the positions `moved` as in `drawn`.
+/// Returns the parameters `about`, with the values at the positions `moved` taken from `drawn`.
 fn mixed(about: &[f64], moved: &[usize], drawn: &[f64]) -> Vec<f64> {
     let mut params = about.to_vec();
     moved.iter().for_each(|&k| params[k] = drawn[k]);

@@ -1,10 +1,10 @@
-//! The search for starts of parameters that are neither given nor guessed nor solved for.
+//! Search for a start: global search over the nonlinear parameters without a given or guessed value.
 //!
-//! In rounds: values of the nonlinear parameters are drawn from their natural [`ranges`](mod@ranges); the linear parameters are solved
-//! for at each draw, on a few hundred points ([`screen`]); the best candidates are fitted. Frequencies are scanned, and the
-//! terms of a sum are redrawn one after the other, the rest at their best. The search ends if its best minimum was
-//! reached several times and the data do not reject it, or after a fixed number of rounds. Nothing depends on time or on
-//! the number of threads.
+//! The search works in rounds: values of the nonlinear parameters are drawn from their natural [`ranges`](mod@ranges);
+//! the linear parameters are solved for at each draw, on at most 1000 points ([`screen`]); the best candidates are
+//! fitted. Frequencies are scanned, and the terms of a sum are redrawn one after the other, with the best values of the
+//! other terms. The search ends if its best minimum was reached several times and the data do not reject it, or after a
+//! fixed number of rounds. Nothing depends on time or on the number of threads.
 
 pub(super) mod batch;
 mod by_terms;
@@ -40,32 +40,32 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use symmetry::Symmetries;
 
-/// Draws from which those are taken at which symmetries are tested.
+/// Number of draws from which the best determined ones are taken to test symmetries.
 const DRAWS_OF_SYMMETRIES: u32 = 12;
-/// Fits that must have reached it, and be at least half of all, if the data reject it. A sum that they reject is searched
-/// for until the budget is used up.
+/// Independent fits that must have reached the best minimum, and be at least half of all, to end the search although
+/// the data reject the minimum. A rejected sum of terms is searched for until the budget is used up.
 const ENOUGH: usize = 12;
-/// Fits that must have reached it if its residuals are suspicious.
+/// Fits that must have reached the best minimum if its residuals are suspicious.
 const REACHED_IF_SUSPICIOUS: usize = 8;
-/// Fits from independent starts that must have reached it if the model is a sum of several terms, or another round has to
-/// find nothing better.
+/// Fits from independent starts that must have reached the best minimum of a sum of several terms. If fewer reached it,
+/// further rounds without a better minimum are required.
 const REACHED_OF_SUM: usize = 6;
-/// Relative change of a cost that is none.
+/// Relative decrease of the cost below which the cost counts as unchanged.
 const UNCHANGED: f64 = 1e-6;
-/// Fits of a round that used up their evaluations and are continued, if they have the least cost so far.
+/// Maximum number of fits per round that are continued after they used up their evaluations, by ascending cost.
 const CONTINUED: usize = 2;
-/// Evaluations of one of these fits. The final fit has the caller's limits.
+/// Maximum evaluations of a fit in the search. The final fit has the caller's limits.
 const EVALUATIONS: usize = 60;
-/// The same of those that are continued.
+/// Maximum evaluations of a continued fit.
 const LONG_EVALUATIONS: usize = 400;
 
-/// Rounds of a sum of more than two terms, over those of other models: of 300 random sums of three terms 8 end in a wrong
-/// minimum with as many rounds as for others, 3 with four times as many.
+/// Factor of the number of rounds for a sum of more than two terms. Of 300 random sums of three terms 8 end in a wrong
+/// minimum with factor 1, and 3 with factor 4.
 const ROUNDS_OF_SUM: usize = 4;
-/// Values and partials at points, of all candidates and fits together, per permitted round: after as many no further
-/// round begins.
+/// Budget per permitted round: number of values and partials at points, over all candidates and fits. If the total
+/// exceeds it, no further round begins.
 const WORK_OF_ROUND: usize = 3_000_000;
-/// Points at most on which candidates are screened, and on which they are fitted.
+/// Maximum number of points for screening and for fitting candidates.
 const SCREENED_POINTS: usize = 1000;
 const FITTED_POINTS: usize = 4000;
 
@@ -73,13 +73,13 @@ const FITTED_POINTS: usize = 4000;
 pub(super) struct Search<'a> {
     /// The model whose minimum is sought.
     pub(super) curve: &'a CurveFit,
-    /// The model with its linear parameters alone free.
+    /// The model with only its linear parameters free.
     pub(super) linear: &'a Ready,
-    /// One value per parameter: those that are known; of the others any.
+    /// One value per parameter: known values, and arbitrary values for the others.
     pub(super) base: Vec<f64>,
     /// Positions of the parameters to be drawn.
     pub(super) unknown: Vec<usize>,
-    /// Starts that are fitted beside those drawn, one value per parameter each.
+    /// Further starts to fit from in addition to the draws, one value per parameter each.
     pub(super) candidates: Vec<Vec<f64>>,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Found {
     pub(super) report: StartSearch,
 }
 
-/// The natural ranges of the parameters `of` a model within bounds, one pair per parameter.
+/// Returns the natural ranges of the parameters `of` a model within `bounds`; `bounds`: one pair per parameter.
 ///
 /// # Errors
 /// Errors in the model or its ties.
@@ -106,12 +106,12 @@ pub(super) fn natural_ranges(
 }
 
 impl Search<'_> {
-    /// Searches for the parameters of the least cost; `None` if the model has no finite value wherever it was tried.
+    /// Searches for the parameters of the least cost; `None` if the model is not finite at any trial.
     ///
     /// # Errors
     /// Errors that no other start would avoid.
     pub(super) fn best(&self, points: &Points<'_>) -> Result<Option<Found>> {
-        // Errors in x would take the closest point of the curve to each point.
+        // With errors in x each evaluation would need the closest point of the curve to each point.
         let exact = points.as_measurements().filter(|_| !points.x_sigma.is_exact());
         let points = exact.as_ref().unwrap_or(points);
         on_sample(points, FITTED_POINTS, |fitted| {
@@ -121,7 +121,7 @@ impl Search<'_> {
         })
     }
 
-    /// `screened`: a sample of the points, as measurements.
+    /// Searches on `points`; `screened`: a sample of the points, as measurements.
     fn best_of(&self, points: &Points<'_>, screened: &Points<'_>) -> Result<Option<Found>> {
         let curve = CurveFit {
             backend: Backend::Cpu,
@@ -230,7 +230,7 @@ impl Search<'_> {
         Ok(Some(Found { values: draws.canonical(best), report }))
     }
 
-    /// Rounds at most.
+    /// Returns the maximum number of rounds.
     fn rounds_at_most(&self, draws: &Draws<'_>) -> usize {
         let of_terms = if draws.terms.len() > 2 { ROUNDS_OF_SUM } else { 1 };
         self.curve.search.rounds.max(1).saturating_mul(of_terms)
@@ -239,7 +239,7 @@ impl Search<'_> {
     /// Sends the progress to the caller's observer. Returns true if the observer or the token stops the search.
     ///
     /// # Errors
-    /// A panic of the observer.
+    /// [`Error::ObserverPanicked`] if the observer panics.
     fn stops(&self, progress: SearchProgress) -> Result<bool> {
         let Some(observer) = self.curve.watch() else { return Ok(false) };
         let stops = wants_to_stop(&*observer, Event::Search(progress));
@@ -279,18 +279,18 @@ impl Search<'_> {
     }
 }
 
-/// The fits of a search.
+/// The fits of a search, and whether their best minimum is certain.
 #[derive(Default)]
 struct Evidence {
     trials: Trials,
     /// One value per fit: true if its start does not derive from an earlier fit.
     independent: Vec<bool>,
     screened: usize,
-    /// Evaluations of fits of some terms of a sum.
+    /// Evaluations of fits of partial sums; see [`ByTerms`].
     evaluations: usize,
-    /// The minima of these fits, after each round.
+    /// The distinct minima of all fits, by ascending cost; updated after each round.
     minima: Vec<Minimum>,
-    /// The least cost so far, and the rounds since that did not lower it.
+    /// The least cost so far, and the number of rounds since then (`steady`).
     least: f64,
     steady: usize,
     settled: bool,
@@ -302,16 +302,16 @@ impl Evidence {
         self.independent.iter().filter(|independent| **independent).count()
     }
 
-    /// The parameters that are changed in parts in this round: those of the best fit. For a sum of more than two terms whose
-    /// best minimum the last rounds did not lower, those of the next minima in turn: most changes of a deep minimum lead
-    /// back to it.
+    /// Returns the parameters of which this round changes some: the parameters of the best fit. For a sum of more than
+    /// two terms whose least cost the last rounds did not lower, it returns the next minima in turn, because most
+    /// changes of a deep minimum lead back to it.
     fn changed_next(&self, draws: &Draws<'_>) -> Option<Vec<f64>> {
         let turn = if draws.terms.len() > 2 { self.steady } else { 0 };
         let next = self.minima.get(turn).filter(|_| turn > 0);
         next.map_or_else(|| self.trials.best_params(), |next| Some(next.params.clone()))
     }
 
-    /// Finds out whether the best minimum was reached often enough.
+    /// Updates the minima, and sets `settled` if the best minimum was reached often enough.
     fn settle(&mut self, request: &Request<'_>, draws: &Draws<'_>, round: usize) -> Result<()> {
         self.minima = draws.merged(self.trials.optima(request), &self.independent);
         let (before, least) = (self.least, self.trials.least_cost());
@@ -319,7 +319,7 @@ impl Evidence {
         self.steady = if round == 0 || is_lower { 0 } else { self.steady + 1 };
         self.least = least;
         let reached = self.reached();
-        // Draws rarely meet several terms at once; redrawn one by one they find a better minimum if there is one.
+        // A draw rarely matches several terms at once. Terms redrawn one by one find a better minimum if it exists.
         let terms = draws.terms.len();
         let by_most = terms <= 1 && reached >= ENOUGH && 2 * reached >= self.fits();
         let returned = match self.minima.first() {
@@ -339,7 +339,7 @@ impl Evidence {
         Ok(())
     }
 
-    /// Fits that reached the best minimum.
+    /// Returns the number of independent fits that reached the best minimum.
     fn reached(&self) -> usize {
         self.minima.first().map_or(0, |best| best.reached)
     }

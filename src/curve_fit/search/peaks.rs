@@ -1,17 +1,18 @@
-//! Points at which positions are drawn.
+//! Random choice of points at which positions are drawn.
 
 use crate::math::order::ascending;
 
-/// Points at which positions are drawn, the more often the farther their value is from the median.
+/// Distribution over points. The probability of a point is proportional to its squared distance from the median.
 #[derive(Clone)]
 pub(super) struct Peaks {
-    /// Running sums of the squared distances from the median, and the two points of the largest and the least value.
+    /// Running sums of the squared distances from the median, one per point. `extremes`: the points of the largest and
+    /// the least value.
     sums: Vec<f64>,
     extremes: [usize; 2],
 }
 
 impl Peaks {
-    /// Of the responses, or of what a curve leaves of them.
+    /// Builds the distribution from responses or residuals, one value per point.
     pub(super) fn of(values: &[f64]) -> Peaks {
         let sorted = ascending(values);
         let at = |k: usize| sorted.get(k).copied().unwrap_or(0);
@@ -26,7 +27,7 @@ impl Peaks {
         Peaks { sums: sums.collect(), extremes }
     }
 
-    /// The point at the part `u` of the distribution, for draw number `i`: the first ones are the extremes.
+    /// Returns the point at the quantile `u` of the distribution, for draw number `i`. Draws 0 and 1 are the extremes.
     pub(super) fn at(&self, u: f64, i: usize) -> usize {
         if let Some(&extreme) = self.extremes.get(i) {
             return extreme;

@@ -2,8 +2,9 @@
 //!
 //! A parameter with the unit of x is a position within the data or a width; one with the unit 1/x is a rate or a
 //! frequency; one without unit is an exponent, a ratio or a phase. Its range follows from its unit, which the program
-//! determines ([`units`](crate::model::units)), and from the range, spacing and magnitude of the data. Ranges are mixtures:
-//! several shapes, each with a weight. Bounds narrow them. docs/mathematics.md has the table with its reasons.
+//! determines ([`units`](crate::model::units)), and from the range, spacing and magnitude of the data. Ranges are
+//! mixtures: several shapes, each with a weight. Bounds narrow them. docs/mathematics.md has the table with its
+//! reasons.
 
 use crate::data::observations::Observations;
 use crate::math::order::ascending;
@@ -119,8 +120,8 @@ pub(crate) struct Range {
     unit: Option<Unit>,
 }
 
-/// Frequencies to be scanned, in the unit of their parameter: up to half a turn between neighbouring points, in steps of an
-/// eighth of a turn over all points.
+/// Frequencies to be scanned, in the unit of their parameter: up to half a turn between neighbouring points, in steps
+/// of an eighth of a turn over all points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frequencies {
     pub(super) highest: f64,
@@ -128,8 +129,8 @@ pub(super) struct Frequencies {
 }
 
 impl Range {
-    /// Returns true if two parameters are of the same kind: positions along one variable, or quantities of one unit. Numbers
-    /// without unit mean something else in each model.
+    /// Returns true if two parameters are of the same kind: positions along one variable, or quantities of one unit.
+    /// Numbers without unit mean something else in each model.
     pub(super) fn is_alike(&self, other: &Range) -> bool {
         let units = self.unit.as_ref().zip(other.unit.as_ref());
         let node = |range: &Range| range.position.as_ref().map(|along| along.node);
@@ -231,7 +232,8 @@ pub(super) fn ranges(
     of.iter().map(range).collect()
 }
 
-/// The quantity that a position is compared with: a variable, or a function of the variables without unit, such as a logarithm.
+/// The quantity that a position is compared with: a variable, or a function of the variables without unit, such as a
+/// logarithm.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Along {
     node: Id,

@@ -1,4 +1,4 @@
-//! The setting of when to search, and the search after a fit that did not converge or whose curve the data reject.
+//! The setting of search options, and the search after a fit that did not converge or that the data reject.
 
 use super::options::{SearchOptions, SearchWhen};
 use crate::curve_fit::CurveFit;
@@ -10,7 +10,7 @@ use crate::fit::Fit;
 use crate::fit::warnings::of_search;
 
 impl CurveFit {
-    /// When and how fits search for starts: by default if a parameter has none.
+    /// Sets the options of the search for a start; see [`SearchWhen::Needed`] for the default.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, SearchOptions, SearchWhen};
@@ -32,7 +32,7 @@ impl CurveFit {
         self
     }
 
-    /// Returns true if a search is to follow a fit that ended so.
+    /// Returns true if a search must follow a fit with this result.
     pub(in crate::curve_fit) fn searches_after(&self, start: &Start, fit: &Result<Fit>) -> bool {
         let complete = match start {
             Start::Values(_) => true,
@@ -52,7 +52,7 @@ impl CurveFit {
             }
     }
 
-    /// The fit, or one from the start that a search finds if that has a lower cost. `values`: the start of the fit.
+    /// Searches for a start, fits from there, and returns the fit with the lower cost. `values`: the start of `fit`.
     pub(in crate::curve_fit) fn or_searched(
         &self,
         fit: Result<Fit>,

@@ -6,8 +6,8 @@ use crate::data::sample::{Sample, SampleHalf, data_of};
 use crate::data::sigma::Weights;
 use crate::error::Result;
 
-/// Calls `work` with a sample of at most `most` of the points; with all of them if there are not more, or if they are
-/// correlated.
+/// Calls `work` with a sample of at most `most` of the points; with all points if there are at most `most`, or if
+/// they are correlated.
 pub(super) fn on_sample<R>(
     points: &Points<'_>,
     most: usize,

@@ -1,8 +1,8 @@
 //! Screening of candidates: the cost of many values of the nonlinear parameters, each with the linear ones solved for.
 //!
 //! With r₀ the residuals where the linear parameters are p₀ and J their partials, the least cost over the linear
-//! parameters is ½(r₀ᵀr₀ − gᵀ(JᵀJ)⁻¹g) with g = Jᵀr₀ (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973, 413). One pass over
-//! the points gives JᵀJ, g and r₀ᵀr₀.
+//! parameters is ½(r₀ᵀr₀ − gᵀ(JᵀJ)⁻¹g) with g = Jᵀr₀ (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973, 413). One pass
+//! over the points gives JᵀJ, g and r₀ᵀr₀.
 
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::data::loss::Loss;
@@ -23,8 +23,8 @@ pub(super) struct Candidate {
     /// One value per parameter.
     pub(super) params: Vec<f64>,
     pub(super) cost: f64,
-    /// Smallest part of the square of a linear column that the columns before it leave, from 0 to 1: the cost is exact to
-    /// rounding divided by it. 0 if a column was left out.
+    /// Smallest part of the square of a linear column that the columns before it leave, from 0 to 1: the cost is exact
+    /// to rounding divided by it. 0 if a column was left out.
     pub(super) pivot: f64,
 }
 

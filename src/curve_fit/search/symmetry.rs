@@ -1,6 +1,6 @@
-//! Symmetries of a model: changes of its nonlinear parameters that leave the curve as it is, the linear parameters solved
-//! for. Of all equal minima the search returns one: signs positive, phases within half a turn, equal terms in ascending
-//! order of their first parameter, and amplitudes positive as far as a phase decides that.
+//! Symmetries of a model: changes of its nonlinear parameters that leave the curve as it is, the linear parameters
+//! solved for. Of all equal minima the search returns one: signs positive, phases within half a turn, equal terms in
+//! ascending order of their first parameter, and amplitudes positive as far as a phase decides that.
 
 use super::screen::{Candidate, Screen};
 use std::f64::consts::PI;
@@ -22,9 +22,9 @@ pub(super) struct Symmetries {
 }
 
 impl Symmetries {
-    /// The symmetries that hold at all of a few draws: of `draws` those with the best determined linear parameters. `base`: linear
-    /// parameters from which they are solved for; `terms`: parameters of each additive term; `phases`: those without unit in
-    /// periodic functions.
+    /// The symmetries that hold at all of a few draws: of `draws` those with the best determined linear parameters.
+    /// `base`: linear parameters from which they are solved for; `terms`: parameters of each additive term; `phases`:
+    /// those without unit in periodic functions.
     pub(super) fn of(
         screen: &Screen<'_>,
         base: &[f64],

@@ -28,10 +28,10 @@ const LOOSE: f64 = 100.0;
 /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖, as in the solver's own test.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// Says whether the model stays as it is if the i-th free parameter takes the value of the `order[i]`-th.
+/// Returns true if the model does not change when the i-th free parameter takes the value of the `order[i]`-th.
 pub(super) type Exchanges<'a> = dyn Fn(&[usize]) -> bool + 'a;
 
-/// What decides which ends are one optimum.
+/// Criteria for the results that belong to one optimum.
 pub(super) struct Nearness<'a> {
     pub(super) exchanges: &'a Exchanges<'a>,
     pub(super) options: &'a Options,
@@ -119,7 +119,7 @@ impl Nearness<'_> {
     }
 }
 
-/// Whether a way costs no more than `most` by the normal equations of `end`.
+/// Returns true if this difference raises the cost by at most `most`, by the normal equations of `end`.
 fn is_cheap(difference: &[f64], end: &Outcome, most: f64) -> bool {
     let (normal, columns) = (&end.normal, &end.columns);
     let delta: Vec<f64> = difference.iter().zip(columns).map(|(d, column)| d / column).collect();

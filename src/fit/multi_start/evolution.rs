@@ -28,7 +28,7 @@ const CROSSOVER: f64 = 0.7;
 /// Members whose costs a thread computes in one go.
 const PORTION: usize = 4;
 
-/// What is asked of an evolution.
+/// Request for an evolution.
 pub(crate) struct Evolution<'a> {
     /// The populations as they begin, in the unit cube, each with random numbers of its own.
     pub(crate) populations: Vec<(Vec<Vec<f64>>, Xoshiro256PlusPlus)>,

@@ -1,7 +1,7 @@
-//! Whether parameters can change places and the model stays as it is, like those of two equal terms.
+//! Detection of parameters that can be exchanged without a change of the model, such as the parameters of two equal terms.
 //!
-//! The cost tells: where it is the same before and after the exchange at several starts, which have nothing to do
-//! with each other, the exchange is one of the model and not of a place. This holds for every kind of model and loss.
+//! If the cost is the same before and after the exchange at several independent starts,
+//! the exchange is a symmetry of the model. This works for every kind of model and loss.
 
 use super::Trial;
 use crate::fit::engine::Request;
@@ -15,7 +15,7 @@ const STARTS: usize = 6;
 /// The part of a cost that the order of a sum of equal terms may change.
 const ROUNDING: f64 = 1e-9;
 
-/// What is known of exchanges of free parameters.
+/// Tested exchanges of free parameters.
 pub(super) struct Exchange<'a> {
     request: &'a Request<'a>,
     free: &'a [usize],
@@ -31,7 +31,7 @@ impl<'a> Exchange<'a> {
         Exchange { request, free, starts, known: RefCell::default() }
     }
 
-    /// Whether the model stays as it is if the i-th free parameter takes the value of the `order[i]`-th.
+    /// Returns true if the model does not change when the i-th free parameter takes the value of the `order[i]`-th.
     pub(super) fn changes_nothing(&self, order: &[usize]) -> bool {
         if let Some(&known) = self.known.borrow().get(order) {
             return known;

@@ -1,4 +1,4 @@
-//! What fits from many starts found: the best of them, the distinct optima, and how each start ended.
+//! Results of fits from many starts: the best fit, the distinct optima, and the termination of each start.
 
 mod distinct;
 pub(crate) mod evolution;
@@ -122,7 +122,7 @@ impl Trial {
         }
     }
 
-    /// Whether the fit ended in a minimum.
+    /// Returns true if the fit ended in a minimum.
     pub fn converged(&self) -> bool {
         self.termination().is_some_and(Termination::is_converged)
     }

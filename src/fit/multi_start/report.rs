@@ -62,7 +62,7 @@ impl Optima {
         }
     }
 
-    /// How often each reason kept starts from converging, with the first one's words.
+    /// Prints the number of starts that did not converge, by reason, with the text of the first one.
     fn unlucky(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Errors of one kind differ in points and parameters; the first tells enough.
         let mut reasons: Vec<(String, String, usize)> = Vec::new();

@@ -32,11 +32,11 @@ pub(crate) struct Trials {
     ends: Vec<(usize, Outcome, Duration)>,
 }
 
-/// Fits `request` from each of `starts`, of which there is at least one, in place of its own. No search
-/// begins after `stop` is set or the observer cancelled, but for the first.
+/// Fits `request` from each of `starts`, of which there is at least one, instead of its own start. After `stop` is set or the observer
+/// has cancelled, no search begins except the first.
 ///
 /// # Errors
-/// What ends a fit whatever its start; if no start led to a fit, what the first one's said.
+/// Errors that no other start would avoid; if no start led to a fit, the error of the first one.
 pub(crate) fn from_all(
     request: Request<'_>,
     starts: Vec<Vec<f64>>,
@@ -63,11 +63,11 @@ pub(crate) fn from_all(
 }
 
 impl Trials {
-    /// Fits `request` from each of `starts` in place of its own. No search begins after `stop` is set or the observer
-    /// cancelled, but for the very first.
+    /// Fits `request` from each of `starts` instead of its own start. After `stop` is set or the observer
+    /// has cancelled, no search begins except the very first.
     ///
     /// # Errors
-    /// What ends a fit whatever its start.
+    /// Errors that no other start would avoid.
     pub(crate) fn add(
         &mut self,
         request: &Request<'_>,
@@ -156,10 +156,10 @@ impl Trials {
         open.take(most).map(|k| end(k).params.clone()).collect()
     }
 
-    /// How well the end of the least cost describes the data.
+    /// Quality of the result of the least cost as a description of the data.
     ///
     /// # Errors
-    /// Those of a fit's last passes.
+    /// Errors of the last passes of a fit.
     pub(crate) fn quality(&self, request: &Request<'_>) -> Result<Quality> {
         let least = self.least().filter(|(_, end, _)| end.termination.is_converged());
         let Some((_, outcome, time)) = least else { return Ok(Quality::Rejected) };
@@ -176,7 +176,7 @@ impl Trials {
     }
 }
 
-/// How well a fit describes the data.
+/// Quality of a fit as a description of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
     /// It did not converge, or the data reject its curve.
@@ -219,7 +219,7 @@ fn optima(
     nearness.distinct(&converged).into_iter().map(optimum).collect()
 }
 
-/// What is doubtful where a single start reached the best optimum. One that is as hard to reach is missed by n starts
+/// The warning if a single start reached the best optimum. An optimum that is equally hard to reach is missed by n starts
 /// with a probability of (1 − 1/n)ⁿ, more than a third, and by 3n further ones with e⁻³ = 5 %.
 fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
     let starts: usize = distinct.iter().map(Optimum::hits).sum();
@@ -228,13 +228,13 @@ fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
     is_rare.then_some(Warning::ReachedOnce { starts, unseen, more: 3 * starts })
 }
 
-/// Whether a pass over the points has work for every thread.
+/// Returns true if a pass over the points has work for every thread.
 pub(super) fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
     let threads = request.evaluator(View::of(request.loss, &request.start))?.threads();
     Ok(threads > 1 && threads >= threads::count())
 }
 
-/// Whether another start may do better.
+/// Returns true if another start may avoid the error.
 fn is_of_start(error: &Error) -> bool {
     let ended = matches!(error, Error::ModelPanicked { .. } | Error::StoppedInFirstPass);
     ended || error.is_at_start()

@@ -47,10 +47,10 @@ enum SavedEnd {
 }
 
 impl Optima {
-    /// What all starts found as JSON, numbers to the last bit, the best fit with its model: what
-    /// [`from_json`](Optima::from_json) makes of it is the same and prints the same table. Of a native model, as
-    /// for [`Fit::to_json`], everything is kept but the model. `Optima` implements the traits of `serde`, so that
-    /// other formats do as well.
+    /// The results of all starts as JSON, numbers to the last bit, the best fit with its model:
+    /// [`from_json`](Optima::from_json) restores the same results and the same table. As in
+    /// [`Fit::to_json`], a native model is not saved. `Optima` implements the traits of `serde` for
+    /// other formats.
     ///
     /// # Errors
     /// None in practice: all can be written.
@@ -58,11 +58,11 @@ impl Optima {
         write(&SavedOptima::from(self.clone()), "set of optima")
     }
 
-    /// What [`to_json`](Optima::to_json) wrote.
+    /// Reads the output of [`to_json`](Optima::to_json).
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is no such thing, a version that is not known, arrays of wrong lengths, or
-    /// what is damaged in the best fit.
+    /// [`Error::Saved`] for another kind of text, an unknown version, arrays of wrong lengths, or
+    /// a damaged best fit.
     pub fn from_json(text: &str) -> Result<Optima> {
         read::<SavedOptima>(text, "set of optima", VERSION)?.try_into()
     }

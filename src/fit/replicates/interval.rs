@@ -26,7 +26,7 @@ pub(super) struct Tail {
 }
 
 /// # Errors
-/// [`UncertaintyError::TooFewReplicates`] if fewer than `beyond` of so many values lie outside of `tail`.
+/// [`UncertaintyError::TooFewReplicates`] if fewer than `beyond` of `values` values are expected outside of `tail`.
 pub(super) fn expect_beyond(beyond: f64, tail: f64, values: usize, level: f64) -> Result<()> {
     let needed = (beyond / tail).ceil();
     match (values as f64) < needed {

@@ -1,6 +1,6 @@
-//! What fits without some of the points say of the skewness of errors.
+//! Skewness of errors from fits without some of the points.
 
-/// What says how skew the errors of a quantity, or of all parameters, are.
+/// Source of the skewness of the errors of a quantity, or of all parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Jackknife {
     /// They are not, to first order, as those of y.

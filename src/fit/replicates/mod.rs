@@ -1,4 +1,4 @@
-//! What the bootstrap found: the parameters of every refit, and what follows from them.
+//! Results of the bootstrap: the parameters of every refit, and quantities of them.
 
 mod interval;
 mod jackknife;
@@ -18,7 +18,7 @@ use crate::model::Expression;
 use crate::model::program::Program;
 use crate::model::var::Var;
 
-/// What a bootstrap draws: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, 1997,
+/// Kind of draws of a bootstrap: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, 1997,
 /// sections 6.2 and 7.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -64,7 +64,7 @@ pub struct Replicates {
 }
 
 impl Replicates {
-    /// What was drawn.
+    /// Kind of the draws.
     pub fn resample(&self) -> Resample {
         self.resample
     }
@@ -85,7 +85,7 @@ impl Replicates {
         self.params.len() / self.names.len().max(1)
     }
 
-    /// Whether no refit converged.
+    /// Returns true if no refit converged.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
     }
@@ -96,7 +96,7 @@ impl Replicates {
         self.failed
     }
 
-    /// Number of refits that were stopped or not begun, because the caller asked for that.
+    /// Number of refits that the caller stopped or that did not begin for this reason.
     pub fn not_run(&self) -> usize {
         self.not_run
     }
@@ -106,8 +106,8 @@ impl Replicates {
         self.all().map(|param| param.std_error()).collect()
     }
 
-    /// For each parameter the mean of the refits less the value of the fit: an estimate of how far the value of
-    /// the fit is, on average, from the true one. To subtract it is seldom worth while, since it is
+    /// For each parameter the mean of the refits minus the value of the fit: an estimate of the bias of the
+    /// fit. Subtracting it seldom helps, since it is
     /// uncertain itself, by the standard error / √n for n replicates.
     pub fn bias(&self) -> Vec<f64> {
         self.all().map(|param| param.bias()).collect()
@@ -129,7 +129,7 @@ impl Replicates {
         self.all().map(|param| param.bca_interval(level)).collect()
     }
 
-    /// A parameter, a quantity that [`CurveFit::derive`](crate::CurveFit::derive) asked for, or an expression of
+    /// A parameter, a quantity from [`CurveFit::derive`](crate::CurveFit::derive), or an expression of
     /// the parameters as for [`Fit::propagate`](crate::Fit::propagate), such as `"ln(2) / rate"`, for every refit.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl Replicates {
         self.each("the quantity", |params| program.evaluate(&[], params))
     }
 
-    /// The quantities that [`CurveFit::derive`](crate::CurveFit::derive) asked for, in that order.
+    /// The quantities from [`CurveFit::derive`](crate::CurveFit::derive), in order.
     ///
     /// # Errors
     /// As [`quantity`](Replicates::quantity).
@@ -182,7 +182,7 @@ impl Replicates {
         (0..self.names.len()).map(|k| self.resampled(&self.names[k], |params| params[k]))
     }
 
-    /// What is the same function of the parameters for every refit.
+    /// The values of a function of the parameters for every refit.
     fn each(&self, name: &str, of: impl Fn(&[f64]) -> f64) -> Result<Resampled> {
         let found = self.resampled(name, of);
         let count = found.undefined();

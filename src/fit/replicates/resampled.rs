@@ -142,7 +142,7 @@ impl Resampled {
         }
     }
 
-    /// How many values are not finite, that of the fit among them.
+    /// Number of values that are not finite, including the value of the fit.
     pub(super) fn undefined(&self) -> usize {
         let left_out = match &self.jackknife {
             Jackknife::LeftOut(values) => &values[..],

@@ -46,10 +46,10 @@ impl Replicates {
         write(&SavedReplicates::from(self.clone()), "bootstrap")
     }
 
-    /// What [`to_json`](Replicates::to_json) wrote.
+    /// Reads the output of [`to_json`](Replicates::to_json).
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is no such thing, a version that is not known, or arrays of wrong lengths;
+    /// [`Error::Saved`] for another kind of text, an unknown version, or arrays of wrong lengths;
     /// [`Error::UnknownParameter`] for a formula of parameters that the model does not have.
     pub fn from_json(text: &str) -> Result<Replicates> {
         read::<SavedReplicates>(text, "bootstrap", VERSION)?.try_into()

@@ -1,5 +1,5 @@
-//! What a checkpoint of a stream contains: what is known of the points, how the fit was opened, and the
-//! results of all passes. A fit that is told them again takes the same steps, to the bit.
+//! Contents of a checkpoint of a stream: totals over the points, the starting point, and the
+//! results of all passes. A fit with these results takes the same steps, to the bit.
 //!
 //! The bytes are those of the `postcard` format, in which floats keep their bits.
 
@@ -12,7 +12,7 @@ use crate::data::validate_stream::pieces_of;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What is to be kept, or was read.
+/// Contents for writing, or after reading.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) enum Contents<'a> {
     /// A first pass that was stopped.
@@ -32,10 +32,10 @@ impl Contents<'_> {
         to_bytes(self)
     }
 
-    /// What such bytes say of a fit with this many free parameters.
+    /// Reads the contents for a fit with `free` free parameters.
     ///
     /// # Errors
-    /// In words, where they cannot be the contents of such a fit's checkpoint.
+    /// A text, if the bytes cannot be the contents of such a checkpoint.
     pub(crate) fn from_bytes(bytes: &[u8], free: usize) -> Result<Contents<'static>, String> {
         let contents = from_bytes::<Contents<'static>>(bytes)?;
         match contents.is_sound(free) {
@@ -44,8 +44,8 @@ impl Contents<'_> {
         }
     }
 
-    /// Whether all sums are of this many free parameters, and of as many points as they are said to be: a
-    /// pass is stopped between chunks, which are of whole pieces but for the last.
+    /// Returns true if all sums belong to this number of free parameters and to their number of points: a
+    /// pass is stopped between chunks, which consist of whole pieces except the last.
     fn is_sound(&self, free: usize) -> bool {
         match self {
             Contents::First(first) => {

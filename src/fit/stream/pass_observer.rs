@@ -1,4 +1,4 @@
-//! Who follows the passes over a stream: the caller's observer and token, and the checkpoint.
+//! Observer of the passes over a stream: it serves the caller's observer and token, and the checkpoint.
 
 use super::checkpoint::{Identity, Store};
 use super::contents::Contents;
@@ -14,15 +14,15 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// What the steps of the solver, the passes and the checkpoint tell each other.
+/// State shared by the steps of the solver, the passes and the checkpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes {
-    /// How the fit was opened; nothing is kept before that is known.
+    /// The starting point of the fit; no checkpoint is written before it is known.
     pub(crate) opening: Option<SubsampleStart>,
     pub(crate) cost: Option<f64>,
     pub(crate) damping: f64,
     pub(crate) step: f64,
-    /// Whether the observer of the steps asked to stop.
+    /// True if the observer of the steps stopped the fit.
     pub(crate) stop: bool,
     /// Checkpoints that were written.
     pub(crate) checkpoints: usize,
@@ -42,7 +42,7 @@ pub(crate) fn noted<R>(notes: &Shared, with: impl FnOnce(&mut Notes) -> R) -> R 
 pub(crate) struct Keeper {
     pub(crate) store: Store,
     pub(crate) identity: Identity,
-    /// Whether a checkpoint that cannot be written ends the fit.
+    /// If true, a checkpoint that cannot be written ends the fit.
     pub(crate) required: bool,
 }
 
@@ -143,8 +143,8 @@ impl PassObserver {
     }
 }
 
-/// Takes notes of the steps for the observer of the passes. Only passes are stopped: steps that end sooner
-/// for want of a pass end elsewhere, and what is resumed is to end as if nothing had been stopped.
+/// Records the steps for the observer of the passes. Only passes are stopped: steps that stop early
+/// would end elsewhere, and a resumed fit must end as if it had not been stopped.
 pub(crate) struct StepNotes {
     pub(crate) notes: Shared,
     pub(crate) observer: Option<Arc<Observer>>,

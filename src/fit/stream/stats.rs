@@ -1,12 +1,12 @@
-//! How a stream was fitted.
+//! Statistics of the fit of a stream.
 
 use std::fmt;
 
-/// What passes over a stream took.
+/// Work of the passes over a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StreamStats {
-    /// Passes over the points that this run made, whole or begun. Observers see numbers that go on from those of the runs before.
+    /// Passes over the points in this run, complete or begun. The numbers for observers include earlier runs.
     pub passes: usize,
     /// Passes whose results came from a checkpoint.
     pub resumed_passes: usize,
@@ -31,14 +31,14 @@ pub struct StreamStats {
     pub kept_points: u64,
     /// Points of the sample.
     pub sample_points: usize,
-    /// Where the fit began: at the end of a fit of a sample, or at the caller's start, and why.
+    /// Starting point of the fit: the result of a fit of a sample, or the caller's start, with the reason.
     pub start: String,
     /// Checkpoints that were written.
     pub checkpoints: usize,
-    /// Questions that were asked of those who hold the points, of [`fit_parts`](crate::CurveFit::fit_parts).
+    /// Requests to the parts, in [`fit_parts`](crate::CurveFit::fit_parts).
     #[cfg_attr(feature = "serde", serde(default))]
     pub questions: u64,
-    /// Bytes of these questions and their answers.
+    /// Bytes of these requests and their replies.
     #[cfg_attr(feature = "serde", serde(default))]
     pub message_bytes: u64,
 }

@@ -22,7 +22,7 @@ use crate::solver::outcome::Fault;
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
-/// A sample must be smaller than the points by this factor for its fit to be worth while.
+/// Ratio of points to sample from which a fit of the sample is made.
 const LEAST_STRETCH: u64 = 4;
 /// Standard deviations of a normal distribution beyond which one case in 10,000 lies.
 const RARE: f64 = 3.719;
@@ -32,14 +32,14 @@ const SLACK: f64 = 2.0;
 /// Fits columns of x, y and sigma, if there is one, from a start.
 pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
 
-/// What a sample said of the start.
+/// The start from a sample.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SubsampleStart {
-    /// The caller's start, what was not given of it found in the sample.
+    /// The caller's start, with missing values computed from the sample.
     pub(crate) start: Vec<f64>,
     /// Positions of the parameters that were solved for.
     pub(crate) linear: Vec<usize>,
-    /// Where the fit may begin in place of the caller's start.
+    /// Starting point that may replace the caller's start.
     pub(crate) candidate: Option<Vec<f64>>,
     /// Points that each point of the sample stands for.
     pub(crate) stretch: u64,
@@ -54,7 +54,7 @@ pub(crate) struct SubsampleStart {
 }
 
 impl SubsampleStart {
-    /// Where the caller said, for this reason.
+    /// The caller's start, for this reason.
     pub(crate) fn none(points: usize, reason: impl Into<String>) -> SubsampleStart {
         let (stretch, reason) = (1, reason.into());
         SubsampleStart { stretch, points, reason, ..SubsampleStart::default() }
@@ -91,7 +91,7 @@ impl SubsampleStart {
         }
     }
 
-    /// Whether all points agree with the sample. `at_start` and `there`: their normal equations at the
+    /// Tests that all points agree with the sample. `at_start` and `there`: normal equations of all points at the
     /// caller's start, if they are known, and at the candidate.
     pub(crate) fn judge(
         &self,
@@ -120,12 +120,12 @@ impl SubsampleStart {
     }
 }
 
-/// Whether a fit may be trusted with the start of another.
+/// Returns true if the fit of the sample is a valid starting point.
 fn is_sound(fit: &Fit) -> bool {
     fit.converged() && fit.undetermined().is_empty() && fit.degrees_of_freedom() > 0
 }
 
-/// Whether two fits of different points give the same parameters, within their errors.
+/// Returns true if two fits of different points agree within their errors.
 fn agree(a: &Fit, b: &Fit, free: &[usize]) -> bool {
     if a.at_bound != b.at_bound {
         return false;

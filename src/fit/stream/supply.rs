@@ -31,10 +31,10 @@ const PASSES: f64 = 3.0;
 /// Points that are passed over.
 pub(crate) struct StreamSupply<'a> {
     pub(crate) passes: Mutex<Passes<'a>>,
-    /// What breaks passes off, between chunks and within those of a native model.
+    /// Stops passes, between chunks and within chunks of a native model.
     token: Option<CancelToken>,
     until: Option<Instant>,
-    /// Where passes after the first one run; known after that.
+    /// Backend of the passes after the first; known after the first.
     place: OnceLock<Placement<StreamOnDevice<'a>>>,
 }
 
@@ -54,10 +54,10 @@ impl<'a> StreamSupply<'a> {
         StreamSupply { passes: Mutex::new(passes), token, until, place: OnceLock::new() }
     }
 
-    /// Chooses the place of the passes that follow, when all is known of the points.
+    /// Chooses the backend of the following passes, when the totals over the points are known.
     ///
     /// # Errors
-    /// If a device was asked for and cannot be had.
+    /// If a required device is not available.
     pub(crate) fn choose(
         &self,
         wanted: &PlacementRequest<'_>,

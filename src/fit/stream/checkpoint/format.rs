@@ -21,12 +21,12 @@ pub(super) const DIGEST: usize = 32;
 const SHOWN: usize = 72;
 /// Of these, characters before the first difference.
 const BEFORE: usize = 16;
-/// What a value is called where there is none of its name.
+/// Text for a missing value.
 const ABSENT: &str = "not given";
-/// What a line is called in a value that has ended before it.
+/// Text for a missing line of a value.
 const NO_LINE: &str = "nothing more";
 
-/// What a file that could be read holds.
+/// Contents of a readable file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FileContents {
     /// A checkpoint of this fit with these contents.
@@ -37,7 +37,7 @@ pub(super) enum FileContents {
     Damaged(Damage),
 }
 
-/// How a file is damaged.
+/// Kind of damage of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Damage {
     #[error("it has {found} bytes where a checkpoint has at least {}", HEADER + DIGEST)]
@@ -76,7 +76,7 @@ pub(super) fn read(file: Readable<'_>, identity: &Identity) -> io::Result<FileCo
     Ok(inspect(&whole, identity).unwrap_or_else(FileContents::Damaged))
 }
 
-/// Whether a file begins as a checkpoint does.
+/// Returns true if a file begins with the bytes of a checkpoint.
 pub(super) fn has_magic(file: Readable<'_>) -> io::Result<bool> {
     let mut first = Vec::new();
     file.bytes.take(MAGIC.len() as u64).read_to_end(&mut first)?;
@@ -262,7 +262,7 @@ mod tests {
         assert!(found.chars().count() <= SHOWN + 2, "{found}");
         assert!(expected.starts_with("…0000") && expected.ends_with("000…"), "{expected}");
         assert!(expected.contains('1'), "{expected}");
-        // One that ends where the other goes on.
+        // One value is a prefix of the other.
         let Difference { found, expected, .. } = Difference::new("field", &long[1..], &long);
         assert!(found.ends_with('0') && expected.ends_with('0'));
         assert!(Difference::new("a\nb", "c\td", "é").field.contains("\\n"));

@@ -28,8 +28,8 @@ pub(crate) trait Fs {
     fn unique(&self) -> String;
     /// The files in a folder.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
-    /// Whether nobody writes a file any more; that is not known of one of another process where the file
-    /// system has no locks.
+    /// Returns true if no process writes a file any more. Without locks of the file system this is unknown for files of
+    /// other processes.
     fn is_abandoned(&self, path: &Path) -> io::Result<bool>;
     /// A second name for a file; an error if there is a file of that name.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -127,9 +127,9 @@ impl Writable for File {
     }
 }
 
-/// What `write` gives. The signal that a system sends to who writes a file beyond its limit of size is held
-/// back meanwhile: it would end the process with a part of a file left behind, and the write says by itself
-/// that it failed.
+/// Result of `write`. The signal that the system sends for a file beyond the size limit is blocked
+/// meanwhile: it would end the process and leave a partial file, and the write itself reports
+/// the failure.
 #[cfg(unix)]
 fn without_signal<R>(write: impl FnOnce() -> R) -> R {
     use std::mem::MaybeUninit;
@@ -159,7 +159,7 @@ fn without_signal<R>(write: impl FnOnce() -> R) -> R {
     written
 }
 
-/// Whether the signal waits for this thread to let it through.
+/// Returns true if the signal is pending for this thread.
 #[cfg(unix)]
 fn is_pending() -> bool {
     let mut pending = std::mem::MaybeUninit::uninit();

@@ -1,11 +1,11 @@
-//! The checkpoint of a fit: a file that says how far it has come, and the one before it.
+//! The checkpoint of a fit: a file with its progress, and the previous one.
 //!
-//! The newest is at the path that the user gave, the one before it at the same path with `.1`. A new
-//! one is written beside, under a name of its own, and brought to the disk before it gets its name. Then the present one gets
-//! its second name `.1` as a link, or is copied there where the file system has no links, and the new one is renamed
-//! over it. So there is at every moment a whole file at the path, also if power fails and the disk has seen the changes of
-//! names in another order. Without a file at the path there is no checkpoint, whatever is at `.1`: a user who removes
-//! the file that he knows begins anew.
+//! The newest is at the path that the user gave, the previous one at the same path with `.1`. A new
+//! checkpoint is written to a temporary file and synced to the disk. Then the current one gets
+//! its second name `.1` as a link, or is copied there if the file system has no links, and the new one is renamed
+//! over it. Therefore there is a whole file at the path at every moment, also if power fails and the disk has the changes of
+//! names in another order. Without a file at the path there is no checkpoint, even if `.1` exists: a user who removes
+//! the file begins anew.
 //!
 //! Several processes may make the same fit with one checkpoint: each one's are those of all. What a process
 //! that was killed leaves beside is removed by the next that saves, which finds it unlocked.
@@ -30,12 +30,12 @@ use std::path::{Path, PathBuf};
 /// Tries of a save that other processes come in the way of.
 const TRIES: usize = 8;
 
-/// Where the checkpoints of a fit are kept. Readers and writers may be many.
+/// The files of the checkpoints of a fit. There may be many readers and writers.
 #[derive(Clone, Debug)]
 pub(crate) struct Store<F: Fs = Disk> {
     newest: PathBuf,
     older: PathBuf,
-    /// What the names of files begin with that are being written.
+    /// First part of the names of files that are being written.
     beside: PathBuf,
     fs: F,
 }
@@ -99,7 +99,7 @@ impl<F: Fs> Store<F> {
     /// # Errors
     /// [`NotWritten`](CheckpointError::NotWritten) if one is left.
     pub(crate) fn remove(&self) -> Result<(), CheckpointError> {
-        // The older one first: what is left by a crash is the newest.
+        // The older one first: after a crash in between, the newest remains.
         for path in [&self.older, &self.newest] {
             self.remove_checkpoint(path).map_err(|error| {
                 self.not_written(format!("{} cannot be removed: {error}", path.display()))
@@ -125,7 +125,7 @@ impl<F: Fs> Store<F> {
         Err(self.corrupt(why))
     }
 
-    /// What the file at `path` contains, if there is one.
+    /// Contents of the file at `path`, if it exists.
     fn find(
         &self,
         path: &Path,
@@ -150,7 +150,7 @@ impl<F: Fs> Store<F> {
         // Names that a process gave before it was killed may not be on the disk yet, and must not
         // be lost among the changes that follow.
         self.fs.sync_folder(folder)?;
-        // What is left of others that cannot be removed does no harm.
+        // Abandoned files of other processes that cannot be removed do no harm.
         let _ = self.remove_abandoned();
         let mut tries = 1;
         loop {
@@ -220,7 +220,7 @@ impl<F: Fs> Store<F> {
         Ok(())
     }
 
-    /// Whether a file of the folder has a name under which checkpoints are written.
+    /// Returns true if a file of the folder has a name of a checkpoint that is being written.
     fn is_beside(&self, path: &Path) -> bool {
         let (Some(name), Some(first)) = (path.file_name(), self.beside.file_name()) else {
             return false;
@@ -238,7 +238,7 @@ impl<F: Fs> Store<F> {
         }
     }
 
-    /// That the newest, or what was loaded of it, makes no sense.
+    /// Error: the newest checkpoint, or its loaded contents, are invalid.
     pub(crate) fn corrupt(&self, why: String) -> CheckpointError {
         CheckpointError::Corrupt { path: self.newest.clone(), why }
     }
@@ -262,7 +262,7 @@ fn unless_absent(done: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Whether a file is there or not only because of another process.
+/// Returns true if the error is due to another process that created or removed the file.
 fn is_another(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
 }

@@ -1,5 +1,5 @@
 //! On the real file system: every call of a save, a load and a removal fails, in every way, and
-//! every kill between two calls. What was there, or what was to be there, must be found after it.
+//! kills occur between any two calls. Afterwards the old or the new checkpoint must be found.
 
 use super::faulty::{Fault, Faulty};
 use super::*;
@@ -12,7 +12,7 @@ fn on_disk(fault: Option<Fault>) -> Faulty<Disk> {
     Faulty::new(Disk, fault).quick()
 }
 
-/// What is there before the save.
+/// State before the save.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Before {
     Nothing,
@@ -57,7 +57,7 @@ impl Before {
         (folder, store)
     }
 
-    /// What is loaded as long as nothing new is there.
+    /// Contents that are loaded while there is no new checkpoint.
     fn contents(self) -> Option<Vec<u8>> {
         match self {
             Before::Nothing | Before::OlderOnly => None,

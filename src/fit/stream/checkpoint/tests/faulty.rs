@@ -5,14 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// What happens at a call.
+/// Fault at a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fault {
     /// Number of the call, from 0.
     pub(super) at: usize,
     /// The system's number of the error.
     pub(super) errno: i32,
-    /// Whether all calls after it fail too. Then nothing changes any more, as after a kill.
+    /// If true, all later calls fail, too: nothing changes any more, as after a kill.
     pub(super) lasts: bool,
     /// Bytes that are written nonetheless if the call is to write.
     pub(super) bytes: usize,
@@ -22,7 +22,7 @@ pub(super) struct Fault {
 pub(super) struct Faulty<F> {
     inner: F,
     fault: Option<Fault>,
-    /// Whether syncing is more than a call: it takes milliseconds, and only a loss of power tells.
+    /// If true, files are synced to disk, which takes milliseconds and matters only after a loss of power.
     syncs: bool,
     next: Cell<usize>,
     /// Names of the calls.

@@ -37,9 +37,9 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Memory {
     state: RefCell<State>,
-    /// Whether a file can have two names.
+    /// True if a file can have two names.
     links: bool,
-    /// Whether the two changes of a rename happen together.
+    /// True if the two changes of a rename are atomic.
     atomic: bool,
     /// Names that were given to files that are being written.
     given: Cell<usize>,

@@ -1,4 +1,4 @@
-//! What may happen to the files of a checkpoint, and what must then be found.
+//! Faults of the files of a checkpoint, and the required state afterwards.
 
 mod damage;
 mod faults;
@@ -34,7 +34,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Whether there is something beside the checkpoints of a store.
+/// Returns true if there are partial files next to the checkpoints of a store.
 fn has_parts(store: &Store) -> bool {
     let beside = store.beside.file_name().unwrap().to_str().unwrap();
     names(folder_of(&store.newest)).iter().any(|name| name.starts_with(beside))
@@ -123,7 +123,7 @@ fn others_that_save_or_remove_meanwhile_are_no_hindrance() {
         ErrorKind::AlreadyExists
     );
     store.keep_newest().unwrap();
-    // What is written is taken for abandoned before it is locked.
+    // A file that is being written looks abandoned before it is locked.
     let thief = Thief { left: 2.into() };
     Store::on(&thief, &store.newest).save(&identity(), b"next").unwrap();
     assert_eq!(thief.left.get(), 0);
@@ -202,7 +202,7 @@ fn another_fit_is_refused_by_name_and_not_overwritten() {
     assert_eq!(store.save(&identity(), b"contents"), Err(expected));
     assert_eq!(std::fs::read(&store.newest).unwrap(), before);
 
-    // The one before it is ours, but what is newer is not passed over.
+    // The previous checkpoint is ours, but the newer file is not ignored.
     std::fs::write(&store.older, file_of(&identity(), b"ours")).unwrap();
     let error = store.load(&identity()).unwrap_err();
     assert!(matches!(error, CheckpointError::Mismatch { .. }), "{error}");
@@ -214,7 +214,7 @@ fn another_fit_is_refused_by_name_and_not_overwritten() {
     assert!(matches!(&error, CheckpointError::Corrupt { path, .. } if *path == store.newest));
     assert!(error.to_string().contains("(start: 1, 3 there, 1, 2 here)"), "{error}");
 
-    // Who removes the file begins anew, whatever is left of the one before it.
+    // If the file is removed, the fit begins anew, even if the previous checkpoint exists.
     std::fs::remove_file(&store.newest).unwrap();
     assert_eq!(store.load(&identity()), Ok(None));
     for contents in [&b"first"[..], b"second"] {

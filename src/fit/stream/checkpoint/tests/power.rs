@@ -93,9 +93,9 @@ fn after_a_loss_of_power_the_old_or_the_new_is_found() {
     }
 }
 
-/// A kill leaves all names as they are, but they need not be on the disk: power is lost after it, in
-/// the save of the next process. Until that has synced what it found, what was there before the kill
-/// may come back.
+/// A kill leaves all names as they are, but they need not be on the disk: then power is lost, in
+/// the save of the next process. Until this save has synced the files, the state before the kill
+/// may return.
 #[test]
 fn power_lost_after_a_kill_leaves_one_of_three() {
     let [old, older] = [&b"old"[..], b"older"].map(|c| file_of(&identity(), c));
@@ -123,7 +123,7 @@ fn power_lost_after_a_kill_leaves_one_of_three() {
     }
 }
 
-/// The model finds what is to be found: without a sync, or with the names changed in place, a loss of
+/// The model detects missing protection: without a sync, or with names changed in place, a loss of
 /// power does harm.
 #[test]
 fn the_model_is_not_too_kind() {

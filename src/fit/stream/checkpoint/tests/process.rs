@@ -25,7 +25,7 @@ fn number(loaded: &[u8]) -> u64 {
     number
 }
 
-/// What the other processes of these tests do.
+/// Tasks of the other processes of these tests.
 #[test]
 fn child() {
     let Ok(task) = env::var(TASK) else { return };
@@ -115,7 +115,7 @@ fn readers_see_whole_files_while_another_writes() {
     assert_eq!(store.load(&identity()).unwrap(), Some(contents(100)));
 }
 
-/// Saves with others, and removes what is there now and then.
+/// Saves together with others, and removes the files now and then.
 fn save_together(path: &Path) {
     let mut store = Store::new(path);
     for next in 1..=30 {
