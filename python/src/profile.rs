@@ -32,7 +32,7 @@ impl Profile {
         PyArray1::from_vec(py, self.profile.values())
     }
 
-    /// Signed square roots of the increase of the cost at `values`. The standard error approximates them by a straight
+    /// Signed square roots of (S − S_min)/s² at `values`, S twice the cost. The standard error approximates them by a straight
     /// line.
     #[getter]
     fn taus<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {

@@ -21,16 +21,16 @@ use crate::threads;
 use std::time::Instant;
 
 impl CurveFit {
-    /// Fits the model to the data of every fit of a batch. Each result equals the result of [`fit`](CurveFit::fit) with the same points and
-    /// start. `starts`: one for all fits, or one per fit. Missing values are computed for each fit, or adapted
-    /// from the results of a few fits.
+    /// Fits the model to the data of every fit of a batch. Each result equals the result of [`fit`](CurveFit::fit) with
+    /// the same points and start. `starts`: one for all fits, or one per fit. Missing values are computed for each fit,
+    /// or adapted from the results of a few fits.
     ///
     /// Names, bounds, fixed parameters, loss and options apply to all fits; limits apply to each.
     /// Fits run on all cores, and the results do not depend on their number. The observer of
     /// [`observe`](CurveFit::observe) is called as they finish.
     ///
-    /// [`backend`](CurveFit::backend) selects the hardware. On a device one kernel makes all fits, with up to 16 free parameters.
-    /// Fits that the kernel cannot decide (a second derivative, a restart, points of very different weight)
+    /// [`backend`](CurveFit::backend) selects the hardware. On a device one kernel makes all fits, with up to 16 free
+    /// parameters. Fits that the kernel cannot decide (a second derivative, a restart, points of very different weight)
     /// are rerun on the CPU.
     /// [`BatchFit::reason`](crate::BatchFit::reason) gives the reason for the choice.
     ///
@@ -54,9 +54,9 @@ impl CurveFit {
     ///
     /// # Errors
     /// Errors that concern the whole batch: an invalid model, names, bounds or options, an invalid
-    /// start for all fits, a number of columns or starts that does not match the model, an observer that panics. If a device
-    /// is required, [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and errors of the device. An empty batch is not
-    /// an error.
+    /// start for all fits, a number of columns or starts that does not match the model, an observer that panics. If a
+    /// device is required, [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and errors of the device. An empty batch
+    /// is not an error.
     pub fn fit_batch<'d, 'a: 'd, 's>(
         &self,
         data: impl Into<BatchFitData<'d, 'a>>,
@@ -146,7 +146,7 @@ impl CurveFit {
         Arrays::new(fits, width, bounded, self.wants_covariances())
     }
 
-    /// The batch of the results.
+    /// Returns the batch of the results.
     ///
     /// # Errors
     /// None after [`check_batch`](Self::check_batch), which knows the names in formulas.
@@ -222,7 +222,8 @@ impl CurveFit {
         Ok(Made { reason, device: Some((name, course)), parts: None })
     }
 
-    /// Returns true if covariance matrices are computed: errors of tied parameters and derived quantities follow from them.
+    /// Returns true if covariance matrices are computed: errors of tied parameters and derived quantities follow from
+    /// them.
     fn wants_covariances(&self) -> bool {
         self.keep_covariance || !self.ties.is_empty() || self.asks_for_derived()
     }
@@ -233,8 +234,9 @@ impl CurveFit {
     }
 
     /// Tests the residuals of all fits of a batch for autocorrelation, as [`Fit`](crate::Fit) does;
-    /// [`BatchFit::rejected`](crate::BatchFit::rejected) then tells of which fits they are correlated, so that the curve is not
-    /// that of the data. It takes a pass over the values of the model on the CPU. By default batches are not tested so.
+    /// [`BatchFit::rejected`](crate::BatchFit::rejected) then tells of which fits they are correlated, so that the
+    /// curve is not that of the data. It takes a pass over the values of the model on the CPU. By default batches are
+    /// not tested so.
     #[must_use]
     pub fn test_residuals(mut self, test: bool) -> CurveFit {
         self.test_residuals = test;
@@ -242,7 +244,8 @@ impl CurveFit {
     }
 
     /// If true, a batch keeps the covariance matrix of every fit, n_params² numbers each, for
-    /// [`BatchFit::covariance`](crate::BatchFit::covariance). True by default if there are quantities from [`derive`](CurveFit::derive).
+    /// [`BatchFit::covariance`](crate::BatchFit::covariance). True by default if there are quantities from
+    /// [`derive`](CurveFit::derive).
     #[must_use]
     pub fn keep_covariance(mut self, keep: bool) -> CurveFit {
         self.keep_covariance = keep;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 impl CurveFit {
     /// Stops fits once `token` is cancelled, as if the observer had broken:
     ///
-    /// - a fit stops before its next step, with the best parameters so far and [`Termination::Stopped`](crate::Termination::Stopped);
+    /// - a fit stops before its next step, with the best parameters so far and
+    /// [`Termination::Stopped`](crate::Termination::Stopped);
     /// - the search for a start returns the best one so far, and its fit stops after one step;
     /// - a search from many starts returns the fits that are finished;
     /// - a batch returns the fits that are finished; the others are [`FitStatus::NotRun`](crate::FitStatus::NotRun).
@@ -27,8 +28,8 @@ impl CurveFit {
         self
     }
 
-    /// The observer of a fit whose start was found by a `search`. If that was stopped, the fit stops after its first step: a
-    /// cancelled token would break off the first pass of a native model, and the start would be lost.
+    /// Returns the observer of a fit whose start was found by a `search`. If that was stopped, the fit stops after its
+    /// first step: a cancelled token would break off the first pass of a native model, and the start would be lost.
     pub(super) fn watch_after(&self, search: Option<StartSearch>) -> Option<Arc<Observer>> {
         if !search.is_some_and(|search| search.stopped) {
             return self.watch();
@@ -36,7 +37,7 @@ impl CurveFit {
         Some(Arc::new(|_: &Event<'_>| ControlFlow::Break(())))
     }
 
-    /// The observer of a single fit.
+    /// Returns the observer of a single fit.
     pub(super) fn watch(&self) -> Option<Arc<Observer>> {
         match (&self.observer, &self.cancel) {
             (observer, None) => observer.clone(),

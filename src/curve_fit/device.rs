@@ -37,7 +37,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// The device of this number, counted from 0 as the driver does.
+    /// Returns the device of this number, counted from 0 as the driver does.
     ///
     /// # Errors
     /// [`Error::CudaUnavailable`] with the reason, and what to install.
@@ -129,7 +129,7 @@ impl fmt::Debug for DeviceData<'_> {
 }
 
 impl<'a> DeviceData<'a> {
-    /// The points as the estimator counts them.
+    /// Returns the points as the estimator counts them.
     pub(super) fn points(&self, estimator: Estimator) -> Result<&Points<'a>> {
         match estimator {
             Estimator::LeastSquares => Ok(&self.points),
@@ -178,7 +178,7 @@ impl FitData<'_, '_> {
         }
     }
 
-    /// The device that they are on.
+    /// Returns the device that they are on.
     pub(super) fn given(&self) -> Option<GivenDevice<'_>> {
         let FitData::Device(DeviceData { device, resident, .. }) = self else { return None };
         let uploaded = Uploaded::Points(resident);
@@ -225,7 +225,7 @@ impl fmt::Debug for DeviceBatch<'_> {
 }
 
 impl DeviceBatch<'_> {
-    /// Number of fits.
+    /// Returns the number of fits.
     pub fn n_fits(&self) -> usize {
         self.data.n_fits()
     }
@@ -248,7 +248,7 @@ pub enum BatchFitData<'d, 'a> {
 }
 
 impl<'a> BatchFitData<'_, 'a> {
-    /// The data in memory, and the device that they are on.
+    /// Returns the data in memory, and the device that they are on.
     pub(super) fn parts(&self) -> (&BatchData<'a>, Option<GivenDevice<'_>>) {
         match self {
             BatchFitData::Memory(data) => (data, None),

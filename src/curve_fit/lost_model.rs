@@ -7,9 +7,9 @@ use crate::fit::Fit;
 use crate::model::native::Model;
 
 impl Fit {
-    /// The fit with the native model of `curve`, if it was saved without its model: methods that need the model, such as
-    /// [`predict`](Fit::predict) and the bands, work again. Functions cannot be compared; the caller is responsible for
-    /// passing the function that was fitted. A fit that has its model is returned unchanged.
+    /// Returns the fit with the native model of `curve`, if it was saved without its model: methods that need the
+    /// model, such as [`predict`](Fit::predict) and the bands, work again. Functions cannot be compared; the caller is
+    /// responsible for passing the function that was fitted. A fit that has its model is returned unchanged.
     ///
     /// ```
     /// # #[cfg(feature = "serde")] {
@@ -25,8 +25,9 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`UncertaintyError::OtherFit`](crate::error::UncertaintyError::OtherFit) if `curve` has other parameters; [`Error::ColumnCount`](crate::Error::ColumnCount) if its model has
-    /// other independent variables; errors in `curve`.
+    /// [`UncertaintyError::OtherFit`](crate::error::UncertaintyError::OtherFit) if `curve` has other parameters;
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if its model has other independent variables; errors in
+    /// `curve`.
     pub fn with_model(mut self, curve: &CurveFit) -> Result<Fit> {
         let columns = match &self.model {
             Model::Native(native) if native.lost => native.columns,
@@ -40,9 +41,10 @@ impl Fit {
         Ok(self)
     }
 
-    /// The fit with the model of `curve` in place of its own. Parameters, errors and statistics stay; [`predict`](Fit::predict)
-    /// and the bands evaluate the other model. It is for a function whose form depends on the points, as one that divides
-    /// by the largest x: at other points it is another model of the same parameters.
+    /// Returns the fit with the model of `curve` in place of its own. Parameters, errors and statistics stay;
+    /// [`predict`](Fit::predict) and the bands evaluate the other model. Use it for a function whose form depends on
+    /// the points, for example a division by the largest x: at other points it is a different model with the same
+    /// parameters.
     ///
     /// Ties of the fit hold in the other model, too. The result has no [components](Fit::components).
     ///
@@ -56,8 +58,8 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`UncertaintyError::OtherFit`](crate::error::UncertaintyError::OtherFit) if `curve` has other parameters; the error of
-    /// `curve` if its model is invalid.
+    /// [`UncertaintyError::OtherFit`](crate::error::UncertaintyError::OtherFit) if `curve` has other parameters; the
+    /// error of `curve` if its model is invalid.
     pub fn replace_model(&self, curve: &CurveFit) -> Result<Fit> {
         curve.check()?;
         check_same_parameters(curve, self)?;

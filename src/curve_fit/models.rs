@@ -15,12 +15,12 @@ use crate::observe::span;
 use std::sync::{Arc, OnceLock};
 
 impl CurveFit {
-    /// A model of one independent variable; of several it is [`multivariate`](CurveFit::multivariate).
+    /// Returns a model of one independent variable; of several it is [`multivariate`](CurveFit::multivariate).
     pub fn new<const N: usize>(model: impl Fn(Var, [Var; N]) -> Var) -> CurveFit {
         CurveFit::trace(1, N, |x, p| model(Var::arguments(x), array(p)))
     }
 
-    /// A model of `D` independent variables.
+    /// Returns a model of `D` independent variables.
     ///
     /// ```
     /// let plane = dualfit::CurveFit::multivariate(|[x, y], [a, b, c]| a * x + b * y + c);
@@ -31,7 +31,7 @@ impl CurveFit {
         CurveFit::trace(D, N, |x, p| model(<[Var; D]>::arguments(x), array(p)))
     }
 
-    /// A model of one independent variable whose number of parameters is known at run time only.
+    /// Returns a model of one independent variable whose number of parameters is known at run time only.
     ///
     /// ```
     /// use dualfit::{CurveFit, Var};
@@ -45,7 +45,7 @@ impl CurveFit {
         CurveFit::trace(1, params, |x, p| model(Var::arguments(x), p))
     }
 
-    /// A model whose numbers of independent variables and parameters are known at run time only.
+    /// Returns a model whose numbers of independent variables and parameters are known at run time only.
     pub fn dynamic_multivariate(
         columns: usize,
         params: usize,
@@ -54,7 +54,7 @@ impl CurveFit {
         CurveFit::trace(columns, params, |x, p| model(x, p))
     }
 
-    /// A model written as text over the independent `variables`; every other name is a parameter, in
+    /// Returns a model written as text over the independent `variables`; every other name is a parameter, in
     /// order of appearance.
     ///
     /// Operators + − * / ^ (or **), parentheses, the constants `pi` and `e`, the functions of
@@ -76,7 +76,7 @@ impl CurveFit {
         CurveFit::of_expression(&expression, expression.parameters().to_vec())
     }
 
-    /// The model of an expression whose parameters are `names`, in that order.
+    /// Returns the model of an expression whose parameters are `names`, in that order.
     pub(crate) fn of_expression(expression: &Expression, names: Vec<String>) -> Result<CurveFit> {
         let place = |name| names.iter().position(|n| n == name);
         let order: Option<Vec<usize>> = expression.parameters().iter().map(place).collect();
@@ -91,12 +91,12 @@ impl CurveFit {
         Ok(CurveFit::with_names(Ok(Model::Traced(Arc::new(program))), names))
     }
 
-    /// A model that cannot be fitted; every fit says why.
+    /// Returns a model that cannot be fitted; every fit returns the error.
     pub(crate) fn senseless(error: Error, names: Vec<String>) -> CurveFit {
         CurveFit::with_names(Err(error), names)
     }
 
-    /// A model that cannot be traced, of one independent variable and `params` parameters: an
+    /// Returns a model that cannot be traced, of one independent variable and `params` parameters: an
     /// ordinary function, called for each point. Its partials are central differences unless
     /// [`jacobian`](CurveFit::jacobian) gives them; a start of the right magnitude helps them where a
     /// parameter goes to 0, or its [`scale`](CurveFit::scale).
@@ -111,7 +111,7 @@ impl CurveFit {
         CurveFit::native_multivariate(1, params, move |x, p| model(x[0], p))
     }
 
-    /// A model that cannot be traced, of `columns` independent variables; see
+    /// Returns a model that cannot be traced, of `columns` independent variables; see
     /// [`native`](CurveFit::native).
     pub fn native_multivariate(
         columns: usize,
@@ -124,7 +124,7 @@ impl CurveFit {
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 
-    /// A model of all points at once, of one independent variable and `params` parameters:
+    /// Returns a model of all points at once, of one independent variable and `params` parameters:
     /// `model(x, p, out)` writes one value per point to `out`. For models without a value at a single point: the
     /// solution of a differential equation, a convolution, a table that is computed and then looked up.
     ///
@@ -173,7 +173,7 @@ impl CurveFit {
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 
-    /// The partial derivatives of a model of all points: `jacobian(x, p, out)` writes to `out[k]` those by
+    /// Sets the partial derivatives of a model of all points: `jacobian(x, p, out)` writes to `out[k]` those by
     /// parameter k, one value per point.
     #[must_use]
     pub fn jacobian_arrays(
@@ -212,7 +212,7 @@ impl CurveFit {
         }
     }
 
-    /// The partial derivatives of a native model of one variable: `jacobian(x, p, out)` writes one
+    /// Sets the partial derivatives of a native model of one variable: `jacobian(x, p, out)` writes one
     /// value per parameter to `out`.
     #[must_use]
     pub fn jacobian(
@@ -222,7 +222,7 @@ impl CurveFit {
         self.jacobian_multivariate(move |x, p, out| jacobian(x[0], p, out))
     }
 
-    /// The partial derivatives of a native model of several variables.
+    /// Sets the partial derivatives of a native model of several variables.
     #[must_use]
     pub fn jacobian_multivariate(
         mut self,
@@ -252,13 +252,13 @@ fn default_names(count: usize) -> Vec<String> {
     (0..count).map(|i| format!("p{i}")).collect()
 }
 
-/// The variables as an array; missing ones are NaN.
+/// Returns the variables as an array; missing ones are NaN.
 pub(super) fn array<const N: usize>(p: &[Var]) -> [Var; N] {
     std::array::from_fn(|i| p.get(i).copied().unwrap_or(Var::from(f64::NAN)))
 }
 
 impl CurveFit {
-    /// A model that was traced before: what [`program`](CurveFit::program) gave, perhaps saved in between.
+    /// Returns a model that was traced before: what [`program`](CurveFit::program) gave, perhaps saved in between.
     /// Its partials are recorded anew; names of parameters are the program's.
     ///
     /// ```
@@ -277,7 +277,7 @@ impl CurveFit {
         curve
     }
 
-    /// The model as LaTeX, for mathematics mode with the package `amsmath`; see
+    /// Returns the model as LaTeX, for mathematics mode with the package `amsmath`; see
     /// [`Program::latex`](crate::program::Program::latex).
     ///
     /// ```
@@ -315,7 +315,7 @@ impl CurveFit {
         self.ready(&self.free_positions()).map(|_| ())
     }
 
-    /// The model in its `free` parameters.
+    /// Returns the model in its `free` parameters.
     pub(super) fn ready(&self, free: &[usize]) -> Result<Arc<Ready>> {
         if let Some(ready) = self.ready.get() {
             return Ok(ready.clone());
@@ -342,8 +342,8 @@ impl CurveFit {
         self
     }
 
-    /// As [`changed`](Self::changed), after a change of bounds or fixed parameters: the prepared form of a traced model depends only on
-    /// the set of free parameters, not on their bounds.
+    /// As [`changed`](Self::changed), after a change of bounds or fixed parameters: the prepared form of a traced model
+    /// depends only on the set of free parameters, not on their bounds.
     pub(super) fn changed_in_place(self) -> CurveFit {
         let suits = |ready: &Arc<Ready>| {
             matches!(ready.model, Model::Traced(_)) && ready.prepared.free == self.free_positions()

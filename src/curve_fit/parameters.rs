@@ -80,7 +80,7 @@ impl CurveFit {
         self.changed_in_place()
     }
 
-    /// The parameters' names, in order.
+    /// Returns the parameters' names, in order.
     pub fn parameters(&self) -> &[String] {
         &self.names
     }
@@ -117,7 +117,7 @@ impl CurveFit {
         self.options.validate()
     }
 
-    /// A complete start inside the bounds; tied parameters have the values of their formulas.
+    /// Returns a complete start inside the bounds; tied parameters have the values of their formulas.
     pub(super) fn checked_start(&self, start: &[f64]) -> Result<Vec<f64>> {
         if start.len() != self.names.len() {
             let (expected, got) = (self.names.len(), start.len());
@@ -130,7 +130,7 @@ impl CurveFit {
         self.completed(start.iter().enumerate().map(value).collect::<Result<_>>()?)
     }
 
-    /// The start of parameter `i`, inside its bounds.
+    /// Checks a starting value of parameter `i` and returns it inside the bounds.
     pub(super) fn checked_value(&self, i: usize, value: f64) -> Result<f64> {
         let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
         if !value.is_finite() {
@@ -147,7 +147,7 @@ impl CurveFit {
         Ok(value)
     }
 
-    /// The position of a parameter; an unknown name is remembered as an error.
+    /// Returns the position of a parameter; an unknown name is stored as an error.
     pub(super) fn find(&mut self, name: &str) -> Option<usize> {
         let remedy =
             "correct the name, or call `names` before bounds, ties and other parameter settings";
@@ -160,7 +160,7 @@ impl CurveFit {
     }
 }
 
-/// The ends of a range, both taken to belong to it; ±∞ for open ones.
+/// Returns the ends of a range, both taken to belong to it; ±∞ for open ones.
 pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
     let end = |bound: Bound<&f64>, open: f64| match bound {
         Bound::Included(&v) | Bound::Excluded(&v) => v,
@@ -221,12 +221,12 @@ impl CurveFit {
         self
     }
 
-    /// A quantity that follows from the parameters, reported with its error: `.derive("fwhm",
+    /// Adds a quantity that is computed from the parameters and reported with its error: `.derive("fwhm",
     /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
     /// names of the parameters, tied and fixed ones too, and of other derived quantities, in any order.
     /// [`fit`](CurveFit::fit) refuses a formula that cannot be read, a name in it that is neither a parameter nor a
-    /// quantity, quantities that follow from themselves, and a quantity that is called as a parameter or another quantity
-    /// is. [`Fit::quantity`](crate::Fit::quantity) has the value and the error.
+    /// quantity, quantities that follow from themselves, and a quantity that is called as a parameter or another
+    /// quantity is. [`Fit::quantity`](crate::Fit::quantity) has the value and the error.
     #[must_use]
     pub fn derive(mut self, name: &str, formula: &str) -> CurveFit {
         if let Err(error) = self.add_derived(name, formula) {
@@ -253,8 +253,9 @@ impl CurveFit {
     }
 
     /// # Errors
-    /// [`Error::Name`](crate::Error::Name) for a name that a parameter has or another quantity, or that cannot be shown;
-    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is none of the parameters.
+    /// [`Error::Name`](crate::Error::Name) for a name that a parameter has or another quantity, or that cannot be
+    /// shown; [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is none of the
+    /// parameters.
     pub(super) fn check_derived(&self) -> Result<()> {
         check_shown(self.derived.iter().map(|(name, _)| name))?;
         for (i, (name, _)) in self.derived.iter().enumerate() {
@@ -283,8 +284,8 @@ impl CurveFit {
     /// The formula replaces the parameter in the model, with exact partials, on every backend. A
     /// tied parameter is not estimated and uses no degree of freedom. A fit has its value, and its
     /// error and correlations follow from the other parameters. It has no start: its value in a
-    /// complete start is ignored, and bounds of the model do not apply. [`fit`](CurveFit::fit) reports errors in ties: unknown
-    /// names, a circle, a tied parameter that is fixed or has bounds set by name.
+    /// complete start is ignored, and bounds of the model do not apply. [`fit`](CurveFit::fit) reports errors in ties:
+    /// unknown names, a circle, a tied parameter that is fixed or has bounds set by name.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -312,8 +313,8 @@ impl CurveFit {
         self.changed()
     }
 
-    /// Adds a parameter that the model does not contain, for [ties](CurveFit::tie) to name: `t2 = t1 + d` with a distance d
-    /// that has a start and bounds. It comes after the model's own parameters.
+    /// Adds a parameter that the model does not contain, for [ties](CurveFit::tie) to name: `t2 = t1 + d` with a
+    /// distance d that has a start and bounds. It comes after the model's own parameters.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -368,7 +369,7 @@ impl CurveFit {
         self.ties.iter().any(|tie| tie.name == self.names[i])
     }
 
-    /// The formulas of tied parameters in terms of those that are not tied.
+    /// Returns the formulas of tied parameters in terms of those that are not tied.
     pub(super) fn tied_expressions(&self) -> Result<Vec<(String, Expression)>> {
         let mut flat: Vec<(String, Expression)> = Vec::with_capacity(self.ties.len());
         for tie in self.placed_ties()?.said() {
@@ -378,7 +379,7 @@ impl CurveFit {
         Ok(flat)
     }
 
-    /// The same with a further, last parameter that the model does not depend on by itself.
+    /// Returns the model with an additional last parameter that the model's formula does not contain.
     pub(super) fn with_further_parameter(&self, name: &str) -> Result<CurveFit> {
         let mut curve = self.clone();
         curve.model = Ok(self.model.as_ref().map_err(Clone::clone)?.with_further_parameter(name));
@@ -391,12 +392,12 @@ impl CurveFit {
         Ok(curve.changed())
     }
 
-    /// The ties in the order of their evaluation.
+    /// Returns the ties in the order of their evaluation.
     pub(super) fn placed_ties(&self) -> Result<Ties> {
         Ties::among(&self.names, &self.ties)
     }
 
-    /// The model with the formulas of tied parameters in their places.
+    /// Returns the model with the formulas of tied parameters in their places.
     pub(super) fn effective_model(&self) -> Result<Model> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         match self.ties.is_empty() {
@@ -437,7 +438,7 @@ impl CurveFit {
         Ok(())
     }
 
-    /// A start with the values of tied parameters.
+    /// Returns a start with the values of tied parameters.
     pub(super) fn completed(&self, mut start: Vec<f64>) -> Result<Vec<f64>> {
         if !self.ties.is_empty() {
             self.placed_ties()?.complete(&mut start);
@@ -446,7 +447,7 @@ impl CurveFit {
     }
 }
 
-/// An observer that also receives the values of tied parameters.
+/// Returns an observer that also receives the values of tied parameters.
 pub(super) fn told_of_ties(observer: Arc<Observer>, ties: &Arc<Ties>) -> Arc<Observer> {
     match ties.is_empty() {
         true => observer,

@@ -73,7 +73,7 @@ impl CurveFit {
         })
     }
 
-    /// The mean of parameter `i`'s prior, if it has one, inside the bounds.
+    /// Returns the mean of parameter `i`'s prior, if it has one, inside the bounds.
     pub(super) fn expected(&self, i: usize) -> Option<f64> {
         let prior = self.priors.iter().find(|prior| prior.param == i)?;
         Some(self.inside(i, prior.mean))

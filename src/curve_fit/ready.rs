@@ -20,7 +20,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// The model for data with such errors in x.
+    /// Returns the model for data with such errors in x.
     ///
     /// # Errors
     /// [`Error::ModelKind`](crate::Error::ModelKind) for a native model of such data.

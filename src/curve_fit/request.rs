@@ -1,4 +1,5 @@
-//! Assembles the request for a fit: the prepared model, the points with the device that evaluates them, and all settings.
+//! Assembles the request for a fit: the prepared model, the points with the device that evaluates them, and all
+//! settings.
 
 use super::CurveFit;
 use super::parameters::told_of_ties;
@@ -15,7 +16,7 @@ use crate::model::native::Model;
 use std::time::Instant;
 
 impl CurveFit {
-    /// The requested placement of a fit.
+    /// Returns the requested placement of a fit.
     pub(super) fn wanted<'a>(&'a self, given: Option<GivenDevice<'a>>) -> PlacementRequest<'a> {
         #[cfg(test)]
         let given = given.or(self.device.as_ref().map(|device| GivenDevice {
@@ -28,8 +29,8 @@ impl CurveFit {
         PlacementRequest { backend, costs, given }
     }
 
-    /// Passes the request for a fit to `answer` and returns its result. `given`: a device to use, with the points if they
-    /// are on it.
+    /// Passes the request for a fit to `answer` and returns its result. `given`: a device to use, with the points if
+    /// they are on it.
     pub(super) fn request<R>(
         &self,
         points: &Points<'_>,
@@ -103,7 +104,7 @@ impl CurveFit {
         (0..self.names.len()).map(|i| !free.contains(&i)).collect()
     }
 
-    /// Positions of the parameters that are neither fixed, nor kept by equal bounds, nor tied.
+    /// Returns the positions of the parameters that are neither fixed, nor kept by equal bounds, nor tied.
     pub(super) fn free_positions(&self) -> Vec<usize> {
         let kept = |i: usize| self.fixed[i] || self.bounds[i].0 == self.bounds[i].1;
         let free = |&i: &usize| !kept(i) && !self.is_tied(i);

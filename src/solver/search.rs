@@ -19,7 +19,7 @@ pub(super) struct Search<'a> {
 const NOISES: f64 = 3.0;
 
 impl<'a> Search<'a> {
-    /// `state` may be that of a fit before this one.
+    /// Creates a minimisation. `state` may come from an earlier fit.
     pub(super) fn new(task: &'a Task<'a>, state: &'a mut State) -> Self {
         state.forget(task);
         Search { task, state }
@@ -54,12 +54,13 @@ impl<'a> Search<'a> {
         self.state.phase = Phase::Linearise;
     }
 
-    /// The cost from which on the trial that is wanted now is sure to be rejected.
+    /// Returns the cost from which the requested trial point is certain to be rejected.
     pub(super) fn rejected_from(&self) -> f64 {
         if self.state.phase == Phase::Judge { self.state.normal.cost } else { f64::INFINITY }
     }
 
-    /// The normal equations at the trial point have come. `noise`: as [`Evaluator::noise`](super::evaluator::Evaluator::noise).
+    /// Records the evaluation of the normal equations at the trial point.
+    /// `noise`: as [`Evaluator::noise`](super::evaluator::Evaluator::noise).
     pub(super) fn evaluated(&mut self, noise: f64) {
         self.state.work.evaluations += 1;
         self.state.noise = noise;
@@ -136,7 +137,7 @@ impl<'a> Search<'a> {
         (scaled_norm(&state.delta, &state.scale), cut)
     }
 
-    /// Sets the trial to the present point plus the step. Returns whether anything moved.
+    /// Sets the trial to the present point plus the step. Returns true if a parameter changed.
     pub(super) fn move_trial(&mut self) -> bool {
         let Problem { free, bounds, .. } = self.task.problem;
         let State { trial, columns, limits, q, delta, .. } = &mut *self.state;

@@ -351,7 +351,7 @@ impl Search<'_> {
         Transition::Go(then)
     }
 
-    /// A radius at which a step is lost in the rounding of the parameters.
+    /// Returns the radius at which a step is lost in the rounding of the parameters.
     fn least_radius(&self) -> f64 {
         f64::EPSILON * scaled_norm(&self.state.q, &self.state.scale)
     }

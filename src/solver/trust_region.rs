@@ -48,11 +48,11 @@ impl TrustRegion {
                 return 0.0;
             }
             excess = length - radius;
-            // 1/Δ − 1/‖Dδ(λ)‖ is convex and falls, so that Newton's step from λ = 0 ends below its
-            // root: a lower bound.
+            // 1/Δ − 1/‖Dδ(λ)‖ is convex and decreases. Therefore Newton's step from λ = 0 ends below
+            // its root, and gives a lower bound.
             slope = slope_of(problem, scale, delta, &mut self.t[..n]);
         }
-        // It is no number where the step left the range of f64.
+        // The quotient is NaN if the step exceeds the range of f64; `max` then returns 0.
         let mut lower = if regular { (excess / (slope * radius)).max(0.0) } else { 0.0 };
         // ‖D⁻¹Rᵀz‖ / Δ bounds λ from above.
         let mut square = 0.0;
@@ -101,7 +101,7 @@ pub(crate) fn is_within(length: f64, radius: f64) -> bool {
     length - radius <= SLACK * radius
 }
 
-/// ‖S⁻ᵀ D²δ‖² / ‖Dδ‖² for the factor S that δ was solved with; `work` has n numbers.
+/// Returns ‖S⁻ᵀ D²δ‖² / ‖Dδ‖² for the factor S that δ was solved with; `work` has n numbers.
 fn slope_of(s: &Triangular, scale: &[f64], delta: &[f64], work: &mut [f64]) -> f64 {
     let norm = scaled_norm(delta, scale);
     for ((w, d), v) in work.iter_mut().zip(scale).zip(delta) {
@@ -111,7 +111,7 @@ fn slope_of(s: &Triangular, scale: &[f64], delta: &[f64], work: &mut [f64]) -> f
     work.iter().map(|w| w * w).sum()
 }
 
-/// ‖Dδ‖
+/// Returns ‖Dδ‖.
 pub(crate) fn scaled_norm(delta: &[f64], scale: &[f64]) -> f64 {
     delta.iter().zip(scale).map(|(d, s)| (d * s).powi(2)).sum::<f64>().sqrt()
 }

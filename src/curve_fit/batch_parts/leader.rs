@@ -89,7 +89,7 @@ impl<'p> State<'p> {
 }
 
 impl<'p> Leader<'_, '_, 'p> {
-    /// The next portion, of about `samples` samples; `None` if the batch is stopped or complete.
+    /// Returns the next portion, of about `samples` samples; `None` if the batch is stopped or complete.
     fn take(&self, samples: usize) -> Option<BatchPart<'p>> {
         let mut state = lock(&self.state);
         if state.stopped || self.request.is_cancelled() {
@@ -270,7 +270,7 @@ impl<'p> Leader<'_, '_, 'p> {
         }
     }
 
-    /// The report on the batch.
+    /// Returns the report on the batch.
     ///
     /// # Errors
     /// [`Error::ObserverPanicked`]; errors in the starts of fits, as in a local batch; [`Error::Worker`] if
@@ -300,7 +300,7 @@ impl<'p> Leader<'_, '_, 'p> {
     }
 }
 
-/// A call of the engine.
+/// Returns a call of the engine.
 ///
 /// # Errors
 /// In words, if it panics.

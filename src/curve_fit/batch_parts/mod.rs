@@ -30,18 +30,18 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 impl CurveFit {
-    /// Makes a batch as [`fit_batch`](CurveFit::fit_batch) does, together with workers: other processes, machines, or threads.
-    /// The calling process is the leader. It sends portions of the fits, with their data, to the workers, makes portions itself meanwhile, and
-    /// collects the results in the order of the fits. If a worker is lost, another worker or
-    /// the leader repeats its portion. Without any worker the leader makes the whole batch.
+    /// Makes a batch as [`fit_batch`](CurveFit::fit_batch) does, together with workers: other processes, machines, or
+    /// threads. The calling process is the leader. It sends portions of the fits, with their data, to the workers,
+    /// makes portions itself meanwhile, and collects the results in the order of the fits. If a worker is lost, another
+    /// worker or the leader repeats its portion. Without any worker the leader makes the whole batch.
     ///
-    /// On CPUs no bit of the result depends on the number of workers or the division of the fits. Leader and workers may have
-    /// different [`backend`](CurveFit::backend)s; the last digits of a fit then depend on the hardware that
+    /// On CPUs no bit of the result depends on the number of workers or the division of the fits. Leader and workers
+    /// may have different [`backend`](CurveFit::backend)s; the last digits of a fit then depend on the hardware that
     /// made it.
     ///
-    /// Limits apply to each fit. The token and the observer are the leader's; a worker that is cancelled by its own token
-    /// counts as lost. After a cancellation the batch ends when the workers have replied to their requests: some tens of milliseconds of
-    /// work. [`BatchFit::parts`](crate::BatchFit::parts) lists the portions of each worker.
+    /// Limits apply to each fit. The token and the observer are the leader's; a worker that is cancelled by its own
+    /// token counts as lost. After a cancellation the batch ends when the workers have replied to their requests: some
+    /// tens of milliseconds of work. [`BatchFit::parts`](crate::BatchFit::parts) lists the portions of each worker.
     ///
     /// ```
     /// use dualfit::parts::Workers;

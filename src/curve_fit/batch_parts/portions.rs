@@ -1,8 +1,8 @@
 //! Number of fits in a portion.
 //!
-//! There are many more portions than workers, so that a slow worker delays the batch little. A portion takes milliseconds on a core, compared with
-//! about 0.1 ms of overhead for a message. A message has at most some megabytes, except for a single larger
-//! fit. The result does not depend on the portions.
+//! There are many more portions than workers, so that a slow worker delays the batch little. A portion takes
+//! milliseconds on a core, compared with about 0.1 ms of overhead for a message. A message has at most some megabytes,
+//! except for a single larger fit. The result does not depend on the portions.
 
 use crate::data::batch::BatchData;
 use crate::fit::batch::engine::BatchRequest;
@@ -15,7 +15,8 @@ const PORTIONS: usize = 8;
 const MOST: usize = 1 << 18;
 /// Maximum size of the samples of a request, and of a reply, in bytes.
 const BYTES: usize = 4 << 20;
-/// Samples of a portion at least, of a model that is traced: for a decay a fifth of a millisecond of work (docs/benchmarks.md).
+/// Samples of a portion at least, of a model that is traced: for a decay a fifth of a millisecond of work
+/// (docs/benchmarks.md).
 const LEAST: usize = 1 << 13;
 /// The same of a native model, whose calls may take any time.
 const LEAST_NATIVE: usize = 1 << 8;
@@ -53,8 +54,8 @@ impl Sizes {
         }
     }
 
-    /// Number of fits of the next portion, of about `samples` samples, out of the `left` fits from `first` on. A remainder has at least two
-    /// samples, since a single value of x_sigma would apply to all fits.
+    /// Returns the number of fits of the next portion, of about `samples` samples, out of the `left` fits from `first`
+    /// on. A remainder has at least two samples, since a single value of x_sigma would apply to all fits.
     pub(super) fn next(
         &self,
         data: &BatchData<'_>,

@@ -72,7 +72,7 @@ impl Drawn {
         !self.points.columns.is_empty()
     }
 
-    /// The points of all fits, or those that all of them share, of which y is another.
+    /// Returns the points of all fits, or `shared` if the fits do not have their own x.
     pub(super) fn points_or<'p>(&'p self, shared: &'p PointSet) -> &'p PointSet {
         if self.has_own_x() { &self.points } else { shared }
     }
@@ -84,7 +84,7 @@ impl PointSet {
         columns.iter_mut().chain(x_sigma).chain([y, sigma])
     }
 
-    /// The same points in another order, some of them several times.
+    /// Returns the same points in another order, some of them several times.
     fn picked(&self, index: &[usize]) -> PointSet {
         let mut picked = self.clone();
         for array in picked.arrays().filter(|array| !array.is_empty()) {
@@ -170,7 +170,7 @@ impl<'a> Sampler<'a> {
         !self.is_normal() && self.given.correlation.is_none()
     }
 
-    /// The data of one fit for each stream of random numbers.
+    /// Returns the data of one fit for each stream of random numbers.
     pub(super) fn drawn(&self, streams: &[Xoshiro256PlusPlus]) -> Drawn {
         let each = threads::map(streams, |random| self.draw(random.clone()));
         let mut drawn = Drawn { fits: each.len(), ..Drawn::default() };
@@ -186,7 +186,7 @@ impl<'a> Sampler<'a> {
         drawn
     }
 
-    /// The data without each of these groups of points: point i belongs to group i modulo `groups`.
+    /// Returns the data without each of these groups of points: point i belongs to group i modulo `groups`.
     pub(super) fn without(&self, these: Range<usize>, groups: usize) -> Drawn {
         let n = self.len();
         let keeps = |group| (0..n).map(move |i| i % groups != group);
@@ -235,7 +235,7 @@ impl<'a> Sampler<'a> {
         (points, self.priors.iter().map(own).collect())
     }
 
-    /// The curve with errors in units of sigma, or of the factor of the covariance.
+    /// Returns the curve with errors in units of sigma, or of the factor of the covariance.
     fn about_curve(&self, mut errors: Vec<f64>) -> Vec<f64> {
         if let Some(correlation) = &self.given.correlation {
             correlation.colour(&mut errors);

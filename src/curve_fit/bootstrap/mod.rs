@@ -65,9 +65,9 @@ impl Bootstrap {
 }
 
 impl CurveFit {
-    /// The bootstrap of `fit`, which this model made of `data`: the fit is made again, from its parameters, on
-    /// data drawn by the method of [`Resample`]. The spread of the refits gives the errors of parameters, derived
-    /// quantities and formulas, without the linear approximation of standard errors.
+    /// Computes the bootstrap of `fit`, which must be the fit of this model to `data`: the fit is made again, from its
+    /// parameters, on data drawn by the method of [`Resample`]. The spread of the refits gives the errors of
+    /// parameters, derived quantities and formulas, without the linear approximation of standard errors.
     ///
     /// Bounds, fixed and tied parameters, the loss and the estimator apply to refits as to the fit. A
     /// [prior](CurveFit::prior) is a measurement of a parameter, and is repeated, too: its mean is drawn with its
@@ -76,8 +76,8 @@ impl CurveFit {
     /// On the CPU the result is the same to the bit on any number of threads.
     ///
     /// Refits that do not converge, or that do not determine the same parameters as the fit, are left out and
-    /// [counted](Replicates::failed). The observer receives the events of a batch. If it breaks, or if the token is cancelled, the finished refits
-    /// are the result.
+    /// [counted](Replicates::failed). The observer receives the events of a batch. If it breaks, or if the token is
+    /// cancelled, the finished refits are the result.
     ///
     /// For [BCa intervals](Replicates::bca_intervals) the fit is also made without each point (without each of
     /// 500 groups of points, if there are more), unless errors are drawn from the normal distribution.

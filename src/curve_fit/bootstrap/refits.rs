@@ -86,7 +86,7 @@ impl<'a> Refits<'a> {
         Refits { curve, start, sampler, infinite_x, observer, stopped, begun, done: 0, total }
     }
 
-    /// The fits of drawn data.
+    /// Returns the fits of drawn data.
     ///
     /// # Errors
     /// As [`CurveFit::fit_batch`].

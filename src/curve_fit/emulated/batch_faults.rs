@@ -19,7 +19,7 @@ const FITS: usize = 30;
 const POINTS: usize = 20;
 
 impl Trial {
-    /// A batch in which every array is each fit's own.
+    /// Returns a batch in which every array is each fit's own.
     fn batch(&self, take_over: bool, fitter: CurveFit) -> Result<BatchFit, Error> {
         run(self.on_device(fitter, take_over))
     }
@@ -147,7 +147,7 @@ fn a_batch_of_much_work_takes_several_launches() {
 
 type Late = Faulty<Deferred<Arc<Emulator>>>;
 
-/// A device whose kernels run as late as they may, with so much memory, which is used again and again.
+/// Returns a device whose kernels run as late as they may, with so much memory, which is used again and again.
 fn late(most: usize) -> Option<(Arc<Late>, Arc<Device>)> {
     let (emulator, _) = SHARED.as_ref()?;
     let late = Deferred::new(emulator.clone());
@@ -171,8 +171,8 @@ fn chunks_that_overlap_do_not_meet() {
     }
 }
 
-/// Memory of the chunk before is used again without a fence, behind which the upload would wait for the kernel that is under
-/// way: there is one for each launch, and none beside.
+/// Memory of the chunk before is used again without a fence, behind which the upload would wait for the kernel that is
+/// under way: there is one for each launch, and none beside.
 #[test]
 fn uploads_of_a_chunk_wait_for_no_kernel_but_the_one_before() {
     let Some((driver, device)) = late(usize::MAX) else { return };

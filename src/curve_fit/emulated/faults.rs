@@ -24,7 +24,7 @@ fn data(n: usize) -> [Vec<f64>; 3] {
 }
 
 impl Trial {
-    /// A fit on the device; if `take_over` is true, the CPU may continue it.
+    /// Returns a fit on the device; if `take_over` is true, the CPU may continue it.
     fn fit(&self, take_over: bool, [x, y, sigma]: &[Vec<f64>; 3]) -> Result<Fit, Error> {
         let data = Data::new(x, y)?.sigma(Sigma::Absolute(sigma))?;
         self.on_device(decay(), take_over).fit(data, START)

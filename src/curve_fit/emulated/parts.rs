@@ -1,4 +1,5 @@
-//! Parts on emulated devices: however points are divided, the same bits; what a device fails at the CPU does, or the leader says.
+//! Parts on emulated devices: however points are divided, the same bits; what a device fails at the CPU does, or the
+//! leader says.
 
 use super::batches::{START, abscissae, decay, decays};
 use super::trial::Trial;
@@ -8,7 +9,7 @@ use crate::{Backend, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, Sigma
 
 const GROUP: usize = Part::GROUP as usize;
 
-/// The fit of `parts`, brought together from the left.
+/// Returns the fit of `parts`, brought together from the left.
 fn fit(curve: &CurveFit, parts: &mut [Part<'_>], start: &[f64]) -> Result<Fit, Error> {
     let ask = |question: &[u8]| {
         let mut answers = parts.iter_mut().map(|part| part.answer(question));

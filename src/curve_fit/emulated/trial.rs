@@ -14,7 +14,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// A device with `memory` bytes of memory; `None` without an emulator.
+    /// Returns a device with `memory` bytes of memory; `None` without an emulator.
     pub(super) fn new(injected: Injected, memory: usize) -> Option<Trial> {
         let (emulator, _) = SHARED.as_ref()?;
         let driver = Arc::new(Faulty::new(emulator.clone(), injected).with_memory(memory));
@@ -23,7 +23,7 @@ impl Trial {
         Some(Trial { driver, device })
     }
 
-    /// The model on this device; if `take_over` is true, the CPU may continue the fit.
+    /// Returns the model on this device; if `take_over` is true, the CPU may continue the fit.
     pub(super) fn on_device(&self, model: CurveFit, take_over: bool) -> CurveFit {
         CurveFit { device: Some(self.device.clone()), take_over, ..model }
     }

@@ -18,7 +18,7 @@ pub(super) fn of_each<T: Send, R: Send>(sets: Vec<T>, work: impl Fn(T) -> R + Sy
     }
 }
 
-/// The results of all sets, or the errors of some.
+/// Returns the results of all sets, or the errors of some.
 pub(super) fn all_good<T>(
     each: Vec<std::result::Result<T, (usize, Error)>>,
 ) -> std::result::Result<Vec<T>, BadSets> {

@@ -64,7 +64,7 @@ impl<'e> JointEvaluator<'e> {
     }
 }
 
-/// A fault of a set, in the words of the joint fit.
+/// Converts a fault of a set to a fault of the joint fit.
 fn joint(fault: Fault, set: usize, params: &[f64]) -> Fault {
     match fault {
         Fault::Panicked { message, point, .. } => {
@@ -75,7 +75,7 @@ fn joint(fault: Fault, set: usize, params: &[f64]) -> Fault {
     }
 }
 
-/// The coordinates of a point: its set, counted from 1, and its own.
+/// Returns the coordinates of a point: its set, counted from 1, and its own.
 fn with_set(set: usize, x: Vec<f64>) -> Vec<f64> {
     std::iter::once((set + 1) as f64).chain(x).collect()
 }

@@ -48,24 +48,25 @@ pub(super) struct SetView {
 }
 
 impl JointFit {
-    /// The fit of all sets together, with all parameters. Its model has the set, counted from 1, as
+    /// Returns the fit of all sets together, with all parameters. Its model has the set, counted from 1, as
     /// first independent variable. What the sets' models derive it derives for each, as `fwhm_1` and
-    /// `fwhm_2`, or once, as `fwhm`, where all parameters of the formula are shared. R² compares with the scatter of each set about its own mean.
+    /// `fwhm_2`, or once, as `fwhm`, where all parameters of the formula are shared. R² compares with the scatter of
+    /// each set about its own mean.
     pub fn fit(&self) -> &Fit {
         &self.fit
     }
 
-    /// The sets that were [left out](crate::GlobalFit::leave_out_bad_sets), counted from 0, and why.
+    /// Returns the sets that were [left out](crate::GlobalFit::leave_out_bad_sets), counted from 0, and why.
     pub fn left_out(&self) -> impl Iterator<Item = (usize, &str)> {
         self.left_out.iter().map(|(&set, why)| (set, why.as_str()))
     }
 
-    /// Number of sets, those that were left out among them.
+    /// Returns the number of sets, those that were left out among them.
     pub fn sets(&self) -> usize {
         self.views.len()
     }
 
-    /// The fit of set `index`, counted from 0: its model and parameters, with the names of the
+    /// Returns the fit of set `index`, counted from 0: its model and parameters, with the names of the
     /// model, their covariance, ties and derived quantities. It predicts, has
     /// bands and tests residuals for this set. [`rank`](Fit::rank), [`condition`](Fit::condition) and
     /// [`estimated`](Fit::estimated) refer to the parameters of the set. Points, chi-square, degrees of freedom
@@ -91,8 +92,8 @@ impl JointFit {
         Some(fit)
     }
 
-    /// The values of the parameter or the derived quantity that the sets' models call `name`, one per set; NaN for a set
-    /// whose model has no such name, and for one that was left out. `None` if no model has it.
+    /// Returns the values of the parameter or the derived quantity that the sets' models call `name`, one per set; NaN
+    /// for a set whose model has no such name, and for one that was left out. `None` if no model has it.
     ///
     /// ```
     /// # use dualfit::{CurveFit, Data, GlobalFit};
@@ -111,14 +112,15 @@ impl JointFit {
         Some(self.quantity(name)?.into_iter().map(|found| found.value).collect())
     }
 
-    /// The standard errors of the parameter or the derived quantity that the sets' models call `name`, as
+    /// Returns the standard errors of the parameter or the derived quantity that the sets' models call `name`, as
     /// [`param`](JointFit::param).
     pub fn std_error(&self, name: &str) -> Option<Vec<f64>> {
         Some(self.quantity(name)?.into_iter().map(|found| found.std_error).collect())
     }
 
-    /// Values and standard errors of the parameter or the derived quantity that the sets' models call `name`, as
-    /// [`param`](JointFit::param). The joint fit itself knows those that differ from set to set as `name_1`, `name_2`, …
+    /// Returns the values and standard errors of the parameter or the derived quantity that the sets' models call
+    /// `name`, as [`param`](JointFit::param). The joint fit itself knows those that differ from set to set as `name_1`,
+    /// `name_2`, …
     pub fn quantity(&self, name: &str) -> Option<Vec<Propagated>> {
         let (params, covariance) = (&self.fit.params, &self.fit.covariance);
         let of_set = |view: &SetView| -> Option<Propagated> {
@@ -149,7 +151,7 @@ impl JointFit {
         &self.chi_squares
     }
 
-    /// The parameters of all sets as a table, as [`Fit::table`] makes it; that of one set is its view's.
+    /// Returns the parameters of all sets as a table, as [`Fit::table`] makes it; that of one set is its view's.
     pub fn table(&self) -> ParameterTable {
         self.fit.table()
     }

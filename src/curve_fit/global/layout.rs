@@ -45,7 +45,7 @@ impl SetMember {
         self.curve.model.as_ref().map_err(Clone::clone)
     }
 
-    /// The values of the model's parameters among those of all.
+    /// Returns the values of the model's parameters among those of all.
     pub(super) fn own(&self, all: &[f64]) -> Vec<f64> {
         self.params.iter().map(|&k| all[k]).collect()
     }
@@ -141,7 +141,7 @@ impl JointLayout {
         self.members.push(SetMember { curve: curve.clone(), params, same, left_out: false });
     }
 
-    /// The position of the parameter called `name`.
+    /// Returns the position of the parameter called `name`.
     ///
     /// # Errors
     /// [`Error::UnknownParameter`] with this remedy, if there is none.
@@ -313,7 +313,7 @@ pub(super) struct Asked<'v> {
     pub(super) places: Vec<usize>,
 }
 
-/// The derived quantities of all sets. A quantity of shared parameters alone appears once
+/// Returns the derived quantities of all sets. A quantity of shared parameters alone appears once
 /// and keeps its name; the names of others contain the number of the set, counted from 1. `names`: of the
 /// parameters of the joint fit.
 pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
@@ -349,7 +349,7 @@ pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> 
     named.collect()
 }
 
-/// The model of a joint fit, which predicts: its first independent variable is the set, counted from
+/// Returns the model of a joint fit, which predicts: its first independent variable is the set, counted from
 /// 1, the others are those of the `models`, one per set, with the formulas of tied parameters in their
 /// places. Passes do not run it.
 pub(super) fn joint_model(
@@ -402,7 +402,7 @@ pub(super) fn joint_model(
     Ok(Model::Traced(Arc::new(program)))
 }
 
-/// The priors of all sets, one for each parameter: that of the first set that has one.
+/// Returns the priors of all sets, one for each parameter: that of the first set that has one.
 pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
     let mut all: BTreeMap<usize, Prior> = BTreeMap::new();
     let kept = members.iter().filter(|member| !member.left_out);
@@ -435,7 +435,7 @@ fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usiz
     of_sets(sets.collect(), (columns, params), scales_of_all(members, params))
 }
 
-/// The model of all sets, of their models and the positions of the parameters that these take.
+/// Returns the model of all sets, of their models and the positions of the parameters that these take.
 pub(super) fn of_sets(
     sets: Vec<(Model, Vec<usize>)>,
     (columns, params): (usize, usize),

@@ -71,14 +71,14 @@ enum Said {
 }
 
 impl GlobalFit {
-    /// A joint fit with this model and its settings for every set. Each set has its own parameters, named
+    /// Creates a joint fit with this model and its settings for every set. Each set has its own parameters, named
     /// `name_1`, `name_2`, … by the number of the set, except [shared](GlobalFit::share) ones.
     pub fn new(curve: &CurveFit) -> GlobalFit {
         let models = Models::Same { curve: Arc::new(curve.clone()), shared: Vec::new() };
         GlobalFit { models, said: Vec::new(), leave_out: false }
     }
 
-    /// A model for each set, in order. Parameters of the same name are the same parameter.
+    /// Creates a joint fit with one model for each set, in order. Parameters of the same name are the same parameter.
     ///
     /// Options, backend and observer are those of the first; loss and estimator must be alike. Where
     /// bounds differ, both hold; a parameter that one model fixes is fixed in all.
@@ -88,7 +88,7 @@ impl GlobalFit {
         GlobalFit { models, said: Vec::new(), leave_out: false }
     }
 
-    /// The parameters that have one value for all sets. Of models given one by one, those of equal
+    /// Sets the parameters that have one value for all sets. Of models given one by one, those of equal
     /// names are shared anyway.
     #[must_use]
     pub fn share<S: AsRef<str>>(mut self, names: impl AsRef<[S]>) -> GlobalFit {
@@ -122,7 +122,7 @@ impl GlobalFit {
         self
     }
 
-    /// The parameters' names for `sets` sets of points, in order of appearance: those of the first set,
+    /// Returns the parameters' names for `sets` sets of points, in order of appearance: those of the first set,
     /// then those that the second one adds, and so on.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl GlobalFit {
     }
 }
 
-/// The error for sets of which at least one is bad. If all have the same error, it names the first.
+/// Returns the error for sets of which at least one is bad. If all have the same error, it names the first.
 fn refused(bad: BadSets, sets: usize) -> Error {
     let numbers: Vec<usize> = bad.keys().map(|set| set + 1).collect();
     let first = bad.values().next();
@@ -218,7 +218,7 @@ fn refused(bad: BadSets, sets: usize) -> Error {
     }
 }
 
-/// The error of a set, by its position.
+/// Returns the error of a set, by its position.
 fn in_set(set: usize) -> impl Fn(Error) -> Error {
     move |error| GlobalError::InSet { set: set + 1, error: Box::new(error) }.into()
 }

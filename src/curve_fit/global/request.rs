@@ -31,7 +31,7 @@ impl JointLayout {
         })
     }
 
-    /// The points of the sets that are not left out.
+    /// Returns the points of the sets that are not left out.
     ///
     /// # Errors
     /// Errors in the points of some sets.

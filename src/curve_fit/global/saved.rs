@@ -49,7 +49,7 @@ struct SavedSet {
 }
 
 impl JointFit {
-    /// The joint fit as JSON, all numbers to the last bit, with the sets' models: what
+    /// Returns the joint fit as JSON, all numbers to the last bit, with the sets' models: what
     /// [`from_json`](JointFit::from_json) makes of it has the same views of its sets and prints the same report. Of
     /// native models, as for [`Fit::to_json`], everything is kept but the model. `JointFit` implements the traits of
     /// `serde`, so that other formats do as well.
@@ -60,7 +60,7 @@ impl JointFit {
         write(&SavedJointFit::from(self.clone()), "joint fit")
     }
 
-    /// The joint fit that [`to_json`](JointFit::to_json) wrote.
+    /// Returns the joint fit that [`to_json`](JointFit::to_json) wrote.
     ///
     /// # Errors
     /// [`Error::Saved`] for text that is no such fit, a version that is not known, arrays of wrong lengths, sets

@@ -35,13 +35,13 @@ impl SetEvaluator<'_> {
         self.columns.iter_mut().zip(self.free).for_each(|(own, &j)| *own = columns[j]);
     }
 
-    /// The normal equations at the parameters that were taken.
+    /// Returns the normal equations at the parameters that were taken.
     fn sum(&mut self) -> Result<(), (usize, Fault)> {
         let SetEvaluator { evaluator, own, columns, normal, .. } = self;
         evaluator.normal(own, columns, normal).map_err(|fault| (self.set, fault))
     }
 
-    /// The set's part of the cost, in the joint row unit.
+    /// Returns the set's part of the cost, in the joint row unit.
     pub(super) fn cost(&self) -> f64 {
         self.normal.cost * self.factor * self.factor
     }
@@ -55,7 +55,7 @@ pub(super) struct SetGroup<'e> {
 }
 
 impl SetGroup<'_> {
-    /// The normal equations of all sets. `worthless`: the cost from which on no products are needed.
+    /// Returns the normal equations of all sets. `worthless`: the cost from which on no products are needed.
     ///
     /// # Errors
     /// The fault of the first set that has one, and which set that is.
@@ -90,7 +90,7 @@ impl SetGroup<'_> {
         Ok(())
     }
 
-    /// The factors of all sets, in their own row units.
+    /// Returns the factors of all sets, in their own row units.
     ///
     /// # Errors
     /// As [`normal`](Self::normal).

@@ -30,7 +30,7 @@ impl JointLayout {
         }
     }
 
-    /// A complete start, one value per parameter, inside the bounds, and how long it took to find what
+    /// Returns a complete start, one value per parameter, inside the bounds, and how long it took to find what
     /// was not given of it.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl JointLayout {
         Ok(CompleteStart { values, solved, took: begun.elapsed(), search })
     }
 
-    /// The values of all sets; of what several have, that of the last.
+    /// Returns the values of all sets; of what several have, that of the last.
     fn joined(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<f64> {
         let mut all = vec![f64::NAN; self.names.len()];
         for (set, own) in sets.iter().zip(found) {
@@ -73,7 +73,7 @@ impl JointLayout {
         all
     }
 
-    /// Positions of the parameters that every set that has them solved for.
+    /// Returns the positions of the parameters that every set that has them solved for.
     fn solved_by_all(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<usize> {
         let mut linear = vec![None; self.names.len()];
         for (set, own) in sets.iter().zip(found) {

@@ -52,7 +52,7 @@ pub(super) struct JointSupply<'a> {
 }
 
 impl JointSet<'_> {
-    /// The set's own parameters.
+    /// Returns the set's own parameters.
     fn own(&self, params: &[f64]) -> Vec<f64> {
         self.params.iter().map(|&k| params[k]).collect()
     }
@@ -102,7 +102,7 @@ pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[Arc<Ready>]) -> V
     sets.iter().enumerate().map(first).collect()
 }
 
-/// The points of several small sets of one model, a lane to each; `None` where they are none.
+/// Returns the points of several small sets of one model, a lane to each; `None` where they are none.
 fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
     let first = &sets[0];
     let points = first.supply.points;

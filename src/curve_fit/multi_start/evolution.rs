@@ -1,4 +1,4 @@
-//! Differential evolution of a model: options and the entry point.
+//! Differential evolution: options and the entry point.
 
 use super::MultiStart;
 use super::sampling::{Sampling, points};
@@ -14,7 +14,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::ops::RangeBounds;
 use std::time::Instant;
 
-/// Members, all populations together, at most.
+/// Maximum number of members of all populations together.
 const MOST: usize = 1 << 20;
 
 /// Options of [`CurveFit::differential_evolution`].
@@ -35,7 +35,7 @@ impl Default for DifferentialEvolution {
 }
 
 impl DifferentialEvolution {
-    /// Four populations of 15 members for each free parameter, which evolve for 1000 generations at most.
+    /// Returns the default options: 4 populations with 15 members per free parameter, and at most 1000 generations.
     #[must_use]
     pub fn new() -> DifferentialEvolution {
         let starts = MultiStart::new(1).sampling(Sampling::LatinHypercube);
@@ -48,51 +48,52 @@ impl DifferentialEvolution {
         }
     }
 
-    /// Populations that know nothing of each other, 4 by default. The more of them end in the best optimum, the
-    /// surer it is.
+    /// Sets the number of independent populations, 4 by default. If more of them reach the best optimum, it is more
+    /// likely to be the global one.
     #[must_use]
     pub fn populations(mut self, populations: usize) -> DifferentialEvolution {
         self.populations = populations;
         self
     }
 
-    /// Members of a population for each free parameter, 15 by default; a population has at least 5.
+    /// Sets the number of members of a population per free parameter, 15 by default; a population has at least 5
+    /// members.
     #[must_use]
     pub fn members_per_parameter(mut self, members: usize) -> DifferentialEvolution {
         self.members = members;
         self
     }
 
-    /// Generations at most, 1000 by default.
+    /// Sets the maximum number of generations, 1000 by default.
     #[must_use]
     pub fn generations(mut self, generations: usize) -> DifferentialEvolution {
         self.generations = generations;
         self
     }
 
-    /// A population has come together, and is not developed further, where the standard deviation of its costs
-    /// is this part of their mean; 0.01 by default. The fit from its best does the rest.
+    /// Sets the relative tolerance, 0.01 by default. A population has converged if the standard deviation of its costs
+    /// is at most this fraction of their mean. The fit from its best member then refines the result.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> DifferentialEvolution {
         self.tolerance = tolerance;
         self
     }
 
-    /// Sets the seed, 0 by default; as [`MultiStart::seed`].
+    /// Sets the seed, 0 by default; see [`MultiStart::seed`].
     #[must_use]
     pub fn seed(mut self, seed: u64) -> DifferentialEvolution {
         self.starts = self.starts.seed(seed);
         self
     }
 
-    /// Searches a parameter in a range inside its bounds; as [`MultiStart::range`].
+    /// Searches a parameter in a range inside its bounds; see [`MultiStart::range`].
     #[must_use]
     pub fn range(mut self, name: &str, range: impl RangeBounds<f64>) -> DifferentialEvolution {
         self.starts = self.starts.range(name, range);
         self
     }
 
-    /// As [`range`](DifferentialEvolution::range), in the logarithm; as [`MultiStart::log_range`].
+    /// Like [`range`](DifferentialEvolution::range), in the logarithm; see [`MultiStart::log_range`].
     #[must_use]
     pub fn log_range(mut self, name: &str, range: impl RangeBounds<f64>) -> DifferentialEvolution {
         self.starts = self.starts.log_range(name, range);
@@ -107,16 +108,16 @@ impl CurveFit {
     /// of [`multi_start`](CurveFit::multi_start).
     ///
     /// Fixed parameters keep the values of `start`. A free one is searched for within its bounds, or a
-    /// [`range`](DifferentialEvolution::range) inside them; if these are not finite on both sides, in the range that its
-    /// unit suggests, as [`multi_start`](CurveFit::multi_start) does. The populations start as Latin hypercubes and
-    /// know nothing of each other: no search proves that there is no lower minimum, but
-    /// several that end in the same one make it likely. [`Optima::distinct`] counts them, the start among them, and
-    /// the best fit has [`Warning::ReachedOnce`](crate::Warning::ReachedOnce) if only one came there.
+    /// [`range`](DifferentialEvolution::range) inside them; if these are not finite on both sides, in the range that
+    /// its unit suggests, as [`multi_start`](CurveFit::multi_start) does. The populations start as Latin hypercubes and
+    /// are independent. No search proves that there is no lower minimum, but it is unlikely if several populations
+    /// reach the same one. [`Optima::distinct`] counts the fits that reached each optimum, including the fit from
+    /// `start`. The best fit has [`Warning::ReachedOnce`](crate::Warning::ReachedOnce) if only one fit reached it.
     ///
     /// The costs of a generation are computed at once, without partials, on all cores or, for large data, one
-    /// after another with points shared. The result is the same, to the bit, on any number of threads of the CPU. The observer
-    /// hears of each [generation](crate::Event::Generation) and of the steps of the fits; where it breaks, the
-    /// best member so far is where the fit stops.
+    /// after another with points shared. The result is the same, to the bit, on any number of threads of the CPU. The
+    /// observer receives each [generation](crate::Event::Generation) and the steps of the fits. If it breaks, the
+    /// result is the best member so far.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, DifferentialEvolution};
@@ -133,8 +134,8 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// As [`multi_start`](CurveFit::multi_start); [`Error::BadOption`] without populations, for a tolerance that is
-    /// negative or no number, and for more than a million members.
+    /// Same errors as [`multi_start`](CurveFit::multi_start); [`Error::BadOption`] if there are no populations, if the
+    /// tolerance is negative or not a number, or if there are more than 2²⁰ members.
     pub fn differential_evolution<'a>(
         &self,
         data: impl Into<Data<'a>>,

@@ -59,7 +59,7 @@ enum DrawnFrom {
 }
 
 impl DrawnFrom {
-    /// The value at the part `u` of the range.
+    /// Returns the quantile `u` of the range.
     fn at(&self, u: f64) -> f64 {
         match self {
             DrawnFrom::Asked(range) => range.at(u),
@@ -69,8 +69,8 @@ impl DrawnFrom {
 }
 
 impl MultiStart {
-    /// Draws `starts` starts, 65,536 at most, beside the given one. [`Sampling::Sobol`] is most even for
-    /// a power of two. With 0 the given starts alone are used, and no range is needed.
+    /// Draws `starts` starts, at most 65,536, in addition to the given one. [`Sampling::Sobol`] is most even for
+    /// a power of two. With 0 only the given starts are used, and no range is needed.
     #[must_use]
     pub fn new(starts: usize) -> MultiStart {
         let (sampling, ranges, given) = (Sampling::default(), Vec::new(), Vec::new());
@@ -93,21 +93,21 @@ impl MultiStart {
     }
 
     /// Draws the starts of a parameter evenly from a range inside its bounds: `0.0..=1.0`, or `..5.0`
-    /// with an open end at the bound. It limits starts only; a fit may leave it. The last range said of a
-    /// parameter counts; that of a fixed one is not used.
+    /// with an open end at the bound. It limits starts only; a fit can leave it. The last range set for a
+    /// parameter is used; ranges of fixed parameters are ignored.
     #[must_use]
     pub fn range(self, name: &str, range: impl RangeBounds<f64>) -> MultiStart {
         self.draw(name, range, false)
     }
 
-    /// As [`range`](MultiStart::range), evenly in the logarithm: for a positive parameter of which not
-    /// even the power of ten is known.
+    /// Like [`range`](MultiStart::range), evenly in the logarithm: for a positive parameter of unknown order of
+    /// magnitude.
     #[must_use]
     pub fn log_range(self, name: &str, range: impl RangeBounds<f64>) -> MultiStart {
         self.draw(name, range, true)
     }
 
-    /// Starts from here, too: one value per parameter.
+    /// Adds a start, one value per parameter.
     #[must_use]
     pub fn also_from(mut self, start: impl AsRef<[f64]>) -> MultiStart {
         self.given.push(start.as_ref().to_vec());
@@ -123,19 +123,19 @@ impl MultiStart {
 }
 
 impl CurveFit {
-    /// Fits the model to `data` from `start`, the starts given besides and those drawn, and returns the
-    /// best fit with the distinct optima and the end of every start. For a cost with several minima: of
-    /// sums of peaks, exponentials or oscillations, or if no good start is known.
+    /// Fits the model to `data` from `start`, from the added starts and from drawn starts. Returns the best fit, the
+    /// distinct optima and the result of every start. Use it for a cost with several minima (sums of peaks,
+    /// exponentials or oscillations), or if no good start is known.
     ///
     /// `start` is the first of the starts, and fixed parameters keep its values. Missing values are
     /// computed as by [`fit`](CurveFit::fit). The starts of a free parameter are drawn from its bounds, or from a
-    /// [`range`](MultiStart::range) inside them. If these are not finite on both sides, they are drawn within them from the
-    /// range that the parameter's unit suggests, as in the search for starts of [`fit`](CurveFit::fit).
+    /// [`range`](MultiStart::range) inside them. If these are not finite on both sides, they are drawn within them from
+    /// the range that the parameter's unit suggests, as in the search for starts of [`fit`](CurveFit::fit).
     ///
     /// Each start is a [`fit`](CurveFit::fit) with all settings of the model: bounds, loss,
     /// [`Options`](crate::Options) and their limits. A fit that does not converge, or has no finite value
-    /// at its start, is counted and does not affect the others. Data are validated once, the model is prepared once, and
-    /// the covariance is computed for the best fit only. For the covariance at another optimum, fit from its
+    /// at its start, is counted and does not affect the others. Data are validated once, the model is prepared once,
+    /// and the covariance is computed for the best fit only. For the covariance at another optimum, fit from its
     /// parameters.
     ///
     /// The backend is chosen as for one fit. Small fits run on all cores at once, large ones and those on
@@ -153,7 +153,7 @@ impl CurveFit {
     ///     .names(["amplitude", "frequency", "phase"])
     ///     .bounds([(0.0, 10.0), (0.0, 10.0), (-3.2, 3.2)]);
     /// let data = Data::new(&x, &y)?;
-    /// // From a start with a wrong frequency the nearest minimum is none worth having.
+    /// // From a start with a wrong frequency the fit ends in a poor local minimum.
     /// assert!(wave.fit(&data, [1.0, 2.0, 0.0])?.r_squared().unwrap() < 0.1);
     ///
     /// let optima = wave.multi_start(data, [1.0, 2.0, 0.0], &MultiStart::new(64).seed(7))?;
@@ -164,10 +164,10 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// As [`fit`](CurveFit::fit), where no other start could help; what the fit from `start` said, if
-    /// none of the starts led to a fit. [`Error::RangeOfStarts`] for a range that is reversed or
-    /// outside the bounds; [`Error::UnknownParameter`] for a range of none of the
-    /// parameters; [`Error::SobolDimensions`] for more than 256 free parameters, and
+    /// Errors of [`fit`](CurveFit::fit) that do not depend on the start; the error of the fit from `start` if
+    /// all fits fail. [`Error::RangeOfStarts`] for a range that is reversed or
+    /// outside the bounds; [`Error::UnknownParameter`] for a range of an unknown
+    /// parameter; [`Error::SobolDimensions`] for more than 256 free parameters, and
     /// [`Error::BadOption`] for more than 65,536 drawn starts.
     pub fn multi_start<'a>(
         &self,
@@ -186,7 +186,7 @@ impl CurveFit {
         })
     }
 
-    /// Results of `search` from many places, beginning with the first start. It stops as soon as the
+    /// Runs `search` from many starts, `start` first. Stops as soon as the
     /// observer breaks.
     fn search_from_many(
         &self,
@@ -254,7 +254,7 @@ impl CurveFit {
         Ok(())
     }
 
-    /// All starts: the given ones, and those drawn.
+    /// Returns all starts: the given ones, then the drawn ones.
     fn starts(&self, first: &[f64], asked: &MultiStart, plan: &Plan) -> Result<Vec<Vec<f64>>> {
         let mut starts = vec![first.to_vec()];
         for given in &plan.given {
@@ -274,7 +274,7 @@ impl CurveFit {
         Ok(starts)
     }
 
-    /// The range of parameter `i` set by the caller; its open ends are the bounds.
+    /// Returns the range of parameter `i` set by the caller; its open ends are the bounds.
     fn asked_range(&self, i: usize, asked: &MultiStart) -> Result<StartRange> {
         let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
         let bounds = StartRange { name: name.clone(), lower, upper, logarithmic: false };
@@ -302,7 +302,7 @@ impl CurveFit {
 }
 
 impl StartRange {
-    /// The value at the part `u` of the range.
+    /// Returns the quantile `u` of the range.
     fn at(&self, u: f64) -> f64 {
         let StartRange { lower, upper, .. } = *self;
         let between = |lower: f64, upper: f64| lower * (1.0 - u) + upper * u;

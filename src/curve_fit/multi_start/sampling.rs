@@ -1,12 +1,12 @@
-//! Points that fill the unit cube evenly, the same for a seed on every machine.
+//! Quasi-random points in the unit cube. A seed gives the same points on every machine.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Points drawn at most: as many as there are in the Sobol sequence used.
+/// Maximum number of points: the length of the Sobol sequence used.
 pub(crate) const MOST_POINTS: usize = 1 << 16;
-/// Coordinates at most of a Sobol point.
+/// Maximum number of coordinates of a Sobol point.
 pub(crate) const MOST_DIMENSIONS: usize = sobol_burley::NUM_DIMENSIONS as usize;
 
 /// Method of drawing the starts of [`CurveFit::multi_start`](crate::CurveFit::multi_start).
@@ -23,8 +23,8 @@ pub enum Sampling {
     LatinHypercube,
 }
 
-/// `n` points with `dimensions` coordinates in [0, 1]. At most [`MOST_POINTS`], for Sobol's at most
-/// [`MOST_DIMENSIONS`].
+/// Returns `n` points with `dimensions` coordinates in \[0, 1\]; `n` is at most [`MOST_POINTS`]. For Sobol points
+/// `dimensions` is at most [`MOST_DIMENSIONS`].
 pub(super) fn points(sampling: Sampling, n: usize, dimensions: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     match sampling {
@@ -46,7 +46,8 @@ pub(super) fn points(sampling: Sampling, n: usize, dimensions: usize, seed: u64)
     }
 }
 
-/// Point `index` of the Sobol sequence. Dimensions beyond those of the sequence repeat them with another scrambling.
+/// Returns point `index` of the Sobol sequence. Dimensions beyond the sequence's limit reuse it with another
+/// scrambling.
 pub(crate) fn sobol_point(index: u32, dimensions: usize, seed: u32) -> Vec<f64> {
     let index = index % MOST_POINTS as u32;
     let coordinate = |d: u32| {
@@ -62,7 +63,7 @@ mod tests {
 
     const BOTH: [Sampling; 2] = [Sampling::Sobol, Sampling::LatinHypercube];
 
-    /// Number of points in each of `parts` equal parts of a coordinate.
+    /// Counts the points in each of `parts` equal intervals of a coordinate.
     fn occupancy(points: &[Vec<f64>], d: usize, parts: usize) -> Vec<usize> {
         let mut counts = vec![0; parts];
         points.iter().for_each(|p| counts[(p[d] * parts as f64) as usize] += 1);
@@ -141,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Another version of a library that draws other points would break the promise of [`MultiStart::seed`].
+    /// A new version of a library that draws other points would break the guarantee of [`MultiStart::seed`].
     ///
     /// [`MultiStart::seed`]: crate::MultiStart::seed
     #[test]

@@ -13,28 +13,28 @@ use crate::observe::span;
 use crate::setters::setters;
 use crate::threads;
 
-/// Grid points along a parameter at most.
+/// Maximum number of grid points along a parameter.
 const MOST_POINTS: usize = 2000;
-/// Grid points a side, of data of few points and of many.
+/// Default number of grid points along a parameter, for data of few and of many points.
 const FINE: usize = 101;
 const COARSE: usize = 41;
-/// Points from which on a grid is coarse: each of its places is a fit.
+/// Number of data points above which the grid is coarse: each grid point is a fit.
 const MANY: usize = 10_000;
 /// Relative margin of the grid around the outermost region.
 const MARGIN: f64 = 0.05;
-/// Standard errors that the grid goes to where the region has no end.
+/// Extent of the grid, in standard errors, on a side where the region is open.
 const OPEN_REACH: f64 = 6.0;
 
 /// Request for [`CurveFit::contour`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ContourOptions {
-    /// Grid points along each parameter: the lines are interpolated between them. By default, `None`, 101,
-    /// which follow strongly bent regions, or 41 where the data have more than 10,000 points.
+    /// Number of grid points along each parameter; the lines are interpolated between them. `None`, the default, means
+    /// 101, which resolves strongly curved regions, or 41 if the data have more than 10,000 points.
     pub points: Option<[usize; 2]>,
     /// Joint levels of the lines, 0.6827 and 0.95 by default.
     pub levels: Vec<f64>,
-    /// The range of each parameter; by default, `None`, what the regions take up.
+    /// The range of each parameter; `None`, the default, means the extent of the outermost region.
     pub ranges: [Option<(f64, f64)>; 2],
 }
 
@@ -83,12 +83,11 @@ pub struct ContourLine {
 }
 
 impl CurveFit {
-    /// The cost over the two parameters `names`, minimised over all others at each point of a grid, and the
-    /// lines that bound their joint confidence regions: where it exceeds the best one by
-    /// s² · 2 F(2, dof; level), or by chi-square's quantile where sigma is absolute or y are counts.
-    ///
-    /// The grid is that of the options, or what the outermost region takes up as the two profiles have it,
-    /// within bounds. Its rows are computed on all cores.
+    /// Computes the cost over the two parameters `names`, minimised over all others at each point of a grid, and the
+    /// lines that bound their joint confidence regions. On a line S exceeds its minimum by s² · 2 F(2, dof; level), or
+    /// by the chi-square quantile if sigma is absolute or y are counts.
+    /// The options can set the grid. By default it covers the outermost region, estimated from the two profiles, within
+    /// the bounds. Its rows are computed on all cores.
     ///
     /// ```
     /// use dualfit::result::ContourOptions;
@@ -106,7 +105,7 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// As [`profile`](CurveFit::profile); [`Error::BadOption`] for a level outside (0, 1);
+    /// Same errors as [`profile`](CurveFit::profile); [`Error::BadOption`] for a level outside (0, 1);
     /// [`Error::BadOption`] for a grid of fewer than 2 or more than 2000 points a side, and
     /// [`Error::RangeOfStarts`] for a range that is empty, not finite or outside the bounds.
     pub fn contour<'a>(
@@ -175,7 +174,7 @@ impl CurveFit {
     }
 }
 
-/// Extent of a region of this reach along a parameter.
+/// Returns the extent along a parameter of the region whose excess is at most `reach`.
 fn extent(profile: &Profile, refits: &Refits<'_>, which: usize, reach: f64) -> (f64, f64) {
     let value = profile.value();
     let size = if value == 0.0 { 1.0 } else { value.abs() };
@@ -201,8 +200,8 @@ fn checked((lower, upper): (f64, f64), bounds: (f64, f64), name: &str) -> Result
     Err(Error::RangeOfStarts { name: name.to_owned(), lower, upper, fault })
 }
 
-/// A row of the grid: from where the profile over the second parameter has the first one outwards, each
-/// refit from the end of its neighbour.
+/// Computes a row of the grid. It begins at the first parameter's value on the profile over the second, and proceeds
+/// outwards; each refit starts from the result of its neighbour.
 fn row(refits: &Refits<'_>, profile: &Profile, a: &[f64], b: f64) -> Vec<Option<ProfileNode>> {
     let distance = |node: &&ProfileNode| (node.value - b).abs();
     let nearest = profile.nodes.iter().min_by(|m, n| distance(m).total_cmp(&distance(n)));

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-/// An edge of the grid: the corner it begins at, and whether it goes up.
+/// An edge of the grid: its first corner, and true if it goes up.
 type Edge = (usize, usize, bool);
 
-/// The lines along which the values over the grid a × b, one row per value of b, are `level`. Roots of the
-/// values are interpolated, which are nearly straight lines where values are squares. Cells with a corner
-/// that is NaN have no line.
+/// Computes the lines of `level` for values over the grid a × b, one row per value of b. The interpolation is linear in
+/// the square roots of the values, because the values are nearly squares. Cells with a NaN corner have no line.
 pub(super) fn lines(a: &[f64], b: &[f64], values: &[f64], level: f64) -> Vec<Vec<(f64, f64)>> {
     let root = |i: usize, j: usize| {
         let value = values[j * a.len() + i];
@@ -29,7 +28,7 @@ pub(super) fn lines(a: &[f64], b: &[f64], values: &[f64], level: f64) -> Vec<Vec
                 (0..4).filter(|&k| inside[k] != inside[(k + 1) % 4]).collect();
             let pairs = match crossed[..] {
                 [p, q] => vec![(p, q)],
-                // A saddle: the middle says which corners belong together.
+                // A saddle: the value at the middle decides which corners are connected.
                 [p, q, r, s] => {
                     let middle = 0.25 * corners.iter().sum::<f64>() < level;
                     if middle == inside[0] { vec![(p, q), (r, s)] } else { vec![(s, p), (q, r)] }
@@ -66,7 +65,7 @@ pub(super) fn lines(a: &[f64], b: &[f64], values: &[f64], level: f64) -> Vec<Vec
     paths
 }
 
-/// The next edge of a path, which is taken out of the grid.
+/// Removes the next edge of a path from the grid and returns it.
 fn take(joined: &mut BTreeMap<Edge, Vec<Edge>>, at: Edge) -> Option<Edge> {
     let next = joined.get_mut(&at)?.pop();
     if joined.get(&at).is_some_and(Vec::is_empty) {

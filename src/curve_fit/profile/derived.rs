@@ -1,7 +1,7 @@
-//! The profile of a derived quantity: that of a parameter which takes the place of one in the quantity's formula.
+//! Profile of a derived quantity, which replaces one parameter of its formula.
 //!
-//! With q = g(p₁, p₂, …) the model is written in q, p₂, …: p₁ is tied to the inverse of g. Refits hold q as they hold any other
-//! parameter, so that bounds, losses and native models are those of the fit.
+//! With q = g(p₁, p₂, …) the model is written in q, p₂, …: p₁ is tied to the inverse of g. Refits hold q as they hold
+//! any other parameter, so that bounds, losses and native models are those of the fit.
 
 use super::Profile;
 use crate::curve_fit::CurveFit;
@@ -15,11 +15,11 @@ use crate::model::inverse::inverse;
 use crate::model::ties::Tie;
 
 impl CurveFit {
-    /// The profile of the quantity called `name`, to a level.
+    /// Computes the profile of the quantity called `name`, to a level.
     ///
     /// # Errors
-    /// [`UncertaintyError::NoProfile`] if no free parameter without bounds and priors can be written in terms of it, and as for
-    /// a parameter.
+    /// [`UncertaintyError::NoProfile`] if no free parameter without bounds and priors can be written in terms of it,
+    /// and as for a parameter.
     pub(super) fn profile_of_derived(
         &self,
         fit: &Fit,
@@ -38,7 +38,7 @@ impl CurveFit {
         Ok(profile)
     }
 
-    /// The model with the quantity as its last parameter, and the fit's values of all.
+    /// Returns the model with the quantity as its last parameter, and the fit's values of all parameters.
     fn in_terms_of(
         &self,
         name: &str,

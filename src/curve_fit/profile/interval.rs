@@ -3,24 +3,24 @@
 use super::Profile;
 use super::walk::ProfileNode;
 
-/// Why an interval ends where it does.
+/// Kind of an end of a profile interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ProfileEnd {
-    /// The profile reaches the level there.
+    /// The profile reaches the level at the end.
     Found,
-    /// The parameter's bound comes first; the end is the bound.
+    /// The profile does not reach the level within the parameter's bound; the end is the bound.
     Bound,
-    /// The profile flattens out below the level: what it gains becomes less and less over ever longer
-    /// steps. The data set no limit on this side, and the end is −∞ or ∞.
+    /// The profile flattens out below the level: its gains decrease although the steps grow. The data set no limit on
+    /// this side, and the end is −∞ or ∞.
     Open,
-    /// Refits failed before the level was reached: the model is not finite there, or they did not
+    /// Refits failed before the level was reached: the model is not finite, or the refits did not
     /// converge. The end is NaN.
     Failed,
 }
 
-/// The interval of a parameter by its profile.
+/// Profile-likelihood confidence interval of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProfileInterval {
     /// The lower end; −∞ if it is open, NaN if refits failed.
@@ -34,7 +34,7 @@ pub struct ProfileInterval {
 }
 
 impl Profile {
-    /// The first value on a side where the excess is `excess`.
+    /// Finds the first value on a side at which the profile reaches `excess`.
     pub(super) fn end(&self, excess: f64, above: bool) -> (f64, ProfileEnd) {
         let outwards: Vec<usize> = match above {
             true => (self.best..self.nodes.len()).collect(),
@@ -53,7 +53,7 @@ impl Profile {
         }
     }
 
-    /// Position between two neighbouring nodes, by bisection of the interpolation.
+    /// Finds the position between two neighbouring nodes by bisection of the interpolation.
     fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
         let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
         let local = excess_between(&self.nodes, self.best, inner.min(outer));
@@ -72,7 +72,7 @@ impl Profile {
     }
 }
 
-/// Nodes that a polynomial goes through: three on each side.
+/// Number of nodes of an interpolation polynomial: three on each side.
 const NODES: usize = 6;
 const FORMS: [Interpolated; 3] =
     [Interpolated::Ratio, Interpolated::Excess, Interpolated::Logarithms];
@@ -80,7 +80,8 @@ const FORMS: [Interpolated; 3] =
 /// The interpolated quantity, with d the distance from the best value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interpolated {
-    /// The excess over d²: a constant for a linear model, and as good near the best value as far off.
+    /// The excess divided by d²: constant for a linear model, and equally accurate at all distances from the best
+    /// value.
     Ratio,
     /// The excess: smooth where its root has a corner, at a bound.
     Excess,
@@ -93,14 +94,13 @@ struct Local {
     form: Interpolated,
     center: f64,
     side: f64,
-    /// Distances are in this unit.
+    /// Unit of the distances.
     unit: f64,
     nodes: Vec<(f64, f64)>,
 }
 
-/// The excess as a function of the value between the nodes `left` and `left + 1`, `best` among all
-/// being the best value: the polynomial through the nodes around, by Neville's scheme, in the form that
-/// predicts both of them best.
+/// Returns the excess as a function of the value between the nodes `left` and `left + 1`; `best`: index of the best
+/// value. The polynomial through the surrounding nodes (Neville's scheme) uses the form that predicts both nodes best.
 pub(super) fn excess_between(
     nodes: &[ProfileNode],
     best: usize,
@@ -114,15 +114,14 @@ pub(super) fn excess_between(
     move |x| local.as_ref().map_or(f64::NAN, |(_, local)| local.at(x))
 }
 
-/// Error of the polynomial through their neighbours at the nodes `left` and `left + 1`, in the best
-/// of the forms.
+/// Returns the error, at the nodes `left` and `left + 1`, of the polynomial through their neighbours, in the best form.
 pub(super) fn interpolation_error(nodes: &[ProfileNode], best: usize, left: usize) -> f64 {
     let each = FORMS.into_iter().map(|form| missed(nodes, best, left, form));
     each.fold(f64::INFINITY, f64::min)
 }
 
-/// Error in this form, or ∞ if the nodes do not have it. The outermost nodes cannot be tested, and the best one
-/// needs no test.
+/// Returns the error in this form, or ∞ if the nodes do not have it. The outermost nodes cannot be tested, and the best
+/// one needs no test.
 fn missed(nodes: &[ProfileNode], best: usize, left: usize, form: Interpolated) -> f64 {
     let inner = |i: &usize| *i != best && *i > 0 && *i + 1 < nodes.len();
     let miss = |i: usize| {
@@ -133,7 +132,7 @@ fn missed(nodes: &[ProfileNode], best: usize, left: usize, form: Interpolated) -
     worst.filter(|miss| !miss.is_nan()).unwrap_or(f64::INFINITY)
 }
 
-/// The nodes about the gap from `place` on, `without` one of them, for the interval that begins at
+/// Returns the nodes about the gap from `place` on, `without` one of them, for the interval that begins at
 /// `left`. `None` if there are too few, or the excess is not positive where its logarithm is wanted.
 fn around(
     nodes: &[ProfileNode],
@@ -189,7 +188,7 @@ impl Local {
         }
     }
 
-    /// The excess at a value of the parameter.
+    /// Returns the excess at a value of the parameter.
     fn at(&self, value: f64) -> f64 {
         let x = self.place(value);
         let z = self.polynomial(x);

@@ -1,11 +1,11 @@
-//! Profile likelihood: how far a single parameter can go while all others follow.
+//! Profile likelihood of a single parameter: the cost minimised over all other parameters.
 //!
-//! With S(θ) twice the cost minimised over all other parameters while one is held at θ, the signed root
+//! Let S(θ) be twice the cost, minimised over all other parameters while one is held at θ. The signed root
 //! τ(θ) = sign(θ − θ̂) √((S(θ) − S(θ̂))/s²) is a straight line for a linear model, and then equals
-//! (θ − θ̂)/SE (Bates and Watts, Nonlinear Regression Analysis, 1988, section 6.1). The interval where
-//! |τ| is at most the quantile of Student's t, or of the normal distribution where sigma is absolute or y
-//! are counts, is right to a higher order than value ± t · SE, and follows the cost where that is lopsided,
-//! flat, or cut off by a bound.
+//! (θ − θ̂)/SE (Bates and Watts, Nonlinear Regression Analysis, 1988, section 6.1). In the interval |τ| is
+//! at most the quantile of Student's t, or of the normal distribution if sigma is absolute or y are counts. Its
+//! coverage is correct to a higher order than the coverage of value ± t · SE, and it adapts to a cost that is
+//! asymmetric, flat, or cut off by a bound.
 
 pub(crate) mod contour;
 mod contour_lines;
@@ -30,7 +30,7 @@ use interval::{ProfileEnd, ProfileInterval};
 use refits::Refits;
 use walk::{ProfileNode, WalkSide};
 
-/// The level that [`CurveFit::profile`] goes to.
+/// Default level of [`CurveFit::profile`].
 const USUAL_LEVEL: f64 = 0.999;
 
 /// The profile of a parameter, from refits at values on both sides of the best one.
@@ -52,16 +52,16 @@ pub struct Profile {
 }
 
 impl CurveFit {
-    /// The profile of the parameter or the [derived](CurveFit::derive) quantity `name` about `fit`, which this model made
-    /// of `data`: refits with it held at values on both sides, each from the end of its neighbour, to the level 99.9 %, or
-    /// as far as the profile goes. The values lie so close that each end of a [`Profile::interval`] is exact to
-    /// about 1e-6 of its distance from the best value. Where the profile flattens out below the level, it
-    /// ends soon: [`ProfileEnd::Open`].
+    /// Computes the profile of the parameter or [derived](CurveFit::derive) quantity `name` around `fit`, which must be
+    /// the fit of this model to `data`. Refits hold the parameter at values on both sides; each starts from the result
+    /// of its neighbour. The profile extends to the level 99.9 %. The spacing of the values is chosen such that each
+    /// end of a [`Profile::interval`] is exact to about 1e-6 of its distance from the best value. If the profile
+    /// flattens out below the level, it ends early: [`ProfileEnd::Open`].
     ///
-    /// A token that is cancelled ends it with the refits that are finished; the ends are [`ProfileEnd::Failed`] then.
+    /// If the token is cancelled, the profile has only the finished refits, and the ends are [`ProfileEnd::Failed`].
     ///
-    /// A refit that finds a better minimum than `fit` ends the profile: [`Profile::better`] has it. Bounds
-    /// of all parameters hold; robust losses and counts are profiled as they were fitted.
+    /// A refit that finds a better minimum than `fit` ends the profile; [`Profile::better`] returns it. Refits use
+    /// the bounds of all parameters, the loss and the noise model of the fit.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -72,7 +72,7 @@ impl CurveFit {
     /// let data = Data::new(&x, &y)?;
     /// let fit = demand.fit(&data, [20.0, 0.5])?;
     /// let rate = demand.profile(&fit, data, "rate")?.interval(0.95)?;
-    /// // Lopsided, as value ± t · SE cannot be.
+    /// // Asymmetric, unlike value ± t · SE.
     /// let best = fit.param("rate").unwrap();
     /// assert!(rate.upper - best > 1.5 * (best - rate.lower));
     /// # Ok::<(), dualfit::Error>(())
@@ -80,17 +80,18 @@ impl CurveFit {
     ///
     /// # Errors
     /// [`Error::UnknownParameter`](crate::Error::UnknownParameter);
-    /// [`UncertaintyError::NoProfile`] for a parameter that is not free, for a quantity whose formula no parameter can be
-    /// computed from, and where nothing measures the scatter; [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
-    /// [`fit`](CurveFit::fit).
+    /// [`UncertaintyError::NoProfile`] for a parameter that is not free, for a quantity whose formula cannot be solved
+    /// for a parameter, or if the scatter of the points cannot be estimated; [`UncertaintyError::OtherFit`] if `fit`
+    /// does not belong to this model and these data; errors of [`fit`](CurveFit::fit).
     pub fn profile<'a>(&self, fit: &Fit, data: impl Into<Data<'a>>, name: &str) -> Result<Profile> {
         self.profile_to(fit, data, name, USUAL_LEVEL)
     }
 
-    /// As [`profile`](CurveFit::profile), to another level.
+    /// Computes the profile to another level; see [`profile`](CurveFit::profile).
     ///
     /// # Errors
-    /// As there, and [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1.
+    /// Same errors as [`profile`](CurveFit::profile), and [`Error::BadOption`](crate::Error::BadOption) unless 0 <
+    /// `level` < 1.
     pub fn profile_to<'a>(
         &self,
         fit: &Fit,
@@ -110,7 +111,7 @@ impl CurveFit {
         Profile::walked(&refits, half_width(level, dof).powi(2), level, dof)
     }
 
-    /// The position of a parameter that has a profile.
+    /// Returns the position of a parameter that can be profiled.
     fn profiled(&self, name: &str) -> Result<usize> {
         let position = position(&self.names, name, "ask for one of these")?;
         if !self.free_positions().contains(&position) {
@@ -122,7 +123,7 @@ impl CurveFit {
 }
 
 impl Profile {
-    /// From refits that hold one parameter, to an excess (S − Ŝ)/s² of `reach`.
+    /// Computes a profile from refits that hold one parameter, to an excess (S − Ŝ)/s² of `reach`.
     fn walked(refits: &Refits<'_>, reach: f64, level: f64, dof: Option<f64>) -> Result<Profile> {
         let center = refits.center();
         let side = |sign: f64| walk::side(refits, &center, sign, reach);
@@ -138,50 +139,50 @@ impl Profile {
         Ok(Profile { name, nodes, best, ends: [lower, above.end], level, dof, better })
     }
 
-    /// The parameter.
+    /// Returns the name of the parameter.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The best value.
+    /// Returns the best value.
     pub fn value(&self) -> f64 {
         self.nodes[self.best].value
     }
 
-    /// The level that the profile was made to.
+    /// Returns the level to which the profile was computed.
     pub fn level(&self) -> f64 {
         self.level
     }
 
-    /// The values that the parameter was held at, ascending.
+    /// Returns the values at which the parameter was held, ascending.
     pub fn values(&self) -> Vec<f64> {
         self.nodes.iter().map(|node| node.value).collect()
     }
 
-    /// The signed root τ at each of those values: −√ below the best one, 0 there, √ above.
+    /// Returns the signed root τ at each element of [`values`](Self::values): negative below the best value, 0 at it,
+    /// positive above.
     pub fn taus(&self) -> Vec<f64> {
         let sign = |i: usize| if i < self.best { -1.0 } else { 1.0 };
         let tau = |(i, node): (usize, &ProfileNode)| sign(i) * node.excess.max(0.0).sqrt();
         self.nodes.iter().enumerate().map(tau).collect()
     }
 
-    /// All parameters at each of those values, in the model's order: how the others follow.
+    /// Returns all parameters at each element of [`values`](Self::values), in the model's order.
     pub fn params(&self) -> Vec<&[f64]> {
         self.nodes.iter().map(|node| node.params.as_slice()).collect()
     }
 
-    /// A fit with a lower cost than the one that was profiled, if a refit came upon one.
+    /// Returns a fit with a lower cost than the profiled fit, if a refit found one.
     pub fn better(&self) -> Option<&Fit> {
         self.better.as_deref()
     }
 
-    /// The interval that covers the true value with probability `level`: where |τ| is at most the
-    /// quantile.
+    /// Returns the interval that covers the true value with probability `level`: in it |τ| is at most the quantile.
     ///
     /// # Errors
-    /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1; [`UncertaintyError::BeyondProfile`] if it is
-    /// above the one that the profile was made to; [`UncertaintyError::BetterMinimum`] if there is a
-    /// [`better`](Profile::better) fit, whose profile is the one to look at.
+    /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1; [`UncertaintyError::BeyondProfile`] if
+    /// `level` is above the [level](Self::level) of the profile; [`UncertaintyError::BetterMinimum`] if there is a
+    /// [`better`](Profile::better) fit; profile that fit instead.
     pub fn interval(&self, level: f64) -> Result<ProfileInterval> {
         check_level(level)?;
         if level > self.level {

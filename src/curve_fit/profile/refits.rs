@@ -11,14 +11,14 @@ use crate::fit::Fit;
 use crate::solver::options::Options;
 use crate::solver::termination::Termination;
 
-/// Tolerances of refits: differences of costs are read, so costs must be those of the minimum.
+/// Tolerances of refits. The profile uses differences of costs, therefore each cost must be accurate.
 const FTOL: f64 = 1e-14;
 const XTOL: f64 = 1e-12;
 /// Largest number of times that a refit without convergence continues from its end.
 const CONTINUED: usize = 4;
-/// A gain below this part of the excess shows that such a refit is where it would end.
+/// Such a refit counts as finished if its gain is below this fraction of the excess.
 const SETTLED: f64 = 1e-3;
-/// An excess below zero from which on a minimum is a better one, and not rounding.
+/// Minimum decrease of the excess below zero that counts as a better minimum instead of rounding.
 const BETTER: f64 = 1e-6;
 
 /// Number of scattered starts of the least cost that are refitted.
@@ -40,7 +40,7 @@ pub(super) struct Refits<'a> {
 
 impl<'a> Refits<'a> {
     /// # Errors
-    /// [`UncertaintyError::OtherFit`], [`UncertaintyError::NoProfile`], and as a fit.
+    /// [`UncertaintyError::OtherFit`], [`UncertaintyError::NoProfile`], and errors of a fit.
     pub(super) fn new(
         curve: &CurveFit,
         fit: &Fit,
@@ -72,7 +72,7 @@ impl<'a> Refits<'a> {
         Ok(Refits { held, free, data, best, unit, positions: positions.to_vec(), scattered })
     }
 
-    /// The names of the held parameters.
+    /// Returns the names of the held parameters.
     pub(super) fn names(&self) -> Vec<String> {
         self.positions.iter().map(|&k| self.held.names[k].clone()).collect()
     }
@@ -81,7 +81,7 @@ impl<'a> Refits<'a> {
         self.positions[which]
     }
 
-    /// The best value of a held parameter.
+    /// Returns the best value of a held parameter.
     pub(super) fn best_value(&self, which: usize) -> f64 {
         self.best.params[self.positions[which]]
     }
@@ -91,26 +91,26 @@ impl<'a> Refits<'a> {
         self.held.bounds[self.positions[which]]
     }
 
-    /// The standard error of a held parameter, if it is a positive number.
+    /// Returns the standard error of a held parameter, if it is a positive number.
     pub(super) fn error(&self, which: usize) -> Option<f64> {
         let error = self.best.covariance.errors[self.positions[which]];
         (error > 0.0 && error.is_finite()).then_some(error)
     }
 
-    /// The best fit as a node.
+    /// Returns the best fit as a node.
     pub(super) fn center(&self) -> ProfileNode {
         let params = self.best.params.clone();
         ProfileNode { value: params[self.positions[0]], excess: 0.0, params }
     }
 
-    /// The fit with the held parameters at `values`, from the first of the `starts` for the others that
-    /// leads to a minimum. Where none does, as when the best value of one is at infinity, the lowest of
-    /// their ends, that from the best fit and those from elsewhere. `None` if none leads anywhere.
+    /// Fits with the held parameters at `values`, from the first of the `starts` that leads to a minimum. If none does,
+    /// for example because the best value of a parameter is at infinity, it returns the lowest result, including the
+    /// fits from the best fit and from scattered starts. `None` if all fail.
     pub(super) fn at(&self, values: &[f64], starts: &[&[f64]]) -> Option<ProfileNode> {
         let mut lowest: Option<ProfileNode> = None;
         for start in starts.iter().copied().chain([self.best.params.as_slice()]) {
             let start = self.moved(values, start);
-            // Far out a line is no guess of linear parameters, which may change by powers of ten.
+            // Far from the best value extrapolation fails for linear parameters, which can change by powers of ten.
             let solved = || match self.is_stopped() {
                 true => None,
                 false => self.scattered.linear.fit(&self.data, &start).ok(),
@@ -131,20 +131,20 @@ impl<'a> Refits<'a> {
         }
     }
 
-    /// The lowest of the fits from all of these starts.
+    /// Fits from all of these starts and returns the lowest result.
     pub(super) fn lowest(&self, values: &[f64], starts: &[&[f64]]) -> Option<ProfileNode> {
         let ends = starts.iter().filter_map(|start| self.along(values, start));
         ends.min_by(|a, b| a.excess.total_cmp(&b.excess))
     }
 
-    /// The fit from this start alone.
+    /// Fits from this start only.
     pub(super) fn along(&self, values: &[f64], start: &[f64]) -> Option<ProfileNode> {
         let found = self.attempt(values, &self.moved(values, start));
         found.map(|(node, _)| node)
     }
 
-    /// The lowest of fits from `count` scattered starts at most; `None` if there is no other place to begin
-    /// at. The linear parameters are solved for at each, and fits are made from the lowest ones.
+    /// Fits from the best of at most `count` scattered starts, with the linear parameters solved for at each, and
+    /// returns the lowest result; `None` if there are no scattered starts.
     pub(super) fn elsewhere(&self, values: &[f64], count: usize) -> Option<ProfileNode> {
         let starts = self.scattered.starts.iter().take(count);
         let solved = starts.take_while(|_| !self.is_stopped()).filter_map(|start| {
@@ -174,8 +174,8 @@ impl<'a> Refits<'a> {
         self.held.cancel.as_ref().is_some_and(|token| token.is_cancelled())
     }
 
-    /// Fits from `start`. Returns the end, and true if it has converged. A fit without convergence continues from its end; if it
-    /// still gains then, it is not near its minimum, and the result is `None`.
+    /// Fits from `start`. Returns the end, and true if it has converged. A fit without convergence continues from its
+    /// end; if it still gains then, it is not near its minimum, and the result is `None`.
     fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(ProfileNode, bool)> {
         use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
         let mut fit = self.refitted(start)?;
@@ -199,17 +199,17 @@ impl<'a> Refits<'a> {
         (settled && excess.is_finite()).then_some((node, converged))
     }
 
-    /// The fit from a start, unless somebody has stopped the fits.
+    /// Fits from a start; `None` if the fit fails or the fits are stopped.
     fn refitted(&self, start: &[f64]) -> Option<Fit> {
         if self.is_stopped() { None } else { self.held.fit(&self.data, start).ok() }
     }
 
-    /// (S − Ŝ)/s² for a fit of this cost.
+    /// Returns (S − Ŝ)/s² for a fit of this cost.
     fn excess(&self, cost: f64) -> f64 {
         2.0 * (cost - self.best.cost) / self.unit
     }
 
-    /// The free fit from the lowest node, if that is a better minimum than the fit.
+    /// Returns the fit with all parameters free from the lowest node, if it has a better minimum than the best fit.
     pub(super) fn better(&self, nodes: &[ProfileNode]) -> Result<Option<Fit>> {
         let least = nodes.iter().min_by(|a, b| a.excess.total_cmp(&b.excess));
         let rounding = 1e-13 * 2.0 * self.best.cost / self.unit;
@@ -221,7 +221,7 @@ impl<'a> Refits<'a> {
     }
 }
 
-/// The lower of a node and another.
+/// Returns the node with the lower cost.
 fn lower(node: Option<ProfileNode>, other: ProfileNode) -> Option<ProfileNode> {
     match node {
         Some(node) if node.excess <= other.excess => Some(node),

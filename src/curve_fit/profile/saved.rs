@@ -1,4 +1,4 @@
-//! A profile as it is saved: its nodes, and the better fit that it may have come upon.
+//! Serialized form of a profile: its nodes, and the better fit if a refit found one.
 
 use super::Profile;
 use super::interval::ProfileEnd;
@@ -37,9 +37,9 @@ struct SavedNode {
 }
 
 impl Profile {
-    /// The profile as JSON, all numbers to the last bit: what [`from_json`](Profile::from_json) makes of it gives
-    /// the same intervals, without a refit. `Profile` implements the traits of `serde`, so that other formats do
-    /// as well.
+    /// Returns the profile as JSON with all numbers exact to the last bit. The profile that
+    /// [`from_json`](Profile::from_json) reads from it has the same intervals, without a refit. `Profile` implements
+    /// the traits of `serde`, therefore other formats work, too.
     ///
     /// # Errors
     /// None in practice: every profile can be written.
@@ -47,11 +47,11 @@ impl Profile {
         write(&SavedProfile::from(self.clone()), "profile")
     }
 
-    /// The profile that [`to_json`](Profile::to_json) wrote.
+    /// Returns the profile that [`to_json`](Profile::to_json) wrote.
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is no such profile, a version that is not known, arrays of wrong lengths, or
-    /// values that do not ascend; [`Error::BadOption`] for a level that is no probability.
+    /// [`Error::Saved`] for text that is not a saved profile, an unknown version, arrays of wrong lengths, or
+    /// values that do not ascend; [`Error::BadOption`] for a level that is not a probability.
     pub fn from_json(text: &str) -> Result<Profile> {
         read::<SavedProfile>(text, "profile", VERSION)?.try_into()
     }

@@ -5,17 +5,17 @@ use crate::curve_fit::CurveFit;
 use crate::error::Result;
 use crate::fit::Fit;
 
-/// Starts, of data of few points and of many.
+/// Number of starts, for data of few and of many points.
 const USUAL: usize = 48;
 const FEW: usize = 6;
-/// Points from which on there are few.
+/// Number of data points above which there are fewer starts.
 const MANY: usize = 10_000;
-/// Powers of ten that a value is changed by at most,
+/// Maximum change of a value in powers of ten,
 const POWERS: f64 = 1.5;
-/// and standard errors.
+/// and in standard errors.
 const ERRORS: f64 = 30.0;
 
-/// Starts far from each other.
+/// Starts that are far from each other.
 pub(super) struct Scattered {
     /// The model with the nonlinear parameters held, too: its fit solves for the others.
     pub(super) linear: CurveFit,
@@ -55,7 +55,7 @@ impl Scattered {
 
 const PRIMES: [f64; 8] = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0];
 
-/// A value for `part` of a range from 0 to 1 about the best one.
+/// Returns a value for `part` of a range from 0 to 1 about the best one.
 fn moved(value: f64, error: f64, part: f64, by_size: bool) -> f64 {
     let error = Some(error).filter(|e| *e > 0.0 && e.is_finite());
     let size = if value == 0.0 { error.unwrap_or(1.0) } else { value };

@@ -1,4 +1,4 @@
-//! From the best fit outwards: where a parameter is held next, and where nodes are too far apart.
+//! Walk from the best fit outwards: step control, and refinement where nodes are too far apart.
 
 use super::interval::{ProfileEnd, interpolation_error};
 use super::refits::Refits;
@@ -9,7 +9,7 @@ const STEP: f64 = 0.4;
 const WIDE: f64 = 4.0;
 /// Maximum ratio of a step to the one before it.
 const GROWTH: f64 = 2.0;
-/// Nodes on a side at most.
+/// Maximum number of nodes on a side.
 const MOST: usize = 160;
 /// A profile that gains less than `GAIN` in τ over `FLAT` steps, each twice the one before it, has no end.
 const FLAT: usize = 8;
@@ -21,9 +21,9 @@ const FADES: usize = 5;
 /// Steps that will do where refits fail beyond.
 const FADES_HERE: usize = 3;
 const FADING: f64 = 0.75;
-/// A gain that may be rounding.
+/// Gain that can be rounding.
 const NO_GAIN: f64 = 1e-7;
-/// Times that a step is cut to a quarter where a refit fails.
+/// Maximum number of times that a step is cut to a quarter after a failed refit.
 const CUTS: usize = 6;
 /// Times that lower minima of the others are looked for, and how much lower they are.
 const BRANCHES: usize = 4;
@@ -33,9 +33,9 @@ const JUMP: f64 = 1.0;
 /// By which part the slope of τ changes at most where few starts will do, and how many.
 const STRAIGHT: f64 = 0.1;
 const FEW: usize = 12;
-/// The part of its distance from the best value that an end may be wrong by.
+/// Tolerance of an end, as a fraction of its distance from the best value.
 const ACCURACY: f64 = 2e-7;
-/// Intervals over which τ rises by less are left as they are.
+/// Intervals over which τ rises by less are not refined.
 const LEVEL: f64 = 1e-4;
 /// Minimum assumed error of an excess.
 const ROUNDING: f64 = 1e-9;
@@ -47,12 +47,12 @@ const ROUNDS: usize = 20;
 const SMOOTH: usize = 2;
 const MOST_REFINED: usize = 400;
 
-/// The fit with one parameter held.
+/// Result of the fit with one parameter held.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProfileNode {
     /// Value at which the parameter was held.
     pub(super) value: f64,
-    /// (S − Ŝ)/s²
+    /// (S − Ŝ)/s².
     pub(super) excess: f64,
     /// All parameters.
     pub(super) params: Vec<f64>,
@@ -228,7 +228,7 @@ fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
     gains.windows(2).all(fades) && ahead < 0.5 * missing
 }
 
-/// The parameters at `value` on the line through two nodes.
+/// Returns the parameters at `value` on the line through two nodes.
 fn extrapolated(before: &ProfileNode, last: &ProfileNode, value: f64) -> Vec<f64> {
     let part = (value - last.value) / (last.value - before.value);
     // Beyond one more of the same step a line is no guess any more.
@@ -271,7 +271,7 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &m
     }
 }
 
-/// The left ends of intervals that are too wide.
+/// Returns the indices of the left nodes of intervals that are too wide.
 fn too_wide(nodes: &[ProfileNode], best: usize) -> Vec<usize> {
     let center = nodes[best].value;
     let is_wide = |&i: &usize| {

@@ -1,4 +1,4 @@
-//! Natural ranges of parameters: where a search draws their values.
+//! Natural ranges of parameters, from which a search draws values.
 //!
 //! A parameter with the unit of x is a position within the data or a width; one with the unit 1/x is a rate or a
 //! frequency; one without unit is an exponent, a ratio or a phase. Its range follows from its unit, which the program
@@ -15,13 +15,13 @@ use crate::model::structure::Position;
 use crate::model::units::{self, Unit};
 use std::f64::consts::PI;
 
-/// Part of the draws that are negative if a parameter may have both signs.
+/// Fraction of the draws that are negative if a parameter may have both signs.
 const NEGATIVE: f64 = 0.3;
 /// Decades on each side of the natural magnitude of a parameter.
 const DECADES: f64 = 2.0;
-/// Ratio of the largest to the smallest value from which a positive column has a logarithmic scale.
+/// Minimum ratio of the largest to the smallest value for a logarithmic scale of a positive column.
 const LOGARITHMIC: f64 = 20.0;
-/// Part of the draws within finite bounds that are spread over all of the bounds.
+/// Fraction of the draws that are spread over the whole interval of finite bounds.
 const OVER_BOUNDS: f64 = 0.5;
 
 /// One independent variable, or the response.
@@ -53,7 +53,7 @@ impl Axis {
         Axis { low, high, spacing }
     }
 
-    /// The largest magnitude.
+    /// Returns the largest magnitude.
     pub(super) fn magnitude(&self) -> f64 {
         let largest = self.low.abs().max(self.high.abs());
         if largest > 0.0 { largest } else { 1.0 }
@@ -72,14 +72,14 @@ impl Axis {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shape {
     Uniform(f64, f64),
-    /// Uniform in the logarithm; this part of the draws is negative.
+    /// Uniform in the logarithm; the third number is the fraction of negative draws.
     Logarithmic(f64, f64, f64),
     /// The reciprocal is uniform.
     Reciprocal(f64, f64),
 }
 
 impl Shape {
-    /// The value at the part `u` of the distribution.
+    /// Returns the quantile `u` of the distribution.
     fn at(self, u: f64) -> f64 {
         match self {
             Shape::Uniform(low, high) => low + u * (high - low),
@@ -110,9 +110,9 @@ impl Shape {
 pub(crate) struct Range {
     shapes: Vec<(f64, Shape)>,
     bounds: (f64, f64),
-    /// The interval of a frequency, which is scanned, and the distance of two frequencies that the data distinguish.
+    /// Frequencies to scan if the parameter is a frequency.
     pub(super) frequencies: Option<Frequencies>,
-    /// Returns true for a parameter without unit in the argument of a periodic function.
+    /// True for a dimensionless parameter in the argument of a periodic function.
     pub(super) is_phase: bool,
     /// The quantity that the parameter is compared with, if it is a position.
     pub(super) position: Option<Along>,
@@ -130,7 +130,7 @@ pub(super) struct Frequencies {
 
 impl Range {
     /// Returns true if two parameters are of the same kind: positions along one variable, or quantities of one unit.
-    /// Numbers without unit mean something else in each model.
+    /// Dimensionless parameters are not comparable, because their meaning depends on the model.
     pub(super) fn is_alike(&self, other: &Range) -> bool {
         let units = self.unit.as_ref().zip(other.unit.as_ref());
         let node = |range: &Range| range.position.as_ref().map(|along| along.node);
@@ -139,7 +139,7 @@ impl Range {
             && units.is_some_and(|(own, other)| own.is_equal(other) && is_kind(own))
     }
 
-    /// The value at the part `u` of the mixture.
+    /// Returns the quantile `u` of the mixture.
     pub(crate) fn at(&self, u: f64) -> f64 {
         let total: f64 = self.shapes.iter().map(|(weight, _)| weight).sum();
         let mut left = u * total;
@@ -154,7 +154,7 @@ impl Range {
         self.inside(value)
     }
 
-    /// The value, or the one mirrored at a bound that it violates.
+    /// Returns `value`, mirrored at a bound that it violates.
     pub(super) fn inside(&self, value: f64) -> f64 {
         let (lower, upper) = self.bounds;
         let mirrored = if value < lower {
@@ -168,7 +168,7 @@ impl Range {
     }
 }
 
-/// The ranges of the parameters `of` of a model.
+/// Returns the natural ranges of the parameters `of` of a model.
 pub(super) fn ranges(
     model: &Model,
     of: &[usize],
@@ -232,7 +232,7 @@ pub(super) fn ranges(
     of.iter().map(range).collect()
 }
 
-/// The quantity that a position is compared with: a variable, or a function of the variables without unit, such as a
+/// The quantity that a position is compared with: a variable, or a dimensionless function of variables, such as a
 /// logarithm.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Along {
@@ -241,7 +241,7 @@ pub(super) struct Along {
 }
 
 impl Along {
-    /// The quantity that a parameter of this unit is compared with; `None` if it is not a position.
+    /// Returns the quantity that a parameter of this unit is compared with; `None` if it is not a position.
     pub(super) fn of(
         program: &Program,
         unit: Option<&Unit>,
@@ -259,19 +259,19 @@ impl Along {
         matches!(self.function.nodes[..], [Node::Column(_)])
     }
 
-    /// Its value at each point.
+    /// Returns the value of the quantity at each point.
     pub(super) fn values(&self, seen: &Observations) -> Vec<f64> {
         let params = vec![0.0; self.function.params().len()];
         self.function.values(&seen.columns, seen.y.len(), &params)
     }
 
-    /// Its value where the independent variables are `x`. The parameters `params` are not used.
+    /// Returns the value of the quantity at the independent variables `x`. `params` is not used.
     pub(super) fn at(&self, x: &[f64], params: &[f64]) -> f64 {
         self.function.evaluate(x, params)
     }
 }
 
-/// The shapes of which a good part lies within finite bounds.
+/// Returns the shapes with enough probability within finite bounds.
 fn within(shapes: &[(f64, Shape)], lower: f64, upper: f64) -> Vec<(f64, Shape)> {
     const TRIED: i32 = 16;
     let inside = |shape: Shape| {
@@ -281,7 +281,7 @@ fn within(shapes: &[(f64, Shape)], lower: f64, upper: f64) -> Vec<(f64, Shape)> 
     shapes.iter().copied().filter(|&(_, shape)| 4 * inside(shape) >= TRIED as usize).collect()
 }
 
-/// The shapes for the unit of a parameter, which `oscillates` or is a `position`.
+/// Returns the shapes for the unit of a parameter, which `oscillates` or is a `position`.
 fn natural(
     unit: &Unit,
     (oscillates, position): (bool, Option<Position>),
@@ -311,7 +311,7 @@ fn natural(
     }
 }
 
-/// Positions, widths and periods.
+/// Returns the shapes for positions, widths and periods.
 fn like_x(axis: &Axis, oscillates: bool, position: Option<Position>) -> Vec<(f64, Shape)> {
     let (range, magnitude) = (axis.range(), axis.magnitude());
     let margin = 0.1 * range;
@@ -335,7 +335,7 @@ fn like_x(axis: &Axis, oscillates: bool, position: Option<Position>) -> Vec<(f64
     shapes
 }
 
-/// Rates and frequencies.
+/// Returns the shapes for rates and frequencies.
 fn like_rate(axis: &Axis) -> Vec<(f64, Shape)> {
     let largest = axis.magnitude().max(axis.range());
     let mut shapes =
@@ -346,7 +346,7 @@ fn like_rate(axis: &Axis) -> Vec<(f64, Shape)> {
     shapes
 }
 
-/// Any other unit: decades about the magnitude that it has in the data.
+/// Returns the shapes for any other unit: decades around the magnitude that this unit has in the data.
 fn of_magnitude(unit: &Unit, axes: &[Axis], response: &Axis) -> Vec<(f64, Shape)> {
     let power = |size: &dyn Fn(&Axis) -> f64| -> f64 {
         let columns = unit.columns.iter().zip(axes).map(|(e, axis)| e * size(axis).log10());
@@ -368,7 +368,7 @@ fn of_magnitude(unit: &Unit, axes: &[Axis], response: &Axis) -> Vec<(f64, Shape)
     shapes
 }
 
-/// For a parameter of which nothing is known: numbers, and each of the ranges that x suggests.
+/// Returns the shapes for a parameter of unknown unit: pure numbers, and each of the ranges that x suggests.
 fn of_any_unit(axes: &[Axis]) -> Vec<(f64, Shape)> {
     let mut shapes = vec![(1.0, Shape::Logarithmic(1e-2, 1e2, NEGATIVE))];
     for axis in axes {

@@ -1,8 +1,8 @@
-//! Screening of candidates: the cost of many values of the nonlinear parameters, each with the linear ones solved for.
+//! Screening of candidates: the cost of many values of the nonlinear parameters, with the linear parameters solved for.
 //!
-//! With r₀ the residuals where the linear parameters are p₀ and J their partials, the least cost over the linear
-//! parameters is ½(r₀ᵀr₀ − gᵀ(JᵀJ)⁻¹g) with g = Jᵀr₀ (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973, 413). One pass
-//! over the points gives JᵀJ, g and r₀ᵀr₀.
+//! Let r₀ be the residuals at linear parameters p₀, and J the partials with respect to them. The least cost over the
+//! linear parameters is ½(r₀ᵀr₀ − gᵀ(JᵀJ)⁻¹g) with g = Jᵀr₀ (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973, 413).
+//! One pass over the points gives JᵀJ, g and r₀ᵀr₀.
 
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::data::loss::Loss;
@@ -12,9 +12,10 @@ use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
 use crate::threads;
 
-/// Candidates that a thread screens at a time.
+/// Number of candidates that a thread screens at a time.
 const PORTION: usize = 16;
-/// A column is left out if the columns before it leave less than this part of its square.
+/// Minimum fraction of the squared norm of a column that is independent of the columns before it. Other columns are
+/// left out.
 const DEPENDENT: f64 = 1e-10;
 
 /// Parameters and their cost on the screened points, in row units.
@@ -23,8 +24,8 @@ pub(super) struct Candidate {
     /// One value per parameter.
     pub(super) params: Vec<f64>,
     pub(super) cost: f64,
-    /// Smallest part of the square of a linear column that the columns before it leave, from 0 to 1: the cost is exact
-    /// to rounding divided by it. 0 if a column was left out.
+    /// Smallest fraction, from 0 to 1, of the squared norm of a linear column that is independent of the columns before
+    /// it. The relative error of the cost is about the rounding unit divided by it. 0 if a column was left out.
     pub(super) pivot: f64,
 }
 
@@ -37,13 +38,13 @@ pub(super) struct Screen<'a> {
 }
 
 impl Screen<'_> {
-    /// The candidates of ascending cost, with their linear parameters solved for. Those without a finite cost are
-    /// missing.
+    /// Returns the candidates by ascending cost, with their linear parameters solved for. Omits candidates without a
+    /// finite cost.
     pub(super) fn sorted(&self, all: &[Vec<f64>]) -> Vec<Candidate> {
         sorted(self.each(all))
     }
 
-    /// Each candidate with its linear parameters solved for; `None` without a finite cost.
+    /// Solves for the linear parameters of each candidate; `None` if the cost is not finite.
     pub(super) fn each(&self, all: &[Vec<f64>]) -> Vec<Option<Candidate>> {
         let screened = threads::map(all.chunks(PORTION), |portion| {
             let Some(first) = portion.first() else { return Vec::new() };
@@ -78,13 +79,13 @@ impl Screen<'_> {
             params[k] = value.clamp(lower, upper);
             moved |= params[k] != value;
         }
-        // At a bound the solution is another one; the nearest point inside is good enough to compare candidates.
+        // With active bounds the exact solution differs; the clamped solution is good enough to compare candidates.
         let cost = if moved { cost(&params, normal)? } else { (there - gain).max(0.0) };
         cost.is_finite().then_some(Candidate { params, cost, pivot })
     }
 }
 
-/// The candidates that there are, by ascending cost.
+/// Returns the candidates that are not `None`, by ascending cost.
 pub(super) fn sorted(mut all: Vec<Option<Candidate>>) -> Vec<Candidate> {
     all.retain(Option::is_some);
     let costs: Vec<f64> = all.iter().flatten().map(|candidate| candidate.cost).collect();
@@ -101,7 +102,7 @@ struct Solution {
     pivot: f64,
 }
 
-/// The least-squares step of normal equations. Columns that depend on those before them do not move.
+/// Computes the least-squares step of normal equations. The step is 0 for columns that depend on earlier columns.
 fn least_squares(normal: &Normal) -> Solution {
     let n = normal.n;
     let length: Vec<f64> = (0..n).map(|j| normal.jtj(j, j).sqrt()).collect();

@@ -1,30 +1,31 @@
-//! Symmetries of a model: changes of its nonlinear parameters that leave the curve as it is, the linear parameters
-//! solved for. Of all equal minima the search returns one: signs positive, phases within half a turn, equal terms in
-//! ascending order of their first parameter, and amplitudes positive as far as a phase decides that.
+//! Symmetries of a model: changes of its nonlinear parameters that leave the curve unchanged if the linear parameters
+//! are solved for. Of all equivalent minima the search returns the canonical one: signs positive, phases within half a
+//! turn, equal terms in ascending order of their first parameter, and amplitudes positive if a phase can change their
+//! sign.
 
 use super::screen::{Candidate, Screen};
 use std::f64::consts::PI;
 
-/// Draws at which a change must leave the cost as it is.
+/// Number of draws at which a symmetry must leave the cost unchanged.
 const TESTED: usize = 4;
-/// Part of the sum of squares of the response that rounding may change.
+/// Tolerance of rounding errors, as a fraction of the sum of squares of the response.
 pub(super) const ROUNDING: f64 = 1e-9;
 
 /// The symmetries of a model.
 #[derive(Debug, Default)]
 pub(super) struct Symmetries {
-    /// Parameters that may change their sign together.
+    /// Groups of parameters that can change their sign together.
     signs: Vec<Vec<usize>>,
-    /// Phases, with the distance after which the curve repeats: 2π, or π if amplitudes change their sign.
+    /// Phases, each with its period: 2π, or π if amplitudes change their sign.
     turns: Vec<(usize, f64)>,
-    /// Terms that may exchange their parameters, which have the same bounds.
+    /// Pairs of terms that can exchange their parameters; the bounds are equal.
     exchanges: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
 impl Symmetries {
-    /// The symmetries that hold at all of a few draws: of `draws` those with the best determined linear parameters.
-    /// `base`: linear parameters from which they are solved for; `terms`: parameters of each additive term; `phases`:
-    /// those without unit in periodic functions.
+    /// Finds the symmetries that hold at the few elements of `draws` with the best determined linear parameters.
+    /// `base`: linear parameters from which the linear solve starts; `terms`: parameters of each additive term;
+    /// `phases`: dimensionless parameters in periodic functions.
     pub(super) fn of(
         screen: &Screen<'_>,
         base: &[f64],
@@ -39,7 +40,8 @@ impl Symmetries {
         let holds = |change: &dyn Fn(&mut [f64])| {
             let changed = draws.iter().map(|draw| {
                 let mut params = draw.params.clone();
-                // From those of the draw, which may be huge, the solution would be rounded.
+                // The draw's linear parameters can be huge; a solve that starts from them would have large rounding
+                // errors.
                 screen.prepared.free.iter().for_each(|&k| params[k] = base[k]);
                 change(&mut params);
                 params
@@ -82,7 +84,7 @@ impl Symmetries {
         found
     }
 
-    /// The equal parameters that the search returns, without the linear ones; and whether they differ.
+    /// Returns the canonical parameters, with the linear ones unchanged, and true if they differ from `params`.
     pub(super) fn canonical(&self, params: &[f64]) -> (Vec<f64>, bool) {
         let mut own = params.to_vec();
         for signs in &self.signs {
@@ -93,7 +95,7 @@ impl Symmetries {
         for &(k, turn) in &self.turns {
             own[k] -= turn * (own[k] / turn).round();
         }
-        // Neighbours are exchanged until all are in order.
+        // Exchange adjacent terms until all are in order.
         for _ in 0..self.exchanges.len() {
             for (a, b) in &self.exchanges {
                 if own[a[0]] > own[b[0]] {
@@ -105,17 +107,17 @@ impl Symmetries {
         (own, differs)
     }
 
-    /// Returns true for a parameter whose sign alone changes nothing.
+    /// Returns true if a change of the sign of parameter `k` alone leaves the curve unchanged.
     pub(super) fn is_sign(&self, k: usize) -> bool {
         self.signs.iter().any(|signs| signs[..] == [k])
     }
 
-    /// Returns true for a phase that may be shifted.
+    /// Returns true if parameter `k` is a phase that can be shifted by its period.
     pub(super) fn is_phase(&self, k: usize) -> bool {
         self.turns.iter().any(|(phase, _)| *phase == k)
     }
 
-    /// The same with each phase on the side on which amplitudes are positive.
+    /// Returns the same with each phase on the side on which amplitudes are positive.
     pub(super) fn other_sides(&self, params: &[f64]) -> Vec<Vec<f64>> {
         let halves = self.turns.iter().filter(|(_, turn)| *turn < 2.0 * PI);
         let side = |&(k, turn): &(usize, f64)| {

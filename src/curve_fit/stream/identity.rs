@@ -24,7 +24,7 @@ impl CurveFit {
         Ok(given.iter().map(word).collect())
     }
 
-    /// The operations of a model, one a line; of a native one only the number of its parameters is known.
+    /// Returns the operations of a model, one a line; of a native one only the number of its parameters is known.
     pub(in crate::curve_fit) fn listing(&self, model: &Model) -> String {
         match model {
             Model::Traced(program) => {
@@ -36,7 +36,7 @@ impl CurveFit {
         }
     }
 
-    /// The properties in which the leader of a fit and each of its parts must agree: names and values.
+    /// Returns the properties in which the leader of a fit and each of its parts must agree: names and values.
     pub(super) fn shared_identity(&self, model: &Model, free: &[usize]) -> Identity {
         let named = |positions: &[usize]| {
             positions.iter().map(|&k| self.names[k].as_str()).collect::<Vec<_>>().join(", ")

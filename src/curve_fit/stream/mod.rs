@@ -56,23 +56,23 @@ pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
 }
 
 impl CurveFit {
-    /// Fits the model to the points of a source, which may be more than memory holds: a [`Source`](crate::source::Source)
-    /// of files, arrays or your own, or a [`Stream`] with reading options.
+    /// Fits the model to the points of a source, which may be more than memory holds: a
+    /// [`Source`](crate::source::Source) of files, arrays or your own, or a [`Stream`] with reading options.
     ///
     /// The result equals the result of [`fit`](CurveFit::fit) with the same points in memory: Gauss-Newton
     /// steps in a trust region, each from sums over all points, to full convergence; with bounds, losses,
     /// weights, counts and covariance. It does not depend on the size of chunks. A fit usually needs three or four
     /// passes: the first one validates the data, evaluates at `start` and draws a sample. A fit
-    /// of the sample then supplies a better start, if it passes its tests. [`Stats::stream`](crate::result::Stats::stream)
-    /// reports this.
+    /// of the sample then supplies a better start, if it passes its tests.
+    /// [`Stats::stream`](crate::result::Stats::stream) reports this.
     ///
     /// Chunks are read ahead on a separate thread while all cores work on others. Memory stays
     /// within [`Stream::memory_limit`].
     ///
     /// Missing values of `start` are computed as by [`fit`](CurveFit::fit), from the sample.
     ///
-    /// A token, an observer or a time limit stops the fit after the current chunk. The result then has the best parameters so
-    /// far and [`Termination::Stopped`](crate::Termination::Stopped) or
+    /// A token, an observer or a time limit stops the fit after the current chunk. The result then has the best
+    /// parameters so far and [`Termination::Stopped`](crate::Termination::Stopped) or
     /// [`TimeLimit`](crate::Termination::TimeLimit). The next call continues from the checkpoint, if there
     /// is one.
     ///

@@ -35,8 +35,8 @@ impl PartOnDevice {
         Ok(PartOnDevice { overview: *overview, place })
     }
 
-    /// The sums of a request over all points of a part, the first of which is number `first`, if a device computes them. The CPU
-    /// computes requests that the device does not support or at which it fails.
+    /// Returns the sums of a request over all points of a part, the first of which is number `first`, if a device
+    /// computes them. The CPU computes requests that the device does not support or at which it fails.
     ///
     /// # Errors
     /// Errors of a required device.

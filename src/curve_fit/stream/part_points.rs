@@ -1,4 +1,5 @@
-//! The points of a part, in memory or from a source: runs of them in their order, and what tells that they are still the same.
+//! The points of a part, in memory or from a source: runs of them in their order, and what tells that they are still
+//! the same.
 
 use crate::backend::stream::{GROUP_POINTS, Held, KnownErrors};
 use crate::data::loss::Estimator;
@@ -50,7 +51,7 @@ impl<'a> PartPoints<'a> {
         Ok(PartPoints::Source(Box::new(SourcePoints { prefetch, said, ends })))
     }
 
-    /// All of them, if they are in memory.
+    /// Returns all of them, if they are in memory.
     pub(super) fn in_memory(&self) -> Option<Given<'a>> {
         match self {
             PartPoints::Memory(data) => Some(given(data, 0..data.y.len())),
@@ -58,7 +59,7 @@ impl<'a> PartPoints<'a> {
         }
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub(super) fn len(&self) -> u64 {
         match self {
             PartPoints::Memory(data) => data.y.len() as u64,
@@ -198,7 +199,8 @@ impl GroupEnds {
         }
     }
 
-    /// A sum over groups, of which the first begins with point number `first`, so that it makes no difference who holds which.
+    /// Returns a sum over groups, of which the first begins with point number `first`, so that it makes no difference
+    /// who holds which.
     fn fingerprint(&self, first: u64) -> u64 {
         self.ends.iter().zip(0_u64..).fold(0, |sum: u64, (&[a, b], group)| {
             let begin = first.wrapping_add(group * GROUP_POINTS);

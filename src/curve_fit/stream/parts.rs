@@ -34,7 +34,8 @@ use std::time::Instant;
 /// Points of the sample that a start is found from, at most.
 const SAMPLE: usize = 1 << 13;
 
-/// Some of the points of a distributed fit, with the model. It processes the requests of the leader and keeps no state of the fit.
+/// Some of the points of a distributed fit, with the model. It processes the requests of the leader and keeps no state
+/// of the fit.
 ///
 /// No bit of a result depends on the number of parts, if all are computed on the CPU, or all on equal devices.
 ///
@@ -67,16 +68,16 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Points of a group. Parts begin at multiples of it, and end there, but for the last, so that no bit of a result depends
-    /// on who holds what.
+    /// Points of a group. Parts begin at multiples of it, and end there, but for the last, so that no bit of a result
+    /// depends on who holds what.
     pub const GROUP: u64 = GROUP_POINTS;
 
-    /// Of points in memory, the first of which is number `first` among all; a multiple of [`GROUP`](Part::GROUP). Sums are found
-    /// where [`CurveFit::backend`] says: on a device points stay from question to question.
+    /// Of points in memory, the first of which is number `first` among all; a multiple of [`GROUP`](Part::GROUP). Sums
+    /// are found where [`CurveFit::backend`] says: on a device points stay from question to question.
     ///
     /// # Errors
-    /// [`Error::Source`] for another first point, [`Error::ModelKind`] for a covariance matrix, errors in x, or a model of
-    /// `native_arrays`, which have to know all points.
+    /// [`Error::Source`] for another first point, [`Error::ModelKind`] for a covariance matrix, errors in x, or a model
+    /// of `native_arrays`, which have to know all points.
     pub fn new(curve: &CurveFit, data: impl Into<Data<'a>>, first: u64) -> Result<Part<'a>> {
         let data = data.into();
         let remedy = "fit them where they are together, by fit";
@@ -89,9 +90,9 @@ impl<'a> Part<'a> {
         Part::of(curve, first, || Ok(PartPoints::Memory(data)))
     }
 
-    /// A part of points from a source, such as files. The points are read anew for each request, within
-    /// [`Stream::memory_limit`]. This function reads them once to count them. Replies are identical to those of the same points
-    /// in memory; a fit may have parts of both kinds. The leader sets the sample and the checkpoint.
+    /// Returns a part of points from a source, such as files. The points are read anew for each request, within
+    /// [`Stream::memory_limit`]. This function reads them once to count them. Replies are identical to those of the
+    /// same points in memory; a fit may have parts of both kinds. The leader sets the sample and the checkpoint.
     ///
     /// ```
     /// use dualfit::parts::Part;
@@ -109,9 +110,9 @@ impl<'a> Part<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Part::new); errors of a source as in [`fit_stream`](CurveFit::fit_stream); [`Error::NotOnDevice`] if a
-    /// device is required; [`Error::Source`] for a stream with a checkpoint or without a sample, which are settings of
-    /// [`Parts`].
+    /// As [`new`](Part::new); errors of a source as in [`fit_stream`](CurveFit::fit_stream); [`Error::NotOnDevice`] if
+    /// a device is required; [`Error::Source`] for a stream with a checkpoint or without a sample, which are settings
+    /// of [`Parts`].
     pub fn stream(curve: &CurveFit, stream: impl Into<Stream<'a>>, first: u64) -> Result<Part<'a>> {
         let stream = stream.into();
         if let Backend::Cuda(_) = curve.backend {
@@ -147,8 +148,8 @@ impl<'a> Part<'a> {
         Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, identity })
     }
 
-    /// The same points, the first of which is number `first` among all: where it is not known how many others have before all
-    /// have counted.
+    /// Returns the same points, the first of which is number `first` among all: where it is not known how many others
+    /// have before all have counted.
     ///
     /// # Errors
     /// [`Error::Source`] for a number that is no multiple of [`GROUP`](Part::GROUP).
@@ -164,8 +165,8 @@ impl<'a> Part<'a> {
         self.points.len()
     }
 
-    /// Processes a request of the leader and returns the reply. Errors in the points are part of the reply, and the leader
-    /// reports them.
+    /// Processes a request of the leader and returns the reply. Errors in the points are part of the reply, and the
+    /// leader reports them.
     ///
     /// # Errors
     /// `InvalidData` for bytes that are not a request.
@@ -324,7 +325,7 @@ fn on_terms<'t>(model: &'t Prepared, terms: &'t Terms) -> Evaluated<'t> {
     Evaluated { model, loss, most_weight, start, patience }
 }
 
-/// The error for a fault.
+/// Returns the error for a fault.
 fn error_of(fault: Fault) -> Error {
     match fault {
         Fault::Points(error) => error,
@@ -341,7 +342,8 @@ fn error_of(fault: Fault) -> Error {
 /// order of merging neighbours, the bits are the same.
 ///
 /// # Errors
-/// `InvalidData` for bytes that are not replies, for replies to different requests, and for parts that are not adjacent.
+/// `InvalidData` for bytes that are not replies, for replies to different requests, and for parts that are not
+/// adjacent.
 pub fn merge(left: &[u8], right: &[u8]) -> io::Result<Vec<u8>> {
     let read = |bytes| read_reply(bytes).map_err(|why| invalid("no answer", &why));
     let both = read(left)?.followed_by(read(right)?);
@@ -398,17 +400,17 @@ impl<'a, F: FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a> From<F> for Parts<'
 }
 
 impl CurveFit {
-    /// Fits the model to distributed points, held as [`Part`]s: pass a closure that transports requests, or [`Parts`] with
-    /// options. The calling process is the leader: it alone keeps the state of the fit, checks the token and the time limit, calls the observer and
-    /// writes the checkpoint.
+    /// Fits the model to distributed points, held as [`Part`]s: pass a closure that transports requests, or [`Parts`]
+    /// with options. The calling process is the leader: it alone keeps the state of the fit, checks the token and the
+    /// time limit, calls the observer and writes the checkpoint.
     ///
-    /// The result equals the result of [`fit_stream`](CurveFit::fit_stream) for the same points. No bit depends on the number of parts
-    /// or the order of merging.
+    /// The result equals the result of [`fit_stream`](CurveFit::fit_stream) for the same points. No bit depends on the
+    /// number of parts or the order of merging.
     ///
     /// # Errors
-    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Parts`](crate::Error::Parts) for a part with another model or other
-    /// fixed parameters; [`Error::Source`](crate::Error::Source) for other errors of a part, for errors of `ask`, and
-    /// for bytes that are not a reply.
+    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Parts`](crate::Error::Parts) for a part with another model or
+    /// other fixed parameters; [`Error::Source`](crate::Error::Source) for other errors of a part, for errors of `ask`,
+    /// and for bytes that are not a reply.
     pub fn fit_parts<'a>(
         &self,
         parts: impl Into<Parts<'a>>,

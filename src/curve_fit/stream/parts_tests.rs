@@ -19,7 +19,7 @@ type Model = Vec<(String, String)>;
 
 const START: [f64; 3] = [2.0, 1.0, 0.3];
 
-/// The common reply of both parts.
+/// Returns the common reply of both parts.
 fn both(parts: &mut [Part<'_>; 2], model: &Model, request: Request) -> Said {
     let what = format!("{request:?}");
     let question = to_bytes(&Envelope::new(model.clone(), request)).expect("a question");
@@ -28,7 +28,7 @@ fn both(parts: &mut [Part<'_>; 2], model: &Model, request: Request) -> Said {
     read_reply(&memory).expect("a reply").said
 }
 
-/// The totals over the points, from two requests.
+/// Returns the totals over the points, from two requests.
 fn overview(parts: &mut [Part<'_>; 2], model: &Model, terms: &Terms) -> Overview {
     for at_start in [false, true] {
         let request = Request::Look { terms: terms.clone(), at_start, most: 500 };

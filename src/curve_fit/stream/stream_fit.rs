@@ -267,7 +267,7 @@ impl<'f> StreamFit<'f> {
         })
     }
 
-    /// The fit from there.
+    /// Returns the fit from there.
     pub(super) fn fit(&self, from: &Beginning) -> Result<Fit> {
         let start = from.refined.as_deref().unwrap_or(self.start());
         let looked = self.asked.begun.elapsed() - self.prepare_time;
@@ -279,7 +279,7 @@ impl<'f> StreamFit<'f> {
         Ok(fit)
     }
 
-    /// The fit with the report on the stream; the checkpoint is removed if the fit has ended.
+    /// Returns the fit with the report on the stream; the checkpoint is removed if the fit has ended.
     pub(super) fn conclude(
         self,
         fit: Fit,
@@ -378,7 +378,7 @@ impl<'f> StreamFit<'f> {
         }
     }
 
-    /// The error that a user should see for a fault of a pass.
+    /// Returns the error that a user should see for a fault of a pass.
     fn refused(&self, fault: Fault) -> Error {
         let unknown = Overview::unknown(self.asked.curve.estimator);
         let request = self.request(unknown, self.start(), false, Spent::default());
@@ -389,12 +389,12 @@ impl<'f> StreamFit<'f> {
         lock(&self.supply.passes).overview()
     }
 
-    /// The start; empty before it is known.
+    /// Returns the start; empty before it is known.
     fn start(&self) -> &[f64] {
         self.start.get().map_or(&[], |start| &start.values)
     }
 
-    /// Positions of the parameters that were solved for.
+    /// Returns the positions of the parameters that were solved for.
     fn linear(&self) -> Vec<usize> {
         self.start.get().map_or(Vec::new(), |start| start.solved.clone())
     }

@@ -1,5 +1,5 @@
-//! A batch on devices, chunk by chunk. The host repeats fits that the kernel cannot decide and, if all devices
-//! fail and the CPU may take over, makes the remaining fits.
+//! Batches on devices, chunk by chunk. The host repeats fits that the kernel cannot decide. If all devices fail and
+//! the CPU may take over, the host computes the remaining fits.
 
 use super::arrays::BatchPart;
 use super::engine::{self, BatchRequest, portions};
@@ -30,12 +30,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{Builder, scope};
 
-/// Bytes of a chunk at most: beyond this a device is busy long enough. The first upload overlaps with nothing,
-/// and takes the bus a millisecond or two.
+/// Maximum size of a chunk in bytes. Chunks of this size keep a device busy. The first upload overlaps with no kernel
+/// and takes one or two milliseconds.
 const CHUNK: usize = 64 << 20;
-/// The same where an observer wants to hear of the fits, or a token may be cancelled.
+/// Maximum size of a chunk in bytes if the batch has an observer or a cancellation token.
 const WATCHED: usize = 16 << 20;
-/// Fits whose numbers a thread takes over at a time: some tenths of a millisecond of work.
+/// Number of fits whose results a thread copies at a time, which takes some tenths of a millisecond.
 const TAKEN: usize = 2048;
 /// Least tolerances in f32 of the cost, of the step, and of the step beside the standard errors. The last is where
 /// a fit should end: the step that is left is taken without an evaluation, whose cost would be rounding. Robust
@@ -44,27 +44,27 @@ fn rough(loss: Loss) -> [f64; 3] {
     [1e-7, 1e-6, if loss == Loss::Linear { 1e-2 } else { 2e-3 }]
 }
 
-/// Seconds that a launch is expected to take at most: a longer one gains nothing, and nobody is heard meanwhile.
+/// Maximum expected duration of a launch, in seconds. A longer launch gains nothing.
 const SECONDS: f64 = 0.5;
-/// The same with an observer or token, or if the system ends kernels: Windows does after 2 s, and fits may take
-/// ten times their estimate.
+/// Maximum expected duration with an observer or token, or if the system ends long kernels, in seconds. Windows ends
+/// kernels after 2 s, and fits may take 10x their estimate.
 const SECONDS_WATCHED: f64 = 0.1;
 
-/// Seconds that a launch is expected to take at most.
+/// Returns the maximum expected duration of a launch, in seconds.
 pub(super) fn most_seconds(request: &BatchRequest<'_>, device: &Properties) -> f64 {
     if request.is_watched() || device.has_time_limit { SECONDS_WATCHED } else { SECONDS }
 }
 
-/// Devices that are to make a batch, and their kernels.
+/// Devices that compute a batch, and their kernels.
 pub(crate) struct BatchOnDevice<'a> {
-    /// The data, if they are on it.
+    /// Resident data, if the device holds them.
     pub(crate) resident: Option<&'a Resident>,
-    /// One at least; each with the fits of a launch at most.
+    /// At least one device, each with the maximum number of fits per launch.
     pub(crate) devices: Vec<(Arc<Device>, usize)>,
     pub(crate) units: Arc<BatchUnits>,
     /// True if covariance matrices are kept.
     pub(crate) covariances: bool,
-    /// True if the CPU takes over if all devices fail.
+    /// If true, the CPU computes the remaining fits after all devices fail.
     pub(crate) take_over: bool,
 }
 
@@ -72,14 +72,14 @@ pub(crate) struct BatchOnDevice<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct DeviceRun {
-    /// Launches, each for a chunk of the fits.
+    /// Number of launches, one per chunk.
     pub(crate) chunks: usize,
-    /// Fits that devices left to the host.
+    /// Number of fits that devices left to the host.
     pub(crate) by_host: usize,
-    /// Reports on failed devices whose fits others made.
+    /// Messages about failed devices whose fits other devices computed.
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) moved: Vec<String>,
-    /// Why the CPU had to make the rest.
+    /// Reason why the CPU computed the remaining fits.
     pub(crate) failed: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl DeviceRun {
     }
 }
 
-/// Settings for the kernel.
+/// Returns the settings for the kernel.
 pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> {
     let options = request.options;
     let free = &request.prepared.free;
@@ -124,10 +124,10 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
     }
 }
 
-/// Makes all fits of `out`.
+/// Computes all fits of `out`.
 ///
 /// # Errors
-/// [`Error::ObserverPanicked`] and, unless the CPU may take over, what the last device refused.
+/// [`Error::ObserverPanicked`] and, unless the CPU may take over, the error of the last device that fails.
 pub(crate) fn run(
     request: &BatchRequest<'_>,
     on: &BatchOnDevice<'_>,
@@ -163,10 +163,11 @@ pub(crate) fn run(
     Ok(host.course)
 }
 
-/// Lets these devices make fits of the queue, until it is empty or they have failed. Returns those that failed.
+/// Computes fits of the queue on these devices until the queue is empty or the devices have failed. Returns the
+/// failed devices with their errors.
 ///
 /// # Errors
-/// Of the host.
+/// Returns the errors of [`Host::take`].
 fn round<'b>(
     working: &[usize],
     on: &BatchOnDevice<'_>,
@@ -206,8 +207,8 @@ fn round<'b>(
     })
 }
 
-/// Makes fits of the queue on a device. Results are sent with their fits; returned buffers are
-/// reused.
+/// Computes fits of the queue on a device. `hand_over` receives the fits and their results, and returns a buffer for
+/// reuse.
 fn make<'b>(
     request: &BatchRequest<'_>,
     (on, device): (&BatchOnDevice<'_>, usize),
@@ -236,7 +237,7 @@ fn make<'b>(
 /// Work of the host for the devices.
 struct Host<'r> {
     request: &'r BatchRequest<'r>,
-    /// Fits that are done.
+    /// Number of completed fits of the batch, including fits before this part.
     finished: usize,
     course: DeviceRun,
     /// True if the batch is stopped.
@@ -244,7 +245,8 @@ struct Host<'r> {
 }
 
 impl Host<'_> {
-    /// Completes the fits of a chunk: stores the results, makes the fits that the device left, and calls the observer.
+    /// Completes the fits of a chunk: stores the results, computes the fits that the device left, and calls
+    /// the observer.
     fn take(&mut self, mut part: BatchPart<'_>, found: &BatchNumbers) -> Result<()> {
         let request = self.request;
         let _span = span!(DEBUG, "portion", first = part.first);
@@ -266,7 +268,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Sees to the chunks of several devices as they come.
+    /// Completes the chunks of several devices in the order in which they arrive.
     fn take_all(&mut self, made: Receiver<(BatchPart<'_>, BatchNumbers)>) -> Result<()> {
         for (part, found) in made {
             self.take(part, &found)?;
@@ -277,7 +279,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Makes fits in place of the devices, which have failed.
+    /// Computes the remaining fits on the CPU after all devices have failed.
     fn take_over(&mut self, rest: BatchPart<'_>) -> Result<()> {
         let (finished, fits) = (self.finished, rest.len());
         self.course.by_host += fits;
@@ -286,7 +288,7 @@ impl Host<'_> {
     }
 }
 
-/// Takes what the device found, its `at`-th, of the `index`-th fit of `out`, if it made it.
+/// Copies the `at`-th result of the device to the `index`-th fit of `out`, unless the host must compute the fit.
 fn take(
     request: &BatchRequest<'_>,
     (found, at): (&BatchNumbers, usize),
@@ -339,7 +341,7 @@ fn take(
     out.statuses[index] = FitStatus::of(termination, undetermined);
 }
 
-/// A parameter is beside a bound that is nearer than this part of its error.
+/// Maximum distance of a parameter beside a bound, as a fraction of its standard error.
 const BESIDE: f64 = 1e-6;
 
 /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
@@ -373,7 +375,7 @@ fn is_for_the_host(
         let beside = |bound: f64| p != bound && (p - bound).abs() <= near;
         near.is_finite() && (beside(lower) || beside(upper))
     };
-    // A restart, which only the host makes.
+    // Only the host restarts a fit.
     let has_other_ways = bounded || !request.starts.linear(fit).is_empty();
     let again = !termination.is_converged()
         && (counts.evaluations as usize) < request.options.evaluations(free)
@@ -385,7 +387,7 @@ fn is_for_the_host(
         || request.prepared.free.iter().any(beside)
 }
 
-/// Tells the observer that all fits before `finished` are done.
+/// Reports to the observer that `finished` fits are done. Returns true if the observer stops the batch.
 fn tells_to_stop(request: &BatchRequest<'_>, finished: usize) -> Result<bool> {
     let Some(observer) = request.observer else { return Ok(false) };
     let elapsed = request.begun.elapsed();

@@ -1,4 +1,4 @@
-//! Messages between the leader of a batch and its workers, as bytes of the `postcard` format: fits to be made, and
+//! Messages between the leader of a batch and its workers, as bytes of the `postcard` format: requested fits and
 //! their results. Received messages are validated before use.
 
 use super::arrays::{Arrays, BatchPart};
@@ -23,11 +23,11 @@ pub(crate) const MOST_FITS: usize = 1 << 15;
 struct Header {
     kind: [u8; 8],
     version: u32,
-    /// That of the question.
+    /// Ticket of the request, which its reply repeats.
     ticket: u64,
 }
 
-/// Fits to be made.
+/// Request for fits.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Question<'a> {
     /// Settings that must be equal for leader and worker: names and values.
@@ -43,7 +43,7 @@ pub(crate) struct Question<'a> {
 
 #[derive(Serialize, Deserialize)]
 enum Said<'a> {
-    /// Why there are no fits.
+    /// Reason for the refusal.
     Refused(Cow<'a, str>),
     Found(Box<Found<'a>>),
 }
@@ -70,7 +70,7 @@ pub(crate) enum Asked<'a> {
         ticket: u64,
         question: Box<Question<'a>>,
     },
-    /// From a leader of another version, which receives a refusal.
+    /// A request from a leader of another version. The worker replies with a refusal.
     Foreign {
         ticket: u64,
         why: String,
@@ -84,7 +84,7 @@ pub(crate) enum Answered<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// For the fits of `out`, the first of which is its first in the batch.
+    /// Creates a request for the fits of `out`.
     pub(crate) fn new(
         identity: &'a Identity,
         out: &BatchPart<'_>,
@@ -105,13 +105,15 @@ impl<'a> Question<'a> {
         }
     }
 
+    /// Returns the request as bytes.
+    ///
     /// # Errors
-    /// As a text.
+    /// Returns a message if serialisation fails.
     pub(crate) fn to_bytes(&self, ticket: u64) -> Result<Vec<u8>, String> {
         to_bytes(&(Header { kind: QUESTION, version: VERSION, ticket }, self))
     }
 
-    /// The first thing that the worker of this identity and its leader do not agree on, in words.
+    /// Returns a message about the first setting that differs between leader and worker; `own`: settings of the worker.
     pub(crate) fn disagreement(&self, own: &Identity) -> Option<String> {
         let theirs: Vec<(&str, &str)> =
             self.identity.iter().map(|(name, value)| (&**name, &**value)).collect();
@@ -120,8 +122,10 @@ impl<'a> Question<'a> {
     }
 }
 
+/// Reads a request.
+///
 /// # Errors
-/// In words, for bytes that are no question.
+/// Returns a message if the bytes are not a request.
 pub(crate) fn read_question(bytes: &[u8]) -> Result<Asked<'_>, String> {
     let (ticket, body) = match opened(bytes, QUESTION)? {
         (ticket, Ok(body)) => (ticket, body),
@@ -131,7 +135,7 @@ pub(crate) fn read_question(bytes: &[u8]) -> Result<Asked<'_>, String> {
     Ok(Asked::Fits { ticket, question })
 }
 
-/// The ticket of a message, and what follows, or why that is not understood.
+/// Returns the ticket of a message and its body, or a message if the version differs.
 fn opened(bytes: &[u8], kind: [u8; 8]) -> Result<(u64, Result<&[u8], String>), String> {
     let (header, body) = beginning::<Header>(bytes)?;
     if header.kind != kind {
@@ -144,10 +148,10 @@ fn opened(bytes: &[u8], kind: [u8; 8]) -> Result<(u64, Result<&[u8], String>), S
     Ok((header.ticket, body))
 }
 
-/// The reply to a request: the results, or the error.
+/// Returns the reply to a request as bytes: the results, or the error.
 ///
 /// # Errors
-/// As a text.
+/// Returns a message if serialisation fails.
 pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u8>, String> {
     let said = match made {
         Ok(arrays) => Said::Found(Box::new(Found {
@@ -171,7 +175,7 @@ pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u
 /// Reads a worker's reply to the request with this ticket, for the fits of `out`; `samples`: number of samples of each.
 ///
 /// # Errors
-/// As a text, for bytes that are not a reply to this request.
+/// Returns a message if the bytes are not a reply to this request.
 pub(crate) fn read_answer<'b>(
     bytes: &'b [u8],
     ticket: u64,

@@ -1,5 +1,6 @@
-//! Chunks of a batch on devices, which take them from one queue. While a kernel makes the fits of one chunk, the next is uploaded.
-//! The fits of the next chunk run while results are read back and the host completes them.
+//! Pipeline of a batch on devices, which take chunks from one queue. While a kernel
+//! computes one chunk, the next is uploaded. The kernel of the next chunk runs
+//! while results are read back and the host completes them.
 
 use super::arrays::BatchPart;
 use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
@@ -9,7 +10,7 @@ use crate::threads::lock;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// The fits that no device has made yet, for several devices to take from.
+/// Queue of the fits that no device has taken yet. Several devices take fits from it.
 pub(super) struct FitQueue<'b>(Mutex<Vec<BatchPart<'b>>>);
 
 impl<'b> FitQueue<'b> {
@@ -17,7 +18,8 @@ impl<'b> FitQueue<'b> {
         FitQueue(Mutex::new(vec![fits]))
     }
 
-    /// Some fits; `chunk` says how many, at least one, of those that follow one another, which are the first of all.
+    /// Removes and returns the next fits. `chunk` receives the first contiguous range and returns the number of
+    /// fits to take, at least 1.
     fn take(&self, chunk: impl FnOnce(Range<usize>) -> usize) -> Option<BatchPart<'b>> {
         let mut parts = lock(&self.0);
         let first = (0..parts.len()).min_by_key(|&at| parts[at].first)?;
@@ -30,7 +32,7 @@ impl<'b> FitQueue<'b> {
         Some(taken)
     }
 
-    /// Fits that could not be made.
+    /// Returns fits to the queue after a failure of the device.
     fn put_back(&self, fits: BatchPart<'b>) {
         lock(&self.0).push(fits);
     }
@@ -39,7 +41,7 @@ impl<'b> FitQueue<'b> {
         lock(&self.0).is_empty()
     }
 
-    /// Remaining parts, in order.
+    /// Returns the remaining parts in the order of their fits.
     pub(super) fn into_rest(self) -> Vec<BatchPart<'b>> {
         let mut rest = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         rest.sort_by_key(|part| part.first);
@@ -47,7 +49,7 @@ impl<'b> FitQueue<'b> {
     }
 }
 
-/// A batch whose chunks a device makes one after the other.
+/// Pipeline of one device, which computes chunks one after the other.
 pub(super) struct Pipeline<'a, 'b> {
     batch: &'a Batch<'a>,
     driver: &'a dyn Driver,
@@ -67,7 +69,8 @@ struct Launched<'b> {
 }
 
 impl<'a, 'b> Pipeline<'a, 'b> {
-    /// For fits of the queue; `asked`: bytes of a chunk at most; `fits`: its fits at most, one at least.
+    /// Creates a pipeline for the fits of the queue. `asked`: maximum size of a chunk in bytes;
+    /// `fits`: maximum number of its fits, at least 1.
     pub(super) fn new(
         batch: &'a Batch<'a>,
         driver: &'a dyn Driver,
@@ -78,8 +81,8 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         Pipeline { batch, driver, queue, asked, bytes: asked, fits, under_way: None }
     }
 
-    /// Waits for some of the fits, and leaves in `found` what the device found of them; none when the queue is empty. After an
-    /// error those that the device had are in the queue again.
+    /// Waits for the next chunk, writes the results of the device to `found`, and returns its fits;
+    /// `None` if the queue is empty. After an error, the fits of this device are in the queue again.
     pub(super) fn next(
         &mut self,
         found: &mut BatchNumbers,
@@ -93,7 +96,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         };
         let following = self.queue.take(|fits| self.of_chunk(fits, self.bytes));
         let launched = following.map(|part| self.launch(part));
-        // What the next has queued is behind a fence.
+        // The operations of the next chunk are behind a fence.
         let queue = if let Some(Ok(_)) = launched { Queue::Ahead } else { Queue::Work };
         if let Err(error) = chunk.read(queue, found) {
             self.queue.put_back(part);
@@ -102,16 +105,16 @@ impl<'a, 'b> Pipeline<'a, 'b> {
             }
             return Err(error);
         }
-        // The next call reports the failure. If only memory is missing, it begins anew without this chunk, and
-        // with a smaller one if necessary.
+        // The next call reports the failure. If only memory is missing, it starts a new chunk,
+        // which is smaller if necessary.
         let no_memory =
             |launched: &Result<_, _>| matches!(launched, Err(DriverError::OutOfMemory { .. }));
         self.under_way = launched.filter(|launched| !no_memory(launched));
         Ok(Some(part))
     }
 
-    /// The number of fits that memory allows, half of it if others follow; the number is halved until
-    /// the allocation succeeds.
+    /// Launches the first chunk. Its size is limited by free memory, and by half of it if other fits follow.
+    /// After a failed allocation, the number of fits is halved.
     fn begin(&mut self) -> Result<Option<Launched<'b>>, DriverError> {
         let free = (FILL * self.driver.memory()?.free as f64) as usize;
         loop {
@@ -135,7 +138,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         }
     }
 
-    /// Brings a chunk to the device and queues its kernel; its fits are in the queue again where that fails.
+    /// Uploads a chunk and queues its kernel. If this fails, the fits of the chunk are in the queue again.
     fn launch(&self, part: BatchPart<'b>) -> Result<Launched<'b>, DriverError> {
         let brought = self.batch.bring(part.first..part.first + part.len()).and_then(|chunk| {
             self.batch.launch(&chunk)?;
@@ -150,7 +153,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         }
     }
 
-    /// Number of these fits in a chunk of `bytes` bytes.
+    /// Returns the number of these fits in a chunk of `bytes` bytes.
     fn of_chunk(&self, fits: Range<usize>, bytes: usize) -> usize {
         let chunk = self.batch.chunk(fits.start, bytes).len();
         chunk.min(self.fits).min(fits.len())
