@@ -1,6 +1,6 @@
-//! What can be wrong with a request.
+//! Errors of requests.
 //!
-//! An [`Error`] means that the question makes no sense or cannot be asked here: wrong lengths, a
+//! An [`Error`] means that the request is invalid or not supported: wrong lengths, a
 //! start that is not a number, a model that has no value at the start. A fit that was tried and did
 //! not converge is not an error; it is a [`Fit`](crate::Fit) with its
 //! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
@@ -63,7 +63,7 @@ pub enum Error {
         expected: usize,
         /// The length that it has.
         got: usize,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The data have another number of independent variables than the model.
@@ -85,7 +85,7 @@ pub enum Error {
         index: usize,
         /// The value found there.
         value: f64,
-        /// How many there are in that array.
+        /// Number of such values in the array.
         count: usize,
         /// Remedies.
         remedies: NonFiniteRemedies,
@@ -117,7 +117,7 @@ pub enum Error {
         name: String,
         /// The names that exist.
         known: Vec<String>,
-        /// What to do, and where.
+        /// The remedy, and the place.
         remedy: String,
     },
     /// A standard deviation that is zero or negative.
@@ -142,14 +142,14 @@ pub enum Error {
         /// The value found there.
         value: f64,
     },
-    /// What was said of sigma does not suit the data that it was said of.
+    /// This kind of sigma is not supported for these data.
     #[error("{entry} takes no Sigma::{given}; {remedy}")]
     UnsuitedSigma {
         /// The variant of [`Sigma`](crate::Sigma).
         given: &'static str,
         /// `one fit`, `a batch`, `a stream`, …
         entry: &'static str,
-        /// What to do instead.
+        /// The alternative.
         remedy: &'static str,
     },
     /// Every point has an infinite standard deviation, so nothing is left to fit.
@@ -165,7 +165,7 @@ pub enum Error {
     CovarianceNotPositiveDefinite {
         /// Row of the first offence.
         row: usize,
-        /// What was found.
+        /// The reason.
         reason: &'static str,
     },
     /// A lower bound above its upper bound.
@@ -210,7 +210,7 @@ pub enum Error {
     /// The samples of a batch cannot be divided among its fits as was said.
     #[error("the batch cannot be divided into fits: {message}")]
     BatchLayout {
-        /// What is wrong, with the numbers.
+        /// The problem, with the numbers.
         message: String,
     },
     /// The model has no parameters at all.
@@ -281,7 +281,7 @@ pub enum Error {
         name: &'static str,
         /// The value given.
         value: f64,
-        /// What it must be.
+        /// The requirement.
         requirement: &'static str,
     },
     /// There is no sensible range to draw the starts of a parameter from.
@@ -293,7 +293,7 @@ pub enum Error {
         lower: f64,
         /// Upper end of the range.
         upper: f64,
-        /// What is wrong with it, and the remedy.
+        /// The problem and the remedy.
         fault: String,
     },
     /// More free parameters than a Sobol point has coordinates.
@@ -309,22 +309,22 @@ pub enum Error {
     /// A text expression that cannot be read.
     #[error("cannot read the expression, column {column}: {message}\n{}", excerpt(text, *column))]
     Parse {
-        /// What was found, and what was expected.
+        /// The text found and the expected one.
         message: String,
         /// Column of the offence, counted in characters from 1.
         column: usize,
         /// The expression.
         text: String,
     },
-    /// Something was asked that models of another kind have.
+    /// The feature requires another kind of model.
     #[error("{what} is not for this kind of model: {remedy}")]
     ModelKind {
-        /// What was asked.
+        /// The requested feature.
         what: &'static str,
-        /// What to do instead.
+        /// The alternative.
         remedy: &'static str,
     },
-    /// The program of a native model was asked for; it has none.
+    /// A native model has no program.
     #[error("a native model has no program; only traced models do")]
     NotTraced,
     /// A traced variable was used outside the model that it belongs to.
@@ -342,12 +342,12 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// Something was said that the Poisson likelihood has no place for.
+    /// A setting that does not apply to the Poisson likelihood.
     #[error(
         "Estimator::Poisson knows the errors of counts and takes no {what}; leave it out, or use Estimator::LeastSquares"
     )]
     NotForCounts {
-        /// What it was.
+        /// The setting that does not apply to counts.
         what: &'static str,
     },
     /// The model expects no counts where there are some, or fewer than none.
@@ -364,12 +364,12 @@ pub enum Error {
         /// The parameters.
         params: NamedValues,
     },
-    /// A device was asked for and cannot take this kind of problem.
+    /// A device is required and does not support this kind of problem.
     #[error("a device cannot fit {what}; {remedy}")]
     NotOnDevice {
-        /// What it cannot.
+        /// The unsupported feature.
         what: &'static str,
-        /// What to do instead.
+        /// The alternative.
         remedy: &'static str,
     },
     /// A device has not enough memory, even for the data in small chunks.
@@ -391,7 +391,7 @@ pub enum Error {
     DeviceLost {
         /// The device's name.
         name: String,
-        /// What its driver said.
+        /// The message of the driver.
         message: String,
     },
     /// A call of the device's driver failed.
@@ -399,7 +399,7 @@ pub enum Error {
     DeviceFailed {
         /// The device's name.
         name: String,
-        /// What its driver said.
+        /// The message of the driver.
         message: String,
     },
     /// The kernels of a model could not be compiled for the device.
@@ -410,12 +410,12 @@ pub enum Error {
         /// The CUDA C++ that it refused.
         source_text: String,
     },
-    /// A GPU was asked for and cannot be used.
+    /// A required GPU is not available.
     #[error("{}CUDA is not available: {reason}", asked(*ordinal))]
     CudaUnavailable {
-        /// The device's number, where one was asked for.
+        /// The number of the device, if the request has one.
         ordinal: Option<usize>,
-        /// What is missing, and what to install or set.
+        /// The missing component, and the remedy.
         #[source]
         reason: NoCuda,
     },
@@ -428,7 +428,7 @@ pub enum Error {
     /// Points that others hold cannot be fitted.
     #[error(transparent)]
     Parts(#[from] PartsError),
-    /// A table has not what it is asked for.
+    /// A table does not have the requested data.
     #[error(transparent)]
     Table(#[from] TableError),
     /// A source panicked.
@@ -488,7 +488,7 @@ pub enum Error {
     #[cfg(feature = "plot")]
     #[error(transparent)]
     Plot(#[from] PlotError),
-    /// Something cannot be saved, or what was saved cannot be used.
+    /// Saving or loading failed.
     #[error(transparent)]
     Saved(#[from] SavedError),
     /// A question about the errors of a fit makes no sense.

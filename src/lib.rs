@@ -1,5 +1,5 @@
-//! Nonlinear least-squares curve fitting: a model is an ordinary closure, its derivatives are exact,
-//! its error bars are right.
+//! Nonlinear least-squares curve fitting. A model is an ordinary closure, its derivatives are exact, and
+//! the error bars are right.
 //!
 //! ```
 //! use dualfit::curve_fit;
@@ -14,21 +14,21 @@
 //! # Ok::<(), dualfit::Error>(())
 //! ```
 //!
-//! This page follows a fit from the model to the result and says at each step what there is. The [`guide`]
-//! answers questions: which call for which task, why a fit does not converge, what the error bars mean,
-//! what is called what in SciPy, lmfit, Gpufit and MATLAB.
+//! This page follows a fit from the model to the result and lists the features of each step. The [`guide`]
+//! explains which call to use for which task, why a fit does not converge, what the error bars mean, and
+//! the names of SciPy, lmfit, Gpufit and MATLAB.
 //!
 //! # The model
 //!
-//! [`curve_fit`] or [`CurveFit::new`] calls the closure once with variables ([`Var`]) that write down
-//! what is done with them. The resulting [`Program`](program::Program) is replayed over [`Dual`](program::Dual) numbers to record its
-//! partial derivatives; zeros vanish, common parts are shared, work that is the same at every point is
-//! done once a pass.
+//! [`curve_fit`] or [`CurveFit::new`] calls the closure once with variables ([`Var`]) that record
+//! all operations. The resulting [`Program`](program::Program) is evaluated with [`Dual`](program::Dual) numbers to record its
+//! partial derivatives. Zeros vanish, common subexpressions are shared, and work that is the same at every point is
+//! done once per pass.
 //!
-//! A generic function over [`Scalar`] serves the fit and plain numbers alike. Text
-//! ([`CurveFit::parse`]) and functions that cannot be traced ([`CurveFit::native`]) are models too. The
-//! library in [`models`] has those that people fit every day, with a formula, names, bounds, and what
-//! follows from their parameters; they add, multiply and nest:
+//! A generic function over [`Scalar`] can be used for fits and for plain numbers. Formulas as text
+//! ([`CurveFit::parse`]) and functions that cannot be traced ([`CurveFit::native`]) are models, too. The
+//! library in [`models`] has common models with formula, names, bounds and
+//! derived quantities; they can be added, multiplied and nested:
 //!
 //! ```
 //! use dualfit::{CurveFit, models};
@@ -36,63 +36,63 @@
 //! assert_eq!(spectrum.parameters()[..2], ["peak_amplitude", "peak_center"]);
 //! ```
 //!
-//! A [`CurveFit`] is told what is known of the parameters: [`names`](CurveFit::names),
+//! A [`CurveFit`] holds the settings of the parameters: [`names`](CurveFit::names),
 //! [`bound`](CurveFit::bound), [`fix`](CurveFit::fix), [`tie`](CurveFit::tie). It is prepared once and
-//! makes any number of fits, from any thread.
+//! can be used for any number of fits, from any thread.
 //!
 //! # The start
 //!
-//! One value per parameter; or some of them by name; or none ([`Start`]). What is not given is found:
-//! by the model's own [`guess`](CurveFit::guess), and by one linear solve for the parameters in which
-//! the model is linear.
+//! Pass one value per parameter, some values by name, or none ([`Start`]). Missing values are computed:
+//! by the model's own [`guess`](CurveFit::guess), by a linear solve for linear parameters, and by a
+//! [search](CurveFit::search) for the others.
 //!
 //! # The data
 //!
-//! [`Data`] borrows x and y, in `f64` or `f32`, and what is known of y's errors, [`Sigma`], which
-//! decides the error bars. Everything is checked before the model is called; NaN is an error that says
-//! where, or is left out ([`Missing`]). Counts are fitted by maximum likelihood ([`Estimator`]).
-//! Thousands of small fits are one [`BatchData`] for [`CurveFit::fit_batch`]. More points than memory
-//! holds come from a [`Source`](source::Source) in chunks ([`Stream`], [`CurveFit::fit_stream`]); passes over all of them
-//! add up the same sums.
+//! [`Data`] borrows x and y, in `f64` or `f32`, and the errors of y, [`Sigma`], which
+//! determine the error bars. The data are validated before the model is called. A NaN is an error with its
+//! position, or is left out ([`Missing`]). Counts are fitted by maximum likelihood ([`Estimator`]).
+//! Thousands of small fits are one [`BatchData`] for [`CurveFit::fit_batch`]. Points that do not fit into memory
+//! are read from a [`Source`](source::Source) in chunks ([`Stream`], [`CurveFit::fit_stream`]), with
+//! the same result.
 //!
 //! # The evaluation
 //!
-//! Blocks of points run through the program with vector instructions chosen at run time, chunks of
-//! blocks on all cores. A pass adds up JᵀJ and Jᵀr; the Jacobian is never stored, and the result does
-//! not depend on the number of threads. On a CUDA device ([`Backend`], [`devices`](device::devices), [`Device`](device::Device)) the
-//! program is printed as kernels, and the loop runs there too.
+//! The program is evaluated on blocks of points with vector instructions that are chosen at run time, on
+//! all cores. A pass computes JᵀJ and Jᵀr; the Jacobian is never stored, and the result does
+//! not depend on the number of threads. For a CUDA device ([`Backend`], [`devices`](device::devices), [`Device`](device::Device)) the
+//! program is compiled to kernels.
 //!
 //! # The solver
 //!
-//! Moré's trust region (Levenberg-Marquardt) with bounds and robust losses ([`Loss`]). Where squaring J
-//! would cost digits, J itself is factored. [`Options`] has tolerances and limits. A cost with many
-//! minima is searched from many starts ([`CurveFit::multi_start`]), or by populations
+//! The solver is Moré's trust-region method (Levenberg-Marquardt) with bounds and robust losses ([`Loss`]). If JᵀJ
+//! would lose digits, J itself is factored. [`Options`] has tolerances and limits. For a cost with many
+//! minima use many starts ([`CurveFit::multi_start`]) or populations
 //! ([`CurveFit::differential_evolution`]).
 //!
 //! # The result
 //!
-//! A [`Fit`] carries the parameters, their covariance from a singular value decomposition, statistics,
+//! A [`Fit`] has the parameters, their covariance from a singular value decomposition, statistics,
 //! [`Warning`]s, and the reason why it stopped ([`Termination`]). A fit that did not converge is a `Fit`
-//! that says so; an [`Error`] means that the request made no sense, and names the place, the number and
+//! with the reason. An [`Error`] means that the request was invalid; it names the place, the number and
 //! the remedy.
 //!
-//! # What stands around it
+//! # Further features
 //!
-//! | question | answer |
+//! | question | call |
 //! |---|---|
 //! | How far may a parameter be? | [`Fit::confidence_intervals`], [`CurveFit::profile`], [`CurveFit::contour`], [`CurveFit::bootstrap`] |
-//! | Where is the curve, where a new point? | [`Fit::confidence_band`], [`Fit::prediction_band`] |
-//! | What follows from the parameters? | [`CurveFit::derive`], [`Fit::derived`], [`Fit::propagate`] |
+//! | How uncertain are the curve and a new point? | [`Fit::confidence_band`], [`Fit::prediction_band`] |
+//! | How are quantities derived from the parameters? | [`CurveFit::derive`], [`Fit::derived`], [`Fit::propagate`] |
 //! | Is the model right? | [`Fit::diagnostics`] |
 //! | Which of two models? | [`compare_nested`], [`akaike_weights`] |
 //! | One parameter in several data sets? | [`GlobalFit`] |
-//! | How far is it, how do I stop it? | [`CurveFit::observe`], [`CancelToken`] |
+//! | How do I watch or stop a fit? | [`CurveFit::observe`], [`CancelToken`] |
 //! | Where did the time go? | [`Fit::stats`] |
 //! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`], [`Fit::table`]; pictures with the feature `plot` |
-//! | How is it kept? | as JSON, with the feature `serde` |
+//! | How do I save it? | as JSON, with the feature `serde` |
 //!
-//! Pictures, JSON, files, bars, spans and arrays of other crates are behind [features](guide#features-of-the-crate), of
-//! which none is on by default. The program `dualfit` for the command line is a package of its own, `dualfit-cli`.
+//! Pictures, JSON, files, bars, spans and arrays of other crates need [features](guide#features-of-the-crate), which are
+//! off by default. The program `dualfit` for the command line is in the package `dualfit-cli`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -203,7 +203,7 @@ pub mod program {
     pub use crate::model::var::VarMask;
 }
 
-/// What a [`Fit`], a [`BatchFit`], [`Optima`] and a [`Profile`] are made of.
+/// Types of the contents of [`Fit`], [`BatchFit`], [`Optima`] and [`Profile`].
 pub mod result {
     pub use crate::curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
     pub use crate::curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
@@ -232,7 +232,7 @@ pub mod parts {
     pub use crate::curve_fit::stream::{Part, Parts, merge};
 }
 
-/// Where the points of a [`Stream`] come from: arrays, functions, files, and sources of your own.
+/// Sources of the points of a [`Stream`]: arrays, functions, files, and your own.
 pub mod source {
     pub use crate::data::moment::{DateOrder, Moment};
     #[cfg(feature = "arrow")]
@@ -256,7 +256,7 @@ pub mod source {
     pub use crate::data::table::ColumnKeys;
 }
 
-/// What the program `dualfit` and the Python package share with the library; no part of the interface, and free to change.
+/// Functions for the program `dualfit` and the Python package. Not part of the public interface; they may change at any time.
 #[doc(hidden)]
 pub mod shared {
     pub use crate::error::nearest::nearest;
@@ -271,7 +271,7 @@ pub mod shared {
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What cannot be asked does not compile: a start of another length than the model has parameters,
+/// Invalid requests that do not compile: a start of the wrong length,
 ///
 /// ```compile_fail,E0308
 /// # let (x, y) = ([0.0, 1.0], [1.0, 2.0]);
@@ -299,7 +299,7 @@ struct Readme;
 /// dualfit::curve_fit(|x, [a]| if x < a { x } else { a }, &x, &y, [1.0]);
 /// ```
 ///
-/// and data that a double does not hold.
+/// and data that f64 does not represent exactly.
 ///
 /// ```compile_fail,E0277
 /// dualfit::Data::new(&[0.0, 1.0], &[1_i64, 2]);

@@ -13,7 +13,7 @@ use std::panic::catch_unwind;
 use std::process;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Whether rayon's own pool has threads, and of which process they are.
+/// True if rayon's global pool has threads; and the process that started them.
 static POOL: OnceLock<(u32, bool)> = OnceLock::new();
 
 /// Makes sure that this thread has a pool; to be called before anything is handed to rayon.
@@ -33,12 +33,12 @@ pub(crate) fn count() -> usize {
     rayon::current_num_threads()
 }
 
-/// What both give, at the same time if there is a thread for it.
+/// Results of both functions, in parallel if there is a thread.
 pub(crate) fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    /// Compiled once, whatever the work is.
+    /// Compiled once for all kinds of work.
     fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
         ready();
         rayon::join(a, b);
@@ -51,8 +51,8 @@ pub(crate) fn join<A: Send, B: Send>(
     }
 }
 
-/// What `here` gives on the calling thread, which may wait for others, while a thread of the pool does `there`. Where that
-/// thread is the only one, it does so afterwards.
+/// Result of `here` on the calling thread, which may wait for others, while a thread of the pool runs `there`. Without
+/// another thread `there` runs afterwards.
 pub(crate) fn beside<R>(there: impl FnOnce() + Send, here: impl FnOnce() -> R) -> R {
     ready();
     rayon::in_place_scope(|scope| {
@@ -77,7 +77,7 @@ pub(crate) fn for_each<S: Send>(slots: &mut [S], work: impl Fn(usize, &mut S) + 
     halved(slots, 0, &work);
 }
 
-/// So many of a value. The first touch of new memory costs more than what is written, so all threads share it.
+/// A vector of `len` copies of a value. The first access to new memory costs more than the writing; therefore all threads share it.
 pub(crate) fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Vec<T> {
     const LONG: usize = 1 << 16;
     if len < LONG {
@@ -87,7 +87,7 @@ pub(crate) fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Vec<T> {
     repeat_n(value, len).collect()
 }
 
-/// What `work` makes of each part, in their order, at the same time as far as there are threads.
+/// Results of `work` for each part, in order, in parallel on the available threads.
 pub(crate) fn map<T: Send, R: Send>(
     parts: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
@@ -103,7 +103,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether rayon's own pool is there or could be made.
+/// Returns true if rayon's global pool exists or could be created.
 fn has_pool() -> bool {
     match rayon::ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,

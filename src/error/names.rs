@@ -1,4 +1,4 @@
-//! What can be wrong with a parameter's name or with a setting of one parameter.
+//! Errors of names and settings of parameters.
 
 use super::visible::{is_unshowable, visible};
 use super::{Error, Result, short};
@@ -30,11 +30,11 @@ pub enum NameError {
     Taken {
         /// The name.
         name: String,
-        /// What has it: `a parameter`, `` `a` of set 1 ``, `gaussian`.
+        /// Owner of the name: `a parameter`, `` `a` of set 1 ``, `gaussian`.
         first: String,
-        /// What else would have it.
+        /// The second owner.
         second: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// The formula of a derived quantity needs the quantity itself.
@@ -57,7 +57,7 @@ pub struct SettingError {
     pub name: String,
     /// The value given.
     pub value: f64,
-    /// What it must be.
+    /// The requirement.
     pub requirement: &'static str,
 }
 

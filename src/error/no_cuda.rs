@@ -1,6 +1,6 @@
-//! Why there is no CUDA device to compute on.
+//! Reasons why no CUDA device is available.
 //!
-//! Each reason says in one sentence what was looked for, what was found, and what to install or set.
+//! Each reason names in one sentence the searched and found components, and the remedy.
 
 /// Why no CUDA device can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,9 +13,9 @@ pub enum NoCuda {
         without_driver(*in_container)
     )]
     DriverLibraryNotFound {
-        /// The names that were asked for.
+        /// The requested names.
         searched: Vec<String>,
-        /// Whether this process seems to run in a container, which gets the driver of its host.
+        /// True if this process seems to run in a container, which uses the driver of its host.
         in_container: bool,
     },
     /// The driver's library lacks a function that dualfit calls.
@@ -46,7 +46,7 @@ pub enum NoCuda {
     InitFailed {
         /// The driver's code (`CUresult`).
         code: i32,
-        /// What the driver says of it, and which call it was.
+        /// The message of the driver, and the call.
         text: String,
     },
     /// The driver runs and has no device.
@@ -54,7 +54,7 @@ pub enum NoCuda {
     NoDevice {
         /// The value of `CUDA_VISIBLE_DEVICES`, which may hide devices, where it is set.
         visible: Option<String>,
-        /// Whether this process seems to run in a container, which sees the devices that it is given.
+        /// True if this process seems to run in a container, which sees only devices passed to it.
         in_container: bool,
     },
     /// There are devices, but not this one.
@@ -63,7 +63,7 @@ pub enum NoCuda {
         hiding(visible.as_deref())
     )]
     OrdinalOutOfRange {
-        /// The device's number asked for.
+        /// The requested number of the device.
         ordinal: usize,
         /// Devices that there are.
         count: usize,
@@ -86,7 +86,7 @@ pub enum NoCuda {
         wheel(driver.0)
     )]
     NvrtcNotFound {
-        /// Names, folders and files that were looked for, with what was wrong with those found.
+        /// Searched names, folders and files, with the errors of those found.
         searched: Vec<String>,
         /// Major and minor version of CUDA that the driver speaks: kernels of a later major it cannot load.
         driver: (u32, u32),
@@ -105,7 +105,7 @@ pub enum NoCuda {
     /// NVRTC is there and failed.
     #[error("NVRTC failed: {reason}; set DUALFIT_NVRTC to another one, or reinstall it")]
     CompilerFailed {
-        /// What NVRTC says.
+        /// The message of NVRTC.
         reason: String,
     },
     /// `DUALFIT_FORCE_CPU` is set.
@@ -126,7 +126,7 @@ fn wheel(major: u32) -> String {
     }
 }
 
-/// How a container gets the devices of its host.
+/// Instructions for passing the devices of the host to a container.
 const GIVE_DEVICES: &str = "start the container with its GPUs: `docker run --gpus all` and the NVIDIA Container Toolkit on the host, `--device nvidia.com/gpu=all` with podman, a limit of `nvidia.com/gpu` with Kubernetes";
 
 fn without_driver(in_container: bool) -> &'static str {

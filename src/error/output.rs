@@ -1,4 +1,4 @@
-//! What can be wrong with a picture or a record of phases.
+//! Errors of pictures and of records of phases.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub enum PlotError {
     NotWritten {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the system.
         message: String,
     },
     /// The name of the file does not say which kind of picture it is.
@@ -24,7 +24,7 @@ pub enum PlotError {
     /// There is nothing that could be shown.
     #[error("there is nothing to draw: {what}")]
     Nothing {
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
     },
     /// A logarithmic axis cannot show this.
@@ -47,7 +47,7 @@ pub enum PlotError {
         /// Their number.
         columns: usize,
     },
-    /// A picture without room for what is in it.
+    /// A picture that is too small for its contents.
     #[error(
         "a picture of {width} × {height} pixels is too small or too large; each side has 160 to 8192"
     )]
@@ -69,7 +69,7 @@ pub enum TraceError {
     NotWritten {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the system.
         message: String,
     },
     /// The process has a subscriber of `tracing` already, and can have no other.
@@ -80,7 +80,7 @@ pub enum TraceError {
     /// The system has no thread to write the file on.
     #[error("the system has no thread to write the trace on: {message}")]
     NoThread {
-        /// What the system said.
+        /// The message of the system.
         message: String,
     },
     /// Another record has not ended.

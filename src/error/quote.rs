@@ -1,4 +1,4 @@
-//! How messages quote names, numbers and texts.
+//! Quotes of names, numbers and texts in messages.
 
 use super::visible::is_unshowable;
 use std::fmt;
@@ -58,7 +58,7 @@ impl fmt::Display for NamedValues {
     }
 }
 
-/// What to say besides where `name` is taken for a parameter that the model does not have: in a formula
+/// Addition to the message if `name` is not a parameter of the model: in a formula
 /// it may be a constant.
 pub(crate) fn taken_name(name: &str) -> &'static str {
     match name {
@@ -69,7 +69,7 @@ pub(crate) fn taken_name(name: &str) -> &'static str {
 }
 
 /// The part of `text` around `column`, on one line, with a mark under that column. It is short
-/// whatever the length of the text: a format width above 65535 would panic.
+/// for texts of any length: a format width above 65535 would panic.
 pub(super) fn excerpt(text: &str, column: usize) -> String {
     let first = column.saturating_sub(60).max(1);
     let shown: String = text.chars().skip(first - 1).take(80).collect();
@@ -77,7 +77,7 @@ pub(super) fn excerpt(text: &str, column: usize) -> String {
     format!("  {}\n  {:>width$}", shown.trim_end(), "^", width = column - first + 1)
 }
 
-/// The device that was asked for by its number.
+/// The device that was requested by its number.
 pub(super) fn asked(ordinal: Option<usize>) -> String {
     ordinal.map_or_else(String::new, |ordinal| format!("device {ordinal} was asked for but "))
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a start, a tie, a fit of several sets of points, a composite model, an array or a worker.
+//! Errors of starts, ties, joint fits, composite models, arrays and workers.
 
 use super::Error;
 use super::quote::{listed, short};
@@ -67,16 +67,16 @@ pub enum TieError {
         /// the first.
         names: Vec<String>,
     },
-    /// A parameter is tied, and something is said of it that a tie leaves no room for.
+    /// A tied parameter has a setting that is incompatible with a tie.
     #[error("`{name}` is tied to `{formula}` and {besides}; {remedy}")]
     Besides {
         /// The parameter.
         name: String,
-        /// What it is tied to.
+        /// The formula of the tie.
         formula: String,
-        /// What else is said of it: that it is fixed, has bounds, a start or another tie.
+        /// The conflicting setting: it is fixed, or has bounds, a start or another tie.
         besides: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// In a fit of several sets of points a shared parameter is tied in one set otherwise than in another.
@@ -114,7 +114,7 @@ fn circle(names: &[String]) -> String {
 pub struct WorkerError {
     /// Its number, from 0.
     pub worker: usize,
-    /// What it says.
+    /// The message.
     pub message: String,
 }
 
@@ -153,7 +153,7 @@ pub enum GlobalError {
     InSet {
         /// The set, counted from 1.
         set: usize,
-        /// What is wrong with it.
+        /// The error.
         error: Box<Error>,
     },
     /// Several sets cannot be fitted.
@@ -164,9 +164,9 @@ pub enum GlobalError {
     BadSets {
         /// These sets, counted from 1.
         bad: Vec<usize>,
-        /// How many sets there are.
+        /// Number of sets.
         sets: usize,
-        /// What is wrong with the first of them.
+        /// The error of the first of them.
         error: Box<Error>,
     },
     /// A value so large that the rows of the other sets vanish beside those of this one.
@@ -188,9 +188,9 @@ pub enum GlobalError {
     Differs {
         /// The set, counted from 1.
         set: usize,
-        /// What differs.
+        /// The difference.
         what: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
 }
@@ -212,7 +212,7 @@ pub enum ModelError {
     /// There is no model of that name.
     #[error("there is no model `{name}`{}; models::names() lists all", likely(nearest))]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The most similar name, if one is similar.
         nearest: Option<&'static str>,
@@ -244,15 +244,15 @@ pub enum ModelError {
     BadKnot {
         /// Its position among the knots.
         index: usize,
-        /// Where it is.
+        /// Its value.
         value: f64,
     },
     /// Models nested in each other too often, or a formula that would be too long to be read.
     #[error("the composite's formula would be {what}; at most {most} are possible")]
     TooLarge {
-        /// What it would be, with the number.
+        /// The size, with its number.
         what: String,
-        /// What is possible.
+        /// The maximum.
         most: usize,
     },
 }

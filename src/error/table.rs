@@ -1,10 +1,10 @@
-//! What a table can be asked for in vain.
+//! Errors of tables.
 
 use super::nearest::nearest;
 use super::quote;
 use super::visible::visible;
 
-/// Why a table has no such columns, times or groups. What is wrong with a file or a number in it is a
+/// The reason why a table does not have the requested columns, times or groups. Errors in a file or a number are a
 /// [`SourceError`](super::SourceError).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -31,17 +31,17 @@ pub enum TableError {
     UnknownColumn {
         /// The file.
         place: String,
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The names that there are.
         known: Vec<String>,
     },
-    /// There are not so many columns.
+    /// The table has fewer columns.
     #[error("{place}: there is no column {number}, only {count} numbered from 0")]
     ColumnNumber {
         /// The file.
         place: String,
-        /// The number asked for, from 0.
+        /// The requested number, from 0.
         number: usize,
         /// Columns that there are.
         count: usize,
@@ -54,7 +54,7 @@ pub enum TableError {
     SameName {
         /// The file.
         place: String,
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The first column of that name, from 0.
         first: usize,
@@ -64,13 +64,13 @@ pub enum TableError {
     /// A date or time that can be read in several ways or none, or does not suit those above it.
     #[error("{place}: \"{}\" in column \"{}\" {fault}", visible(text), visible(column))]
     Time {
-        /// Where it stands.
+        /// Its position.
         place: String,
         /// The column.
         column: String,
-        /// What stands there.
+        /// The text.
         text: String,
-        /// What is wrong with it, and the remedy.
+        /// The problem and the remedy.
         fault: &'static str,
     },
     /// A row belongs to no group.
@@ -79,11 +79,11 @@ pub enum TableError {
         visible(column)
     )]
     NoGroup {
-        /// Where the first of these rows stands.
+        /// Position of the first of these rows.
         place: String,
         /// The column.
         column: String,
-        /// How many such rows there are.
+        /// Number of these rows.
         count: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a question about the errors of a fit.
+//! Errors of requests for the errors of a fit.
 
 use super::short;
 
@@ -11,7 +11,7 @@ pub enum UncertaintyError {
     NewPointUnknown {
         /// Why.
         reason: &'static str,
-        /// What to give instead.
+        /// The alternative.
         remedy: &'static str,
     },
     /// A standard deviation of new observations that is none.
@@ -25,20 +25,20 @@ pub enum UncertaintyError {
         /// The value found there.
         value: f64,
     },
-    /// A parameter that is fixed or tied, or asked for twice, has no profile.
+    /// A parameter that is fixed, tied, or requested twice has no profile.
     #[error("`{name}` has no profile: {reason}; {remedy}")]
     NoProfile {
         /// The parameter.
         name: String,
         /// Why.
         reason: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A level above the one that a profile was made to.
     #[error("the profile goes to the level {covered} and not to {level}; make it with profile_to")]
     BeyondProfile {
-        /// The level asked for.
+        /// The requested level.
         level: f64,
         /// The level that the profile was made to.
         covered: f64,
@@ -59,7 +59,7 @@ pub enum UncertaintyError {
     NoBootstrap {
         /// Why.
         reason: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The end of an interval lies among so few replicates that it would be chance.
@@ -67,14 +67,14 @@ pub enum UncertaintyError {
         "an end of the interval to the level {level} lies among the outermost of {replicates} replicates; make at least {needed}"
     )]
     TooFewReplicates {
-        /// The level asked for.
+        /// The requested level.
         level: f64,
         /// Replicates that converged.
         replicates: usize,
-        /// How many it takes.
+        /// The required number.
         needed: usize,
     },
-    /// So many refits failed that an interval of the others would say little.
+    /// Too many refits failed for an interval from the others.
     #[error(
         "{failed} of {made} refits failed, so an interval from the others would be biased; use Resample::Parametric, or bound or fix parameters"
     )]
@@ -89,7 +89,7 @@ pub enum UncertaintyError {
     NoBca {
         /// Why.
         reason: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A quantity has no value for some replicates.
@@ -109,7 +109,7 @@ pub enum UncertaintyError {
         "the fit was made with another model or other data: {what} is {found} in the fit and {expected} in the arguments; pass the model and the data of the fit"
     )]
     OtherFit {
-        /// What differs.
+        /// The difference.
         what: &'static str,
         /// As the fit has it.
         found: String,
@@ -121,13 +121,13 @@ pub enum UncertaintyError {
         "these fits cannot be compared: {what} is {first} in one and {second} in the other; {remedy}"
     )]
     NotComparable {
-        /// What differs.
+        /// The difference.
         what: &'static str,
         /// In the first, or smaller.
         first: String,
         /// In the second, or larger.
         second: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// No fits were given to be compared.

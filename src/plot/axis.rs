@@ -43,7 +43,7 @@ impl Axis {
         Axis::linear((low - more).max(-1e307), (high + more).min(1e307))
     }
 
-    /// The part of the way from the low end to the high one. What has no logarithm is below all.
+    /// Position of a value between the low end (0) and the high end (1). Values without a logarithm are below all.
     pub(super) fn part(&self, value: f64) -> f64 {
         match self.log {
             true if value <= 0.0 => f64::NEG_INFINITY,
@@ -60,7 +60,7 @@ impl Axis {
         }
     }
 
-    /// Ticks for an axis of so many pixels, some `apart` pixels from one to the next.
+    /// Ticks for an axis of `pixels` pixels, about `apart` pixels from one to the next.
     pub(super) fn ticks(&self, pixels: f64, apart: f64) -> Ticks {
         let wanted = (pixels / apart).round() as usize;
         match self.log {
@@ -70,13 +70,13 @@ impl Axis {
     }
 }
 
-/// Where ticks are, and what stands beside them.
+/// Positions of ticks, and their labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Ticks {
     /// Positions with labels.
     pub(super) major: Vec<(f64, String)>,
     pub(super) minor: Vec<f64>,
-    /// What the labels are to be multiplied with, and what is to be added to that: `×10⁻⁹`, `+1000`.
+    /// Common factor and offset of the labels: `×10⁻⁹`, `+1000`.
     pub(super) common: String,
 }
 

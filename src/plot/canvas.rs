@@ -48,7 +48,7 @@ const SIDES: std::ops::RangeInclusive<u32> = 160..=8192;
 const FINE: f64 = 10.0;
 /// Pixels of a PNG per pixel of the picture, along each side.
 const ENLARGED: f32 = 2.0;
-/// Letters that are there whatever fonts the machine has: Ubuntu Light, under the Ubuntu font licence.
+/// Font that does not depend on the fonts of the machine: Ubuntu Light, under the Ubuntu font licence.
 const LETTERS: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 /// Size of raised digits, in that of the others.
 const RAISED: f64 = 0.72;
@@ -192,7 +192,7 @@ impl Canvas {
         self.dashed_path(&simplified(&piece), color, width, dashes);
     }
 
-    /// What lies between two curves over the same abscissas, within an area.
+    /// Fills the region between two curves over the same abscissas, within an area.
     pub(super) fn between(&mut self, area: &Area, lower: &[Place], upper: &[Place], color: Color) {
         let held = |(x, y): Place| (x.clamp(area.left, area.right), y.clamp(area.top, area.bottom));
         let both: Vec<(Place, Place)> = lower.iter().copied().zip(upper.iter().copied()).collect();
@@ -385,7 +385,7 @@ pub(super) fn superscript(number: i32) -> String {
     number.to_string().chars().map(raised).collect()
 }
 
-/// What a raised character is when it is not raised.
+/// The ordinary form of a superscript character.
 fn lowered(c: char) -> Option<char> {
     let at = RAISED_DIGITS.iter().position(|r| *r == c)?;
     char::from_digit(at as u32, 10).or(Some('−'))

@@ -29,7 +29,7 @@ pub(super) struct Panel {
     pub(super) marks: Vec<Mark>,
 }
 
-/// What is drawn, at values along the axes.
+/// An element of a chart, in values along the axes.
 #[derive(Debug)]
 pub(super) enum Mark {
     /// A line through points; it is broken where one is not finite.
@@ -44,7 +44,7 @@ pub(super) enum Mark {
         color: Color,
         dashes: &'static [f64],
     },
-    /// What lies between two curves over the same abscissas.
+    /// The region between two curves over the same abscissas.
     Band {
         lower: Vec<(f64, f64)>,
         upper: Vec<(f64, f64)>,
@@ -58,7 +58,7 @@ pub(super) enum Mark {
     Cross {
         at: (f64, f64),
     },
-    /// More points than can be told apart: what they cover of each pixel's width.
+    /// Too many points to draw separately: the range that they cover in each pixel column.
     Cloud {
         points: Vec<(f64, f64)>,
     },

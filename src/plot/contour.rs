@@ -67,7 +67,7 @@ impl ContourPlot {
         self
     }
 
-    /// Width and height in pixels, 520 × 440 by default; a PNG has twice as many along each side.
+    /// Sets width and height in pixels, 520 × 440 by default; a PNG has 2x the pixels along each side.
     #[must_use]
     pub fn size(mut self, width: u32, height: u32) -> ContourPlot {
         self.size = (width, height);

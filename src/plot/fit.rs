@@ -21,11 +21,11 @@ const CURVE_POINTS: usize = 1500;
 /// Points up to which each is drawn.
 const DISTINCT: usize = 3000;
 
-/// A picture of a fit over its one independent variable: points with error bars, the curve and, as asked for,
+/// A picture of a fit over its one independent variable: points with error bars, the curve and, as options,
 /// bands and a panel of residuals.
 ///
-/// Points that were masked are hollow. Of more than some thousand points the picture shows which part of
-/// each pixel's width they cover.
+/// Masked points are hollow. For more than some thousand points the picture shows the range that they cover in
+/// each pixel column.
 #[derive(Clone, Debug)]
 pub struct FitPlot<'a> {
     fit: &'a Fit,
@@ -57,7 +57,7 @@ struct DrawnPoints {
     y: Vec<f64>,
     /// Standard deviations, if something is known of them.
     sigma: Option<Vec<f64>>,
-    /// Whether each was fitted.
+    /// True for each fitted point.
     counts: Vec<bool>,
 }
 
@@ -88,21 +88,21 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// What the horizontal axis is, with its unit: `"time / s"`.
+    /// Sets the label of the horizontal axis, with its unit: `"time / s"`.
     #[must_use]
     pub fn x_label(mut self, label: &str) -> FitPlot<'a> {
         self.x_label = label.into();
         self
     }
 
-    /// What the vertical axis is, with its unit.
+    /// Sets the label of the vertical axis, with its unit.
     #[must_use]
     pub fn y_label(mut self, label: &str) -> FitPlot<'a> {
         self.y_label = label.into();
         self
     }
 
-    /// Width and height in pixels, 640 × 480 by default; a PNG has twice as many along each side.
+    /// Sets width and height in pixels, 640 × 480 by default; a PNG has 2x the pixels along each side.
     #[must_use]
     pub fn size(mut self, width: u32, height: u32) -> FitPlot<'a> {
         self.size = (width, height);
@@ -145,15 +145,15 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Whether it is said which mark means what; so by default.
+    /// If true, the default, the picture has a legend.
     #[must_use]
     pub fn legend(mut self, legend: bool) -> FitPlot<'a> {
         self.legend = legend;
         self
     }
 
-    /// Draws the [components](Fit::components) of a sum of models with dashes, called by their prefixes: each peak and what they
-    /// stand on. Where a band is asked for, each has its own, too. A model without components, or of one alone, has none to draw.
+    /// Draws the [components](Fit::components) of a sum of models with dashes, named by their prefixes: each peak and the
+    /// background. If a band is drawn, each component has its own, too. A model without components, or with a single one, draws none.
     #[must_use]
     pub fn components(mut self, components: bool) -> FitPlot<'a> {
         self.components = components;
@@ -258,7 +258,7 @@ impl<'a> FitPlot<'a> {
         Ok(Chart { title, x, x_label, panels, legend }.draw(self.size)?)
     }
 
-    /// The components of a sum, if they are asked for, as curves called by their prefixes.
+    /// The components of a sum, if they are drawn, as curves named by their prefixes.
     fn components_over(&self, grid: &[f64]) -> Result<Vec<FurtherCurve>> {
         let all = if self.components { self.fit.components(grid)? } else { Vec::new() };
         let curve = |component: Component| {
@@ -312,7 +312,7 @@ impl<'a> FitPlot<'a> {
         self.fit.estimator == Estimator::Poisson
     }
 
-    /// How many counts of 0 there are, which belong to every histogram, where the axis has no place for them.
+    /// Number of counts of 0 that a logarithmic axis cannot show.
     fn unseen(&self, points: &DrawnPoints) -> usize {
         let zeros =
             points.y.iter().zip(&points.counts).filter(|(y, counts)| **counts && **y == 0.0);

@@ -9,7 +9,7 @@ pub(super) struct Entry {
     pub(super) text: String,
 }
 
-/// How the mark of an entry looks.
+/// Mark of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LegendMark {
     Point,

@@ -12,9 +12,9 @@ const CELLS: usize = 512;
 const APART: f64 = 48.0;
 /// The part of the numbers, at either end, that may be beyond the range.
 const BEYOND: f64 = 1.0 / 400.0;
-/// How many times as wide the range of all numbers has to be for that.
+/// Minimum ratio of the range of all numbers to the shown range for that.
 const WILD: f64 = 4.0;
-/// What has no value.
+/// Color of missing values.
 const MISSING: Color = (190, 190, 190);
 
 /// A map of n × m numbers, such as one parameter of all fits of a batch, with a bar that says which colour is
@@ -63,7 +63,7 @@ impl MapPlot {
         self
     }
 
-    /// What the colours are, with the unit.
+    /// Sets the label of the color scale, with the unit.
     #[must_use]
     pub fn label(mut self, label: &str) -> MapPlot {
         self.label = label.into();

@@ -1,4 +1,4 @@
-//! How the cost grows as one parameter is moved away from its best value.
+//! Pictures of profiles: the increase of the cost with the distance of one parameter from its best value.
 
 use super::axis::Axis;
 use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, THIN};
@@ -55,14 +55,14 @@ impl ProfilePlot {
         self
     }
 
-    /// What the vertical axis is; `Δχ²` by default.
+    /// Sets the label of the vertical axis; `Δχ²` by default.
     #[must_use]
     pub fn y_label(mut self, label: &str) -> ProfilePlot {
         self.y_label = label.into();
         self
     }
 
-    /// Width and height in pixels, 520 × 400 by default; a PNG has twice as many along each side.
+    /// Sets width and height in pixels, 520 × 400 by default; a PNG has 2x the pixels along each side.
     #[must_use]
     pub fn size(mut self, width: u32, height: u32) -> ProfilePlot {
         self.size = (width, height);
