@@ -1,5 +1,5 @@
-// Beginning of a fit of a batch: scans its points, checks its start and fills in its state. Unusual cases are left to
-// the host, which reports the error.
+// Beginning of a fit of a batch: scans its points, checks its start and fills in its state. The host makes
+// unusual fits and reports their errors.
 
 // Magnitudes of |y| / sigma and 1 / sigma for which squares need no unit of their own: 2^-300 and 2^300, in f32
 // 2^-60 and 2^60.

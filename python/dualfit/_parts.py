@@ -1,4 +1,4 @@
-"""Distributed fits: points are held by other processes or machines."""
+"""Distributed fits: points on several processes or machines."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ impl CurveFit {
     /// Stops fits once `token` is cancelled, as if the observer had broken:
     ///
     /// - a fit stops before its next step, with the best parameters so far and
-    /// [`Termination::Stopped`](crate::Termination::Stopped);
+    ///   [`Termination::Stopped`](crate::Termination::Stopped);
     /// - the search for a start returns the best one so far, and its fit stops after one step;
     /// - a search from many starts returns the fits that are finished;
     /// - a batch returns the fits that are finished; the others are [`FitStatus::NotRun`](crate::FitStatus::NotRun).

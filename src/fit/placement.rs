@@ -1,5 +1,5 @@
 //! Choice of the backend of a fit, with a reason: the CPU, or devices if the caller requests them or if they are
-//! likely to be faster. Single fits, batches, streams and joint fits share it; each creates its own device data.
+//! likely to be faster. Single fits, batches and streams share it; each creates its own device data.
 
 use super::stats::Stats;
 use crate::backend::choice::{Costs, Workload};

@@ -1,13 +1,10 @@
 //! The guide is whole: every page is in its index and in the library, its links lead somewhere in both, and its table of
 //! models is the library.
 
+use crate::root;
 use dualfit::models::{self, Model};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);

@@ -1,6 +1,7 @@
 //! Imports run one way: error → observe → threads → constants → math → model → data → normal → solver → backend → fit → front → models → plot → progress.
 
 use super::paths::Crate;
+use crate::{files, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,23 +29,12 @@ const ROOMS: [&str; 16] = [
 /// Modules of `lib.rs` that only re-export items, for users and for the program.
 const OFFERED: [&str; 7] = ["arrays", "device", "parts", "program", "result", "shared", "source"];
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 fn rank(room: &str) -> Option<usize> {
     ROOMS.iter().position(|r| *r == room)
 }
 
 fn src() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+    root().join("src")
 }
 
 #[test]
@@ -175,9 +165,8 @@ fn no_file_needs_itself_through_others_but_for_those_known() {
 /// rayon panics if it cannot create threads. Therefore a single file calls it, after it has checked for threads.
 #[test]
 fn threads_are_asked_for_in_one_place() {
-    let (mut files, mut users) = (Vec::new(), Vec::new());
-    sources(&src(), &mut files);
-    for file in files {
+    let mut users = Vec::new();
+    for file in files(&src(), &["rs"], &[]) {
         let text = fs::read_to_string(&file).unwrap();
         let shipped = text.split("#[cfg(test)]\nmod").next().unwrap();
         let is_test = file.components().any(|part| part.as_os_str() == "tests")
@@ -192,8 +181,7 @@ fn threads_are_asked_for_in_one_place() {
 
 #[test]
 fn files_stay_small() {
-    let mut files = Vec::new();
-    sources(&src(), &mut files);
+    let files = files(&src(), &["rs"], &[]);
     let length = |file: &PathBuf| fs::read_to_string(file).unwrap().lines().count();
     let (longest, file) = files.iter().map(|file| (length(file), file)).max().unwrap();
     assert!(longest <= 500, "{} has {longest} lines", file.display());
@@ -202,7 +190,7 @@ fn files_stay_small() {
 /// `tests/map.txt` has a line for each module of `src`, each folder of `tests` with a test program, and names programs that exist.
 #[test]
 fn every_module_has_its_tests_in_the_map() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let text = fs::read_to_string(root.join("tests/map.txt")).unwrap();
     let lines: Vec<(&str, &str)> = text
         .lines()

@@ -3,7 +3,7 @@
 use super::places::Places;
 use super::sets::{SetEvaluator, SetGroup};
 use crate::normal::{Arrow, BlockRow, Normal, RFactor, Summary, heaviest_first};
-use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
+use crate::solver::evaluator::{Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::threads;
 use std::sync::Arc;
@@ -257,9 +257,5 @@ impl Evaluator for JointEvaluator<'_> {
                 ..bad
             })
         })
-    }
-
-    fn device(&self) -> Option<DeviceUse> {
-        None
     }
 }

@@ -1,4 +1,4 @@
-//! The points of all sets, each where it is computed.
+//! The points of all sets of a joint fit.
 
 use super::each::of_each;
 use super::evaluator::JointEvaluator;
@@ -28,9 +28,9 @@ const SET_WORK: usize = 4000;
 
 /// One set with its model.
 pub(super) struct JointSet<'a> {
-    /// Which of the joint fit it is.
+    /// Its position among the sets of the joint fit.
     pub(super) set: usize,
-    /// Equal for sets whose models do the same.
+    /// Equal for sets whose models have the same code.
     pub(super) model: usize,
     pub(super) supply: InMemory<'a>,
     pub(super) prepared: &'a Prepared,

@@ -1,6 +1,6 @@
 //! Profile likelihood of a single parameter: the cost minimised over all other parameters.
 //!
-//! Let S(θ) be twice the cost, minimised over all other parameters while one is held at θ. The signed root
+//! A profile fixes one parameter at θ and minimises over all others; S(θ) is twice the least cost. The signed root
 //! τ(θ) = sign(θ − θ̂) √((S(θ) − S(θ̂))/s²) is a straight line for a linear model, and then equals
 //! (θ − θ̂)/SE (Bates and Watts, Nonlinear Regression Analysis, 1988, section 6.1). In the interval |τ| is
 //! at most the quantile of Student's t, or of the normal distribution if sigma is absolute or y are counts. Its

@@ -7,7 +7,7 @@ use crate::solver::termination::Termination;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Status of a fit of a batch. Parameters are given by position, points by index within the fit.
+/// Status of a fit of a batch. Variants contain positions of parameters, and indices of points within the fit.
 ///
 /// For the variants up to [`Fixed`](FitStatus::Fixed) the fit was made, and its numbers equal the numbers of a single
 /// [`Fit`](crate::Fit) with the same termination. For the others it could not be made, for reasons that

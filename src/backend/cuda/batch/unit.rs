@@ -66,10 +66,6 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
 
 /// Returns the source of the kernel of a batch. Equal fits of equal shape give equal texts.
 pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
-    unit(spec, shape, &[ROWS, SOLVER, BATCH])
-}
-
-fn unit(spec: &Spec<'_>, shape: BatchShape, files: &[&[(&str, &str)]]) -> String {
     let mut text = source::model_unit(spec);
     let BatchShape { lanes, threads } = shape;
     let columns = spec.columns.iter().enumerate();
@@ -95,6 +91,6 @@ __device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
         spec.arithmetic != Arithmetic::Double,
         finite.collect::<String>()
     );
-    files.iter().for_each(|files| include(&mut text, files));
+    [ROWS, SOLVER, BATCH].iter().for_each(|files| include(&mut text, files));
     text
 }

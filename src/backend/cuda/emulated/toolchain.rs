@@ -44,7 +44,7 @@ const FLAGS: [&str; 17] = [
     "-Werror=vla",
 ];
 
-/// Null pointers and divisions by zero are left to the signals that report them anyway.
+/// Sanitizers of the kernels. Null pointers and divisions by zero raise signals without them.
 const SANITIZERS: [&str; 4] = [
     "-fsanitize=address,undefined",
     "-fno-sanitize=null,integer-divide-by-zero",

@@ -107,7 +107,7 @@ codes! {
 
     /// Reason of the end of a fit, as Termination, or the state of a fit of a batch.
     Reason {
-        /// The fit has not ended; in batches, it is left to the host.
+        /// The fit has not ended. In batches, the host makes it.
         None,
         Gradient,
         Cost,

@@ -177,7 +177,7 @@ fn ends_of_all_kinds() {
     assert!(retried >= 2, "{retried}");
 }
 
-/// Columns whose squares are out of the range of f64 are left to the host.
+/// The host makes fits with columns whose squares are out of the range of f64.
 #[test]
 fn columns_that_need_units_are_left_to_the_host() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
