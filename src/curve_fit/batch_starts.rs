@@ -45,20 +45,18 @@ impl CurveFit {
         let mut finder = Finder::new(&silent, start)?;
         finder.on_one_thread = request.is_wide();
         let unknown = || CompleteStart::given(vec![f64::NAN; self.names.len()]);
-        let find = |(fit, status): (usize, &mut FitStatus)| -> Result<CompleteStart> {
+        let find = |fit: usize| -> Result<(CompleteStart, Option<FitStatus>)> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
             let points = match request.points(fit, &mut columns, &mut y) {
                 Ok(points) => points,
-                Err(found) => {
-                    *status = found;
-                    return Ok(unknown());
-                }
+                Err(status) => return Ok((unknown(), Some(status))),
             };
             let begin = finder.begin(&points)?;
             let Some(&parameter) = begin.unknown.first() else {
                 // If the model fails at the start, the fit reports the error.
                 let solved = finder.solved(&begin, &points);
-                return Ok(solved.unwrap_or_else(|_| CompleteStart::given(begin.values)));
+                let start = solved.unwrap_or_else(|_| CompleteStart::given(begin.values));
+                return Ok((start, None));
             };
             // The guess may be unsuitable for these points.
             let searched = match self.guess {
@@ -68,21 +66,17 @@ impl CurveFit {
                     found => found.ok(),
                 },
             };
-            Ok(searched.unwrap_or_else(|| {
-                *status = FitStatus::BadStart { parameter };
-                unknown()
-            }))
+            Ok(match searched {
+                Some(start) => (start, None),
+                None => (unknown(), Some(FitStatus::BadStart { parameter })),
+            })
         };
-        let portion = |(first, statuses): (usize, &mut [FitStatus])| -> Result<Vec<_>> {
-            (first * PORTION..).zip(statuses).map(find).collect()
-        };
-        let mut found = Vec::with_capacity(statuses.len());
-        for portion in threads::map(statuses.chunks_mut(PORTION).enumerate(), portion) {
-            found.append(&mut portion?);
-        }
+        let found = in_portions(statuses.len(), find)?;
         let (mut sets, mut which) = (Vec::<Vec<usize>>::new(), Vec::with_capacity(found.len()));
         let mut values = Vec::with_capacity(found.len() * self.names.len());
-        for (fit, CompleteStart { values: mut own, solved, .. }) in found.into_iter().enumerate() {
+        for (fit, (start, status)) in found.into_iter().enumerate() {
+            let CompleteStart { values: mut own, solved, .. } = start;
+            statuses[fit] = status.unwrap_or(statuses[fit]);
             clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
             values.extend(own);
             which.push(sets.iter().position(|set| *set == solved).unwrap_or_else(|| {
@@ -188,20 +182,13 @@ impl CurveFit {
         request: &BatchRequest<'s>,
         start: impl Fn(Option<Points<'_>>) -> Result<Vec<f64>> + Sync,
     ) -> Result<Starts<'s>> {
-        let fits = request.data.n_fits();
         let start_of = |fit: usize| -> Result<Vec<f64>> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
             let mut own = start(request.points(fit, &mut columns, &mut y).ok())?;
             clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
             self.completed(own)
         };
-        let portion = |first: usize| -> Result<Vec<Vec<f64>>> {
-            (first..fits.min(first + PORTION)).map(start_of).collect()
-        };
-        let mut values = Vec::with_capacity(fits * self.names.len());
-        for portion in threads::map((0..fits).step_by(PORTION), portion) {
-            values.extend(portion?.concat());
-        }
+        let values = in_portions(request.data.n_fits(), start_of)?.concat();
         Ok(request.starts.found(values, Default::default()))
     }
 
@@ -277,4 +264,16 @@ fn clamp(own: &mut [f64], bounds: Option<(&[f64], &[f64])>) {
     let ends = lower.iter().zip(upper).map(|(&lower, &upper)| (lower, upper));
     let ordered = own.iter_mut().zip(ends).filter(|(_, (lower, upper))| lower <= upper);
     ordered.for_each(|(value, (lower, upper))| *value = value.clamp(lower, upper));
+}
+
+/// Results of `work` for each fit, in order. A thread takes [`PORTION`] fits at a time.
+///
+/// # Errors
+/// The first error of `work`.
+fn in_portions<R: Send>(fits: usize, work: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let portion = |first: usize| -> Result<Vec<R>> {
+        (first..fits.min(first + PORTION)).map(&work).collect()
+    };
+    let portions = threads::map((0..fits).step_by(PORTION), portion);
+    Ok(portions.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
