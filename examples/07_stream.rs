@@ -3,8 +3,8 @@
 //! A recording of a bell: 400,000 samples in a Parquet file. Only one chunk at a time is in memory, and the fit is
 //! still exact. If stderr is a terminal, a bar shows the progress.
 
-use dualfit::source::ParquetSource;
 use dualfit::{CurveFit, Data, Sigma, Stream, progress};
+use dualfit_io::ParquetSource;
 use parquet::data_type::{DoubleType, FloatType};
 use parquet::file::{properties::WriterProperties, writer::SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;

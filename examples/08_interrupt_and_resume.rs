@@ -4,9 +4,9 @@
 //! use 200000000 to have time for a Ctrl-C. Without a Ctrl-C, the lesson cancels the fit by itself.
 
 use dualfit::progress::StreamProgress;
-use dualfit::source::NumberType::F64;
-use dualfit::source::{RawFile, RawSource};
 use dualfit::{CancelToken, CurveFit, Event, Stream, Termination};
+use dualfit_io::NumberType::F64;
+use dualfit_io::{RawFile, RawSource};
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::io::{BufWriter, Write};

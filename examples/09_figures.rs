@@ -2,7 +2,8 @@
 //!
 //! The light of a fluorescent dye after a flash, with a weaker and slower component.
 
-use dualfit::{CurveFit, Data, Sigma, plot::FitPlot};
+use dualfit::{CurveFit, Data, Sigma};
+use dualfit_plot::FitPlot;
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
 use std::{env, error::Error, path::PathBuf};

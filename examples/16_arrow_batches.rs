@@ -4,10 +4,10 @@
 //! For files on a disk `DirectorySource::open(folder, |file| ParquetSource::open(file)?.x(["hours"])?.y("level"))` is
 //! shorter and faster. Use an iterator for data that it cannot open: object stores, query engines, table formats.
 
-use dualfit::arrow_array::{ArrayRef, Float32Array, Float64Array, StringArray};
-use dualfit::arrow_array::{RecordBatch, RecordBatchReader};
-use dualfit::source::RecordBatchSource;
 use dualfit::{CurveFit, Missing, Sigma, Stream};
+use dualfit_io::RecordBatchSource;
+use dualfit_io::arrow_array::{ArrayRef, Float32Array, Float64Array, StringArray};
+use dualfit_io::arrow_array::{RecordBatch, RecordBatchReader};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::errors::ParquetError;

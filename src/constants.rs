@@ -1,5 +1,5 @@
-//! Constants of the algorithm that the CPU and the kernels share. Rust takes them from here, and kernels get
-//! this table printed as C++, so that both solvers take the same decisions.
+//! Constants of the algorithm that the CPU code and the kernels share. Rust uses them directly, and kernels receive
+//! them as generated C++ declarations, so that both solvers make the same decisions.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ macro_rules! constants {
 
         /// Declares all constants in C++.
         pub(crate) fn declare(text: &mut String) {
-            // Writing to a string cannot fail; the shortest decimals, which `{:?}` gives, come back as the same bits.
+            // Writing to a string cannot fail. `{:?}` prints the shortest decimals that parse to the same bits.
             $(let _ = writeln!(
                 text,
                 "[[maybe_unused]] constexpr {} {} = {:?};",
@@ -31,77 +31,80 @@ macro_rules! constants {
 }
 
 constants! {
-    /// A step is accepted if the cost falls by this part of what was predicted (Moré 1978).
+    /// Minimum ratio of the actual to the predicted reduction of the cost for an accepted step (Moré 1978).
     ACCEPT: f64 = 1e-4;
-    /// Where the cost fell as predicted to this part, the model is linear and the region grows by `BOLD`: a
-    /// linear model far from its start takes three evaluations instead of twenty.
+    /// If this ratio differs from 1 by at most this value, the model is linear and the trust region grows by `BOLD`. A
+    /// linear model far from its start then needs three evaluations instead of twenty.
     FAITHFUL: f64 = 1e-9;
-    /// The factor by which it grows.
+    /// Radius of the trust region after such a step, relative to the length of the step.
     BOLD: f64 = 100.0;
-    /// Shortenings of a step into a region where the model is not finite.
+    /// Maximum number of reductions of a step that leads to values of the model that are not finite.
     MAX_SHORTENINGS: usize = 30;
-    /// After the tolerances are met, full steps go on until none would change a parameter by more than this part of
-    /// its size: the cost is flat at its minimum, and says nothing of the last digits.
+    /// After the tolerances are met, full steps continue until a step changes the parameters and the cost by at most
+    /// this relative amount. The cost is flat at its minimum and does not determine the last digits of the parameters.
     LAST_DIGITS: f64 = 1e-8;
-    /// The step after that is taken without an evaluation, which leaves an error far below itself, if the cost
-    /// would fall by no more than this part, and rounding changes it by no more than `LAST_NOISE`: then it is
-    /// known there as well, however crooked the model.
+    /// The last step is taken without an evaluation if it would reduce the cost by at most this relative amount and the
+    /// rounding or noise of the cost is at most `LAST_NOISE`. Then the cost after the step is known, even for a
+    /// strongly nonlinear model, and the remaining error of the parameters is far below this step.
     LAST_FALL: f64 = 1e-12;
-    /// See `LAST_FALL`.
+    /// Maximum relative noise of the cost for a last step without an evaluation, see `LAST_FALL`.
     LAST_NOISE: f64 = 1e-10;
-    /// That step is also taken where changes shrink so fast that the one after it would be this small.
+    /// The last step is also taken if the following step would be at most this small at the present rate of
+    /// convergence.
     LAST_CHANGE: f64 = 1e-9;
-    /// A short step ends a fit within its errors (`etol`) only if the full step before it lowered the cost as predicted,
-    /// to this part. These five limits were chosen by 720,000 fits of six models, a third of them hardly above the noise; of
-    /// a million others none ends beyond 3 `etol`.
+    /// First of five conditions for termination by `etol`: the ratio of the actual to the predicted reduction of the
+    /// cost by the previous full step differs from 1 by at most this value. The five limits were chosen with 720,000
+    /// fits of six models, a third of them hardly above the noise. Of a million other fits none ends beyond 3 `etol`.
     CALM_RATIO: f64 = 0.25;
-    /// It changed the length of no column of the Jacobian by more than this factor.
+    /// The previous step changed the norm of each column of the Jacobian by at most this factor.
     CALM_BEND: f64 = 1.25;
-    /// Along the short step, steps shrink by this factor at least.
+    /// Along the present short step, each step is at most this fraction of the previous one.
     CALM_RATE: f64 = 0.5;
-    /// Continued at that rate, further steps add up to no more than this part of `etol`.
+    /// Further steps at this rate add up to at most this fraction of `etol`.
     CALM_REST: f64 = 0.25;
-    /// The standard deviation of a point is at most this part of the signal, times the least part of a column that the columns before
-    /// it do not span. All 45 of 360,000 fits that ended beyond 3 `etol` by the other four limits were above 0.129.
+    /// The standard deviation of a point is at most this fraction of the signal, times the smallest fraction of a
+    /// column that the preceding columns do not span. With the other four limits alone, 45 of 360,000 fits ended beyond
+    /// 3 `etol`; for all of them this value was above 0.129.
     CALM_NOISE: f64 = 0.1;
-    /// Evaluations spent on the last digits at most.
+    /// Maximum number of evaluations for the last digits.
     MAX_REFINEMENTS: usize = 8;
-    /// A squared pivot of the scaled normal matrix below this asks for the factor of J: the step would have fewer
-    /// than about five digits.
+    /// Minimum squared pivot of the scaled normal matrix. Below it the R factor of J is used, because a step from the
+    /// normal equations would have fewer than about five correct digits.
     LEAST_PIVOT: f64 = 1e-11;
-    /// The step's length may differ from the radius by this part (Moré 1978, section 5).
+    /// Relative tolerance of the length of a step compared with the radius (Moré 1978, section 5).
     SLACK: f64 = 0.1;
-    /// Newton steps on λ; two or three are usual.
+    /// Maximum number of Newton steps for λ; two or three are usual.
     MAX_NEWTON_STEPS: usize = 12;
-    /// The cosine between a parameter's column and the linear model's residual from which on it is taken off a
-    /// bound: less is rounding.
+    /// A parameter is released from its bound if the cosine between its column and the residual of the linear model is
+    /// above this value. Smaller values are rounding.
     RELEASE: f64 = 1e-10;
-    /// The cosine between a parameter's column and the residuals from which on a bound holds it firmly.
+    /// A bound holds a parameter firmly if the cosine between its column and the residuals is above this value.
     HELD: f64 = 1e-8;
-    /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖.
+    /// Rounding error of a cost, relative to ‖y‖·‖r‖.
     ROUNDING: f64 = 4.0 * f64::EPSILON;
-    /// Steps that Anderson's mixing keeps: directions in which the convergence of plain steps is slow are few.
+    /// Number of steps that Anderson mixing keeps. There are only few directions in which plain steps converge slowly.
     DEPTH: usize = 4;
-    /// Sweeps of Jacobi's rotations. Convergence is quadratic at the end; 5 to 12 are usual.
+    /// Maximum number of sweeps of Jacobi rotations. Convergence is quadratic at the end; 5 to 12 sweeps are usual.
     MAX_SWEEPS: usize = 60;
-    /// Squares and products below this may have lost terms to underflow.
+    /// Sums of squares and products below this value may have lost terms to underflow.
     SAFE: f64 = 1e-270;
-    /// A squared pivot of R, its columns scaled to length 1, above which the normal equations, or R, give the
-    /// covariance by their inverse: it loses at most four of sixteen digits that way, and a pass over the data is
-    /// saved, a sixth of the time of a large fit.
+    /// Minimum squared pivot of R, with columns scaled to length 1, for a covariance from the inverse of the normal
+    /// equations or of R. This loses at most four of sixteen digits and saves a pass over the data, a sixth of the time
+    /// of a large fit.
     WELL_CONDITIONED: f64 = 1e-4;
-    /// A parameter whose part in an undetermined direction is below this is determined: singular vectors carry
-    /// errors of about √ε at worst where the gap to the next singular value is wide.
+    /// A parameter is determined if its component along each undetermined direction is at most this value. Singular
+    /// vectors have errors of about √ε at worst if the gap to the next singular value is wide.
     LEAST_PART: f64 = 1.5e-8;
-    /// Rows up to which the error of a factor is taken to grow with their number: the shortest chunk.
+    /// Number of rows up to which the error of a factor is assumed to grow with the number of rows: the shortest chunk.
     ROWS_WITH_ERROR: usize = 4096;
-    /// A start is far if the points are this many scales away, by their geometric mean.
+    /// A starting point is far if the geometric mean of the distances of the points is above this number of loss
+    /// scales.
     FAR: f64 = 30.0;
-    /// ln(1 + FAR²): the mean of Cauchy's loss at that distance.
+    /// ln(1 + FAR²): mean of Cauchy's loss at the distance `FAR`.
     FAR_LOSS: f64 = 6.803505257608338;
-    /// The relative difference of two numbers next to each other.
+    /// Machine epsilon: distance between 1 and the next larger number.
     EPSILON: f64 = f64::EPSILON;
-    /// The least normal number.
+    /// Smallest positive normal number.
     SMALLEST: f64 = f64::MIN_POSITIVE;
 }
 

@@ -12,13 +12,12 @@ pub(crate) mod names;
 pub(crate) mod nearest;
 pub(crate) mod no_cuda;
 mod not_finite;
-#[cfg(any(feature = "plot", feature = "chrome-trace"))]
+#[cfg(feature = "chrome-trace")]
 mod output;
 mod quote;
 mod requests;
 pub(crate) mod saved;
 pub(crate) mod source;
-pub(crate) mod table;
 pub(crate) mod uncertainty;
 pub(crate) mod visible;
 
@@ -27,8 +26,6 @@ pub use checkpoint::CheckpointError;
 pub use names::{NameError, SettingError};
 pub use no_cuda::NoCuda;
 pub use not_finite::NonFiniteRemedies;
-#[cfg(feature = "plot")]
-pub use output::PlotError;
 #[cfg(feature = "chrome-trace")]
 pub use output::TraceError;
 pub(crate) use quote::short;
@@ -39,7 +36,6 @@ pub use requests::LayoutError;
 pub use requests::{GlobalError, ModelError, PartsError, StartError, TieError, WorkerError};
 pub use saved::SavedError;
 pub use source::SourceError;
-pub use table::TableError;
 pub use uncertainty::UncertaintyError;
 
 /// Why a fit could not be attempted.
@@ -428,9 +424,6 @@ pub enum Error {
     /// Points that others hold cannot be fitted.
     #[error(transparent)]
     Parts(#[from] PartsError),
-    /// A table does not have the requested data.
-    #[error(transparent)]
-    Table(#[from] TableError),
     /// A source panicked.
     #[error("the source of the points panicked: {message}; the fit was abandoned")]
     SourcePanicked {
@@ -484,10 +477,6 @@ pub enum Error {
     /// A checkpoint cannot be used, or not be written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// A picture cannot be drawn or written.
-    #[cfg(feature = "plot")]
-    #[error(transparent)]
-    Plot(#[from] PlotError),
     /// Saving or loading failed.
     #[error(transparent)]
     Saved(#[from] SavedError),

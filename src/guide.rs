@@ -14,11 +14,13 @@ macro_rules! pages {
 }
 
 pages! {
+    // The code of these pages reads files: the tests of the crate dualfit-io run it.
+    #[cfg(not(doctest))]
     tour: "../docs/guide/tour.md";
     choosing: "../docs/guide/choosing.md";
-    #[cfg(any(not(doctest), feature = "csv"))]
+    #[cfg(not(doctest))]
     tables: "../docs/guide/tables.md";
-    #[cfg(any(not(doctest), feature = "csv"))]
+    #[cfg(not(doctest))]
     streaming_csv: "../docs/guide/streaming_csv.md";
     global_fits: "../docs/guide/global_fits.md";
     models: "../docs/guide/models.md";
@@ -28,8 +30,8 @@ pages! {
     error_bars: "../docs/guide/error_bars.md";
     checking: "../docs/guide/checking.md";
     r_squared: "../docs/guide/r_squared.md";
-    // Its code needs the feature.
-    #[cfg(any(not(doctest), feature = "plot"))]
+    // The tests of the crate dualfit-plot run its code.
+    #[cfg(not(doctest))]
     figures: "../docs/guide/figures.md";
     #[cfg(any(not(doctest), feature = "serde"))]
     saving: "../docs/guide/saving.md";

@@ -88,11 +88,12 @@
 //! | One parameter in several data sets? | [`GlobalFit`] |
 //! | How do I watch or stop a fit? | [`CurveFit::observe`], [`CancelToken`] |
 //! | Where did the time go? | [`Fit::stats`] |
-//! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`], [`Fit::table`]; pictures with the feature `plot` |
+//! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`], [`Fit::table`]; figures with the crate `dualfit-plot` |
 //! | How do I save it? | as JSON, with the feature `serde` |
 //!
-//! Pictures, JSON, files, bars, spans and arrays of other crates need [features](guide#features-of-the-crate), which are
-//! off by default. The program `dualfit` for the command line is in the package `dualfit-cli`.
+//! JSON, bars, spans and arrays of other crates need [features](guide#features-of-the-crate), which are off by default.
+//! Tables and files are read by the crate `dualfit-io`, figures are drawn by `dualfit-plot`, and `dualfit-cli` has the
+//! program `dualfit` for the command line.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -123,12 +124,11 @@ mod model;
 pub mod models;
 mod normal;
 mod observe;
-#[cfg(feature = "plot")]
-pub mod plot;
 pub mod progress;
 mod setters;
 mod solver;
-mod threads;
+pub mod text;
+pub mod threads;
 
 pub use backend::{Backend, Precision};
 pub use curve_fit::bootstrap::Bootstrap;
@@ -148,7 +148,6 @@ pub use data::loss_formula::LossFormula;
 pub use data::sigma::Sigma;
 pub use data::start::Start;
 pub use data::stream::Stream;
-pub use data::table::{DataSet, Groups, Table};
 pub use data::{Data, Missing};
 pub use error::{Error, Result};
 pub use fit::Fit;
@@ -166,12 +165,6 @@ pub use solver::observe::Event;
 pub use solver::options::Options;
 pub use solver::termination::Termination;
 
-/// The version of that crate whose record batches are a [`RecordBatchSource`](source::RecordBatchSource).
-#[cfg(feature = "arrow")]
-pub use arrow_array;
-/// The version of that crate whose schemas describe them.
-#[cfg(feature = "arrow")]
-pub use arrow_schema;
 /// The version of that crate whose matrices [`Fit::covariance`] gives.
 pub use nalgebra;
 /// The version of that crate whose arrays are data.
@@ -232,38 +225,17 @@ pub mod parts {
     pub use crate::curve_fit::stream::{Part, Parts, merge};
 }
 
-/// Sources of the points of a [`Stream`]: arrays, functions, files, and your own.
+/// Sources of the points of a [`Stream`]: arrays, functions, and your own. The crate `dualfit-io` has sources that read
+/// files.
 pub mod source {
-    pub use crate::data::moment::{DateOrder, Moment};
-    #[cfg(feature = "arrow")]
-    pub use crate::data::source::arrow::ArrowSource;
     pub use crate::data::source::chain::ChainSource;
-    #[cfg(feature = "csv")]
-    pub use crate::data::source::csv::{CsvOptions, CsvSource, Delimiter, Thousands};
-    pub use crate::data::source::directory::DirectorySource;
-    pub use crate::data::source::format::binary::NumberType;
     pub use crate::data::source::function::{FnSource, IntoPoint};
-    pub use crate::data::source::npy::NpySource;
-    #[cfg(feature = "parquet")]
-    pub use crate::data::source::parquet::ParquetSource;
     pub use crate::data::source::range::RangeSource;
-    pub use crate::data::source::raw::{RawFile, RawSource};
-    #[cfg(feature = "arrow")]
-    pub use crate::data::source::record_batches::RecordBatchSource;
     pub use crate::data::source::slices::SliceSource;
     pub use crate::data::source::strided::StridedSource;
-    pub use crate::data::source::{Chunk, Column, ColumnKey, Shape, Source, Width};
-    pub use crate::data::table::ColumnKeys;
-}
-
-/// Functions for the program `dualfit` and the Python package. Not part of the public interface; they may change at any time.
-#[doc(hidden)]
-pub mod shared {
-    pub use crate::error::nearest::nearest;
-    pub use crate::error::table::without_unit;
-    pub use crate::error::visible::visible;
-    pub use crate::fit::significant::significant;
-    pub use crate::threads::ready;
+    pub use crate::data::source::{
+        Chunk, Column, Fingerprint, Shape, Source, Width, decoding_threads,
+    };
 }
 
 /// The README's code is compiled and run by the tests.

@@ -1,12 +1,10 @@
 //! Every error message: the problem with its numbers, and the remedy. A changed message changes the snapshot.
 
-#![cfg(feature = "plot")]
-
 use dualfit::Error;
 use dualfit::error::{
     CheckpointError, GlobalError, ModelError, NameError, Named, NamedValues, NoCuda,
-    NonFiniteRemedies, PartsError, PlotError, SavedError, SettingError, SourceChange, SourceError,
-    StartError, TableError, TieError, UncertaintyError, WorkerError,
+    NonFiniteRemedies, PartsError, SavedError, SettingError, SourceChange, SourceError, StartError,
+    TieError, UncertaintyError, WorkerError,
 };
 
 fn own(text: &str) -> String {
@@ -167,28 +165,9 @@ fn of_fits() -> Vec<Error> {
         }
         .into(),
         UncertaintyError::NoFits.into(),
-        PlotError::NotWritten { path: path(), message: message() }.into(),
-        PlotError::Extension { path: path() }.into(),
-        PlotError::Nothing { what: "no point is finite" }.into(),
-        PlotError::NotPositive { axis: "x", index: 2, value: 0.0 }.into(),
-        PlotError::Columns { columns: 2 }.into(),
-        PlotError::Size { width: 10, height: 20 }.into(),
         CheckpointError::NotWritten { path: path(), message: message() }.into(),
         SavedError::NoModel.into(),
         SourceError::new("data.csv", "\"abc\" is not a number").at_row(18).in_column("y").into(),
-        TableError::FeatureOff { place: own("a.csv"), format: "a text table", feature: "csv" }
-            .into(),
-        TableError::UnknownColumn { place: own("a.csv"), name: own("aa"), known: names() }.into(),
-        TableError::ColumnNumber { place: own("a.csv"), number: 2, count: 2 }.into(),
-        TableError::SameName { place: own("a.csv"), name: own("a"), first: 0, second: 3 }.into(),
-        TableError::Time {
-            place: own("a.csv:7:1"),
-            column: own("when"),
-            text: own("01/02/2026"),
-            fault: "does not say which number is the day",
-        }
-        .into(),
-        TableError::NoGroup { place: own("a.csv:7:1"), column: own("id"), count: 2 }.into(),
         SourceChange::Points { expected: 10, got: 9 }.into(),
         Error::MemoryLimit { limit: 1000, needed: 2000 },
         Error::StoppedInFirstPass,

@@ -2,7 +2,7 @@
 
 use dualfit::arrays::Values;
 use dualfit::nalgebra::DMatrix;
-use dualfit::shared::ready;
+use dualfit::threads::ready;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

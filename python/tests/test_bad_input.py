@@ -1,4 +1,4 @@
-"""Bad input: each kind has its exception, which names what is wrong; nothing panics, and nothing is silently wrong."""
+"""Bad input: each kind raises its exception, which states the cause. Nothing panics or silently gives a wrong result."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def line(x, a, b):
 
 
 def at(index: int, value: float, values: Any = y) -> Any:
-    """`values` with another one at an index."""
+    """Return `values` with `value` at an index."""
     return np.where(np.arange(50) == index, value, values)
 
 
-#: Call, exception, words of its message.
+#: Call, expected exception, and a part of its message.
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     # The data
     "no points": (lambda: fit(decay, [], [], ONES), FitError, "no data points"),
@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "x by columns": (lambda: fit(lambda x, a, b: a * x[0] + b * x[1], np.ones((50, 2)), y, [1, 1]), ValueError, "(2,) (50,)"),
     "few points": (lambda: fit(decay, x[:2], y[:2], ONES), FitError, "2 point(s) cannot determine 3 free parameter(s)"),
     "few points, mended": (lambda: fit(decay, x[:2], y[:2], ONES), FitError, "use allow_underdetermined=True"),
-    # The start
+    # The starting point
     "nan in p0": (lambda: fit(decay, x, y, [1, nan, 1]), FitError, "the start of parameter `b` is NaN"),
     "inf in p0": (lambda: fit(decay, x, y, [1, inf, 1]), FitError, "the start of parameter `b` is inf"),
     "no p0 and no search": (lambda: fit(decay, x, y, search="never"), FitError, "no start is known for b"),
@@ -72,7 +72,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "p0 outside": (lambda: fit(decay, x, y, [1, 5, 1], bounds={"b": (0, 2)}), FitError, "the start of `b` is 5, outside its"),
     "p0 outside, mended": (lambda: fit(decay, x, y, [1, 5, 1], bounds={"b": (0, 2)}), FitError, "use clamp_start=True"),
     "p0 of a tied parameter": (lambda: fit(decay, x, y, {"a": 1, "b": 1, "c": 1}, ties={"c": "a/5"}), FitError, "`c`"),
-    # Errors of the observations
+    # Standard deviations of the observations
     "sigma of 0": (lambda: fit(decay, x, y, ONES, sigma=at(5, 0, x + 1)), FitError, "sigma is 0 at index 5"),
     "sigma below 0": (lambda: fit(decay, x, y, ONES, sigma=at(5, -2, x + 1)), FitError, "sigma is -2 at index 5"),
     "sigma of nan": (lambda: fit(decay, x, y, ONES, sigma=at(5, nan, x + 1)), FitError, "`sigma` is NaN at index 5"),
@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "sigma of no square": (lambda: fit(decay, x, y, ONES, sigma=np.ones((50, 2))), FitError, "one row and one column per"),
     "x_sigma without sigma": (lambda: fit(decay, x, y, ONES, x_sigma=0.1), FitError, "errors of x are weighed against those"),
     "x_sigma below 0": (lambda: fit(decay, x, y, ONES, sigma=0.1, x_sigma=-1.0), FitError, "x_sigma"),
-    # What is said of parameters
+    # Settings of parameters
     "bounds reversed": (lambda: fit(decay, x, y, ONES, bounds={"b": (2, 1)}), FitError, "the bounds of `b` are reversed"),
     "bounds of nan": (lambda: fit(decay, x, y, ONES, bounds={"b": (nan, 1)}), FitError, "the lower bound of parameter `b`"),
     "bounds of another name": (lambda: fit(decay, x, y, ONES, bounds={"q": (0, 1)}), FitError, "the model has a, b, c; correct the name"),
@@ -146,14 +146,14 @@ def test_refused(name: str) -> None:
     assert not re.search(r"[A-Za-z]::[A-Za-z]|\((true|false)\)|\[\(", str(caught.value)), "that is Rust"
 
 
-#: What is no argument of anything.
+#: Odd values that are passed to every argument.
 ODDITIES: list[Any] = [None, 3, -1, nan, inf, "text", b"bytes", "", [], [[]], (), {}, {"a": None}, {1: 2}, object(), int, len,
                        np.zeros((0, 3)), np.zeros((2, 2, 2)), np.array(None), np.array(["a"]), 1j, 10**400, -(10**400), ..., True]
 ARGUMENTS = ["x", "y", "p0", "sigma", "absolute_sigma", "x_sigma", "mask", "nan_policy", *dualfit.Options.__annotations__]
 
 
 def ends_well(call: Callable[[], Any]) -> None:
-    """By a result, or by an exception of an ordinary kind: a panic is none."""
+    """Check that `call` returns or raises an ordinary exception. A panic is not an ordinary exception."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

@@ -1,4 +1,4 @@
-"""Exceptions and warnings of `curve_fit`, beside those of SciPy for the same calls."""
+"""Exceptions and warnings of `curve_fit`, compared with SciPy's for the same calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def faulty(x, a, b):
 
 @dataclass
 class Case:
-    """A call; the exception of SciPy's, of ours where it is not the same, and words that are in both messages, or in ours."""
+    """A call, SciPy's exception, ours if it differs, and words in both messages (`words`) or in ours (`own_words`)."""
 
     call: Callable[[Callable[..., Any]], Any]
     scipy: type[Exception] | None
@@ -44,7 +44,7 @@ class Case:
     own_words: str = ""
 
 
-#: Alike in both.
+#: Calls for which SciPy and dualfit raise the same exception.
 ALIKE: dict[str, Case] = {
     "no points": Case(lambda fit: fit(decay, [], []), ValueError, "`ydata` must not be empty!"),
     "shape of partials": Case(lambda fit: fit(line, x, y, jac=lambda x, a, b: np.ones((3, 3))), TypeError, "(3, 3)"),
@@ -105,7 +105,7 @@ ALIKE: dict[str, Case] = {
     "f returns None": Case(lambda fit: fit(lambda x, a, b: None, x, y), TypeError, "None"),
 }
 
-#: SciPy answers with another type, or with the start as if that were the result.
+#: Calls for which SciPy raises another type, or returns the starting point as if it were the result.
 DIFFERENT: dict[str, Case] = {
     "nan among bounds": Case(lambda fit: fit(decay, x, y, bounds=([0, 0, nan], [3, 3, 3])), ValueError, "bound"),
     "two rows of y": Case(lambda fit: fit(decay, x, np.ones((2, 50))), TypeError, "", ValueError, "broadcast"),
@@ -161,7 +161,7 @@ def test_the_warning_is_that_of_scipy() -> None:
     assert dualfit.OptimizeWarning is optimize.OptimizeWarning
 
 
-#: Calls whose covariance is infinite and whose parameters are SciPy's, where the data determine them.
+#: Calls whose covariance is infinite, and True if the data determine the parameters, which then equal SciPy's.
 UNDETERMINED: dict[str, tuple[Callable[[Callable[..., Any]], Any], bool]] = {
     "as many points as parameters": (lambda fit: fit(line, x[:2], y[:2]), True),
     "one point": (lambda fit: fit(lambda x, a: a * x, [2.0], [4.0]), True),
@@ -186,7 +186,7 @@ def test_covariance_that_cannot_be_estimated(name: str) -> None:
 
 
 def test_redundant_parameters_have_an_infinite_covariance() -> None:
-    """SciPy has an error of 5e14 for them with 'lm', and one of 0.1 with 'trf'."""
+    """SciPy returns a standard error of 5e14 for them with 'lm', and of 0.1 with 'trf'."""
     with pytest.warns(dualfit.OptimizeWarning, match="could not be estimated"):
         popt, pcov = dualfit.curve_fit(lambda x, a, b: a * b * x, x, y)
     assert popt[0] * popt[1] == pytest.approx(x @ y / (x @ x), rel=1e-9)
@@ -194,7 +194,7 @@ def test_redundant_parameters_have_an_infinite_covariance() -> None:
 
 
 def test_no_tolerances_at_all() -> None:
-    """The fit goes on until no step lowers the cost, and says so."""
+    """The fit continues until no step lowers the cost, and issues a warning."""
     with pytest.warns(dualfit.OptimizeWarning, match="may not have reached a minimum") as caught:
         popt, _ = dualfit.curve_fit(decay, x, y, ftol=0, xtol=0, gtol=0)
     assert caught[0].filename == __file__

@@ -1,4 +1,4 @@
-"""Hard numerics through Python: scales, offsets, overflow, parameters without effect; never a success where nothing moved."""
+"""Hard numerics through Python: scales, offsets, overflow, parameters without effect; no success if nothing moved."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_scale_of_y_changes_nothing_but_the_scale(scale: float) -> None:
 
 @pytest.mark.parametrize("scale", [1e30, 1e-30, 1e150, 1e-150])
 def test_curve_fit_does_not_mind_the_scale_of_y(scale: float) -> None:
-    """SciPy's 'trf' returns the start as converged for 1e±30, and has pcov of NaN for 1e±200 with 'lm'."""
+    """For 1e±30, SciPy's 'trf' returns the starting point as converged. For 1e±200, its 'lm' gives a pcov of NaN."""
     factors = np.array([scale, 1, scale])
     popt, pcov = dualfit.curve_fit(decay, x, y * scale, factors)
     np.testing.assert_allclose(popt, FIT.params * factors, rtol=1e-8)
@@ -60,7 +60,7 @@ def test_parameters_of_very_different_size() -> None:
 
 
 def test_a_line_over_seconds_since_1970() -> None:
-    """SciPy's 'lm' ends at a slope of 1.94 instead of 3, 'trf' at 7e-9."""
+    """SciPy's 'lm' stops at a slope of 1.94 instead of 3, 'trf' at 7e-9."""
     seconds = np.arange(100.0)
     values = 3 * seconds + 2 + 0.1 * np.sin(seconds)
     found = fit(line, 1.7e9 + seconds, values)
@@ -89,7 +89,7 @@ def test_a_line_through_subnormal_numbers() -> None:
 
 
 def test_single_precision_in_the_model_does_no_harm() -> None:
-    """Finite differences of it are noise, by which SciPy is led astray."""
+    """Finite differences of a single-precision model are noise, which misleads SciPy."""
     single = fit(lambda x, a, b, c: decay(x.astype("f4"), a, b, c), x, y, [1, 1, 1])
     np.testing.assert_allclose(single.params, FIT.params, rtol=1e-6)
 
@@ -102,7 +102,7 @@ def test_order_and_copies_of_points() -> None:
     np.testing.assert_allclose(twice.std_errors, FIT.std_errors * np.sqrt(47 / 97), rtol=1e-7)
 
 
-# Starts
+# Starting points
 
 
 def test_all_zeros() -> None:
@@ -118,7 +118,7 @@ def test_the_end_as_the_start() -> None:
 
 
 def test_nothing_moves_where_nothing_has_an_effect() -> None:
-    """SciPy, lmfit and NLSQ return the start as a success."""
+    """SciPy, lmfit and NLSQ return the starting point and report success."""
     found = fit(lambda x, a, m, s: a * np.exp(-(((x - m) / s) ** 2) / 2), x, y, [1, 200, 1])
     assert not found.converged
     with warnings.catch_warnings():
@@ -138,12 +138,12 @@ def test_a_term_that_loses_its_effect_is_named() -> None:
 
 @pytest.mark.parametrize("factor", [10, 20, 40])
 def test_a_decay_on_an_offset_from_ones(factor: float) -> None:
-    """A cautious first step leads into the valley of an ever slower decay; `curve_fit` then makes a bold one."""
+    """A short first step leads into the valley of an ever slower decay; `curve_fit` then tries a long first step."""
     popt, _ = dualfit.curve_fit(decay, x, y + factor)
     np.testing.assert_allclose(popt, FIT.params + [0, 0, factor], rtol=1e-6)
 
 
-# Models at the edge
+# Models that are not smooth or not defined everywhere, and rank-deficient problems
 
 
 def test_logarithms_of_negative_numbers_are_stepped_around() -> None:
@@ -164,7 +164,7 @@ def test_a_pole_among_the_points() -> None:
     np.testing.assert_allclose(found.params, [1, -0.5], rtol=1e-9)
 
 
-#: Requests whose data determine less than all parameters, how many they determine, and which they do not.
+#: Fits whose data do not determine all parameters, their rank, and the undetermined parameters.
 DEFICIENT: dict[str, tuple[Callable[[], dualfit.Fit], int, list[str]]] = {
     "redundant": (lambda: fit(lambda x, a, b: a * b * x, x, y, [1, 1]), 1, ["a", "b"]),
     "one x": (lambda: fit(line, np.ones(50), y), 1, ["a", "b"]),
@@ -206,7 +206,7 @@ def test_a_poor_fit_is_called_so() -> None:
     assert any("hardly better than a constant" in text for text in found.warnings)
 
 
-# What is said of points
+# Sigma, bounds, data types, and constant data
 
 
 def test_points_of_infinite_sigma_do_not_count() -> None:
@@ -238,7 +238,7 @@ def test_narrow_types_do_not_wrap_around(kind: str) -> None:
 @pytest.mark.parametrize("value", [65535.0, 4096.0, 7.0, 0.1, 0.0])
 @pytest.mark.parametrize("start", [[100, 1, 10], [1, 1, 1]], ids=["far", "ones"])
 def test_a_constant_row_determines_no_rate(value: float, start: list[float]) -> None:
-    # A saturated pixel: the amplitude is 0, and rounding must not give the rate an error bar.
+    # A saturated pixel: the amplitude is 0, and rounding must not yield a finite error of the rate.
     found = fit(decay, x, np.full(x.size, value), start)
     assert found.undetermined == ["b"] and found.std_errors[1] == np.inf
     batch = fit_batch(decay, x, np.full((3, x.size), value), start)

@@ -1,4 +1,4 @@
-"""Ctrl-C ends whatever is going on soon, as KeyboardInterrupt, and what comes afterwards works."""
+"""Ctrl-C soon ends the running call with KeyboardInterrupt, and later calls work."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SCRIPT = Path(__file__).parent / "interrupts.py"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process there")
 
 
-#: What an interrupt has to end.
+#: Calls that an interrupt must end.
 CASES = ["fit", "curve_fit", "untraceable", "untraceable, of many points", "batch", "untraceable batch", "profile",
          "stream of chunks", "cleans up"]
 
 
 def run(*names: str) -> dict[str, tuple[str, float]]:
-    """How cases ended, and how many seconds after the signal."""
+    """Run cases. Return how each ended, and the time from the signal to the end, in seconds."""
     package = Path(dualfit.__file__).parents[1]
-    # Two threads, whatever there are: what does not end by the signal takes as long on any machine.
+    # Two threads on any machine: a call that ignores the signal then takes equally long everywhere.
     env = dict(os.environ, RAYON_NUM_THREADS="2",
                PYTHONPATH=os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run([sys.executable, str(SCRIPT), *names], env=env, capture_output=True, text=True, timeout=100)
@@ -43,7 +43,7 @@ def soon() -> dict[str, tuple[str, float]]:
 @pytest.mark.parametrize("name", CASES)
 def test_an_interrupt_ends(soon: dict[str, tuple[str, float]], name: str) -> None:
     how, seconds = soon[name]
-    # What a function makes of the interrupt comes through as well.
+    # If a function turns the interrupt into another exception, the caller receives that exception.
     assert how == ("RuntimeError: cleaned up" if name == "cleans up" else "KeyboardInterrupt: ")
-    # It takes a tenth of a second; the rest is for machines that have other things to do.
+    # The expected time is 0.1 s; the limit allows for busy machines.
     assert seconds < 2

@@ -1,4 +1,4 @@
-"""Model functions of all habits: a recording has their values, and what has none is refused."""
+"""Model functions in many styles: a recording has the same values, and functions without a recording are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_same(case: Case, params: list[float]) -> bool:
         expected = np.asarray(case.f(case.x, *map(np.float64, params)), float)
         try:
             actual = program_values(case.f, case.x, params, expected.shape)
-            # Rounding of the largest value: terms cancel.
+            # The tolerance is relative to the largest value, because terms cancel.
             assert_same(actual + np.nanmax(abs(expected)), expected + np.nanmax(abs(expected)), 1e-11)
         except AssertionError:
             return False
@@ -55,7 +55,7 @@ def test_fate(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_formulas() -> None:
-    # What is a formula of one x has the values of the function as a formula, too.
+    # A function of one x that can be written as a formula has the same values as this formula.
     written = 0
     for case in CASES.values():
         if case.fate != "traced" or not isinstance(case.x, np.ndarray) or case.x.ndim != 1:

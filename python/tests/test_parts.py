@@ -1,4 +1,4 @@
-"""Fits of points that others hold: the same bits however they are divided, and clear words where something is amiss."""
+"""Distributed fits: the same bits for every division of the points, and clear error messages."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def asking(parts: Sequence[Part]) -> Callable[[bytes], bytes]:
 
 
 def divided(*ends: int, total: int = TOTAL, **said: Any) -> dualfit.Fit:
-    """The fit of parts that end at these points."""
+    """Fit parts that are divided at these indices."""
     cuts = [0, *ends, total]
     parts = [Part(decay, x[a:b], y[a:b], a, **said) for a, b in zip(cuts, cuts[1:])]
     return fit_parts(decay, asking(parts), START)
 
 
-# Few points, those of one part
+# Few points, all in one part
 FEW = slice(0, TOTAL, 700)
 u, v = np.ascontiguousarray(x[FEW]), np.ascontiguousarray(y[FEW])
 PART = Part(decay, u, v)
@@ -95,7 +95,7 @@ def test_share() -> None:
             Part.share(points, parts)
 
 
-# What is said of the fit
+# Options and kinds of models
 
 
 def test_sigma_gaps_and_options() -> None:
@@ -160,7 +160,7 @@ def test_checkpoint(tmp_path: Path) -> None:
     assert not place.exists()
 
 
-# What is amiss
+# Errors
 
 
 class Base(BaseException):
@@ -272,7 +272,7 @@ def test_errors(call: Any, kind: type[Exception], words: str) -> None:
 
 
 def test_absolute_sigma_alone_says_that_it_is_one_in_every_entry() -> None:
-    """As SciPy has it: pcov is not scaled."""
+    """As in SciPy, pcov is not scaled."""
     _, covariance = dualfit.curve_fit(decay, x, y, START, absolute_sigma=True)
     expected = np.sqrt(np.diag(covariance))
     alone = dualfit.fit(decay, x, y, START, absolute_sigma=True).std_errors

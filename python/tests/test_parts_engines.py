@@ -1,4 +1,4 @@
-"""Points that Dask's workers or MPI's ranks hold: the same bits however they are divided, and who carries the questions."""
+"""Distributed fits with Dask and MPI: the same bits for every division of the points and every transport."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import shared_points  # noqa: E402
 
 
 def printed(*command: str) -> str:
-    """The parameters that an example prints."""
+    """Run an example. Return the parameters that it prints."""
     package = str(Path(dualfit.__file__).parents[1])
     env = dict(os.environ, PYTHONPATH=os.pathsep.join([package, os.environ.get("PYTHONPATH", "")]))
     run = subprocess.run(command, cwd=EXAMPLES, env=env, capture_output=True, text=True, timeout=300)
@@ -30,7 +30,7 @@ def printed(*command: str) -> str:
 
 @pytest.fixture(scope="module")
 def here() -> str:
-    """The parameters from one part in this process."""
+    """Fit one part in this process. Return the parameters as text."""
     part = dualfit.Part(shared_points.model, *shared_points.points(0, shared_points.POINTS))
     fit = dualfit.fit_parts(shared_points.model, part.answer, shared_points.START)
     assert fit.converged
@@ -38,7 +38,7 @@ def here() -> str:
 
 
 def test_a_stream_and_memory_have_the_same_minimum(here: str) -> None:
-    # They begin with a fit of a sample of the points, from which the steps differ.
+    # These two begin with a fit of a sample of the points, therefore their steps differ.
     ends = dualfit.Part.share(shared_points.POINTS, 5)
     stream = dualfit.fit_stream(shared_points.model, None, shared_points.START,
                                 chunks=lambda: (shared_points.points(*each) for each in ends))
@@ -67,7 +67,7 @@ def test_workers_of_dask(count: int, here: str) -> None:
 
 
 def mpirun(count: int, *command: str) -> str:
-    """What is printed last by so many ranks of Python."""
+    """Run Python on `count` MPI ranks. Return the last line of the output."""
     pytest.importorskip("mpi4py")
     if shutil.which("mpirun") is None:
         pytest.skip("no mpirun")
@@ -79,7 +79,7 @@ def test_ranks_of_mpi(count: int, here: str) -> None:
     assert mpirun(count, "mpi_parts.py") == here
 
 
-#: What is wrong on rank 1 alone, which must leave no rank waiting.
+#: Script with an error on rank 1 only, which must not leave other ranks waiting.
 ALONE = """
 import numpy as np
 from mpi4py import MPI
@@ -97,7 +97,7 @@ if said:
 """
 
 
-#: What every rank of two or three says of a fit that cannot be made; the argument says why it cannot.
+#: Script that prints the error of each of two or three ranks for a fit that fails; the argument selects the cause.
 FAILS = """
 import sys
 import numpy as np

@@ -1,4 +1,4 @@
-"""`fit_stream`: points of files, chunk by chunk, to the bits of the fit in memory."""
+"""`fit_stream`: fits of files that are read in chunks, with the same bits as the fit in memory."""
 
 from __future__ import annotations
 
@@ -199,12 +199,12 @@ def test_what_comes_afterwards(folder: Path) -> None:
             ask()
 
 
-# The same bits however the points are read
+# The same bits for every way of reading the points
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dualfit.Fit]:
-    """A file of more points than two groups have, and their fit in memory."""
+    """Return a file with more points than two groups, and the fit of these points in memory."""
     t = np.linspace(0, 4, 2 * GROUP + 17)
     values = decay(t, 2.5, 1.3, 0.5) + 0.05 * np.sin(1e4 * t**2)
     path = tmp_path_factory.mktemp("many") / "many.npy"
@@ -216,7 +216,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dualfit.Fit]:
 def test_sizes_of_chunks(many: tuple[Path, dualfit.Fit], points: int) -> None:
     fit = fit_stream(decay, many[0], [2, 1, 0], chunk_points=points)
     assert bits(fit) == bits(fit_stream(decay, many[0], [2, 1, 0]))
-    # Of that many points a sample is fitted first, which is another one in memory.
+    # With this many points, a sample is fitted first; the fit in memory uses another sample.
     np.testing.assert_allclose(fit.params, many[1].params, rtol=1e-11)
     np.testing.assert_allclose(fit.std_errors, many[1].std_errors, rtol=1e-9)
 
@@ -232,7 +232,7 @@ def test_little_memory(many: tuple[Path, dualfit.Fit]) -> None:
         fit_stream(decay, many[0], [2, 1, 0], memory_limit=100)
 
 
-# Stopped, and going on
+# Interrupted and resumed fits
 
 
 class Stopped(Exception):
@@ -257,7 +257,7 @@ def test_checkpoint(many: tuple[Path, dualfit.Fit], tmp_path: Path) -> None:
     fit = fit_stream(decay, path, [9, 9, 9], memory_limit=2**22, checkpoint=place,
                      callback=lambda event: done.append((event["pass"], event["done"])) if event["kind"] == "stream" else None)
     assert bits(fit) == bits(whole)
-    # The pass goes on where it was stopped, under its number.
+    # The interrupted pass resumes at its position, with the same number.
     assert done[0][0] == whole.stats["passes"] and done[0][1] > GROUP and fit.stats["passes"] == 1
     assert not place.exists()
 
@@ -273,7 +273,7 @@ def test_a_fit_whose_checkpoint_was_removed_begins_anew(many: tuple[Path, dualfi
         fit_stream(decay, path, [9, 9, 9], memory_limit=2**22, checkpoint=place, callback=in_the_third_pass)
     older = tmp_path / "checkpoint.1"
     assert older.exists()
-    # Both files are named, and the model, in place of a number for each.
+    # The message names both files and both models; it does not print numbers in their place.
     with pytest.raises(dualfit.FitError, match=rf"belongs to another fit \(model: .* there, .* here\).*{re.escape(str(older))}"):
         fit_stream(lambda x, a, b: a * x + b, path, [1, 1], checkpoint=place)
     place.unlink()
@@ -290,7 +290,7 @@ def test_checkpoints_that_cannot_be_used(folder: Path, tmp_path: Path) -> None:
         fit_stream(decay, folder / "xy.npy", [1, 1, 0], checkpoint=tmp_path / "no" / "such")
 
 
-# What cannot be done
+# Unsupported models, invalid arguments, and damaged files
 
 
 @pytest.mark.parametrize("f", [

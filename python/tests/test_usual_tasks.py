@@ -1,4 +1,4 @@
-"""What people do every day and a recording does not see at once: guarded expressions, a dose of zero, masked pixels, fixed values."""
+"""Everyday tasks that a recording can miss: guarded expressions, a dose of zero, masked pixels, fixed values."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_masked_arrays() -> None:
     assert fewer.statistics["points"] == int(((x <= 3) & (x > 0.5)).sum())
     batch = fit_batch(decay, x, np.ma.stack([masked, masked]), ONES)
     np.testing.assert_allclose(batch.params, [expected.params] * 2, rtol=1e-9)
-    # What is masked in x or in an error is left out, too.
+    # Points that are masked in x, sigma or x_sigma are left out, too.
     hidden = np.ma.array(x, mask=x > 3)
     np.testing.assert_allclose(fit("a*exp(-b*x) + c", hidden, y, ONES).params, expected.params, rtol=1e-9)
     sigma = np.ma.array(np.full(50, 0.1), mask=x > 3)

@@ -9,7 +9,6 @@ use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
-use crate::data::table::DataSet;
 use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};
 use crate::fit::placement::{GivenDevice, Uploaded, failed};
@@ -195,12 +194,6 @@ impl<'a> From<Data<'a>> for FitData<'_, 'a> {
 impl<'d, 'a> From<&'d Data<'a>> for FitData<'d, 'a> {
     fn from(data: &'d Data<'a>) -> Self {
         FitData::Memory(Cow::Borrowed(data))
-    }
-}
-
-impl<'a> From<&'a DataSet> for FitData<'a, 'a> {
-    fn from(set: &'a DataSet) -> Self {
-        set.as_data().into()
     }
 }
 

@@ -10,7 +10,6 @@ mod given;
 mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;
-pub(crate) mod moment;
 pub(crate) mod observations;
 pub(crate) mod overview;
 pub(crate) mod points;
@@ -22,7 +21,6 @@ pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
-pub(crate) mod table;
 pub(crate) mod tree;
 pub(crate) mod validate_stream;
 
@@ -201,6 +199,33 @@ impl<'a> Data<'a> {
     /// Returns true if there are no points; [`new`](Data::new) rejects such data.
     pub fn is_empty(&self) -> bool {
         self.y.is_empty()
+    }
+
+    /// The independent variables: one column per variable, n values each.
+    pub fn x_columns(&self) -> &[Values<'a>] {
+        &self.columns
+    }
+
+    /// The response: n values.
+    pub fn y_values(&self) -> Values<'a> {
+        self.y
+    }
+
+    /// The standard deviations of the response.
+    pub fn y_sigma(&self) -> Sigma<'a> {
+        match self.sigma {
+            Weights::Equal => Sigma::Unknown,
+            Weights::Constant(sigma) => Sigma::Constant(sigma),
+            Weights::Each { sigma, absolute: true } => Sigma::Absolute(sigma),
+            Weights::Each { sigma, absolute: false } => Sigma::Relative(sigma),
+            Weights::Covariance { matrix, absolute: true } => Sigma::Covariance(matrix),
+            Weights::Covariance { matrix, absolute: false } => Sigma::RelativeCovariance(matrix),
+        }
+    }
+
+    /// The [`mask`](Data::mask), if one was set: true for points that count.
+    pub fn mask_values(&self) -> Option<&'a [bool]> {
+        self.mask
     }
 }
 

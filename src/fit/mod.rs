@@ -209,6 +209,11 @@ impl Fit {
         self.termination
     }
 
+    /// The estimator: least squares, or maximum likelihood for counts.
+    pub fn estimator(&self) -> Estimator {
+        self.estimator
+    }
+
     /// Returns true if the parameters are a minimum of the cost.
     pub fn converged(&self) -> bool {
         self.termination.is_converged()

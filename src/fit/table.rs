@@ -49,17 +49,17 @@ impl ParameterTable {
     }
 
     /// Comma-separated values (RFC 4180) with a row of heads: numbers with all digits, so that they read back as
-    /// the same bits; relative errors as fractions; non-finite numbers as `inf` or `NaN`. Needs the feature `csv`.
-    #[cfg(feature = "csv")]
+    /// the same bits; relative errors as fractions; non-finite numbers as `inf` or `NaN`.
     pub fn csv(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let mut written = writer.write_record(&self.heads);
-        for row in &self.rows {
-            written = written.and_then(|()| writer.write_record(row.iter().map(TableCell::exact)));
-        }
-        // All rows have the same length, and writing to memory cannot fail.
-        let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        let quoted = |text: String| match text.contains(['"', ',', '\n', '\r']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => text,
+        };
+        let line = |cells: &mut dyn Iterator<Item = String>| {
+            cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
+        };
+        let rows = self.rows.iter().map(|row| line(&mut row.iter().map(TableCell::exact)));
+        line(&mut self.heads.iter().cloned()) + &rows.collect::<String>()
     }
 
     /// As a table of Markdown (GitHub's pipes), numbers to the right.
@@ -131,7 +131,6 @@ impl TableCell {
     }
 
     /// With all digits.
-    #[cfg(feature = "csv")]
     fn exact(&self) -> String {
         match self {
             TableCell::Value(number, _)

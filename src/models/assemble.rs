@@ -1,5 +1,5 @@
-//! From a composite to one formula: names are made distinct by their prefixes, parentheses are set
-//! where the composite has them, and whatever is wrong is found.
+//! Assembly of a composite into one formula: adds the prefixes to names, sets the necessary parentheses and checks
+//! the composite.
 
 use super::leaf::Leaf;
 use super::model::{Joint, Model};
@@ -14,8 +14,9 @@ use crate::model::parse::tokens::{TokenKind, Tokens, is_name};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Characters of a formula at most, and levels of nesting by `of`.
+/// Maximum length of a formula, in bytes.
 const LONGEST: usize = 1_000_000;
+/// Maximum number of levels of nesting by `of`.
 const DEEPEST: usize = 100;
 
 /// A composite as one formula.
@@ -27,8 +28,10 @@ pub(super) struct Assembled {
 }
 
 impl Assembled {
+    /// Assembles the formula of a composite.
+    ///
     /// # Errors
-    /// [`Error::Model`] or [`Error::Parse`], if the composite makes no sense.
+    /// Returns [`Error::Model`] or [`Error::Parse`] if the composite is invalid.
     pub(super) fn of(model: &Model) -> Result<Assembled> {
         check_names(model)?;
         let PartialFormula { formula, variables, .. } = PartialFormula::of(model)?;
@@ -43,23 +46,23 @@ impl Assembled {
         Ok(Assembled { variables, formula, expression, tree })
     }
 
-    /// A start for all parameters of the composite, by what is known of them.
+    /// Returns an initial guess for all parameters of the composite. It uses known starts, bounds and ties.
     pub(super) fn start(&self, points: &Observations, known: &Known) -> Vec<f64> {
         self.tree.start(&self.variables, points, known)
     }
 }
 
-/// The formula of a part of a composite in which all names are right.
+/// Returns the formula of a part of a composite whose names have been checked.
 ///
 /// # Errors
-/// None for a part of a model whose formula was assembled.
+/// No error for a part of a model whose formula was assembled before.
 pub(super) fn expression(part: &Model) -> Result<Expression> {
     let PartialFormula { formula, variables, .. } = PartialFormula::of(part)?;
     let declared: Vec<&str> = variables.iter().map(String::as_str).collect();
     Expression::parse(&formula, &declared)
 }
 
-/// Every parameter and derived quantity has a name of its own that a formula may contain.
+/// Checks that every parameter and derived quantity has a unique name that is valid in formulas.
 fn check_names(model: &Model) -> Result<()> {
     let mut owners: HashMap<String, String> = HashMap::new();
     for leaf in model.leaves() {
@@ -85,10 +88,10 @@ fn bad_name(model: &Model, name: &str) -> ModelError {
     ModelError::BadName { name: name.to_owned(), model: owner }
 }
 
-/// Part of a formula.
+/// Formula of a part of a composite.
 struct PartialFormula {
     formula: String,
-    /// What binds its weakest operator: 1 sums, 2 products, 3 nothing is open.
+    /// Precedence of the weakest operator outside parentheses: 1 for sums, 2 for products, 3 without an operator.
     strength: u8,
     variables: Vec<String>,
     depth: usize,
@@ -190,7 +193,7 @@ fn in_parentheses(formula: String, wanted: bool) -> String {
     if wanted { format!("({formula})") } else { formula }
 }
 
-/// How strongly a formula's weakest operator outside parentheses binds.
+/// Returns the precedence of the weakest operator outside parentheses: 1 for sums, 2 for products, 3 otherwise.
 fn strength(formula: &str) -> u8 {
     let (mut tokens, mut open, mut weakest) = (Tokens::new(formula), 0_i64, 3);
     while let Ok(token) = tokens.next()
@@ -207,7 +210,7 @@ fn strength(formula: &str) -> u8 {
     weakest
 }
 
-/// The composite as text in the language of [`parse`](super::parse()).
+/// Formats the composite in the syntax of [`parse`](super::parse()).
 pub(super) fn shown(model: &Model) -> String {
     let leaf = |leaf: &Arc<Leaf>| (leaf.to_string(), 4);
     let number = |value: f64| Ok((format!("{value:?}"), if value < 0.0 { 1 } else { 4 }));

@@ -1,79 +1,78 @@
-//! What the library says of one model, in one entry: the formula that is documented is the one that
-//! is fitted.
+//! Definitions of library models. One entry creates the documentation and the fitted formula, so they cannot differ.
 
 use crate::data::observations::Observations;
 
-/// One model of the library. The formula in the documentation is the one that is fitted.
+/// Definition of a library model.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    /// The name by which it is asked for: `gaussian`.
+    /// Name for lookup, for example `gaussian`.
     pub(crate) name: &'static str,
     /// The independent variables: `x`, or `x` and `y`.
     pub(crate) variables: &'static [&'static str],
-    /// The value, as [`CurveFit::parse`](crate::CurveFit::parse) reads it.
+    /// Formula of the model, in the syntax of [`CurveFit::parse`](crate::CurveFit::parse).
     pub(crate) formula: &'static str,
-    /// The parameters, in the order in which values are given.
+    /// Parameters, in the order of parameter values.
     pub(crate) parameters: &'static [Parameter],
-    /// Names and formulas, over the parameters, of what people want to know besides: `fwhm`, `height`.
+    /// Derived quantities, for example `fwhm` or `height`: names, and formulas over the parameters.
     pub(crate) derived: &'static [(&'static str, &'static str)],
-    /// How it is found in a sum of models.
+    /// Kind of the model, which decides when it is estimated in a sum of models.
     pub(crate) kind: ModelKind,
-    /// A start for points that this model describes, noisy ones, without a background: one value per
-    /// parameter. What is not finite or out of its bounds is put right by the caller.
+    /// Initial guess, one value per parameter, for noisy points of this model without a background. The caller
+    /// corrects values that are not finite or outside their bounds.
     pub(crate) estimate: fn(&Observations) -> Vec<f64>,
 }
 
-/// How a model is found where it is one term of a sum.
+/// Kind of a model, which decides when and where it is estimated as a term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ModelKind {
-    /// What peaks stand on; it is found first, where nothing stands on it: at the ends.
+    /// Background of peaks. It is estimated first, from the ends of the range.
     Background,
-    /// It goes back to 0 on both sides. Found after the background, the largest first.
+    /// Returns to 0 on both sides. Peaks are estimated after the background, the largest first.
     Peak,
-    /// It changes level and stays there.
+    /// Changes from one level to another.
     Step,
-    /// It goes up and down all over the range.
+    /// Oscillates over the whole range.
     Wave,
-    /// Everything else, such as a decay or a growth. Several of them are peeled off from the far end.
+    /// All other models, such as decay or growth. Several curves are estimated one by one, beginning at large x.
     Curve,
 }
 
-/// One parameter of a model of the library.
+/// Parameter of a library model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Parameter {
-    /// Its name, without a prefix.
+    /// Name without a prefix.
     pub(crate) name: &'static str,
-    /// The range in which the formula makes sense; ±∞ for none.
+    /// Range in which the formula is valid; ±∞ without a bound.
     pub(crate) bounds: (f64, f64),
 }
 
-/// A parameter that may have any value.
+/// Creates a parameter without bounds.
 pub(crate) const fn any(name: &'static str) -> Parameter {
     Parameter { name, bounds: (f64::NEG_INFINITY, f64::INFINITY) }
 }
 
-/// A parameter that is not negative: a rate, a concentration.
+/// Creates a parameter that is at least 0, for example a rate or a concentration.
 pub(crate) const fn positive(name: &'static str) -> Parameter {
     Parameter { name, bounds: (0.0, f64::INFINITY) }
 }
 
-/// A parameter that is divided by, and so is more than 0: a width. Its lower bound is the smallest
-/// normal number, at which formulas over (x − center)/width still have a value.
+/// Creates a parameter that is a divisor and therefore greater than 0, for example a width. Its lower bound is the
+/// smallest normal number; formulas of (x − center)/width still have a value there.
 pub(crate) const fn width(name: &'static str) -> Parameter {
     Parameter { name, bounds: (f64::MIN_POSITIVE, f64::INFINITY) }
 }
 
-/// A parameter between two values, which belong to the range.
+/// Creates a parameter in the closed range from `low` to `high`.
 pub(crate) const fn between(name: &'static str, low: f64, high: f64) -> Parameter {
     Parameter { name, bounds: (low, high) }
 }
 
-/// A [`Definition`] and the public function that makes its model, from one entry. The formula may be
-/// several literals, which are joined as they are.
+/// Declares a [`Definition`] and the public function that creates its model. The formula can be several literals,
+/// which are concatenated without a separator.
 ///
 /// ```text
 /// define! {
-///     /// What it is, where it is used, the source of the formula.
+///     /// Description, use, source of the formula.
 ///     gaussian GAUSSIAN ["x"] Peak
 ///     formula "amplitude/(sigma*sqrt(2*pi))" "*exp(-((x - center)/sigma)^2/2)"
 ///     parameters {
@@ -95,7 +94,7 @@ macro_rules! define {
         derived { $($quantity:ident = $value:literal $said:literal),* $(,)? }
         estimate $estimate:expr
     ) => {
-        #[doc = concat!("What the library says of `", stringify!($name), "`.")]
+        #[doc = concat!("Definition of the library model `", stringify!($name), "`.")]
         pub(crate) static $constant: $crate::models::definition::Definition =
             $crate::models::definition::Definition {
                 name: stringify!($name),

@@ -1,4 +1,4 @@
-//! One model of a composite: a definition of the library, or a formula of the user's, with a prefix.
+//! A single model of a composite: a library model or a formula of the user, with a prefix.
 
 use super::definition::{Definition, ModelKind};
 use crate::data::observations::Observations;
@@ -7,16 +7,15 @@ use crate::model::parse::names::replace_names;
 use std::fmt;
 use std::sync::Arc;
 
-/// Finds a start, one value per parameter, in points.
+/// Function that returns an initial guess for points, one value per parameter.
 pub(super) type StartEstimate = dyn Fn(&Observations) -> Vec<f64> + Send + Sync;
 
-/// A formula, its parameters, and what is known of them. All names are without the prefix.
+/// A formula with its parameters, their bounds and the derived quantities. All names are without the prefix.
 #[derive(Clone)]
 pub(crate) struct Leaf {
-    /// What it is called in messages: `gaussian`, or the formula of a user's.
+    /// Name in messages: the name of the library model, for example `gaussian`, or the formula of the user.
     pub(super) name: String,
-    /// What stands before the prefix where the model is written as text: a polynomial's degree, a
-    /// spline's knots.
+    /// Argument before the prefix in the text form of the model: the degree of a polynomial or the knots of a spline.
     pub(super) argument: Option<String>,
     pub(super) prefix: String,
     pub(super) expression: Expression,
@@ -28,7 +27,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// A definition of the library. `None` if its formula cannot be read, which tests exclude.
+    /// Creates a library model. `None` if its formula cannot be parsed; tests check that this never happens.
     pub(super) fn defined(definition: &'static Definition, prefix: &str) -> Option<Leaf> {
         let expression = Expression::parse(definition.formula, definition.variables).ok()?;
         let owned = |&(name, formula): &(&str, &str)| (name.to_owned(), formula.to_owned());
@@ -49,7 +48,7 @@ impl Leaf {
         })
     }
 
-    /// A formula of the user's.
+    /// Creates a model from a formula of the user.
     pub(super) fn of(expression: Expression, formula: &str) -> Leaf {
         let free = (f64::NEG_INFINITY, f64::INFINITY);
         let parameters = expression.parameters().iter().map(|name| (name.clone(), free)).collect();
@@ -66,17 +65,17 @@ impl Leaf {
         }
     }
 
-    /// The independent variables.
+    /// Returns the independent variables.
     pub(super) fn variables(&self) -> &[String] {
         self.expression.variables()
     }
 
-    /// The parameters' names with the prefix.
+    /// Returns the names of the parameters with the prefix.
     pub(super) fn full_names(&self) -> impl Iterator<Item = String> {
         self.parameters.iter().map(|(name, _)| format!("{}{name}", self.prefix))
     }
 
-    /// A formula over parameters and variables with the prefix put before every parameter.
+    /// Returns a formula over parameters and variables with the prefix added to every parameter.
     pub(super) fn prefixed(&self, formula: &str) -> String {
         if self.prefix.is_empty() {
             return formula.to_owned();
@@ -85,7 +84,7 @@ impl Leaf {
         replace_names(formula, |name| known(name).then(|| format!("{}{name}", self.prefix)))
     }
 
-    /// Names and formulas of the derived quantities, with the prefix.
+    /// Returns names and formulas of the derived quantities, with the prefix.
     pub(super) fn full_derived(&self) -> impl Iterator<Item = (String, String)> {
         let full = |(name, formula): &(String, String)| {
             (format!("{}{name}", self.prefix), self.prefixed(formula))
@@ -93,8 +92,8 @@ impl Leaf {
         self.derived.iter().map(full)
     }
 
-    /// A start for `points`, one value per parameter: finite and within the bounds, or NaN for all of
-    /// a model that has no estimate.
+    /// Returns an initial guess for `points`, one value per parameter. Values are finite and within the bounds, or all
+    /// NaN if the model has no estimate.
     pub(super) fn start(&self, points: &Observations) -> Vec<f64> {
         let found = self.estimate.as_ref().map_or_else(Vec::new, |estimate| estimate(points));
         let given = self.estimate.is_some();
@@ -106,7 +105,7 @@ impl Leaf {
         self.parameters.iter().enumerate().map(value).collect()
     }
 
-    /// The value at one point. `x`: one value per variable; `p`: one per parameter, in their order.
+    /// Returns the value at one point. `x`: one value per variable; `p`: one value per parameter, in their order.
     pub(super) fn value(&self, x: &[f64], p: &[f64]) -> f64 {
         let place = |name: &String| self.parameters.iter().position(|(n, _)| n == name);
         let order = self.expression.parameters().iter().filter_map(place);
@@ -115,7 +114,7 @@ impl Leaf {
     }
 }
 
-/// A finite value within bounds, near `value` if that is one.
+/// Returns the finite value within the bounds that is nearest to `value`; a value between the bounds if it is NaN.
 fn inside(value: f64, low: f64, high: f64) -> f64 {
     const LARGE: f64 = 1e300;
     let middle = match (low.is_finite(), high.is_finite()) {
@@ -134,7 +133,7 @@ impl fmt::Debug for Leaf {
     }
 }
 
-/// As [`models::parse`](super::parse) reads it, for models of the library.
+/// Formats a library model in the syntax of [`models::parse`](super::parse).
 impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.argument, self.estimate.is_some()) {

@@ -1,4 +1,4 @@
-//! A model of the library, or several of them put together.
+//! Models of the library and composites of them.
 
 use super::assemble::Assembled;
 use super::definition::Definition;
@@ -14,12 +14,12 @@ use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
-/// A model that knows its formula, the names and bounds of its parameters, what follows from them,
-/// and how a start is found in data.
+/// A model with its formula, the names and bounds of its parameters, its derived quantities and a method for the
+/// initial guess.
 ///
-/// Models add, subtract, multiply and divide, also with numbers, and nest by [`of`](Model::of).
-/// Prefixes tell their parameters apart. A [`CurveFit`] made of one fits it; whatever is wrong with a
-/// composite is reported by the fit, or by [`curve`](Model::curve).
+/// Models can be added, subtracted, multiplied and divided, also with numbers, and nested by [`of`](Model::of).
+/// Prefixes make the names of their parameters unique. A [`CurveFit`] created from a model fits it. Errors in a
+/// composite are reported by the fit, or by [`curve`](Model::curve).
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, models};
@@ -36,35 +36,34 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct Model {
-    /// Postfix: operands before what joins them, so that a sum of any length needs no recursion.
+    /// Steps in postfix order: operands precede their operator. Therefore a sum of any length needs no recursion.
     pub(super) steps: Vec<CompositeStep>,
 }
 
-/// One step of a composite.
+/// One step of a composite in postfix order.
 #[derive(Clone, Debug)]
 pub(super) enum CompositeStep {
-    /// A model.
+    /// A single model.
     Leaf(Arc<Leaf>),
-    /// A number.
     Number(f64),
-    /// What joins the two before it.
+    /// Operator for the two preceding operands.
     Join(Joint),
 }
 
-/// What two models are joined by.
+/// Operator that combines two models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Joint {
     Add,
     Subtract,
     Multiply,
     Divide,
-    /// The value of the second is the variable of the first.
+    /// The value of the second model is the variable of the first.
     Nest,
 }
 
 impl Joint {
-    /// How it is written: the sign, how strongly it binds, and how strongly its left and its right
-    /// operand have to bind if they are to stand there without parentheses.
+    /// Returns the text of the operator, its precedence, and the lowest precedences of a left and of a right operand
+    /// that need no parentheses.
     pub(super) fn written(self) -> (&'static str, u8, u8, u8) {
         match self {
             Joint::Add => (" + ", 1, 1, 1),
@@ -77,7 +76,7 @@ impl Joint {
 }
 
 impl Model {
-    /// A model of the library.
+    /// Creates a model of the library.
     pub(super) fn defined(definition: &'static Definition, prefix: &str) -> Model {
         let leaf = Leaf::defined(definition, prefix);
         Model { steps: leaf.into_iter().map(|leaf| CompositeStep::Leaf(Arc::new(leaf))).collect() }
@@ -87,8 +86,8 @@ impl Model {
         Model { steps: vec![CompositeStep::Leaf(Arc::new(leaf))] }
     }
 
-    /// A formula of one's own over the independent `variables`, read as by [`CurveFit::parse`], to be
-    /// combined with others. It has no guess until [`estimate`](Model::estimate) gives it one.
+    /// Creates a model from a formula over the independent `variables`, in the syntax of [`CurveFit::parse`]. It can be
+    /// combined with other models. It has no initial guess unless [`estimate`](Model::estimate) sets one.
     ///
     /// ```
     /// use dualfit::models::{self, Model};
@@ -98,14 +97,14 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence.
+    /// Returns [`Error::Parse`](crate::Error::Parse) with the column of the error if the formula is invalid.
     pub fn expression<S: AsRef<str>>(text: &str, variables: impl AsRef<[S]>) -> Result<Model> {
         let variables: Vec<&str> = variables.as_ref().iter().map(AsRef::as_ref).collect();
         Ok(Model::leaf(Leaf::of(Expression::parse(text, &variables)?, text)))
     }
 
-    /// The parameters of an [`expression`](Model::expression) in the order in which values are to be given; without it that is
-    /// the order of the text. Names that are not mentioned follow the others. For a composite it has no effect.
+    /// Sets the order of the parameters of an [`expression`](Model::expression). The default is their order in the
+    /// formula. Parameters that are not in `names` follow the others. No effect on a composite.
     ///
     /// ```
     /// use dualfit::models::Model;
@@ -124,8 +123,8 @@ impl Model {
         self
     }
 
-    /// How a start is found for an [`expression`](Model::expression): called with points that this
-    /// model alone describes, it returns one value per parameter. For a composite it has no effect.
+    /// Sets the function for the initial guess of an [`expression`](Model::expression). It receives points that this
+    /// model alone describes and returns one value per parameter. No effect on a composite.
     #[must_use]
     pub fn estimate(
         mut self,
@@ -137,7 +136,7 @@ impl Model {
         self
     }
 
-    /// The same model with `prefix` before all names of its parameters.
+    /// Adds `prefix` to the names of all parameters.
     #[must_use]
     pub fn prefixed(mut self, prefix: &str) -> Model {
         for step in &mut self.steps {
@@ -149,7 +148,7 @@ impl Model {
         self
     }
 
-    /// This model with the value of `inner` in the place of its independent variable.
+    /// Returns this model with its independent variable replaced by the value of `inner`.
     ///
     /// ```
     /// use dualfit::models;
@@ -171,7 +170,7 @@ impl Model {
         Model { steps: vec![CompositeStep::Number(value)] }
     }
 
-    /// Runs through the steps with a stack. `None` for a model without steps.
+    /// Folds the steps with a stack. Returns `None` for a model without steps.
     pub(super) fn folded<T>(
         &self,
         mut leaf: impl FnMut(&Arc<Leaf>) -> T,
@@ -203,40 +202,39 @@ impl Model {
         })
     }
 
-    /// The parameters' names with their prefixes, in the order in which values are given.
+    /// Returns the names of the parameters with their prefixes, in the order of parameter values.
     pub fn parameters(&self) -> Vec<String> {
         self.leaves().flat_map(|leaf| leaf.full_names()).collect()
     }
 
-    /// Lower and upper bounds of the parameters, in order; ±∞ for none.
+    /// Returns the lower and upper bounds of the parameters, in their order; ±∞ without a bound.
     pub fn bounds(&self) -> Vec<(f64, f64)> {
         self.leaves().flat_map(|leaf| leaf.parameters.iter().map(|(_, bounds)| *bounds)).collect()
     }
 
-    /// Names and formulas of what follows from the parameters: `g1_fwhm`, `g1_height`.
+    /// Returns names and formulas of the derived quantities, for example `g1_fwhm` and `g1_height`.
     pub fn derived(&self) -> Vec<(String, String)> {
         self.leaves().flat_map(|leaf| leaf.full_derived()).collect()
     }
 
-    /// The independent variables, in the order of the data's columns; none for a model with a fault.
+    /// Returns the independent variables, in the order of the columns of the data; empty for an invalid model.
     pub fn variables(&self) -> Vec<String> {
         Assembled::of(self).map_or_else(|_| Vec::new(), |assembled| assembled.variables)
     }
 
-    /// The whole formula over the names with prefixes, which [`CurveFit::parse`] reads.
+    /// Returns the complete formula with prefixed names, in the syntax of [`CurveFit::parse`].
     ///
     /// # Errors
-    /// As [`curve`](Model::curve).
+    /// The errors of [`curve`](Model::curve).
     pub fn formula(&self) -> Result<String> {
         Ok(Assembled::of(self)?.formula)
     }
 
-    /// A start for all parameters, found in the data: one value per parameter, in order. NaN for
-    /// those of an [`expression`](Model::expression) without an estimate.
+    /// Returns an initial guess from the data: one value per parameter, in their order. Parameters of an
+    /// [`expression`](Model::expression) without an [`estimate`](Model::estimate) are NaN.
     ///
     /// # Errors
-    /// As [`curve`](Model::curve), and what is wrong with the data, as
-    /// [`CurveFit::fit`] finds it.
+    /// The errors of [`curve`](Model::curve), and those of [`CurveFit::fit`] for invalid data.
     pub fn guess<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<f64>> {
         let data = data.into();
         let assembled = Assembled::of(self)?;
@@ -244,12 +242,12 @@ impl Model {
         Ok(assembled.start(&Observations::of(&points), &Known::within(self.bounds())))
     }
 
-    /// The model as it is fitted: with names, bounds, guess and derived quantities.
+    /// Returns the model as a [`CurveFit`] with names, bounds, initial guess and derived quantities.
     ///
     /// # Errors
-    /// [`Error::Model`](crate::Error::Model) if the composite makes no sense: two parameters of one
-    /// name, a prefix that is no name, a model of several variables that is nested.
-    /// [`Error::Parse`](crate::Error::Parse) if it is nested too deeply.
+    /// Returns [`Error::Model`](crate::Error::Model) if two parameters have the same name, if a name with its prefix is
+    /// not valid, or if the outer model of a nesting has several variables. Returns
+    /// [`Error::Parse`](crate::Error::Parse) if the formula is nested too deeply.
     pub fn curve(&self) -> Result<CurveFit> {
         let assembled = Assembled::of(self)?;
         let mut curve = CurveFit::of_expression(&assembled.expression, self.parameters())?;
@@ -264,20 +262,20 @@ impl Model {
 }
 
 impl From<&Model> for CurveFit {
-    /// As [`Model::curve`]; what is wrong with the model is reported by the fit.
+    /// Converts like [`Model::curve`]; the fit reports errors in the model.
     fn from(model: &Model) -> CurveFit {
         model.curve().unwrap_or_else(|error| CurveFit::senseless(error, model.parameters()))
     }
 }
 
 impl From<Model> for CurveFit {
-    /// As [`Model::curve`]; what is wrong with the model is reported by the fit.
+    /// Converts like [`Model::curve`]; the fit reports errors in the model.
     fn from(model: Model) -> CurveFit {
         CurveFit::from(&model)
     }
 }
 
-/// The four operations, between models and with numbers.
+/// Implements the four operations between models, and between models and numbers.
 macro_rules! operations {
     ($($trait:ident $method:ident $joint:ident),+) => {$(
         impl $trait for Model {
@@ -317,8 +315,8 @@ impl fmt::Debug for Model {
     }
 }
 
-/// As [`models::parse`](super::parse) reads it: `gaussian(g1_) + linear(bg_)`. Formulas of one's own
-/// are shown in parentheses.
+/// Formats in the syntax of [`models::parse`](super::parse), for example `gaussian(g1_) + linear(bg_)`. The formula of
+/// an [`expression`](Model::expression) is written in parentheses.
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&super::assemble::shown(self))

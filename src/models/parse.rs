@@ -1,4 +1,4 @@
-//! Reading a composite: `gaussian(g1_) + gaussian(g2_) + linear(bg_)`.
+//! Parser for composites such as `gaussian(g1_) + gaussian(g2_) + linear(bg_)`.
 //!
 //! ```text
 //! composite = sum ;                                     (* the whole text *)
@@ -14,11 +14,11 @@ use crate::error::{Error, Result};
 use crate::model::parse::fault::{FormulaFault, quote};
 use crate::model::parse::tokens::{Token, TokenKind, Tokens};
 
-/// Parentheses inside each other, at most.
+/// Maximum depth of nested parentheses, signs and `of`.
 const DEEPEST: usize = 100;
 
-/// Reads models of the library by name, with prefixes for their parameters, put together by
-/// + − * /, parentheses, numbers and `of` (nesting).
+/// Parses a composite: names of library models with prefixes for their parameters, combined by + − * /,
+/// parentheses, numbers and `of` (nesting).
 ///
 /// ```
 /// use dualfit::models;
@@ -28,7 +28,7 @@ const DEEPEST: usize = 100;
 /// ```
 ///
 /// # Errors
-/// [`Error::Parse`] with the column of the offence.
+/// Returns [`Error::Parse`] with the column of the error if the text is not valid.
 pub fn parse(text: &str) -> Result<Model> {
     let mut tokens = Tokens::new(text);
     let parsed = tokens.next().and_then(|current| {
@@ -46,16 +46,16 @@ pub fn parse(text: &str) -> Result<Model> {
 }
 
 struct CompositeParser<'a> {
-    /// What follows `current`.
+    /// Tokens after `current`.
     tokens: Tokens<'a>,
     current: Token<'a>,
     depth: usize,
 }
 
-/// A number before the prefix.
+/// A numeric argument before the prefix.
 struct Argument {
     value: f64,
-    /// The same as a whole number, if it was written as one.
+    /// The value as a whole number, if it was written as one.
     whole: Option<i32>,
     column: usize,
 }
@@ -161,7 +161,7 @@ impl<'a> CompositeParser<'a> {
         }
     }
 
-    /// The numbers and the prefix in the parentheses behind a model's name.
+    /// Parses the numbers and the prefix in the parentheses after the name of a model.
     fn arguments(&mut self) -> Parsed<(Vec<Argument>, &'a str)> {
         let (mut numbers, mut prefix) = (Vec::new(), "");
         if self.current.text != "(" {

@@ -1,4 +1,4 @@
-//! A start for a composite: its parts one after the other, each in what the others leave.
+//! Initial guess for a composite. Its parts are estimated one after the other, each from the remainder of the others.
 
 use super::leaf::Leaf;
 use super::model::{Joint, Model};
@@ -12,40 +12,40 @@ mod assign;
 mod sum;
 mod together;
 
-/// The parameter that says where a term stands.
+/// Name of the parameter for the position of a term.
 const CENTER: &str = "center";
-/// Widths within which a find is the one that is meant by a center.
+/// Maximum distance, in `sigma`, between an estimated center and the known start of this center.
 const NEAR: f64 = 3.0;
-/// Points at most by which finds are compared.
+/// Maximum number of points for the comparison of estimates.
 const FEW: usize = 1000;
-/// Costs or contradictions that differ by rounding.
+/// Relative difference below which costs or contradictions are equal except for rounding.
 const SAME: f64 = 1e-9;
 
-/// A composite with sums and products flattened.
+/// Expression tree of a composite with flattened sums and products.
 pub(super) enum Tree {
     Leaf(PlacedTerm),
     Number(f64),
-    /// Terms, each with its sign.
+    /// Terms with their signs.
     Sum(Vec<(f64, Tree)>),
-    /// Factors, each with its exponent 1 or −1.
+    /// Factors with their exponents, 1 or −1.
     Product(Vec<(f64, Tree)>),
-    /// The value of the second is the variable of the first.
+    /// The value of the second tree is the variable of the first.
     Nest(Box<Tree>, Box<Tree>),
 }
 
-/// A model with the position of its first parameter in the composite.
+/// A single model and the index of its first parameter in the composite.
 pub(super) struct PlacedTerm {
     leaf: Arc<Leaf>,
     first: usize,
 }
 
-/// Points whose columns have names.
+/// Points with named columns, and known facts about the parameters.
 #[derive(Clone)]
 struct NamedValue<'k> {
     variables: Vec<String>,
     points: Observations,
     known: &'k Known,
-    /// Whether terms are looked for where they are known to be.
+    /// If true, estimates use the known ranges of the parameters.
     is_held: bool,
 }
 
@@ -58,13 +58,13 @@ impl NamedValue<'_> {
         }
     }
 
-    /// The same response over another variable, whose name is known to a model of one.
+    /// Replaces the columns by one column, for a model of one variable; keeps the response.
     fn over(&self, variables: Vec<String>, values: Vec<f64>) -> Self {
         let points = Observations::new(vec![values], self.points.y.clone());
         NamedValue { variables, points, ..*self }
     }
 
-    /// Those points for which `keep` holds.
+    /// Returns the points for which `keep` is true.
     fn only(&self, keep: &[bool]) -> Self {
         let pick = |values: &Vec<f64>| {
             let kept = values.iter().zip(keep).filter(|(_, keep)| **keep);
@@ -75,14 +75,14 @@ impl NamedValue<'_> {
         NamedValue { variables: self.variables.clone(), points, ..*self }
     }
 
-    /// Every k-th point, so that there are no more than `most`.
+    /// Returns every k-th point, at most `most` points.
     fn thinned(&self, most: usize) -> Self {
         let stride = self.points.y.len().div_ceil(most).max(1);
         let keep: Vec<bool> = (0..self.points.y.len()).map(|i| i % stride == 0).collect();
         self.only(&keep)
     }
 
-    /// The columns that a model wants, in its order, and where it is looked for.
+    /// Returns the columns of a model in its order, with the ranges for its center and amplitude.
     fn for_term(&self, term: &PlacedTerm) -> Observations {
         let column = |name: &String| {
             let place = self.variables.iter().position(|variable| variable == name);
@@ -96,13 +96,15 @@ impl NamedValue<'_> {
         Observations { center, amplitude, ..points }
     }
 
-    /// Where a parameter of a term begins or may be; `None` if it has none of that name.
+    /// Returns the range for the starting value of a parameter: the known start or the bounds. `None` if the term has
+    /// no parameter of this name.
     fn range(&self, term: &PlacedTerm, parameter: &str) -> Option<(f64, f64)> {
         Some(self.known.range(term.first + term.position(parameter)?))
     }
 
-    /// Writes what was found for a term into its places. Others are looked for in what it leaves where it is known to
-    /// be; a center is where it was found, near the one from which it begins.
+    /// Writes the estimate of a term into `params`. If `is_held`, values are moved into their known ranges, so the
+    /// remainder for other terms is that of the known term. A center with a known start keeps its estimate, which is
+    /// near this start.
     fn place(&self, term: &PlacedTerm, found: &[f64], params: &mut [f64]) {
         let places = params.iter_mut().enumerate().skip(term.first).zip(found);
         for (((i, place), &value), (name, _)) in places.zip(&term.leaf.parameters) {
@@ -114,7 +116,7 @@ impl NamedValue<'_> {
 }
 
 impl Tree {
-    /// The tree of a composite whose names have been checked.
+    /// Builds the tree of a composite whose names have been checked.
     pub(super) fn of(model: &Model) -> Tree {
         let mut first = 0;
         let leaf = |leaf: &Arc<Leaf>| {
@@ -159,11 +161,11 @@ impl Tree {
         }
     }
 
-    /// One value per parameter of the composite; NaN for those that have no estimate.
+    /// Returns an initial guess: one value per parameter of the composite, NaN for parameters without an estimate.
     ///
-    /// The terms are looked for by the points alone, and by what is known of them. The first is the start where it
-    /// explains the points as well, since what is known may be so roughly; but not where a center is far from the one
-    /// from which it is to begin.
+    /// Computes two estimates: one from the points alone, and one that also uses known starts, bounds and ties. Since
+    /// known values may be rough, the first estimate is returned if its cost is not higher. It is rejected if one of
+    /// its centers is far from the known start of this center.
     pub(super) fn start(
         &self,
         variables: &[String],
@@ -185,7 +187,7 @@ impl Tree {
         }
         let held = find(&NamedValue { is_held: true, ..free.clone() });
         let few = free.thinned(FEW);
-        // What is known of a width changes what a find is times.
+        // Bounds and ties change the estimate, for example a width. Therefore each term gets a new factor.
         let cost = |params: &[f64]| {
             let allowed = known.allowed(params);
             let columns = match self {
@@ -200,7 +202,7 @@ impl Tree {
             |found: &[f64]| terms.iter().all(|term| term.is_near_its_start(known, found));
         let is_better = !is_meant(&found) || cost(&held) < cost(&found);
         let mut best = if is_better { held } else { found };
-        // Finds that are nearly alike tell by the points which is whose.
+        // Estimates of equal models are exchanged if this lowers the cost.
         for (i, a) in terms.iter().enumerate() {
             for b in terms[..i].iter().filter(|b| b.is_like(a)) {
                 let mut other = best.clone();
@@ -213,7 +215,7 @@ impl Tree {
         best
     }
 
-    /// All terms, in the order of their parameters.
+    /// Appends all terms, in the order of their parameters.
     fn add_terms<'t>(&'t self, terms: &mut Vec<&'t PlacedTerm>) {
         match self {
             Tree::Leaf(term) => terms.push(term),
@@ -228,7 +230,7 @@ impl Tree {
         }
     }
 
-    /// Writes the start of every part into its places of `params`.
+    /// Writes the estimate of every part into `params`.
     fn find(&self, points: &NamedValue<'_>, params: &mut [f64]) {
         match self {
             Tree::Leaf(term) => {
@@ -238,7 +240,7 @@ impl Tree {
             Tree::Sum(terms) => sum::find(terms, points, params),
             Tree::Product(factors) => find_product(factors, points, params),
             Tree::Nest(outer, inner) => {
-                // Inside, nothing is known but the scale of x: the inner value begins as x itself.
+                // Only the scale of x is known for the inner model: its value is fitted to x itself.
                 inner.find(&points.with_response(points.points.x().to_vec()), params);
                 let value = inner.values(points, params);
                 outer.find(&points.over(outer.variables(), value), params);
@@ -246,7 +248,7 @@ impl Tree {
         }
     }
 
-    /// The values at all points; NaN where a parameter is not known.
+    /// Returns the values at all points; NaN if a parameter is not known.
     fn values(&self, points: &NamedValue<'_>, params: &[f64]) -> Vec<f64> {
         let count = points.points.y.len();
         match self {
@@ -288,7 +290,7 @@ impl Tree {
         }
     }
 
-    /// How it is found in a sum.
+    /// Returns the kind, which decides when this part is estimated in a sum.
     fn kind(&self) -> super::definition::ModelKind {
         use super::definition::ModelKind;
         match self {
@@ -304,27 +306,27 @@ impl Tree {
 }
 
 impl PlacedTerm {
-    /// The places of its parameters among those of the composite.
+    /// Returns the indices of its parameters in the composite.
     fn places(&self) -> Range<usize> {
         self.first..self.first + self.leaf.parameters.len()
     }
 
-    /// Which of its parameters has this name, without the prefix.
+    /// Returns the index of the parameter with this name (without the prefix) in the term.
     fn position(&self, parameter: &str) -> Option<usize> {
         self.leaf.parameters.iter().position(|(name, _)| name == parameter)
     }
 
-    /// Whether it is the same model, by another prefix.
+    /// Returns true if both terms are the same model, with different prefixes.
     fn is_like(&self, other: &PlacedTerm) -> bool {
         self.leaf.name == other.leaf.name && self.places().len() == other.places().len()
     }
 
-    /// Exchanges what was found for it and for one that is like it.
+    /// Exchanges the parameters of two terms of the same model.
     fn swap(&self, other: &PlacedTerm, params: &mut [f64]) {
         self.places().zip(other.places()).for_each(|(i, j)| params.swap(i, j));
     }
 
-    /// Whether no more is known of it than where its formula has a meaning.
+    /// Returns true if only the bounds of the model's definition are known: no starts, other bounds or ties.
     fn is_known_by_formula(&self, known: &Known) -> bool {
         let is_own = |(j, (_, own)): (usize, &(String, (f64, f64)))| {
             known.range(self.first + j) == *own && known.ties.formula(self.first + j).is_none()
@@ -332,7 +334,7 @@ impl PlacedTerm {
         self.leaf.parameters.iter().enumerate().all(is_own)
     }
 
-    /// Whether its center was found within some widths of where it is to begin, if that is given.
+    /// Returns true if the estimated center is within `NEAR` sigmas of its known start, or if there is no such start.
     fn is_near_its_start(&self, known: &Known, found: &[f64]) -> bool {
         let value = |name| found.get(self.first + self.position(name)?).copied();
         let (Some(center), Some(sigma)) = (value(CENTER), value("sigma")) else { return true };
@@ -354,8 +356,8 @@ impl PlacedTerm {
     }
 }
 
-/// The factor that makes the shape first, as if the others were 1; then each of the others in what
-/// is left of y, where that is more than noise.
+/// Estimates the factors of a product one by one. The first one determines the shape; the others are taken as 1. Each
+/// further factor is estimated from y divided by the known factors, at points where these are not small.
 fn find_product(factors: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     use super::definition::ModelKind;
     let shapes = |(exponent, factor): &&(f64, Tree)| {

@@ -1,8 +1,8 @@
-//! A file of all spans in the Chrome trace format, from a moment to another.
+//! Recording of all spans into a file in the Chrome trace format.
 //!
-//! A process can have one subscriber, and `tracing-chrome` remembers its channel in each thread, so there
-//! is one recorder for the life of the process: between two records it listens to nothing, and what it
-//! might still be told goes nowhere.
+//! A process can have only one subscriber, and `tracing-chrome` stores its channel in each thread. Therefore one
+//! recorder exists for the life of the process. Between two recordings its level is off, and events that it still
+//! receives are discarded.
 
 use crate::error::{Result, TraceError};
 use std::fs::File;
@@ -16,11 +16,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::reload;
 
-/// Records all spans of the process into a file, from when it is made until it is dropped.
+/// Recording of all spans of the process into a file, from its creation until it is dropped.
 ///
-/// The file has one lane per thread, and is shown by `chrome://tracing` or <https://ui.perfetto.dev>.
-/// Beside the phases of fits it has the spans that the program itself makes with `tracing`. A span that is
-/// open when the record begins or ends is cut. A fit of 25 µs takes about 200 µs while it is recorded.
+/// The file has one lane per thread and can be opened in `chrome://tracing` or <https://ui.perfetto.dev>. It contains
+/// the phases of fits and the spans that the program itself creates with `tracing`. A span that is open at the
+/// beginning or at the end of the recording is cut. A fit of 25 µs takes about 200 µs while it is recorded.
 ///
 /// ```
 /// # use dualfit::{ChromeTrace, CurveFit, Data};
@@ -38,16 +38,16 @@ use tracing_subscriber::reload;
 #[must_use = "what happens is recorded until this is dropped"]
 pub struct ChromeTrace {
     path: PathBuf,
-    /// The outcome, once the file is closed.
+    /// Receives the first write error, if any, after the file is closed.
     closed: Receiver<Option<io::Error>>,
     finished: bool,
 }
 
-/// The one recorder of the process.
+/// The single recorder of the process.
 struct Recorder {
-    /// What it listens to.
+    /// Handle to change the level of the recorded spans.
     level: reload::Handle<LevelFilter, Registry>,
-    /// The thread that writes.
+    /// Handle of the writing thread.
     writer: FlushGuard,
     busy: bool,
 }
@@ -55,11 +55,11 @@ struct Recorder {
 static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
 
 impl ChromeTrace {
-    /// Begins a record in a file at `path`; one that is there is replaced.
+    /// Starts a recording into the file `path`. An existing file is replaced.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace) if the file cannot be made, another record has not ended, or
-    /// the process has a subscriber of `tracing` that is not dualfit's.
+    /// Returns [`Error::Trace`](crate::Error::Trace) if the file cannot be created, if another recording is active, or
+    /// if the process has another subscriber of `tracing`.
     pub fn to_file(path: impl AsRef<Path>) -> Result<ChromeTrace> {
         let path = path.as_ref().to_path_buf();
         let mut recorder = lock();
@@ -76,10 +76,10 @@ impl ChromeTrace {
         Ok(ChromeTrace { path, closed, finished: false })
     }
 
-    /// Ends the record, which dropping does too, and says whether it is whole.
+    /// Ends the recording, as dropping does, and reports write errors.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace) if the file could not be written to its end.
+    /// Returns [`Error::Trace`](crate::Error::Trace) if the file could not be written completely.
     pub fn finish(mut self) -> Result<()> {
         match self.end() {
             Some(error) => Err(not_written(&self.path, &error).into()),
@@ -95,7 +95,7 @@ impl ChromeTrace {
         let recorder = recorder.as_mut()?;
         recorder.listen(LevelFilter::OFF);
         recorder.writer.start_new(Some(Box::new(io::sink())));
-        // The writing thread closes the file after all that it was sent before.
+        // The writing thread closes the file after it has written all previous events.
         let outcome = self.closed.recv();
         recorder.busy = false;
         outcome.ok().flatten()
@@ -109,9 +109,9 @@ impl Drop for ChromeTrace {
 }
 
 impl Recorder {
-    /// A recorder that listens to nothing yet.
+    /// Installs the recorder as the subscriber of the process, with its level off.
     fn install() -> std::result::Result<Recorder, TraceError> {
-        // The recorder's own thread is made by a call that panics where there is none.
+        // `build` panics if it cannot start its thread; therefore try to start one first.
         std::thread::Builder::new()
             .spawn(|| ())
             .map_err(|error| TraceError::NoThread { message: error.to_string() })?;
@@ -128,12 +128,12 @@ impl Recorder {
     }
 
     fn listen(&self, to: LevelFilter) {
-        // It fails only where the subscriber is gone, and then nothing is recorded anyway.
+        // This fails only if the subscriber no longer exists. Then nothing is recorded anyway.
         let _ = self.level.reload(to);
     }
 }
 
-/// Nothing that is done under the lock leaves a recorder half changed.
+/// Locks the recorder. A poisoned lock is safe to use: no code under the lock leaves the recorder half changed.
 fn lock() -> MutexGuard<'static, Option<Recorder>> {
     RECORDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -142,8 +142,8 @@ fn not_written(path: &Path, error: &io::Error) -> TraceError {
     TraceError::NotWritten { path: path.to_path_buf(), message: error.to_string() }
 }
 
-/// The file, as the writing thread sees it: that thread panics where a write fails, so none does, and
-/// the first failure is told when the file is closed.
+/// Output file of the writing thread. This thread would panic if a write failed. Therefore writes always succeed, and
+/// the first error is reported when the file is closed.
 struct Sink {
     file: File,
     failed: Option<io::Error>,
@@ -165,7 +165,7 @@ impl Write for Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        // Nobody waits where the trace was forgotten.
+        // The receiver no longer exists if the trace was leaked with `mem::forget`.
         let _ = self.outcome.send(self.failed.take());
     }
 }

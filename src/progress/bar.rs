@@ -1,4 +1,4 @@
-//! An observer that draws.
+//! Observer that draws a progress bar.
 
 use crate::solver::observe::{
     BatchProgress, Event, GenerationProgress, Progress, SearchProgress, StreamProgress,
@@ -9,10 +9,15 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Shows of a fit iteration, cost, step and damping, those of whichever stepped last in a search from many
-/// starts; of a batch the fits that are finished, fits per second and the time left; of a stream, for each
-/// pass, the points that are done, points per second and, where the points are counted, the time left,
-/// with the cost after the pass before; of a differential evolution generation, evaluations and the lowest cost; of the search for a start rounds, fits and the lowest cost. For [`CurveFit::observe`](crate::CurveFit::observe).
+/// Returns an observer for [`CurveFit::observe`](crate::CurveFit::observe) that draws a progress bar on the standard
+/// error stream. It shows:
+///
+/// - for a fit: iteration, cost, step and damping; in a search from many starts, of the fit with the latest step
+/// - for a batch: finished fits, fits per second and remaining time
+/// - for each pass of a stream: points, points per second, remaining time if the number of points is known, and the
+///   cost after the previous pass
+/// - for differential evolution: generation, evaluations and lowest cost
+/// - for the search for a start: round, fits and lowest cost
 ///
 /// ```
 /// use dualfit::{CurveFit, progress};
@@ -32,11 +37,11 @@ fn bar_on(
         if !bar.is_hidden() {
             let mut since = lock(&since);
             if bar.is_finished() {
-                // Another fit or batch of the same model.
+                // A new fit or batch of the same model begins.
                 bar.reset();
             }
             match event {
-                // The line of a stream has what its steps have to say.
+                // The line of a stream already shows its steps.
                 Event::Step(now)
                     if since.is_some_and(|pass: Since| pass.elapsed <= now.elapsed) => {}
                 Event::Step(now) => {
@@ -106,7 +111,7 @@ fn show_stream(bar: &ProgressBar, progress: &StreamProgress, since: Since) {
     bar.set_position(progress.points);
 }
 
-/// A bar of so many things.
+/// Shows a bar for `length` items.
 fn with_length(bar: &ProgressBar, length: u64) {
     if bar.length() != Some(length) {
         bar.set_style(style("{bar:30} {msg}"));
@@ -124,7 +129,7 @@ fn batch_line(progress: BatchProgress) -> String {
     format!("{finished} of {n_fits} fits  {} fits/s  {left}", short(rate))
 }
 
-/// Where the rate of a pass is counted from.
+/// First progress event of a pass, the reference for its rate.
 #[derive(Clone, Copy)]
 struct Since {
     pass: usize,
@@ -133,7 +138,7 @@ struct Since {
 }
 
 impl Since {
-    /// What was said `before`, as long as the same pass goes on.
+    /// Returns `before` if the same pass continues; otherwise creates a reference from `progress`.
     fn of(before: Option<Since>, progress: &StreamProgress) -> Since {
         let StreamProgress { pass, points, elapsed, .. } = *progress;
         match before {
@@ -142,7 +147,7 @@ impl Since {
         }
     }
 
-    /// Points per second since, if time has gone by.
+    /// Returns the points per second since the reference, if points and time have advanced.
     fn rate(self, progress: &StreamProgress) -> Option<f64> {
         let points = progress.points.checked_sub(self.points)? as f64;
         let time = progress.elapsed.checked_sub(self.elapsed)?.as_secs_f64();
@@ -170,12 +175,12 @@ fn stream_line(progress: &StreamProgress, since: Since) -> String {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    // The templates are constants of this room, and its tests draw each of them.
+    // The templates are constants of this module, and its tests draw each of them.
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━╌")
 }
 
-/// The time that `remaining` things take at this rate.
+/// Returns the time for `remaining` items at this rate, as text.
 fn left(remaining: f64, rate: f64) -> String {
     match Duration::try_from_secs_f64(remaining / rate) {
         Ok(time) => seconds(time),
@@ -183,7 +188,7 @@ fn left(remaining: f64, rate: f64) -> String {
     }
 }
 
-/// A number in three digits with the prefix that its unit takes: `1.23 M`.
+/// Formats a number with three digits and the prefix of its unit: `1.23 M`.
 fn short(value: f64) -> String {
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let (unit, prefix) = prefixes.into_iter().find(|&(unit, _)| value >= unit).unwrap_or((1.0, ""));
@@ -196,7 +201,7 @@ fn short(value: f64) -> String {
     format!("{scaled:.digits$} {prefix}").trim_end().to_owned()
 }
 
-/// A time as it is read fastest: `0.42 s`, `37 s`, `5 min 07 s`, `2 h 05 min`.
+/// Formats a time: `0.42 s`, `37 s`, `5 min 07 s`, `2 h 05 min`.
 fn seconds(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.2} s", time.as_secs_f64()),

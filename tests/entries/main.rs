@@ -9,8 +9,6 @@ mod cancel;
 mod contract;
 mod determinism;
 mod global_fit;
-#[cfg(feature = "csv")]
-mod groups;
 mod joint_arrow;
 mod joint_over;
 mod joint_sets;

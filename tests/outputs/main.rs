@@ -1,8 +1,7 @@
-//! Outputs of fits: pictures, LaTeX, tables, saved files.
+//! Outputs of fits: LaTeX, tables, saved files.
 
 mod kept;
 mod latex;
-mod plots;
 mod saved;
 mod tables;
 

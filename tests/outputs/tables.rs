@@ -1,9 +1,7 @@
 //! Tables of parameters, read again by what others wrote to read such text: the csv crate, an XML parser, a parser of
 //! GitHub's Markdown.
 
-#[cfg(feature = "csv")]
 use dualfit::BatchData;
-#[cfg(feature = "csv")]
 use dualfit::result::ParameterTable;
 use dualfit::{CurveFit, Data, Fit, GlobalFit};
 
@@ -91,7 +89,6 @@ fn text_is_aligned() {
     assert!(lines.iter().all(|line| !line.ends_with(' ')));
 }
 
-#[cfg(feature = "csv")]
 mod csv_text {
     use super::*;
 

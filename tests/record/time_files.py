@@ -1,5 +1,5 @@
 """One table of words, numbers and times in every format, and its times as seconds since the first by Python's datetime,
-for tests/streams/readers/tables. Usage: time_files.py <folder>
+for crates/io/tests/streams/readers/tables. Usage: time_files.py <folder>
 
 Rows cross a leap day, the end of a year that has one, and the hours in which Berlin's clocks go forth and back. Those
 of the column `at` have Berlin's offsets; in Parquet and Arrow they are the same instants in UTC.

@@ -2,7 +2,8 @@
 
 use crate::output::{TITLE, styled};
 
-pub(crate) use dualfit::shared::{nearest, significant, visible, without_unit};
+pub(crate) use dualfit::text::{nearest, significant, visible};
+pub(crate) use dualfit_io::without_unit;
 
 /// Returns ` (did you mean "time"?)`, or an empty text if no known name is similar.
 pub(crate) fn did_you_mean<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> String {

@@ -4,9 +4,8 @@ use crate::arguments::FitArguments;
 use crate::output::{is_stdout, put, put_table};
 use crate::points::Points;
 use crate::refusal::{Outcome, Refusal};
-use dualfit::error::PlotError;
-use dualfit::plot::FitPlot;
-use dualfit::{Error, Fit};
+use dualfit::Fit;
+use dualfit_plot::{FitPlot, PlotError};
 use std::path::Path;
 
 /// Draws points, curve, band and residuals. The axes have the names of the columns.
@@ -25,19 +24,22 @@ pub(crate) fn picture(
     if let Some(level) = asked.band {
         plot = plot.band(level);
     }
-    let failed = |why: Error| match why {
-        Error::Plot(PlotError::NotWritten { message, .. }) => {
+    let failed = |why: PlotError| match why {
+        PlotError::NotWritten { message, .. } => {
             Refusal::file(format!("{}: cannot be written: {message}", path.display()))
         }
-        Error::Plot(PlotError::NotPositive { axis, value, .. }) => Refusal::usage(format!(
+        PlotError::NotPositive { axis, value, .. } => Refusal::usage(format!(
             "--plot {}: {axis} is {value}, which a logarithmic axis cannot show; leave out --log-{axis}, or exclude the row with --range",
             path.display()
         )),
-        Error::Plot(PlotError::Columns { columns }) => Refusal::usage(format!(
+        PlotError::Columns { columns } => Refusal::usage(format!(
             "--plot {}: it draws models of one x, but --x names {columns}; leave out --plot, and use --residuals",
             path.display()
         )),
-        _ => Refusal::usage(format!("--plot {}: {}", path.display(), Refusal::from(why).message)),
+        PlotError::Fit(why) => {
+            Refusal::usage(format!("--plot {}: {}", path.display(), Refusal::from(why).message))
+        }
+        why => Refusal::usage(format!("--plot {}: {why}", path.display())),
     };
     match is_stdout(path) {
         true => put(path, plot.to_svg().map_err(failed)?.as_bytes()),

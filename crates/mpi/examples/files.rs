@@ -10,8 +10,9 @@
 
 use dualfit::error::SourceError;
 use dualfit::parts::Part;
-use dualfit::source::{DirectorySource, NumberType, RangeSource, RawFile, RawSource, Source};
+use dualfit::source::{RangeSource, Source};
 use dualfit::{CurveFit, Fit, Stream};
+use dualfit_io::{DirectorySource, NumberType, RawFile, RawSource};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::error::Error;

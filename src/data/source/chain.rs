@@ -28,59 +28,16 @@ impl<S: Source> ChainSource<S> {
     /// If there are none, or if one has other columns than the first.
     pub fn new(sources: impl IntoIterator<Item = S>) -> Result<ChainSource<S>, SourceError> {
         let sources: Vec<S> = sources.into_iter().collect();
-        let mut shape: Option<Shape> = None;
-        for (number, source) in sources.iter().enumerate() {
-            let place = || format!("source {number} of a chain");
-            add_shape(&mut shape, source.shape(), place, "source 0")?;
-        }
-        let Some(shape) = shape else {
+        let Some(first) = sources.first() else {
             return Err(SourceError::new("a chain of sources", "it is empty; give at least one"));
         };
+        let mut shape = first.shape();
+        for (number, source) in sources.iter().enumerate().skip(1) {
+            let place = || format!("source {number} of a chain");
+            shape.append(&source.shape(), place, "source 0")?;
+        }
         Ok(ChainSource { sources, current: 0, shape })
     }
-}
-
-/// Adds the points of `part` to those of the whole, which has the shape of the part called `first`.
-pub(super) fn add_shape(
-    whole: &mut Option<Shape>,
-    part: Shape,
-    place: impl Fn() -> String,
-    first: &str,
-) -> Result<(), SourceError> {
-    let Some(whole) = whole else {
-        *whole = Some(part);
-        return Ok(());
-    };
-    expect_shape(whole, &part, &place, first)?;
-    whole.points = match (whole.points, part.points) {
-        (Some(before), Some(more)) => {
-            let too_many = || SourceError::new(place(), "there are more than 2^64 points with it");
-            Some(before.checked_add(more).ok_or_else(too_many)?)
-        }
-        _ => None,
-    };
-    Ok(())
-}
-
-pub(super) fn expect_shape(
-    expected: &Shape,
-    found: &Shape,
-    place: impl Fn() -> String,
-    first: &str,
-) -> Result<(), SourceError> {
-    let said = |shape: &Shape| {
-        let sigma = if shape.sigma { "with" } else { "without" };
-        format!("x {:?}, y {:?}, {sigma} sigma", shape.x, shape.y)
-    };
-    if (&expected.x, expected.y, expected.sigma) == (&found.x, found.y, found.sigma) {
-        return Ok(());
-    }
-    let message = format!(
-        "its columns are {}, and those of {first} are {}; all must have the same",
-        said(found),
-        said(expected)
-    );
-    Err(SourceError::new(place(), message))
 }
 
 impl<S: Source> Source for ChainSource<S> {

@@ -2,6 +2,7 @@
 //! filled again.
 
 use crate::data::values::{Values, each, wide};
+use crate::error::source::SourceError;
 use std::ops::Range;
 
 /// Type of the values of a column.
@@ -44,6 +45,54 @@ impl Shape {
         Shape { x: vec![Width::F64; columns], y: Width::F64, sigma: false, points: None }
     }
 
+    /// Adds the number of points of `part`, whose points follow those of this shape.
+    ///
+    /// # Errors
+    /// If the columns differ ([`expect_columns`](Shape::expect_columns)), or the sum is 2⁶⁴ or more.
+    pub fn append(
+        &mut self,
+        part: &Shape,
+        place: impl Fn() -> String,
+        first: &str,
+    ) -> Result<(), SourceError> {
+        self.expect_columns(part, &place, first)?;
+        self.points = match (self.points, part.points) {
+            (Some(before), Some(more)) => {
+                let too_many =
+                    || SourceError::new(place(), "there are more than 2^64 points with it");
+                Some(before.checked_add(more).ok_or_else(too_many)?)
+            }
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// Checks that `part` has the same columns as this shape.
+    ///
+    /// # Errors
+    /// If they differ: an error at `place` that compares the columns with those of `first`, the name of the source
+    /// with this shape.
+    pub fn expect_columns(
+        &self,
+        part: &Shape,
+        place: impl Fn() -> String,
+        first: &str,
+    ) -> Result<(), SourceError> {
+        let described = |shape: &Shape| {
+            let sigma = if shape.sigma { "with" } else { "without" };
+            format!("x {:?}, y {:?}, {sigma} sigma", shape.x, shape.y)
+        };
+        if (&self.x, self.y, self.sigma) == (&part.x, part.y, part.sigma) {
+            return Ok(());
+        }
+        let message = format!(
+            "its columns are {}, and those of {first} are {}; all must have the same",
+            described(part),
+            described(self)
+        );
+        Err(SourceError::new(place(), message))
+    }
+
     /// Bytes of one point.
     pub fn bytes_per_point(&self) -> usize {
         let columns = self.x.iter().chain([&self.y]);
@@ -53,7 +102,6 @@ impl Shape {
 
 /// The values of one column of a chunk.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Column {
     /// In double precision.
     F64(Vec<f64>),
@@ -164,8 +212,7 @@ impl Chunk {
     }
 
     /// Appends points of a chunk with the same columns.
-    #[cfg_attr(not(feature = "csv"), expect(dead_code))]
-    pub(crate) fn append(&mut self, other: &Chunk, points: Range<usize>) {
+    pub fn append(&mut self, other: &Chunk, points: Range<usize>) {
         let own = self.x.iter_mut().chain([&mut self.y]);
         for (own, other) in own.zip(other.x.iter().chain([&other.y])) {
             own.extend(other.values().part(points.clone()));

@@ -1,6 +1,6 @@
 //! Points that a closure computes from their number.
 
-use super::format::file::{Digest, spread};
+use super::fingerprint::{Fingerprint, evenly_distributed};
 use super::{Chunk, Shape, Source};
 use crate::error::source::SourceError;
 
@@ -104,8 +104,8 @@ impl<P: IntoPoint, F: Fn(u64) -> P + Send> Source for FnSource<F> {
     fn fingerprint(&self) -> Result<String, SourceError> {
         /// Points that the digest is of.
         const LOOKED_AT: u64 = 64;
-        let mut digest = Digest::new();
-        for place in spread(self.points, LOOKED_AT) {
+        let mut digest = Fingerprint::new();
+        for place in evenly_distributed(self.points, LOOKED_AT) {
             (self.point)(place).give(|x, y, sigma| {
                 x.iter().chain([&y]).for_each(|value| digest.number(value.to_bits()));
                 digest.number(sigma.unwrap_or(0.0).to_bits());

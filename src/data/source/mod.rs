@@ -1,29 +1,19 @@
 //! Sources of the points of a stream, read chunk by chunk in each pass.
 
-#[cfg(feature = "arrow")]
-pub(crate) mod arrow;
 pub(crate) mod chain;
 mod chunk;
-#[cfg(feature = "csv")]
-pub(crate) mod csv;
-pub(crate) mod directory;
-pub(crate) mod format;
+mod decoding;
+mod fingerprint;
 pub(crate) mod function;
 pub(crate) mod kept;
-pub(crate) mod npy;
-#[cfg(feature = "parquet")]
-pub(crate) mod parquet;
 pub(crate) mod prefetch;
 pub(crate) mod range;
-pub(crate) mod raw;
-#[cfg(feature = "arrow")]
-pub(crate) mod record_batches;
-pub(crate) mod side_by_side;
 pub(crate) mod slices;
 pub(crate) mod strided;
 
 pub use chunk::{Chunk, Column, Shape, Width};
-pub use format::roles::ColumnKey;
+pub use decoding::decoding_threads;
+pub use fingerprint::Fingerprint;
 
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
@@ -93,44 +83,32 @@ pub trait Source: Send {
     }
 }
 
-/// The methods of [`Source`], each of which calls another source.
-macro_rules! asking {
-    ($self:ident, $source:expr) => {
-        fn shape(&$self) -> $crate::data::source::Shape {
-            $source.shape()
-        }
-
-        fn rewind(&mut $self) -> Result<(), $crate::error::source::SourceError> {
-            $source.rewind()
-        }
-
-        fn read(
-            &mut $self,
-            chunk: &mut $crate::data::source::Chunk,
-            most: usize,
-        ) -> Result<usize, $crate::error::source::SourceError> {
-            $source.read(chunk, most)
-        }
-
-        fn skip(&mut $self, count: u64) -> Result<u64, $crate::error::source::SourceError> {
-            $source.skip(count)
-        }
-
-        fn unchanged(&$self) -> Result<(), $crate::error::changed::SourceChange> {
-            $source.unchanged()
-        }
-
-        fn is_slow(&$self) -> bool {
-            $source.is_slow()
-        }
-
-        fn fingerprint(&$self) -> Result<String, $crate::error::source::SourceError> {
-            $source.fingerprint()
-        }
-    };
-}
-use asking;
-
 impl<S: Source + ?Sized> Source for Box<S> {
-    asking!(self, (**self));
+    fn shape(&self) -> Shape {
+        (**self).shape()
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        (**self).rewind()
+    }
+
+    fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError> {
+        (**self).read(chunk, most)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
+        (**self).skip(count)
+    }
+
+    fn fingerprint(&self) -> Result<String, SourceError> {
+        (**self).fingerprint()
+    }
+
+    fn unchanged(&self) -> Result<(), SourceChange> {
+        (**self).unchanged()
+    }
+
+    fn is_slow(&self) -> bool {
+        (**self).is_slow()
+    }
 }

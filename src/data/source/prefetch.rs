@@ -2,7 +2,7 @@
 //! buffers that go round.
 
 use super::kept::Kept;
-use super::{Chunk, Shape, Source, side_by_side};
+use super::{Chunk, Shape, Source, decoding};
 use crate::error::changed::SourceChange;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
@@ -132,7 +132,7 @@ impl<'a> Prefetch<'a> {
         let (to_read, threads) = (&mut reader, threads::count());
         let done = thread::scope(|scope| {
             let read = move || {
-                side_by_side::allow(threads);
+                decoding::allow(threads);
                 let mut reading = Duration::ZERO;
                 let mut give = |chunk| filled.send(Ok(chunk)).is_ok();
                 let empty = || to_fill.recv().ok();

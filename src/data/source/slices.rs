@@ -1,6 +1,6 @@
 //! Points in memory, as a source.
 
-use super::format::file::{Digest, spread};
+use super::fingerprint::{Fingerprint, evenly_distributed};
 use super::{Chunk, Shape, Source, Width};
 use crate::data::columns::Columns;
 use crate::data::values::Values;
@@ -105,11 +105,11 @@ impl Source for SliceSource<'_> {
     fn fingerprint(&self) -> Result<String, SourceError> {
         /// Values of a column that the digest is of.
         const LOOKED_AT: u64 = 4096;
-        let mut digest = Digest::new();
+        let mut digest = Fingerprint::new();
         digest.number(self.y.len() as u64);
         for values in self.x.iter().chain([&self.y]).copied().chain(self.sigma.map(Values::F64)) {
             digest.number(width(&values).bytes() as u64);
-            for place in spread(values.len() as u64, LOOKED_AT) {
+            for place in evenly_distributed(values.len() as u64, LOOKED_AT) {
                 digest.number(values.at(place as usize).to_bits());
             }
         }

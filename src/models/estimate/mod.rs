@@ -1,5 +1,5 @@
-//! What the estimates of starts are made of. Nothing here panics; what overflows is put right where
-//! an estimate is used.
+//! Building blocks of initial guesses. These functions do not panic; the caller of an estimate corrects values that
+//! overflow.
 
 pub(crate) mod peak;
 mod polynomial;
@@ -9,22 +9,22 @@ pub(crate) mod surface;
 
 pub(crate) use polynomial::polynomial_fit;
 
-/// The largest value of a start: a model may still double it.
+/// Largest value of an initial guess; a model can double it without overflow.
 const LARGEST: f64 = 1e300;
 
-/// Values as a start may have them: what is not a number is 1, what is infinite is large.
+/// Replaces NaN by 1 and infinite values by ±`LARGEST`.
 pub(crate) fn tame<const N: usize>(values: [f64; N]) -> Vec<f64> {
     let tame = |v: f64| if v.is_nan() { 1.0 } else { v.clamp(-LARGEST, LARGEST) };
     values.map(tame).to_vec()
 }
 
-/// The mean of values; 0 of none.
+/// Returns the mean; 0 without values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let count = values.len().max(1) as f64;
     values.iter().map(|v| v / count).sum()
 }
 
-/// The value with as many below as above it; 0 of none.
+/// Returns the median; 0 without values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

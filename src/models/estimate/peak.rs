@@ -1,29 +1,29 @@
-//! Where the largest peak of noisy points is, and how wide it is on either side.
+//! Position of the largest peak of noisy points and its width on both sides.
 
 use super::sketch::Sketch;
 use crate::data::observations::Observations;
 use std::ops::Range;
 
-/// Points that are looked at; where there are more, neighbours are averaged.
+/// Maximum number of points that are examined. Of more points, neighbours are averaged.
 const MOST: usize = 4096;
-/// Points of a window in which shapes are compared.
+/// Maximum number of points in a window for the comparison of shapes.
 const IN_WINDOW: usize = 200;
 
 /// The largest peak, upward or downward, in units of the data.
 #[derive(Clone, Debug)]
 pub(crate) struct Peak {
-    /// Where it is highest, after smoothing.
+    /// x of the highest point after smoothing.
     pub(crate) center: f64,
-    /// From there to half its height on the left; more than 0.
+    /// Distance from the center to half the height on the left; greater than 0.
     pub(crate) left: f64,
-    /// The same on the right.
+    /// Distance from the center to half the height on the right; greater than 0.
     pub(crate) right: f64,
-    /// The points by size of x.
+    /// Points sorted by x.
     points: Observations,
 }
 
 impl Peak {
-    /// The one that stands out most of the points, which have no background, where its center may be.
+    /// Finds the most prominent peak with its center in the range `points.center`. The points must have no background.
     pub(crate) fn of(points: &Observations) -> Peak {
         let sketch = Sketch::of(points, MOST);
         let smooth = without_outliers(&sketch.y);
@@ -37,7 +37,7 @@ impl Peak {
         };
         let sign = if is_down { -1.0 } else { 1.0 };
         let run = if sign < 0.0 { down } else { up };
-        // Means over a third of the width leave the top and both flanks what they are.
+        // Averages over a third of the width hardly change the top and both flanks.
         let smooth = means(&smooth, run.points / 6);
         let top = Top::of(&smooth, sign, &places);
         let (left, right) = top.crossings(&sketch.x, &smooth, sign);
@@ -56,27 +56,27 @@ impl Peak {
         }
     }
 
-    /// The half width at half height of a symmetric peak: where one side is much wider, something
-    /// else stands there, and the other side counts.
+    /// Returns the half width at half height of a symmetric peak. If one side is much wider, another term overlaps it,
+    /// and the narrower side is used.
     pub(crate) fn half_width(&self) -> f64 {
         let (less, more) = (self.left.min(self.right), self.left.max(self.right));
         if more > 1.5 * less { less } else { less / 2.0 + more / 2.0 }
     }
 
-    /// The points around it that belong to a symmetric peak: to `reach` half widths, on a side where
-    /// something else stands to a half of one.
+    /// Returns the points of a symmetric peak, up to `reach` half widths from the center; on a side with an overlapping
+    /// term up to half of one half width.
     pub(crate) fn window(&self, reach: f64) -> Sketch {
         let half = self.half_width();
         let side = |own: f64| if own > 1.5 * half { 0.5 * half } else { reach * half };
         self.between(self.center - side(self.left), self.center + side(self.right))
     }
 
-    /// The points to `reach` half widths of each side.
+    /// Returns the points up to `reach` half widths from the center, with the half width of each side.
     pub(crate) fn skewed_window(&self, reach: f64) -> Sketch {
         self.between(self.center - reach * self.left, self.center + reach * self.right)
     }
 
-    /// At least seven points, with those that are next to the ends.
+    /// Returns the points from `low` to `high`. A range of fewer than seven points is extended on both sides.
     fn between(&self, low: f64, high: f64) -> Sketch {
         let x = self.points.x();
         let from = x.partition_point(|x| *x < low).min(x.len().saturating_sub(1));
@@ -88,7 +88,7 @@ impl Peak {
     }
 }
 
-/// The highest point of one sign and how many around it are above half of it.
+/// Highest point for one sign of y, and the range around it above half its height.
 struct Top {
     at: usize,
     height: f64,
@@ -98,7 +98,7 @@ struct Top {
 }
 
 impl Top {
-    /// The highest of `places`.
+    /// Finds the highest point of `places`.
     fn of(y: &[f64], sign: f64, places: &Range<usize>) -> Top {
         let height = |i: usize| sign * y.get(i).copied().unwrap_or(0.0);
         let at = places.clone().max_by(|&a, &b| height(a).total_cmp(&height(b))).unwrap_or(0);
@@ -109,13 +109,13 @@ impl Top {
         Top { at, height: height(at), first, last, points: last - first + 1 }
     }
 
-    /// How much of the sum of squares it is.
+    /// Returns height·√points, a measure of the contribution to the sum of squares.
     fn size(&self) -> f64 {
         self.height.max(0.0) * (self.points as f64).sqrt()
     }
 
-    /// Where y falls to half the height, on the left and on the right; as far away as on the other
-    /// side where the points end before.
+    /// Returns the x to the left and to the right at which y falls to half the height. If the points end before on one
+    /// side, the distance of the other side is used.
     fn crossings(&self, x: &[f64], y: &[f64], sign: f64) -> (f64, f64) {
         let half = self.height / 2.0;
         let cross = |inside: usize, outside: Option<usize>| {
@@ -140,7 +140,7 @@ impl Top {
     }
 }
 
-/// The points of a range of x; the nearest one of a range between two.
+/// Returns the indices of the points in a range of x; if it contains no point, the index of the nearest point.
 fn within(points: &Sketch, (low, high): (f64, f64)) -> Range<usize> {
     let x = &points.x;
     let at = |limit: f64| limit / points.x_unit;
@@ -157,7 +157,7 @@ fn within(points: &Sketch, (low, high): (f64, f64)) -> Range<usize> {
     nearest..nearest + 1
 }
 
-/// Each value replaced by the middle one of itself and its neighbours: a single outlier vanishes.
+/// Replaces each value by the median of itself and its two neighbours, which removes single outliers.
 pub(crate) fn without_outliers(y: &[f64]) -> Vec<f64> {
     let middle = |i: usize| match (i.checked_sub(1).and_then(|i| y.get(i)), y.get(i + 1)) {
         (Some(a), Some(c)) => a.min(*c).max(a.max(*c).min(y[i])),
@@ -168,7 +168,7 @@ pub(crate) fn without_outliers(y: &[f64]) -> Vec<f64> {
     (0..y.len()).map(middle).collect()
 }
 
-/// Means over each value and `reach` neighbours on both sides.
+/// Returns moving averages over each value and `reach` neighbours on both sides.
 pub(crate) fn means(y: &[f64], reach: usize) -> Vec<f64> {
     let mean = |i: usize| {
         let reach = reach.min(i).min(y.len() - 1 - i);
@@ -178,7 +178,7 @@ pub(crate) fn means(y: &[f64], reach: usize) -> Vec<f64> {
     (0..y.len()).map(mean).collect()
 }
 
-/// The smallest distance that counts as a width: a fifth of the mean one between points.
+/// Returns the smallest allowed width: a fifth of the mean distance between points.
 fn least_step(x: &[f64]) -> f64 {
     let (first, last) = (x.first().copied().unwrap_or(0.0), x.last().copied().unwrap_or(0.0));
     let step = 0.2 * (last - first) / x.len().max(1) as f64;

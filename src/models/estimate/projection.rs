@@ -1,25 +1,25 @@
-//! Variable projection over a grid: a start for models that are sums of factors times known shapes.
+//! Variable projection over a grid: initial guess for models that are sums of shapes with linear factors.
 //!
-//! For `y ≈ Σ cᵢ φᵢ(x; q)` the best factors c for given q are one linear problem, so that only the few
-//! q need to be searched: over a grid that covers what the points can show, then around its best place
-//! (Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973) 413). No noise and no outlier leads such a search
-//! astray as far as it does a quotient or a logarithm of the data.
+//! For `y ≈ Σ cᵢ φᵢ(x; q)`, the best factors c for given q solve a linear least-squares problem. Only the few
+//! nonlinear parameters q are searched: first over a grid that covers all values that the points can determine, then
+//! around its best point (Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973) 413). This search is less sensitive to
+//! noise and outliers than quotients or logarithms of the data.
 
 use super::sketch::Sketch;
 
-/// Rounds of refinement at most; each that finds nothing better halves the steps.
+/// Maximum number of refinement rounds. A round without improvement halves the steps.
 const ROUNDS: usize = 80;
 
-/// Halvings after which the steps are small enough for a start: a thousandth of the grid's.
+/// Number of halvings after which the steps are small enough for an initial guess: a thousandth of the grid step.
 const HALVINGS: usize = 10;
 
-/// Shapes at most.
+/// Maximum number of shapes.
 const MOST: usize = 4;
 
-/// A column whose part across the earlier ones is smaller than this, relative to itself, adds nothing.
+/// A column is linearly dependent if its part orthogonal to the earlier columns is below this fraction of its norm.
 const DEPENDENT: f64 = 1e-9;
 
-/// The places of one parameter that are tried.
+/// Grid of values of one nonlinear parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SearchAxis {
     low: f64,
@@ -29,12 +29,12 @@ pub(crate) struct SearchAxis {
 }
 
 impl SearchAxis {
-    /// Equal steps from `low` to `high`.
+    /// Creates a grid with equal steps from `low` to `high`.
     pub(crate) fn linear(low: f64, high: f64, places: usize) -> SearchAxis {
         SearchAxis { low, high, places, logarithmic: false }
     }
 
-    /// Equal ratios from `low` to `high`, both positive.
+    /// Creates a grid with equal ratios from `low` to `high`, both positive.
     pub(crate) fn logarithmic(low: f64, high: f64, places: usize) -> SearchAxis {
         SearchAxis { low: low.ln(), high: high.ln(), places, logarithmic: true }
     }
@@ -43,39 +43,39 @@ impl SearchAxis {
         (self.high - self.low) / (self.places.max(2) - 1) as f64
     }
 
-    /// The nearest position on the axis; it may be NaN where an end is.
+    /// Returns the nearest position on the axis; NaN is possible if an end of the axis is NaN.
     fn within(&self, position: f64) -> f64 {
         position.max(self.low).min(self.high)
     }
 
-    /// The parameter at a position along the axis.
+    /// Returns the parameter at a position on the axis.
     fn value(&self, position: f64) -> f64 {
         if self.logarithmic { position.exp() } else { position }
     }
 }
 
-/// What the search found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BestPlace<const Q: usize> {
     /// The searched parameters, one per axis.
     pub(crate) at: [f64; Q],
     /// One factor per shape.
     pub(crate) factors: Vec<f64>,
-    /// The sum of squared differences; ∞ if no place would do.
+    /// Sum of squared residuals; ∞ if no grid point gave finite values.
     pub(crate) cost: f64,
 }
 
 impl<const Q: usize> BestPlace<Q> {
-    /// The better of two.
+    /// Returns the result with the lower cost.
     pub(crate) fn or(self, other: BestPlace<Q>) -> BestPlace<Q> {
         if other.cost < self.cost { other } else { self }
     }
 }
 
-/// Searches the parameters `q`, one per axis, of `terms` shapes: `shapes(q, x, out)` writes the values
-/// of all at one x. In units of the sketch.
+/// Searches the parameters `q`, one per axis, of `terms` shapes. `shapes(q, x, out)` writes the values of all shapes
+/// at one x. All values are in units of the sketch.
 ///
-/// Where no place gives finite values the middle of the axes comes back, with factors 0.
+/// If no grid point gives finite values, returns the middle of the axes with factors 0.
 pub(crate) fn search<const Q: usize>(
     points: &Sketch,
     axes: [SearchAxis; Q],
@@ -95,13 +95,13 @@ pub(crate) fn search<const Q: usize>(
     Projection { columns: vec![0.0; terms * n], y: &points.y, terms, fill: &fill }.search(axes)
 }
 
-/// A search. It is compiled once for each number of parameters, whatever the shapes are.
+/// State of a search. `fill` is a trait object: the code is compiled once per number of parameters, not per shape.
 struct Projection<'a, const Q: usize> {
-    /// The shapes at all points, one column each.
+    /// Values of the shapes at all points, one column per shape.
     columns: Vec<f64>,
     y: &'a [f64],
     terms: usize,
-    /// Writes the columns.
+    /// Writes the columns for given parameters.
     fill: &'a dyn Fn(&[f64; Q], &mut [f64]),
 }
 
@@ -153,12 +153,12 @@ impl<const Q: usize> Projection<'_, Q> {
         self.project(q).1
     }
 
-    /// The factors of least squares and the sum of squares that they leave, by modified Gram-Schmidt.
+    /// Returns the least-squares factors and the sum of squared residuals, by modified Gram-Schmidt.
     fn project(&mut self, q: &[f64; Q]) -> ([f64; MOST], f64) {
         let (n, terms) = (self.y.len(), self.terms);
         (self.fill)(q, &mut self.columns);
         let mut rest = self.y.to_vec();
-        // `r[j][k]`: the share of direction j in column k.
+        // `r[j][k]`: component of column k along direction j.
         let (mut r, mut shares) = ([[0.0; MOST]; MOST], [0.0; MOST]);
         for k in 0..terms {
             let (earlier, column) = self.columns.split_at_mut(k * n);
@@ -173,7 +173,7 @@ impl<const Q: usize> Projection<'_, Q> {
             if !norm.is_finite() {
                 return ([0.0; MOST], f64::INFINITY);
             }
-            // A column that adds nothing stays without a factor.
+            // The factor of a dependent column stays 0.
             if norm <= DEPENDENT * before {
                 column.fill(0.0);
                 continue;
@@ -194,7 +194,8 @@ impl<const Q: usize> Projection<'_, Q> {
     }
 }
 
-/// The sum of squares that columns leave of `y`, each with its factor of least squares; one that is not finite has none.
+/// Returns the sum of squared residuals of `y` after a linear least-squares fit of the columns. Columns that are zero
+/// or not finite are skipped.
 pub(crate) fn left_by(mut columns: Vec<Vec<f64>>, y: &[f64]) -> f64 {
     let mut rest = y.to_vec();
     while let Some(mut column) = columns.pop() {

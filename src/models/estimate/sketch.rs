@@ -1,27 +1,27 @@
-//! Points as one who looks for a start wants them: in order of x, few, and of size one.
+//! Reduced points for initial guesses: few, sorted by x and scaled to size 1.
 
 use crate::data::observations::Observations;
 
-/// Points by size of x, in units of the largest |x| and the largest |y|.
+/// Points sorted by x, in units of the largest |x| and the largest |y|.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sketch {
-    /// x over `x_unit`, one value per point, rising.
+    /// x divided by `x_unit`, one value per point, in ascending order.
     pub(crate) x: Vec<f64>,
-    /// y over `y_unit`, one value per point.
+    /// y divided by `y_unit`, one value per point.
     pub(crate) y: Vec<f64>,
-    /// The largest |x|; 1 if there is none.
+    /// Largest |x|; 1 without points or if it is 0.
     pub(crate) x_unit: f64,
-    /// The largest |y|; 1 if there is none.
+    /// Largest |y|; 1 without points or if it is 0.
     pub(crate) y_unit: f64,
 }
 
 impl Sketch {
-    /// At most `most` points: where there are more, neighbours in x are averaged.
+    /// Creates a sketch of at most `most` points. Of more points, neighbours in x are averaged.
     pub(crate) fn of(points: &Observations, most: usize) -> Sketch {
         Sketch::over(points.x().iter().copied(), &points.y, most)
     }
 
-    /// Those of points whose x is positive, for laws that no other x has.
+    /// Creates a sketch of the points with positive x, for models that are defined only there.
     pub(crate) fn of_positive(points: &Observations, most: usize) -> Sketch {
         let x = points.x().iter().map(|&x| if x > 0.0 { x } else { f64::NAN });
         Sketch::over(x, &points.y, most)
@@ -46,7 +46,7 @@ impl Sketch {
         Sketch { x: over(&|p| p.0 / x_unit), y: over(&|p| p.1 / y_unit), x_unit, y_unit }
     }
 
-    /// The smallest x and the largest; 0 and 1 without points.
+    /// Returns the smallest and the largest x; 0 and 1 without points.
     pub(crate) fn ends(&self) -> (f64, f64) {
         match (self.x.first(), self.x.last()) {
             (Some(&low), Some(&high)) => (low, high),
@@ -54,14 +54,14 @@ impl Sketch {
         }
     }
 
-    /// The width of what x covers; the size of x where all are equal.
+    /// Returns the width of the range of x; 1 if all x are equal.
     pub(crate) fn width(&self) -> f64 {
         let (low, high) = self.ends();
         let width = high - low;
         if width > 0.0 { width } else { 1.0 }
     }
 
-    /// The smallest x above 0; the largest |x|, which is 1, if there is none.
+    /// Returns the smallest x above 0; 1, the largest |x|, if no x is positive.
     pub(crate) fn least_positive(&self) -> f64 {
         self.x.iter().copied().find(|&x| x > 0.0).unwrap_or(1.0)
     }

@@ -1,22 +1,22 @@
-//! Where the largest spot over a plane is, how wide it is, and which way it lies.
+//! Position, widths and orientation of the largest spot over a plane.
 
 use crate::data::observations::Observations;
 use nalgebra::{SMatrix, SVector};
 
-/// A Gaussian spot over the plane, in units of the data.
+/// Gaussian spot over a plane, in units of the data.
 pub(crate) struct Spot {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) height: f64,
-    /// The standard deviation along the longer axis.
+    /// Standard deviation along the longer axis.
     pub(crate) along: f64,
-    /// The one across it.
+    /// Standard deviation along the shorter axis.
     pub(crate) across: f64,
-    /// The angle from x to the longer axis, in radians.
+    /// Angle from x to the longer axis, in radians.
     pub(crate) angle: f64,
 }
 
-/// Points in units in which all of them lie within ±1.
+/// Points with coordinates and values scaled into ±1.
 struct Scaled {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -24,16 +24,16 @@ struct Scaled {
 }
 
 impl Spot {
-    /// The largest spot, upward or downward, of points without a background.
+    /// Finds the largest spot, upward or downward, of points without a background.
     ///
-    /// The logarithm of a Gaussian is a polynomial of second degree, which is fitted to the points
-    /// above a fifth of the height about the highest place; weights z² make its noise even (H. Guo, IEEE Signal Process. Mag.
-    /// 28, 2011). Where that has no maximum, moments of the same points are taken.
+    /// The logarithm of a Gaussian is a polynomial of second degree. It is fitted to the points around the top that are
+    /// above a fifth of its height. Weights z² make the noise uniform (H. Guo, IEEE Signal Process. Mag. 28, 2011). If
+    /// the polynomial has no maximum, the moments of these points are used.
     pub(crate) fn of(points: &Observations) -> Spot {
         let column = |i: usize| points.columns.get(i).map_or(&[][..], Vec::as_slice);
         let (middle_x, half_x) = range(column(0));
         let (middle_y, half_y) = range(column(1));
-        // A cell's mean needs no neighbours in order.
+        // The points are not sorted, because the means over cells of a grid do not need an order.
         let size = points.y.iter().fold(0.0, |most: f64, z| most.max(z.abs()));
         let size = if size > 0.0 { size } else { 1.0 };
         let scaled = Scaled {
@@ -48,7 +48,7 @@ impl Spot {
         let determinant = d * f - e * e;
         let (x, y) = ((b * f - c * e) / determinant, (c * d - b * e) / determinant);
         let height = top.sign * (a + (b * x + c * y) / 2.0).exp();
-        // Precision to covariance, back in the units of the data, where the axes may differ.
+        // Inverts the precision matrix to the covariance, in the units of the data, which can differ between the axes.
         let xx = f / determinant * half_x * half_x;
         let yy = d / determinant * half_y * half_y;
         let xy = -e / determinant * half_x * half_y;
@@ -63,7 +63,7 @@ impl Spot {
         }
     }
 
-    /// The standard deviations of the whole along x and along y.
+    /// Returns the standard deviations of the spot along x and along y.
     pub(crate) fn upright(&self) -> (f64, f64) {
         let (sine, cosine) = self.angle.sin_cos();
         let along = |c: f64, s: f64| (c * self.along).hypot(s * self.across);
@@ -71,7 +71,7 @@ impl Spot {
     }
 }
 
-/// Middle and half width of what values cover; a half width of 1 where they are equal.
+/// Returns the middle and the half width of the range of values; half width 1 if all values are equal.
 fn range(values: &[f64]) -> (f64, f64) {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -80,18 +80,19 @@ fn range(values: &[f64]) -> (f64, f64) {
     (middle, if half > 0.0 { half } else { 1.0 })
 }
 
-/// The cell of a coarse grid whose points have the largest mean.
+/// Cell of a coarse grid with the largest absolute mean of its points.
 struct Top {
     sign: f64,
     height: f64,
     x: f64,
     y: f64,
     cell: f64,
-    /// Points farther away are noise or another spot.
+    /// Radius of the spot. Points outside are noise or another spot.
     radius: f64,
 }
 
-/// A spot ends at twice the distance from its top at which the mean of the points is this part of its height.
+/// The radius of a spot is twice the distance from its top at which the mean over a ring is below this part of its
+/// height.
 const HALF_RADIUS: f64 = 0.35;
 
 impl Top {
@@ -103,7 +104,7 @@ impl Top {
             let (sum, count) = &mut sums[place(*y) * cells + place(*x)];
             (*sum, *count) = (*sum + z, *count + 1.0);
         }
-        // Two thirds of a mean over one point are not trusted over a mean of many.
+        // Reduces means over few points, to 2/3 for a single point: they are less reliable.
         let mean = |&(sum, count): &(f64, f64)| sum / (count + 0.5);
         let best =
             sums.iter().enumerate().max_by(|a, b| mean(a.1).abs().total_cmp(&mean(b.1).abs()));
@@ -117,7 +118,7 @@ impl Top {
             cell,
             radius: f64::INFINITY,
         };
-        // Rings of the width of a cell about the top.
+        // Rings around the top, each as wide as a cell.
         let mut rings = vec![(0.0, 0.0); 3 * cells];
         for ((x, y), z) in points.x.iter().zip(&points.y).zip(&points.z) {
             let ring = (top.distance(*x, *y) / cell) as usize;
@@ -138,7 +139,7 @@ impl Top {
         (x - self.x).hypot(y - self.y)
     }
 
-    /// The points that count: high ones that belong to the spot; x, y, z.
+    /// Returns x, y, z of the points within the radius and above a fifth of the height.
     fn points<'a>(&'a self, points: &'a Scaled) -> impl Iterator<Item = (f64, f64, f64)> + 'a {
         let all = points.x.iter().zip(&points.y).zip(&points.z);
         let high = move |&(x, y, z): &(f64, f64, f64)| {
@@ -148,10 +149,10 @@ impl Top {
     }
 }
 
-/// The coefficients of ln z = a + b x + c y − (d x² + 2 e x y + f y²)/2, if that has a maximum.
+/// Returns the coefficients of ln z = a + b x + c y − (d x² + 2 e x y + f y²)/2, if this function has a maximum.
 fn log_parabola(points: &Scaled, top: &Top) -> Option<[f64; 6]> {
     let mut found: Option<[f64; 6]> = None;
-    // The weights of the second round come from the first, without noise.
+    // From the second round on, weights are computed from the fitted function, which has no noise.
     for _ in 0..4 {
         let mut normal = SMatrix::<f64, 6, 6>::zeros();
         let mut right = SVector::<f64, 6>::zeros();
@@ -175,7 +176,7 @@ fn log_parabola(points: &Scaled, top: &Top) -> Option<[f64; 6]> {
     found
 }
 
-/// The same of the Gaussian with the moments of the points.
+/// Returns the same coefficients for a round Gaussian with the moments of the points.
 fn moments(points: &Scaled, top: &Top) -> [f64; 6] {
     let (mut sum, mut x, mut y) = (0.0, 0.0, 0.0);
     for (px, py, z) in top.points(points) {

@@ -1,10 +1,10 @@
-//! What peaks stand on: a constant, a straight line, a parabola, a polynomial.
+//! Backgrounds of peaks: a constant, a straight line and a parabola.
 
 use crate::models::definition::define;
 use crate::models::estimate::{mean, polynomial_fit};
 
 define! {
-    /// The same value everywhere.
+    /// A constant.
     constant CONSTANT ["x"] Background
     formula "c"
     parameters { c: any "the value" }

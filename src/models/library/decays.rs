@@ -1,4 +1,4 @@
-//! What fades: one exponential, sums of two and three, and the stretched one.
+//! Decays: one exponential, sums of two and three exponentials, and the stretched exponential.
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
@@ -7,8 +7,8 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Falls by the factor e with every `decay` of x, towards 0. Its `amplitude` is the value at
-    /// x = 0, also where the points begin later.
+    /// Exponential decay to 0, by the factor e per `decay` of x. `amplitude` is the value at x = 0, even if the points
+    /// begin at a larger x.
     exponential EXPONENTIAL ["x"] Curve
     formula "amplitude*exp(-x/decay)"
     parameters {
@@ -24,7 +24,7 @@ define! {
 }
 
 define! {
-    /// Falls by the factor e with every `decay` of x, towards a level that is not 0.
+    /// Exponential decay to a constant `offset`, by the factor e per `decay` of x.
     exponential_offset EXPONENTIAL_OFFSET ["x"] Curve
     formula "amplitude*exp(-x/decay) + offset"
     parameters {
@@ -41,8 +41,8 @@ define! {
 }
 
 define! {
-    /// Two exponentials, as two compartments or two kinds of emitters give. A start that is found has
-    /// the faster one first.
+    /// Sum of two exponentials, for example of two compartments or two kinds of emitters. The initial guess has the
+    /// faster one first.
     biexponential BIEXPONENTIAL ["x"] Curve
     formula "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2)"
     parameters {
@@ -64,8 +64,8 @@ define! {
 }
 
 define! {
-    /// Three exponentials. Their lifetimes must differ by factors for points to tell them apart. A
-    /// start that is found has the fastest first.
+    /// Sum of three exponentials. Points can separate them only if their lifetimes differ by factors. The initial guess
+    /// has the fastest one first.
     triexponential TRIEXPONENTIAL ["x"] Curve
     formula "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2)" " + amplitude3*exp(-x/decay3)"
     parameters {
@@ -85,8 +85,8 @@ define! {
 }
 
 define! {
-    /// The function of Kohlrausch, and of Williams and Watts: for `beta` below 1 faster than an
-    /// exponential at first and slower later; for x ≥ 0.
+    /// Stretched exponential of Kohlrausch, Williams and Watts, for x ≥ 0. For `beta` below 1 it decays faster than an
+    /// exponential at first and slower later.
     stretched_exponential STRETCHED_EXPONENTIAL ["x"] Curve
     formula "amplitude*exp(-(x/decay)^beta)"
     parameters {
@@ -101,14 +101,14 @@ define! {
     estimate stretched
 }
 
-/// Lifetimes that these points can show.
+/// Returns the lifetimes that the points can determine.
 fn lifetimes(points: &Sketch, places: usize) -> SearchAxis {
     let width = points.width();
     SearchAxis::logarithmic(width / 300.0, width * 30.0, places)
 }
 
-/// Sums of `N` exponentials: the decay and the amplitude of each. The decays are looked for along one
-/// axis, in order: a set in another order is the same sum, and one with two equal ones is a shorter sum.
+/// Returns amplitude and decay of each of `N` exponentials. All decays are searched on the same axis, in ascending
+/// order only: another order gives the same sum, and equal decays give a shorter sum.
 fn sum<const N: usize>(points: &Observations, places: usize) -> [[f64; 2]; N] {
     let sketch = Sketch::of(points, 512 >> N);
     let low = sketch.ends().0;
@@ -125,7 +125,7 @@ fn sum<const N: usize>(points: &Observations, places: usize) -> [[f64; 2]; N] {
     })
 }
 
-/// The amplitude at x = 0 from that at the first point, `lifetimes` later.
+/// Returns the amplitude at x = 0 from the amplitude at the first point, which is `lifetimes` later.
 fn from_origin(factor: f64, lifetimes: f64) -> f64 {
     factor * lifetimes.exp()
 }
@@ -145,7 +145,7 @@ fn three(points: &Observations) -> Vec<f64> {
     tame([a, s, b, t, c, u])
 }
 
-/// Amplitude and decay of each of two or three exponentials, the fastest first; `None` of other numbers.
+/// Returns amplitude and decay of each of two or three exponentials, the fastest first; `None` for other counts.
 pub(in crate::models) fn several(points: &Observations, count: usize) -> Option<Vec<f64>> {
     match count {
         2 => Some(two(points)),

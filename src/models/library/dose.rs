@@ -1,7 +1,7 @@
-//! Responses to a dose: Hill's function and the logistic curves of four and five parameters.
+//! Dose-response curves: the Hill function and the logistic curves with four and five parameters.
 //!
-//! `x` is the dose itself, as the field's 4PL has it, and may be 0; only [`LOGISTIC4_LOG`] takes its
-//! decimal logarithm. `ec50` is the dose halfway between the two levels in all of them.
+//! `x` is the dose itself, as in the usual 4PL, and may be 0; only for [`LOGISTIC4_LOG`] it is the decimal logarithm of
+//! the dose. In all models `ec50` is the dose halfway between the two levels.
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
@@ -10,7 +10,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Hill's function: a response that starts from 0 without a dose and ends at `emax`.
+    /// Hill function: the response goes from 0 without a dose to `emax` at large doses.
     hill HILL ["x"] Step
     formula "emax/(1 + (x/ec50)^(-hill))"
     parameters {
@@ -28,9 +28,9 @@ define! {
 }
 
 define! {
-    /// The logistic curve of four parameters (4PL) over the dose, which may be 0. A response that
-    /// falls with the dose has a negative `hill`; the same curve has bottom and top exchanged and the
-    /// other sign, and a start that is found has the larger one for its top.
+    /// Four-parameter logistic curve (4PL) over the dose, which may be 0. If the response falls with the dose, `hill`
+    /// is negative. Exchanging bottom and top and the sign of `hill` gives the same curve; in the initial guess `top`
+    /// is the larger level.
     logistic4 LOGISTIC4 ["x"] Curve
     formula "bottom + (top - bottom)/(1 + (x/ec50)^(-hill))"
     parameters {
@@ -50,7 +50,7 @@ define! {
 }
 
 define! {
-    /// The logistic curve of four parameters over the decimal logarithm of the dose.
+    /// Four-parameter logistic curve over the decimal logarithm of the dose.
     logistic4_log LOGISTIC4_LOG ["x"] Curve
     formula "bottom + (top - bottom)/(1 + 10^(hill*(log_ec50 - x)))"
     parameters {
@@ -70,9 +70,8 @@ define! {
 }
 
 define! {
-    /// The logistic curve of five parameters (5PL) over the dose, which may be 0. `ec50` is the dose
-    /// halfway between the levels whatever the asymmetry. In contrast to four parameters the curves
-    /// with a positive and with a negative `hill` are different ones.
+    /// Five-parameter logistic curve (5PL) over the dose, which may be 0. `ec50` is the dose halfway between the levels
+    /// for any asymmetry. In contrast to the 4PL, curves with a positive and with a negative `hill` are different.
     logistic5 LOGISTIC5 ["x"] Curve
     formula "bottom + (top - bottom)" "/(1 + (2^(1/asymmetry) - 1)*(x/ec50)^(-hill))^asymmetry"
     parameters {
@@ -91,19 +90,19 @@ define! {
     estimate five
 }
 
-/// Doses around those of the points.
+/// Returns doses from a tenth of the smallest to 10 times the largest dose of the points.
 fn doses(points: &Sketch, places: usize) -> SearchAxis {
     let low = points.least_positive();
     let high = points.ends().1.max(low);
     SearchAxis::logarithmic(0.1 * low, 10.0 * high, places)
 }
 
-/// Slopes that points can tell from a flat line and from a jump.
+/// Returns slopes that points can distinguish from a flat line and from a jump.
 fn slopes(places: usize) -> SearchAxis {
     SearchAxis::logarithmic(0.1, 30.0, places)
 }
 
-/// The response to a dose relative to the one halfway, between 0 and 1.
+/// Returns the response between 0 and 1. `ratio`: dose divided by the dose at half the response.
 fn response(ratio: f64, hill: f64) -> f64 {
     1.0 / (1.0 + ratio.max(0.0).powf(-hill))
 }
@@ -117,7 +116,7 @@ fn from_zero(points: &Observations) -> Vec<f64> {
     tame([found.factors[0] * sketch.y_unit, ec50 * sketch.x_unit, hill])
 }
 
-/// The levels at no dose and at a large one, as bottom and top with the sign of the slope.
+/// Returns bottom, top and the sign of the slope from the factors of the levels without a dose and at a large dose.
 fn levels(factors: &[f64], unit: f64) -> (f64, f64, f64) {
     let (none, full) = (factors[0] * unit, factors[1] * unit);
     if none <= full { (none, full, 1.0) } else { (full, none, -1.0) }
@@ -129,7 +128,7 @@ fn four(points: &Observations) -> Vec<f64> {
     tame([bottom * sketch.y_unit, top * sketch.y_unit, ec50 * sketch.x_unit, hill])
 }
 
-/// Bottom, top, dose halfway and slope, in units of the sketch.
+/// Returns bottom, top, the dose halfway and the slope, in units of the sketch.
 fn four_of(sketch: &Sketch) -> [f64; 4] {
     let found = search(sketch, [doses(sketch, 32), slopes(16)], 2, |&[ec50, hill], x, out| {
         let share = response(x / ec50, hill);
@@ -154,8 +153,8 @@ fn four_of_logarithm(points: &Observations) -> Vec<f64> {
     tame([bottom, top, middle * unit, sign * slope / unit])
 }
 
-/// Curves that rise and curves that fall are two families. The start is of the one that has the larger
-/// level for its top, around the curve of four parameters.
+/// Returns an initial guess near the 4PL curve. Curves with positive and with negative `hill` are two families; the
+/// guess is in the family in which `top` of the 4PL curve is the larger level.
 fn five(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 64);
     let [_, _, middle, slope] = four_of(&Sketch::of(points, 128));

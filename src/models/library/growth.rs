@@ -1,4 +1,4 @@
-//! What grows: without limit, by a power, and towards a capacity.
+//! Growth: exponential, by a power of x, and to a capacity.
 
 use crate::data::observations::Observations;
 use crate::models::definition::define;
@@ -7,7 +7,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Grows by the factor e with every 1/`rate` of x; falls where the rate is negative.
+    /// Exponential growth by the factor e per 1/`rate` of x; decay if the rate is negative.
     growth GROWTH ["x"] Curve
     formula "amplitude*exp(rate*x)"
     parameters {
@@ -19,7 +19,7 @@ define! {
 }
 
 define! {
-    /// A power of x, which is a straight line where both axes are logarithmic; for x > 0.
+    /// Power of x, for x > 0: a straight line if both axes are logarithmic.
     power_law POWER_LAW ["x"] Curve
     formula "amplitude*x^exponent"
     parameters {
@@ -31,8 +31,8 @@ define! {
 }
 
 define! {
-    /// Verhulst's function: growth in proportion to what is there and to what is missing. Falls where
-    /// the rate is negative.
+    /// Logistic growth (Verhulst): the growth is proportional to the value and to its difference from the capacity. The
+    /// curve falls if the rate is negative.
     logistic_growth LOGISTIC_GROWTH ["x"] Step
     formula "capacity/(1 + exp(-rate*(x - midpoint)))"
     parameters {
@@ -49,7 +49,7 @@ define! {
 }
 
 define! {
-    /// Gompertz' function: growth whose relative rate fades exponentially. The lag is Zwietering's
+    /// Gompertz function: growth with a relative rate that decreases exponentially. The lag is defined as by Zwietering
     /// (Appl. Environ. Microbiol. 56 (1990) 1875).
     gompertz GOMPERTZ ["x"] Step
     formula "capacity*exp(-exp(-rate*(x - midpoint)))"
@@ -67,8 +67,7 @@ define! {
 }
 
 define! {
-    /// Weibull's cumulative distribution times a capacity, `capacity·(1 − exp(−(x/scale)^shape))`;
-    /// for x ≥ 0.
+    /// Cumulative Weibull distribution times a capacity, `capacity·(1 − exp(−(x/scale)^shape))`, for x ≥ 0.
     weibull WEIBULL ["x"] Step
     formula "-capacity*expm1(-(x/scale)^shape)"
     parameters {
@@ -88,7 +87,7 @@ fn unlimited(points: &Observations) -> Vec<f64> {
     let (low, high) = sketch.ends();
     let found = [1.0, -1.0].map(|sign| {
         let rates = SearchAxis::logarithmic(1e-2 / sketch.width(), 300.0 / sketch.width(), 60);
-        // Of size 1 where it is largest.
+        // The shape has its maximum 1 at this end.
         let origin = if sign > 0.0 { high } else { low };
         let mut found = search(&sketch, [rates], 1, |&[rate], x, out| {
             out[0] = (sign * rate * (x - origin)).exp();
@@ -102,14 +101,14 @@ fn unlimited(points: &Observations) -> Vec<f64> {
     tame([found.factors[0] * sketch.y_unit, found.at[0] / sketch.x_unit])
 }
 
-/// Amplitude and exponent of a power of x.
+/// Estimates amplitude and exponent of a power of x.
 pub(super) fn power(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of_positive(points, 256);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
     let found =
         search(&sketch, [SearchAxis::linear(-10.0, 10.0, 161)], 1, |&[exponent], x, out| {
-            // Of size 1 where it is largest.
+            // The shape has its maximum 1 at this end.
             let origin = if exponent > 0.0 { high } else { low };
             out[0] = (x / origin).powf(exponent);
         });
@@ -118,7 +117,7 @@ pub(super) fn power(points: &Observations) -> Vec<f64> {
     tame([found.factors[0] * sketch.y_unit * origin.powf(-exponent), exponent])
 }
 
-/// Capacity, rate and midpoint of a step `shape((x - midpoint)*rate)` that goes from 0 to 1.
+/// Estimates capacity, rate and midpoint of a step; `shape((x - midpoint)*rate)` is between 0 and 1.
 fn sigmoid(points: &Observations, shape: fn(f64) -> f64) -> Vec<f64> {
     let sketch = Sketch::of(points, 128);
     let ((low, high), width) = (sketch.ends(), sketch.width());

@@ -1,5 +1,5 @@
-//! What follows from the parameters is what it says: each derived quantity against the curve itself,
-//! by bisection, differences and quadrature.
+//! Tests of the derived quantities of library models against the curve itself, by bisection, differences and
+//! quadrature.
 
 use super::{
     decays, diode, dose, growth, physics, relaxation, resonances, saturation, thermal, tracers,
@@ -7,7 +7,7 @@ use super::{
 use crate::model::Expression;
 use crate::models::definition::Definition;
 
-/// A curve with its parameters.
+/// A library model with parameter values.
 struct Curve {
     definition: &'static Definition,
     params: Vec<f64>,
@@ -33,7 +33,7 @@ impl Curve {
         evaluate(formula, &[], self.definition, &self.params, 0.0)
     }
 
-    /// The derivative of order 1 or 2 by x, extrapolated from two steps.
+    /// Returns the derivative of order 1 or 2 by x, extrapolated from two step sizes.
     fn slope(&self, x: f64, order: i32) -> f64 {
         let difference = |h: f64| match order {
             1 => (self.at(x + h) - self.at(x - h)) / (2.0 * h),
@@ -43,7 +43,7 @@ impl Curve {
         (4.0 * difference(h / 2.0) - difference(h)) / 3.0
     }
 
-    /// The x between two at which the curve has this value.
+    /// Returns the x between `low` and `high` at which the curve has this value.
     fn reaches(&self, value: f64, low: f64, high: f64) -> f64 {
         root(|x| self.at(x) - value, low, high)
     }
@@ -212,7 +212,7 @@ fn of_physics() {
     rate.says("energy_ev", activation * 1.380649e-23 / 1.602176634e-19);
     let body = curve(&physics::PLANCK, &[0.9, 5000.0]);
     body.says("peak_wavelength", root(|x| body.slope(x, 1), 0.3, 2.0));
-    // Over wavelengths and over the half-space, where the radiance is the same in all directions.
+    // Integral over all wavelengths and the half-space; the radiance is the same in all directions.
     let reach = |u: f64| body.at(u.exp()) * u.exp();
     body.says("exitance", std::f64::consts::PI * simpson(reach, 0.02_f64.ln(), 3000_f64.ln()));
     let pair = curve(&physics::LENNARD_JONES, &[0.5, 3.4]);
@@ -232,7 +232,7 @@ fn of_physics() {
     let resisted = curve(&diode::DIODE_SERIES_RESISTANCE, &[i0, nvt, rs]);
     resisted.says("conductance_at_zero", resisted.slope(0.0, 1));
     resisted.says("ideality_300k", diode.derived("ideality_300k"));
-    // The equation that it solves.
+    // The diode equation, solved for the voltage.
     for x in [-0.2, 0.0, 0.1, 0.4, 0.7, 2.0] {
         let current = resisted.at(x);
         let voltage = nvt * (current / i0).ln_1p() + rs * current;
@@ -254,20 +254,20 @@ fn of_tracers() {
 
 #[test]
 fn of_thermal_equilibrium() {
-    // The Boltzmann constant over the elementary charge.
+    // Boltzmann constant divided by the elementary charge.
     let kelvin = 1.380649e-23 / 1.602176634e-19;
     let edge = curve(&thermal::FERMI_DIRAC, &[3.0, 5.0, 0.025]);
     edge.says("fall", edge.reaches(0.3, 4.0, 6.0) - edge.reaches(2.7, 4.0, 6.0));
     edge.says("temperature_ev", 0.025 / kelvin);
     let modes = curve(&thermal::BOSE_EINSTEIN, &[3.0, 5.0, 0.025]);
     modes.says("temperature_ev", 0.025 / kelvin);
-    // One quantum more has exp(1) times as many, that of the ground state included.
+    // Bose-Einstein statistics: (n + 1)/n = exp((x − center)/kT).
     let more = |x: f64| modes.at(x) + 3.0;
     assert!((more(5.1) / modes.at(5.1) - (0.1_f64 / 0.025).exp()).abs() < 1e-10);
 
     let phonon = curve(&resonances::DAMPED_HARMONIC_OSCILLATOR, &[2.0, 5.0, 0.8, 3.0]);
     phonon.says("balance", phonon.at(5.0) / phonon.at(-5.0));
-    // What is left without the thermal factor has the response of an oscillator, x/((Ω² − x²)² + (Ωx/Q)²).
+    // Without the thermal factor, the model is the response of an oscillator, x/((Ω² − x²)² + (Ωx/Q)²).
     let (undamped, quality) = (phonon.derived("undamped"), phonon.derived("quality"));
     let response = |x: f64| {
         let width = undamped * x / quality;

@@ -1,4 +1,4 @@
-//! Binding and turnover that fill up: enzymes and surfaces.
+//! Saturation curves: enzyme kinetics and adsorption.
 
 use super::growth::power;
 use crate::data::observations::Observations;
@@ -8,7 +8,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// The speed of an enzyme over the concentration of its substrate (Michaelis and Menten, 1913).
+    /// Reaction speed of an enzyme over the concentration of its substrate (Michaelis and Menten, 1913).
     michaelis_menten MICHAELIS_MENTEN ["x"] Curve
     formula "vmax*x/(km + x)"
     parameters {
@@ -26,8 +26,8 @@ define! {
 }
 
 define! {
-    /// What a single layer on a surface holds over the pressure or the concentration above it
-    /// (Langmuir, 1918).
+    /// Langmuir isotherm: amount adsorbed in a single layer on a surface over the pressure or the concentration above
+    /// it (Langmuir, 1918).
     langmuir LANGMUIR ["x"] Curve
     formula "qmax*affinity*x/(1 + affinity*x)"
     parameters {
@@ -45,7 +45,7 @@ define! {
 }
 
 define! {
-    /// What an uneven surface holds: a root of the concentration (Freundlich, 1906); for x ≥ 0.
+    /// Freundlich isotherm of an uneven surface: a root of the concentration (Freundlich, 1906), for x ≥ 0.
     freundlich FREUNDLICH ["x"] Curve
     formula "capacity*x^(1/n)"
     parameters {
@@ -56,7 +56,7 @@ define! {
     estimate uneven
 }
 
-/// The level of saturation and the x of half of it.
+/// Estimates the level of saturation and the x at half of it.
 fn filling(points: &Observations) -> [f64; 2] {
     let sketch = Sketch::of(points, 256);
     let low = sketch.least_positive();

@@ -1,4 +1,4 @@
-//! A cubic spline over knots that are given: a background of any shape.
+//! Cubic spline with given knots: a background of any shape.
 
 use crate::data::observations::Observations;
 use crate::error::{ModelError, Result};
@@ -9,23 +9,25 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::leaf::Leaf;
 use std::sync::Arc;
 
-/// With fewer there is no cubic; with more a picture of the points is no model any more.
+/// Allowed number of knots. Fewer knots do not define a cubic; more would reproduce the points instead of modelling
+/// them.
 const KNOTS: std::ops::RangeInclusive<usize> = 4..=100;
-/// Points in which a start is looked for.
+/// Maximum number of points for the initial guess.
 const MOST: usize = 4096;
 
-/// A cubic in u = (x − low)/(high − low): the coefficients of 1, u, u², u³.
+/// Cubic in u = (x − low)/(high − low): coefficients of 1, u, u², u³.
 type Cubic = [f64; 4];
 
-/// A cubic spline: `s0*B0(x) + s1*B1(x) + …`, with as many parameters as knots. Bⱼ are cubic B-splines, at each x four of them are not 0 and
-/// their sum is 1, so that `sⱼ` is about the value of the curve near knot j. What the curve is at the
-/// knots are derived quantities, `at_knot0`, `at_knot1`, …
+/// Cubic spline `s0*B0(x) + s1*B1(x) + …` with one parameter per knot. The Bⱼ are cubic B-splines. At each x, four of
+/// them are not 0 and their sum is 1; therefore `sⱼ` is about the value of the curve near knot j. The values of the
+/// curve at the knots are the derived quantities `at_knot0`, `at_knot1`, …
 ///
-/// The second and the last knot but one are not among those at which the third derivative jumps ("not-a-knot"), and the first and the last
-/// cubic go on beyond the ends: the curves are those of cubic interpolation by SciPy's `make_interp_spline` and MATLAB's `spline`
-/// through any values at the knots. The parameters are those of lmfit's `SplineModel`.
+/// The boundary conditions are "not-a-knot": the third derivative does not jump at the second knot and at the last
+/// knot but one. The first and the last cubic continue beyond the ends. Therefore the curves are the cubic
+/// interpolants of SciPy's `make_interp_spline` and MATLAB's `spline` for any values at the knots. The parameters are
+/// the same as in lmfit's `SplineModel`.
 ///
-/// It is linear in its parameters, so that alone it needs no start.
+/// The model is linear in its parameters. Without other terms it needs no starting point.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Start, models};
@@ -38,7 +40,7 @@ type Cubic = [f64; 4];
 /// ```
 ///
 /// # Errors
-/// [`Error::Model`](crate::Error::Model) for fewer than 4 or more than 100 knots, or ones that do not rise.
+/// Returns [`Error::Model`](crate::Error::Model) for fewer than 4 or more than 100 knots, or if they do not increase.
 pub fn spline(knots: impl AsRef<[f64]>, prefix: impl AsRef<str>) -> Result<Model> {
     let knots = knots.as_ref();
     let basis = Basis::of(knots)?;
@@ -55,13 +57,13 @@ pub fn spline(knots: impl AsRef<[f64]>, prefix: impl AsRef<str>) -> Result<Model
     Ok(Model::leaf(leaf))
 }
 
-/// The B-splines of a spline's knots.
+/// B-spline basis of the knots.
 struct Basis {
-    /// Where one cubic ends and the next begins, the ends included.
+    /// Breakpoints between the cubics, including both ends.
     breaks: Vec<f64>,
-    /// The knots of the B-splines: the ends four times each.
+    /// Knot vector of the B-splines, with each end repeated four times.
     full: Vec<f64>,
-    /// For each cubic piece those of the four B-splines that are not 0 there, `k` to `k + 3` of piece k.
+    /// For each interval between breakpoints, the four B-splines that are not 0 there: `k` to `k + 3` for interval k.
     pieces: Vec<[Cubic; 4]>,
 }
 
@@ -89,7 +91,8 @@ impl Basis {
         Ok(Basis { breaks, full, pieces })
     }
 
-    /// B-spline `j` as text: one cubic after the other, those at the ends without an end.
+    /// Returns the formula of B-spline `j`: cubics selected by `if(x < …)`. The cubics at the ends continue beyond
+    /// them.
     fn text(&self, j: usize) -> String {
         let last = self.pieces.len() - 1;
         let (from, to) = (j.saturating_sub(3), j.min(last));
@@ -107,7 +110,7 @@ impl Basis {
         }
     }
 
-    /// By Horner's scheme.
+    /// Returns the formula of a cubic by Horner's scheme.
     fn cubic_text(&self, k: usize, cubic: &Cubic) -> String {
         let (low, high) = (self.breaks[k], self.breaks[k + 1]);
         let u = format!("((x - {})/{})", number(low), number(high - low));
@@ -115,7 +118,7 @@ impl Basis {
         format!("({a} + {u}*({b} + {u}*({c} + {u}*{d})))")
     }
 
-    /// The value at `x` as text over the parameters.
+    /// Returns the value at `x` as a formula over the parameters.
     fn value_text(&self, x: f64) -> String {
         let k = self.breaks[1..].iter().position(|&end| x < end).unwrap_or(self.pieces.len() - 1);
         let u = (x - self.breaks[k]) / (self.breaks[k + 1] - self.breaks[k]);
@@ -125,8 +128,8 @@ impl Basis {
         terms.collect::<Vec<_>>().join(" + ")
     }
 
-    /// The mean of y about the place that each parameter stands for, the mean of the inner knots of its
-    /// B-spline (Schoenberg's approximation); where no point is, on the line between the nearest such means.
+    /// Returns an initial guess (Schoenberg's approximation). Each parameter is the mean of y near the mean of the
+    /// inner knots of its B-spline. Without points there, it is interpolated linearly between the nearest such means.
     fn start(&self, points: &Observations) -> Vec<f64> {
         let sketch = Sketch::of(points, MOST);
         let count = self.full.len() - 4;
@@ -152,18 +155,18 @@ impl Basis {
     }
 }
 
-/// What four B-splines are between full knots `i` and `i + 1`, by de Boor's recursion with cubics in place of values.
+/// Returns the four B-splines between the full knots `i` and `i + 1` as cubics, by de Boor's recursion.
 fn piece(full: &[f64], i: usize) -> [Cubic; 4] {
     let (low, width) = (full[i], full[i + 1] - full[i]);
     let mut found = [[0.0; 4]; 4];
     found[0][0] = 1.0;
     for degree in 1..4 {
         let mut next = [[0.0; 4]; 4];
-        // Of degree − 1 there are `degree` of them, number i − degree + 1 + r.
+        // There are `degree` B-splines of degree − 1, with the numbers i − degree + 1 + r.
         for (r, lower) in found.iter().enumerate().take(degree) {
             let (left, right) = (full[i + 1 + r - degree], full[i + 1 + r]);
             let apart = right - left;
-            // It goes on with (x − left)/apart of itself, and the one before it gets the rest.
+            // The B-spline contributes the fraction (x − left)/apart to `next[r + 1]` and the rest to `next[r]`.
             let (start, slope) = ((low - left) / apart, width / apart);
             for power in 0..4_usize {
                 let before = power.checked_sub(1).map_or(0.0, |power| lower[power]);
@@ -178,7 +181,7 @@ fn piece(full: &[f64], i: usize) -> [Cubic; 4] {
     found
 }
 
-/// The line through points by place, level beyond them; 0 without any.
+/// Interpolates linearly between known places; constant beyond them, 0 without known places.
 fn between(known: &[(f64, f64)], place: f64) -> f64 {
     let right = known.partition_point(|(at, _)| *at < place);
     match (right.checked_sub(1).and_then(|left| known.get(left)), known.get(right)) {
@@ -190,12 +193,12 @@ fn between(known: &[(f64, f64)], place: f64) -> f64 {
     }
 }
 
-/// A number as text that is one operand.
+/// Formats a number as one operand of a formula, a negative number in parentheses.
 fn number(value: f64) -> String {
     if value < 0.0 { format!("({value:?})") } else { format!("{value:?}") }
 }
 
-/// A number as one would write it.
+/// Formats a number, whole numbers without a decimal point.
 fn short(value: f64) -> String {
     if value == value.trunc() && value.abs() < 1e9 {
         format!("{value}")

@@ -1,4 +1,4 @@
-//! From one level to another, and there and back.
+//! Steps from one level to another, and rectangles of a rising and a falling step.
 
 use crate::data::observations::Observations;
 use crate::model::scalar::Scalar;
@@ -8,10 +8,10 @@ use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::PI;
 
-/// Points in which shapes are compared.
+/// Maximum number of points for the comparison of shapes.
 const MOST: usize = 400;
 
-/// A step along a form: [`define`] with the parameters that all steps have.
+/// Defines a step of a given form: [`define`] with the parameters of all steps.
 macro_rules! define_step {
     (
         $(#[doc = $text:literal])+
@@ -34,7 +34,7 @@ macro_rules! define_step {
     };
 }
 
-/// Up and down again along a form: [`define`] with the parameters that all rectangles have.
+/// Defines a rectangle of a given form: [`define`] with the parameters of all rectangles.
 macro_rules! define_rectangle {
     (
         $(#[doc = $text:literal])+
@@ -63,39 +63,37 @@ macro_rules! define_rectangle {
 }
 
 define_step! {
-    /// From 0 to `amplitude` along a straight line, which takes one `sigma`. The cost of a ramp has a
-    /// kink wherever one of its ends crosses a point: a fit may end there, and says that it makes no
-    /// progress.
+    /// Step from 0 to `amplitude` along a straight line of width `sigma`. The cost has a kink wherever an end of the
+    /// line crosses a point. A fit can end at such a kink and then reports no progress.
     step_linear STEP_LINEAR RAMP
     formula "amplitude*clamp((x - center)/sigma + 0.5, 0, 1)"
     derived {}
 }
 
 define_step! {
-    /// From 0 to `amplitude` along an error function: a sharp step seen with a Gaussian resolution of
-    /// the standard deviation `sigma`/√2.
+    /// Step from 0 to `amplitude` along an error function: a sharp step measured with a Gaussian resolution of standard
+    /// deviation `sigma`/√2.
     step_erf STEP_ERF ERROR_FUNCTION
     formula "amplitude*(1 + erf((x - center)/sigma))/2"
     derived { deviation = "sigma/sqrt(2)" "the standard deviation of the slope" }
 }
 
 define_step! {
-    /// From 0 to `amplitude` along a logistic function, amplitude/(1 + exp(−(x − center)/sigma)).
+    /// Step from 0 to `amplitude` along a logistic function, amplitude/(1 + exp(−(x − center)/sigma)).
     step_logistic STEP_LOGISTIC LOGISTIC
     formula "amplitude*(1 + tanh((x - center)/(2*sigma)))/2"
     derived {}
 }
 
 define_step! {
-    /// From 0 to `amplitude` along an arc tangent.
+    /// Step from 0 to `amplitude` along an arc tangent.
     step_atan STEP_ATAN ARC_TANGENT
     formula "amplitude*(0.5 + atan((x - center)/sigma)/pi)"
     derived {}
 }
 
 define_rectangle! {
-    /// Up and down again along straight lines, each of which takes its `sigma`; about its kinks see
-    /// [`step_linear`].
+    /// Rectangle with straight flanks of widths `sigma1` and `sigma2`. For the kinks of the cost see [`step_linear`].
     rectangle_linear RECTANGLE_LINEAR RAMP
     formula "amplitude*(clamp((x - center1)/sigma1 + 0.5, 0, 1)"
         " - clamp((x - center2)/sigma2 + 0.5, 0, 1))"
@@ -103,32 +101,32 @@ define_rectangle! {
 }
 
 define_rectangle! {
-    /// Up and down again along error functions.
+    /// Rectangle with error functions as flanks.
     rectangle_erf RECTANGLE_ERF ERROR_FUNCTION
     formula "amplitude*(erf((x - center1)/sigma1) - erf((x - center2)/sigma2))/2"
     derived { area = "amplitude*(center2 - center1)" "the area, in units of y times x" }
 }
 
 define_rectangle! {
-    /// Up and down again along logistic functions.
+    /// Rectangle with logistic functions as flanks.
     rectangle_logistic RECTANGLE_LOGISTIC LOGISTIC
     formula "amplitude*(tanh((x - center1)/(2*sigma1)) - tanh((x - center2)/(2*sigma2)))/2"
     derived { area = "amplitude*(center2 - center1)" "the area, in units of y times x" }
 }
 
 define_rectangle! {
-    /// Up and down again along arc tangents. Its tails fall as 1/x, so that it has no area unless both slopes
-    /// are equally wide.
+    /// Rectangle with arc tangents as flanks. Its tails fall as 1/x; therefore the area is not finite unless both
+    /// widths are equal.
     rectangle_atan RECTANGLE_ATAN ARC_TANGENT
     formula "amplitude*(atan((x - center1)/sigma1) - atan((x - center2)/sigma2))/pi"
     derived {}
 }
 
-/// How a step goes from 0 to 1 over u = (x − center)/sigma.
+/// Form of a step from 0 to 1 over u = (x − center)/sigma.
 #[derive(Clone, Copy)]
 struct StepForm {
     shape: fn(f64) -> f64,
-    /// One without kinks that is like it: it has few minima, and so leads near the right one.
+    /// Similar form without kinks. Its cost has few minima, so a search with it leads near the right one.
     smooth: fn(f64) -> f64,
 }
 
@@ -146,7 +144,7 @@ const LOGISTIC: StepForm = StepForm {
 const ARC_TANGENT: StepForm =
     StepForm { shape: |u| 0.5 + u.atan() / PI, smooth: |u| 0.5 + u.atan() / PI };
 
-/// Height, center and width of a step.
+/// Estimates height, center and width of a step.
 fn step(points: &Observations, form: StepForm) -> Vec<f64> {
     let sketch = Sketch::of(points, MOST);
     let ((low, high), width) = (sketch.ends(), sketch.width());
@@ -165,7 +163,7 @@ fn step(points: &Observations, form: StepForm) -> Vec<f64> {
     vec![found.factors[0] * sketch.y_unit, center, sigma]
 }
 
-/// Height, center and width of both steps.
+/// Estimates the height and, of both flanks, center and width.
 fn rectangle(points: &Observations, form: StepForm) -> Vec<f64> {
     let peak = Peak::of(points);
     let sketch = Sketch::of(points, MOST);
@@ -188,12 +186,12 @@ fn rectangle(points: &Observations, form: StepForm) -> Vec<f64> {
     vec![found.factors[0] * sketch.y_unit, first, rise, last, fall]
 }
 
-/// Centers by one that is nearly right.
+/// Returns centers near an approximate center.
 fn near(center: f64, sigma: f64) -> SearchAxis {
     SearchAxis::linear(center - 0.4 * sigma, center + 0.4 * sigma, 5)
 }
 
-/// Widths by one that is nearly right.
+/// Returns widths near an approximate width.
 fn about(sigma: f64) -> SearchAxis {
     SearchAxis::logarithmic(sigma / 1.6, sigma * 1.6, 5)
 }

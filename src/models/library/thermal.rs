@@ -1,16 +1,17 @@
-//! How many particles are where in thermal equilibrium: over an energy x, with kT in units of x.
+//! Distributions of particles in thermal equilibrium over the energy x, with kT in units of x.
 
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
-/// Points in which shapes are compared.
+/// Maximum number of points for the comparison of shapes.
 const MOST: usize = 256;
 
 define! {
-    /// Fermi and Dirac's distribution: an edge that falls from `amplitude` to 0 over some `kt`, as of electrons in a
-    /// metal. The edge that rises is [`step_logistic`](super::steps::step_logistic).
+    /// Fermi-Dirac distribution, for example of electrons in a metal: an edge that falls from `amplitude` to 0 over a
+    /// few
+    /// `kt`. For a rising edge use [`step_logistic`](super::steps::step_logistic).
     fermi_dirac FERMI_DIRAC ["x"] Step
     formula "amplitude*fermi((x - center)/kt)"
     parameters {
@@ -29,7 +30,7 @@ define! {
         let axes = [SearchAxis::linear(low, high, 61), SearchAxis::logarithmic(least, width, 13)];
         let edge = |&[center, kt]: &[f64; 2], x: f64| 1.0 / (((x - center) / kt).exp() + 1.0);
         let alone = search(&sketch, axes, 1, |at, x, out| out[0] = edge(at, x));
-        // A background may have been found where the edge has not begun to fall: then it is too high.
+        // If the background was estimated from points before the edge, it is too high.
         let raised =
             search(&sketch, axes, 2, |at, x, out| out.copy_from_slice(&[edge(at, x), 1.0]));
         let found = if raised.cost < 0.25 * alone.cost { raised } else { alone };
@@ -39,7 +40,7 @@ define! {
 }
 
 define! {
-    /// Bose and Einstein's distribution: occupation numbers, as of phonons. It has a pole at `center`.
+    /// Bose-Einstein distribution: occupation numbers, for example of phonons. It has a pole at `center`.
     bose_einstein BOSE_EINSTEIN ["x"] Curve
     formula "amplitude*bose((x - center)/kt)"
     parameters {
@@ -56,7 +57,7 @@ define! {
         let step = width / sketch.x.len().max(2) as f64;
         let energies = SearchAxis::logarithmic(0.03 * width, 10.0 * width, 13);
         let occupation = |x: f64, center: f64, kt: f64| 1.0 / ((x - center) / kt).exp_m1();
-        // The pole is below all points, or among them.
+        // The pole is below all points or between them.
         let below = SearchAxis::logarithmic(0.03 * step, 2.0 * width, 31);
         let mut outside = search(&sketch, [below, energies], 1, |&[gap, kt], x, out| {
             out[0] = occupation(x, low - gap, kt);

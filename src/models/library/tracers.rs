@@ -1,4 +1,4 @@
-//! What moves: water in tissue, molecules in a focus, gas in layers.
+//! Diffusion and adsorption: water in tissue, molecules in a focus, layers of a gas on a surface.
 
 use super::decays::several;
 use crate::data::observations::Observations;
@@ -8,8 +8,8 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Intravoxel incoherent motion (Le Bihan et al., Radiology 168 (1988) 497): the diffusion signal
-    /// of tissue in which a part of the water flows. x: the b value.
+    /// Intravoxel incoherent motion (Le Bihan et al., Radiology 168 (1988) 497): diffusion signal of tissue in which a
+    /// part of the water flows. x: the b value.
     ivim IVIM ["x"] Curve
     formula "s0*((1 - fraction)*exp(-x*diffusion) + fraction*exp(-x*pseudo_diffusion))"
     parameters {
@@ -27,9 +27,8 @@ define! {
 }
 
 define! {
-    /// Fluorescence correlation of molecules that diffuse through a focus of Gaussian shape
-    /// (Aragón and Pecora, J. Chem. Phys. 64 (1976) 1791). x: the lag. The aspect of the focus is
-    /// better known from a calibration than from such points: fix it.
+    /// Fluorescence correlation of molecules that diffuse through a Gaussian focus (Aragón and Pecora, J. Chem. Phys.
+    /// 64 (1976) 1791). x: the lag. Fix the `aspect` of the focus: a calibration determines it better than such points.
     fcs_diffusion FCS_DIFFUSION ["x"] Curve
     formula "1/(number*(1 + x/time)*sqrt(1 + x/(aspect^2*time)))"
     parameters {
@@ -42,8 +41,8 @@ define! {
 }
 
 define! {
-    /// Layers of a gas on a surface (Brunauer, Emmett and Teller, J. Am. Chem. Soc. 60 (1938) 309).
-    /// x: the pressure over that of saturation; the theory holds from about 0.05 to 0.35.
+    /// BET isotherm: layers of a gas on a surface (Brunauer, Emmett and Teller, J. Am. Chem. Soc. 60 (1938) 309). x:
+    /// the pressure divided by the saturation pressure; the theory is valid from about 0.05 to 0.35.
     bet BET ["x"] Curve
     formula "monolayer*c*x/((1 - x)*(1 + (c - 1)*x))"
     parameters {

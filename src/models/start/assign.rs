@@ -1,13 +1,13 @@
-//! Which find is whose, where several terms of a sum are equal models.
+//! Assignment of estimates to terms if several terms of a sum are the same model.
 
 use super::{CENTER, NamedValue, PlacedTerm, SAME, Tree};
 use crate::model::known::Known;
 
-/// The contradiction of a sign, or of what is not known; that of a factor is no larger.
+/// Contradiction of values with opposite signs or of unknown values, and the maximum contradiction of a factor.
 const OPPOSITE: f64 = 10.0;
 
-/// Gives equal models their finds: as fits best what is known of each, where it stands, how wide or large it is, what
-/// follows from others; for the rest from left to right.
+/// Assigns estimates to terms of the same model. The assignment agrees best with the known position, width, size and
+/// ties of each term. Terms without such knowledge are ordered from left to right.
 pub(super) fn assign(terms: &[&(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     for peers in groups(terms) {
         let far = |params: &[f64]| contradiction(&peers, points.known, params);
@@ -37,7 +37,7 @@ pub(super) fn assign(terms: &[&(f64, Tree)], points: &NamedValue<'_>, params: &m
     }
 }
 
-/// Terms of one sign and model.
+/// Groups terms with the same sign and model.
 fn groups<'t>(terms: &[&'t (f64, Tree)]) -> Vec<Vec<&'t PlacedTerm>> {
     let mut groups: Vec<(f64, Vec<&PlacedTerm>)> = Vec::new();
     for (sign, term) in terms {
@@ -52,7 +52,7 @@ fn groups<'t>(terms: &[&'t (f64, Tree)]) -> Vec<Vec<&'t PlacedTerm>> {
     groups.into_iter().map(|(_, peers)| peers).collect()
 }
 
-/// From left to right, if they have a place.
+/// Sorts the estimates by their center, if the model has a center.
 fn in_order(peers: &[&PlacedTerm], params: &mut [f64]) {
     let Some(center) = peers.first().and_then(|term| term.position(CENTER)) else { return };
     let block = |term: &&PlacedTerm| params[term.places()].to_vec();
@@ -63,7 +63,8 @@ fn in_order(peers: &[&PlacedTerm], params: &mut [f64]) {
     }
 }
 
-/// How far the finds are from what is known of their terms: centers in widths, others as logarithms of factors.
+/// Returns the sum of distances between estimated and known values. Centers: in units of sigma; other parameters:
+/// the logarithm of the ratio.
 fn contradiction(peers: &[&PlacedTerm], known: &Known, params: &[f64]) -> f64 {
     let begun = known.begun(params);
     let of_term = |term: &&PlacedTerm| {

@@ -1,5 +1,5 @@
-//! The terms of a sum: backgrounds where nothing stands on them, then what changes slowly, then what
-//! stands out, the largest first.
+//! Initial guess for the terms of a sum. Backgrounds are estimated first, from points without other terms, then slowly
+//! changing curves, then steps, waves and peaks, the largest first.
 
 use super::assign::assign;
 use super::{CENTER, NamedValue, Tree, together};
@@ -7,10 +7,10 @@ use crate::math::order::ascending;
 use crate::models::definition::ModelKind;
 use crate::models::estimate::{mean, median};
 
-/// Rounds in which each term that stands out is looked for again in what all others leave.
+/// Number of rounds in which each step, wave or peak is estimated again from the remainder of all others.
 const ROUNDS: usize = 3;
 
-/// Writes the start of every term into its places of `params`.
+/// Writes the estimate of every term into `params`.
 pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     let mut left = points.points.y.clone();
     for (sign, term) in terms.iter().filter(|(_, term)| matches!(term, Tree::Number(_))) {
@@ -27,27 +27,27 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut 
     params.copy_from_slice(&best.params);
 }
 
-/// Where the background and a curve are looked for.
+/// Masks of the points from which the background and a curve are estimated.
 struct Look {
     background: Vec<bool>,
-    /// Where there are peaks and one curve.
+    /// Used if the sum has peaks and one curve.
     curve: Vec<bool>,
 }
 
 impl Look {
-    /// The curve where the background is.
+    /// Uses the same points for the background and the curve.
     fn at(background: Vec<bool>) -> Look {
         Look { curve: background.clone(), background }
     }
 }
 
-/// What was found, and what it leaves.
+/// Estimated parameters and the remainder of the response.
 struct Find {
     params: Vec<f64>,
     left: Vec<f64>,
 }
 
-/// Terms that are not numbers, and the points without the numbers.
+/// Terms of a sum, and the points with the numbers of the sum subtracted.
 struct Terms<'t> {
     terms: &'t [(f64, Tree)],
     points: NamedValue<'t>,
@@ -64,7 +64,7 @@ impl<'t> Terms<'t> {
         self.terms.iter().any(|(_, term)| term.kind() == kind)
     }
 
-    /// Where nothing stands on the background.
+    /// Selects points at which only the background is expected.
     fn first_look(&self) -> Look {
         let points = &self.points;
         Look::at(match () {
@@ -75,7 +75,8 @@ impl<'t> Terms<'t> {
         })
     }
 
-    /// Where a curve bends, its background is seen at its level end; where a peak stands at an end, at the other one.
+    /// Returns further selections if the remainder is large: with a curve, its level end for the background; otherwise
+    /// one end of the range at a time, because a peak may be at the other end.
     fn further_looks(&self, found: &Find) -> Vec<Look> {
         let points = &self.points;
         let has_plane = points.points.columns.len() > 1;
@@ -92,7 +93,8 @@ impl<'t> Terms<'t> {
         vec![Look::at(first_points(points, 0.2)), Look::at(last_points(points, 0.2))]
     }
 
-    /// Whether a twentieth or more of the scatter of y is left, and neighbours are alike in it, as they are not in noise.
+    /// Returns true if the remainder has more than 1/20 of the variation of y and is smooth: adjacent residuals are
+    /// similar, in contrast to noise.
     fn leaves_much(&self, found: &Find) -> bool {
         let y = &self.points.points.y;
         let mean = mean(y);
@@ -102,7 +104,7 @@ impl<'t> Terms<'t> {
         squares(&left) > 0.05 * scatter && squares(&steps) < 0.5 * squares(&left)
     }
 
-    /// What is found when the background and a curve are looked for as `look` says.
+    /// Estimates all terms, with the background and a curve from the points of `look`.
     fn found(&self, look: &Look, params: &[f64]) -> Find {
         let Terms { points, .. } = self;
         let (mut left, mut params) = (points.points.y.clone(), params.to_vec());
@@ -120,7 +122,7 @@ impl<'t> Terms<'t> {
                 subtract(&mut left, *sign, &term.values(points, &params));
             }
         }
-        // What peaks stand on shows itself where none stands, too.
+        // A single curve below peaks is estimated where no peak is expected.
         let below_peaks =
             self.has(ModelKind::Peak) && !self.has(ModelKind::Step) && curves.len() == 1;
         for (i, (sign, term)) in curves.iter().enumerate() {
@@ -141,8 +143,8 @@ impl<'t> Terms<'t> {
     }
 }
 
-/// The terms that stand out, in an order and in the other one, whichever leaves less: one of which is known where it
-/// stands may be hidden by one that is larger, and shapes that differ take each other's places.
+/// Estimates steps, waves or peaks one by one, in an order and in the reverse order, and keeps the smaller remainder.
+/// One order can fail: a larger term can hide a term with a known position, and a term can be taken for another shape.
 fn one_by_one(
     terms: &[&(f64, Tree)],
     points: &NamedValue<'_>,
@@ -174,7 +176,7 @@ fn one_by_one(
     *left = rest;
 }
 
-/// Looks for each term again in what all others leave, as long as that leaves less.
+/// Estimates each term again from the remainder of all others, and keeps rounds that reduce the remainder.
 fn again(terms: &[&(f64, Tree)], points: &NamedValue<'_>, left: &mut Vec<f64>, params: &mut [f64]) {
     if terms.len() < 2 {
         return;
@@ -193,14 +195,14 @@ fn again(terms: &[&(f64, Tree)], points: &NamedValue<'_>, left: &mut Vec<f64>, p
     }
 }
 
-/// Whether a term is looked for where it is known to stand.
+/// Returns true if the term is estimated within a known range of its center.
 fn is_placed(term: &Tree, points: &NamedValue<'_>) -> bool {
     let Tree::Leaf(term) = term else { return false };
     let own = |j: usize| term.leaf.parameters[j].1;
     points.is_held && points.range(term, CENTER) != term.position(CENTER).map(own)
 }
 
-/// The name of a term that is one model.
+/// Returns the name of the model if the term is a single model.
 fn shape(term: &Tree) -> Option<&str> {
     match term {
         Tree::Leaf(term) => Some(&term.leaf.name),
@@ -208,7 +210,7 @@ fn shape(term: &Tree) -> Option<&str> {
     }
 }
 
-/// Looks for one term in what is left of the response, at the points of `keep`.
+/// Estimates one term from the remainder `left` of the response, at the points of `keep` or at all points.
 fn find_in(
     points: &NamedValue<'_>,
     left: &[f64],
@@ -224,7 +226,7 @@ fn find_in(
     }
 }
 
-/// Takes a term's values away, where it has any.
+/// Subtracts the values of a term where the difference is finite.
 fn subtract(left: &mut [f64], sign: f64, values: &[f64]) {
     for (left, value) in left.iter_mut().zip(values) {
         let without = *left - sign * value;
@@ -236,14 +238,14 @@ fn squares(values: &[f64]) -> f64 {
     values.iter().map(|v| v * v).sum()
 }
 
-/// The order of the points by x.
+/// Returns the indices of the points, sorted by x.
 fn by_x(points: &NamedValue<'_>) -> Vec<usize> {
     let x = points.points.x();
     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
     ascending(&(0..points.points.y.len()).map(at).collect::<Vec<f64>>())
 }
 
-/// Marks those of a range of ranks by x; `share`s of all points.
+/// Marks points by their rank in x, a fraction of all points between `from` and `to`; all points if fewer than 3.
 fn ranks(points: &NamedValue<'_>, from: f64, to: f64) -> Vec<bool> {
     let order = by_x(points);
     let count = order.len() as f64;
@@ -263,7 +265,7 @@ fn last_points(points: &NamedValue<'_>, share: f64) -> Vec<bool> {
     ranks(points, 1.0 - share, 1.0)
 }
 
-/// The end at which y changes less.
+/// Marks the points at the end of the range where y changes less.
 fn level_end(points: &NamedValue<'_>) -> Vec<bool> {
     const SHARE: f64 = 0.15;
     let (first, last) = (first_points(points, SHARE), last_points(points, SHARE));
@@ -275,7 +277,7 @@ fn level_end(points: &NamedValue<'_>) -> Vec<bool> {
     if at_first < at_last { first } else { last }
 }
 
-/// The points at the ends of every variable, a tenth of all at each: no peak stands there.
+/// Marks the points at both ends of every variable, a tenth of all points each: no peak is expected there.
 fn quiet_points(points: &NamedValue<'_>) -> Vec<bool> {
     const SHARE: f64 = 0.1;
     let mut ends = vec![false; points.points.y.len()];

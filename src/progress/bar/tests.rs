@@ -1,4 +1,4 @@
-//! What is drawn, on a terminal in memory and where there is none.
+//! Tests of the drawn text, on a terminal in memory and without a terminal.
 
 use super::*;
 use crate::{Backend, BatchData, CurveFit, Data};
@@ -82,14 +82,14 @@ fn at(pass: usize, points: u64, total: Option<u64>, millis: u64) -> StreamProgre
 fn a_stream_shows_pass_rate_time_left_and_cost() {
     let (terminal, target) = terminal();
     let bar = bar_on(target);
-    // A first pass of a source that does not know its length.
+    // First pass of a source of unknown length.
     let _ = bar(&Event::Stream(at(1, 1_000_000, None, 500)));
     sleep(Duration::from_millis(120));
     let _ = bar(&Event::Stream(at(1, 3_000_000, None, 1500)));
     let drawn = terminal.contents();
     assert!(drawn.contains("pass 1  3.00 M points  2.00 M points/s  1.50 s"), "{drawn}");
     assert!(!drawn.contains("left") && !drawn.contains("cost"), "{drawn}");
-    // In the next one it is known, and the rate is that of the pass.
+    // In the second pass the length is known, and the rate is computed from this pass only.
     let total = Some(40_000_000);
     let _ = bar(&Event::Stream(at(2, 5_000_000, total, 20_000)));
     sleep(Duration::from_millis(120));

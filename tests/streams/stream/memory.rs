@@ -1,7 +1,9 @@
 //! Memory that a fit takes, as the system counts it, where the points are many times the limit.
 #![cfg(target_os = "linux")]
 
+use crate::decoded::Decoded;
 use crate::stream::child;
+use dualfit::result::StreamStats;
 use dualfit::source::FnSource;
 use dualfit::{Backend, CurveFit, Stream};
 use std::fs;
@@ -29,16 +31,18 @@ fn point(i: u64) -> (f64, f64) {
 
 /// Task of a child: returns the growth of its memory and the size of its buffers, in bytes.
 fn grown(subsample: bool) -> (usize, usize) {
-    grown_by(Stream::new(FnSource::new(POINTS, point)).subsample(subsample))
+    let stream = Stream::new(FnSource::new(POINTS, point)).subsample(subsample);
+    let (grown, stats) = grown_by(stream);
+    (grown, stats.buffer_bytes)
 }
 
-fn grown_by(stream: Stream<'_>) -> (usize, usize) {
+fn grown_by(stream: Stream<'_>) -> (usize, StreamStats) {
     let stream = stream.memory_limit(LIMIT);
     let before = most_resident();
     let model = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cpu);
     let fit = model.fit_stream(stream, [2.05, 0.51, 0.31]).unwrap();
     assert!((fit.params()[1] - 0.5).abs() < 1e-3, "{fit}");
-    (most_resident() - before, fit.stats().stream.as_ref().unwrap().buffer_bytes)
+    (most_resident() - before, fit.stats().stream.clone().unwrap())
 }
 
 #[test]
@@ -63,32 +67,23 @@ fn a_stream_keeps_its_limit() {
     }
 }
 
-#[cfg(feature = "csv")]
 const KEEPING: &str = "stream::memory::a_stream_that_keeps_points_keeps_its_limit";
 
-/// A table of three times the limit, of which the part that fits is kept.
-#[cfg(feature = "csv")]
+/// Points of three times the limit from a source that takes long to decode: the part that fits is kept.
 #[test]
 fn a_stream_that_keeps_points_keeps_its_limit() {
-    use std::io::Write;
-    if let Some(task) = child::task(KEEPING) {
-        let (table, answer) = task.split_once(' ').unwrap();
-        let source = dualfit::source::CsvSource::open(table).unwrap();
-        let (grown, buffers) = grown_by(Stream::new(source).chunk_points(4096));
-        return fs::write(answer, format!("{grown} {buffers}")).unwrap();
+    if let Some(path) = child::task(KEEPING) {
+        let source = Decoded { source: FnSource::new(3 * LIMIT as u64 / 16, point), is_slow: true };
+        let (grown, stats) = grown_by(Stream::new(source).chunk_points(4096));
+        let text = format!("{grown} {} {}", stats.buffer_bytes, stats.kept_points);
+        return fs::write(path, text).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    let (table, answer) = (folder.path().join("points.csv"), folder.path().join("bytes"));
-    let mut file = std::io::BufWriter::new(fs::File::create(&table).unwrap());
-    writeln!(file, "x,y").unwrap();
-    for i in 0..3 * LIMIT as u64 / 16 {
-        let (x, y) = point(i);
-        writeln!(file, "{x:.6},{y:.6}").unwrap();
-    }
-    drop(file);
-    child::finish(child::start(KEEPING, &format!("{} {}", table.display(), answer.display())));
-    let text = fs::read_to_string(&answer).unwrap();
+    let path = folder.path().join("bytes");
+    child::finish(child::start(KEEPING, path.to_str().unwrap()));
+    let text = fs::read_to_string(&path).unwrap();
     let numbers: Vec<usize> = text.split(' ').map(|n| n.parse().unwrap()).collect();
     println!("grown by {} bytes, buffers of {}, limit {LIMIT}", numbers[0], numbers[1]);
     assert!(numbers[0] <= LIMIT + BESIDE, "grown by {}", numbers[0]);
+    assert!(numbers[2] > 0, "no points are kept");
 }

@@ -6,8 +6,8 @@
 pub(crate) mod words;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use dualfit::source::{CsvOptions, DateOrder, Delimiter, Thousands};
 use dualfit::{Backend, Loss, SearchWhen};
+use dualfit_io::{CsvOptions, DateOrder, Delimiter, Thousands};
 use std::path::PathBuf;
 use words::{Pairs, Range, formula, number, one_of, pairs, range};
 
@@ -71,30 +71,30 @@ pub(crate) enum Command {
     Batch(Box<BatchArguments>),
     /// Lists the models of the library, or shows one.
     Models {
-        /// A model, or several put together: gaussian, "gaussian(g_) + linear(bg_)".
+        /// A model or a composite of models: gaussian, "gaussian(g_) + linear(bg_)".
         model: Option<String>,
     },
-    /// Lists the CUDA devices, or says what is missing.
+    /// Lists the CUDA devices, or shows why there are none.
     Devices {
-        /// Measures how fast data move to each device and through its memory; takes about a second.
+        /// Measures the bandwidth of transfers to each device and of its memory; takes about a second.
         #[arg(long)]
         bandwidth: bool,
     },
-    /// Measures fits of a decay on this machine, on the CPU and on a device if there is one.
+    /// Measures the time of fits of a decay on this machine, on the CPU and, if available, on a device.
     Bench {
         /// Numbers of points.
         #[arg(long, value_delimiter = ',', default_values_t = [1_000, 100_000, 1_000_000], value_name = "N,...")]
         points: Vec<usize>,
-        /// Fits of each size; the fastest and the median are told.
+        /// Number of fits of each size; the fastest time and the median are shown.
         #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
         repeat: u32,
     },
-    /// Prints the completions for a shell.
+    /// Prints the completion script for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Prints the manual page, or that of a command.
+    /// Prints the manual page of the program or of a command.
     Man {
         /// The command: fit, batch, models, devices, bench, completions.
         command: Option<String>,
@@ -103,18 +103,18 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct FitArguments {
-    /// The table: CSV, TSV, text, NPY, Parquet or Arrow; `-` is text on standard input.
+    /// The table: CSV, TSV, text, NPY, Parquet or Arrow; `-` reads text from standard input.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     /// The response, a column by name or number from 1 [default: the second].
     #[arg(long, value_name = "COLUMN", help_heading = "Columns and points")]
     pub(crate) y: Option<String>,
-    /// Fits each group of rows by itself: those with the same value in a column, such as the number of a run. x and y
-    /// are then the first columns beside it, unless something else is said.
+    /// Fits each group of rows by itself. A group has the same value in this column, for example the number of a run.
+    /// By default, x and y are then the first two other columns.
     #[arg(long, value_name = "COLUMN", help_heading = "Columns and points", conflicts_with_all = OF_ONE_FIT)]
     pub(crate) by: Option<String>,
-    /// Fits all groups together: these parameters have one value for all of them.
+    /// Fits all groups together; these parameters have the same value in all groups.
     #[arg(
         long,
         requires = "by",
@@ -125,58 +125,56 @@ pub(crate) struct FitArguments {
     pub(crate) share: Vec<String>,
     #[command(flatten)]
     pub(crate) table: TableArguments,
-    /// Starts N fits more, from points spread over the bounds, and reports the best; every free
-    /// parameter needs both bounds.
+    /// Runs N more fits from starting points drawn within the bounds, or from natural ranges for parameters without
+    /// bounds, and reports the best fit.
     #[arg(long, value_name = "N", help_heading = "The fit")]
     pub(crate) multi_start: Option<usize>,
-    /// Prints one JSON document instead of the report; numbers that are not finite are null.
+    /// Prints a JSON document instead of the report; numbers that are not finite are null.
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
     /// Writes the results of all groups to a file: .csv or .json.
     #[arg(long, requires = "by", value_name = "FILE", help_heading = "Results")]
     pub(crate) out: Option<PathBuf>,
-    /// Adds confidence intervals of the parameters, of a probability such as 0.95, from their standard
-    /// errors.
+    /// Adds confidence intervals of the parameters with a probability such as 0.95, from their standard errors.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) interval: Option<f64>,
-    /// Takes the intervals, of 0.95 unless --interval says otherwise, from profiles of the likelihood: right also where
-    /// errors are lopsided.
+    /// Computes the intervals from profiles of the likelihood, which are correct for asymmetric errors, too; the
+    /// probability is that of --interval or 0.95.
     #[arg(long, help_heading = "Results")]
     pub(crate) profile: bool,
-    /// Adds the curve's confidence band, of a probability such as 0.95, to the picture and the
-    /// residuals.
+    /// Adds the confidence band of the curve with a probability such as 0.95 to the plot and the residuals.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) band: Option<f64>,
-    /// Adds each model of a sum by itself, each peak and what they stand on, to the picture and the residuals.
+    /// Adds each term of a sum, for example each peak and the background, to the plot and the residuals.
     #[arg(long, help_heading = "Results")]
     pub(crate) components: bool,
-    /// Draws the points, the curve and the residuals: .svg or .png.
+    /// Plots the points, the curve and the residuals into a file: .svg or .png.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) plot: Option<PathBuf>,
-    /// Draws the picture's horizontal axis logarithmically.
+    /// Makes the horizontal axis of the plot logarithmic.
     #[arg(long, requires = "plot", help_heading = "Results")]
     pub(crate) log_x: bool,
-    /// Draws the picture's vertical axis logarithmically.
+    /// Makes the vertical axis of the plot logarithmic.
     #[arg(long, requires = "plot", help_heading = "Results")]
     pub(crate) log_y: bool,
-    /// Writes the fit as JSON for programs in Rust, which read it with `Fit::from_json`.
+    /// Writes the fit as JSON for Rust programs, which read it with `Fit::from_json`.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) save: Option<PathBuf>,
-    /// Writes the fitted points with the model's value and the residual (y minus that), as CSV; here as
-    /// with the others `-` is standard output.
+    /// Writes the fitted points with the value of the model and the residual (y minus model) as CSV. For all output
+    /// files, `-` is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) residuals: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct BatchArguments {
-    /// One table of which several columns are fitted, or several tables.
+    /// One table with several columns to fit, or several tables.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
-    /// The responses: columns by name or number, `*` and `?` standing for any letters [default: of one
-    /// table all columns but x and sigma, of several the second column of each].
+    /// The responses, columns by name or number; `*` and `?` are wildcards [default: for one table, all columns except
+    /// x and sigma; for several tables, the second column of each].
     #[arg(
         long,
         value_delimiter = ',',
@@ -186,7 +184,7 @@ pub(crate) struct BatchArguments {
     pub(crate) y: Vec<String>,
     #[command(flatten)]
     pub(crate) table: TableArguments,
-    /// Prints one JSON document instead of the table.
+    /// Prints a JSON document instead of the table.
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
     /// Writes the results to a file: .csv or .json.
@@ -194,59 +192,58 @@ pub(crate) struct BatchArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// The model and how it is fitted.
+/// Options for the model and its fit.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "The fit")]
 pub(crate) struct ModelArguments {
-    /// The model: a formula over the column's name or `x`, such as "a*exp(-b*x)+c", or models of the
-    /// library that `dualfit models` lists, such as gaussian or "gaussian(g_) + linear(bg_)".
+    /// The model: a formula of `x` or of the name of the column, such as "a*exp(-b*x)+c", or models of the library
+    /// (see `dualfit models`), such as gaussian or "gaussian(g_) + linear(bg_)".
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: String,
-    /// Where parameters start: a=2,b=0.5, or formulas of numbers, w=2*pi/12. Those in which the model is
-    /// linear need no start.
+    /// Starting values of parameters: a=2,b=0.5; also arithmetic expressions, w=2*pi/12. Linear parameters need no
+    /// starting value.
     #[arg(short, long, value_name = "NAME=VALUE,...", value_parser = pairs("--start a=2,b=0.5", number))]
     pub(crate) start: Vec<Pairs<f64>>,
-    /// Keeps parameters within ranges: b=0..1, b=0.. or b=..1.
+    /// Bounds of parameters: b=0..1, b=0.. or b=..1.
     #[arg(short, long, value_name = "NAME=LOW..HIGH,...", value_parser = pairs("--bound b=0..1", range))]
     pub(crate) bound: Vec<Pairs<Range>>,
-    /// Keeps parameters at values: c=0.1, or c alone for its start.
+    /// Fixes parameters: c=0.1, or c alone to fix it at its starting value.
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = words::fixed)]
     pub(crate) fix: Vec<Pairs<Option<f64>>>,
-    /// Ties a parameter to others: "s2=2*s1". May be given several times.
+    /// Ties a parameter to others: "s2=2*s1". Can be given several times.
     #[arg(long, value_name = "NAME=FORMULA", value_parser = formula("--tie \"s2=2*s1\""))]
     pub(crate) tie: Vec<(String, String)>,
-    /// Reports a quantity that follows from the parameters: "half_life=ln(2)/k". May be given several
-    /// times.
+    /// Reports a quantity derived from the parameters: "half_life=ln(2)/k". Can be given several times.
     #[arg(long, value_name = "NAME=FORMULA", value_parser = formula("--derive \"half_life=ln(2)/k\""))]
     pub(crate) derive: Vec<(String, String)>,
-    /// A robust loss and the residual beyond which a point counts as an outlier, in sigmas or in the
-    /// units of y: huber:1.5, soft-l1, cauchy, arctan or tukey.
+    /// A robust loss with its scale, the residual beyond which a point counts as an outlier, in sigmas or in units of
+    /// y: huber:1.5, soft-l1, cauchy, arctan or tukey.
     #[arg(long, value_name = "LOSS:SCALE", value_parser = words::loss)]
     pub(crate) loss: Option<Loss>,
-    /// y are counts: maximises the Poisson likelihood instead of least squares.
+    /// Maximises the Poisson likelihood instead of least squares; y are counts.
     #[arg(long)]
     pub(crate) poisson: bool,
-    /// When the start is searched for: if a parameter has none; also if the data reject the fit from the given one; always.
+    /// When to search for a starting point.
     #[arg(long, value_name = "WHEN", value_enum, default_value = "needed")]
     pub(crate) search: Search,
-    /// Evaluations of the model after which a fit stops [default: 500 for each free parameter].
+    /// Maximum number of evaluations of the model per fit [default: 500 for each free parameter].
     #[arg(long, value_name = "N")]
     pub(crate) max_evaluations: Option<usize>,
-    /// Where points are evaluated: auto, cpu, cuda for all CUDA devices, or their numbers, as 0 or 0,1.
+    /// Hardware that evaluates the points: auto, cpu, cuda for all CUDA devices, or device numbers such as 0 or 0,1.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = words::backend)]
     pub(crate) device: Backend,
 }
 
-/// When the start of a fit is searched for.
+/// Condition for the search for a start.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Search {
-    /// A parameter without a start is an error.
+    /// Never; a parameter without a starting value is an error.
     Never,
-    /// If a parameter has no start, or a model's own guess leads to a fit that the data reject.
+    /// If a parameter has no starting value, or if the data reject the fit from the initial guess of the model.
     Needed,
-    /// Also if the fit from the given start does not converge or the data reject it.
+    /// Also if the fit from the given starting point does not converge or the data reject it.
     Rejected,
-    /// For every fit; the one with the lower cost counts.
+    /// For every fit; the result with the lower cost is used.
     Always,
 }
 
@@ -261,7 +258,7 @@ impl Search {
     }
 }
 
-/// Which columns and rows are used, and how a text table is written.
+/// Options for the columns and rows, and for the format of text tables.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Columns and points")]
 pub(crate) struct TableArguments {
@@ -271,32 +268,31 @@ pub(crate) struct TableArguments {
     /// The standard deviations of y, a column by name or number from 1.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) sigma: Option<String>,
-    /// Sigmas are right up to a common factor, which the scatter about the fit decides.
+    /// Treats sigmas as relative: their common factor is estimated from the scatter of the residuals.
     #[arg(long, requires = "sigma")]
     pub(crate) relative: bool,
-    /// Leaves out rows in which a value is missing: empty, NA, nan, or infinite.
+    /// Skips rows with a missing value: empty, NA, nan, or infinite.
     #[arg(long)]
     pub(crate) skip_missing: bool,
-    /// Fits only the rows in which a column is within a range: x=0..10, time=5.. or 3=..1.
+    /// Fits only the rows with the value of a column in a range: x=0..10, time=5.. or 3=..1.
     #[arg(long, value_name = "COLUMN=LOW..HIGH", value_parser = pairs("--range x=0..10", range))]
     pub(crate) range: Vec<Pairs<Range>>,
-    /// What separates the fields of a text table [default: found out].
+    /// Separator of the fields of a text table [default: detected].
     #[arg(long, value_parser = one_of(DELIMITERS), value_name = "WHICH")]
     delimiter: Option<Delimiter>,
-    /// Decimals are written with a comma: 12,5 [default: found out where one reading is possible].
+    /// Reads numbers with a decimal comma: 12,5 [default: detected if unambiguous].
     #[arg(long)]
     pub(crate) decimal_comma: bool,
-    /// What sets the thousands apart in numbers: 1,234.5 or 1.234,5.
+    /// Separator of thousands in numbers: 1,234.5 or 1.234,5.
     #[arg(long, value_parser = one_of(THOUSANDS), value_name = "WHICH")]
     thousands: Option<Thousands>,
-    /// How dates are written that are not as 2026-02-13: 13.02.2026 or 02/13/2026.
+    /// Order of day and month in dates other than 2026-02-13: 13.02.2026 or 02/13/2026.
     #[arg(long, value_parser = one_of(DATE_ORDERS), value_name = "WHICH")]
     date_order: Option<DateOrder>,
-    /// Lines of a text that are passed over before its table [default: found out].
+    /// Number of lines of a text to skip before its table [default: detected].
     #[arg(long, value_name = "N")]
     pub(crate) skip_rows: Option<usize>,
-    /// Rows above the numbers: the names, below them units and remarks; 0 for none [default: found
-    /// out].
+    /// Number of rows above the numbers: names, then units and remarks; 0 if there are none [default: detected].
     #[arg(long, value_name = "N")]
     pub(crate) header_rows: Option<usize>,
 }

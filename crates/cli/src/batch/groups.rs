@@ -11,7 +11,7 @@ use crate::table::Table;
 use crate::watch::{clear_progress, counting, stop_on_interrupt};
 use crate::words::listed;
 use dualfit::error::GlobalError;
-use dualfit::{Error, GlobalFit, JointFit, shared};
+use dualfit::{Error, GlobalFit, JointFit, threads};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     let (entries, joint): (Vec<Entry>, Option<JointFit>) = match &asked.share[..] {
         [] => {
             let count = counting(groups.len());
-            shared::ready();
+            threads::ready();
             let fitted = |group: usize| {
                 let outcome = points_of(group).and_then(|points| fit_of(&model, &points));
                 count();

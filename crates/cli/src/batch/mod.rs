@@ -14,7 +14,7 @@ use crate::refusal::{DONE, Outcome, Refusal, refused_at};
 use crate::table::Table;
 use crate::watch::{clear_progress, counting, stop_on_interrupt};
 use crate::words::visible;
-use dualfit::{Fit, shared};
+use dualfit::{Fit, threads};
 use rayon::prelude::*;
 use results::Results;
 use std::collections::HashSet;
@@ -79,7 +79,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
         }
     }
     let count = counting(tasks.iter().filter(|task| task.is_ok()).count());
-    shared::ready();
+    threads::ready();
     let fitted = |task: Result<Task, Box<Entry>>| match task {
         Err(refused) => *refused,
         Ok(task) => {

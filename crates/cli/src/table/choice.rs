@@ -3,8 +3,7 @@
 use super::{Table, refused};
 use crate::refusal::{Outcome, Refusal};
 use crate::words::listed;
-use dualfit::Error;
-use dualfit::error::TableError;
+use dualfit_io::TableError;
 use wildmatch::WildMatch;
 
 impl Table {
@@ -22,15 +21,13 @@ impl Table {
                 self.listed()
             ))),
             _ => self.table.find(asked).map_err(|why| match why {
-                Error::Table(TableError::SameName { first, second, .. }) => {
-                    Refusal::usage(format!(
-                        "{}: columns {} and {} are both called \"{asked}\"; choose by number",
-                        self.name,
-                        first + 1,
-                        second + 1
-                    ))
-                }
-                Error::Table(TableError::UnknownColumn { place, name, .. }) => {
+                TableError::SameName { first, second, .. } => Refusal::usage(format!(
+                    "{}: columns {} and {} are both called \"{asked}\"; choose by number",
+                    self.name,
+                    first + 1,
+                    second + 1
+                )),
+                TableError::UnknownColumn { place, name, .. } => {
                     let known = names.clone();
                     Refusal::usage(TableError::UnknownColumn { place, name, known }.to_string())
                 }

@@ -7,7 +7,7 @@ use crate::arguments::TableArguments;
 use crate::output::note;
 use crate::refusal::{FILE, Outcome, Refusal, USAGE};
 use crate::words::visible;
-use dualfit::{Error, Groups};
+use dualfit_io::{Groups, TableError};
 use std::io;
 use std::path::Path;
 use std::sync::Once;
@@ -17,7 +17,7 @@ pub(crate) struct Table {
     pub(crate) name: String,
     /// Names of the columns; numbers from 1 for columns without names.
     pub(crate) names: Vec<String>,
-    table: dualfit::Table,
+    table: dualfit_io::Table,
     /// Guards the notes about number formats, which are printed when columns are first read.
     told: Once,
 }
@@ -27,11 +27,11 @@ impl Table {
     pub(crate) fn open(path: &Path, asked: &TableArguments) -> Outcome<Table> {
         let (name, table) = if path == Path::new("-") {
             let name = String::from("standard input");
-            let table = dualfit::Table::from_reader(&name, io::stdin().lock(), asked.text());
+            let table = dualfit_io::Table::from_reader(&name, io::stdin().lock(), asked.text());
             (name, table)
         } else {
             let name = visible(&path.display().to_string()).into_owned();
-            (name, dualfit::Table::read_with(path, asked.text()))
+            (name, dualfit_io::Table::read_with(path, asked.text()))
         };
         let table = table.map_err(|why| refused(&why, &name))?;
         let notes = table.notes([0; 0]).map_err(|why| refused(&why, &name))?;
@@ -82,14 +82,14 @@ impl Table {
 
 /// Converts an error of the library about a table. If it has a location in the table, or if an option can fix it, the
 /// user can correct it (exit code 2). Otherwise the file is damaged or is not a table (exit code 3).
-fn refused(why: &Error, name: &str) -> Refusal {
+fn refused(why: &TableError, name: &str) -> Refusal {
     let (said, is_usage) = match why {
-        Error::Source(why) => {
+        TableError::Source(why) => {
             let within = why.place.strip_prefix(name).is_some_and(|rest| !rest.is_empty());
             (why.to_string(), within || (why.column.is_some() && why.row.is_none()))
         }
-        Error::Table(_) => (why.to_string(), true),
-        _ => (why.to_string(), false),
+        TableError::Data(_) | TableError::Changed(_) => (why.to_string(), false),
+        _ => (why.to_string(), true),
     };
     let said = visible(&said).into_owned();
     let message = as_options(&said);

@@ -164,7 +164,7 @@ fn parquet_files_are_tables() {
 
 #[test]
 fn arrow_files_and_streams_are_tables() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/files/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../io/tests/data/files/");
     for name in ["plain.arrow", "stream.arrows"] {
         let place = Place::with(name, std::fs::read(format!("{folder}{name}")).unwrap());
         let columns = ["--x", "count", "--y", "signal", "--skip-missing"];

@@ -1,24 +1,24 @@
-//! Mistakes in what orders threads: instructions that are left out, or name other lanes than they should.
+//! Mutations of instructions that order threads: the instruction is removed, or its lane mask is changed.
 //!
-//! An instruction of PTX is a copy of a place in the sources, once for each call through which it was inlined, for each
-//! unrolled turn, and for each module that has it. What counts is the place, with the calls: a barrier that is written
-//! once must be found missing once, by whichever model comes to it, while one that stands in a function and serves many
-//! callers stands for each of those that it is inlined into.
+//! One line of the sources becomes several PTX instructions: one for each call through which it was inlined, for each
+//! unrolled iteration, and for each module that contains it. Mutations are counted per source line with its chain of
+//! inlined calls. Therefore the removal of a barrier that is written once must be detected once, with any model that
+//! reaches it. A barrier in a function with several callers counts once for each caller that it is inlined into.
 
 use crate::program::{Line, Module, Operand, Operation, Scope};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What is wrong with an instruction.
+/// Mistake that is put into an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mistake {
-    /// It is not there.
+    /// The instruction is removed.
     Absent,
-    /// Its mask lacks the last of its lanes.
+    /// The highest lane is removed from the mask.
     Fewer,
-    /// The mask of each lane names that lane alone.
+    /// The mask of each lane contains only that lane.
     Alone,
-    /// Its mask names all lanes of the warp.
+    /// The mask contains all lanes of the warp.
     All,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// An instruction: its function, and its number there.
+/// Location of an instruction: the index of its function, and its index in the function's code.
 pub(crate) type Site = (usize, usize);
 
 /// A mistake at an instruction.
@@ -44,7 +44,7 @@ pub(crate) struct Mutant {
 }
 
 impl Mutant {
-    /// What a mask becomes in a lane.
+    /// Returns the mask that `lane` uses in place of the correct mask `named`.
     pub(crate) fn mask(self, lane: usize, named: u32) -> u32 {
         match self.mistake {
             Mistake::Absent => named,
@@ -56,13 +56,13 @@ impl Mutant {
 }
 
 impl Operation {
-    /// Whether it orders what threads of a block or of the device do.
+    /// Returns true if the operation orders memory accesses of the threads of a block or of the device.
     pub(crate) fn orders(&self) -> bool {
         let fence = matches!(self, Operation::Fence { scope: Scope::Device | Scope::System });
         fence || matches!(self, Operation::Barrier | Operation::WarpBarrier { .. })
     }
 
-    /// The lanes that it names, where it waits for lanes.
+    /// Returns the lane mask if the operation waits for lanes.
     pub(crate) fn mask(&self) -> Option<Operand> {
         match *self {
             Operation::WarpBarrier { lanes }
@@ -72,8 +72,10 @@ impl Operation {
         }
     }
 
-    /// What can be wrong with it. A barrier that names one lane is as good as none, and one that names all is no
-    /// mistake where its mask does so anyhow: `named` is what every lane was found to name.
+    /// Returns the mistakes to try. `named`: the intersection of all masks that were observed.
+    ///
+    /// A barrier whose mask contains one lane equals a removed barrier, therefore `Alone` is not tried for barriers.
+    /// `All` is not tried if the mask contains all lanes already.
     pub(crate) fn mistakes(&self, named: u32) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         if self.orders() {
@@ -93,7 +95,7 @@ impl Operation {
 }
 
 impl Module {
-    /// The instructions that order threads, of a kernel and of what it calls.
+    /// Returns the instructions that order threads or wait for lanes, in a kernel and in all functions that it calls.
     pub(crate) fn sites(&self, kernel: usize) -> Vec<Site> {
         let (mut sites, mut seen, mut open) = (Vec::new(), BTreeSet::from([kernel]), vec![kernel]);
         while let Some(function) = open.pop() {
@@ -112,7 +114,7 @@ impl Module {
         sites
     }
 
-    /// Where the sources have an instruction; its place in the text if that does not say.
+    /// Returns the source line of an instruction, or its function and PTX line if the PTX has no source line for it.
     pub(crate) fn place(&self, (function, at): Site) -> String {
         let function = &self.functions[function];
         let instruction = &function.code[at];

@@ -1,8 +1,8 @@
-//! A module of PTX as it is run: functions, their instructions, and the variables of the module.
+//! The form of a PTX module that is executed: functions, their instructions, and the variables of the module.
 
 use std::collections::HashMap;
 
-/// A type of PTX: what bits an operation takes, and how it reads them.
+/// PTX type: the size of a value, and the interpretation of its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Type {
     B8,
@@ -23,7 +23,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// Bytes in memory; a predicate has none there and counts as one.
+    /// Returns the size in memory, in bytes. Predicates are never in memory; their size is 1.
     pub(crate) fn bytes(self) -> usize {
         match self {
             Type::B8 | Type::U8 | Type::S8 | Type::Pred => 1,
@@ -33,12 +33,12 @@ impl Type {
         }
     }
 
-    /// Whether it is a whole number with a sign.
+    /// Returns true if the type is a signed integer.
     pub(crate) fn is_signed(self) -> bool {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)
     }
 
-    /// Whether it is a floating-point number.
+    /// Returns true if the type is a floating-point number.
     pub(crate) fn is_float(self) -> bool {
         matches!(self, Type::F32 | Type::F64)
     }
@@ -55,10 +55,10 @@ pub(crate) enum Space {
     Constant,
 }
 
-/// The number of a register in its function.
+/// Index of a register in its function.
 pub(crate) type Register = u32;
 
-/// A register that the hardware sets. Those of the second and third dimension are 0 (`%tid.y`) or 1 (`%ntid.y`).
+/// Special register, set by the hardware. Registers of other dimensions than x are 0 (`%tid.y`) or 1 (`%ntid.y`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
     Thread,
@@ -71,36 +71,36 @@ pub(crate) enum Special {
     Clock,
 }
 
-/// What an instruction reads. Every value is kept in 64 bits: a number of fewer bits in the low ones, those above it 0;
-/// a predicate as 0 or 1.
+/// Operand that an instruction reads. Every value occupies 64 bits: a narrower number is in the low bits, and the bits
+/// above it are 0. A predicate is 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Operand {
     Register(Register),
-    /// The bits of a constant, of `f32` in the low 32.
+    /// The bits of a constant; an `f32` is in the low 32 bits.
     Constant(u64),
     Special(Special),
-    /// The address of a variable of the module, by its number in [`Module::variables`], and what is added to it. The
-    /// address is one within the variable's own space.
+    /// Address of a variable of the module: its index in [`Module::variables`], and an offset in bytes. The address is
+    /// in the variable's own state space.
     Variable(u32, i64),
-    /// An address in the function's part of local memory.
+    /// Address in the function's part of local memory: the offset in bytes.
     Local(i64),
 }
 
-/// An address: what a register or a constant says, and what is added to it. In the space of parameters they are
-/// places in the frame of the function that runs: see [`Function::parameters`].
+/// Address: a base operand plus an offset in bytes. In the parameter space, addresses are offsets in the frame of the
+/// current function: see [`Function::parameters`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Address {
     pub(crate) base: Operand,
     pub(crate) offset: i64,
 }
 
-/// What an operation makes of one to four values.
+/// Arithmetic operation on one to four values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Arithmetic {
     Add,
     Subtract,
     Multiply,
-    /// The product of the first two plus the third: `mad` and `fma`, which for floats are one.
+    /// The product of the first two plus the third: `mad` and `fma`, which are the same operation for floats.
     MultiplyAdd,
     Divide,
     Remainder,
@@ -112,9 +112,9 @@ pub(crate) enum Arithmetic {
     /// 1 / square root.
     ReciprocalRoot,
     Reciprocal,
-    /// 2 to that power.
+    /// 2 to the power of the value.
     Exponential,
-    /// To base 2.
+    /// Logarithm to base 2.
     Logarithm,
     Sine,
     Cosine,
@@ -133,7 +133,7 @@ pub(crate) enum Arithmetic {
     ExtractBits,
     /// `bfi`: bits, value, position, length.
     InsertBits,
-    /// `bfind`, with the shift amount where the form says `high`.
+    /// `bfind`; [`Part::High`] in the form stands for the suffix `.shiftamt`.
     FindBit,
     /// `prmt` in its plain mode.
     PermuteBytes,
@@ -152,7 +152,7 @@ pub(crate) enum Arithmetic {
     Test(Property),
 }
 
-/// What `testp` asks for.
+/// Property that `testp` tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Property {
     Finite,
@@ -163,16 +163,16 @@ pub(crate) enum Property {
     Subnormal,
 }
 
-/// What is kept of a product of whole numbers.
+/// Part of a product of integers that is the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Low,
     High,
-    /// All of it: the result has twice the bits, and so has what is added.
+    /// The whole product: the result and the addend of `mad` have twice the bits of the factors.
     Wide,
 }
 
-/// How a result is rounded.
+/// Rounding mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     /// To the nearest, ties to even.
@@ -182,24 +182,24 @@ pub(crate) enum Rounding {
     Up,
 }
 
-/// The suffixes of an instruction of arithmetic.
+/// Suffixes of an arithmetic instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Form {
     pub(crate) part: Part,
-    /// Reads the carry: `addc`, `subc`, `madc`.
+    /// If true, the carry is read: `addc`, `subc`, `madc`.
     pub(crate) carry_in: bool,
-    /// Writes the carry: `.cc`.
+    /// If true, the carry is written: `.cc`.
     pub(crate) carry_out: bool,
     pub(crate) saturate: bool,
-    /// Subnormal numbers of f32 are 0: `.ftz`.
+    /// If true, subnormal numbers of `f32` are replaced by 0: `.ftz`.
     pub(crate) flush: bool,
-    /// `.approx`.
+    /// True for `.approx`, and for `.full` of `div`.
     pub(crate) approximate: bool,
     pub(crate) rounding: Rounding,
 }
 
 impl Form {
-    /// Without suffixes.
+    /// Form without suffixes.
     pub(crate) const PLAIN: Form = Form {
         part: Part::Low,
         carry_in: false,
@@ -211,7 +211,7 @@ impl Form {
     };
 }
 
-/// How two values compare. The unordered ones are true of NaN.
+/// Comparison operator. The `Unordered` variants are true if an operand is NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     Equal,
@@ -226,13 +226,13 @@ pub(crate) enum Relation {
     LessEqualUnordered,
     GreaterUnordered,
     GreaterEqualUnordered,
-    /// Neither is NaN.
+    /// True if neither operand is NaN.
     Ordered,
-    /// One is NaN.
+    /// True if an operand is NaN.
     Unordered,
 }
 
-/// What a comparison is combined with: `setp.lt.and.f64 p, a, b, q`.
+/// Predicate that the result of a comparison is combined with: `setp.lt.and.f64 p, a, b, q`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Combination {
     /// One of [`Arithmetic::And`], [`Arithmetic::Or`] and [`Arithmetic::Xor`].
@@ -250,11 +250,11 @@ pub(crate) enum Atomic {
     Maximum,
     And,
     Or,
-    /// Writes the second operand where the first is found.
+    /// Writes the second operand if the memory contains the first.
     CompareAndSwap,
 }
 
-/// Which lane a shuffle reads.
+/// Mode of a shuffle, which determines the lane that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shuffle {
     Up,
@@ -263,7 +263,7 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// What a vote answers.
+/// Kind of a vote, which determines its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vote {
     Any,
@@ -272,7 +272,7 @@ pub(crate) enum Vote {
     Ballot,
 }
 
-/// What a fence orders.
+/// Scope of a fence: the threads for which it orders memory accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Block,
@@ -280,7 +280,7 @@ pub(crate) enum Scope {
     System,
 }
 
-/// What an instruction does.
+/// Operation of an instruction, with its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
     Arithmetic {
@@ -293,7 +293,7 @@ pub(crate) enum Operation {
     Compare {
         relation: Relation,
         of: Type,
-        /// Where the answer goes, and where its opposite, if anywhere.
+        /// Register of the result. `opposite`: the optional register of the result of the negated comparison.
         to: Register,
         opposite: Option<Register>,
         left: Operand,
@@ -301,7 +301,7 @@ pub(crate) enum Operation {
         combination: Option<Combination>,
         flush: bool,
     },
-    /// `cvt`. `to_integral`: a float is rounded to a whole one (`rni`, `rzi`, `rmi`, `rpi`).
+    /// `cvt`. `to_integral`: if true, a float is rounded to an integral value (`rni`, `rzi`, `rmi`, `rpi`).
     Convert {
         into: Type,
         of: Type,
@@ -317,25 +317,25 @@ pub(crate) enum Operation {
         to: Register,
         from: Operand,
     },
-    /// `mov.b64 d, {a, b}`: the first in the low bits. `of`: of the whole.
+    /// `mov.b64 d, {a, b}`: `a` is in the low bits. `of`: the type of `d`.
     Pack {
         of: Type,
         to: Register,
         from: Vec<Operand>,
     },
-    /// `mov.b64 {a, b}, d`; nothing for `_`.
+    /// `mov.b64 {a, b}, d`; `None` for `_`. `of`: the type of `d`.
     Unpack {
         of: Type,
         to: Vec<Option<Register>>,
         from: Operand,
     },
-    /// `cvta.SPACE`: an address of a space as a generic one.
+    /// `cvta.SPACE`: converts an address in a state space to a generic address.
     ToGeneric {
         space: Space,
         to: Register,
         from: Operand,
     },
-    /// `cvta.to.SPACE`: the way back.
+    /// `cvta.to.SPACE`: converts a generic address to an address in a state space.
     FromGeneric {
         space: Space,
         to: Register,
@@ -353,7 +353,7 @@ pub(crate) enum Operation {
         from: Vec<Operand>,
         address: Address,
     },
-    /// `atom` and `red`, which has no register for what was there.
+    /// `atom` and `red`. `to`: the register of the previous value; `None` for `red` and for `_`.
     Atomic {
         kind: Atomic,
         space: Space,
@@ -363,12 +363,12 @@ pub(crate) enum Operation {
         operand: Operand,
         second: Option<Operand>,
     },
-    /// To the instruction of that number in its function.
+    /// `target`: the index of the next instruction in the function's code.
     Branch {
         target: usize,
     },
-    /// `arguments` and `result`: places in the caller's frame, which are copied to the callee's parameters, in their
-    /// order, and from its result.
+    /// `arguments`: offsets in the caller's frame, copied to the callee's parameters in order. `result`: the offset in
+    /// the caller's frame to which the callee's result is copied.
     Call {
         function: usize,
         arguments: Vec<usize>,
@@ -407,31 +407,32 @@ pub(crate) enum Operation {
     Trap,
 }
 
-/// A line of a source: the file's number in [`Module::files`], and the line.
+/// Source line: the key of the file in [`Module::files`], and the line number.
 pub(crate) type Line = (usize, usize);
 
-/// An instruction, the predicate under which it is done, and its line in the text.
+/// Instruction, with its guard predicate and its line in the PTX text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Instruction {
-    /// A register, and whether it must be false.
+    /// Predicate register; the flag is true if the predicate must be false for the instruction to run.
     pub(crate) guard: Option<(Register, bool)>,
     pub(crate) operation: Operation,
     pub(crate) line: u32,
-    /// Of what orders threads or waits for lanes: where the source has it, behind the calls through which it was inlined.
+    /// Source lines of an instruction that orders threads or waits for lanes: the calls through which it was inlined,
+    /// outermost first, then its own line. Empty for other instructions.
     pub(crate) source: Vec<Line>,
 }
 
-/// Some bytes of a function's frame.
+/// Range of bytes in a function's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) offset: usize,
     pub(crate) bytes: usize,
 }
 
-/// A kernel or a function.
+/// Kernel or function.
 ///
-/// A frame holds, for each thread, the parameters of the function, its result, and those that it passes to others
-/// (`.param` within a body), each aligned as it says.
+/// For each thread, a frame contains the function's parameters, its result, and the arguments and results of its calls
+/// (`.param` within a body). Each has at least its declared alignment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -439,40 +440,40 @@ pub(crate) struct Function {
     pub(crate) parameters: Vec<Place>,
     pub(crate) result: Option<Place>,
     pub(crate) frame_bytes: usize,
-    /// Bytes of local memory of a thread.
+    /// Local memory of the function per thread, in bytes.
     pub(crate) local_bytes: usize,
     pub(crate) registers: u32,
-    /// Threads of a block at most (`.maxntid`), where it says so.
+    /// Maximum number of threads per block, if declared (`.maxntid`, `.reqntid`).
     pub(crate) most_threads: Option<u32>,
     pub(crate) code: Vec<Instruction>,
 }
 
-/// A variable of the module: in shared memory at an offset that the module chose, in the spaces of globals and constants
-/// wherever it is put when it is loaded.
+/// Variable of the module. In shared memory its offset is fixed by the module; in the global and constant spaces its
+/// address is chosen when the module is loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) space: Space,
-    /// Its offset in shared memory; 0 elsewhere.
+    /// Offset in shared memory, in bytes; 0 in other spaces.
     pub(crate) offset: usize,
     pub(crate) bytes: usize,
-    /// The first bytes; those that are not named are 0.
+    /// Initial values of the first bytes; all other bytes are 0.
     pub(crate) contents: Vec<u8>,
 }
 
-/// What was read of a text of PTX.
+/// Module that was read from a PTX text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Module {
     pub(crate) functions: Vec<Function>,
     pub(crate) variables: Vec<Variable>,
-    /// Bytes of shared memory of a block.
+    /// Shared memory of a block, in bytes.
     pub(crate) shared_bytes: usize,
-    /// The names of sources.
+    /// Names of source files, by their number in `.file`.
     pub(crate) files: HashMap<usize, String>,
 }
 
 impl Module {
-    /// The number of a kernel.
+    /// Returns the index of a kernel in `functions`.
     pub(crate) fn kernel(&self, name: &str) -> Option<usize> {
         self.functions.iter().position(|function| function.is_kernel && function.name == name)
     }

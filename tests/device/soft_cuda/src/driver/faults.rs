@@ -1,9 +1,9 @@
-//! The codes of failures, the counts of calls, and failures that tests ask for.
+//! Error codes, counts of calls, and fault injection for tests.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 
-// Codes of `cuda.h`, without `CUDA_ERROR_`.
+// Error codes of `cuda.h`, without the prefix `CUDA_ERROR_`.
 pub(crate) const INVALID_VALUE: i32 = 1;
 pub(crate) const OUT_OF_MEMORY: i32 = 2;
 pub(crate) const NOT_INITIALIZED: i32 = 3;
@@ -19,7 +19,7 @@ pub(crate) const LAUNCH_OUT_OF_RESOURCES: i32 = 701;
 pub(crate) const CONTEXT_IS_DESTROYED: i32 = 709;
 pub(crate) const UNKNOWN: i32 = 999;
 
-/// Codes with their names and what they say.
+/// Error codes with their names and texts.
 const TEXTS: [(i32, &CStr, &CStr); 38] = [
     (0, c"CUDA_SUCCESS", c"no error"),
     (INVALID_VALUE, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
@@ -77,23 +77,23 @@ const TEXTS: [(i32, &CStr, &CStr); 38] = [
     (UNKNOWN, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
 ];
 
-/// The name of a code and what it says.
+/// Returns the name and the text of an error code.
 pub(crate) fn texts(code: i32) -> Option<(&'static CStr, &'static CStr)> {
     TEXTS.iter().find(|text| text.0 == code).map(|&(_, name, says)| (name, says))
 }
 
-/// Whether nothing can be done with a context any more after a call has failed with this code: an illegal address, a
-/// launch that took too long, and the errors of a kernel's execution.
+/// Returns true if a failure with this code makes the context unusable: an illegal address, a launch timeout, and
+/// errors in the execution of a kernel.
 pub(crate) fn is_sticky(code: i32) -> bool {
     matches!(code, 700 | 702 | 714..=719)
 }
 
-/// A call that is to fail without doing anything.
+/// Injected fault: a call that fails without any effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// Nothing: any function, and all calls are counted.
+    /// `None`: any function; then `at` counts all calls.
     pub(crate) function: Option<String>,
-    /// Which call of it, from 1 on.
+    /// Number of the call that fails, counted from 1.
     pub(crate) at: u64,
     pub(crate) code: i32,
 }
@@ -102,7 +102,7 @@ impl Failure {
     /// Reads `FUNCTION:COUNT:CODE`.
     ///
     /// # Errors
-    /// If it is not that.
+    /// If the text does not have this form.
     pub(crate) fn parse(text: &str) -> Result<Failure, String> {
         let wrong = || format!("SOFT_CUDA_FAIL is no FUNCTION:COUNT:CODE: {text}");
         let [function, at, code] = text.split(':').collect::<Vec<_>>()[..] else {
@@ -114,7 +114,7 @@ impl Failure {
     }
 }
 
-/// How often every function was called.
+/// Number of calls of each function, and the faults to inject.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) of_each: BTreeMap<&'static str, u64>,
@@ -123,15 +123,15 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Nothing is counted yet.
+    /// Creates the counts, which are all 0.
     pub(crate) fn new(failures: Vec<Failure>) -> Calls {
         Calls { failures, ..Calls::default() }
     }
 
-    /// Counts a call.
+    /// Counts a call of the function `name`.
     ///
     /// # Errors
-    /// The code with which this one is to fail.
+    /// Returns the code of the injected fault if this call must fail.
     pub(crate) fn count(&mut self, name: &'static str) -> Result<(), i32> {
         self.all += 1;
         let of_this = self.of_each.entry(name).or_default();

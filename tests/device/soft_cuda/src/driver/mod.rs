@@ -1,7 +1,7 @@
-//! What programs call: the functions of CUDA's driver API that `dualfit` uses.
+//! Interface of the library: the functions of CUDA's driver API that `dualfit` uses.
 //!
-//! [`api`] has the exported functions, [`state`] what they work on, [`resources`] memory and modules, [`streams`]
-//! the work that waits to be done. How the driver behaves is chosen by the environment: see [`options`].
+//! [`api`] has the exported functions, [`state`] the devices and handles, [`resources`] memory and modules, and
+//! [`streams`] the queued work. Environment variables configure the driver: see [`options`].
 
 mod api;
 mod faults;
@@ -22,7 +22,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// What a call comes to, or the code of its failure (a `CUresult`).
+/// Result of a call, or the code of its failure (a `CUresult`).
 pub(crate) type Answer<T = ()> = Result<T, i32>;
 
 /// The driver of this process.
@@ -40,7 +40,7 @@ static DRIVER: LazyLock<Mutex<Driver>> = LazyLock::new(|| {
     Mutex::new(driver)
 });
 
-/// Does one call: counts it, checks what it needs, and keeps panics from the caller.
+/// Runs one call: counts it, checks its requirements, and converts panics into an error code.
 pub(crate) fn call(
     name: &'static str,
     needs: Needs,
@@ -69,7 +69,7 @@ pub(crate) fn call(
     })
 }
 
-/// Does one call on the device whose context is current.
+/// Runs one call on the device whose context is current.
 pub(crate) fn call_on_device(
     name: &'static str,
     work: impl FnOnce(&mut Driver, usize) -> Answer,
@@ -80,7 +80,7 @@ pub(crate) fn call_on_device(
     })
 }
 
-/// Gives `work` the driver for itself.
+/// Runs `work` with exclusive access to the driver.
 fn with_driver<T>(work: impl FnOnce(&mut Driver) -> T) -> T {
     #[cfg(test)]
     if let Some(driver) = tests::instead() {
@@ -89,12 +89,12 @@ fn with_driver<T>(work: impl FnOnce(&mut Driver) -> T) -> T {
     work(&mut DRIVER.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Prints a line to stderr, if that is open.
+/// Prints a line to stderr; errors are ignored.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "soft cuda: {text}");
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text")

@@ -1,9 +1,10 @@
-//! Every mistake of [`mutant`](crate::mutant) is tried at launches that come to its place, until one of them shows it: by
-//! an access that nothing orders, by an error of the device, an end that does not come, or other numbers in memory.
+//! Mutation testing of launches. Each mistake of [`mutant`](crate::mutant) is tried in the launches that execute its
+//! instruction, until one launch detects it: by a data race, an error of the device, a launch that does not terminate,
+//! or different values in memory.
 //!
-//! A launch is made once as it is. Then it is made again for each mistake at the instructions that it has come to and
-//! whose place no launch has shown a mistake at yet, always from the memory that it began with. So the programs that
-//! launch run once, and the places that none of them comes to are known.
+//! A launch first runs without a mistake. Then it is repeated from the same initial memory, once for each mistake that
+//! concerns an executed instruction and is not detected yet. Therefore each program under test runs only once, and the
+//! report lists the instructions that no launch executes.
 
 use crate::machine::memory::Memory;
 use crate::machine::{self, Fault, Loaded, Report, Settings, TIMEOUT, Trial};
@@ -12,12 +13,12 @@ use crate::program::Module;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// What became of a mistake.
+/// Outcome of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// No launch has come to its place.
+    /// No launch has executed the instruction.
     NotReached,
-    /// Launches have come there and went as without it.
+    /// Launches have executed the instruction, with the same outcome as without the mistake.
     NotFound,
     Race,
     Error,
@@ -38,18 +39,18 @@ impl fmt::Display for Fate {
     }
 }
 
-/// A kernel, the place in its sources, and what is wrong there.
+/// Kernel, place in its sources, and mistake.
 type Key = (String, String, Mistake);
 
-/// All mistakes of the modules that were loaded.
+/// All mistakes of the loaded modules, with their outcomes.
 #[derive(Debug, Default)]
 pub(crate) struct Mutants {
-    /// Whether each instruction of each module is a place of its own.
+    /// If true, each instruction of each module is a place of its own.
     each: bool,
     fates: BTreeMap<Key, Fate>,
 }
 
-/// A kernel as it is launched.
+/// Launch of a kernel.
 pub(crate) struct Launch<'a> {
     /// The handle of the module.
     pub(crate) module: u64,
@@ -69,12 +70,13 @@ impl Launch<'_> {
 }
 
 impl Mutants {
-    /// `each`: whether each instruction of each module counts, and not each line of the sources.
+    /// Creates an empty record. `each`: if true, mistakes are counted per instruction of each module, otherwise per
+    /// source line.
     pub(crate) fn new(each: bool) -> Mutants {
         Mutants { each, fates: BTreeMap::new() }
     }
 
-    /// Has the places of a module's kernels known. `handle`: of the module.
+    /// Registers all mistakes of a module's kernels as not reached. `handle`: the handle of the module.
     pub(crate) fn expect(&mut self, handle: u64, loaded: &Loaded) {
         let module = &loaded.module;
         for (kernel, function) in module.functions.iter().enumerate() {
@@ -103,10 +105,10 @@ impl Mutants {
         (module.functions[kernel].name.clone(), place, mistake)
     }
 
-    /// Makes a launch, and tries all mistakes at it that were not found before.
+    /// Runs a launch, and repeats it with each mistake that was not detected before.
     ///
     /// # Errors
-    /// Those of the launch without a mistake.
+    /// If the launch without a mistake fails.
     pub(crate) fn try_all(
         &mut self,
         launch: &Launch<'_>,
@@ -116,7 +118,7 @@ impl Mutants {
         let before = memory.contents();
         let plain = Settings { finds_races: true, notes_sites: true, ..*settings };
         let report = launch.make(memory, &plain)?;
-        // Where it is wrong as it is, every mistake would seem to show.
+        // If the correct launch has races, every mistake would seem to be detected.
         if !report.races.is_empty() {
             return Ok(report);
         }
@@ -147,7 +149,7 @@ impl Mutants {
         Ok(report)
     }
 
-    /// `mutant KERNEL PLACE MISTAKE FATE`, each on a line.
+    /// Returns the lines of the report, each `mutant KERNEL PLACE MISTAKE FATE`.
     pub(crate) fn lines(&self) -> String {
         let mut text = String::new();
         for ((kernel, place, mistake), fate) in &self.fates {
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
     use crate::ptx::parse;
 
-    /// Each thread takes what another has written; a barrier that nothing needs; one that no thread comes to.
+    /// A kernel in which each thread reads the value of another one, with one unnecessary and one unreachable barrier.
     const TEXT: &str = ".version 7.5
         .target sm_75
         .address_size 64

@@ -1,18 +1,19 @@
-//! How the driver behaves, as the environment says: read once, when the driver is first called.
+//! Options of the driver, from environment variables that are read once, at the first call of the driver.
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `SOFT_CUDA_DEVICES` | number of devices | 1 |
 //! | `SOFT_CUDA_MEGABYTES` | memory of each, in MiB | 4096 |
-//! | `SOFT_CUDA_VERSION` | the driver's version, 1000 times the major one | 13000 |
-//! | `SOFT_CUDA_EAGER` | 1: work is done when it is queued | 0 |
-//! | `SOFT_CUDA_FAIL` | calls that fail: `FUNCTION:COUNT:CODE`, with commas between; `*` for any function | |
-//! | `SOFT_CUDA_REPORT` | a file to which counts and leaks are appended at exit | |
-//! | `SOFT_CUDA_SEED` | the order in which threads run; 0: their own | 0 |
-//! | `SOFT_CUDA_RACES` | 1: accesses that nothing orders are looked for | 0 |
-//! | `SOFT_CUDA_CLOCK` | 1: the report counts the instructions of each function of a kernel by unit, and what they move | 0 |
-//! | `SOFT_CUDA_MUTANTS` | 1: launches are made again with each mistake in what orders their threads; the report says which showed; 2: at each instruction of each module, not each line of the sources | 0 |
-//! | `SOFT_CUDA_DUMP` | a folder for the PTX of loaded modules | |
+//! | `SOFT_CUDA_VERSION` | version of the driver: 1000 × major + 10 × minor | 13000 |
+//! | `SOFT_CUDA_EAGER` | 1: work is done when it is enqueued | 0 |
+//! | `SOFT_CUDA_FAIL` | calls that fail: `FUNCTION:COUNT:CODE`, separated by commas; `*` for any function | |
+//! | `SOFT_CUDA_REPORT` | file to which counts and leaks are appended at exit | |
+//! | `SOFT_CUDA_SEED` | seed of a random order of threads; 0: the order of their indices | 0 |
+//! | `SOFT_CUDA_RACES` | 1: data races are detected | 0 |
+//! | `SOFT_CUDA_CLOCK` | 1: the report has the instructions of kernels by function and unit, and memory traffic | 0 |
+//! | `SOFT_CUDA_MUTANTS` | 1: launches are repeated with each [mistake](super::mutants), per source line | 0 |
+//! | | 2: the same per instruction of each module | |
+//! | `SOFT_CUDA_DUMP` | folder for the PTX of loaded modules | |
 //! | `SOFT_CUDA_TRACE` | 1: calls and their codes are printed to stderr | 0 |
 
 use super::faults::Failure;
@@ -21,17 +22,17 @@ use std::env;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// How the driver behaves.
+/// Options of the driver.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) devices: usize,
-    /// Bytes of memory of each device.
+    /// Memory of each device, in bytes.
     pub(crate) memory: usize,
     pub(crate) version: i32,
-    /// Whether work is done when it is queued.
+    /// If true, work is done when it is enqueued.
     pub(crate) eager: bool,
     pub(crate) failures: Vec<Failure>,
-    /// Whether mistakes are tried, and at each instruction.
+    /// If true, launches are repeated with mistakes. `each_mutant`: if true, per instruction of each module.
     pub(crate) mutants: bool,
     pub(crate) each_mutant: bool,
     pub(crate) report: Option<PathBuf>,
@@ -59,15 +60,15 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What the environment of this process says.
+    /// Reads the options from the environment of this process.
     ///
     /// # Errors
-    /// Which variable has a value that means nothing.
+    /// Returns a message that names the variable with an invalid value.
     pub(crate) fn from_environment() -> Result<Options, String> {
         Options::read(|name| env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// What `variable` says of each name. An empty value is as good as none.
+    /// Reads the options from `variable`, which returns the value of a name. An empty value counts as not set.
     ///
     /// # Errors
     /// As [`from_environment`](Options::from_environment).
@@ -98,7 +99,7 @@ impl Options {
     }
 }
 
-/// The number that a variable has.
+/// Returns the value of a variable as a number, or `default` if the variable is not set.
 fn number<T: FromStr>(
     name: &'static str,
     default: T,

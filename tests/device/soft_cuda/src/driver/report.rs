@@ -1,7 +1,7 @@
-//! What is left when the process ends, and how often each function was called.
+//! Report at the end of the process: resources that were not released, and calls of each function.
 //!
-//! Things of a context count as left when the context is released while they are there, though that frees them. On a
-//! device that is lost nothing counts but its context: every call that would give something back fails there.
+//! Resources that exist when their context is released count as left, although the release frees them. On a lost device
+//! only the context counts, because there every call that would free a resource fails.
 
 use super::state::{Driver, Object};
 use super::{DRIVER, say};
@@ -12,17 +12,17 @@ use std::io::Write as _;
 use std::panic::catch_unwind;
 use std::sync::PoisonError;
 
-/// What belongs to a context.
+/// Kinds of resources of a context.
 const KINDS: [&str; 5] =
     ["streams", "events", "modules", "device_allocations", "page_locked_allocations"];
 
-/// Races are printed up to this number of them.
+/// Maximum number of races that are printed.
 const MOST_RACES: u64 = 60;
 
-/// How many of each of [`KINDS`].
+/// Number of resources of each of [`KINDS`].
 pub(crate) type Left = [u64; KINDS.len()];
 
-/// The sum of two counts.
+/// Adds two counts.
 pub(crate) fn sum(mut left: Left, more: Left) -> Left {
     left.iter_mut().zip(more).for_each(|(left, more)| *left += more);
     left
@@ -32,23 +32,23 @@ unsafe extern "C" {
     fn atexit(handler: extern "C" fn()) -> c_int;
 }
 
-/// Has the report written when the process ends.
+/// Registers the report to be written when the process ends.
 pub(crate) fn write_at_exit() {
-    // SAFETY: the handler takes nothing, lets no panic out, and stays where it is: the C library calls it before this
-    // library is taken out of memory.
+    // SAFETY: the handler takes no arguments and does not unwind. The C library calls it before this library is
+    // unloaded.
     let failed = unsafe { atexit(at_exit) } != 0;
     if failed {
         say("there will be no report");
     }
 }
 
-/// Writes the report of the process's driver.
+/// Writes the report of the driver of this process.
 extern "C" fn at_exit() {
     let _ = catch_unwind(|| DRIVER.lock().unwrap_or_else(PoisonError::into_inner).write_report());
 }
 
 impl Driver {
-    /// What is left of a device's context.
+    /// Returns the numbers of resources that a device's context still has.
     pub(crate) fn left_on(&self, device: usize) -> Left {
         let of = &self.devices[device];
         if of.lost.is_some() {
@@ -67,7 +67,7 @@ impl Driver {
         ]
     }
 
-    /// Notes what a launch found, and prints it.
+    /// Counts the races of a launch, and prints them.
     pub(crate) fn note_races(&mut self, races: &[String]) {
         for race in races {
             self.races += 1;
@@ -77,8 +77,8 @@ impl Driver {
         }
     }
 
-    /// `process ID`, `call FUNCTION COUNT`, `left KIND COUNT`, `races COUNT`, `clock KERNEL FUNCTION WHAT COUNT` and
-    /// `mutant KERNEL PLACE MISTAKE FATE`, each on a line.
+    /// Returns the report. Its lines are `process ID`, `call FUNCTION COUNT`, `left KIND COUNT`, `races COUNT`,
+    /// `clock KERNEL FUNCTION WHAT COUNT` and `mutant KERNEL PLACE MISTAKE FATE`.
     pub(crate) fn report(&self) -> String {
         let mut text = format!("process {}\n", std::process::id());
         for (name, count) in &self.calls.of_each {
@@ -97,7 +97,7 @@ impl Driver {
         text
     }
 
-    /// Appends the report to its file, in one piece.
+    /// Appends the report to its file, in a single write.
     fn write_report(&self) {
         let Some(path) = &self.options.report else { return };
         let file = OpenOptions::new().create(true).append(true).open(path);

@@ -1,4 +1,4 @@
-//! What a program asks a device for: memory of its own, page-locked memory of the host, and modules.
+//! Resources of a device: its own memory, page-locked memory of the host, and modules.
 
 use super::faults::{
     INVALID_HANDLE, INVALID_IMAGE, INVALID_PTX, INVALID_VALUE, NO_BINARY_FOR_GPU, NOT_FOUND,
@@ -13,21 +13,21 @@ use crate::ptx;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 
-/// What each byte of fresh memory is, so that numbers read from there are NaN.
+/// Value of each byte of new memory. Floats read from there are NaN.
 const FRESH: u8 = 0xFF;
-/// What the addresses of page-locked memory are multiples of.
+/// Alignment of page-locked memory, in bytes.
 const PAGE: usize = 4096;
-/// What machine code begins with.
+/// First bytes of a module that is machine code.
 const ELF: &[u8] = b"\x7fELF";
 
 /// Memory.
 impl Driver {
-    /// Bytes of a device that are free.
+    /// Returns the free memory of a device, in bytes.
     pub(crate) fn free_bytes(&self, device: usize) -> usize {
         self.options.memory.saturating_sub(self.devices[device].memory.used())
     }
 
-    /// The address of new memory.
+    /// Allocates memory. Returns its address.
     pub(crate) fn allocate(&mut self, device: usize, bytes: usize) -> Answer<u64> {
         if bytes == 0 {
             return Err(INVALID_VALUE);
@@ -41,7 +41,7 @@ impl Driver {
         Ok(address)
     }
 
-    /// Frees memory when all work of the device is done.
+    /// Frees memory after all work of the device is done.
     pub(crate) fn free(&mut self, device: usize, address: u64) -> Answer {
         if !self.devices[device].allocations.contains(&address) {
             return Err(INVALID_VALUE);
@@ -52,20 +52,20 @@ impl Driver {
         Ok(())
     }
 
-    /// New page-locked memory, which the device sees at the same address.
+    /// Allocates page-locked memory, which has the same address on the device.
     pub(crate) fn allocate_host(&mut self, device: usize, bytes: usize) -> Answer<*mut u8> {
         if bytes == 0 {
             return Err(INVALID_VALUE);
         }
         let layout = Layout::from_size_align(bytes, PAGE).map_err(|_| OUT_OF_MEMORY)?;
-        // SAFETY: the layout has bytes.
+        // SAFETY: the size of the layout is not 0.
         let at = unsafe { alloc(layout) };
         if at.is_null() {
             return Err(OUT_OF_MEMORY);
         }
         let of = &mut self.devices[device];
-        // SAFETY: so many bytes were allocated there just now, and are until `give_back` has made the device forget
-        // them; the program keeps off them while the device uses them, as with any driver.
+        // SAFETY: `bytes` bytes were allocated at `at`. They stay allocated until `give_back` has removed them from the
+        // device. The program does not access them while the device does, as required by every driver.
         unsafe {
             at.write_bytes(FRESH, bytes);
             of.memory.map_host(at, bytes);
@@ -74,7 +74,7 @@ impl Driver {
         Ok(at)
     }
 
-    /// Frees page-locked memory when all work of the device is done.
+    /// Frees page-locked memory after all work of the device is done.
     pub(crate) fn free_host(&mut self, device: usize, address: u64) -> Answer {
         if !self.devices[device].page_locked.contains_key(&address) {
             return Err(INVALID_VALUE);
@@ -87,18 +87,18 @@ impl Driver {
         Ok(())
     }
 
-    /// Whether an address lies in page-locked memory.
+    /// Returns true if an address is in page-locked memory.
     pub(crate) fn is_page_locked(&self, device: usize, address: u64) -> bool {
         let below = self.devices[device].page_locked.range(..=address).next_back();
         below.is_some_and(|(begin, layout)| address - begin < layout.size() as u64)
     }
 }
 
-/// Gives page-locked memory back to the host.
+/// Removes page-locked memory from the device, and deallocates it.
 pub(super) fn give_back(memory: &mut Memory, address: u64, layout: Layout) {
     memory.forget_host(address);
-    // SAFETY: the memory was allocated with this layout by `allocate_host`, and what is known of it is removed by the
-    // caller, so that it is given back once.
+    // SAFETY: `allocate_host` allocated the memory with this layout. The caller has removed its entry, therefore it is
+    // deallocated once.
     unsafe { dealloc(address as *mut u8, layout) };
 }
 
@@ -125,7 +125,7 @@ impl Driver {
         Ok(module)
     }
 
-    /// Writes a text to the folder for PTX, if there is one.
+    /// Writes a text to the folder for PTX if this option is set.
     fn dump(&mut self, text: &str) {
         let Some(folder) = &self.options.dump else { return };
         let path = folder.join(format!("{}_{}.ptx", std::process::id(), self.dumped));
@@ -135,7 +135,7 @@ impl Driver {
         }
     }
 
-    /// Unloads a module when all work of the device is done.
+    /// Unloads a module after all work of the device is done.
     pub(crate) fn unload(&mut self, device: usize, module: u64) -> Answer {
         let Object::Module { .. } = self.object(device, module)? else {
             return Err(INVALID_HANDLE);
@@ -150,7 +150,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The handle of a kernel.
+    /// Returns the handle of a kernel.
     pub(crate) fn find_function(&mut self, device: usize, module: u64, name: &str) -> Answer<u64> {
         let Object::Module { loaded, functions } = self.object(device, module)? else {
             return Err(INVALID_HANDLE);
@@ -166,7 +166,7 @@ impl Driver {
         Ok(function)
     }
 
-    /// The kernel that a handle means.
+    /// Returns the kernel of a handle.
     pub(crate) fn function(&self, device: usize, function: u64) -> Answer<&Function> {
         let &Object::Function { module, kernel } = self.object(device, function)? else {
             return Err(INVALID_HANDLE);

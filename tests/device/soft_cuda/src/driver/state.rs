@@ -1,4 +1,4 @@
-//! The driver's devices, and the handles that it has given out: numbers, none of which is used twice.
+//! Devices and handles of the driver. Handles are numbers that are never reused.
 
 use super::faults::{
     CONTEXT_IS_DESTROYED, Calls, INVALID_CONTEXT, INVALID_DEVICE, INVALID_HANDLE, NO_DEVICE,
@@ -17,25 +17,25 @@ use std::alloc::Layout;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::thread::{self, ThreadId};
 
-/// What a call needs.
+/// Requirement of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     Nothing,
-    /// `cuInit`.
+    /// A driver that is initialised by `cuInit`.
     Start,
     /// A current context whose device is not lost.
     Context,
 }
 
-/// What a handle means.
+/// Object that a handle refers to.
 #[derive(Debug)]
 pub(crate) enum Object {
     Context,
     /// Its work is in [`Driver::streams`], which may outlive the handle.
     Stream,
-    /// Where it was last recorded.
+    /// Its last record, if any.
     Event(Option<Mark>),
-    /// `functions`: the handles of its kernels, by their numbers.
+    /// `functions`: the handles of its kernels, by the kernels' indices.
     Module {
         loaded: Loaded,
         functions: HashMap<usize, u64>,
@@ -46,14 +46,14 @@ pub(crate) enum Object {
     },
 }
 
-/// A device and what belongs to its primary context.
+/// Device, with the resources of its primary context.
 #[derive(Debug, Default)]
 pub(crate) struct Device {
     pub(crate) memory: Memory,
-    /// How often its context is retained.
+    /// Number of times that its context is retained.
     pub(crate) retained: u64,
     context: Option<u64>,
-    /// The code of every call since the device was lost.
+    /// If the device is lost, the code that all calls return.
     pub(crate) lost: Option<i32>,
     pub(crate) allocations: HashSet<u64>,
     pub(crate) page_locked: BTreeMap<u64, Layout>,
@@ -65,33 +65,33 @@ impl Device {
     }
 }
 
-/// The whole driver.
+/// State of the driver.
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(crate) options: Options,
-    /// Whether the environment could be read.
+    /// True if the options in the environment are valid.
     usable: bool,
     started: bool,
     pub(crate) calls: Calls,
     pub(crate) devices: Vec<Device>,
-    /// By handle: the device and what it is.
+    /// Device and object of each handle.
     pub(crate) objects: HashMap<u64, (usize, Object)>,
     last_handle: u64,
     pub(crate) streams: HashMap<u64, Stream>,
-    /// The contexts that each thread has pushed.
+    /// Stack of pushed contexts of each thread.
     current: HashMap<ThreadId, Vec<u64>>,
-    /// Modules whose PTX was written to a file.
+    /// Number of modules whose PTX was written to a file.
     pub(crate) dumped: u32,
-    /// What was there when contexts were released.
+    /// Resources that existed when their contexts were released.
     pub(crate) left_behind: Left,
     pub(crate) races: u64,
-    /// Of each kernel, if the settings ask for it.
+    /// Counts of each kernel, if `SOFT_CUDA_CLOCK` is set.
     pub(crate) clocks: BTreeMap<String, Clock>,
     pub(crate) mutants: Mutants,
 }
 
 impl Driver {
-    /// A driver that is not started yet.
+    /// Creates a driver that is not initialised yet.
     pub(crate) fn new(options: Options) -> Driver {
         Driver {
             calls: Calls::new(options.failures.clone()),
@@ -111,12 +111,12 @@ impl Driver {
         }
     }
 
-    /// A driver that cannot be started.
+    /// Creates a driver that cannot be initialised.
     pub(crate) fn unusable() -> Driver {
         Driver { usable: false, ..Driver::new(Options::default()) }
     }
 
-    /// Starts the driver, if it has devices.
+    /// Initialises the driver if it has devices.
     pub(crate) fn start(&mut self) -> Answer {
         match (self.usable, self.devices.len()) {
             (false, _) => Err(UNKNOWN),
@@ -128,7 +128,7 @@ impl Driver {
         }
     }
 
-    /// Counts a call, lets it fail where that is asked for, and checks what it needs.
+    /// Counts a call, injects its fault if there is one, and checks its requirements.
     pub(crate) fn enter(&mut self, name: &'static str, needs: Needs) -> Answer {
         if let Err(code) = self.calls.count(name) {
             say(&format!("{name} fails with {code}, as SOFT_CUDA_FAIL says"));
@@ -147,12 +147,12 @@ impl Driver {
         }
     }
 
-    /// Ok, or the code with which the device was lost.
+    /// Returns the code of a lost device as an error.
     pub(crate) fn state_of(&self, device: usize) -> Answer {
         self.devices[device].lost.map_or(Ok(()), Err)
     }
 
-    /// From here on calls on the device fail with this code.
+    /// Marks the device as lost. All later calls on it fail with this code.
     pub(crate) fn lose(&mut self, device: usize, code: i32, what: &str) {
         if self.devices[device].lost.is_none() {
             self.devices[device].lost = Some(code);
@@ -160,21 +160,21 @@ impl Driver {
         }
     }
 
-    /// The number of a device, if there is one of that number.
+    /// Returns the index of the device with this ordinal, if it exists.
     pub(crate) fn device(&self, ordinal: i32) -> Answer<usize> {
         let device = usize::try_from(ordinal).ok();
         device.filter(|&device| device < self.devices.len()).ok_or(INVALID_DEVICE)
     }
 
-    /// A new handle.
+    /// Creates a handle for an object.
     pub(crate) fn register(&mut self, device: usize, object: Object) -> u64 {
         self.last_handle += 1;
         self.objects.insert(self.last_handle, (device, object));
         self.last_handle
     }
 
-    /// What a handle of this device means. The driver itself takes some handles while another device's context is
-    /// current; here none is taken.
+    /// Returns the object of a handle, which must belong to `device`. NVIDIA's driver accepts some handles while the
+    /// context of another device is current; here this is an error.
     pub(crate) fn object(&self, device: usize, handle: u64) -> Answer<&Object> {
         match self.objects.get(&handle) {
             Some((on, object)) if *on == device => Ok(object),
@@ -182,7 +182,7 @@ impl Driver {
         }
     }
 
-    /// As [`object`](Driver::object), to be changed.
+    /// As [`object`](Driver::object), but mutable.
     pub(crate) fn object_mut(&mut self, device: usize, handle: u64) -> Answer<&mut Object> {
         match self.objects.get_mut(&handle) {
             Some((on, object)) if *on == device => Ok(object),
@@ -190,7 +190,7 @@ impl Driver {
         }
     }
 
-    /// Takes an event's handle away; waits that are queued keep their marks.
+    /// Destroys the handle of an event. Enqueued waits keep their marks.
     pub(crate) fn destroy_event(&mut self, device: usize, event: u64) -> Answer {
         let Object::Event(_) = self.object(device, event)? else { return Err(INVALID_HANDLE) };
         self.objects.remove(&event);
@@ -200,7 +200,7 @@ impl Driver {
 
 /// Contexts.
 impl Driver {
-    /// The device's primary context, which is made by the first call.
+    /// Retains the primary context of a device; the first call creates it.
     pub(crate) fn retain(&mut self, device: usize) -> Answer<u64> {
         self.state_of(device)?;
         let context = match self.devices[device].context {
@@ -212,7 +212,8 @@ impl Driver {
         Ok(context)
     }
 
-    /// With the last release the context and all that belongs to it are gone, after its work is done.
+    /// Releases the primary context of a device. The last release finishes its work and destroys it with all its
+    /// resources.
     pub(crate) fn release(&mut self, device: usize) -> Answer {
         let was_lost = self.devices[device].lost.is_some();
         match self.devices[device].retained {
@@ -244,7 +245,7 @@ impl Driver {
         if was_lost { Ok(()) } else { finished }
     }
 
-    /// The device whose context is current on this thread.
+    /// Returns the device whose context is current on this thread.
     pub(crate) fn current_device(&self) -> Answer<usize> {
         match self.objects.get(&self.current_context()) {
             Some((device, Object::Context)) => Ok(*device),
@@ -253,7 +254,7 @@ impl Driver {
         }
     }
 
-    /// The context that is current on this thread, or 0.
+    /// Returns the current context of this thread, or 0.
     pub(crate) fn current_context(&self) -> u64 {
         let pushed = self.current.get(&thread::current().id());
         pushed.and_then(|pushed| pushed.last()).copied().unwrap_or(0)
@@ -268,7 +269,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes the current context off this thread.
+    /// Pops the current context of this thread.
     pub(crate) fn pop_context(&mut self) -> Answer<u64> {
         let thread = thread::current().id();
         let pushed = self.current.get_mut(&thread).ok_or(INVALID_CONTEXT)?;
@@ -279,7 +280,7 @@ impl Driver {
         popped.ok_or(INVALID_CONTEXT)
     }
 
-    /// Puts a context in the place of the current one; 0: takes that away.
+    /// Replaces the current context of this thread; 0 removes it.
     pub(crate) fn set_context(&mut self, context: u64) -> Answer {
         if context != 0 && !matches!(self.objects.get(&context), Some((_, Object::Context))) {
             return Err(INVALID_CONTEXT);

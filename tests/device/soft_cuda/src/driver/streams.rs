@@ -1,8 +1,8 @@
-//! Work that waits in streams until something waits for it.
+//! Streams: enqueued work is done lazily, when a caller waits for it.
 //!
-//! Work is done as late as may be: when a stream or an event is synchronised, only what that needs, and before memory
-//! or a module is given up, all work of the device. A mark of an event is a place in a stream's work, so that recording
-//! one needs no work of its own.
+//! Synchronising a stream or an event does only the work that it depends on. Before memory is freed or a module is
+//! unloaded, all work of the device is done. An event records a position in a stream's work, therefore recording an
+//! event enqueues no work.
 
 use super::Answer;
 use super::faults::{INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES};
@@ -11,32 +11,32 @@ use super::state::{Driver, Object};
 use crate::machine::Fault;
 use std::collections::VecDeque;
 
-/// Threads of a block at most.
+/// Maximum number of threads per block.
 pub(crate) const MOST_THREADS: u32 = 1024;
-/// Blocks of a grid at most.
+/// Maximum number of blocks per grid.
 pub(crate) const MOST_BLOCKS: u32 = i32::MAX as u32;
 
-/// A stream: what it has still to do, and how far it is.
+/// Stream: its pending work and its progress.
 #[derive(Debug)]
 pub(crate) struct Stream {
     device: usize,
     queue: VecDeque<Work>,
-    /// Pieces of work that it ever got.
+    /// Number of work items that were ever enqueued.
     queued: u64,
-    /// Those that are done or being done.
+    /// Number of work items that are done or in progress.
     begun: u64,
-    /// Whether its handle is gone; its work is done all the same.
+    /// True if the handle is destroyed; pending work is still done.
     destroyed: bool,
 }
 
-/// A place in a stream: after so many pieces of its work.
+/// Position in a stream: after its first `after` work items.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     stream: u64,
     after: u64,
 }
 
-/// A piece of work. Memory of the host is kept as its address.
+/// Work item. Memory of the host is stored as its address.
 #[derive(Debug)]
 enum Work {
     Upload { to: u64, from: usize, bytes: usize },
@@ -47,7 +47,7 @@ enum Work {
 }
 
 impl Driver {
-    /// The handle of a new stream.
+    /// Creates a stream. Returns its handle.
     pub(crate) fn create_stream(&mut self, device: usize) -> u64 {
         let stream = self.register(device, Object::Stream);
         let queue = VecDeque::new();
@@ -56,7 +56,7 @@ impl Driver {
         stream
     }
 
-    /// Takes the handle away; work that is queued is still done when something needs it.
+    /// Destroys the handle of a stream. Enqueued work is still done when it is needed.
     pub(crate) fn destroy_stream(&mut self, device: usize, stream: u64) -> Answer {
         self.stream(device, stream)?.destroyed = true;
         self.objects.remove(&stream);
@@ -64,14 +64,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Does all that the stream has got.
+    /// Does all enqueued work of the stream.
     pub(crate) fn synchronize_stream(&mut self, device: usize, stream: u64) -> Answer {
         let after = self.stream(device, stream)?.queued;
         self.reach(Mark { stream, after });
         self.state_of(device)
     }
 
-    /// Has the event mark what the stream has got up to now.
+    /// Makes the event mark the work that is enqueued in the stream so far.
     pub(crate) fn record_event(&mut self, device: usize, event: u64, stream: u64) -> Answer {
         let after = self.stream(device, stream)?.queued;
         match self.object_mut(device, event)? {
@@ -81,7 +81,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits for the event's last mark; an event without one is waited for already.
+    /// Does the work up to the event's last mark. Returns at once if the event was never recorded.
     pub(crate) fn synchronize_event(&mut self, device: usize, event: u64) -> Answer {
         let &Object::Event(mark) = self.object(device, event)? else { return Err(INVALID_HANDLE) };
         if let Some(mark) = mark {
@@ -90,7 +90,7 @@ impl Driver {
         self.state_of(device)
     }
 
-    /// What the stream gets from now on begins after the event's mark of now. The event may be another device's.
+    /// Makes later work of the stream begin after the event's current mark. The event may belong to another device.
     pub(crate) fn wait_for_event(&mut self, device: usize, stream: u64, event: u64) -> Answer {
         self.stream(device, stream)?;
         match self.objects.get(&event) {
@@ -100,10 +100,10 @@ impl Driver {
         }
     }
 
-    /// Queues a copy from the host.
+    /// Enqueues a copy from the host.
     ///
     /// # Safety
-    /// So many bytes at `from` can be read until the work is known to be done.
+    /// `bytes` bytes at `from` can be read until the caller knows that the copy is done.
     pub(crate) unsafe fn upload(
         &mut self,
         device: usize,
@@ -116,10 +116,10 @@ impl Driver {
         self.queue(device, stream, Work::Upload { to, from: from as usize, bytes })
     }
 
-    /// Queues a copy to the host.
+    /// Enqueues a copy to the host.
     ///
     /// # Safety
-    /// So many bytes at `to` can be written until the work is known to be done.
+    /// `bytes` bytes at `to` can be written until the caller knows that the copy is done.
     pub(crate) unsafe fn download(
         &mut self,
         device: usize,
@@ -132,7 +132,7 @@ impl Driver {
         self.queue(device, stream, Work::Download { to: to as usize, from, bytes })
     }
 
-    /// Queues the filling of bytes with one value.
+    /// Enqueues the assignment of `value` to bytes.
     pub(crate) fn fill(
         &mut self,
         device: usize,
@@ -145,7 +145,7 @@ impl Driver {
         self.queue(device, stream, Work::Fill { at, value, bytes })
     }
 
-    /// Queues a kernel. `arguments`: the bytes of each of its parameters.
+    /// Enqueues a kernel. `arguments`: the bytes of each parameter.
     pub(crate) fn launch(
         &mut self,
         device: usize,
@@ -177,7 +177,7 @@ impl Driver {
         self.state_of(device)
     }
 
-    /// The stream of a handle.
+    /// Returns the stream of a handle.
     fn stream(&mut self, device: usize, stream: u64) -> Answer<&mut Stream> {
         match self.object(device, stream)? {
             Object::Stream => self.streams.get_mut(&stream).ok_or(INVALID_HANDLE),
@@ -185,13 +185,13 @@ impl Driver {
         }
     }
 
-    /// An error unless there are bytes, all of them the device's.
+    /// Returns an error unless the range is not empty and is in one region of the device's memory.
     fn check_range(&self, device: usize, address: u64, bytes: usize) -> Answer {
         let is_there = bytes > 0 && self.devices[device].memory.contains(address, bytes);
         if is_there { Ok(()) } else { Err(INVALID_VALUE) }
     }
 
-    /// Puts work at the end of a stream, and does it where work is done at once.
+    /// Appends work to a stream. With the option `eager`, does it at once.
     fn queue(&mut self, device: usize, stream: u64, work: Work) -> Answer {
         let of = self.stream(device, stream)?;
         of.queue.push_back(work);
@@ -203,8 +203,8 @@ impl Driver {
         self.state_of(device)
     }
 
-    /// Does a stream's work up to a mark, and what that work waits for. Marks are older than the waits for them, so
-    /// that no stream comes to wait for itself here.
+    /// Does a stream's work up to a mark, including the work that it waits for. A mark is always older than the waits
+    /// for it, therefore no stream waits for itself.
     fn reach(&mut self, mark: Mark) {
         while let Some(stream) = self.streams.get_mut(&mark.stream)
             && stream.begun < mark.after
@@ -221,14 +221,14 @@ impl Driver {
         self.forget_if_done(mark.stream);
     }
 
-    /// Forgets a stream whose handle is gone when its work is done.
+    /// Removes a stream if its handle is destroyed and its work is done.
     fn forget_if_done(&mut self, stream: u64) {
         if self.streams.get(&stream).is_some_and(|of| of.destroyed && of.queue.is_empty()) {
             self.streams.remove(&stream);
         }
     }
 
-    /// Does one piece of work.
+    /// Does one work item.
     fn perform(&mut self, device: usize, work: Work) -> Result<(), Fault> {
         let memory = &mut self.devices[device].memory;
         match work {

@@ -1,4 +1,4 @@
-//! The exported functions, called on drivers that tests make themselves.
+//! Tests of the exported functions, each on a driver of its own.
 
 mod contexts;
 mod order;
@@ -26,28 +26,28 @@ thread_local! {
     static INSTEAD: RefCell<Option<Arc<Mutex<Driver>>>> = const { RefCell::new(None) };
 }
 
-/// The driver that this thread uses instead of the process's.
+/// Returns the driver that this thread uses in place of the driver of the process.
 pub(super) fn instead() -> Option<Arc<Mutex<Driver>>> {
     INSTEAD.with_borrow(Clone::clone)
 }
 
-/// The answer of a call, or its code.
+/// Returns the output of a call, or its error code.
 fn ask<T>(call: impl FnOnce(Option<&mut MaybeUninit<T>>) -> c_int) -> Result<T, c_int> {
     let mut place = MaybeUninit::uninit();
     match call(Some(&mut place)) {
-        // SAFETY: a call that succeeds has written its answer.
+        // SAFETY: a successful call has written its output.
         0 => Ok(unsafe { place.assume_init() }),
         code => Err(code),
     }
 }
 
-/// Makes this thread use a new driver, which is started.
+/// Makes this thread use a new driver, and initialises it.
 fn begin(options: Options) {
     INSTEAD.set(Some(Arc::new(Mutex::new(Driver::new(options)))));
     assert_eq!(cuInit(0), 0);
 }
 
-/// As [`begin`], with the first device's context current.
+/// As [`begin`], and makes the context of the first device current.
 fn begin_on_device(options: Options) -> u64 {
     begin(options);
     let context = ask(|out| cuDevicePrimaryCtxRetain(out, 0)).unwrap();
@@ -87,7 +87,7 @@ fn download(to: *mut u8, from: u64, bytes: usize, stream: u64) -> c_int {
 }
 
 fn byte(at: *const u8) -> u8 {
-    // SAFETY: tests ask for page-locked memory of their own.
+    // SAFETY: tests only pass memory that they own.
     unsafe { at.read_volatile() }
 }
 
@@ -106,13 +106,14 @@ fn launch(function: u64, grid: [u32; 3], block: [u32; 3], stream: u64) -> c_int 
     let argument = 0_u64;
     let arguments = [ptr::from_ref(&argument).cast::<u8>(); 2];
     let ([x, y, z], [i, j, k]) = (grid, block);
-    // SAFETY: there are as many arguments, with as many bytes, as the kernels have at most.
+    // SAFETY: no kernel has more than two parameters, or parameters of more than eight bytes.
     unsafe {
         cuLaunchKernel(function, x, y, z, i, j, k, 0, stream, arguments.as_ptr(), ptr::null())
     }
 }
 
-/// A lost device: its memory is taken away behind the driver's back, so that queued work fails.
+/// Enqueues work on memory that is then freed without the knowledge of the driver. The device is lost when the work
+/// runs.
 fn lose_by_work(stream: u64) {
     let at = allocate(8);
     assert_eq!(cuMemsetD8Async(at, 0, 8, stream), 0);

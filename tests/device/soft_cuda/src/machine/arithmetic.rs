@@ -1,12 +1,12 @@
-//! What instructions of arithmetic make of the values of a warp.
+//! Arithmetic on the values of a warp: integers and bits here, floats in [`floats`].
 
 use super::floats;
 use super::numbers::{Lanes, extended, lanes, low};
 use crate::program::{Arithmetic, Atomic, Form, Part, Property, Type};
 use std::array::from_fn;
 
-/// The results of all lanes, those outside of `active` without meaning. `carry`: of each lane, changed in those of `active`
-/// alone. `None` for what is not implemented.
+/// Computes the results of all lanes; results of lanes outside of `active` are meaningless. `carry`: the carry of each
+/// lane, changed only in the lanes of `active`. Returns `None` if the operation is not implemented.
 pub(crate) fn arithmetic(
     kind: Arithmetic,
     of: Type,
@@ -30,7 +30,8 @@ pub(crate) fn arithmetic(
     }
 }
 
-/// What an atomic operation leaves where it found `before`; `None` for what is not implemented.
+/// Returns the value that an atomic operation stores if the memory contains `before`, or `None` if the operation is not
+/// implemented.
 pub(crate) fn exchanged(
     kind: Atomic,
     of: Type,
@@ -242,7 +243,7 @@ fn table(of: [u64; 3], table: u64) -> u64 {
     (0..8).map(term).fold(0, |all, term| all | term).into()
 }
 
-/// Whether a number has a property.
+/// Returns true if `value` has the property.
 pub(crate) fn has(property: Property, value: f64, is_subnormal: bool) -> bool {
     match property {
         Property::Finite => value.is_finite(),

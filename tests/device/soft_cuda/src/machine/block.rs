@@ -1,4 +1,4 @@
-//! What the threads of a block share: its shared memory, the threads' local memory, and the way to the device's memory.
+//! State of a block: its shared memory, the local memory of its threads, and access to the memory of the device.
 
 use super::clock::Counts;
 use super::memory::{ILLEGAL_ADDRESS, Memory};
@@ -8,13 +8,13 @@ use crate::mutant::{Mutant, Site};
 use crate::program::{Space, Type};
 use std::collections::BTreeMap;
 
-/// Where shared memory is among generic addresses.
+/// Generic address of the first byte of shared memory.
 const SHARED_WINDOW: u64 = 1 << 40;
 
-/// Where local memory is among generic addresses, [`STACK`] bytes for each thread.
+/// Generic address of the first byte of local memory, which has [`STACK`] bytes for each thread.
 const LOCAL_WINDOW: u64 = 1 << 41;
 
-/// Bytes of local memory of a thread.
+/// Local memory of a thread, in bytes.
 pub(crate) const STACK: usize = 1 << 14;
 
 pub(crate) const ILLEGAL_INSTRUCTION: i32 = 715;
@@ -22,7 +22,7 @@ const MISALIGNED: i32 = 716;
 const INVALID_SPACE: i32 = 717;
 pub(crate) const LAUNCH_FAILED: i32 = 719;
 
-/// A block that runs, and what it can reach.
+/// The running block, with the memory and the recorders that it uses.
 #[derive(Debug)]
 pub(crate) struct Block<'a> {
     pub(crate) number: u32,
@@ -32,17 +32,17 @@ pub(crate) struct Block<'a> {
     local: Vec<u8>,
     pub(crate) memory: &'a mut Memory,
     pub(crate) races: Option<Races>,
-    /// Of each function of the module.
+    /// Instruction counts of each function of the module.
     pub(crate) counts: Option<Vec<Counts>>,
     pub(crate) trial: Option<Trial>,
     notes_sites: bool,
     pub(crate) sites: BTreeMap<Site, u32>,
     pub(crate) issued: u64,
-    /// How many may be issued.
+    /// Maximum of `issued`.
     pub(crate) most_issued: u64,
 }
 
-/// An access by a thread.
+/// Memory access by a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) thread: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Access {
     pub(crate) is_atomic: bool,
 }
 
-/// Where an address leads.
+/// Resolved address: an offset in shared or local memory, or an address in the memory of the device.
 enum Target {
     Shared(usize),
     Local(usize),
@@ -89,31 +89,32 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The next block: its shared memory has no values.
+    /// Prepares the next block. All bytes of its shared memory are 0xff, which is NaN in floats.
     pub(crate) fn restart(&mut self, number: u32) {
         self.number = number;
         self.shared.fill(0xff);
         self.races.iter_mut().for_each(|races| races.restart(number));
     }
 
-    /// The mistake at an instruction, if it has one.
+    /// Returns the mutant of this trial if it concerns the instruction.
     pub(crate) fn mistake_at(&self, site: Site) -> Option<Mutant> {
         self.trial.map(|trial| trial.mutant).filter(|mutant| mutant.site == site)
     }
 
-    /// Whether a mistake has shown, so that there is no need to go on.
+    /// Returns true if a trial has found a data race and can therefore end.
     pub(crate) fn has_failed(&self) -> bool {
         self.trial.is_some() && self.races.as_ref().is_some_and(|races| !races.found.is_empty())
     }
 
-    /// An instruction that orders threads is reached by lanes that all name these.
+    /// Records the execution of an instruction that orders threads or waits for lanes. `named`: the intersection of the
+    /// lanes' masks.
     pub(crate) fn note(&mut self, site: Site, named: impl FnOnce() -> u32) {
         if self.notes_sites {
             *self.sites.entry(site).or_insert(u32::MAX) &= named();
         }
     }
 
-    /// An address of a space as a generic one.
+    /// Converts an address in a state space to a generic address.
     pub(crate) fn generic(&self, space: Space, thread: usize, address: u64) -> u64 {
         match space {
             Space::Shared => address.wrapping_add(SHARED_WINDOW),
@@ -122,7 +123,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// A generic address as one of a space.
+    /// Converts a generic address to an address in a state space.
     pub(crate) fn specific(&self, space: Space, thread: usize, address: u64) -> u64 {
         match space {
             Space::Shared => address.wrapping_sub(SHARED_WINDOW),
@@ -131,7 +132,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The space that a generic address is in.
+    /// Returns the state space of a generic address.
     pub(crate) fn space_of(&self, generic: u64) -> Space {
         match generic {
             LOCAL_WINDOW.. if generic - LOCAL_WINDOW < self.local.len() as u64 => Space::Local,
@@ -189,10 +190,10 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Some values of a type that lie one after the other.
+    /// Loads consecutive values of a type.
     ///
     /// # Errors
-    /// If they lie nowhere, or not aligned.
+    /// If the address is not allocated, is misaligned, or is in another state space or another thread's local memory.
     pub(crate) fn load(
         &mut self,
         access: Access,
@@ -217,10 +218,10 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Writes some values of a type one after the other.
+    /// Stores consecutive values of a type.
     ///
     /// # Errors
-    /// As of [`load`](Block::load).
+    /// As [`load`](Block::load).
     pub(crate) fn store(&mut self, access: Access, of: Type, values: &[u64]) -> Result<(), Fault> {
         let (size, bytes) = (of.bytes(), of.bytes() * values.len());
         let mut words = [0; 32];

@@ -1,38 +1,38 @@
-//! What a launch costs: instructions that warps issue, by the unit that they keep busy, and what they move.
+//! Cost of a launch: the instructions that warps issue, by execution unit, and the memory traffic.
 //!
-//! Instructions are those of PTX: a division is one here and some ten of the machine's, an elementary function is as many as
-//! its text has. In the plain order of lanes a warp issues an instruction once for all lanes that are at it, as hardware
-//! does.
+//! PTX instructions are counted. A division is one PTX instruction but about ten machine instructions. An elementary
+//! function counts with all instructions of its PTX code. With seed 0, a warp issues an instruction once for all lanes
+//! that are at it, as hardware does.
 
 use super::numbers::{Lanes, lanes};
 use crate::program::{Arithmetic, Function, Operation, Space, Type};
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-/// The unit that an instruction keeps busy.
+/// Execution unit of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Sums, products, comparisons and conversions of `f64`.
     Double,
-    /// Quotients, square roots and reciprocals of `f64`, each some ten instructions of the machine.
+    /// Quotients, square roots and reciprocals of `f64`, each about ten machine instructions.
     DoubleQuotient,
     Single,
-    /// Quotients and functions of `f32`.
+    /// Quotients, elementary functions and conversions of `f32`.
     SingleFunction,
-    /// Whole numbers, bits, moves.
+    /// Integers, bits, moves.
     Integer,
     SharedMemory,
     DeviceMemory,
     LocalMemory,
     /// Shuffles and votes.
     Exchange,
-    /// Barriers of warps and blocks, fences.
+    /// Barriers of warps and blocks, and fences.
     Order,
     /// Branches, calls, returns.
     Control,
 }
 
-/// The names of the units in a report, in their order.
+/// Names of the units in a report, in the order of [`Unit`].
 pub(crate) const UNITS: [&str; 11] = [
     "double",
     "double_quotient",
@@ -47,37 +47,37 @@ pub(crate) const UNITS: [&str; 11] = [
     "control",
 ];
 
-/// Bytes that device memory gives at a time.
+/// Size of one transfer from device memory, in bytes.
 const SECTOR: u64 = 32;
 
-/// Bytes that a bank of shared memory gives at a time, and the number of banks.
+/// Width of a bank of shared memory in bytes, and the number of banks.
 const BANK: u64 = 4;
 const BANKS: u64 = 32;
 
-/// What a function of a kernel came to.
+/// Counts of one function of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Instructions that warps issued, by unit.
+    /// Issued warp instructions, by unit.
     pub(crate) issued: [u64; UNITS.len()],
-    /// Lanes that took part in them.
+    /// Sum of the active lanes of these instructions, by unit.
     pub(crate) lanes: [u64; UNITS.len()],
-    /// Pieces of 32 bytes of device memory, caches aside.
+    /// Transfers of 32 bytes from or to device memory, without caches.
     pub(crate) sectors: u64,
-    /// Turns that shared memory takes: more than one for an instruction whose lanes want other words of one bank.
+    /// Cycles of shared memory: more than one for an instruction whose lanes access different words of one bank.
     pub(crate) turns: u64,
 }
 
-/// What one launch, or several, came to.
+/// Counts of one or more launches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     pub(crate) launches: u64,
     pub(crate) warps: u64,
-    /// By the name of the function.
+    /// Counts by the name of the function.
     pub(crate) functions: BTreeMap<String, Counts>,
 }
 
 impl Clock {
-    /// Adds a launch of so many warps, and what each function of the module came to in it.
+    /// Adds a launch of `warps` warps. `counts`: the counts of each function of the module.
     pub(crate) fn add(&mut self, warps: u64, functions: &[Function], counts: &[Counts]) {
         self.launches += 1;
         self.warps += warps;
@@ -88,7 +88,7 @@ impl Clock {
         }
     }
 
-    /// Lines of a report, each `clock KERNEL FUNCTION WHAT COUNT`; what is 0 is left out.
+    /// Returns the lines of a report, each `clock KERNEL FUNCTION WHAT COUNT`. Functions' counts of 0 are omitted.
     pub(crate) fn lines(&self, kernel: &str) -> String {
         let mut text = format!(
             "clock {kernel} {kernel} launches {}\nclock {kernel} {kernel} warps {}\n",
@@ -118,14 +118,15 @@ impl Counts {
         self.lanes[unit as usize] += u64::from(active.count_ones());
     }
 
-    /// An instruction that some lanes of a warp do together. Of loads and stores [`access`](Clock::access) counts.
+    /// Counts an instruction that the lanes of `active` execute together. Loads and stores are counted by
+    /// [`access`](Counts::access).
     pub(crate) fn issue(&mut self, operation: &Operation, active: u32) {
         if let Some(unit) = unit_of(operation) {
             self.add(unit, active);
         }
     }
 
-    /// A load, a store or an atomic operation of `bytes` bytes a lane at generic addresses.
+    /// Counts a load, a store or an atomic operation of `bytes` bytes per lane. `at`: generic addresses.
     pub(crate) fn access(&mut self, space: Space, at: &Lanes, bytes: usize, active: u32) {
         match space {
             Space::Shared => {
@@ -149,7 +150,7 @@ impl Counts {
     }
 }
 
-/// The words of `size` bytes that lanes touch.
+/// Returns the indices of the words of `size` bytes that the lanes access.
 fn words(at: &Lanes, bytes: usize, active: u32, size: u64) -> Vec<u64> {
     let of_lane = |l: usize| at[l] / size..=(at[l] + bytes as u64 - 1) / size;
     lanes(active).flat_map(of_lane).collect()
@@ -161,7 +162,7 @@ fn distinct(mut words: Vec<u64>) -> u64 {
     words.len() as u64
 }
 
-/// How often shared memory has to be asked: the most words that one bank is asked for.
+/// Returns the cycles of shared memory: the maximum, over all banks, of the distinct words that are accessed.
 fn turns(at: &Lanes, bytes: usize, active: u32) -> u64 {
     let mut words = words(at, bytes, active, BANK);
     words.sort_unstable();
@@ -179,7 +180,7 @@ fn unit_of(operation: &Operation) -> Option<Unit> {
     };
     Some(match operation {
         Operation::Arithmetic { kind, of, .. } => match (kind, of) {
-            // Bits of numbers, whatever they mean.
+            // These only move or test bits, also of floats.
             (Arithmetic::Absolute | Arithmetic::Negate | Arithmetic::Select, _)
             | (Arithmetic::CopySign | Arithmetic::Test(_), _) => Unit::Integer,
             (
@@ -210,7 +211,7 @@ fn unit_of(operation: &Operation) -> Option<Unit> {
         | Operation::ToGeneric { .. }
         | Operation::FromGeneric { .. }
         | Operation::ActiveLanes { .. } => Unit::Integer,
-        // Parameters are registers or constants of the launch.
+        // Counted by `access`; parameters are registers or constants of the launch and are not counted.
         Operation::Load { .. } | Operation::Store { .. } | Operation::Atomic { .. } => return None,
         Operation::Shuffle { .. } | Operation::Vote { .. } => Unit::Exchange,
         Operation::Barrier | Operation::WarpBarrier { .. } | Operation::Fence { .. } => Unit::Order,
@@ -233,7 +234,8 @@ mod tests {
         assert_eq!((clock.sectors, clock.turns), (8, 0));
         clock.access(Space::Global, &[4096; 32], 8, u32::MAX);
         assert_eq!(clock.sectors, 9);
-        // 256 bytes are two turns of 128; a stride of the banks is a turn for each lane; one word for all is one.
+        // 256 bytes take two cycles of 128 bytes. Different words of one bank take a cycle per lane, one common word
+        // takes one.
         clock.access(Space::Shared, &neighbours, 8, u32::MAX);
         assert_eq!(clock.turns, 2);
         clock.access(Space::Shared, &from_fn(|l| 128 * l as u64), 4, u32::MAX);
@@ -242,7 +244,7 @@ mod tests {
         assert_eq!(clock.turns, 35);
         assert_eq!(clock.issued[Unit::SharedMemory as usize], 3);
         assert_eq!(clock.lanes[Unit::SharedMemory as usize], 72);
-        // An access at the end of a sector that reaches into the next one.
+        // The access begins at the end of one sector and ends in the next.
         clock.access(Space::Global, &from_fn(|_| 24), 16, 1);
         assert_eq!(clock.sectors, 11);
     }

@@ -5,7 +5,7 @@ use crate::program::{Arithmetic, Combination, Relation, Type};
 use std::array::from_fn;
 use std::cmp::Ordering;
 
-/// How two values are compared.
+/// Comparison operator, with the type of its operands. `flush`: if true, subnormal `f32` operands are 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparison {
     pub(crate) relation: Relation,
@@ -53,7 +53,8 @@ impl Comparison {
     }
 }
 
-/// The answer of each lane and its opposite, both combined with a predicate where one is given.
+/// Returns each lane's result, and the result of the negated comparison. If `with` is given, both are combined with its
+/// predicate.
 pub(crate) fn compare(
     comparison: Comparison,
     left: &Lanes,

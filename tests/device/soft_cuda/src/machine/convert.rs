@@ -4,7 +4,7 @@ use super::floats::saturated;
 use super::numbers::{double, extended, flushed, kept, low, single};
 use crate::program::{Rounding, Type};
 
-/// How `cvt` converts.
+/// Conversion by `cvt`, with its suffixes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conversion {
     pub(crate) into: Type,
@@ -62,7 +62,7 @@ impl Conversion {
         }
     }
 
-    /// Out of range it is the nearest there is, of NaN 0 in 32 bits and the smallest in 64.
+    /// Converts a float to an integer. Values out of range are clamped. NaN becomes 0, in 64 bits it becomes 1 << 63.
     fn float_to_whole(self, value: u64) -> u64 {
         let value = integral(self.read(value), self.rounding);
         let bytes = self.into.bytes();

@@ -1,4 +1,4 @@
-//! Where lanes of a warp wait for each other: barriers of a warp, shuffles and votes.
+//! Instructions at which lanes of a warp wait for each other: barriers of a warp, shuffles and votes.
 
 use super::Fault;
 use super::block::LAUNCH_FAILED;
@@ -7,10 +7,11 @@ use super::step::Run;
 use super::warp::State;
 use crate::program::{Instruction, Operand, Operation, Shuffle, Vote};
 
-/// Has lanes wait that have come to an instruction, each for those that its mask `named` names.
+/// Makes the lanes of `mask`, which have reached an instruction, wait for the lanes in their own masks. `named`: the
+/// operand with each lane's mask. The instruction is executed when all of these lanes have arrived.
 ///
 /// # Errors
-/// If a lane is not among those that it names, and as [`meet`].
+/// If a lane's mask does not contain the lane itself, and as [`meet`].
 pub(crate) fn arrive(
     run: &mut Run<'_, '_>,
     (frame, at): (usize, usize),
@@ -31,12 +32,13 @@ pub(crate) fn arrive(
     meet(run, at, instruction, mask)
 }
 
-/// Lets those go on that have met all lanes that their masks name. `mask`: lanes that have just come to the instruction
-/// number `at`.
+/// Executes the instruction for lanes whose masks are complete, and lets them continue. `mask`: the lanes that have
+/// just arrived at instruction `at`.
 ///
 /// # Errors
-/// If a lane reads one that does not take part, or waits for one that has ended. Barriers and votes may name such lanes,
-/// as PTX says, but no kernel has a reason to, and a mask that is too wide shows by it.
+/// If a lane reads from a lane that does not take part, or waits for a lane that has ended. PTX allows ended lanes in
+/// the masks of barriers and votes. Here they are an error: no kernel needs them, and the error reveals masks that are
+/// too wide.
 fn meet(
     run: &mut Run<'_, '_>,
     at: usize,
@@ -67,7 +69,7 @@ fn meet(
     Ok(())
 }
 
-/// Whether a lane that waits does so at the same instruction, or at any barrier where a barrier is waited at.
+/// Returns true if a waiting lane is at the same instruction. Any two barriers of a warp count as the same.
 fn is_here(run: &Run<'_, '_>, lane: usize, at: usize, instruction: &Instruction) -> bool {
     let place = run.warp.lane[lane];
     if !matches!(instruction.operation, Operation::WarpBarrier { .. }) {
@@ -125,12 +127,12 @@ fn exchange(run: &mut Run<'_, '_>, instruction: &Instruction, needed: u32) -> Re
     Ok(())
 }
 
-/// An operand of a lane, in whichever frame it is.
+/// Returns an operand's value for a lane, in the lane's own frame.
 fn own(run: &Run<'_, '_>, lane: usize, operand: Operand) -> u64 {
     run.values(run.warp.lane[lane].frame, operand)[lane]
 }
 
-/// The lane that is read, and whether it lies within the segment; if not it is the lane itself.
+/// Returns the source lane of a shuffle, and true if it is within the segment; otherwise the lane itself and false.
 fn source(kind: Shuffle, lane: u32, by: u32, bounds: u64) -> (u32, bool) {
     let (clamp, segment) = (bounds as u32 & 31, (bounds >> 8) as u32 & 31);
     let (most, least) = ((lane & segment) | (clamp & !segment), lane & segment);

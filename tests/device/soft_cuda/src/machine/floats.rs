@@ -1,11 +1,12 @@
-//! Arithmetic of floating-point numbers, as IEEE 754 and PTX have it.
+//! Floating-point arithmetic, as defined by IEEE 754 and PTX.
 
 use super::arithmetic::has;
 use super::numbers::{self, Lanes, flushed, kept};
 use crate::program::{Arithmetic, Form, Rounding};
 use std::array::from_fn;
 
-/// Of f64. `None` for what is not implemented: roundings other than to the nearest.
+/// Computes an operation of `f64`. Returns `None` if it is not implemented, for example for roundings other than to the
+/// nearest.
 pub(crate) fn double(kind: Arithmetic, form: Form, [a, b, c, _]: [&Lanes; 4]) -> Option<Lanes> {
     let is_exact = matches!(kind, Arithmetic::Minimum | Arithmetic::Maximum | Arithmetic::Absolute);
     if form.rounding != Rounding::Nearest && !is_exact {
@@ -36,12 +37,12 @@ pub(crate) fn double(kind: Arithmetic, form: Form, [a, b, c, _]: [&Lanes; 4]) ->
     })
 }
 
-/// What a device gives for a rough value of f64: the high 32 bits.
+/// Returns the result of an approximate `f64` instruction: the high 32 bits, with zeros below.
 fn rough(value: f64) -> u64 {
     value.to_bits() & 0xffff_ffff_0000_0000
 }
 
-/// Zero in place of a subnormal number.
+/// Replaces a subnormal number by zero of the same sign.
 fn normal(value: f64) -> f64 {
     if value.is_subnormal() { 0.0_f64.copysign(value) } else { value }
 }
@@ -49,7 +50,7 @@ fn normal(value: f64) -> f64 {
 fn fused(a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("fma") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: FMA was detected; AVX2, which the function enables too, is assumed with it.
         return unsafe { fused_by_hardware(a, b, c) };
     }
     fused_lane_by_lane(a, b, c)
@@ -67,7 +68,7 @@ fn fused_lane_by_lane(a: &Lanes, b: &Lanes, c: &Lanes) -> Lanes {
     from_fn(|l| number(a[l]).mul_add(number(b[l]), number(c[l])).to_bits())
 }
 
-/// Of f32.
+/// Computes an operation of `f32`. Returns `None` if it is not implemented.
 pub(crate) fn single(kind: Arithmetic, form: Form, [a, b, c, _]: [&Lanes; 4]) -> Option<Lanes> {
     let read = |from: &Lanes, l: usize| flushed(numbers::single(from[l]), form.flush);
     let x = |l: usize| read(a, l);
@@ -109,12 +110,12 @@ pub(crate) fn single(kind: Arithmetic, form: Form, [a, b, c, _]: [&Lanes; 4]) ->
     })
 }
 
-/// Between 0 and 1; NaN is 0.
+/// Clamps a value to 0..=1; NaN becomes 0.
 pub(crate) fn saturated(value: f32) -> f32 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
-/// The sum of two doubles, rounded once to a single.
+/// Returns `a` + `b`, rounded once to `f32`.
 fn exact_sum(a: f64, b: f64, rounding: Rounding) -> f32 {
     let sum = a + b;
     let of_b = sum - a;
@@ -125,10 +126,10 @@ fn exact_sum(a: f64, b: f64, rounding: Rounding) -> f32 {
     rounded(sum, error, rounding)
 }
 
-/// `sum` + `error`, which is below the last digit of `sum`, rounded once.
+/// Rounds `sum` + `error` once. `error` is below the last digit of `sum`.
 fn rounded(sum: f64, error: f64, rounding: Rounding) -> f32 {
     let near = sum as f32;
-    // How the single differs from the exact sum.
+    // Comparisons of a single with the exact sum.
     let above = |single: f32| f64::from(single) - sum > error;
     let below = |single: f32| f64::from(single) - sum < error;
     match rounding {
@@ -141,7 +142,8 @@ fn rounded(sum: f64, error: f64, rounding: Rounding) -> f32 {
     }
 }
 
-/// To the nearest. The sum alone is rounded wrongly where it lies between two singles and the error says to which side.
+/// Rounds to the nearest single. `near`, the rounded `sum`, is wrong if `sum` is halfway between two singles and
+/// `error` decides for the other one.
 fn nearest(sum: f64, error: f64, near: f32) -> f32 {
     let distance = (f64::from(near) - sum).abs();
     let other = if f64::from(near) > sum { near.next_down() } else { near.next_up() };

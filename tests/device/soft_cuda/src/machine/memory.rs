@@ -1,44 +1,44 @@
-//! The memory of a device: regions at addresses of its own, and page-locked memory of the host at the host's addresses.
+//! Memory of a device: regions at addresses of their own, and page-locked memory of the host at the host's addresses.
 
 use super::Fault;
 use std::collections::BTreeMap;
 
-/// Where the device's own regions lie: neither small numbers nor addresses of the host are addresses there.
+/// First address of the first device. Small numbers and addresses of the host are below it and are therefore invalid.
 const FIRST: u64 = 1 << 44;
 
-/// Addresses of regions are whole multiples of it, as the driver's are.
+/// Alignment of regions in bytes, as in the CUDA driver.
 const ALIGNMENT: u64 = 256;
 
-/// Addresses behind a region that belong to none.
+/// Number of unused addresses after each region, in bytes.
 const GAP: u64 = 4096;
 
-/// The code of an access outside of all regions.
+/// Error code of an access outside of all regions.
 pub(crate) const ILLEGAL_ADDRESS: i32 = 700;
 
-/// Addresses of one device: those of the next lie behind them.
+/// Size of the address range of one device, in bytes. The range of the next device follows.
 const ROOM: u64 = 1 << 42;
 
-/// The memory of a device.
+/// Memory of a device.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// Where its regions begin.
+    /// First address of the device's own regions.
     first: u64,
     regions: BTreeMap<u64, Region>,
-    /// Bytes of the regions that are the device's own.
+    /// Total size of the device's own regions, in bytes.
     used: usize,
-    /// Addresses that were given away, from the first on. None is given twice, so that what is used after it was freed is
-    /// found.
+    /// Number of addresses that were assigned, counted from `first`. No address is assigned twice, therefore each use
+    /// after `free` is detected.
     given: u64,
 }
 
 #[derive(Debug)]
 enum Region {
     Own(Vec<u8>),
-    /// Memory of the host, and its bytes.
+    /// Memory of the host: pointer and size in bytes.
     Host(*mut u8, usize),
 }
 
-// SAFETY: the pointers of host memory are used by whoever has the memory for itself, by `&mut` or under the driver's lock.
+// SAFETY: pointers to host memory are only used with exclusive access, by `&mut` or under the driver's lock.
 unsafe impl Send for Memory {}
 
 impl Default for Memory {
@@ -57,13 +57,13 @@ impl Region {
 }
 
 impl Memory {
-    /// Of the device of that number, at addresses that no other has.
+    /// Creates the memory of device `number`, in an address range of its own.
     pub(crate) fn of_device(number: usize) -> Memory {
         let first = FIRST + number as u64 * ROOM;
         Memory { first, regions: BTreeMap::new(), used: 0, given: 0 }
     }
 
-    /// A new region of that many bytes, each of which is `fill`.
+    /// Allocates a region of `bytes` bytes with the value `fill`. Returns its address.
     pub(crate) fn allocate(&mut self, bytes: usize, fill: u8) -> u64 {
         let address = self.first + self.given;
         self.given += (bytes as u64).next_multiple_of(ALIGNMENT) + GAP;
@@ -72,50 +72,51 @@ impl Memory {
         address
     }
 
-    /// Makes memory of the host a region, at its own address.
+    /// Adds memory of the host as a region, at its own address.
     ///
     /// # Safety
-    /// It is that many bytes until [`forget_host`](Memory::forget_host), and nobody else uses it while the device does.
+    /// `at` is valid for `bytes` bytes until [`forget_host`](Memory::forget_host), and no other code accesses them
+    /// while the device does.
     pub(crate) unsafe fn map_host(&mut self, at: *mut u8, bytes: usize) {
         self.regions.insert(at as u64, Region::Host(at, bytes));
     }
 
-    /// Removes a region of the host. False if none begins there.
+    /// Removes a region of the host. Returns false if no such region begins at `address`.
     pub(crate) fn forget_host(&mut self, address: u64) -> bool {
         let is_host = matches!(self.regions.get(&address), Some(Region::Host(..)));
         is_host && self.regions.remove(&address).is_some()
     }
 
-    /// Frees a region of the device. False if none begins there.
+    /// Frees a region of the device. Returns false if no such region begins at `address`.
     pub(crate) fn free(&mut self, address: u64) -> bool {
         let Some(Region::Own(bytes)) = self.regions.get(&address) else { return false };
         self.used -= bytes.len();
         self.regions.remove(&address).is_some()
     }
 
-    /// Bytes of all regions of the device.
+    /// Returns the total size of the device's own regions, in bytes.
     pub(crate) fn used(&self) -> usize {
         self.used
     }
 
-    /// Whether so many bytes from there on lie in one region.
+    /// Returns true if `bytes` bytes from `address` on are in one region.
     pub(crate) fn contains(&self, address: u64, bytes: usize) -> bool {
         self.region(address, bytes).is_some()
     }
 
-    /// What all regions hold, one after the other.
+    /// Returns the bytes of each region, in the order of addresses.
     pub(crate) fn contents(&self) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         for (&address, region) in &self.regions {
             let mut bytes = vec![0; region.bytes()];
-            // The bytes are those of a region.
+            // Cannot fail: the range is a region.
             let _ = self.read(address, &mut bytes);
             all.push(bytes);
         }
         all
     }
 
-    /// Gives the same regions what they held.
+    /// Writes the result of [`contents`](Memory::contents) back. The regions must be the same.
     pub(crate) fn restore(&mut self, contents: &[Vec<u8>]) {
         let addresses: Vec<u64> = self.regions.keys().copied().collect();
         for (address, bytes) in addresses.into_iter().zip(contents) {
@@ -131,13 +132,13 @@ impl Memory {
     }
 
     /// # Errors
-    /// If the bytes do not lie in one region.
+    /// If the bytes are not in one region.
     pub(crate) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let (region, offset) =
             self.region(address, bytes.len()).ok_or_else(|| outside(address, bytes.len()))?;
         match region {
             Region::Own(all) => bytes.copy_from_slice(&all[offset..offset + bytes.len()]),
-            // SAFETY: the bytes lie in memory of the host that is the device's by the contract of `map_host`.
+            // SAFETY: the bytes are in memory of the host that is valid by the contract of `map_host`.
             Region::Host(at, _) => unsafe {
                 at.add(offset).copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
             },
@@ -146,15 +147,15 @@ impl Memory {
     }
 
     /// # Errors
-    /// If the bytes do not lie in one region.
+    /// If the bytes are not in one region.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         self.with(address, bytes.len(), |to| to.copy_from_slice(bytes))
     }
 
-    /// Makes each of so many bytes `fill`.
+    /// Sets `bytes` bytes to `fill`.
     ///
     /// # Errors
-    /// If the bytes do not lie in one region.
+    /// If the bytes are not in one region.
     pub(crate) fn fill(&mut self, address: u64, fill: u8, bytes: usize) -> Result<(), Fault> {
         self.with(address, bytes, |to| to.fill(fill))
     }

@@ -1,4 +1,4 @@
-//! The machine that runs kernels: threads in warps, blocks of warps, memory.
+//! Interpreter of kernels: blocks, their warps and threads, and memory.
 
 mod arithmetic;
 mod block;
@@ -25,10 +25,10 @@ use std::fmt;
 use step::Run;
 use warp::{Order, State, Warp};
 
-/// The code of a launch that would never end.
+/// Error code of a launch that does not terminate.
 pub(crate) const TIMEOUT: i32 = 702;
 
-/// What went wrong on the device, with the code that the driver reports from then on.
+/// Failure on the device. All later calls of the driver return its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// A `CUresult`.
@@ -42,51 +42,51 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A module that is loaded: its variables have places in memory.
+/// Loaded module, whose variables have addresses in memory.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) module: Module,
-    /// Of each variable.
+    /// Address of each variable.
     addresses: Vec<u64>,
 }
 
-/// How kernels are run.
+/// Options of the interpreter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
-    /// 0: blocks, warps and lanes in their order; otherwise in an order that this draws.
+    /// If 0, blocks, warps and lanes run in the order of their indices; otherwise the seed of a random order.
     pub(crate) seed: u64,
-    /// Whether accesses of memory that nothing orders are looked for.
+    /// If true, data races are detected.
     pub(crate) finds_races: bool,
-    /// Whether instructions are counted.
+    /// If true, instructions are counted.
     pub(crate) has_clock: bool,
-    /// Whether instructions that order threads are noted when they are reached.
+    /// If true, instructions that order threads or wait for lanes are recorded when they are executed.
     pub(crate) notes_sites: bool,
     pub(crate) trial: Option<Trial>,
 }
 
-/// A run with a mistake, which ends with the first access that nothing orders.
+/// Run with a mistake in one instruction. It ends at the first data race.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trial {
     pub(crate) mutant: Mutant,
-    /// Instructions of warps after which it is taken to run for ever.
+    /// Maximum number of issued warp instructions; a run that needs more counts as not terminating.
     pub(crate) most: u64,
 }
 
-/// What a launch came to.
+/// Findings of a launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
-    /// Accesses that nothing orders, each in words.
+    /// Descriptions of data races.
     pub(crate) races: Vec<String>,
-    /// Of each function of the module, if they were counted.
+    /// Instruction counts of each function of the module, if [`Settings::has_clock`] is true.
     pub(crate) counts: Option<Vec<Counts>>,
-    /// Instructions that order threads and were reached, each with the lanes that all of its masks name.
+    /// Executed instructions that order threads or wait for lanes, each with the intersection of its masks.
     pub(crate) sites: BTreeMap<Site, u32>,
-    /// Instructions of warps.
+    /// Number of issued warp instructions.
     pub(crate) issued: u64,
 }
 
 impl Loaded {
-    /// Puts the module's variables into memory.
+    /// Allocates and initialises the module's variables. Variables in shared memory keep their offsets.
     pub(crate) fn new(module: Module, memory: &mut Memory) -> Loaded {
         let mut addresses = Vec::new();
         for variable in &module.variables {
@@ -94,7 +94,7 @@ impl Loaded {
                 Space::Shared => variable.offset as u64,
                 _ => {
                     let address = memory.allocate(variable.bytes.max(1), 0);
-                    // The reader has seen to it that the contents fit.
+                    // Cannot fail: the reader has checked that the contents fit.
                     let _ = memory.write(address, &variable.contents);
                     address
                 }
@@ -103,7 +103,7 @@ impl Loaded {
         Loaded { module, addresses }
     }
 
-    /// Gives the memory of its variables back.
+    /// Frees the memory of the variables.
     pub(crate) fn unload(self, memory: &mut Memory) {
         for (variable, address) in self.module.variables.iter().zip(self.addresses) {
             if variable.space != Space::Shared {
@@ -117,10 +117,10 @@ impl Loaded {
     }
 }
 
-/// Runs a kernel. `arguments`: the bytes of each of its parameters.
+/// Runs a kernel. `arguments`: the bytes of each parameter.
 ///
 /// # Errors
-/// What went wrong, at which line of the PTX, in which block and thread.
+/// Returns a [`Fault`] that states the failure, the line of the PTX, the block and the thread.
 pub(crate) fn launch(
     loaded: &Loaded,
     kernel: usize,
@@ -155,7 +155,7 @@ pub(crate) fn launch(
     Ok(Report { races, counts: block.counts, sites: block.sites, issued: block.issued })
 }
 
-/// A warp at the beginning of a kernel.
+/// Creates a warp at the first instruction of a kernel.
 fn started(
     kernel: usize,
     function: &Function,
@@ -177,7 +177,7 @@ fn started(
     warp
 }
 
-/// Runs the warps of a block to their ends, from one barrier of the block to the next.
+/// Runs the warps of a block until all threads have ended, from one barrier of the block to the next.
 fn run(
     loaded: &Loaded,
     function: &Function,
@@ -222,7 +222,7 @@ fn open_barrier(block: &mut Block<'_>, warps: &mut [Warp]) {
     block.races.iter_mut().for_each(|races| races.join(&threads));
 }
 
-/// What threads wait for that will not come.
+/// Returns the fault of a deadlock, with the barriers at which threads wait.
 fn stuck(loaded: &Loaded, function: &Function, block: &Block<'_>, warps: &[Warp]) -> Fault {
     let mut waiting = Vec::new();
     for warp in warps {

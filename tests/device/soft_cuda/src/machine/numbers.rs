@@ -1,11 +1,11 @@
-//! Values of 32 lanes, and how their bits are read as numbers.
+//! Values of 32 lanes, and the interpretation of their bits as numbers.
 
 use crate::program::Type;
 
 /// The value of each lane of a warp.
 pub(crate) type Lanes = [u64; 32];
 
-/// The low bits of a value, as many as so many bytes have.
+/// Returns the low `bytes` bytes of a value.
 pub(crate) fn low(value: u64, bytes: usize) -> u64 {
     match bytes {
         8.. => value,
@@ -13,7 +13,7 @@ pub(crate) fn low(value: u64, bytes: usize) -> u64 {
     }
 }
 
-/// A whole number as one of 64 bits, with its sign if the type has one.
+/// Extends an integer to 64 bits, with its sign if the type is signed.
 pub(crate) fn extended(value: u64, of: Type) -> u64 {
     match of {
         Type::S8 => value as i8 as u64,
@@ -31,12 +31,12 @@ pub(crate) fn single(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// A single as it is kept in a register.
+/// Returns the register bits of an `f32`.
 pub(crate) fn kept(value: f32) -> u64 {
     value.to_bits().into()
 }
 
-/// Zero in place of a subnormal number, if `flush`.
+/// Replaces a subnormal number by zero of the same sign if `flush` is true.
 pub(crate) fn flushed(value: f32, flush: bool) -> f32 {
     match flush && value.is_subnormal() {
         true => 0.0_f32.copysign(value),
@@ -44,7 +44,7 @@ pub(crate) fn flushed(value: f32, flush: bool) -> f32 {
     }
 }
 
-/// Numbers of the lanes of a mask, from the lowest.
+/// Returns the indices of the lanes in a mask, in ascending order.
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {

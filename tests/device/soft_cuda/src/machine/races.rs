@@ -1,35 +1,38 @@
-//! Accesses of memory that nothing orders, by vector clocks. Barriers join the threads that meet at them; what a thread
-//! did before a fence of the device and then an atomic operation comes before what another does after an atomic operation
-//! at the same place and then a fence. Votes and shuffles order nothing, as PTX says.
+//! Detection of data races by vector clocks.
+//!
+//! A barrier orders all earlier accesses of the threads that meet at it before their later accesses. If a thread
+//! executes a fence of device scope and then an atomic operation, its accesses before the fence come before the
+//! accesses of another thread that follow an atomic operation at the same address and then a fence. Votes and shuffles
+//! order nothing, as PTX specifies.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Bytes that are watched as one.
+/// Granularity of the detection, in bytes.
 const GRAIN: u64 = 4;
 
-/// Readers of a grain that are remembered.
+/// Maximum number of remembered readers of a grain.
 const MOST_READERS: usize = 64;
 
-/// What is told in words at most.
+/// Maximum number of described races.
 const MOST_TOLD: usize = 60;
 
-/// Times of the threads of a block.
+/// Vector clock: the time of each thread of a block.
 type Clock = Vec<u32>;
 
-/// What is known of other blocks.
+/// Vector clocks of other blocks, by block.
 type Others = HashMap<u32, Rc<Clock>>;
 
-/// Where an access goes.
+/// Location of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// An offset in the shared memory of the block that runs.
     Shared(u64),
-    /// An address of the device.
+    /// An address in the memory of the device.
     Device(u64),
 }
 
-/// When a thread did something. Times begin with 1.
+/// Time of an access by a thread. Times begin with 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     block: u32,
@@ -37,37 +40,37 @@ struct Moment {
     time: u32,
 }
 
-/// What is known of a few bytes.
+/// Last accesses of [`GRAIN`] bytes.
 #[derive(Debug, Default)]
 struct Grain {
-    /// The last write, and its line; time 0 if there was none.
+    /// The last write; its time is 0 if there was no write. `line`: the line of this write.
     written: Moment,
     line: u32,
-    /// The last read of each thread since then.
+    /// The last read of each thread since the last write.
     read: Vec<Moment>,
 }
 
-/// What one thread of the block that runs knows.
+/// Happens-before knowledge of one thread of the running block.
 #[derive(Clone, Debug, Default)]
 struct Knowledge {
-    /// Of the threads of its block, itself among them.
+    /// Vector clock of the thread's own block, which includes the thread itself.
     own: Clock,
     others: Others,
-    /// What it knew at its last fence, which its atomic operations tell.
+    /// Knowledge at the thread's last fence, which its atomic operations publish.
     fenced: Option<Others>,
-    /// What atomic operations told, which it knows after its next fence.
+    /// Knowledge received by the thread's atomic operations, which takes effect at its next fence.
     told: Others,
 }
 
-/// What is known of each thread, and of each grain of memory.
+/// State of the detection: the knowledge of each thread, and the last accesses of each grain of memory.
 #[derive(Debug)]
 pub(crate) struct Races {
     block: u32,
     threads: Vec<Knowledge>,
     grains: HashMap<Place, Grain>,
-    /// What atomic operations at an address tell.
+    /// Knowledge published by atomic operations, by address.
     atomics: HashMap<u64, Others>,
-    /// Pairs of lines that were told.
+    /// Pairs of lines that were reported already.
     said: HashSet<(u32, u32)>,
     pub(crate) found: Vec<String>,
 }
@@ -82,7 +85,7 @@ impl Knowledge {
     }
 }
 
-/// Adds what `from` knows.
+/// Merges `from` into `to`: the maximum of each time.
 fn learn(to: &mut Others, from: &Others) {
     for (&block, clock) in from {
         match to.get_mut(&block) {
@@ -113,7 +116,7 @@ impl Races {
         races
     }
 
-    /// For the next block, which knows nothing of those before it.
+    /// Prepares the next block. Its threads know nothing of the blocks before it.
     pub(crate) fn restart(&mut self, block: u32) {
         self.block = block;
         self.grains.retain(|place, _| matches!(place, Place::Device(_)));
@@ -124,7 +127,7 @@ impl Races {
         }
     }
 
-    /// An access of `bytes` bytes by a thread at a line.
+    /// Records a read or write of `bytes` bytes, and reports a race if it is unordered with an earlier access.
     pub(crate) fn access(
         &mut self,
         thread: usize,
@@ -169,7 +172,7 @@ impl Races {
         }
     }
 
-    /// What each of these threads has done comes before what each of them does next.
+    /// Orders all past accesses of these threads before all of their future accesses.
     pub(crate) fn join(&mut self, threads: &[usize]) {
         let mut all = Knowledge { own: vec![0; self.threads.len()], ..Knowledge::default() };
         for &thread in threads {
@@ -184,7 +187,7 @@ impl Races {
         }
     }
 
-    /// A fence of the device.
+    /// Records a fence of device scope.
     pub(crate) fn fence(&mut self, thread: usize) {
         let known = &mut self.threads[thread];
         let told = std::mem::take(&mut known.told);
@@ -195,7 +198,7 @@ impl Races {
         known.own[thread] += 1;
     }
 
-    /// An atomic operation at an address of the device.
+    /// Records an atomic operation at an address of the device.
     pub(crate) fn atomic(&mut self, thread: usize, address: u64) {
         let place = self.atomics.entry(address).or_default();
         let known = &mut self.threads[thread];

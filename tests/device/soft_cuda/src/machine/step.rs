@@ -1,4 +1,4 @@
-//! How the lanes of a warp go on: one instruction after the other, until they part, wait or end.
+//! Execution of a warp: instruction by instruction, until its lanes diverge, wait or end.
 
 use super::arithmetic::{arithmetic, exchanged};
 use super::block::{Access, Block, ILLEGAL_INSTRUCTION, LAUNCH_FAILED, STACK};
@@ -16,7 +16,7 @@ use crate::program::{
     Type,
 };
 
-/// A warp that runs, in its block.
+/// A running warp with its module and block.
 pub(crate) struct Run<'a, 'm> {
     pub(crate) loaded: &'a Loaded,
     pub(crate) block: &'a mut Block<'m>,
@@ -24,10 +24,10 @@ pub(crate) struct Run<'a, 'm> {
 }
 
 impl<'a> Run<'a, '_> {
-    /// Goes on until no lane can. Returns whether any could.
+    /// Executes instructions until no lane can continue. Returns true if at least one instruction was executed.
     ///
     /// # Errors
-    /// What went wrong, and where.
+    /// Returns the failure of a lane, with the line, function, block and thread.
     pub(crate) fn run(&mut self, order: &mut Order) -> Result<bool, Fault> {
         let mut any = false;
         while let Some(group) = self.warp.pick(order) {
@@ -95,7 +95,7 @@ impl<'a> Run<'a, '_> {
                 at = *target;
                 continue;
             }
-            // The others go on behind it.
+            // Inactive lanes continue at the next instruction.
             self.place(mask & !active, at + 1);
             self.place(active, at);
             mask = active;
@@ -105,7 +105,7 @@ impl<'a> Run<'a, '_> {
         Ok(())
     }
 
-    /// What sends lanes elsewhere, or has them wait.
+    /// Executes an instruction that moves lanes to another place, or makes them wait.
     fn depart(
         &mut self,
         frame: usize,
@@ -144,7 +144,7 @@ impl<'a> Run<'a, '_> {
         lanes(mask).for_each(|l| self.warp.lane[l].at = at);
     }
 
-    /// An error of the first of some lanes.
+    /// Creates the fault of the first lane in `mask`.
     pub(crate) fn fault(&self, code: i32, what: &str, line: u32, mask: u32) -> Fault {
         let lane = mask.trailing_zeros().min(31) as usize;
         let frame = self.warp.lane[lane].frame;
@@ -156,7 +156,7 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    /// Those of some lanes whose predicate holds.
+    /// Returns the lanes of `mask` for which the instruction's guard predicate holds.
     fn active(&self, frame: usize, instruction: &Instruction, mask: u32) -> u32 {
         let Some((register, negated)) = instruction.guard else { return mask };
         let predicate = &self.warp.frames[frame].registers[register as usize];
@@ -221,7 +221,7 @@ impl<'a> Run<'a, '_> {
         Ok(())
     }
 
-    /// What an operand is in each lane.
+    /// Returns the value of an operand in each lane.
     pub(crate) fn values(&self, frame: usize, operand: Operand) -> Lanes {
         let frame = &self.warp.frames[frame];
         match operand {
@@ -254,7 +254,7 @@ impl<'a> Run<'a, '_> {
         }
     }
 
-    /// What leaves lanes where they are.
+    /// Executes an instruction after which all lanes continue at the next one.
     fn work(
         &mut self,
         frame: usize,
@@ -404,7 +404,7 @@ impl<'a> Run<'a, '_> {
         Ok(())
     }
 
-    /// What the function of a frame came to, if it is counted.
+    /// Returns the counts of a frame's function if instructions are counted.
     fn counts(&mut self, frame: usize) -> Option<&mut Counts> {
         self.block.counts.as_mut()?.get_mut(self.warp.frames[frame].function)
     }
@@ -475,7 +475,8 @@ impl<'a> Run<'a, '_> {
         Ok(())
     }
 
-    /// Where the frames of all lanes have what a lane has at that address, so many bytes.
+    /// Returns the index in [`Frame::values`](super::warp::Frame::values) of the address `at` of a lane. Fails unless
+    /// all `bytes` bytes are in the lane's frame.
     fn in_frame(
         &self,
         (function, line): (&Function, u32),

@@ -1,4 +1,4 @@
-//! Instructions against their definitions, worked out another way.
+//! Tests of instructions against independent computations from their definitions.
 
 use super::arithmetic::arithmetic;
 use super::convert::Conversion;
@@ -22,7 +22,7 @@ fn random() -> SmallRng {
     SmallRng::seed_from_u64(11)
 }
 
-/// Values that lie at the borders as often as not.
+/// Returns a random value; about half of the values are edge cases.
 fn value(random: &mut SmallRng, bits: u32) -> u64 {
     let any: u64 = random.random();
     let edges = [0, 1, 2, u64::MAX, u64::MAX - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1];
@@ -30,7 +30,7 @@ fn value(random: &mut SmallRng, bits: u32) -> u64 {
     if bits == 64 { picked } else { picked & ((1 << bits) - 1) }
 }
 
-/// 128 bits in four words of 32 with carries between them, as NVRTC makes them.
+/// 128-bit sums in four words of 32 bits with carries between them, as NVRTC generates them.
 #[test]
 fn carries_go_from_word_to_word() {
     let mut random = random();
@@ -93,7 +93,7 @@ fn fields_of_bits_are_those_of_their_definition() {
             let [at, count]: [u64; 2] = [random.random_range(0..80), random.random_range(0..80)];
             let bit =
                 |of: u64, number: u64| if number < u64::from(bits) { of >> number & 1 } else { 0 };
-            // The sign is that of the last bit that is there.
+            // The sign is the last bit of the field that exists.
             let last = (at + count).saturating_sub(1).min(u64::from(bits) - 1);
             let sign = if of.is_signed() && count > 0 { bit(a, last) } else { 0 };
             let extracted = (0..u64::from(bits)).map(|i| {
@@ -137,12 +137,12 @@ fn fields_of_bits_are_those_of_their_definition() {
     }
 }
 
-/// Singles that are rounded in a given direction, against all neighbours of the exact value in 128 bits.
+/// Sums of singles in each rounding mode, against the exact value in 128 bits and the neighbours of the result.
 #[test]
 fn sums_of_singles_are_rounded_once() {
     let mut random = random();
     for _ in 0..20_000 {
-        // Multiples of 2^-60 below 2^60, so that products and sums are whole numbers of 128 bits.
+        // Products and sums are multiples of 2^-60 below 2^60, therefore integers of 128 bits after scaling by 2^60.
         let mut single = || {
             let digits: i32 = random.random_range(-(1 << 24)..1 << 24);
             digits as f32 * 2.0_f32.powi(random.random_range(-30..5))
@@ -213,7 +213,7 @@ fn conversions_saturate_and_round() {
 
 const HEAD: &str = ".version 7.5\n.target sm_75\n.address_size 64\n";
 
-/// What a kernel of one pointer leaves in an array of numbers.
+/// Runs a kernel of one block. Returns the `words` words that its pointer refers to, and the races.
 fn kernel(
     body: &str,
     threads: u32,
@@ -242,7 +242,7 @@ fn kernel_of_blocks(
     Ok((found.collect(), report.races))
 }
 
-/// The sum of a block by halves, with or without its barrier.
+/// A kernel that sums in a block by halving, with `barrier` before each step.
 fn sum(barrier: &str) -> String {
     format!(
         ".reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
@@ -288,7 +288,8 @@ fn a_missing_barrier_is_a_race_and_with_it_there_is_none() {
     }
 }
 
-/// Two blocks, the last of which reads what the other has written: thread 0 tells of it by an atomic operation.
+/// Two blocks; the block that finishes last reads the other block's values. Thread 0 publishes them by an atomic
+/// operation.
 #[test]
 fn a_fence_is_about_what_came_before_it() {
     let body = |before: &str, after: &str, behind: &str| {
@@ -333,7 +334,7 @@ fn a_fence_is_about_what_came_before_it() {
         assert_eq!(races(body("", fence, fence)), [""; 0]);
         assert!(!races(body("", "", fence)).is_empty(), "no fence before it is told");
         assert!(!races(body("", fence, "")).is_empty(), "no fence after it was heard");
-        // Of the others' writes the fence of thread 0 is only behind the barrier.
+        // A fence before the barrier does not cover the writes of other threads; thread 0 needs one after the barrier.
         assert!(!races(body(fence, "", fence)).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! A warp: 32 threads, each with a place of its own in the program; those that are at the same one go on together.
+//! A warp: 32 threads, each with a program counter of its own. Lanes at the same instruction execute it together.
 
 use super::numbers::{Lanes, lanes};
 use crate::program::Function;
@@ -7,18 +7,18 @@ use rand::{RngExt, SeedableRng};
 use std::array::from_fn;
 use std::collections::HashMap;
 
-/// What a lane does.
+/// State of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Runs,
-    /// Waits for all threads of the block.
+    /// Waits at a barrier of the block.
     AtBarrier,
-    /// Waits for these lanes of its warp.
+    /// Waits for the lanes of its warp in this mask.
     AtWarp(u32),
     Gone,
 }
 
-/// Where a lane is: in which call of which function, and at which instruction of it.
+/// Position and state of a lane: its frame, and the index of its instruction in the frame's function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
     pub(crate) frame: usize,
@@ -26,55 +26,55 @@ pub(crate) struct Lane {
     pub(crate) state: State,
 }
 
-/// A call of a function by some lanes.
+/// Call of a function by some lanes.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) function: usize,
-    /// The frame of the caller, and the instruction there. Nothing for a kernel.
+    /// The frame of the caller, and its call instruction. `None` for a kernel.
     pub(crate) caller: Option<(usize, usize)>,
     pub(crate) depth: usize,
-    /// Lanes that are in it.
+    /// Number of lanes in the frame.
     pub(crate) live: usize,
     pub(crate) registers: Vec<Lanes>,
-    /// Parameters, result and those of calls: [`Function::frame_bytes`] of each lane.
+    /// Parameters, result, and arguments and results of calls: [`Function::frame_bytes`] bytes for each lane.
     pub(crate) values: Vec<u8>,
-    /// Where its part of local memory begins.
+    /// Offset of its part of a thread's local memory, in bytes.
     pub(crate) local: usize,
 }
 
-/// Threads that run in step where they can.
+/// Threads that execute instructions together if they are at the same one.
 #[derive(Debug)]
 pub(crate) struct Warp {
-    /// The number of its first thread in the block.
+    /// Index of its first thread in the block.
     pub(crate) first: usize,
     pub(crate) lane: [Lane; 32],
     pub(crate) carry: Lanes,
     pub(crate) frames: Vec<Frame>,
-    /// Frames that are not used, by function.
+    /// Unused frames, by function.
     idle: HashMap<usize, Vec<usize>>,
 }
 
-/// Lanes that go on together from one instruction.
+/// Lanes that execute together, all at one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub(crate) lanes: u32,
-    /// They stop where others of their frame wait, to go on with them.
+    /// Instruction at which other lanes of the frame are. The group stops there to continue with them.
     pub(crate) end: usize,
-    /// Instructions after which others have a turn.
+    /// Maximum number of instructions before other lanes are selected.
     pub(crate) turns: usize,
 }
 
-/// In which order blocks, warps and lanes go on.
+/// Order in which blocks, warps and lanes are executed.
 #[derive(Debug)]
 pub(crate) struct Order(Option<SmallRng>);
 
 impl Order {
-    /// Their own order of seed 0, otherwise one that is drawn.
+    /// Creates the order of the indices for seed 0, otherwise a random order.
     pub(crate) fn new(seed: u64) -> Order {
         Order((seed != 0).then(|| SmallRng::seed_from_u64(seed)))
     }
 
-    /// A number below `count`; the first in the plain order.
+    /// Returns a random number below `count`; 0 in the order of the indices.
     pub(crate) fn pick(&mut self, count: usize) -> usize {
         self.0.as_mut().map_or(0, |random| random.random_range(0..count.max(1)))
     }
@@ -85,7 +85,8 @@ impl Order {
 }
 
 impl Warp {
-    /// `threads`: how many there are, at most 32. They begin in frame 0, which is made by [`call`](Warp::call).
+    /// Creates a warp of `threads` threads, at most 32. They begin in frame 0, which the caller creates by
+    /// [`call`](Warp::call).
     pub(crate) fn new(first: usize, threads: usize) -> Warp {
         let lane = |number: usize| {
             let state = if number < threads { State::Runs } else { State::Gone };
@@ -95,7 +96,7 @@ impl Warp {
         Warp { first, lane: from_fn(lane), carry: [0; 32], frames, idle }
     }
 
-    /// The lanes in a state.
+    /// Returns the mask of the lanes whose state satisfies `is`.
     pub(crate) fn with(&self, is: impl Fn(State) -> bool) -> u32 {
         (0..32).filter(|&l| is(self.lane[l].state)).map(|l| 1 << l).sum()
     }
@@ -104,7 +105,7 @@ impl Warp {
         self.with(|state| state == State::Gone)
     }
 
-    /// A frame for a call by some lanes.
+    /// Returns a new or reused frame for a call of function `number` by `live` lanes.
     pub(crate) fn call(
         &mut self,
         number: usize,
@@ -132,7 +133,7 @@ impl Warp {
         self.frames.len() - 1
     }
 
-    /// A lane has left a frame.
+    /// Removes a lane from a frame.
     pub(crate) fn leave(&mut self, frame: usize) {
         let left = &mut self.frames[frame];
         left.live -= 1;
@@ -141,8 +142,8 @@ impl Warp {
         }
     }
 
-    /// Lanes that can go on together: in the plain order those in the deepest call, and there the first in the program,
-    /// so that those that took another way meet them again.
+    /// Selects lanes that can execute together, or `None` if no lane runs. With seed 0 these are the lanes in the
+    /// deepest call, and among them those at the lowest instruction. Therefore diverged lanes reconverge.
     pub(crate) fn pick(&self, order: &mut Order) -> Option<Group> {
         let running = self.with(|state| state == State::Runs);
         if running == 0 {

@@ -1,26 +1,26 @@
-//! Instructions that make one value of one to four.
+//! Arithmetic instructions, which compute one value from one to four.
 
 use super::Result;
 use super::function::Body;
 use super::instructions::Opcode;
 use crate::program::{Arithmetic, Form, Operand, Operation, Part, Property, Rounding, Type};
 
-/// What an instruction reads at one of its places, or writes.
+/// Type of an operand or a result, relative to the type of the instruction.
 #[derive(Clone, Copy, PartialEq)]
 enum Taken {
     /// A value of the instruction's type.
     Same,
-    /// A whole number of 32 bits: an amount, a position, a length, a count.
+    /// An integer of 32 bits: a shift amount, a position, a length, a count.
     Number,
-    /// A value as wide as the product to which it is added.
+    /// A value with the width of the product to which it is added.
     Product,
     Predicate,
 }
 
-/// How an instruction of arithmetic is read.
+/// Syntax of an arithmetic instruction.
 struct Rule {
     kind: Arithmetic,
-    /// What its last suffix may be.
+    /// Types that are allowed as the last suffix.
     types: &'static [Type],
     from: &'static [Taken],
     to: Taken,
@@ -72,7 +72,7 @@ const THREE_WORDS: &[Taken] = &[Taken::Same, Taken::Same, Taken::Number];
 const TABLE: &[Taken] = &[Taken::Same, Taken::Same, Taken::Same, Taken::Number];
 const CHOICE: &[Taken] = &[Taken::Same, Taken::Same, Taken::Predicate];
 
-/// The rule of the opcode of that name, which takes the suffixes that are part of the operation's kind.
+/// Returns the rule of an opcode. Takes the suffixes that determine the kind of the operation.
 fn rule(opcode: &mut Opcode) -> Option<Rule> {
     use Arithmetic as A;
     let (kind, types, from) = match opcode.name {
@@ -123,7 +123,7 @@ fn rule(opcode: &mut Opcode) -> Option<Rule> {
     Some(Rule { kind, types, from, to })
 }
 
-/// The direction of a funnel shift, and what becomes of amounts above 32.
+/// Takes the direction of a funnel shift, and the treatment of amounts of 32 or more.
 fn funnel(opcode: &mut Opcode) -> Option<Arithmetic> {
     let is_left = opcode.take("l");
     if !is_left && !opcode.take("r") {
@@ -136,7 +136,7 @@ fn funnel(opcode: &mut Opcode) -> Option<Arithmetic> {
     Some(if is_left { Arithmetic::FunnelLeft { clamp } } else { Arithmetic::FunnelRight { clamp } })
 }
 
-/// What `testp` asks for.
+/// Takes the property that `testp` tests.
 fn property(opcode: &mut Opcode) -> Option<Property> {
     opcode.take_one(&[
         ("finite", Property::Finite),
@@ -148,7 +148,7 @@ fn property(opcode: &mut Opcode) -> Option<Property> {
     ])
 }
 
-/// The type of all of a product.
+/// Returns the type of the whole product of two values of type `of`.
 fn product(of: Type) -> Option<Type> {
     Some(match of {
         Type::U16 => Type::U32,
@@ -159,7 +159,7 @@ fn product(of: Type) -> Option<Type> {
     })
 }
 
-/// How the result is rounded, where the suffixes say so.
+/// Takes the rounding mode if there is a suffix for it.
 pub(super) fn rounding(opcode: &mut Opcode) -> Option<Rounding> {
     opcode.take_one(&[
         ("rn", Rounding::Nearest),
@@ -169,7 +169,7 @@ pub(super) fn rounding(opcode: &mut Opcode) -> Option<Rounding> {
     ])
 }
 
-/// Takes the suffixes that the kind of operation can have, or nothing if one is missing.
+/// Takes the suffixes that the kind of operation can have. Returns `None` if a required suffix is missing.
 fn form(opcode: &mut Opcode, kind: Arithmetic, of: Type) -> Option<Form> {
     use Arithmetic as A;
     let mut form = Form::PLAIN;
@@ -224,7 +224,7 @@ fn form(opcode: &mut Opcode, kind: Arithmetic, of: Type) -> Option<Form> {
 }
 
 impl Body<'_, '_> {
-    /// Reads an instruction of arithmetic.
+    /// Reads the operands of an arithmetic instruction.
     pub(super) fn arithmetic(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         let error = self.reader.tokens.error("the instruction is not understood");
         let rule = rule(opcode).ok_or_else(|| error.clone())?;

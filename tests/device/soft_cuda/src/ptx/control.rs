@@ -1,4 +1,4 @@
-//! Instructions that call functions, order threads, or pass values between the lanes of a warp.
+//! Instructions that call functions, order threads, or exchange values between the lanes of a warp.
 
 use super::Result;
 use super::function::Body;
@@ -8,7 +8,7 @@ use super::tokens::Number;
 use crate::program::{Operation, Place, Scope, Shuffle, Type, Vote};
 
 impl<'a> Body<'_, 'a> {
-    /// `call`, of a function by its name.
+    /// Reads `call`. Only direct calls, by the name of the function, are supported.
     pub(super) fn call(&mut self, opcode: &mut Opcode<'a>) -> Result<Operation> {
         opcode.take("uni");
         let mut result = None;
@@ -33,7 +33,7 @@ impl<'a> Body<'_, 'a> {
         }
         let callee = self.reader.module.functions.get(function);
         let callee = callee.filter(|callee| !callee.is_kernel).ok_or(error)?;
-        // As many bytes as the function takes and gives are copied from here and to here.
+        // A call copies the bytes of the callee's parameters and result, therefore the places here must be as large.
         let holds = |here: &Place, there: &Place| here.bytes >= there.bytes;
         let fits = arguments.len() == callee.parameters.len()
             && arguments.iter().zip(&callee.parameters).all(|(here, there)| holds(here, there))
@@ -50,7 +50,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Call { function, arguments, result: result.map(|place| place.offset) })
     }
 
-    /// Reads the name of what is passed to a function or comes back from it.
+    /// Reads the name of an argument or of a result of a call.
     fn passed(&mut self) -> Result<Place> {
         let error = self.reader.tokens.unexpected("the name of a parameter");
         let name = self.reader.tokens.name()?;
@@ -60,7 +60,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// `bar` and `barrier`: of the block, of which only number 0 is known, or of a warp.
+    /// Reads `bar` or `barrier`: a barrier of a warp, or of the block, for which only barrier 0 is supported.
     pub(super) fn barrier(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         if opcode.name == "bar" && opcode.take("warp") {
             self.meant(opcode, &[("sync", ())])?;
@@ -79,7 +79,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// `membar` and `fence`.
+    /// Reads `membar` or `fence`.
     pub(super) fn fence(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         if opcode.name == "membar" && opcode.take("gl") {
             return Ok(Operation::Fence { scope: Scope::Device });
@@ -90,7 +90,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Fence { scope: self.meant(opcode, SCOPES)? })
     }
 
-    /// `shfl.sync`.
+    /// Reads `shfl.sync`.
     pub(super) fn shuffle(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         self.meant(opcode, &[("sync", ())])?;
         self.typed(opcode, |of| of == Type::B32)?;
@@ -113,7 +113,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Shuffle { kind, to, in_range, value, lane, clamp, lanes })
     }
 
-    /// `vote.sync`.
+    /// Reads `vote.sync`.
     pub(super) fn vote(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         self.meant(opcode, &[("sync", ())])?;
         let kinds = [

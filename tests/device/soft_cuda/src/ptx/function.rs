@@ -1,4 +1,4 @@
-//! Functions: what they are called with, what they declare, and what the names in them mean.
+//! Functions: parameters and results, declarations in their bodies, and scopes of names.
 
 use super::operands::{Named, Scope};
 use super::tokens::{Token, type_of};
@@ -6,13 +6,13 @@ use super::{Reader, Result, aligned, sum, too_large, twice};
 use crate::program::{Function, Instruction, Operation, Place, Register};
 use std::collections::HashMap;
 
-/// The most registers of a function.
+/// Maximum number of registers of a function.
 const MOST_REGISTERS: u32 = 1 << 20;
 
-/// How deep braces may be nested.
+/// Maximum nesting depth of braces.
 const MOST_DEPTH: usize = 256;
 
-/// A branch whose label may stand further below.
+/// Branch whose label may follow later.
 struct Pending<'a> {
     instruction: usize,
     label: &'a str,
@@ -20,22 +20,22 @@ struct Pending<'a> {
     line: u32,
 }
 
-/// The body of a function that is being read.
+/// Body of a function that is being read.
 pub(super) struct Body<'r, 'a> {
     pub(super) reader: &'r mut Reader<'a>,
     pub(super) function: Function,
     pub(super) scopes: Vec<Scope<'a>>,
-    /// The innermost of the scopes.
+    /// Index of the innermost scope.
     pub(super) scope: usize,
-    /// Places by name, to be shared by scopes that follow each other.
+    /// Places by name, which consecutive scopes can share.
     places: HashMap<&'a str, Place>,
     branches: Vec<Pending<'a>>,
-    /// What an instruction does beyond its operation: it extends what it wrote to the whole register.
+    /// Additional operations of the current instruction, which extend the sign of its results to wider registers.
     pub(super) extensions: Vec<Operation>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a kernel or a function: its declaration, and its body if it is there.
+    /// Reads a kernel or a function: its declaration, and its body if present.
     pub(super) fn function(&mut self) -> Result<()> {
         let line = self.tokens.line();
         let is_kernel = self.tokens.word()? == ".entry";
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Gives a function its number, which it keeps if it was declared before in the same way.
+    /// Returns the index of a function. A function that was already declared with the same signature keeps its index.
     fn declare(&mut self, line: u32, name: &'a str, function: &Function) -> Result<usize> {
         if let Some(&number) = self.functions.get(name) {
             let known = self.module.functions.get(number);
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// Reads a parameter: its name, bytes and alignment.
+    /// Reads a parameter. Returns its name, and its size and alignment in bytes.
     fn parameter(&mut self) -> Result<(&'a str, usize, usize)> {
         self.tokens.expect_word(".param")?;
         let declared = self.declared()?;
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         Ok((declared.name, declared.bytes.ok_or(error)?, declared.alignment))
     }
 
-    /// Reads what a function says about its launches: the most threads of a block.
+    /// Reads the directives for launches of a function. Returns the maximum number of threads per block.
     fn limits(&mut self) -> Result<Option<u32>> {
         let mut most = None;
         loop {
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
 }
 
 impl<'r, 'a> Body<'r, 'a> {
-    /// A body of which nothing is read but the names of the parameters and the result.
+    /// Creates an empty body that knows the names of the parameters and of the result.
     fn new(
         reader: &'r mut Reader<'a>,
         function: Function,
@@ -206,7 +206,7 @@ impl<'r, 'a> Body<'r, 'a> {
         self.finish()
     }
 
-    /// Lets the branches know their targets, and the last instruction return.
+    /// Sets the targets of the branches, and adds a return at the end if needed.
     fn finish(mut self) -> Result<Function> {
         let end = self.function.code.len();
         let line = self.reader.tokens.line();
@@ -257,13 +257,13 @@ impl<'r, 'a> Body<'r, 'a> {
         }
     }
 
-    /// Makes the next instruction a branch to that label.
+    /// Registers the next instruction as a branch to `label`.
     pub(super) fn branch_later(&mut self, label: &'a str, line: u32) {
         let instruction = self.function.code.len();
         self.branches.push(Pending { instruction, label, scope: self.scope, line });
     }
 
-    /// Gives a name of the innermost scope its meaning.
+    /// Adds a name to the innermost scope.
     fn introduce(&mut self, name: &'a str, named: Named) -> Result<()> {
         let line = self.reader.tokens.line();
         match self.scopes.get_mut(self.scope).and_then(|scope| scope.names.insert(name, named)) {
@@ -301,7 +301,7 @@ impl<'r, 'a> Body<'r, 'a> {
         }
     }
 
-    /// The first of some registers that have no name yet.
+    /// Adds `count` registers without names. Returns the first.
     pub(super) fn new_registers(&mut self, count: u32) -> Result<Register> {
         let first = self.function.registers;
         match first.checked_add(count).filter(|&registers| registers <= MOST_REGISTERS) {
@@ -311,7 +311,7 @@ impl<'r, 'a> Body<'r, 'a> {
         Ok(first)
     }
 
-    /// Reads the declaration of what is passed to another function or comes back from it.
+    /// Reads the declaration of an argument or of a result of a call.
     fn temporary(&mut self) -> Result<()> {
         let line = self.reader.tokens.line();
         let (name, bytes, alignment) = self.reader.parameter()?;

@@ -1,4 +1,4 @@
-//! Instructions and their suffixes; those that compare, convert and move values, in registers and memory.
+//! Instructions and their suffixes; here the instructions that compare, convert, load, store and move values.
 
 use super::arithmetic::rounding;
 use super::function::Body;
@@ -9,31 +9,31 @@ use crate::program::{
     Arithmetic, Atomic, Combination, Instruction, Operation, Relation, Rounding, Scope, Space, Type,
 };
 
-/// An opcode, and those of its suffixes that were not made use of yet.
+/// Opcode, with the suffixes that were not taken yet.
 pub(super) struct Opcode<'a> {
     pub(super) name: &'a str,
     suffixes: Vec<&'a str>,
 }
 
 impl<'a> Opcode<'a> {
-    /// Splits `add.rn.f64`.
+    /// Splits a word such as `add.rn.f64`.
     fn new(word: &'a str) -> Opcode<'a> {
         let mut parts = word.split('.');
         Opcode { name: parts.next().unwrap_or_default(), suffixes: parts.collect() }
     }
 
-    /// Makes use of that suffix, if it is there.
+    /// Takes `suffix` if present. Returns true if it was taken.
     pub(super) fn take(&mut self, suffix: &str) -> bool {
         let found = self.suffixes.iter().position(|&other| other == suffix);
         found.map(|at| self.suffixes.remove(at)).is_some()
     }
 
-    /// Makes use of the first of those suffixes that is there.
+    /// Takes the first suffix of `meanings` that is present. Returns its meaning.
     pub(super) fn take_one<T: Copy>(&mut self, meanings: &[(&str, T)]) -> Option<T> {
         meanings.iter().find(|(suffix, _)| self.take(suffix)).map(|&(_, meaning)| meaning)
     }
 
-    /// Makes use of the last suffix, if it is a type.
+    /// Takes the last suffix if it is a type.
     pub(super) fn last_type(&mut self) -> Option<Type> {
         let of = self.suffixes.last().and_then(|suffix| type_of(suffix))?;
         self.suffixes.pop();
@@ -41,17 +41,17 @@ impl<'a> Opcode<'a> {
     }
 }
 
-/// The types of what is loaded and stored.
+/// Returns true for types that can be loaded and stored.
 fn is_in_memory(of: Type) -> bool {
     of != Type::Pred
 }
 
-/// The types of what is moved and compared.
+/// Returns true for types that can be moved and compared.
 fn is_in_register(of: Type) -> bool {
     of.bytes() > 1 || of == Type::Pred
 }
 
-/// The spaces that loads and stores name; without one the address is generic.
+/// State spaces of loads and stores. Without such a suffix the address is generic.
 const SPACES: &[(&str, Space)] = &[
     ("global", Space::Global),
     ("shared", Space::Shared),
@@ -63,18 +63,18 @@ const SPACES: &[(&str, Space)] = &[
     ("const", Space::Constant),
 ];
 
-/// Whom a fence or an atomic operation concerns.
+/// Scopes of fences and atomic operations.
 pub(super) const SCOPES: &[(&str, Scope)] =
     &[("cta", Scope::Block), ("gpu", Scope::Device), ("sys", Scope::System)];
 
-/// What loads say about caches, which changes no value.
+/// Cache hints of loads, which change no value.
 const LOAD_CACHES: &[&str] = &["nc", "ca", "cg", "cs", "lu", "cv"];
 
-/// What stores say about caches.
+/// Cache hints of stores.
 const STORE_CACHES: &[&str] = &["wb", "cg", "cs", "wt"];
 
 impl<'a> Body<'_, 'a> {
-    /// Reads an instruction to its semicolon.
+    /// Reads an instruction up to its semicolon. Errors quote the instruction.
     pub(super) fn instruction(&mut self) -> Result<()> {
         let (line, place) = (self.reader.tokens.line(), self.reader.tokens.place());
         self.whole_instruction(line).map_err(|error| {
@@ -101,7 +101,7 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    /// Reads what an instruction does.
+    /// Reads the operands of an instruction and returns its operation.
     fn operation(&mut self, opcode: &mut Opcode<'a>, line: u32) -> Result<Operation> {
         match opcode.name {
             "mov" => self.movement(opcode),
@@ -136,22 +136,22 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// An error: the suffixes make no instruction that is known.
+    /// Creates the error for an unknown combination of opcode and suffixes.
     pub(super) fn unknown(&self) -> PtxError {
         self.reader.tokens.error("the instruction is not understood")
     }
 
-    /// The type of an instruction, which must be one of those.
+    /// Takes the type of an instruction, for which `fits` must be true.
     pub(super) fn typed(&self, opcode: &mut Opcode, fits: impl Fn(Type) -> bool) -> Result<Type> {
         opcode.last_type().filter(|&of| fits(of)).ok_or_else(|| self.unknown())
     }
 
-    /// The meaning of a suffix that must be there.
+    /// Takes one of the suffixes of `meanings`, which must be present. Returns its meaning.
     pub(super) fn meant<T: Copy>(&self, opcode: &mut Opcode, meanings: &[(&str, T)]) -> Result<T> {
         opcode.take_one(meanings).ok_or_else(|| self.unknown())
     }
 
-    /// `mov`, of one value or between one and its parts.
+    /// Reads `mov` of a value, or between a value and its parts.
     fn movement(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         let of = self.typed(opcode, is_in_register)?;
         if self.reader.tokens.accept('{') {
@@ -172,7 +172,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Move { of, to, from: self.operand(of)? })
     }
 
-    /// The type of the parts that stand in braces next.
+    /// Returns the type of the parts in the braces that follow.
     fn part(&self, of: Type) -> Result<Type> {
         let is_pair = self.reader.tokens.commas_in_braces() == 1;
         match (of, is_pair) {
@@ -183,12 +183,12 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// Checks that so many parts make a whole.
+    /// Checks that `count` parts of type `part` have the size of `of`.
     fn check_parts(&self, of: Type, part: Type, count: usize) -> Result<()> {
         if part.bytes() * count == of.bytes() { Ok(()) } else { Err(self.unknown()) }
     }
 
-    /// Reads what stands between braces, of which the first is taken already.
+    /// Reads a list up to its closing brace. The opening brace is already taken.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.reader.tokens.accept(',') {
@@ -198,7 +198,7 @@ impl<'a> Body<'_, 'a> {
         Ok(all)
     }
 
-    /// Takes the suffixes of loads and stores: space, type, and how many values there are.
+    /// Takes the suffixes of a load or store. Returns the state space, the type, and the number of values.
     fn access(&mut self, opcode: &mut Opcode, caches: &[&str]) -> Result<(Space, Type, usize)> {
         let of = self.typed(opcode, is_in_memory)?;
         let space = opcode.take_one(SPACES).unwrap_or(Space::Generic);
@@ -212,7 +212,7 @@ impl<'a> Body<'_, 'a> {
         Ok((space, of, count))
     }
 
-    /// Reads one value, or as many as there must be in braces.
+    /// Reads one value, or a list of `count` values in braces if `count` is greater than 1.
     fn values<T>(
         &mut self,
         count: usize,
@@ -226,7 +226,7 @@ impl<'a> Body<'_, 'a> {
         if all.len() == count { Ok(all) } else { Err(self.unknown()) }
     }
 
-    /// `ld`.
+    /// Reads `ld`.
     fn load(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         let (space, of, count) = self.access(opcode, LOAD_CACHES)?;
         let to = self.values(count, |body| body.wide_destination(of))?;
@@ -235,7 +235,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Load { space, of, to, address })
     }
 
-    /// `st`.
+    /// Reads `st`.
     fn store(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         let (space, of, count) = self.access(opcode, STORE_CACHES)?;
         if space == Space::Constant {
@@ -247,7 +247,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Store { space, of, from, address })
     }
 
-    /// `atom` and `red`.
+    /// Reads `atom` or `red`.
     fn atomic(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         use Type::{B32, B64, F32, F64, S32, S64, U32, U64};
         let spaces = [("global", Space::Global), ("shared", Space::Shared)];
@@ -285,7 +285,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Atomic { kind, space, of, to, address, operand, second })
     }
 
-    /// `cvta`.
+    /// Reads `cvta`.
     fn address_conversion(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         self.typed(opcode, |of| of == Type::U64)?;
         let is_from_generic = opcode.take("to");
@@ -302,7 +302,7 @@ impl<'a> Body<'_, 'a> {
         })
     }
 
-    /// `cvt`.
+    /// Reads `cvt`.
     fn conversion(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         let is_number =
             |of| !matches!(of, Type::Pred | Type::B8 | Type::B16 | Type::B32 | Type::B64);
@@ -335,7 +335,7 @@ impl<'a> Body<'_, 'a> {
         Ok(Operation::Convert { into, of, to, from, rounding, to_integral, saturate, flush })
     }
 
-    /// `setp`.
+    /// Reads `setp`.
     fn comparison(&mut self, opcode: &mut Opcode) -> Result<Operation> {
         let of = self.typed(opcode, |of| is_in_register(of) && of != Type::Pred)?;
         let relation = relation(opcode, of).ok_or_else(|| self.unknown())?;
@@ -364,7 +364,7 @@ impl<'a> Body<'_, 'a> {
     }
 }
 
-/// How `setp` compares values of that type.
+/// Takes the comparison operator of `setp` for values of type `of`.
 fn relation(opcode: &mut Opcode, of: Type) -> Option<Relation> {
     let equality = [("eq", Relation::Equal), ("ne", Relation::NotEqual)];
     let order = [

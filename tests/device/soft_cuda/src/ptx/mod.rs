@@ -1,7 +1,8 @@
-//! The reader of PTX: from a text to a [`Module`].
+//! Parser of PTX: reads a text into a [`Module`].
 //!
-//! [`tokens`] splits the text, [`function`] reads functions with what they declare, [`operands`] what their names mean,
-//! [`sources`] from which lines of which files they were made, [`instructions`], [`arithmetic`] and [`control`] what they do. Whatever is not understood is an error.
+//! [`tokens`] splits the text. [`function`] reads functions and their declarations, [`operands`] resolves names, and
+//! [`sources`] records source lines. [`instructions`], [`arithmetic`] and [`control`] read instructions. Unknown syntax
+//! is an error.
 
 mod arithmetic;
 mod control;
@@ -20,7 +21,7 @@ use std::collections::HashMap;
 use std::fmt;
 use tokens::{MOST, Token, Tokens, type_of};
 
-/// Why a text could not be read, and at which line.
+/// Error of the parser, with its line in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PtxError {
     pub(crate) line: u32,
@@ -33,13 +34,13 @@ impl fmt::Display for PtxError {
     }
 }
 
-/// What the reader answers.
+/// Result of a parsing function.
 type Result<T> = std::result::Result<T, PtxError>;
 
-/// Reads a text of PTX.
+/// Reads a PTX text.
 ///
 /// # Errors
-/// The first thing that is not understood, and its line.
+/// Returns the first item that is not understood, and its line.
 pub(crate) fn parse(text: &str) -> Result<Module> {
     let mut reader = Reader {
         tokens: Tokens::new(text)?,
@@ -60,35 +61,35 @@ pub(crate) fn parse(text: &str) -> Result<Module> {
     }
 }
 
-/// A text that is being read, and what was found so far.
+/// State of the parser: the tokens, and the module as far as it was read.
 struct Reader<'a> {
     tokens: Tokens<'a>,
     module: Module,
     /// Variables of the module by name.
     variables: HashMap<&'a str, u32>,
     functions: HashMap<&'a str, usize>,
-    /// Functions that were declared and have no body yet: where, and their name.
+    /// Declared functions without a body so far: the line of the declaration and the name, by index.
     undefined: HashMap<usize, (u32, &'a str)>,
     sources: Sources<'a>,
 }
 
-/// What a declaration says.
+/// Declaration of a variable or a parameter.
 struct Declared<'a> {
     name: &'a str,
     of: Type,
-    /// What it is aligned to: what it says, or the size of its type.
+    /// Alignment in bytes: the declared one, or the size of the type.
     alignment: usize,
-    /// Nothing for an array without a size.
+    /// `None` for an array without a size.
     bytes: Option<usize>,
 }
 
-/// The next multiple of an alignment.
+/// Returns the next multiple of `alignment`.
 fn aligned(offset: usize, alignment: usize) -> usize {
     offset.checked_next_multiple_of(alignment).unwrap_or(usize::MAX)
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a directive of the module, a variable or a function.
+    /// Reads a directive of the module, a variable, or a function.
     fn item(&mut self) -> Result<()> {
         match self.tokens.peek() {
             Token::Word(".version" | ".address_size" | ".target") => self.heading(),
@@ -99,7 +100,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the version of the text, the device or the size of addresses.
+    /// Reads the PTX version, the target device, or the size of addresses.
     fn heading(&mut self) -> Result<()> {
         match self.tokens.word()? {
             ".address_size" => self.tokens.expect_word("64"),
@@ -114,7 +115,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads what only debuggers and optimisers read, and keeps lines of sources.
+    /// Reads directives for debuggers and optimisers. Only source files and lines are recorded.
     fn note(&mut self) -> Result<()> {
         match self.tokens.word()? {
             ".pragma" => {
@@ -159,12 +160,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A file, a line and a column.
+    /// Reads a file number, a line and a column.
     fn source_line(&mut self) -> Result<SourceLine> {
         Ok([self.tokens.count()?, self.tokens.count()?, self.tokens.count()?])
     }
 
-    /// Reads a variable or a function with what says who sees it.
+    /// Reads a variable or a function with its linking directives.
     fn linked(&mut self) -> Result<()> {
         let mut is_extern = false;
         while let Token::Word(word @ (".visible" | ".weak" | ".extern")) = self.tokens.peek() {
@@ -186,7 +187,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a variable of the module from its space on. Returns its name and number.
+    /// Reads a variable of the module from its state space on. Returns its name and index.
     fn variable(&mut self, is_extern: bool) -> Result<(&'a str, u32)> {
         let line = self.tokens.line();
         let error = |what: String| PtxError { line, what };
@@ -225,7 +226,7 @@ impl<'a> Reader<'a> {
         Ok((name, number))
     }
 
-    /// Reads the value of a variable, or its values in braces.
+    /// Reads the initial value of a variable, or its values in braces. Returns their bytes.
     fn contents(&mut self, declared: &Declared<'a>) -> Result<Vec<u8>> {
         let mut contents = Vec::new();
         let is_list = self.tokens.accept('{');
@@ -250,14 +251,14 @@ impl<'a> Reader<'a> {
         Ok(contents)
     }
 
-    /// Reads alignment, type, name and size.
+    /// Reads the alignment, type, name and size of a declaration.
     fn declared(&mut self) -> Result<Declared<'a>> {
         let mut alignment = self.alignment()?;
         let error = self.tokens.unexpected("a type");
         let word = self.tokens.word()?.strip_prefix('.').unwrap_or_default();
         let of = type_of(word).filter(|&of| of != Type::Pred).ok_or(error)?;
         if self.tokens.accept_word(".ptr") {
-            // What follows is about that to which the parameter points.
+            // The state space and alignment that follow describe the target of the pointer.
             if let Token::Word(".global" | ".shared" | ".const" | ".local") = self.tokens.peek() {
                 self.tokens.advance();
             }
@@ -283,7 +284,7 @@ impl<'a> Reader<'a> {
         Ok(Declared { name, of, alignment: alignment.unwrap_or(of.bytes()), bytes })
     }
 
-    /// Reads `.align`, if it is there.
+    /// Reads `.align` if present.
     fn alignment(&mut self) -> Result<Option<usize>> {
         if !self.tokens.accept_word(".align") {
             return Ok(None);
@@ -294,18 +295,18 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The sum of two sizes, if it is moderate.
+/// Returns the sum of two sizes, or an error if it exceeds [`MOST`].
 fn sum(line: u32, first: usize, second: usize) -> Result<usize> {
     let sum = first.checked_add(second).filter(|&sum| sum <= MOST);
     sum.ok_or_else(|| too_large(line))
 }
 
-/// An error: a size is beyond what is held.
+/// Creates the error for a size above [`MOST`].
 fn too_large(line: u32) -> PtxError {
     PtxError { line, what: "the sizes are too large".to_string() }
 }
 
-/// An error: a name has two meanings.
+/// Creates the error for a name that is declared twice.
 fn twice(line: u32, name: &str) -> PtxError {
     PtxError { line, what: format!("`{name}` is declared twice") }
 }

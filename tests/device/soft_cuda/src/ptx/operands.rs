@@ -1,4 +1,4 @@
-//! What instructions read and write: registers, constants, variables and addresses.
+//! Operands of instructions: registers, constants, variables and addresses.
 
 use super::Result;
 use super::function::Body;
@@ -6,38 +6,38 @@ use super::tokens::Token;
 use crate::program::{Address, Operand, Operation, Place, Register, Space, Special, Type};
 use std::collections::HashMap;
 
-/// What a name in a function stands for.
+/// Meaning of a name in a function.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Named {
     Register(Register, Type),
-    /// A parameter, a result, or what is passed to another function.
+    /// A parameter, a result, or an argument or result of a call.
     Place(Place),
-    /// An offset in local memory.
+    /// An offset in local memory, in bytes.
     Local(i64),
     Variable(u32),
 }
 
-/// How the bits of a register relate to those of the type that is read or written.
+/// Required width of a register, compared with the type that is read or written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Width {
     Same,
-    /// The register may have more, unless the value is a float.
+    /// The register may be wider, unless the value is a float.
     AtLeast,
 }
 
-/// Braces, with the names that are known within them.
+/// Scope of names: a pair of braces.
 #[derive(Default)]
 pub(super) struct Scope<'a> {
     pub(super) parent: Option<usize>,
     pub(super) depth: usize,
     pub(super) names: HashMap<&'a str, Named>,
-    /// Registers declared as `%r<10>`: by what precedes their number, the first, how many, and their type.
+    /// Registers declared as `%r<10>`, by the prefix of their names: first register, count and type.
     pub(super) families: HashMap<&'a str, (Register, u32, Type)>,
     pub(super) labels: HashMap<&'a str, usize>,
 }
 
 impl Scope<'_> {
-    /// What a name means in this scope: itself, or one of the registers declared together.
+    /// Returns the meaning of a name in this scope: a declared name, or a register of a family.
     fn find(&self, name: &str) -> Option<Named> {
         if let Some(&named) = self.names.get(name) {
             return Some(named);
@@ -54,19 +54,19 @@ impl Scope<'_> {
 }
 
 impl<'a> Body<'_, 'a> {
-    /// A scope and those around it, from within.
+    /// Returns a scope and the scopes that enclose it, innermost first.
     pub(super) fn enclosing(&self, from: usize) -> impl Iterator<Item = &Scope<'a>> {
         let first = self.scopes.get(from);
         std::iter::successors(first, |scope| scope.parent.and_then(|at| self.scopes.get(at)))
     }
 
-    /// What a name means here.
+    /// Returns the meaning of a name in the current scope, its enclosing scopes, or the module.
     pub(super) fn lookup(&self, name: &str) -> Option<Named> {
         let found = self.enclosing(self.scope).find_map(|scope| scope.find(name));
         found.or_else(|| self.reader.variables.get(name).map(|&number| Named::Variable(number)))
     }
 
-    /// Reads a register that is read or written as a value of that type. Returns it and its own type.
+    /// Reads a register that is used as a value of type `of`. Returns the register and its declared type.
     fn register(&mut self, of: Type, width: Width) -> Result<(Register, Type)> {
         let error = self.reader.tokens.unexpected("a register");
         let word = self.reader.tokens.word()?;
@@ -84,7 +84,7 @@ impl<'a> Body<'_, 'a> {
         Err(super::PtxError { line: error.line, what })
     }
 
-    /// Reads the register that takes a result of that type; for `_` one that nothing reads.
+    /// Reads the destination register of a result of type `of`. For `_`, returns a new register that nothing reads.
     pub(super) fn destination(&mut self, of: Type) -> Result<Register> {
         if self.reader.tokens.accept_word("_") {
             return self.new_registers(1);
@@ -92,7 +92,7 @@ impl<'a> Body<'_, 'a> {
         Ok(self.register(of, Width::Same)?.0)
     }
 
-    /// Reads the register that takes a result of that type, or nothing for `_`.
+    /// Reads the destination register of a result of type `of`. Returns `None` for `_`.
     pub(super) fn optional(&mut self, of: Type) -> Result<Option<Register>> {
         if self.reader.tokens.accept_word("_") {
             return Ok(None);
@@ -100,7 +100,8 @@ impl<'a> Body<'_, 'a> {
         Ok(Some(self.register(of, Width::Same)?.0))
     }
 
-    /// Reads the register that takes a result of that type, or of more bits: then the sign is extended afterwards.
+    /// Reads the destination register of a result of type `of`, which may be wider. In a wider register, an additional
+    /// instruction extends the sign.
     pub(super) fn wide_destination(&mut self, of: Type) -> Result<Register> {
         if self.reader.tokens.accept_word("_") {
             return self.new_registers(1);
@@ -126,7 +127,7 @@ impl<'a> Body<'_, 'a> {
         Ok(to)
     }
 
-    /// Reads a guard, if there is one: `@p` or `@!p`.
+    /// Reads a guard predicate if present: `@p` or `@!p`.
     pub(super) fn guard(&mut self) -> Result<Option<(Register, bool)>> {
         if !self.reader.tokens.accept('@') {
             return Ok(None);
@@ -135,24 +136,24 @@ impl<'a> Body<'_, 'a> {
         Ok(Some((self.register(Type::Pred, Width::Same)?.0, must_be_false)))
     }
 
-    /// Reads a predicate that may be negated with `!`.
+    /// Reads a predicate. Returns it, and true if it is negated with `!`.
     pub(super) fn predicate(&mut self) -> Result<(Operand, bool)> {
         let negated = self.reader.tokens.accept('!');
         Ok((self.operand(Type::Pred)?, negated))
     }
 
-    /// Reads what is read as a value of that type.
+    /// Reads an operand of type `of`.
     pub(super) fn operand(&mut self, of: Type) -> Result<Operand> {
         self.value(of, Width::Same)
     }
 
-    /// Reads a comma, and what is read as a value of that type.
+    /// Reads a comma and an operand of type `of`.
     pub(super) fn next_operand(&mut self, of: Type) -> Result<Operand> {
         self.reader.tokens.expect(',')?;
         self.operand(of)
     }
 
-    /// Reads what is read as a value of that type, with registers of that width.
+    /// Reads an operand of type `of`. `width`: the required width of registers.
     pub(super) fn value(&mut self, of: Type, width: Width) -> Result<Operand> {
         if self.reader.tokens.is_at_number() {
             let error = self.reader.tokens.unexpected(&format!("a number of {of:?}"));
@@ -175,7 +176,7 @@ impl<'a> Body<'_, 'a> {
             Some(Named::Place(place)) if of_address => {
                 self.reader.tokens.advance();
                 let addition = self.reader.tokens.addition()?;
-                // A place is below the most bytes of a frame.
+                // The offset is less than the maximum size of a frame.
                 Ok(Operand::Constant((place.offset as u64).wrapping_add_signed(addition)))
             }
             Some(Named::Local(offset)) if of_address => {
@@ -195,7 +196,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// Reads an address in brackets, where so many bytes are read or written.
+    /// Reads an address in brackets. `bytes`: the size of the access.
     pub(super) fn address(&mut self, space: Space, bytes: usize) -> Result<Address> {
         self.reader.tokens.expect('[')?;
         let error = self.reader.tokens.unexpected(&format!("an address in the space {space:?}"));
@@ -206,7 +207,7 @@ impl<'a> Body<'_, 'a> {
             let Token::Word(word) = self.reader.tokens.peek() else { return Err(error) };
             match self.lookup(word) {
                 Some(Named::Register(_, own)) => {
-                    // Shared memory has addresses of 32 bits, too.
+                    // Addresses of shared memory can have 32 bits.
                     let is_short = space == Space::Shared && own.bytes() == 4;
                     let of = if is_short { Type::B32 } else { Type::B64 };
                     let (register, _) = self.register(of, Width::Same)?;
@@ -221,7 +222,7 @@ impl<'a> Body<'_, 'a> {
                     if end.is_none_or(|end| end > place.bytes) {
                         return Err(self.reader.tokens.error(format!("outside of `{word}`")));
                     }
-                    // A place is below the most bytes of a frame.
+                    // The offset is less than the maximum size of a frame.
                     Address { base: Operand::Constant(place.offset as u64), offset }
                 }
                 Some(Named::Variable(number)) if self.is_in(number, space) => {
@@ -241,7 +242,7 @@ impl<'a> Body<'_, 'a> {
         Ok(address)
     }
 
-    /// Whether a variable is in that space.
+    /// Returns true if a variable is in the state space `space`.
     fn is_in(&self, number: u32, space: Space) -> bool {
         let variable =
             usize::try_from(number).ok().and_then(|at| self.reader.module.variables.get(at));
@@ -249,7 +250,7 @@ impl<'a> Body<'_, 'a> {
     }
 }
 
-/// The register of the hardware of that name, and its bytes.
+/// Returns the special register with that name, and its size in bytes.
 fn special_of(name: &str) -> Option<(Special, usize)> {
     Some(match name {
         "%tid.x" => (Special::Thread, 4),

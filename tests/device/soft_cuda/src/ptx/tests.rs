@@ -1,4 +1,4 @@
-//! Small texts, and what is read of them.
+//! Tests of the parser with small texts.
 
 mod refusals;
 
@@ -10,26 +10,26 @@ use crate::program::{
 
 const HEAD: &str = ".version 8.8\n.target sm_90\n.address_size 64\n";
 
-/// What every kernel of these tests declares: `%p0` is register 0, `%rs0` 10, `%r0` 20, `%rd0` 30, `%f0` 40, `%fd0` 50.
+/// Declarations of every test kernel: `%p0` is register 0, `%rs0` 10, `%r0` 20, `%rd0` 30, `%f0` 40, `%fd0` 50.
 const REGISTERS: &str = ".reg .pred %p<10>; .reg .b16 %rs<10>; .reg .b32 %r<10>; .reg .b64 %rd<10>; \
      .reg .f32 %f<10>; .reg .f64 %fd<10>;\n";
 
-/// A module whose only kernel has that body.
+/// Returns the text of a module whose only kernel has the body `body`.
 fn kernel(body: &str) -> String {
     format!("{HEAD}.visible .entry k(.param .u64 k_0)\n{{\n{REGISTERS}{body}\n}}\n")
 }
 
-/// Reads a text that is right.
+/// Reads a valid text.
 fn read(text: &str) -> Module {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The first function of a text.
+/// Returns the first function of a text.
 fn function(text: &str) -> Function {
     read(text).functions.remove(0)
 }
 
-/// What the instructions of that body do, without the return at their end.
+/// Returns the operations of a body, without the return at its end.
 fn code(body: &str) -> Vec<Operation> {
     let function = function(&kernel(body));
     let mut all: Vec<Operation> = function.code.into_iter().map(|one| one.operation).collect();
@@ -37,7 +37,7 @@ fn code(body: &str) -> Vec<Operation> {
     all
 }
 
-/// What the only instruction of that body does.
+/// Returns the only operation of a body.
 fn one(body: &str) -> Operation {
     let mut all = code(body);
     assert_eq!(all.len(), 1, "{body}: {all:?}");
@@ -103,7 +103,7 @@ fn a_header() {
     assert_eq!(read(&kernel("ret;")).kernel("k"), Some(0));
 }
 
-/// A function that calls another, which is declared first and defined last.
+/// A function that calls two others, which are declared first and defined last.
 const CALLS: &str = "
 .func (.param .b64 r) f(.param .b32 a, .param .align 8 .b8 b[16]);
 .func g() .noreturn;
@@ -145,7 +145,7 @@ fn calls() {
     assert_eq!(h.code[3].line, 17);
     let empty = Operation::Call { function: 1, arguments: vec![], result: None };
     assert_eq!((&h.code[5].operation, &h.code[6].operation), (&empty, &empty));
-    // The second `param0` and `param1` lie where the first do.
+    // The second `param0` and `param1` reuse the places of the first.
     assert_eq!(h.frame_bytes, 72);
     let at = |place, offset| Address { base: Operand::Constant(place), offset };
     let store = |of, value, address| Operation::Store {
@@ -176,7 +176,7 @@ fn labels_guards_and_scopes() {
     assert_eq!(k.code[4].operation, Operation::Move { of: Type::U32, to: 21, from: r(29) });
     assert_eq!(k.code[5].operation, Operation::Return);
     assert_eq!((k.code[0].line, k.code[4].line, k.registers), (7, 10, 62));
-    // Two returns in a row: the label stands behind the first.
+    // The parser adds a second return, because the label is after the first.
     assert_eq!(code("bra E; ret; E:").len(), 2);
 }
 
@@ -248,7 +248,7 @@ fn memory() {
         address: at(r(31), 8),
     };
     assert_eq!(one("st.global.v2.f32 [%rd1+8], {%f1, 0f00000000};"), store);
-    // The sign goes to all of a wider register.
+    // The sign is extended to the whole of a wider register.
     let found = code("@%p1 ld.param.s8 %rs1, [k_0];");
     assert_eq!(found[0], load(Space::Parameter, Type::S8, &[11], at(Operand::Constant(0), 0)));
     let Operation::Convert { into: Type::S16, of: Type::S8, to: 11, .. } = found[1] else {

@@ -1,24 +1,24 @@
-//! Words, marks and numbers of a text of PTX, each with its line.
+//! Tokens of a PTX text, each with its line.
 
 use super::{PtxError, Result};
 use crate::program::Type;
 
-/// The most that a count, a size or a number of bytes may be.
+/// Maximum of a count, of a size, and of a number of bytes.
 pub(super) const MOST: usize = 1 << 30;
 
-/// A piece of the text.
+/// Token of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     /// A name, a number, or an opcode with its suffixes.
     Word(&'a str),
-    /// What stands between quotation marks.
+    /// A text in quotation marks.
     Quoted,
     Mark(char),
     /// The end of the text.
     End,
 }
 
-/// A token and where it stands.
+/// Token with its line, and its range of bytes in the text.
 #[derive(Clone, Copy)]
 struct Placed<'a> {
     token: Token<'a>,
@@ -27,10 +27,10 @@ struct Placed<'a> {
     end: usize,
 }
 
-/// A number as it is written.
+/// Number in the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
-    /// A whole one; a negative one in two's complement.
+    /// An integer; in two's complement if negative.
     Whole(u64),
     /// The bits of an `f32`.
     Single(u32),
@@ -39,7 +39,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// Its bits as a value of that type, or nothing if it is not one.
+    /// Returns the bits of the number as a value of type `of`, or `None` if it is not a value of that type.
     pub(super) fn bits(self, of: Type) -> Option<u64> {
         match (self, of) {
             (Number::Single(bits), Type::F32 | Type::B32) => Some(u64::from(bits)),
@@ -53,7 +53,7 @@ impl Number {
     }
 }
 
-/// The tokens of a text, read one after the other.
+/// Tokens of a text, with the position of the next one.
 pub(super) struct Tokens<'a> {
     text: &'a str,
     all: Vec<Placed<'a>>,
@@ -61,18 +61,18 @@ pub(super) struct Tokens<'a> {
     last_line: u32,
 }
 
-/// Whether a byte may be part of a word.
+/// Returns true if a byte may be part of a word.
 fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
 }
 
-/// The first place from `at` on where the bytes do not fit, or the end.
+/// Returns the position of the first byte from `at` on for which `fits` is false, or the end.
 fn skip_while(bytes: &[u8], at: usize, fits: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     rest.iter().position(|&byte| !fits(byte)).map_or(bytes.len(), |length| at + length)
 }
 
-/// The end of the word at that place; `::` joins two words (`shared::cta`).
+/// Returns the end of the word at `start`; `::` joins two words (`shared::cta`).
 fn end_of_word(bytes: &[u8], start: usize) -> usize {
     let mut end = skip_while(bytes, start, is_of_word);
     while let Some([b':', b':', next]) = bytes.get(end..end.saturating_add(3)) {
@@ -85,7 +85,7 @@ fn end_of_word(bytes: &[u8], start: usize) -> usize {
 }
 
 impl<'a> Tokens<'a> {
-    /// Splits a text.
+    /// Splits a text into tokens.
     pub(super) fn new(text: &'a str) -> Result<Tokens<'a>> {
         let bytes = text.as_bytes();
         let (mut all, mut at, mut line) = (Vec::new(), 0, 1_u32);
@@ -127,17 +127,17 @@ impl<'a> Tokens<'a> {
         Ok(Tokens { text, all, at: 0, last_line: line })
     }
 
-    /// The next token, which stays the next.
+    /// Returns the next token without taking it.
     pub(super) fn peek(&self) -> Token<'a> {
         self.all.get(self.at).map_or(Token::End, |placed| placed.token)
     }
 
-    /// The token after the next.
+    /// Returns the token after the next one, without taking either.
     pub(super) fn peek_second(&self) -> Token<'a> {
         self.all.get(self.at + 1).map_or(Token::End, |placed| placed.token)
     }
 
-    /// Takes the next token.
+    /// Takes and returns the next token.
     pub(super) fn advance(&mut self) -> Token<'a> {
         let token = self.peek();
         if token != Token::End {
@@ -146,24 +146,24 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// The line of the next token.
+    /// Returns the line of the next token.
     pub(super) fn line(&self) -> u32 {
         self.all.get(self.at).map_or(self.last_line, |placed| placed.line)
     }
 
-    /// How many commas stand before the next closing brace, if it is near.
+    /// Returns the number of commas before the next closing brace, among at most 16 tokens.
     pub(super) fn commas_in_braces(&self) -> usize {
         let near = self.all.get(self.at..).unwrap_or_default().iter().take(16);
         let within = near.take_while(|placed| placed.token != Token::Mark('}'));
         within.filter(|placed| placed.token == Token::Mark(',')).count()
     }
 
-    /// The number of the next token.
+    /// Returns the index of the next token.
     pub(super) fn place(&self) -> usize {
         self.at
     }
 
-    /// The text from the token of that number to the next `;`, or a part of it, on one line.
+    /// Returns the text from token `place` to the next `;` on one line, at most 40 tokens and 200 characters.
     pub(super) fn text_from(&self, place: usize) -> String {
         let few = self.all.get(place..).unwrap_or_default().iter().take(40);
         let kept = few.take_while(|placed| placed.token != Token::Mark(';'));
@@ -175,12 +175,12 @@ impl<'a> Tokens<'a> {
         words.join(" ").chars().take(200).collect()
     }
 
-    /// An error at the next token.
+    /// Creates an error at the next token.
     pub(super) fn error(&self, what: impl Into<String>) -> PtxError {
         PtxError { line: self.line(), what: what.into() }
     }
 
-    /// An error that says what stands in place of what was expected.
+    /// Creates an error that names the expected item and the next token.
     pub(super) fn unexpected(&self, expected: &str) -> PtxError {
         let found = match self.peek() {
             Token::Word(word) => format!("`{}`", word.chars().take(100).collect::<String>()),
@@ -191,31 +191,31 @@ impl<'a> Tokens<'a> {
         self.error(format!("expected {expected}, found {found}"))
     }
 
-    /// Takes that mark if it is the next token.
+    /// Takes `mark` if it is the next token. Returns true if it was taken.
     pub(super) fn accept(&mut self, mark: char) -> bool {
         let found = self.peek() == Token::Mark(mark);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes that word if it is the next token.
+    /// Takes `word` if it is the next token. Returns true if it was taken.
     pub(super) fn accept_word(&mut self, word: &str) -> bool {
         let found = self.peek() == Token::Word(word);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes that mark, which must be next.
+    /// Takes `mark`, which must be the next token.
     pub(super) fn expect(&mut self, mark: char) -> Result<()> {
         if self.accept(mark) { Ok(()) } else { Err(self.unexpected(&format!("`{mark}`"))) }
     }
 
-    /// Takes that word, which must be next.
+    /// Takes `word`, which must be the next token.
     pub(super) fn expect_word(&mut self, word: &str) -> Result<()> {
         if self.accept_word(word) { Ok(()) } else { Err(self.unexpected(&format!("`{word}`"))) }
     }
 
-    /// Takes a quotation, which must be next. Returns what it quotes.
+    /// Takes a quoted text, which must be the next token. Returns it without the quotation marks.
     pub(super) fn quoted(&mut self) -> Result<&'a str> {
         let Token::Quoted = self.peek() else { return Err(self.unexpected("a quotation")) };
         let placed = self.all.get(self.at);
@@ -231,7 +231,7 @@ impl<'a> Tokens<'a> {
         Ok(word)
     }
 
-    /// Takes a name: a word that is no number and no directive.
+    /// Takes a name: a word that is neither a number nor a directive.
     pub(super) fn name(&mut self) -> Result<&'a str> {
         match self.peek() {
             Token::Word(word) if !word.starts_with(|c: char| c == '.' || c.is_ascii_digit()) => {
@@ -242,7 +242,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Whether the next token begins a number.
+    /// Returns true if the next token begins a number.
     pub(super) fn is_at_number(&self) -> bool {
         match self.peek() {
             Token::Mark('-') => true,
@@ -266,7 +266,7 @@ impl<'a> Tokens<'a> {
         Ok(number)
     }
 
-    /// Takes a whole number from 0 to [`MOST`].
+    /// Takes an integer from 0 to [`MOST`].
     pub(super) fn count(&mut self) -> Result<usize> {
         let error = self.unexpected("a number of moderate size");
         match self.number()? {
@@ -277,7 +277,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Takes what is added to an address, of 32 bits with a sign; 0 if there is nothing.
+    /// Takes the offset of an address, a signed integer of 32 bits. Returns 0 if there is no offset.
     pub(super) fn addition(&mut self) -> Result<i64> {
         if !self.accept('+') && self.peek() != Token::Mark('-') {
             return Ok(0);
@@ -319,7 +319,7 @@ fn number_of(word: &str) -> Option<Number> {
     u64::from_str_radix(digits, radix).ok().map(Number::Whole)
 }
 
-/// The type of that name, without its dot.
+/// Returns the type with that name, which is given without its dot.
 pub(super) fn type_of(word: &str) -> Option<Type> {
     Some(match word {
         "b8" => Type::B8,

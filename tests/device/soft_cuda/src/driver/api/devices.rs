@@ -1,4 +1,4 @@
-//! The functions that need no context: of the driver itself, of devices, and of contexts.
+//! Functions that need no context: they concern the driver itself, devices, and contexts.
 
 use super::{Handle, Out, check_pointer, place};
 use crate::driver::faults::{INVALID_VALUE, NOT_FOUND, texts};
@@ -8,7 +8,7 @@ use crate::driver::{Answer, call, say};
 use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::ptr;
 
-/// Starts the driver.
+/// Initialises the driver.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuInit(flags: c_uint) -> c_int {
     call("cuInit", Needs::Nothing, |driver| match flags {
@@ -17,7 +17,7 @@ pub extern "C" fn cuInit(flags: c_uint) -> c_int {
     })
 }
 
-/// The version of CUDA, 1000 times the major one and 10 times the minor one.
+/// Returns the version of CUDA: 1000 × major + 10 × minor.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDriverGetVersion(version: Out<'_, c_int>) -> c_int {
     call("cuDriverGetVersion", Needs::Nothing, |driver| {
@@ -26,13 +26,13 @@ pub extern "C" fn cuDriverGetVersion(version: Out<'_, c_int>) -> c_int {
     })
 }
 
-/// What a code says; null for one that is not known.
+/// Returns the text of an error code; null for an unknown code.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGetErrorString(code: c_int, text: Out<'_, *const c_char>) -> c_int {
     call("cuGetErrorString", Needs::Nothing, |_| write_text(text, texts(code).map(|text| text.1)))
 }
 
-/// The name of a code; null for one that is not known.
+/// Returns the name of an error code; null for an unknown code.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGetErrorName(code: c_int, name: Out<'_, *const c_char>) -> c_int {
     call("cuGetErrorName", Needs::Nothing, |_| write_text(name, texts(code).map(|text| text.0)))
@@ -43,7 +43,7 @@ fn write_text(out: Out<'_, *const c_char>, text: Option<&'static CStr>) -> Answe
     text.map(|_| ()).ok_or(INVALID_VALUE)
 }
 
-/// The number of devices.
+/// Returns the number of devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceGetCount(count: Out<'_, c_int>) -> c_int {
     call("cuDeviceGetCount", Needs::Start, |driver| {
@@ -52,7 +52,7 @@ pub extern "C" fn cuDeviceGetCount(count: Out<'_, c_int>) -> c_int {
     })
 }
 
-/// The device of a number, which is that number.
+/// Returns the device with an ordinal; devices are represented by their ordinals.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceGet(device: Out<'_, c_int>, ordinal: c_int) -> c_int {
     call("cuDeviceGet", Needs::Start, |driver| {
@@ -63,10 +63,10 @@ pub extern "C" fn cuDeviceGet(device: Out<'_, c_int>, ordinal: c_int) -> c_int {
     })
 }
 
-/// The name of a device, as much of it as there is room for.
+/// Returns the name of a device, truncated to the buffer's length.
 ///
 /// # Safety
-/// `name` is null or has room for `length` characters.
+/// `name` is null or can be written for `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, length: c_int, device: c_int) -> c_int {
     call("cuDeviceGetName", Needs::Start, |driver| {
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, length: c_int, devic
         let room = usize::try_from(length).unwrap_or(0).checked_sub(1).ok_or(INVALID_VALUE)?;
         let text = format!("Soft CUDA {}", driver.device(device)?);
         let text = &text.as_bytes()[..room.min(text.len())];
-        // SAFETY: there is room for the text and a NUL by the contract of this function.
+        // SAFETY: the text and its NUL are not longer than `length`, by the contract of this function.
         unsafe {
             name.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
             name.add(text.len()).write(0);
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, length: c_int, devic
     })
 }
 
-/// Bytes of memory of a device.
+/// Returns the memory of a device, in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceTotalMem_v2(bytes: Out<'_, usize>, device: c_int) -> c_int {
     call("cuDeviceTotalMem_v2", Needs::Start, |driver| {
@@ -94,7 +94,7 @@ pub extern "C" fn cuDeviceTotalMem_v2(bytes: Out<'_, usize>, device: c_int) -> c
     })
 }
 
-/// A property of a device; 0 for one that is not known.
+/// Returns an attribute of a device; 0 for an unknown attribute.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDeviceGetAttribute(
     value: Out<'_, c_int>,
@@ -109,35 +109,36 @@ pub extern "C" fn cuDeviceGetAttribute(
     })
 }
 
-/// The compute capability, 9.9, is one that no compiler knows, so that programs compile to PTX.
+/// Returns the value of an attribute. The compute capability, 9.9, is unknown to all compilers, therefore programs are
+/// compiled to PTX.
 fn attribute_value(attribute: c_int) -> c_int {
     match attribute {
-        // Threads of a block, in all and in its first dimension; in the others.
+        // Maximum number of threads per block, in total and in x; in y and z.
         1 | 2 => MOST_THREADS as c_int,
         3 | 4 => 1,
-        // Blocks of a grid in its first dimension; in the others.
+        // Maximum number of blocks of a grid in x; in y and z.
         5 => MOST_BLOCKS as c_int,
         6 | 7 => 1,
-        // Bytes of shared memory of a block; lanes of a warp.
+        // Shared memory per block in bytes; lanes of a warp.
         8 => 48 << 10,
         10 => 32,
-        // The clock in kHz; multiprocessors.
+        // Clock rate in kHz; number of multiprocessors.
         13 => 1_755_000,
         16 => 2,
-        // Page-locked memory is the device's too, at the same address.
+        // Page-locked memory is mapped into the device at the same address.
         19 | 41 => 1,
-        // The memory's clock in kHz; bits of its bus.
+        // Clock rate of the memory in kHz; width of its bus in bits.
         36 => 2_619_000,
         37 => 5120,
-        // Threads of a multiprocessor.
+        // Maximum number of threads per multiprocessor.
         39 => 2048,
-        // The compute capability.
+        // Compute capability, major and minor.
         75 | 76 => 9,
         _ => 0,
     }
 }
 
-/// The primary context of a device, which is there until it is released as often.
+/// Retains the primary context of a device. It exists until it was released as often as it was retained.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRetain(context: Out<'_, Handle>, device: c_int) -> c_int {
     call("cuDevicePrimaryCtxRetain", Needs::Start, |driver| {
@@ -147,7 +148,7 @@ pub extern "C" fn cuDevicePrimaryCtxRetain(context: Out<'_, Handle>, device: c_i
     })
 }
 
-/// Gives a primary context up.
+/// Releases a primary context.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> c_int {
     call("cuDevicePrimaryCtxRelease_v2", Needs::Start, |driver| {
@@ -161,7 +162,7 @@ pub extern "C" fn cuCtxPushCurrent_v2(context: Handle) -> c_int {
     call("cuCtxPushCurrent_v2", Needs::Start, |driver| driver.push_context(context))
 }
 
-/// Takes the current context off this thread. The answer need not be asked for.
+/// Pops the current context of this thread. `context` may be null.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxPopCurrent_v2(context: Out<'_, Handle>) -> c_int {
     call("cuCtxPopCurrent_v2", Needs::Start, |driver| {
@@ -173,7 +174,7 @@ pub extern "C" fn cuCtxPopCurrent_v2(context: Out<'_, Handle>) -> c_int {
     })
 }
 
-/// The context that is current on this thread, or null.
+/// Returns the current context of this thread, or null.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxGetCurrent(context: Out<'_, Handle>) -> c_int {
     call("cuCtxGetCurrent", Needs::Start, |driver| {
@@ -182,13 +183,13 @@ pub extern "C" fn cuCtxGetCurrent(context: Out<'_, Handle>) -> c_int {
     })
 }
 
-/// Puts a context, or none, in the place of the current one.
+/// Replaces the current context of this thread; null removes it.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(context: Handle) -> c_int {
     call("cuCtxSetCurrent", Needs::Start, |driver| driver.set_context(context))
 }
 
-/// A table of functions that `cuda.h` does not name.
+/// Table of functions that `cuda.h` does not declare.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
@@ -198,12 +199,12 @@ pub struct Table {
 
 static TABLE: Table = Table { bytes: size_of::<Table>(), functions: [nothing; 127] };
 
-/// What every function of a table does.
+/// Function that all entries of the table refer to.
 extern "C" fn nothing() -> c_int {
     NOT_FOUND
 }
 
-/// A table of functions that do nothing: NVRTC 12 asks the driver of the process for some.
+/// Returns a table of functions that do nothing. NVRTC 12 requests such tables from the driver.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGetExportTable(table: Out<'_, &'static Table>, id: Option<&[u8; 16]>) -> c_int {
     call("cuGetExportTable", Needs::Nothing, |driver| {

@@ -1,6 +1,6 @@
-//! The functions that work on the device whose context is current: its memory, streams, events, modules and kernels.
+//! Functions on the device whose context is current: memory, streams, events, modules and kernels.
 //!
-//! The default stream is not there: its handle, 0, is as unknown as any other.
+//! There is no default stream: its handle, 0, is invalid.
 
 use super::{Handle, Out, check_pointer, place};
 use crate::driver::call_on_device;
@@ -9,7 +9,7 @@ use crate::driver::state::Object;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::slice;
 
-/// Bytes of memory that are free, and all.
+/// Returns the free memory and the total memory, in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemGetInfo_v2(free: Out<'_, usize>, total: Out<'_, usize>) -> c_int {
     call_on_device("cuMemGetInfo_v2", |driver, device| {
@@ -20,7 +20,7 @@ pub extern "C" fn cuMemGetInfo_v2(free: Out<'_, usize>, total: Out<'_, usize>) -
     })
 }
 
-/// New memory of the device.
+/// Allocates memory of the device.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemAlloc_v2(address: Out<'_, u64>, bytes: usize) -> c_int {
     call_on_device("cuMemAlloc_v2", |driver, device| {
@@ -36,7 +36,7 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> c_int {
     call_on_device("cuMemFree_v2", |driver, device| driver.free(device, address))
 }
 
-/// New page-locked memory of the host.
+/// Allocates page-locked memory of the host.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostAlloc(
     address: Out<'_, *mut c_void>,
@@ -56,7 +56,7 @@ pub extern "C" fn cuMemFreeHost(address: u64) -> c_int {
     call_on_device("cuMemFreeHost", |driver, device| driver.free_host(device, address))
 }
 
-/// The device's address of page-locked memory, which is the host's.
+/// Returns the device's address of page-locked memory, which equals the host's.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostGetDevicePointer_v2(
     address: Out<'_, u64>,
@@ -73,10 +73,10 @@ pub extern "C" fn cuMemHostGetDevicePointer_v2(
     })
 }
 
-/// Queues a copy to the device.
+/// Enqueues a copy to the device.
 ///
 /// # Safety
-/// `from` is null or has so many bytes until the work is known to be done.
+/// `from` is null, or `bytes` bytes there can be read until the caller knows that the copy is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     to: u64,
@@ -91,10 +91,10 @@ pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     })
 }
 
-/// Queues a copy from the device.
+/// Enqueues a copy from the device.
 ///
 /// # Safety
-/// `to` is null or has room for so many bytes until the work is known to be done.
+/// `to` is null, or `bytes` bytes there can be written until the caller knows that the copy is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     to: *mut c_void,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     })
 }
 
-/// Queues the filling of bytes of the device.
+/// Enqueues the assignment of `value` to bytes of the device.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemsetD8Async(at: u64, value: u8, bytes: usize, stream: Handle) -> c_int {
     call_on_device("cuMemsetD8Async", |driver, device| {
@@ -117,7 +117,7 @@ pub extern "C" fn cuMemsetD8Async(at: u64, value: u8, bytes: usize, stream: Hand
     })
 }
 
-/// A new stream. Of either kind it runs beside all others.
+/// Creates a stream. With either flag it runs independently of all other streams.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamCreate(stream: Out<'_, Handle>, flags: c_uint) -> c_int {
     call_on_device("cuStreamCreate", |driver, device| {
@@ -130,7 +130,7 @@ pub extern "C" fn cuStreamCreate(stream: Out<'_, Handle>, flags: c_uint) -> c_in
     })
 }
 
-/// Waits for all work of a stream.
+/// Waits until all work of a stream is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamSynchronize(stream: Handle) -> c_int {
     call_on_device("cuStreamSynchronize", |driver, device| {
@@ -138,13 +138,13 @@ pub extern "C" fn cuStreamSynchronize(stream: Handle) -> c_int {
     })
 }
 
-/// Gives a stream up.
+/// Destroys a stream.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamDestroy_v2(stream: Handle) -> c_int {
     call_on_device("cuStreamDestroy_v2", |driver, device| driver.destroy_stream(device, stream))
 }
 
-/// Has what a stream gets from now on wait for an event as it was recorded last.
+/// Makes all later work of a stream wait for the last record of an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint) -> c_int {
     call_on_device("cuStreamWaitEvent", |driver, device| match flags {
@@ -153,7 +153,7 @@ pub extern "C" fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: c_uint
     })
 }
 
-/// A new event.
+/// Creates an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventCreate(event: Out<'_, Handle>, _flags: c_uint) -> c_int {
     call_on_device("cuEventCreate", |driver, device| {
@@ -163,19 +163,19 @@ pub extern "C" fn cuEventCreate(event: Out<'_, Handle>, _flags: c_uint) -> c_int
     })
 }
 
-/// Marks a stream's work up to now.
+/// Records an event, which then marks all work of the stream so far.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventRecord(event: Handle, stream: Handle) -> c_int {
     call_on_device("cuEventRecord", |driver, device| driver.record_event(device, event, stream))
 }
 
-/// Waits for the work that an event marks.
+/// Waits until the work that an event marks is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventSynchronize(event: Handle) -> c_int {
     call_on_device("cuEventSynchronize", |driver, device| driver.synchronize_event(device, event))
 }
 
-/// Gives an event up.
+/// Destroys an event.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventDestroy_v2(event: Handle) -> c_int {
     call_on_device("cuEventDestroy_v2", |driver, device| driver.destroy_event(device, event))
@@ -203,7 +203,7 @@ pub extern "C" fn cuModuleUnload(module: Handle) -> c_int {
     call_on_device("cuModuleUnload", |driver, device| driver.unload(device, module))
 }
 
-/// A kernel of a module.
+/// Returns a kernel of a module.
 ///
 /// # Safety
 /// `name` is null or ends with a NUL.
@@ -223,10 +223,11 @@ pub unsafe extern "C" fn cuModuleGetFunction(
     })
 }
 
-/// Queues a kernel. Only grids and blocks of one dimension, no shared memory but the kernel's own, and no `extra`.
+/// Enqueues a kernel. Grids and blocks have one dimension. Dynamic shared memory and `extra` are not supported.
 ///
 /// # Safety
-/// `parameters` is null or has a pointer for each parameter of the kernel, null or to its bytes.
+/// `parameters` is null or has a pointer for each parameter of the kernel. Each pointer is null or valid for the bytes
+/// of its parameter.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuLaunchKernel(
     function: Handle,
@@ -253,7 +254,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
             // SAFETY: there is a pointer for each parameter by the contract of this function.
             let argument = unsafe { parameters.add(i).read() };
             check_pointer(argument)?;
-            // SAFETY: and it points to the parameter's bytes.
+            // SAFETY: it points to the parameter's bytes by the same contract.
             arguments.push(unsafe { slice::from_raw_parts(argument, place.bytes) }.to_vec());
         }
         driver.launch(device, function, (blocks, threads), arguments, stream)

@@ -1,4 +1,4 @@
-//! Contexts, devices that are lost, failures that are asked for, and how the driver is set up.
+//! Tests of contexts, lost devices, injected faults, and options.
 
 use super::*;
 
@@ -86,9 +86,9 @@ fn devices_are_apart() {
     assert_eq!(cuStreamSynchronize(stream_of_first), 700);
 
     let mut name = [1; 12];
-    // SAFETY: there is room for so many characters.
+    // SAFETY: the array has 12 characters.
     assert_eq!(unsafe { cuDeviceGetName(name.as_mut_ptr(), 12, 1) }, 0);
-    // SAFETY: the text ends within them.
+    // SAFETY: the text is NUL-terminated within the array.
     assert_eq!(unsafe { CStr::from_ptr(name.as_ptr()) }, c"Soft CUDA 1");
 }
 
@@ -119,7 +119,7 @@ fn codes_have_texts() {
     assert_eq!(unsafe { CStr::from_ptr(name) }, c"CUDA_ERROR_ILLEGAL_ADDRESS");
     let mut text = MaybeUninit::uninit();
     assert_eq!(cuGetErrorString(-5, Some(&mut text)), 1);
-    // SAFETY: written by the call, also where it fails.
+    // SAFETY: the call writes the output also if it fails.
     assert!(unsafe { text.assume_init() }.is_null());
     assert_eq!(ask(|out| cuDeviceGetAttribute(out, 75, 0)), Ok(9));
     assert!(ask(|out| cuGetExportTable(out, Some(&[0; 16]))).is_ok());
@@ -151,7 +151,7 @@ fn the_environment_says_how() {
     begin_without_devices();
 }
 
-/// A driver without devices does not start.
+/// Checks that a driver without devices cannot be initialised.
 fn begin_without_devices() {
     let options = Options { devices: 0, ..Options::default() };
     INSTEAD.set(Some(Arc::new(Mutex::new(Driver::new(options)))));

@@ -1,0 +1,341 @@
+//! The lines above the numbers: a preamble, a row of names, a row of units.
+//!
+//! Skipped lines are reported, and no number is skipped: if a line may belong to the table, or if
+//! several lines may have the names, the user has to decide.
+
+use super::letters::decoded;
+use super::numbers::FieldKind;
+use super::options::Delimiter;
+use super::rows::Text;
+use dualfit::error::SourceError;
+use std::collections::BTreeMap;
+
+/// A row whose fields were looked at.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// The byte near which it begins.
+    pub(super) near: u64,
+    pub(super) kinds: Vec<FieldKind>,
+    pub(super) last_empty: bool,
+    /// True if the line contains a digit.
+    has_digits: bool,
+    /// True if a field contains a character that separates fields in other tables.
+    has_separators: bool,
+    /// True if the line begins like a comment of other programs.
+    is_remark: bool,
+}
+
+impl Line {
+    /// The rows of a text, up to one that cannot be read.
+    pub(super) fn all(text: &Text) -> Vec<Line> {
+        let mut rows = text.part(0);
+        let mut lines = Vec::new();
+        while let Ok(Some(near)) = rows.next() {
+            let fields: Vec<_> = (0..rows.fields()).map(|i| decoded(rows.field(i))).collect();
+            let first = fields.first().map_or("", |field| field.trim_start());
+            lines.push(Line {
+                near,
+                kinds: fields.iter().map(|field| FieldKind::of(field)).collect(),
+                last_empty: fields.last().is_some_and(|field| field.trim().is_empty()),
+                has_digits: fields.iter().any(|f| f.contains(|c: char| c.is_ascii_digit())),
+                has_separators: fields.iter().any(|field| field.contains([',', ';', '\t'])),
+                is_remark: first.starts_with(['%', '!', '*']) || first.starts_with("//"),
+            });
+        }
+        lines
+    }
+
+    /// Returns true if the line has this number of fields; an empty one may follow.
+    pub(super) fn fits(&self, fields: usize) -> bool {
+        let count = self.kinds.len();
+        count == fields || (count == fields + 1 && self.last_empty)
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.kinds.len() > 1
+    }
+
+    fn has(&self, kind: FieldKind) -> bool {
+        self.kinds.contains(&kind)
+    }
+
+    /// Returns true if the line may be a row of names or units.
+    fn is_of_words(&self) -> bool {
+        self.has(FieldKind::Word) && !self.has(FieldKind::Number) && !self.has(FieldKind::Value)
+    }
+
+    fn is_of_numbers(&self) -> bool {
+        self.has(FieldKind::Number) && !self.has(FieldKind::Word) && !self.has(FieldKind::Value)
+    }
+
+    /// Returns true if the line has a word in every field in which another row has one.
+    fn names_all_of(&self, other: &Line) -> bool {
+        let mut pairs = self.kinds.iter().zip(&other.kinds);
+        pairs.all(|(own, other)| *other != FieldKind::Word || *own == FieldKind::Word)
+    }
+
+    /// Returns true for a line like `time,400,410`.
+    fn names_by_numbers(&self, fields: usize) -> bool {
+        let mut kinds = self.kinds.iter();
+        let is_number = |kind: &FieldKind| matches!(kind, FieldKind::Number | FieldKind::Value);
+        fields > 2
+            && self.fits(fields)
+            && kinds.next() == Some(&FieldKind::Word)
+            && kinds.take(fields - 1).all(is_number)
+    }
+
+    /// Returns true for a row of a table that has words in these columns only.
+    fn is_regular(&self, fields: usize, words: &[bool]) -> bool {
+        let mut pairs = self.kinds.iter().zip(words);
+        self.fits(fields)
+            && self.has(FieldKind::Number)
+            && pairs
+                .all(|(kind, word)| *word || matches!(kind, FieldKind::Number | FieldKind::Missing))
+    }
+}
+
+/// The half of the lines that comes last, in which the numbers stand.
+pub(super) fn tail<T>(lines: &[T]) -> &[T] {
+    lines.get(lines.len() / 2..).unwrap_or_default()
+}
+
+/// The number of fields that most of the last lines have, without a last one that is always empty.
+pub(super) fn width(lines: &[Line]) -> usize {
+    let mut often = BTreeMap::new();
+    for line in tail(lines) {
+        *often.entry(line.kinds.len()).or_insert(0) += 1;
+    }
+    let most = often.into_iter().max_by_key(|&(fields, lines)| (lines, fields));
+    let Some((fields, _)) = most else { return 0 };
+    let used = lines.iter().any(|line| line.kinds.len() == fields && !line.last_empty);
+    if used || fields < 2 { fields } else { fields - 1 }
+}
+
+/// Beginning of the table, and the number of its rows above the numbers.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Head {
+    /// The index of the first row.
+    pub(super) first: usize,
+    pub(super) heads: usize,
+}
+
+/// The beginning of a text, and the number of fields in the rows of its table.
+pub(super) struct Beginning<'a> {
+    pub(super) text: &'a Text,
+    pub(super) lines: &'a [Line],
+    pub(super) fields: usize,
+}
+
+impl Beginning<'_> {
+    /// Also returns notes on skipped lines.
+    pub(super) fn head(&self) -> Result<(Head, Vec<String>), SourceError> {
+        let head = self.above()?;
+        let (name, mut notes) = (self.text.file.place(), Vec::new());
+        let mut note = |row, what: &str| notes.push(format!("{name}:{}: {what}", self.number(row)));
+        let over = "as it stands above the table";
+        match head.first {
+            0 => {}
+            1 => note(0, &format!("passed over, {over}")),
+            rows => note(0, &format!("passed over to line {}, {over}", self.number(rows - 1))),
+        }
+        let by_numbers = |line: &Line| line.has(FieldKind::Number) || line.has(FieldKind::Value);
+        if head.heads == 1 && self.lines.get(head.first).is_some_and(by_numbers) {
+            note(head.first, "taken for names");
+        }
+        if head.heads > 1 {
+            note(head.first + 1, "taken for units");
+        }
+        Ok((head, notes))
+    }
+
+    /// The line of the file on which a row stands.
+    fn number(&self, row: usize) -> u64 {
+        self.lines.get(row).map_or(0, |line| self.text.line(line.near))
+    }
+
+    fn doubt<T>(&self, row: usize, what: String) -> Result<T, SourceError> {
+        let near = self.lines.get(row).map_or(0, |line| line.near);
+        Err(self.text.error_at(near, what))
+    }
+
+    /// The names are in the last row of words above the first row that is as those below are; units may
+    /// stand between.
+    fn above(&self) -> Result<Head, SourceError> {
+        let &Beginning { lines, fields, .. } = self;
+        let words = self.columns_of_words();
+        let Some(mut first) = lines.iter().position(|line| line.is_regular(fields, &words)) else {
+            let heads = usize::from(lines.first().is_some_and(Line::is_of_words));
+            return Ok(Head { first: 0, heads });
+        };
+        // Rows in which all is missing are rows.
+        let is_missing = |line: &Line| line.kinds.iter().all(|kind| *kind == FieldKind::Missing);
+        while first > 0 && lines[first - 1].fits(fields) && is_missing(&lines[first - 1]) {
+            first -= 1;
+        }
+        let names = |line: &Line| line.fits(fields) && line.is_of_words() && !line.is_remark;
+        let last = lines[..first].iter().rposition(names);
+        let Some(last) =
+            last.filter(|&last| lines[last..first].iter().all(|line| line.fits(fields)))
+        else {
+            return self.nameless(first);
+        };
+        // Names stand above all units.
+        let above_it = |row: usize| {
+            let above = row.checked_sub(1).map(|above| &lines[above]).filter(|above| names(above));
+            above.is_some_and(|above| above.names_all_of(&lines[row]))
+        };
+        let mut top = last;
+        while above_it(top) && !lines[top].has_digits {
+            top -= 1;
+        }
+        // A row with digits in it is none of units.
+        let many = last - top > 1 || above_it(top);
+        while many && above_it(top) {
+            top -= 1;
+        }
+        let (heads, below) = (1 + last - top, self.number(top) - 1);
+        if many {
+            let (from, to) = (self.number(top), self.number(last));
+            let what = format!("lines {from} to {to} are words, and one of them has the names");
+            let remedy = format!(
+                "say `header_rows: {heads}` if it is the first, `skip_rows: {}` if it is the last",
+                to - 1
+            );
+            return self.doubt(top, format!("{what}; {remedy}"));
+        }
+        if let Some(above) = top.checked_sub(1).filter(|&row| lines[row].names_by_numbers(fields)) {
+            let what = "may have the names, and the row below it the units";
+            let remedy = format!("`header_rows: {}` if so, `skip_rows: {below}` if not", heads + 1);
+            return self.doubt(above, format!("{what}; say {remedy}"));
+        }
+        let may_be_a_row = |line: &Line| {
+            line.is_of_numbers()
+                || (line.fits(fields) && line.kinds.first() == Some(&FieldKind::Number))
+        };
+        if let Some(row) = lines[..top].iter().position(may_be_a_row) {
+            let what = "has numbers, and below it stands a row of names";
+            return self.doubt(row, format!("{what}; say `skip_rows: {below}` to begin there"));
+        }
+        Ok(Head { first: top, heads })
+    }
+
+    /// The columns in which most of the last rows have no number.
+    fn columns_of_words(&self) -> Vec<bool> {
+        let is_row = |line: &&Line| line.fits(self.fields) && line.has(FieldKind::Number);
+        let rows: Vec<&Line> = tail(self.lines).iter().filter(is_row).collect();
+        let is_word = |column: usize| {
+            let wordy = |line: &&&Line| {
+                matches!(line.kinds.get(column), Some(FieldKind::Word | FieldKind::Value))
+            };
+            2 * rows.iter().filter(wordy).count() > rows.len()
+        };
+        (0..=self.fields).map(is_word).collect()
+    }
+
+    /// Of a table without a row of words above its first regular row.
+    fn nameless(&self, first: usize) -> Result<Head, SourceError> {
+        let &Beginning { text, lines, fields } = self;
+        let Some(last) = first.checked_sub(1) else { return Ok(Head::default()) };
+        let remedy = format!("say `skip_rows: {}` if the table begins below it", self.number(last));
+        let (above, lowest) = (&lines[..first], &lines[last]);
+        if let Some(row) = above.iter().position(Line::is_of_numbers) {
+            let (found, expected) = (counted(above[row].kinds.len()), self.number(first));
+            let what = format!("the row has {found} where line {expected} has {fields}");
+            return self.doubt(row, format!("{what}; {remedy}"));
+        }
+        let mixed =
+            above.iter().filter(|line| line.fits(fields) && line.has(FieldKind::Number)).count();
+        if lowest.fits(fields) && !lowest.is_remark {
+            // As `time,400,410`: names that are numbers.
+            if lowest.kinds.first() == Some(&FieldKind::Word) && mixed < 2 {
+                return Ok(Head { first: last, heads: 1 });
+            }
+            let what = "has words and numbers; say `header_rows: 1` if it has the names, `header_rows: 0` if it is a row of numbers to be corrected";
+            return self.doubt(last, format!("{what}; {remedy}"));
+        }
+        let is_plain =
+            |line: &Line| line.is_remark || (line.kinds.len() == 1 && !line.has_separators);
+        let is_apart = self.number(first) > self.number(last) + 1 && !lowest.has_separators;
+        if (mixed == 0 && is_apart) || above.iter().all(is_plain) {
+            return Ok(Head { first, heads: 0 });
+        }
+        let count = lowest.kinds.len();
+        let why = match text.delimiter {
+            Delimiter::Whitespace if lowest.has_separators => "is another `delimiter` right?",
+            Delimiter::Whitespace => {
+                "names with spaces in them need another `delimiter`, or underscores"
+            }
+            Delimiter::Comma if fields == 2 * count => {
+                "commas that separate cannot be told from decimal ones: separate by semicolons, or quote numbers, and say `decimal_comma`"
+            }
+            Delimiter::Comma => "is there a decimal comma, or a quote that is not closed?",
+            _ => "a row of names has one for each column",
+        };
+        let (found, other) = (counted(fields), self.number(last));
+        self.doubt(
+            first,
+            format!("the row has {found} where line {other} has {count}; {why}; {remedy}"),
+        )
+    }
+}
+
+/// `1 field`, `2 fields`.
+pub(super) fn counted(fields: usize) -> String {
+    format!("{fields} field{}", if fields == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::file::DataFile;
+    use std::sync::Arc;
+
+    fn read(text: &str) -> Result<(usize, usize), String> {
+        let file = Arc::new(DataFile::in_memory("t".into(), text.as_bytes().into()));
+        let text = Text { file, delimiter: Delimiter::Comma, comment: Some(b'#') };
+        let lines = Line::all(&text);
+        let fields = lines.last().map_or(0, |line| line.kinds.len());
+        let head = Beginning { text: &text, lines: &lines, fields }.above();
+        head.map(|head| (head.first, head.heads)).map_err(|why| why.message)
+    }
+
+    #[test]
+    fn names_units_and_preambles_are_told_apart() {
+        for (text, found) in [
+            ("1,2\n3,4\n", (0, 0)),
+            ("t,v\n1,2\n3,4\n", (0, 1)),
+            ("t,v\ns,mV\n1,2\n3,4\n", (0, 2)),
+            ("t,v\nNA,NA\n1,2\n3,4\n", (0, 1)),
+            ("t,v\noff,1\n1,2\n3,4\n", (0, 1)),
+            ("Made on Monday\nGain,5\nt,ch1\n1,2\n3,4\n", (2, 1)),
+            ("Title\n1,2\n3,4\n", (1, 0)),
+            ("% a, b, c\n1,2\n3,4\n", (1, 0)),
+            ("Sample, A, Monday\n\n1,2\n3,4\n", (1, 0)),
+            ("Sample,,\nt,v,\n1,2\n3,4\n", (1, 1)),
+            ("sample,1,2\nsample,3,4\n", (0, 0)),
+            ("name,t,v\nsample,1,2\nsample,3,4\n", (0, 1)),
+            ("time,400,410\n0,1,2\n1,1,2\n", (0, 1)),
+            ("time,2-theta\n0,1\n1,1\n", (0, 1)),
+            ("\"1,5\",2\n\"2,5\",3\n", (0, 0)),
+        ] {
+            assert_eq!(read(text), Ok(found), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_number_is_asked_about() {
+        for (text, option) in [
+            ("0.0,OVLD\n1,2\n3,4\n", "header_rows"),
+            ("0,1.1x\n1,2\n3,4\n", "header_rows"),
+            ("1,2\n3,4\nt,v,w\n1,2,3\n4,5,6\n7,8,9\n", "skip_rows: 2"),
+            ("5\n1,2\n3,4\n", "skip_rows: 1"),
+            ("a,b\nc,d\nt,v\n1,2\n3,4\n", "skip_rows: 2"),
+            ("t,v\ns,m/s2\n1,2\n3,4\n", "header_rows: 2"),
+            ("time,400,410\ns,V,V\n0,1,2\n1,1,2\n", "header_rows: 2"),
+            ("t,v\n0,5,1,2\n1,5,2,8\n", "decimal_comma"),
+        ] {
+            let what = read(text).unwrap_err();
+            assert!(what.contains(option), "{text}: {what}");
+        }
+    }
+}

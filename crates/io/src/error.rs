@@ -1,0 +1,133 @@
+//! Errors of tables.
+
+use dualfit::error::{SourceChange, SourceError};
+use dualfit::text::{nearest, visible};
+
+/// Result of reading a table.
+pub type Result<T, E = TableError> = std::result::Result<T, E>;
+
+/// The reason why a table cannot be read, or does not have the requested columns, times or groups.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// A file cannot be read, or a number in it is invalid.
+    #[error("cannot read the points: {0}")]
+    Source(#[from] SourceError),
+    /// The columns do not fit together, or a standard deviation is invalid.
+    #[error(transparent)]
+    Data(#[from] dualfit::Error),
+    /// A file changed while it was read.
+    #[error("the file changed while it was read: {0}; leave it alone, or read a copy")]
+    Changed(#[from] SourceChange),
+    /// The reader of the file's format was left out when the program was built.
+    #[error(
+        "{place}: {format} is read with the feature `{feature}` of the crate dualfit-io: write dualfit-io = {{ version = \"…\", features = [\"{feature}\"] }} in Cargo.toml"
+    )]
+    FeatureOff {
+        /// The file.
+        place: String,
+        /// Its format.
+        format: &'static str,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// There is no such column.
+    #[error(
+        "{place}: there is no column \"{}\"{}; the columns are {}",
+        visible(name),
+        meant(name, known),
+        listed(known)
+    )]
+    UnknownColumn {
+        /// The file.
+        place: String,
+        /// The requested name.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// The table has fewer columns.
+    #[error("{place}: there is no column {number}, only {count} numbered from 0")]
+    ColumnNumber {
+        /// The file.
+        place: String,
+        /// The requested number, from 0.
+        number: usize,
+        /// Columns that there are.
+        count: usize,
+    },
+    /// Several columns have the name.
+    #[error(
+        "{place}: columns {first} and {second}, counted from 0, are both called \"{}\"; choose by number",
+        visible(name)
+    )]
+    SameName {
+        /// The file.
+        place: String,
+        /// The requested name.
+        name: String,
+        /// The first column of that name, from 0.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// A date or time that can be read in several ways or none, or does not suit those above it.
+    #[error("{place}: \"{}\" in column \"{}\" {fault}", visible(text), visible(column))]
+    Time {
+        /// Its position.
+        place: String,
+        /// The column.
+        column: String,
+        /// The text.
+        text: String,
+        /// The problem and the remedy.
+        fault: &'static str,
+    },
+    /// A row belongs to no group.
+    #[error(
+        "{place}: column \"{}\" has no value ({count} such row(s)), so that the row belongs to no group; write one there, or leave the row out",
+        visible(column)
+    )]
+    NoGroup {
+        /// Position of the first of these rows.
+        place: String,
+        /// The column.
+        column: String,
+        /// Number of these rows.
+        count: usize,
+    },
+}
+
+/// ` (did you mean "time"?)`, or nothing.
+fn meant(name: &str, known: &[String]) -> String {
+    nearest(name, known.iter().map(|known| without_unit(known)))
+        .map_or_else(String::new, |meant| format!(" (did you mean \"{}\"?)", visible(meant)))
+}
+
+/// The first twenty names.
+fn listed(known: &[String]) -> String {
+    const MOST: usize = 20;
+    let shown: Vec<_> = known.iter().take(MOST).map(|name| visible(name)).collect();
+    match known.len().saturating_sub(MOST) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// `Time` of `Time (s)`, `Time [s]` and `Time / s`.
+pub fn without_unit(name: &str) -> &str {
+    name.split(['(', '[', '/']).next().map(str::trim).filter(|n| !n.is_empty()).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_unit;
+
+    #[test]
+    fn units_are_no_part_of_a_name() {
+        for name in ["Time (s)", "Time [s]", "Time / s", "Time"] {
+            assert_eq!(without_unit(name), "Time");
+        }
+        assert_eq!(without_unit("(s)"), "(s)");
+    }
+}

@@ -1,0 +1,27 @@
+//! A value of a column as its file has it.
+
+use crate::moment::Moment;
+
+/// Texts for missing values, in lower case.
+const MISSING: [&str; 13] =
+    ["", "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "---", "?", "missing", "."];
+
+/// A value that is no number, or one that a double may not hold.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(any(feature = "parquet", feature = "arrow")),
+    expect(dead_code, reason = "text has words only")
+)]
+pub(crate) enum Cell<'a> {
+    Missing,
+    /// Words, or what a text table has in its place, without spaces around it.
+    Text(&'a str),
+    Time(Moment),
+    Whole(i128),
+}
+
+/// Returns true if a text stands for a missing value.
+pub(crate) fn is_missing(text: &str) -> bool {
+    MISSING.iter().any(|word| word.eq_ignore_ascii_case(text))
+        || text.strip_prefix(['+', '-']).unwrap_or(text).eq_ignore_ascii_case("nan")
+}

@@ -1,0 +1,378 @@
+//! The data of a fit with its curve, bands and residuals.
+
+use super::axis::Axis;
+use super::canvas::{
+    BAND, CURVE, Canvas, Color, DASHES, ERROR_BAR, FAINT, LINE, PARTS, PREDICTION, THIN,
+};
+use super::chart::{Chart, Mark, Panel};
+use super::legend::{Entry, LegendMark, percent};
+use dualfit::Data;
+use dualfit::nalgebra::DMatrix;
+use dualfit::{Estimator, Sigma};
+
+use crate::error::{PlotError, Result};
+use dualfit::Fit;
+use dualfit::result::{Band, Component, NewPoint};
+
+use std::path::Path;
+
+/// Points of the curve.
+const CURVE_POINTS: usize = 1500;
+/// Points up to which each is drawn.
+const DISTINCT: usize = 3000;
+
+/// A picture of a fit over its one independent variable: points with error bars, the curve and, as options,
+/// bands and a panel of residuals.
+///
+/// Masked points are hollow. For more than some thousand points the picture shows the range that they cover in
+/// each pixel column.
+#[derive(Clone, Debug)]
+pub struct FitPlot<'a> {
+    fit: &'a Fit,
+    data: Data<'a>,
+    title: String,
+    x_label: String,
+    y_label: String,
+    size: (u32, u32),
+    log: (bool, bool),
+    band: Option<f64>,
+    prediction: Option<f64>,
+    residuals: bool,
+    legend: bool,
+    parts: Vec<FurtherCurve>,
+    components: bool,
+}
+
+/// A further curve.
+#[derive(Clone, Debug)]
+struct FurtherCurve {
+    name: String,
+    x: Vec<f64>,
+    y: Vec<f64>,
+}
+
+/// The points as they are drawn.
+struct DrawnPoints {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    /// Standard deviations, if something is known of them.
+    sigma: Option<Vec<f64>>,
+    /// True for each fitted point.
+    counts: Vec<bool>,
+}
+
+impl<'a> FitPlot<'a> {
+    /// Of `fit`, which was fitted to `data`.
+    pub fn new(fit: &'a Fit, data: impl Into<Data<'a>>) -> FitPlot<'a> {
+        FitPlot {
+            fit,
+            data: data.into(),
+            title: String::new(),
+            x_label: "x".into(),
+            y_label: "y".into(),
+            size: (640, 480),
+            log: (false, false),
+            band: None,
+            prediction: None,
+            residuals: false,
+            legend: true,
+            parts: Vec::new(),
+            components: false,
+        }
+    }
+
+    /// A title; none by default, as in papers.
+    #[must_use]
+    pub fn title(mut self, title: &str) -> FitPlot<'a> {
+        self.title = title.into();
+        self
+    }
+
+    /// Sets the label of the horizontal axis, with its unit: `"time / s"`.
+    #[must_use]
+    pub fn x_label(mut self, label: &str) -> FitPlot<'a> {
+        self.x_label = label.into();
+        self
+    }
+
+    /// Sets the label of the vertical axis, with its unit.
+    #[must_use]
+    pub fn y_label(mut self, label: &str) -> FitPlot<'a> {
+        self.y_label = label.into();
+        self
+    }
+
+    /// Sets width and height in pixels, 640 × 480 by default; a PNG has 2x the pixels along each side.
+    #[must_use]
+    pub fn size(mut self, width: u32, height: u32) -> FitPlot<'a> {
+        self.size = (width, height);
+        self
+    }
+
+    /// Draws the horizontal axis logarithmically.
+    #[must_use]
+    pub fn log_x(mut self, log: bool) -> FitPlot<'a> {
+        self.log.0 = log;
+        self
+    }
+
+    /// Draws the vertical axis logarithmically.
+    #[must_use]
+    pub fn log_y(mut self, log: bool) -> FitPlot<'a> {
+        self.log.1 = log;
+        self
+    }
+
+    /// Draws the [confidence band](Fit::confidence_band) of this level.
+    #[must_use]
+    pub fn band(mut self, level: f64) -> FitPlot<'a> {
+        self.band = Some(level);
+        self
+    }
+
+    /// Draws the [prediction band](Fit::prediction_band) of this level, for observations like the fitted
+    /// ones.
+    #[must_use]
+    pub fn prediction_band(mut self, level: f64) -> FitPlot<'a> {
+        self.prediction = Some(level);
+        self
+    }
+
+    /// Draws a panel of residuals y − model below, over their standard deviations where these are known.
+    #[must_use]
+    pub fn residuals(mut self, residuals: bool) -> FitPlot<'a> {
+        self.residuals = residuals;
+        self
+    }
+
+    /// If true, the default, the picture has a legend.
+    #[must_use]
+    pub fn legend(mut self, legend: bool) -> FitPlot<'a> {
+        self.legend = legend;
+        self
+    }
+
+    /// Draws the [components](Fit::components) of a sum of models with dashes, named by their prefixes: each peak and the
+    /// background. If a band is drawn, each component has its own, too. A model without components, or with a single one, draws none.
+    #[must_use]
+    pub fn components(mut self, components: bool) -> FitPlot<'a> {
+        self.components = components;
+        self
+    }
+
+    /// Draws a further curve: values `y` at the abscissas `x`.
+    #[must_use]
+    pub fn component(mut self, name: &str, x: &[f64], y: &[f64]) -> FitPlot<'a> {
+        self.parts.push(FurtherCurve { name: name.into(), x: x.to_vec(), y: y.to_vec() });
+        self
+    }
+
+    /// The picture as the text of an SVG file.
+    ///
+    /// # Errors
+    /// A [`PlotError`] if the data have several independent variables, nothing finite, or values that a
+    /// logarithmic axis cannot show, but for counts of 0, which are left out of the picture; what [`Fit::predict`] and the bands refuse.
+    pub fn to_svg(&self) -> Result<String> {
+        Ok(self.canvas()?.svg())
+    }
+
+    /// Writes the picture to a file whose name ends in `.svg` or `.png`.
+    ///
+    /// # Errors
+    /// As [`to_svg`](FitPlot::to_svg), and if the file cannot be written or its name says neither.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.canvas()?.save(path.as_ref())
+    }
+
+    fn canvas(&self) -> Result<Canvas> {
+        let points = self.points()?;
+        let shown = |i: &usize| points.x[*i].is_finite() && points.y[*i].is_finite();
+        let indices = || (0..points.x.len()).filter(shown);
+        let range = Axis::around(indices().map(|i| points.x[i]), self.log.0, 0.0);
+        let grid: Vec<f64> =
+            (0..=CURVE_POINTS).map(|i| range.at(i as f64 / CURVE_POINTS as f64)).collect();
+        let curve = self.fit.predict(&grid)?;
+        let many = points.y.len() > DISTINCT;
+        let data = if many { LegendMark::Area(ERROR_BAR) } else { LegendMark::Point };
+        let name = match self.unseen(&points) {
+            0 => "data".to_owned(),
+            zeros => format!("data ({zeros} zeros not shown)"),
+        };
+        let mut legend = vec![Entry::new(data, name)];
+        if indices().any(|i| !points.counts[i]) {
+            legend.push(Entry::new(LegendMark::Hollow, "masked"));
+        }
+        legend.push(Entry::new(LegendMark::Line(CURVE), "fit"));
+
+        let sigma = points.sigma.as_deref();
+        let error = |i: usize| sigma.map_or(0.0, |sigma| sigma[i]);
+        let ends = |i: usize| [points.y[i], points.y[i] - error(i), points.y[i] + error(i)];
+        let heights = || indices().flat_map(ends).chain(curve.iter().copied());
+        let components = self.components_over(&grid)?;
+        // The tails of a peak go to 0, and a logarithmic axis with them.
+        let least = heights().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
+        let of_parts = components.iter().chain(&self.parts).flat_map(|part| &part.y).copied();
+        let of_parts = of_parts.filter(|y| !self.log.1 || *y >= least);
+        let y = Axis::around(heights().chain(of_parts), self.log.1, 0.06);
+        let over = |x: &[f64], y: &[f64]| x.iter().copied().zip(y.iter().copied()).collect();
+        let mut marks = Vec::new();
+        for (part, &color) in self.parts.iter().zip(PARTS.iter().cycle()) {
+            marks.push(Mark::Line { points: over(&part.x, &part.y), color, width: LINE });
+            legend.push(Entry::new(LegendMark::Line(color), part.name.as_str()));
+        }
+        for (i, part) in components.iter().enumerate() {
+            let color = PARTS[i % PARTS.len()];
+            let dashes = DASHES[i / PARTS.len() % DASHES.len()];
+            marks.push(Mark::Dashed { points: over(&part.x, &part.y), color, dashes });
+            legend.push(Entry::new(LegendMark::Dashed(color, dashes), part.name.as_str()));
+        }
+        if let (Some(level), false) = (self.band, components.is_empty()) {
+            for (i, band) in self.fit.component_bands(&grid, level)?.into_iter().enumerate() {
+                let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
+                let color = pale(PARTS[i % PARTS.len()]);
+                marks.insert(0, Mark::Band { lower, upper, color });
+            }
+        }
+        let mut add = |band: Band, color: Color, level: f64, of: &str| {
+            let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
+            marks.insert(0, Mark::Band { lower, upper, color });
+            legend.push(Entry::new(LegendMark::Area(color), format!("{} {of}", percent(level))));
+        };
+        if let Some(level) = self.band {
+            add(self.fit.confidence_band(&grid, level)?, BAND, level, "confidence");
+        }
+        if let Some(level) = self.prediction {
+            let band = self.fit.prediction_band(&grid, level, NewPoint::Fitted)?;
+            add(band, PREDICTION, level, "prediction");
+        }
+        marks.extend(points.marks(&points.y, sigma));
+        marks.push(Mark::Line { points: over(&grid, &curve), color: CURVE, width: LINE });
+
+        let mut panels = vec![Panel { y, label: self.y_label.clone(), marks }];
+        let x = Axis::around(indices().map(|i| points.x[i]), self.log.0, 0.03);
+        if self.residuals {
+            panels.push(self.residual_panel(&points, &x)?);
+        }
+        let (title, x_label) = (self.title.clone(), self.x_label.clone());
+        let legend = if self.legend { legend } else { Vec::new() };
+        Chart { title, x, x_label, panels, legend }.draw(self.size)
+    }
+
+    /// The components of a sum, if they are drawn, as curves named by their prefixes.
+    fn components_over(&self, grid: &[f64]) -> Result<Vec<FurtherCurve>> {
+        let all = if self.components { self.fit.components(grid)? } else { Vec::new() };
+        let curve = |component: Component| {
+            let name = match component.name.trim_end_matches('_') {
+                "" => component.name.clone(),
+                name => name.to_owned(),
+            };
+            FurtherCurve { name, x: grid.to_vec(), y: component.values }
+        };
+        Ok(if all.len() > 1 { all.into_iter().map(curve).collect() } else { Vec::new() })
+    }
+
+    fn points(&self) -> Result<DrawnPoints> {
+        let [column] = self.data.x_columns() else {
+            return Err(PlotError::Columns { columns: self.data.x_columns().len() });
+        };
+        let n = self.data.len();
+        let (x, y) = (column.to_f64(), self.data.y_values().to_f64());
+        let shown = |i: usize| x[i].is_finite() && y[i].is_finite();
+        let counts: Vec<bool> = (0..n)
+            .map(|i| shown(i) && self.data.mask_values().is_none_or(|mask| mask[i]))
+            .collect();
+        if !(0..n).any(shown) {
+            return Err(PlotError::Nothing { what: "no point has finite coordinates" });
+        }
+        for (axis, values, log) in [("x", &x, self.log.0), ("y", &y, self.log.1)] {
+            let zero = |v: f64| v == 0.0 && axis == "y" && self.of_counts();
+            let bad = (0..n).find(|&i| log && counts[i] && values[i] <= 0.0 && !zero(values[i]));
+            if let Some(index) = bad {
+                return Err(PlotError::NotPositive { axis, index, value: values[index] });
+            }
+        }
+        let diagonal = |matrix: &DMatrix<f64>| matrix.diagonal().iter().map(|v| v.sqrt()).collect();
+        let relative = |sigma: Vec<f64>| {
+            let factor = self.fit.residual_std_error();
+            factor.map(|factor| sigma.iter().map(|s| s * factor).collect())
+        };
+        let sigma = match self.data.y_sigma() {
+            Sigma::Constant(sigma) => Some(vec![sigma; n]),
+            Sigma::Absolute(sigma) => Some(sigma.to_vec()),
+            Sigma::Relative(sigma) => relative(sigma.to_vec()),
+            Sigma::Covariance(matrix) => Some(diagonal(matrix)),
+            Sigma::RelativeCovariance(matrix) => relative(diagonal(matrix)),
+            _ => None,
+        };
+        Ok(DrawnPoints { x, y, sigma, counts })
+    }
+
+    fn of_counts(&self) -> bool {
+        self.fit.estimator() == Estimator::Poisson
+    }
+
+    /// Number of counts of 0 that a logarithmic axis cannot show.
+    fn unseen(&self, points: &DrawnPoints) -> usize {
+        let zeros =
+            points.y.iter().zip(&points.counts).filter(|(y, counts)| **counts && **y == 0.0);
+        if self.log.1 && self.of_counts() { zeros.count() } else { 0 }
+    }
+
+    /// Residuals, over their standard deviations where these are known.
+    fn residual_panel(&self, points: &DrawnPoints, x: &Axis) -> Result<Panel> {
+        let (mut residuals, model) =
+            (self.fit.residuals(&self.data)?, self.fit.predict(&points.x)?);
+        let counts = self.fit.estimator() == Estimator::Poisson;
+        for (i, residual) in residuals.iter_mut().enumerate() {
+            *residual /= match &points.sigma {
+                _ if counts => model[i].sqrt(),
+                Some(sigma) => sigma[i],
+                None => 1.0,
+            };
+        }
+        let fitted =
+            residuals.iter().zip(&points.counts).filter(|(r, counts)| **counts && r.is_finite());
+        let most = fitted.map(|(residual, _)| residual.abs()).fold(0.0, f64::max);
+        let most = if most > 0.0 { 1.15 * most.min(1e306) } else { 1.0 };
+        let mut marks = points.marks(&residuals, None);
+        // The line at zero is seen through points, but not through a cloud of them.
+        let at = usize::from(residuals.len() > DISTINCT);
+        marks.insert(at, Mark::segment((x.low, 0.0), (x.high, 0.0), CURVE, THIN));
+        let known = counts || points.sigma.is_some();
+        let label = if known { "residual / σ" } else { "residual" }.to_owned();
+        Ok(Panel { y: Axis::linear(-most, most), label, marks })
+    }
+}
+
+impl DrawnPoints {
+    /// The points at the heights `y`, with error bars if `sigma` is given; many points are a cloud.
+    fn marks(&self, y: &[f64], sigma: Option<&[f64]>) -> Vec<Mark> {
+        let shown = |i: &usize| self.x[*i].is_finite() && y[*i].is_finite();
+        let shown: Vec<usize> = (0..y.len()).filter(shown).collect();
+        if y.len() > DISTINCT {
+            return vec![Mark::Cloud {
+                points: shown.iter().map(|&i| (self.x[i], y[i])).collect(),
+            }];
+        }
+        let radius = match shown.len() {
+            0..=120 => 2.7,
+            121..=500 => 2.0,
+            _ => 1.3,
+        };
+        let bar = |&i: &usize| {
+            let error = sigma?[i];
+            let (from, to) = ((self.x[i], y[i] - error), (self.x[i], y[i] + error));
+            let color = if self.counts[i] { ERROR_BAR } else { FAINT };
+            error.is_finite().then(|| Mark::segment(from, to, color, THIN))
+        };
+        let disc =
+            |&i: &usize| Mark::Disc { at: (self.x[i], y[i]), radius, filled: self.counts[i] };
+        shown.iter().filter_map(bar).chain(shown.iter().map(disc)).collect()
+    }
+}
+
+/// A colour for areas behind lines of the same one.
+fn pale((r, g, b): Color) -> Color {
+    let pale = |part: u8| 255 - (255 - part) / 5;
+    (pale(r), pale(g), pale(b))
+}

@@ -1,0 +1,221 @@
+//! A number for each pixel as a colour: what a batch found.
+
+use super::axis::Axis;
+use super::canvas::{Anchor, Area, Canvas, Color, INK, LABEL, THIN, TICK, TITLE};
+use crate::error::{PlotError, Result};
+use std::ops::Range;
+use std::path::Path;
+
+/// Cells along a side at most; larger maps show the mean of several.
+const CELLS: usize = 512;
+/// Pixels from one label of the bar to the next, about.
+const APART: f64 = 48.0;
+/// The part of the numbers, at either end, that may be beyond the range.
+const BEYOND: f64 = 1.0 / 400.0;
+/// Minimum ratio of the range of all numbers to the shown range for that.
+const WILD: f64 = 4.0;
+/// Color of missing values.
+const MISSING: Color = (190, 190, 190);
+
+/// A map of n × m numbers, such as one parameter of all fits of a batch, with a bar that says which colour is
+/// which number. The colours are those of viridis, in which equal steps look equal. Numbers that are not
+/// finite are grey; those beyond the range have the colour of its end.
+#[derive(Clone, Debug)]
+pub struct MapPlot {
+    rows: usize,
+    columns: usize,
+    values: Vec<f64>,
+    range: Option<(f64, f64)>,
+    title: String,
+    label: String,
+    size: (u32, u32),
+}
+
+impl MapPlot {
+    /// `values`: row-major, `columns` to a row, the first row at the top.
+    ///
+    /// # Errors
+    /// [`PlotError::Nothing`] if they do not make whole rows.
+    pub fn new(values: impl IntoIterator<Item = f64>, columns: usize) -> Result<MapPlot> {
+        let values: Vec<f64> = values.into_iter().collect();
+        if columns == 0 || values.is_empty() || !values.len().is_multiple_of(columns) {
+            let what = "the values of a map do not make whole rows";
+            return Err(PlotError::Nothing { what });
+        }
+        let rows = values.len() / columns;
+        let (title, label) = (String::new(), String::new());
+        Ok(MapPlot { rows, columns, values, range: None, title, label, size: (560, 460) })
+    }
+
+    /// The numbers of the first and the last colour. Otherwise they are the smallest and the largest; but where a
+    /// quarter of a percent at either end would make the range more than four times as wide, it leaves those out,
+    /// and the picture says how many they are.
+    #[must_use]
+    pub fn range(mut self, low: f64, high: f64) -> MapPlot {
+        self.range = Some((low, high));
+        self
+    }
+
+    /// A title; none by default.
+    #[must_use]
+    pub fn title(mut self, title: &str) -> MapPlot {
+        self.title = title.into();
+        self
+    }
+
+    /// Sets the label of the color scale, with the unit.
+    #[must_use]
+    pub fn label(mut self, label: &str) -> MapPlot {
+        self.label = label.into();
+        self
+    }
+
+    /// Width and height in pixels, 560 × 460 by default; a wide map takes less height. A PNG has twice as
+    /// many pixels along each side.
+    #[must_use]
+    pub fn size(mut self, width: u32, height: u32) -> MapPlot {
+        self.size = (width, height);
+        self
+    }
+
+    /// The picture as the text of an SVG file.
+    ///
+    /// # Errors
+    /// [`PlotError::Nothing`] if no value is finite.
+    pub fn to_svg(&self) -> Result<String> {
+        Ok(self.canvas()?.svg())
+    }
+
+    /// Writes the picture to a file whose name ends in `.svg` or `.png`.
+    ///
+    /// # Errors
+    /// As [`to_svg`](MapPlot::to_svg), and if the file cannot be written or its name says neither.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.canvas()?.save(path.as_ref())
+    }
+
+    fn canvas(&self) -> Result<Canvas> {
+        let mut canvas = Canvas::new(self.size)?;
+        if !self.values.iter().any(|v| v.is_finite()) {
+            return Err(PlotError::Nothing { what: "no value of the map is finite" });
+        }
+        let scale = match self.range {
+            Some((low, high)) if low < high && (high - low).is_finite() => Axis::linear(low, high),
+            _ => Axis::around(self.usual().into_iter(), false, 0.0),
+        };
+        let top = if self.title.is_empty() { 24.0 } else { 44.0 };
+        let (left, bottom) = (42.0, canvas.height - 34.0);
+        let label = if self.label.is_empty() { 4.0 } else { 26.0 };
+        let beside = 40.0 + scale.ticks(bottom - top, APART).width() + label;
+        let (wide, high) = (canvas.width - left - beside - 10.0, bottom - top);
+        let pixel = (wide / self.columns as f64).min(high / self.rows as f64);
+        let (right, bottom) = (left + pixel * self.columns as f64, top + pixel * self.rows as f64);
+        let map = Area { left, right, top, bottom };
+        canvas.height = (bottom + 34.0).round();
+        self.cells(&mut canvas, &map, pixel, &scale);
+        self.frame(&mut canvas, &map, pixel);
+        self.bar(&mut canvas, &map, &scale);
+        canvas.text(&self.title, (map.middle().0, 18.0), TITLE, Anchor::Middle);
+        Ok(canvas)
+    }
+
+    /// The ends of the numbers, without those that would leave the others one colour.
+    fn usual(&self) -> [f64; 2] {
+        let mut finite: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
+        finite.sort_unstable_by(f64::total_cmp);
+        let beyond = (BEYOND * finite.len() as f64) as usize;
+        let ends = |beyond: usize| Some([*finite.get(beyond)?, *finite.iter().nth_back(beyond)?]);
+        let [low, high] = ends(0).unwrap_or_default();
+        match ends(beyond) {
+            Some(inner @ [from, to]) if from < to && high - low > WILD * (to - from) => inner,
+            _ => [low, high],
+        }
+    }
+
+    fn cells(&self, canvas: &mut Canvas, map: &Area, pixel: f64, scale: &Axis) {
+        let side = self.rows.max(self.columns).div_ceil(CELLS);
+        for row in (0..self.rows).step_by(side) {
+            let below = (row + side).min(self.rows);
+            let top = map.top + pixel * row as f64;
+            let bottom = map.top + pixel * below as f64;
+            let cells = (0..self.columns).step_by(side);
+            let color = |column| self.color(row..below, column, side, scale);
+            let colors: Vec<Color> = cells.map(color).collect();
+            let mut from = 0;
+            // Neighbours of one colour are one rectangle.
+            for same in colors.chunk_by(PartialEq::eq) {
+                let to = (from + same.len() * side).min(self.columns);
+                let (left, right) = (map.left + pixel * from as f64, map.left + pixel * to as f64);
+                canvas.rectangle(&Area { left, right, top, bottom }, same[0]);
+                from = to;
+            }
+        }
+    }
+
+    /// The colour of the mean of a cell's finite values; a cell has at most `side` columns.
+    fn color(&self, rows: Range<usize>, column: usize, side: usize, scale: &Axis) -> Color {
+        let columns = column..(column + side).min(self.columns);
+        let row = |row| &self.values[row * self.columns..][columns.clone()];
+        let finite = rows.flat_map(row).filter(|value| value.is_finite());
+        let (sum, count) =
+            finite.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+        if count == 0.0 { MISSING } else { viridis(scale.part(sum / count)) }
+    }
+
+    /// Rows and columns are counted from 0, at the middle of their cells.
+    fn frame(&self, canvas: &mut Canvas, map: &Area, pixel: f64) {
+        let Area { left, top, bottom, .. } = *map;
+        canvas.outline(map);
+        let whole = |count: usize, pixels: f64, apart: f64| {
+            let ticks = Axis::linear(0.0, count as f64 - 1.0).ticks(pixels, apart).major;
+            ticks.into_iter().filter(|(_, label)| !label.contains('.'))
+        };
+        for (value, label) in whole(self.columns, map.width(), 70.0) {
+            let x = left + pixel * (value + 0.5);
+            canvas.path(&[(x, bottom), (x, bottom + 4.0)], INK, THIN);
+            canvas.text(&label, (x, bottom + 14.0), TICK, Anchor::Middle);
+        }
+        for (value, label) in whole(self.rows, map.height(), 50.0) {
+            let y = top + pixel * (value + 0.5);
+            canvas.path(&[(left - 4.0, y), (left, y)], INK, THIN);
+            canvas.text(&label, (left - 7.0, y), TICK, Anchor::End);
+        }
+    }
+
+    /// The bar that says which colour is which number.
+    fn bar(&self, canvas: &mut Canvas, map: &Area, scale: &Axis) {
+        const STEPS: usize = 128;
+        let (left, right) = (map.right + 16.0, map.right + 32.0);
+        let bar = Area { left, right, ..*map };
+        let y = |part: f64| bar.bottom - bar.height() * part;
+        for i in 0..STEPS {
+            let (from, to) = (i as f64 / STEPS as f64, (i + 1) as f64 / STEPS as f64);
+            let step = Area { top: y(to), bottom: y(from), ..bar };
+            canvas.rectangle(&step, viridis(0.5 * (from + to)));
+        }
+        canvas.outline(&bar);
+        let ticks = scale.ticks(bar.height(), APART);
+        for (value, label) in &ticks.major {
+            let y = y(scale.part(*value));
+            canvas.path(&[(right, y), (right + 4.0, y)], INK, THIN);
+            canvas.text(label, (right + 7.0, y), TICK, Anchor::Start);
+        }
+        canvas.text(&ticks.common, (left, bar.top - 11.0), TICK, Anchor::Start);
+        let behind = right + ticks.width() + 22.0;
+        canvas.upwards(&self.label, (behind, bar.middle().1), LABEL);
+        let is_beyond = |v: &&f64| v.is_finite() && !(0.0..=1.0).contains(&scale.part(**v));
+        let beyond = self.values.iter().filter(is_beyond).count();
+        if beyond > 0 {
+            let text = format!("{beyond} beyond");
+            canvas.text(&text, (bar.middle().0, bar.bottom + 14.0), TICK, Anchor::Middle);
+        }
+    }
+}
+
+/// The colour at a part of the way; 64 shades, so that neighbours share rectangles.
+fn viridis(part: f64) -> Color {
+    const SHADES: f64 = 64.0;
+    let shade = (part.clamp(0.0, 1.0) * SHADES).floor().min(SHADES - 1.0);
+    let colorous::Color { r, g, b } = colorous::VIRIDIS.eval_continuous(shade / (SHADES - 1.0));
+    (r, g, b)
+}
