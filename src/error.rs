@@ -5,27 +5,21 @@
 //! not converge is not an error; it is a [`Fit`](crate::Fit) with its
 //! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
 
-pub(crate) mod changed;
-pub(crate) mod checkpoint;
-pub(crate) mod driver;
 pub(crate) mod names;
-pub(crate) mod nearest;
 pub(crate) mod no_cuda;
-mod not_finite;
 #[cfg(feature = "chrome-trace")]
 mod output;
-mod quote;
+pub(crate) mod quote;
 mod requests;
 pub(crate) mod saved;
 pub(crate) mod source;
 pub(crate) mod uncertainty;
-pub(crate) mod visible;
 
-pub use changed::SourceChange;
-pub use checkpoint::CheckpointError;
+pub use crate::error::requests::NonFiniteRemedies;
+pub use crate::error::saved::CheckpointError;
+pub use crate::error::source::SourceChange;
 pub use names::{NameError, SettingError};
 pub use no_cuda::NoCuda;
-pub use not_finite::NonFiniteRemedies;
 #[cfg(feature = "chrome-trace")]
 pub use output::TraceError;
 pub(crate) use quote::short;

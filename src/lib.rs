@@ -174,7 +174,7 @@ pub use ndarray;
 /// Arrays as data: what [`Data`] and [`BatchData`] take for x and y, and what a guess is given.
 pub mod arrays {
     pub use crate::data::columns::{Arguments, Columns};
-    pub use crate::data::observations::Observations;
+    pub use crate::data::overview::Observations;
     pub use crate::data::values::{Real, Values};
 }
 
@@ -182,10 +182,10 @@ pub mod arrays {
 pub mod device {
     pub use crate::backend::Processor;
     pub use crate::backend::choice::Costs;
+    pub use crate::backend::choice::Devices;
     pub use crate::backend::cuda::bandwidth::Bandwidth;
     pub use crate::backend::cuda::cache::Origin as KernelOrigin;
     pub use crate::backend::cuda::devices::{DeviceInfo, devices};
-    pub use crate::backend::devices::Devices;
     pub use crate::curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
 }
 
@@ -203,7 +203,7 @@ pub mod result {
     pub use crate::fit::bands::Band;
     pub use crate::fit::bands::new_point::NewPoint;
     pub use crate::fit::batch::BatchFitView;
-    pub use crate::fit::batch::parts::{BatchParts, LostWorker};
+    pub use crate::fit::batch::message::{BatchParts, LostWorker};
     pub use crate::fit::compare::{Akaike, FTest};
     pub use crate::fit::components::Component;
     pub use crate::fit::diagnostics::Diagnostics;

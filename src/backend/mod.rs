@@ -3,10 +3,9 @@
 pub(crate) mod choice;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
-pub(crate) mod devices;
 pub(crate) mod stream;
 
-use devices::Devices;
+use crate::backend::choice::Devices;
 use std::fmt;
 
 /// Backend that evaluates the points.

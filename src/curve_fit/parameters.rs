@@ -3,7 +3,7 @@
 
 use super::CurveFit;
 use crate::data::loss::{Estimator, Loss};
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::error::names::{NameError, SettingError, check_distinct, check_shown, position};
 use crate::error::{Error, Result, TieError};
 use crate::model::Expression;

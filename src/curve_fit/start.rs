@@ -8,7 +8,7 @@ use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::data::Data;
 use crate::data::loss::{Estimator, Loss};
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::names::position;

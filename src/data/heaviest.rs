@@ -1,6 +1,8 @@
-//! The largest weights of the points, for fits in which a few points outweigh all others.
+//! The data before validation, and the largest weights, for fits in which a few points outweigh all others.
 
 use super::points::Points;
+use crate::data::Data;
+use crate::data::points::{ColumnList, Given};
 
 impl Points<'_> {
     /// Σ w²y² in row units, with weights of at most `most`.
@@ -54,5 +56,21 @@ impl Points<'_> {
         keep_largest(&mut largest);
         largest.sort_unstable_by(descending);
         largest
+    }
+}
+
+impl<'a> Data<'a> {
+    /// The arrays as they are to be checked.
+    pub(crate) fn given(&self) -> Given<'a> {
+        Given {
+            columns: ColumnList::Owned(self.columns.clone()),
+            y: self.y,
+            sigma: self.sigma,
+            mask: self.mask,
+            missing: self.missing,
+            infinite_x: self.infinite_x,
+            x_sigma: self.x_sigma.clone(),
+            known_x: false,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of names and settings of parameters.
 
-use super::visible::{is_unshowable, visible};
 use super::{Error, Result, short};
+use crate::error::quote::{is_unshowable, visible};
 use std::collections::HashMap;
 
 /// Why a parameter or a derived quantity cannot have a name.

@@ -1,6 +1,6 @@
-//! Quotes of names, numbers and texts in messages.
+//! Quotes of names, numbers and texts in messages: short, without invisible characters, with the nearest known name.
 
-use super::visible::is_unshowable;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A name and the value it had, as errors quote parameters and variables.
@@ -87,5 +87,129 @@ pub(super) fn emptied(given: usize, omitted: usize) -> String {
     match given {
         0 => "x and y are empty".into(),
         _ => format!("{omitted} of {given} points were masked or omitted"),
+    }
+}
+
+/// The name among `known` that differs from `asked` in the fewest letters, if those are few: put in, left
+/// out, replaced or exchanged with the next. Upper and lower case are the same.
+pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// Longer names are compared by their beginnings.
+    const LONGEST: usize = 40;
+    let small = |name: &str| name.to_lowercase().chars().take(LONGEST).collect::<String>();
+    let asked = small(asked);
+    let letters = asked.chars().count();
+    let most = if letters < 2 { 0 } else { 1 + letters / 4 };
+    let near = known.into_iter().map(|name| (strsim::osa_distance(&asked, &small(name)), name));
+    near.filter(|(letters, _)| *letters <= most).min_by_key(|(letters, _)| *letters).map(|n| n.1)
+}
+
+/// Returns true if a character must be escaped for display: it ends a line, changes the text direction, is
+/// invisible or is not allowed in XML.
+pub(crate) fn is_unshowable(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
+    let hidden =
+        matches!(c, '\u{ad}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{206f}');
+    let none = matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffc}' | '\u{fffe}' | '\u{ffff}');
+    c.is_control() || turns || hidden || none
+}
+
+/// Returns the text with unshowable characters written as `\n` or `\u{202e}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unshowable) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match is_unshowable(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
+/// exponent.
+pub fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let scientific = format!("{value:.*e}", digits.saturating_sub(1));
+    // Taken from the rounded text, so that 9.9999 with three digits counts as 10.
+    let exponent: i32 = scientific.split('e').nth(1).and_then(|e| e.parse().ok()).unwrap_or(0);
+    match exponent {
+        -4..=6 => {
+            let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+            format!("{value:.decimals$}")
+        }
+        _ => scientific,
+    }
+}
+
+/// `value` with six significant digits at most, without zeros at the end.
+pub(crate) fn trimmed(value: f64) -> String {
+    let text = significant(value, 6);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn names_that_are_nearly_right_are_found() {
+        assert_eq!(nearest("kitten", ["sitten"]), Some("sitten"));
+        assert_eq!(nearest("kitten", ["sitting"]), None, "three letters of six");
+        assert_eq!(nearest("", ["abc"]), None);
+        assert_eq!(nearest("fti", ["batch", "fit"]), Some("fit"));
+        assert_eq!(nearest("tim", ["signal", "time", "sigma"]), Some("time"));
+        assert_eq!(nearest("Signal", ["signal", "time"]), Some("signal"));
+        assert_eq!(nearest("A", ["a", "b"]), Some("a"));
+        assert_eq!(nearest("c", ["a", "b"]), None);
+        assert_eq!(nearest("zebra", ["signal", "time"]), None);
+        assert_eq!(nearest("kitten", ["sitting"]), None, "three letters differ");
+        assert_eq!(nearest("kitten", ["sittin"]), Some("sittin"), "two do");
+    }
+}
+
+#[cfg(test)]
+mod visible_tests {
+    use super::visible;
+
+    #[test]
+    fn what_cannot_be_shown_is_written_out() {
+        for plain in ["", "a b", "T₂ / ms", "µ", "señal", "温度", "a\\b", "e\u{301}"] {
+            assert_eq!(visible(plain), plain);
+        }
+        assert_eq!(
+            visible("a\nb\u{1}\u{202e}c\u{7f}\u{85}"),
+            "a\\nb\\u{1}\\u{202e}c\\u{7f}\\u{85}"
+        );
+    }
+}
+
+#[cfg(test)]
+mod significant_tests {
+    use super::significant;
+
+    #[test]
+    fn numbers_keep_their_significant_digits() {
+        let cases = [
+            (0.0, "0"),
+            (1.0, "1.00"),
+            (-1234.5, "-1234"),
+            (0.000_123_456, "0.000123"),
+            (0.000_012_345, "1.23e-5"),
+            (9.9999, "10.0"),
+            (1e200, "1.00e200"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(significant(value, 3), text);
+        }
     }
 }

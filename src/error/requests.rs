@@ -1,7 +1,8 @@
-//! Errors of starts, ties, joint fits, composite models, arrays and workers.
+//! Errors of starts, ties, joint fits, composite models, arrays and workers; remedies for non-finite values.
 
 use super::Error;
 use super::quote::{listed, short};
+use std::fmt;
 
 /// Numbers of sets that are listed at most.
 const MOST_SETS: usize = 10;
@@ -273,4 +274,26 @@ pub struct LayoutError {
     pub shape: Vec<usize>,
     /// Steps from one number to the next along each axis.
     pub strides: Vec<isize>,
+}
+
+/// Remedies for a value of the data that is not finite, beside its removal and [`Missing::Omit`](crate::Missing::Omit).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NonFiniteRemedies {
+    /// If the entry takes a mask: all but streams.
+    pub mask: bool,
+    /// If it is an x that is infinite, which [`Data::allow_infinite_x`](crate::Data::allow_infinite_x) permits.
+    pub infinite_x: bool,
+}
+
+impl fmt::Display for NonFiniteRemedies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.mask {
+            true => "remove it, mask it, or use Missing::Omit",
+            false => "remove it, or use Missing::Omit",
+        })?;
+        match self.infinite_x {
+            true => f.write_str("; infinite x can be allowed with allow_infinite_x(true)"),
+            false => Ok(()),
+        }
+    }
 }

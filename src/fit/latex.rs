@@ -4,8 +4,8 @@ use super::Fit;
 use super::marginal::SetOfMany;
 use super::propagated::Propagated;
 use super::rounding::rounded;
-use super::significant::significant;
 use crate::data::loss::Estimator;
+use crate::error::quote::significant;
 use crate::model::{escaped, power_of_ten, symbols};
 use crate::solver::bounds::Side;
 

@@ -5,7 +5,6 @@ pub(crate) mod bands;
 pub(crate) mod batch;
 mod block_covariance;
 mod block_matrix;
-mod closest;
 pub(crate) mod compare;
 pub(crate) mod components;
 pub(crate) mod covariance;
@@ -17,7 +16,6 @@ pub(crate) mod engine;
 pub(crate) mod execution;
 mod judge;
 pub(crate) mod lack_of_fit;
-mod last_workspace;
 mod latex;
 pub(crate) mod linear_start;
 pub(crate) mod marginal;
@@ -32,22 +30,22 @@ mod rounding;
 #[cfg(feature = "serde")]
 pub(crate) mod saved;
 pub(crate) mod search;
-pub(crate) mod significant;
 pub(crate) mod start_search;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
 pub(crate) mod supply;
 pub(crate) mod table;
-mod tied;
 pub(crate) mod variable_projection;
 pub(crate) mod warning;
 pub(crate) mod warnings;
 
+use crate::backend::cpu::closest::{Closest, closest_points};
 use crate::backend::cpu::predict;
 use crate::data::Data;
 use crate::data::columns::{Columns, expect_columns};
 use crate::data::loss::{Estimator, Loss};
+use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::data::values::Values;
 use crate::error::Result;
@@ -319,5 +317,33 @@ impl fmt::Debug for Fit {
             .field("termination", &self.termination)
             .field("warnings", &self.warnings)
             .finish_non_exhaustive()
+    }
+}
+
+impl Fit {
+    /// The points of the fitted curve that are closest to those of `data`, in units of the errors of x and y:
+    /// one column per independent variable, each with one value per point given. Without
+    /// [`x_sigma`](Data::x_sigma) they are x itself. [`predict`](Fit::predict) has y there.
+    ///
+    /// # Errors
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model, errors in the
+    /// data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
+    pub fn closest<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Vec<f64>>> {
+        self.check_model()?;
+        let data = data.into();
+        self.model.expect_columns(data.columns.len())?;
+        let points = Points::validate(&data)?;
+        match self.closest_of(&points)? {
+            Some(closest) => Ok(closest.x),
+            None => Ok(points.columns.iter().map(Values::to_f64).collect()),
+        }
+    }
+
+    /// The closest points, unless every x is exact.
+    pub(super) fn closest_of(&self, points: &Points<'_>) -> Result<Option<Closest>> {
+        match points.x_sigma.is_exact() {
+            true => Ok(None),
+            false => closest_points(&self.model, points, &self.params).map(Some),
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! likely to be faster. Single fits, batches and streams share it; each creates its own device data.
 
 use super::stats::Stats;
+use crate::backend::choice::Devices;
 use crate::backend::choice::{Costs, Workload};
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::batch::arrays::Resident;
@@ -9,7 +10,6 @@ use crate::backend::cuda::cache::Origin;
 use crate::backend::cuda::device::{self, Device, LoadError};
 use crate::backend::cuda::device_points::DevicePoints;
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::devices::Devices;
 use crate::backend::{Backend, Processor};
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;

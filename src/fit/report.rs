@@ -3,9 +3,9 @@
 use super::Fit;
 use super::marginal::SetOfMany;
 use super::propagated::Derived;
-use super::significant::{significant, trimmed};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
+use crate::error::quote::{significant, trimmed};
 use std::fmt;
 
 /// Correlations below this are not printed.

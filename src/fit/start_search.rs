@@ -1,6 +1,6 @@
 //! The reliability of a start that was searched for.
 
-use super::significant::significant;
+use crate::error::quote::significant;
 use std::fmt;
 
 /// Fits that must have reached the best minimum for a search to be settled.

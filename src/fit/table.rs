@@ -1,7 +1,7 @@
 //! A fit's parameters as a table for other programs: text, CSV, Markdown, HTML.
 
 use super::Fit;
-use super::significant::{significant, trimmed};
+use crate::error::quote::{significant, trimmed};
 use std::borrow::Cow;
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Warnings about the reliability of a fit.
 
-use super::significant::significant;
+use crate::error::quote::significant;
 use crate::solver::bounds::Side;
 use std::fmt;
 

@@ -4,10 +4,10 @@ use super::Fit;
 use super::approach::is_little;
 use super::covariance::Direction;
 use super::distributions::f_upper;
-use super::significant::significant;
 use super::start_search::{StartSearch, TESTED};
 use super::warning::Warning;
 use crate::data::loss::Estimator;
+use crate::error::quote::significant;
 use crate::solver::termination::Termination;
 
 /// A condition number from which on a fit is called ill-conditioned: half the digits are lost.

@@ -27,7 +27,6 @@
 //! A text may be malicious: nesting is limited to [`MAX_DEPTH`] and length to [`MAX_LENGTH`].
 
 pub(crate) mod fault;
-pub(crate) mod names;
 mod operation;
 mod part;
 pub(crate) mod tokens;
@@ -39,8 +38,8 @@ use super::program::Program;
 use super::tape::{self, TapeId};
 use super::var::Var;
 use crate::error::Error;
+use crate::model::parse::tokens::replace_names;
 use fault::{FormulaFault, clip, quote};
-use names::replace_names;
 use operation::{Operation, Stack};
 use part::{NOT, ParsedPart, Sort, TIGHT, infix, join, want};
 use std::collections::{HashMap, HashSet};

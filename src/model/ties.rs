@@ -7,11 +7,11 @@
 use super::dual::Dual;
 use super::expression::Expression;
 use super::native::{ArrayCalls, Calls, Model, Native, PointCalls};
-use super::parse::names::replace_names;
 use super::program::Program;
 use super::scalar::Scalar;
 use crate::error::names::position;
 use crate::error::{Result, TieError};
+use crate::model::parse::tokens::replace_names;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -4,12 +4,12 @@
 use super::leaf::Leaf;
 use super::model::{Joint, Model};
 use super::start::Tree;
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::error::names::NameError;
 use crate::error::{Error, ModelError, Result};
 use crate::model::Expression;
 use crate::model::known::Known;
-use crate::model::parse::names::replace_names;
+use crate::model::parse::tokens::replace_names;
 use crate::model::parse::tokens::{TokenKind, Tokens, is_name};
 use std::collections::HashMap;
 use std::sync::Arc;

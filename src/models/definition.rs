@@ -1,6 +1,6 @@
 //! Definitions of library models. One entry creates the documentation and the fitted formula, so they cannot differ.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 
 /// Definition of a library model.
 #[derive(Debug)]

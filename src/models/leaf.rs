@@ -1,9 +1,9 @@
 //! A single model of a composite: a library model or a formula of the user, with a prefix.
 
 use super::definition::{Definition, ModelKind};
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::model::Expression;
-use crate::model::parse::names::replace_names;
+use crate::model::parse::tokens::replace_names;
 use std::fmt;
 use std::sync::Arc;
 

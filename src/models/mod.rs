@@ -31,6 +31,7 @@ mod parse;
 mod start;
 mod terms;
 
+pub use crate::models::library::background::polynomial;
 pub use library::background::{constant, linear, quadratic};
 pub use library::decays::{
     biexponential, exponential, exponential_offset, stretched_exponential, triexponential,
@@ -40,7 +41,6 @@ pub use library::dose::{hill, logistic4, logistic4_log, logistic5};
 pub use library::growth::{gompertz, growth, logistic_growth, power_law, weibull};
 pub use library::peaks::{gaussian, lorentzian, moffat, pearson7, pseudo_voigt, students_t, voigt};
 pub use library::physics::{arrhenius, lennard_jones, morse, planck};
-pub use library::polynomial::polynomial;
 pub use library::relaxation::{
     inversion_recovery, inversion_recovery_magnitude, saturation_recovery, variable_flip_angle,
 };

@@ -5,7 +5,7 @@ use super::definition::Definition;
 use super::leaf::Leaf;
 use crate::curve_fit::CurveFit;
 use crate::data::Data;
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::model::Expression;

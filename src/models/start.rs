@@ -2,7 +2,7 @@
 
 use super::leaf::Leaf;
 use super::model::{Joint, Model};
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::model::known::{Known, nearest};
 use crate::models::estimate::projection::left_by;
 use std::ops::Range;

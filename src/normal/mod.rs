@@ -6,7 +6,6 @@ pub(crate) mod arrow;
 mod block_rows;
 mod influence;
 pub(crate) mod small;
-mod spectrum;
 mod summaries;
 #[cfg(test)]
 mod tree_tests;
@@ -15,10 +14,10 @@ pub(crate) mod triangular;
 mod triangular_tests;
 
 pub(crate) use crate::data::tree::{GROUP, Summary, Tree};
+pub(crate) use crate::normal::triangular::Spectrum;
 pub(crate) use arrow::Arrow;
 pub(crate) use block_rows::{BlockRow, heaviest_first};
 pub(crate) use influence::Influence;
-pub(crate) use spectrum::Spectrum;
 pub(crate) use summaries::RFactor;
 pub(crate) use summaries::{Normal, pair, pair_of_block};
 pub(crate) use triangular::Triangular;

@@ -1,7 +1,7 @@
 //! A token by which any thread stops fits.
 
 use super::observe::{Event, Observe};
-use super::patience::Stopper;
+use crate::solver::observe::Stopper;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -11,7 +11,6 @@ pub(crate) mod minimise;
 pub(crate) mod observe;
 pub(crate) mod options;
 pub(crate) mod outcome;
-pub(crate) mod patience;
 pub(crate) mod runs;
 mod search;
 mod second_order;

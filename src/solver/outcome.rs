@@ -1,11 +1,11 @@
 //! Result of a minimisation, and its failures.
 
-use super::patience::Stop;
 use super::task::Work;
 use super::termination::Termination;
 use crate::error::Error;
-use crate::error::driver::DriverError;
+use crate::error::no_cuda::DriverError;
 use crate::normal::{Arrow, Normal};
+use crate::solver::observe::Stop;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

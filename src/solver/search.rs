@@ -1,13 +1,13 @@
 //! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
 
 use super::bounds::Limits;
-use super::patience::Stop;
 use super::state::{Phase, Scaling, State, Transition, TriedPoint, Want};
 use super::task::{Problem, Task};
 use super::termination::Termination;
 use super::trust_region::{is_within, scaled_norm};
 use crate::constants::ROUNDING;
 use crate::normal::Summary;
+use crate::solver::observe::Stop;
 
 /// A minimisation: its request, the results of its evaluations, and its state.
 pub(super) struct Search<'a> {

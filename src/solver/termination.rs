@@ -1,6 +1,6 @@
 //! Why a fit stopped.
 
-use super::patience::Stop;
+use crate::solver::observe::Stop;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -5,8 +5,8 @@ use crate::data::values::Values;
 use crate::model::native::{ArrayCalls, ArrayJacobian, Precision, Steps};
 use crate::model::precision::{Moves, Precisions, Signs, Suspicion};
 use crate::model::program::panic_message;
+use crate::solver::observe::Patience;
 use crate::solver::outcome::Fault;
-use crate::solver::patience::Patience;
 use crate::threads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -6,7 +6,7 @@ use super::driver::{Driver, DriverError, Geometry, Module, Properties};
 use super::memory::Pooled;
 use super::nvrtc::Nvrtc;
 use super::probe;
-use crate::backend::devices::Devices;
+use crate::backend::choice::Devices;
 use crate::error::no_cuda::NoCuda;
 use crate::observe::span;
 use crate::threads::lock;

@@ -4,7 +4,7 @@
 //! A driver runs all work in the order of the calls, except for copies ahead. These have a separate
 //! queue that runs concurrently until a fence orders the two queues.
 
-pub(crate) use crate::error::driver::DriverError;
+pub(crate) use crate::error::no_cuda::DriverError;
 
 /// An address in the memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

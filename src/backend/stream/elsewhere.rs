@@ -1,7 +1,7 @@
 //! The leader's connection to the parts of a distributed fit, which evaluate the passes.
 
-use super::bytes::to_bytes;
 use super::message::{Envelope, Held, ModelIdentity, Refusal, Reply, Request, Said, read_reply};
+use crate::backend::stream::message::to_bytes;
 use crate::data::source::{Shape, Width};
 use crate::error::source::SourceError;
 use crate::error::{Error, PartsError};

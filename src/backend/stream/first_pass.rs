@@ -1,7 +1,7 @@
 //! Intermediate state of the first pass over points, in one process or in a part of a distributed fit.
 
-use super::evaluated::Evaluated;
 use crate::backend::cpu::Scratch;
+use crate::backend::stream::pass_cache::Evaluated;
 use crate::data::loss::Estimator;
 use crate::data::points::Given;
 use crate::data::sample::Sample;

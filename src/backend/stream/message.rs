@@ -3,7 +3,6 @@
 //! They are serialised in the `postcard` format, in which floats keep their bits. Bytes are not trusted: version and
 //! contents of every message are validated before it is used.
 
-use super::bytes::from_bytes;
 use super::first_pass::{FirstPass, GROUP_POINTS};
 use super::question::{Answer, Question, Terms};
 use crate::data::Missing;
@@ -206,4 +205,31 @@ pub(crate) fn read_reply(bytes: &[u8]) -> Result<Reply, String> {
         true => Ok(reply),
         false => Err("its sums are not of the points that it is said to be of".into()),
     }
+}
+
+/// Serialises `value`.
+///
+/// # Errors
+/// Returns a message if `value` cannot be serialised.
+pub(crate) fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, String> {
+    postcard::to_stdvec(value).map_err(|why| format!("it cannot be written as bytes: {why}"))
+}
+
+/// Deserialises a value from all of `bytes`.
+///
+/// # Errors
+/// Returns a message if the bytes do not contain a `T`, or if bytes remain after it.
+pub(crate) fn from_bytes<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, String> {
+    match beginning::<T>(bytes)? {
+        (value, []) => Ok(value),
+        (_, left) => Err(format!("{} bytes are left over after its contents", left.len())),
+    }
+}
+
+/// Deserialises a value from the first bytes. Returns the value and the remaining bytes.
+///
+/// # Errors
+/// Returns a message if the bytes do not begin with a `T`.
+pub(crate) fn beginning<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<(T, &'b [u8]), String> {
+    postcard::take_from_bytes(bytes).map_err(|why| format!("its contents are damaged: {why}"))
 }

@@ -1,8 +1,6 @@
 //! Passes over points that come in chunks: the summary of each chunk is merged while the next ones are read.
 
-mod bytes;
 mod elsewhere;
-mod evaluated;
 mod first_pass;
 mod message;
 mod pass_cache;
@@ -10,9 +8,9 @@ mod passes;
 mod question;
 mod streamed;
 
-pub(crate) use bytes::{beginning, from_bytes, to_bytes};
+pub(crate) use crate::backend::stream::message::{beginning, from_bytes, to_bytes};
+pub(crate) use crate::backend::stream::pass_cache::Evaluated;
 pub(crate) use elsewhere::{Ask, Elsewhere};
-pub(crate) use evaluated::Evaluated;
 pub(crate) use first_pass::{FirstPass, GROUP_POINTS};
 pub(crate) use message::{
     Envelope, Held, KnownErrors, Refusal, Reply, Request, Said, read_envelope, read_reply,

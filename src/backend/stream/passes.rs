@@ -1,13 +1,13 @@
 //! Passes over the points of a stream, chunk by chunk, with the properties of the points and the cached results.
 
 use super::elsewhere::{Elsewhere, lost, odd};
-use super::evaluated::Evaluated;
 use super::first_pass::FirstPass;
 use super::message::{Request, Said};
 use super::pass_cache::{PassCache, PassKey, PassResult, PassSum, Unfinished};
 use super::question::{Answer, Question};
 use crate::backend::cpu::{Cpu, Scratch};
 use crate::backend::cuda::streamed::DeviceStream;
+use crate::backend::stream::pass_cache::Evaluated;
 use crate::data::loss::Estimator;
 use crate::data::overview::Overview;
 use crate::data::points::{Points, Units};
@@ -17,12 +17,12 @@ use crate::data::source::{Chunk, Shape};
 use crate::data::stream::StreamPoints;
 use crate::data::tree::Tree;
 use crate::data::validate_stream::Survey;
-use crate::error::changed::SourceChange;
+use crate::error::source::SourceChange;
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::observe::span;
+use crate::solver::observe::Stop;
 use crate::solver::outcome::Fault;
-use crate::solver::patience::Stop;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 

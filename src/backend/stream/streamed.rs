@@ -1,10 +1,10 @@
 //! Evaluator of the points of a stream. Each evaluation that is not in the cache is a pass over all points.
 
-use super::evaluated::Evaluated;
 use super::passes::Passes;
 use super::question::{Answer, At, Question};
 use crate::backend::cuda::source::FEW_PARAMETERS;
 use crate::backend::cuda::streamed::DeviceStream;
+use crate::backend::stream::pass_cache::Evaluated;
 use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
 use crate::solver::outcome::{BadPoint, Fault};

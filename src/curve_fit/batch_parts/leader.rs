@@ -4,7 +4,6 @@
 //! fits cannot begin, the error is the error of the first of them, as in a local batch.
 
 use super::portions::Sizes;
-use super::workers::Workers;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::batch::sent::{SentData, SentStarts};
 use crate::error::{Error, Result, WorkerError};
@@ -12,7 +11,7 @@ use crate::fit::batch::Made;
 use crate::fit::batch::arrays::BatchPart;
 use crate::fit::batch::engine::BatchRequest;
 use crate::fit::batch::message::{Answered, Question, read_answer};
-use crate::fit::batch::parts::{BatchParts, LostWorker};
+use crate::fit::batch::message::{BatchParts, LostWorker};
 use crate::fit::stream::checkpoint::Identity;
 use crate::model::program::panic_message;
 use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
@@ -308,4 +307,30 @@ fn guarded<R>(call: impl FnOnce() -> R) -> std::result::Result<R, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
         format!("what brings questions to the workers panicked: {}", panic_message(&*panic))
     })
+}
+
+/// Transport to the workers of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts): processes, threads or
+/// machines. A worker processes a request with [`answer_batch`](crate::CurveFit::answer_batch); this trait transfers
+/// the bytes.
+///
+/// All calls are made on the thread that called `fit_batch_parts`. A worker has one request at a time. When
+/// `fit_batch_parts` returns, every worker that was not lost has replied and can receive the next batch.
+pub trait Workers {
+    /// Returns the number of workers; they are numbered from 0. Called once per batch.
+    fn count(&self) -> usize;
+
+    /// Sends a question to a worker that has none. It need not wait until the worker has it.
+    ///
+    /// # Errors
+    /// If the worker cannot be reached: it is lost, and nothing more is sent to it in this batch.
+    fn send(&mut self, worker: usize, question: &[u8]) -> io::Result<()>;
+
+    /// Waits for the next reply from any worker; called only while a worker has a request. An error next to
+    /// the worker's number means that this worker is lost: others repeat its portion, and it is not used in this batch
+    /// any more.
+    ///
+    /// # Errors
+    /// If no worker can reply: all are lost, and the leader makes the remaining fits. The transport must then discard
+    /// outstanding messages.
+    fn receive(&mut self) -> io::Result<(usize, io::Result<Vec<u8>>)>;
 }

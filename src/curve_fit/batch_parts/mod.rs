@@ -2,9 +2,8 @@
 
 mod leader;
 mod portions;
-mod workers;
 
-pub use workers::Workers;
+pub use crate::curve_fit::batch_parts::leader::Workers;
 
 use crate::backend::stream::to_bytes;
 use crate::curve_fit::{CurveFit, Ready};
@@ -15,8 +14,8 @@ use crate::error::Result;
 use crate::fit::batch::BatchFit;
 use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::engine::BatchRequest;
+use crate::fit::batch::message::BatchParts;
 use crate::fit::batch::message::{self, Asked, MOST_FITS, Question, read_question};
-use crate::fit::batch::parts::BatchParts;
 use crate::fit::stream::checkpoint::Identity;
 use crate::model::native::Model;
 use crate::observe::span;

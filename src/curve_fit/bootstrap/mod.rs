@@ -4,7 +4,7 @@ mod draw;
 mod refits;
 
 use super::CurveFit;
-use super::same_fit::check_same_fit;
+use crate::curve_fit::lost_model::check_same_fit;
 use crate::data::Data;
 use crate::error::uncertainty::UncertaintyError;
 use crate::error::{Error, Result};

@@ -1,11 +1,11 @@
 //! Result of a joint fit.
 
 use crate::data::sigma::Spread;
+use crate::error::quote::significant;
 use crate::fit::Fit;
 use crate::fit::marginal::Seen;
 use crate::fit::propagated::{Formula, Propagated};
 use crate::fit::report::MOST_ROWS;
-use crate::fit::significant::significant;
 use crate::fit::table::ParameterTable;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;

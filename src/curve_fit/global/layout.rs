@@ -1,7 +1,6 @@
 //! Which parameters a joint fit has, which of them each set's model takes, and what all sets have together:
 //! model, points, derived quantities.
 
-use super::each::BadSets;
 use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
 use crate::data::overview::Overview;
@@ -15,6 +14,7 @@ use crate::model::native::{ArrayCalls, Calls, Model, Native};
 use crate::model::program::Program;
 use crate::model::var::Var;
 use crate::normal::Arrow;
+use crate::threads;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -456,4 +456,34 @@ pub(super) fn of_sets(
     };
     let calls = ArrayCalls { value: Arc::new(value), jacobian: None, parallel: true };
     Model::Native(Native { calls: Calls::Arrays(calls), columns, params, scales, lost: false })
+}
+
+/// Number of sets from which several threads are used.
+const MANY: usize = 64;
+
+/// Errors of sets, by their positions.
+pub(super) type BadSets = BTreeMap<usize, Error>;
+
+/// Results of `work` for each set, on all threads if there are many sets.
+pub(super) fn of_each<T: Send, R: Send>(sets: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    match sets.len() < MANY {
+        true => sets.into_iter().map(work).collect(),
+        false => threads::map(sets, work),
+    }
+}
+
+/// Returns the results of all sets, or the errors of some.
+pub(super) fn all_good<T>(
+    each: Vec<std::result::Result<T, (usize, Error)>>,
+) -> std::result::Result<Vec<T>, BadSets> {
+    let (mut good, mut bad) = (Vec::with_capacity(each.len()), BadSets::new());
+    for made in each {
+        match made {
+            Ok(made) => good.push(made),
+            Err((set, error)) => {
+                bad.insert(set, error);
+            }
+        }
+    }
+    if bad.is_empty() { Ok(good) } else { Err(bad) }
 }

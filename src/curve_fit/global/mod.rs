@@ -1,6 +1,5 @@
 //! One fit of several sets of points whose models share parameters.
 
-mod each;
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
@@ -13,13 +12,13 @@ mod start;
 mod supply;
 
 use super::{CurveFit, ends};
+use crate::curve_fit::global::layout::BadSets;
 use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::start::Start;
 use crate::error::{Error, GlobalError, Result};
 use crate::fit::engine::Spent;
 use crate::observe::span;
-use each::BadSets;
 use joint_fit::JointFit;
 use layout::JointLayout;
 use std::ops::RangeBounds;

@@ -1,11 +1,11 @@
 //! From sets of points to the fit of all.
 
-use super::each::{BadSets, all_good, of_each};
 use super::in_set;
 use super::joint_fit::{JointFit, SetView};
 use super::layout::{self, Asked, JointLayout, SetMember, SetPoints, overview_of};
 use super::supply::{JointSet, JointSupply, same_models};
 use crate::backend::cpu::Prepared;
+use crate::curve_fit::global::layout::{BadSets, all_good, of_each};
 use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::ready::Ready;
 use crate::curve_fit::start::CompleteStart;

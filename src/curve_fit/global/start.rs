@@ -1,9 +1,9 @@
 //! Starting point of a joint fit: given values, and values computed for each set.
 
-use super::each::{BadSets, all_good, of_each};
 use super::layout::{JointLayout, SetMember, SetPoints};
 use super::refused;
 use crate::curve_fit::CurveFit;
+use crate::curve_fit::global::layout::{BadSets, all_good, of_each};
 use crate::curve_fit::start::{CompleteStart, Finder, Solvers};
 use crate::data::start::Start;
 use crate::error::{Error, Result};

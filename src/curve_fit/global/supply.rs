@@ -1,6 +1,5 @@
 //! The points of all sets of a joint fit.
 
-use super::each::of_each;
 use super::evaluator::JointEvaluator;
 use super::layout::SetPoints;
 use super::sets::{SetEvaluator, SetGroup};
@@ -8,6 +7,7 @@ use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::backend::cpu::{PARALLEL_WORK, Prepared};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
+use crate::curve_fit::global::layout::of_each;
 use crate::curve_fit::ready::Ready;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Units;
@@ -19,7 +19,7 @@ use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
 use crate::normal::abreast::ABREAST;
 use crate::normal::{Arrow, Normal};
 use crate::solver::evaluator::Evaluator;
-use crate::solver::patience::Patience;
+use crate::solver::observe::Patience;
 use std::collections::HashMap;
 use std::sync::Arc;
 

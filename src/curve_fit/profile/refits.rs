@@ -3,7 +3,7 @@
 use super::scattered::Scattered;
 use super::walk::ProfileNode;
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::same_fit::check_same_fit;
+use crate::curve_fit::lost_model::check_same_fit;
 use crate::data::Data;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;

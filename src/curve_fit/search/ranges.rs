@@ -6,8 +6,13 @@
 //! mixtures: several shapes, each with a weight. Bounds narrow them. docs/mathematics.md has the table with its
 //! reasons.
 
-use crate::data::observations::Observations;
-use crate::math::order::ascending;
+use crate::data::loss::Estimator;
+use crate::data::overview::Observations;
+use crate::data::points::Points;
+use crate::data::sample::{Sample, SampleHalf, data_of};
+use crate::data::sigma::Weights;
+use crate::error::Result;
+use crate::math::bits::ascending;
 use crate::model::native::Model;
 use crate::model::op::{Id, Node};
 use crate::model::program::Program;
@@ -382,4 +387,29 @@ fn of_any_unit(axes: &[Axis]) -> Vec<(f64, Shape)> {
         ]);
     }
     shapes
+}
+
+/// Calls `work` with a sample of at most `most` of the points; with all points if there are at most `most`, or if
+/// they are correlated.
+pub(super) fn on_sample<R>(
+    points: &Points<'_>,
+    most: usize,
+    work: impl FnOnce(&Points<'_>) -> Result<R>,
+) -> Result<R> {
+    if points.used <= most || points.correlation.is_some() {
+        return work(points);
+    }
+    let mut sample = Sample::new(points.columns.len(), points.sigmas().is_some(), most);
+    sample.add(points, 0);
+    let columns = sample.part(SampleHalf::All);
+    let weights = |own: Option<_>| match (points.sigma, own) {
+        (Weights::Each { absolute, .. }, Some(sigma)) => Weights::Each { sigma, absolute },
+        (sigma, _) => sigma,
+    };
+    let data = data_of(&columns, points.columns.len(), weights, points.infinite_x)?;
+    let mut sampled = Points::validate(&data)?;
+    if points.estimator == Estimator::Poisson {
+        sampled.count_events()?;
+    }
+    work(&sampled)
 }

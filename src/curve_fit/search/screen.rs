@@ -7,7 +7,7 @@
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::data::loss::Loss;
 use crate::data::points::Points;
-use crate::math::order::ascending;
+use crate::math::bits::ascending;
 use crate::normal::Normal;
 use crate::solver::evaluator::Evaluator;
 use crate::threads;

@@ -9,7 +9,7 @@ use crate::data::source::prefetch::Prefetch;
 use crate::data::stream::{Stream, StreamPoints};
 use crate::data::values::Values;
 use crate::data::{Data, Missing};
-use crate::error::changed::SourceChange;
+use crate::error::source::SourceChange;
 use crate::error::{Error, Result};
 use crate::solver::outcome::Fault;
 use std::ops::{ControlFlow, Range};

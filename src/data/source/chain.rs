@@ -1,7 +1,7 @@
 //! Sources one after another, as one.
 
 use super::{Chunk, Shape, Source};
-use crate::error::changed::SourceChange;
+use crate::error::source::SourceChange;
 use crate::error::source::SourceError;
 
 /// Sources of one shape, read one after another. Sources of different types are boxed:

@@ -1,7 +1,7 @@
 //! Points that a closure computes from their number.
 
-use super::fingerprint::{Fingerprint, evenly_distributed};
 use super::{Chunk, Shape, Source};
+use crate::data::source::{Fingerprint, evenly_distributed};
 use crate::error::source::SourceError;
 
 /// Result of a closure for a point: `(x, y)` or `(x, y, sigma)`, where x is a number or `[f64; D]`.

@@ -1,15 +1,14 @@
 //! Reading ahead: a thread fills chunks from a source while others are worked on, from a fixed number of
 //! buffers that go round.
 
-use super::kept::Kept;
-use super::{Chunk, Shape, Source, decoding};
-use crate::error::changed::SourceChange;
-use crate::error::source::SourceError;
+use super::{Chunk, Shape, Source};
+use crate::error::source::{SourceChange, SourceError};
 use crate::error::{Error, Result};
 use crate::model::program::panic_message;
 use crate::observe::span;
 use crate::threads;
 use std::cell::Cell;
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
@@ -132,7 +131,7 @@ impl<'a> Prefetch<'a> {
         let (to_read, threads) = (&mut reader, threads::count());
         let done = thread::scope(|scope| {
             let read = move || {
-                decoding::allow(threads);
+                allow_decoding(threads);
                 let mut reading = Duration::ZERO;
                 let mut give = |chunk| filled.send(Ok(chunk)).is_ok();
                 let empty = || to_fill.recv().ok();
@@ -326,4 +325,66 @@ fn fill_chunk(source: &mut dyn Source, chunk: &mut Chunk, capacity: usize) -> Re
         }
     }
     Ok(true)
+}
+
+/// The first points of a source, in the chunks in which they were read.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    chunks: Vec<Chunk>,
+    /// Chunks at most.
+    most: usize,
+    points: u64,
+    /// True if no point follows them.
+    is_all: bool,
+}
+
+impl Kept {
+    /// Keeps at most this number of chunks.
+    pub(crate) fn new(most: usize) -> Kept {
+        Kept { most, ..Kept::default() }
+    }
+
+    pub(super) fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    /// Number of points.
+    pub(crate) fn points(&self) -> u64 {
+        self.points
+    }
+
+    pub(super) fn is_all(&self) -> bool {
+        self.is_all
+    }
+
+    /// Keeps the next chunk, or returns it if the limit is reached.
+    pub(super) fn add(&mut self, chunk: Chunk) -> Option<Chunk> {
+        if self.chunks.len() >= self.most {
+            return Some(chunk);
+        }
+        self.points += chunk.len() as u64;
+        self.chunks.push(chunk);
+        None
+    }
+
+    /// At the end of the points. `seen`: how many there are.
+    pub(super) fn end(&mut self, seen: u64) {
+        self.is_all = seen == self.points && self.points > 0;
+    }
+}
+
+thread_local! {
+    static THREADS: Cell<Option<NonZero<usize>>> = const { Cell::new(None) };
+}
+
+/// Lets this thread, which reads for a thread of a pool, use this number of threads. Other threads use their own pool.
+pub(crate) fn allow_decoding(threads: usize) {
+    THREADS.set(NonZero::new(threads));
+}
+
+/// Number of threads, the calling one included, on which a [`Source`](super::Source) may decode: the threads of the fit that
+/// reads it, or of the present rayon pool outside fits. A source must start threads of its own for this: tasks of the pool
+/// would wait for the fit, which waits for the source.
+pub fn decoding_threads() -> usize {
+    THREADS.get().map_or_else(threads::count, NonZero::get)
 }

@@ -1,7 +1,7 @@
 //! Some of the points of a source.
 
 use super::{Chunk, Shape, Source};
-use crate::error::changed::SourceChange;
+use crate::error::source::SourceChange;
 use crate::error::source::SourceError;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Points in memory, as a source.
 
-use super::fingerprint::{Fingerprint, evenly_distributed};
 use super::{Chunk, Shape, Source, Width};
 use crate::data::columns::Columns;
+use crate::data::source::{Fingerprint, evenly_distributed};
 use crate::data::values::Values;
 use crate::error::source::SourceError;
 

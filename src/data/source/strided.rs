@@ -1,7 +1,7 @@
 //! A part of a source's points at even distances, as a source.
 
 use super::{Chunk, Shape, Source};
-use crate::error::changed::SourceChange;
+use crate::error::source::SourceChange;
 use crate::error::source::SourceError;
 use std::num::NonZeroU64;
 

@@ -6,7 +6,6 @@ pub(crate) mod device;
 pub(crate) mod engine;
 mod errors;
 pub(crate) mod message;
-pub(crate) mod parts;
 mod pipeline;
 pub(crate) mod place;
 pub(crate) mod residual_tests;
@@ -15,7 +14,6 @@ mod saved;
 mod simd_batch;
 pub(crate) mod status;
 mod summary;
-mod table;
 mod tied;
 mod workspace;
 
@@ -24,11 +22,11 @@ use super::lack_of_fit::REJECTED;
 use super::propagated::{Formula, Propagated};
 use crate::backend::Processor;
 use crate::data::deviance::LARGEST_DEVIANCE;
+use crate::fit::batch::message::BatchParts;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use arrays::Arrays;
 use device::DeviceRun;
-use parts::BatchParts;
 use status::FitStatus;
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Status of the fits of a batch.
 
 use crate::error::Error;
+use crate::solver::observe::Stop;
 use crate::solver::outcome::{BadPoint, Failure, Fault};
-use crate::solver::patience::Stop;
 use crate::solver::termination::Termination;
 use serde::{Deserialize, Serialize};
 use std::fmt;

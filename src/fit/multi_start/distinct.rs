@@ -17,7 +17,7 @@
 //! of two equal terms, are one optimum. Which exchange it would be, the order of the values tells; whether the model
 //! stays as it is, [`Exchanges`] knows.
 
-use crate::math::order::ascending;
+use crate::math::bits::ascending;
 use crate::solver::options::Options;
 use crate::solver::outcome::Outcome;
 

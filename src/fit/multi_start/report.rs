@@ -1,7 +1,7 @@
 //! Many starts as text: the optima with their hits, and why starts did not converge.
 
 use super::Optima;
-use crate::fit::significant::significant;
+use crate::error::quote::significant;
 use std::fmt;
 
 /// Optima printed at most.

@@ -11,7 +11,7 @@ use crate::fit::engine::Request;
 use crate::fit::search::View;
 use crate::fit::start_search::TESTED;
 use crate::fit::warning::Warning;
-use crate::math::order::ascending;
+use crate::math::bits::ascending;
 use crate::observe::span;
 use crate::solver::outcome::Outcome;
 use crate::threads;

@@ -1,22 +1,21 @@
 //! Results of the bootstrap: the parameters of every refit, and quantities of them.
 
 mod interval;
-mod jackknife;
-mod report;
 mod resampled;
 #[cfg(feature = "serde")]
 mod saved;
 
-pub use interval::BootstrapInterval;
-pub(crate) use jackknife::Jackknife;
-pub use resampled::Resampled;
-
 use crate::error::Result;
 use crate::error::names::position;
+use crate::error::quote::significant;
 use crate::error::uncertainty::UncertaintyError;
+pub(crate) use crate::fit::replicates::resampled::Jackknife;
 use crate::model::Expression;
 use crate::model::program::Program;
 use crate::model::var::Var;
+pub use interval::BootstrapInterval;
+pub use resampled::Resampled;
+use std::fmt;
 
 /// Kind of draws of a bootstrap: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, 1997,
 /// sections 6.2 and 7.2.
@@ -207,5 +206,42 @@ impl Replicates {
             jackknife,
             failed: self.failed,
         }
+    }
+}
+
+/// The level of the intervals in the table.
+const LEVEL: f64 = 0.95;
+
+impl fmt::Display for Replicates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let drawn = match self.resample {
+            Resample::Residuals => "residuals",
+            Resample::Parametric => "errors",
+            Resample::Pairs => "points",
+        };
+        write!(f, "{} replicates of drawn {drawn}, {} failed", self.len(), self.failed)?;
+        if self.not_run > 0 {
+            write!(f, ", {} not run: stopped by the caller", self.not_run)?;
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n\n{:>14}  {:>14}  {:>10}  {:>10}", "", "value", "std error", "bias")?;
+        let derived = self.derived.iter().filter_map(|(name, _)| self.quantity(name).ok());
+        let all: Vec<Resampled> = self.all().chain(derived).collect();
+        let shows = all.iter().all(|row| row.percentile_interval(LEVEL).is_ok());
+        if shows {
+            write!(f, "  {:>26}", "percentiles, 95 %")?;
+        }
+        for row in &all {
+            let [value, error, bias] = [(row.estimate(), 8), (row.std_error(), 3), (row.bias(), 2)]
+                .map(|(number, digits)| significant(number, digits));
+            write!(f, "\n{:>14}  {value:>14}  {error:>10}  {bias:>10}", row.name())?;
+            if let Some(ends) = row.percentile_interval(LEVEL).ok().filter(|_| shows) {
+                let [lower, upper] = [ends.lower, ends.upper].map(|end| significant(end, 5));
+                write!(f, "  {lower:>12}  {upper:>12}")?;
+            }
+        }
+        Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! A bootstrap as it is saved: the parameters of all refits.
 
-use super::jackknife::Jackknife;
 use super::{Replicates, Resample};
 use crate::error::names::position;
 use crate::error::{Error, Result};
+use crate::fit::replicates::resampled::Jackknife;
 use crate::model::Expression;
 use crate::model::exact::{Exact, exact, plain};
 use crate::model::json::{read, write};

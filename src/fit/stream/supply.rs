@@ -20,7 +20,7 @@ use crate::fit::stats::Stats;
 use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::solver::cancel::CancelToken;
 use crate::solver::evaluator::Evaluator;
-use crate::solver::patience::{Patience, Stopper};
+use crate::solver::observe::{Patience, Stopper};
 use crate::threads::lock;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;

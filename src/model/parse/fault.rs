@@ -2,8 +2,8 @@
 
 use super::operation::Operation;
 use super::tokens::{Token, TokenKind};
-use crate::error::nearest::nearest;
-use crate::error::visible::visible;
+use crate::error::quote::nearest;
+use crate::error::quote::visible;
 
 /// An error in a formula. Results contain it boxed, because the parser may be hundreds of levels deep
 /// and each level must need little stack.

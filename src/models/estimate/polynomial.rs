@@ -2,7 +2,7 @@
 //! (G. E. Forsythe, J. SIAM 5, 1957).
 
 use super::mean;
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 
 /// The coefficients of 1, x, x², …, `degree` + 1 of them. Those of powers that the points do not
 /// determine are 0.

@@ -1,6 +1,6 @@
 //! Reduced points for initial guesses: few, sorted by x and scaled to size 1.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 
 /// Points sorted by x, in units of the largest |x| and the largest |y|.
 #[derive(Clone, Debug, PartialEq)]

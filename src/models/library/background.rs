@@ -1,7 +1,12 @@
-//! Backgrounds of peaks: a constant, a straight line and a parabola.
+//! Backgrounds of peaks: a constant, a straight line, a parabola and polynomials of any degree.
 
-use crate::models::definition::define;
+use crate::error::{ModelError, Result};
+use crate::model::Expression;
+use crate::models::Model;
+use crate::models::definition::{ModelKind, define};
 use crate::models::estimate::{mean, polynomial_fit};
+use crate::models::leaf::Leaf;
+use std::sync::Arc;
 
 define! {
     /// A constant.
@@ -35,4 +40,33 @@ define! {
     }
     derived {}
     estimate |points| polynomial_fit(points, 2).into_iter().rev().collect()
+}
+
+/// Powers beyond this are not distinguished by double precision on any range of x.
+const HIGHEST: usize = 50;
+
+/// A polynomial: `c0 + c1*x + c2*x^2 + …` up to x to the power of `degree`.
+///
+/// Parameters, whose names get the `prefix`: `c0`, `c1`, …, the coefficients of the powers of x.
+///
+/// # Errors
+/// [`Error::Model`](crate::Error::Model) for a degree above 50.
+pub fn polynomial(degree: usize, prefix: impl AsRef<str>) -> Result<Model> {
+    if degree > HIGHEST {
+        let what = format!("a polynomial of degree {degree}");
+        return Err(ModelError::TooLarge { what, most: HIGHEST }.into());
+    }
+    let term = |power: usize| match power {
+        0 => "c0".to_owned(),
+        1 => "c1*x".to_owned(),
+        _ => format!("c{power}*x^{power}"),
+    };
+    let formula = (0..=degree).map(term).collect::<Vec<_>>().join(" + ");
+    let mut leaf = Leaf::of(Expression::parse(&formula, &["x"])?, &formula);
+    leaf.name = "polynomial".to_owned();
+    leaf.argument = Some(degree.to_string());
+    leaf.prefix = prefix.as_ref().to_owned();
+    leaf.kind = ModelKind::Background;
+    leaf.estimate = Some(Arc::new(move |points| polynomial_fit(points, degree)));
+    Ok(Model::leaf(leaf))
 }

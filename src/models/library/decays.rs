@@ -1,6 +1,6 @@
 //! Decays: one exponential, sums of two and three exponentials, and the stretched exponential.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

@@ -3,7 +3,7 @@
 //! `x` is the dose itself, as in the usual 4PL, and may be 0; only for [`LOGISTIC4_LOG`] it is the decimal logarithm of
 //! the dose. In all models `ec50` is the dose halfway between the two levels.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

@@ -1,6 +1,6 @@
 //! Growth: exponential, by a power of x, and to a capacity.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

@@ -9,7 +9,6 @@ pub(crate) mod growth;
 mod hostile;
 pub(crate) mod peaks;
 pub(crate) mod physics;
-pub(crate) mod polynomial;
 #[cfg(test)]
 mod relations;
 pub(crate) mod relaxation;
@@ -25,8 +24,8 @@ pub(crate) mod waves;
 
 use super::definition::Definition;
 use super::model::Model;
-use crate::error::nearest::nearest;
-use crate::error::visible::visible;
+use crate::error::quote::nearest;
+use crate::error::quote::visible;
 use crate::error::{ModelError, Result};
 
 /// All definitions, in the order in which they are listed.

@@ -1,6 +1,6 @@
 //! Symmetric peaks.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
 use crate::models::estimate::projection::{SearchAxis, search};

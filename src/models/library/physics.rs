@@ -1,6 +1,6 @@
 //! Laws of physics: rates over temperature, radiation, and forces between atoms.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

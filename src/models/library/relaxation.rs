@@ -2,7 +2,7 @@
 //!
 //! `x` is the time after the pulse, except in [`VARIABLE_FLIP_ANGLE`]; `t1` has its unit.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

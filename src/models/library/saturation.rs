@@ -1,7 +1,7 @@
 //! Saturation curves: enzyme kinetics and adsorption.
 
 use super::growth::power;
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

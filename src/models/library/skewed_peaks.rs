@@ -1,7 +1,7 @@
 //! Peaks whose sides differ.
 
 use super::peaks::{parts_of_voigt, widths};
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::model::scalar::Scalar;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;

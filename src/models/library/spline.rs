@@ -1,6 +1,6 @@
 //! Cubic spline with given knots: a background of any shape.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::error::{ModelError, Result};
 use crate::model::Expression;
 use crate::models::Model;

@@ -1,6 +1,6 @@
 //! Steps from one level to another, and rectangles of a rising and a falling step.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::model::scalar::Scalar;
 use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;

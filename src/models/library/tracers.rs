@@ -1,7 +1,7 @@
 //! Diffusion and adsorption: water in tissue, molecules in a focus, layers of a gas on a surface.
 
 use super::decays::several;
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

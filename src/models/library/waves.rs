@@ -1,6 +1,6 @@
 //! Oscillations over x.
 
-use crate::data::observations::Observations;
+use crate::data::overview::Observations;
 use crate::models::definition::define;
 use crate::models::estimate::projection::{BestPlace, SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;

@@ -3,7 +3,7 @@
 
 use super::assign::assign;
 use super::{CENTER, NamedValue, Tree, together};
-use crate::math::order::ascending;
+use crate::math::bits::ascending;
 use crate::models::definition::ModelKind;
 use crate::models::estimate::{mean, median};
 

@@ -20,7 +20,7 @@ mod fs;
 
 pub(crate) use format::{Difference, Identity};
 
-use crate::error::checkpoint::{CheckpointError, one_before};
+use crate::error::saved::{CheckpointError, one_before};
 use format::{Damage, FileContents};
 use fs::{Disk, Fs};
 use std::ffi::OsStr;
