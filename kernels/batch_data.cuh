@@ -1,12 +1,12 @@
-// The fits of a batch in device memory: where the points, the starts and the bounds of each are.
+// Data of a batch in device memory: the positions of the points of each fit, and their values.
 
-// The samples of a fit.
+// Samples of one fit: its points, as consecutive elements of the arrays of the batch.
 struct Span {
     i64 fit;
-    i64 first;   // sample
+    i64 first;   // index of the first sample of the fit
     i64 points;
-    bool whole;      // whether all points count
-    double darkest;  // of counts: the expectation below which a point without events weighs no more
+    bool whole;      // true if all points are used
+    double darkest;  // for counts: lower limit of the expectation in the weight of a point
 };
 
 __device__ __forceinline__ Span span_of(const Batch& batch, i64 fit) {
@@ -15,7 +15,7 @@ __device__ __forceinline__ Span span_of(const Batch& batch, i64 fit) {
     return {fit, first - batch.offsets[0], batch.offsets[fit + 1] - first, true, 1.0};
 }
 
-// The standard deviation of point i, where there are such.
+// Standard deviation of point i; batch.sigma must not be null.
 __device__ __forceinline__ double sigma_at(const Batch& batch, const Span& span, i64 i) {
     return batch.sigma[batch.sigma_of == OF_SAMPLE ? span.first + i : batch.sigma_of == OF_POINT ? i : span.fit];
 }
@@ -32,7 +32,7 @@ __device__ __forceinline__ Point point_at(const Batch& batch, const Span& span, 
     return point;
 }
 
-// Whether x, y and sigma of point i, as read, are numbers to compute with.
+// True if x, y and the weight of point i are finite and the weight is positive.
 __device__ __forceinline__ bool is_usable(const Batch& batch, const Span& span, i64 i, const Point& point) {
     return isfinite(point.y) && isfinite(point.weight) && point.weight > 0
         && columns_are_finite(batch.data, batch.own ? span.first + i : i);

@@ -1,6 +1,6 @@
-// The exponential integral E1 for models that have it; method and coefficients as in
-// src/math/exponential_integral.rs, without its pairs of doubles. In float it computes in double. Costs as in
-// prelude.cuh, which it expects.
+// The exponential integral E1, for models that use it. Method and coefficients are those of
+// src/math/exponential_integral.rs, but in plain double instead of pairs of doubles. The function for float also
+// computes in double. Requires prelude.cuh, which also defines the unit of the costs.
 
 __constant__ const double E1_NEAR[] = {
     -4.591473721867568e-13, 1.0982322067155086e-11, -1.707175251901064e-10, 2.2722640748728464e-09,
@@ -15,8 +15,8 @@ __constant__ const double E1_BOTTOM[] = {
     332434.7337261054, 186212.720965782, 58094.79316548847, 10275.576916691522, 1009.3626377851423,
     50.64014918410069, 1.0};
 
-// The integral of e^-t/t from x to infinity; infinite at 0, NaN for x < 0. 60 to 110 operations. Error measured:
-// 2.9 ulp on a host.
+// The integral of e^-t/t from x to infinity; infinite at 0, NaN for x < 0. 60 to 110 operations. Largest error measured
+// on a host: 2.9 ulp.
 __device__ inline double exponential_integral(double x) {
     if (x == 0.0) {
         return INFINITE;

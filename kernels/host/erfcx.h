@@ -1,4 +1,4 @@
-// CUDA's erfcx, e^(x^2) erfc(x), which the system's mathematics lacks.
+// Host version of CUDA's erfcx, e^(x^2) erfc(x), which is not a function of the C++ standard library.
 
 inline double erfcx(double x) {
     if (x > 12.0) {

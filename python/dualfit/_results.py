@@ -17,7 +17,7 @@ class Band:
     Attributes
     ----------
     center : ndarray
-        The curve.
+        Values of the curve.
     std_errors : ndarray
         Standard errors of the curve, or standard deviations of new observations about it.
     lower, upper : ndarray
@@ -52,7 +52,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value with its standard error. Printed with the significant digits that the error implies.
+    """A value with its standard error. `print` rounds both at the second significant digit of the error.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Quantity:
     def __str__(self) -> str:
         if not (np.isfinite(self.value) and np.isfinite(self.std_error) and self.std_error > 0.0):
             return repr(self)
-        # Two significant digits of the error, which can round up to one more digit.
+        # Position of the second significant digit of the rounded error (0.0996 rounds to 0.10).
         decimals = 1 - int(np.floor(np.log10(float(f"{self.std_error:.1e}"))))
         if abs(np.log10(self.std_error)) > 6.0:
             return repr(self)

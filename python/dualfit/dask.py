@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def fit(client: Any, f: Callable[..., Any] | str | Model, parts: list[Any], p0: Any = None, *, variables: int = 1,
         part_options: dict[str, Any] | None = None, **options: Unpack[Options]) -> Fit:
-    """Fit points that the workers of a cluster hold; only sums are transferred.
+    """Fit points that the workers of a cluster hold; only sums and a sample of the points are transferred.
 
     Parameters
     ----------

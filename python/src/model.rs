@@ -1,4 +1,4 @@
-//! Models from operations recorded in Python, from a Python function, from text or from the library; and their fits.
+//! Models and their fits. A model is recorded in Python, is a Python function, or comes from text or the library.
 
 use crate::agreement::agree;
 use crate::arrays::{Samples, columns, slice};
@@ -69,7 +69,8 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// Creates a model from recorded operations (name, earlier operations, number); the last operation is its value.
+    /// Creates a model from recorded operations: name, indices of operands, number. The last operation is the value of
+    /// the model.
     #[staticmethod]
     #[pyo3(signature = (columns, params, nodes, names=None))]
     fn traced(
@@ -95,8 +96,8 @@ impl Model {
     }
 
     /// Creates a model from a Python function of all points. `value(key, p)` returns one value per point, and
-    /// `jacobian(key, p)` one row per point. The only column of the data has the value `key` at every point. The model
-    /// supports one fit at a time.
+    /// `jacobian(key, p)` one row per point. The only column of the data contains the same number `key` at every point;
+    /// Python finds x by this key. The model supports one fit at a time.
     #[staticmethod]
     #[pyo3(signature = (params, value, jacobian=None, names=None))]
     fn native(
@@ -127,7 +128,8 @@ impl Model {
         Ok(PyArray1::from_vec(py, self.values(&columns, &params)?))
     }
 
-    /// Returns true if the `values` of a function agree with `evaluate`.
+    /// Returns true if `values`, computed by the Python function, agree with the values of
+    /// [`evaluate`](Self::evaluate).
     fn agrees(
         &self,
         columns: Vec<Samples<'_>>,
@@ -141,7 +143,7 @@ impl Model {
         self.curve.latex().map_err(raised)
     }
 
-    /// Fits the model to points. `at`: see [`raised_at`].
+    /// Fits the model to points. `at`: function that an error message needs for the values of x; see [`raised_at`].
     #[pyo3(signature = (points, begin, settings, at=None))]
     fn fit(
         &self,

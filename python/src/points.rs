@@ -8,7 +8,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::cell::OnceCell;
 
-/// Data of a fit. Missing keys mean the defaults.
+/// Data of a fit. Keys that are left out have their default values.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Points<'py> {
@@ -26,7 +26,8 @@ pub(crate) struct Points<'py> {
     omit: bool,
 }
 
-/// Standard deviations or covariance of y. `absolute` decides on their unit.
+/// Standard deviations or covariance of y: in the unit of y if `absolute` is true, otherwise known up to a common
+/// factor.
 #[derive(FromPyObject)]
 pub(crate) enum GivenSigma<'py> {
     Each(PyReadonlyArray1<'py, f64>),
@@ -35,7 +36,7 @@ pub(crate) enum GivenSigma<'py> {
 }
 
 impl GivenSigma<'_> {
-    /// Converts to the crate's type. `matrix` stores a covariance.
+    /// Converts to [`Sigma`]. `matrix`: storage for a covariance.
     pub(crate) fn sigma<'a>(
         &'a self,
         absolute: bool,

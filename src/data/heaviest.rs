@@ -60,7 +60,7 @@ impl Points<'_> {
 }
 
 impl<'a> Data<'a> {
-    /// The arrays as they are to be checked.
+    /// Returns the arrays and settings in the form that validation takes.
     pub(crate) fn given(&self) -> Given<'a> {
         Given {
             columns: ColumnList::Owned(self.columns.clone()),

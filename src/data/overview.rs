@@ -69,19 +69,19 @@ impl Overview {
     }
 }
 
-/// Points at most. Where a fit has more, every k-th is taken: a start needs no more.
+/// Maximum number of points. If a fit has more, every k-th is taken, which suffices for starting values.
 const MOST: usize = 1 << 16;
 
-/// Points that count, finite and in the order of the data; of a large fit every k-th.
+/// Points that a fit uses, neither masked nor missing, in the order of the data; every k-th point of a large fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observations {
     /// One column per independent variable, one value per point in each.
     pub columns: Vec<Vec<f64>>,
     /// The response, one value per point.
     pub y: Vec<f64>,
-    /// The range of x in which the center of a peak or a step is looked for.
+    /// Range of x that contains the center of a peak or a step in the search for starting values.
     pub(crate) center: (f64, f64),
-    /// The range of its amplitude; a peak is looked for on the sides of 0 that it has.
+    /// Range of the amplitude of this peak or step. Candidates are only peaks with a sign that the range contains.
     pub(crate) amplitude: (f64, f64),
 }
 

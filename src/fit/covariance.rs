@@ -284,18 +284,19 @@ pub(super) fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize,
 
 // Errors of parameters that are tied to others.
 //
-// With T the partials of the tied parameters by the free ones, their covariance is T C Tᵀ, and with
-// the free ones T C. Where C = H Hᵀ is known by its half H, that of all parameters has the rows of H
-// and those of T H: nothing is squared, and what cancels does so exactly.
+// Let C be the covariance of the free parameters, and T the partials of the tied parameters with respect to the free
+// ones. Then the tied parameters have the covariance T C Tᵀ, and T C with the free parameters. If C is stored as a
+// factor H with C = H Hᵀ, the factor for all parameters consists of the rows of H and of T H. Terms that cancel do so
+// exactly, because they are summed in T H, before any square is computed.
 
 impl Covariance {
-    /// Gives tied parameters their errors and correlations. `params`: all values at the solution.
+    /// Computes the errors and correlations of tied parameters. `params`: the values of all parameters at the solution.
     pub(crate) fn tie(&mut self, ties: &Ties, params: &[f64]) {
         if ties.is_empty() {
             return;
         }
         for (t, row) in ties.partials(params) {
-            // Of a set that was left out.
+            // The tied parameter belongs to a set that was left out of a joint fit.
             if row.iter().any(|(_, partial)| !partial.is_finite()) {
                 (self.errors[t], self.units[t]) = (f64::NAN, 0.0);
                 continue;
@@ -316,8 +317,8 @@ impl Covariance {
         self.matrices = OnceLock::new();
     }
 
-    /// The error of a tied parameter with these partials. One that depends on parameters at bounds, and on
-    /// no other that was estimated, has no error to give, as they have none.
+    /// Returns the error of a tied parameter with these partials. If none of the parameters on which it depends was
+    /// estimated, the error is NaN if one of them is at a bound, and 0 if all are fixed.
     fn error_of_tied(&self, row: &[(usize, f64)]) -> f64 {
         let entering = row.iter().filter(|(_, partial)| *partial != 0.0);
         let mut others = entering.map(|(k, _)| self.errors[*k]).peekable();

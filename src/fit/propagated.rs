@@ -1,4 +1,4 @@
-//! Quantities that follow from the parameters, with their errors.
+//! Quantities computed from the parameters, with their standard errors.
 
 use super::Fit;
 use super::covariance::Covariance;
@@ -9,27 +9,27 @@ use crate::model::dual::Dual;
 use crate::model::program::Program;
 use crate::model::var::Var;
 
-/// Partials taken together.
+/// Number of partials that one evaluation of a formula computes.
 const LANES: usize = 8;
 
 /// The value of a quantity and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Propagated {
-    /// The quantity at the fitted parameters.
+    /// Value of the quantity at the fitted parameters.
     pub value: f64,
-    /// Its standard error, to first order in those of the parameters: infinite if it depends on what the
-    /// data leave undetermined, NaN if no degree of freedom is left to measure the scatter with, or if the
-    /// quantity or its slope is not finite there.
+    /// Standard error of the quantity, to first order in the errors of the parameters. It is infinite if the quantity
+    /// depends on a combination of parameters that the data do not determine. It is NaN if the fit has no degree of
+    /// freedom to estimate the scatter, or if the value or a partial of the quantity is not finite.
     pub std_error: f64,
 }
 
 impl Fit {
-    /// The value and the standard error of an expression of the parameters by their names, such as
-    /// `"2*sqrt(2*ln(2))*sigma"`, read as by [`CurveFit::parse`](crate::CurveFit::parse).
+    /// Returns the value and the standard error of an expression of the parameters, such as
+    /// `"2*sqrt(2*ln(2))*sigma"`. Its syntax is that of [`CurveFit::parse`](crate::CurveFit::parse).
     ///
-    /// The error is ‖halfᵀg‖ with the exact partials g of the expression and the factor of the
-    /// covariance (delta method): correlations count, and errors that cancel do so without loss of
-    /// digits. Fixed parameters and those held by a bound add nothing.
+    /// The standard error is ‖halfᵀg‖ (delta method), with the exact partials g of the expression and the factor
+    /// `half` of the covariance. It includes the correlations of the parameters. Errors that cancel leave no rounding
+    /// error. Fixed parameters and parameters at an active bound contribute nothing.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -46,8 +46,9 @@ impl Fit {
     /// The expression may also name [derived](Fit::derived) quantities.
     ///
     /// # Errors
-    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence, [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that is
-    /// neither a parameter nor a derived quantity.
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the syntax error;
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that is neither a parameter nor a derived
+    /// quantity.
     pub fn propagate(&self, expression: &str) -> Result<Propagated> {
         let named = |(derived, formula): (&Derived, &Formula)| {
             let names = formula.places.iter().map(|&k| self.names[k].clone()).collect();
@@ -59,7 +60,7 @@ impl Fit {
         Ok(formula.propagated(&self.params, &self.covariance))
     }
 
-    /// The value and the standard error of the parameter or the [derived](Fit::derived) quantity called `name`.
+    /// Returns the value and the standard error of the parameter or the [derived](Fit::derived) quantity `name`.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -81,7 +82,7 @@ impl Fit {
         Some(Propagated { value, std_error })
     }
 
-    /// The same of a closure over the parameters, in the model's order.
+    /// Returns the value and the standard error of a closure of the parameters, which it receives in the model's order.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -93,8 +94,8 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if the closure panics, [`Error::ForeignVariable`](crate::Error::ForeignVariable) if it uses a variable
-    /// that it was not given.
+    /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if the closure panics;
+    /// [`Error::ForeignVariable`](crate::Error::ForeignVariable) if it uses a variable of another closure.
     pub fn propagate_fn(&self, quantity: impl Fn(&[Var]) -> Var) -> Result<Propagated> {
         let program = Program::trace(0, self.params.len(), |_, p| quantity(p))?;
         let of = |p: &[Dual<f64, LANES>]| program.evaluate(&[], p);
@@ -103,26 +104,26 @@ impl Fit {
     }
 }
 
-/// A formula over parameters of a fit.
+/// A formula of parameters of a fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
     pub(crate) expression: Expression,
-    /// The parameter that each name of the expression is.
+    /// Position of each parameter of the expression among the parameters of the fit.
     pub(crate) places: Vec<usize>,
 }
 
 impl Formula {
-    /// Over parameters of these names.
+    /// Creates a formula of parameters of a fit. `names`: all parameters of the fit, in order.
     ///
     /// # Errors
-    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in it that is none of them.
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in the expression that is not in `names`.
     pub(crate) fn of(expression: &Expression, names: &[String]) -> Result<Formula> {
         let of = |name: &String| position(names, name, "correct the formula");
         let places = expression.parameters().iter().map(of).collect::<Result<_>>()?;
         Ok(Formula { expression: expression.clone(), places })
     }
 
-    /// The value at `params` and the exact partials by those at the formula's places.
+    /// Returns the value at `params` and the exact partials with respect to the parameters at `places`.
     pub(crate) fn linear(&self, params: &[f64]) -> (f64, Vec<f64>) {
         linear(|named| self.expression.evaluate(&[], named), &self.places, params)
     }
@@ -132,7 +133,7 @@ impl Formula {
     }
 }
 
-/// The value of `of` at the parameters at `places`, and its exact partials by these.
+/// Returns the value of `of` and its exact partials with respect to the parameters at `places`.
 fn linear(
     of: impl Fn(&[Dual<f64, LANES>]) -> Dual<f64, LANES>,
     places: &[usize],
@@ -152,7 +153,7 @@ fn linear(
     (value, gradient)
 }
 
-/// A value with the error that follows from its partials by the parameters at `places`.
+/// Returns the value with the standard error computed from its partials with respect to the parameters at `places`.
 fn with_error(
     (value, gradient): (f64, Vec<f64>),
     places: &[usize],
@@ -167,16 +168,16 @@ fn with_error(
 /// [`CurveFit::derive`](crate::CurveFit::derive).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
-    /// Its name.
+    /// Name of the quantity.
     pub name: String,
-    /// Its value at the fitted parameters.
+    /// Value of the quantity at the fitted parameters.
     pub value: f64,
-    /// Its standard error, as [`Fit::propagate`](crate::Fit::propagate) gives it.
+    /// Standard error of the quantity, computed as by [`Fit::propagate`](crate::Fit::propagate).
     pub std_error: f64,
 }
 
 impl Fit {
-    /// The quantities defined by [`CurveFit::derive`](crate::CurveFit::derive), in order.
+    /// Returns the quantities defined by [`CurveFit::derive`](crate::CurveFit::derive), in order.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -192,7 +193,7 @@ impl Fit {
         &self.derived
     }
 
-    /// Computes the derived quantities, given as names and formulas.
+    /// Computes the derived quantities from their names and formulas.
     ///
     /// # Errors
     /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is not
@@ -204,7 +205,7 @@ impl Fit {
         Ok(())
     }
 
-    /// Works out a further quantity.
+    /// Computes one derived quantity and appends it.
     pub(crate) fn add_derived(&mut self, name: String, formula: Formula) {
         let Propagated { value, std_error } = formula.propagated(&self.params, &self.covariance);
         self.derived.push(Derived { name, value, std_error });

@@ -1,9 +1,9 @@
 //! Payne-Hanek reduction modulo π/2 for finite |x| > 2^30, in integer arithmetic.
 //!
-//! x = M 2^e with a 53-bit integer M. Only a window of 2/π = Σ `word_i` 2^(-64 (i+1)) matters: bits
-//! of weight 2^(2-e) and above contribute multiples of 4 to x 2/π and can be dropped. The window is four
-//! 64-bit words, starting right after these bits; M times the window modulo 2^256 leaves at
-//! least 190 bits from the quadrant down. At most 62 of these can be leading zeros of the fraction.
+//! x = M 2^e with a 53-bit integer M. Of the bits of 2/π = Σ `word_i` 2^(-64 (i+1)) only a window matters: the bits of
+//! weight 2^(2-e) and above contribute multiples of 4 to x 2/π and can be dropped. The window has four 64-bit words and
+//! begins with the first bit that is not dropped. M times the window modulo 2^256 has at least 190 correct bits, of
+//! which the first two are the quadrant and the others the fraction. At most 62 bits of the fraction are leading zeros.
 //! (Payne & Hanek, SIGNUM 1983; Muller, Elementary Functions, ch. 11.)
 
 use super::arithmetic::Lane;
@@ -17,7 +17,7 @@ pub(super) struct Reduced<L: Lane> {
     pub(super) lo: L,
 }
 
-/// Bits of 2/π after the binary point, enough for e = 971.
+/// Bits of 2/π after the binary point. They suffice for e = 971, the largest exponent of M.
 const TWO_OVER_PI: [u64; 20] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,
@@ -53,8 +53,8 @@ fn word(i: usize) -> u64 {
 pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     let bits = x.to_bits();
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
-    let e = ((bits >> 52) & 0x7ff) as usize; // 1053..=2046: the exponent of M is e - 1075
-    // Bits of 2/π before position `skip` (weight 2^-skip) times M 2^(e-1075) are multiples of 4.
+    let e = ((bits >> 52) & 0x7ff) as usize; // biased, 1053..=2046: x = M 2^(e - 1075)
+    // The bits of 2/π with weight 2^-skip and above are dropped: times M 2^(e-1075) they are multiples of 4.
     let skip = e.saturating_sub(1075 + 2);
     let (first, shift) = (skip / 64, skip % 64);
     // A window of 256 bits that starts exactly at `skip`.
@@ -71,9 +71,9 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
         product[i] = t as u64;
         carry = t >> 64;
     }
-    // The last bit of the window has weight 2^-(skip + 256), the last bit of the product 2^(e - 1075 - skip - 256):
-    // with skip = e - 1077 this is 2^-254, which leaves two integer bits. Smaller x have skip = 0 and fewer bits above
-    // the point to drop; they are shifted to the same position.
+    // The last bit of the window has weight 2^-(skip + 256), the last bit of the product 2^(e - 1075 - skip - 256).
+    // With skip = e - 1077 this is 2^-254, which leaves two integer bits. For e < 1077 skip is 0, and the product is
+    // shifted to the right by 1077 - e bits, so that its last bit has weight 2^-254, too.
     let lift = 1077usize.saturating_sub(e); // 0..=24
     let hi = (u128::from(product[0]) << 64) | u128::from(product[1]);
     let lo = (u128::from(product[2]) << 64) | u128::from(product[3]);
@@ -84,7 +84,8 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
             (hi << (128 - lift)) | (lo >> lift),
         ),
     };
-    // Two integer bits, then the fraction in [0, 1); it is mapped to [-1/2, 1/2), and its sign is split off.
+    // Two integer bits, then the fraction in [0, 1). If it is at least 1/2, 1 is subtracted and the sign is stored
+    // apart.
     let mut n = (hi >> 126) as u64;
     let fraction_hi = (hi << 2) | (lo >> 126);
     let fraction_lo = lo << 2;

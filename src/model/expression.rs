@@ -39,8 +39,8 @@ impl Expression {
         Expression(Program { params, ..self.0.clone() })
     }
 
-    /// Substitutes the formulas of `known` for the parameters of the same names. Neither formula has
-    /// independent variables.
+    /// Replaces parameters by the formulas of the same names in `known`. This formula and the formulas in `known` have
+    /// no independent variables.
     ///
     /// # Errors
     /// None in practice: replaying a program cannot panic.

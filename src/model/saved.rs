@@ -1,5 +1,5 @@
-//! Format of a saved program: names of operations, operands as indices of earlier nodes, numbers to the
-//! last bit.
+//! Format of a saved program. Operations are saved by name, operands as indices of earlier nodes, and numbers with all
+//! bits.
 //!
 //! The format is stable and has a version; a reader rejects other versions. All input is checked
 //! before it becomes a program, so that no file can cause an invalid replay.
@@ -47,7 +47,8 @@ pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Resul
 /// Checks the number of values of a saved object.
 ///
 /// # Errors
-/// Returns [`SavedError::Length`] if `what` of the saved `of` does not have the `expected` number of values.
+/// Returns [`SavedError::Length`] if `got` is not `expected`. `of`: the saved object; `what`: the values that are
+/// counted. Both are for the message.
 #[cfg(feature = "serde")]
 pub(crate) fn expect(
     of: &'static str,
@@ -64,8 +65,8 @@ pub(crate) fn expect(
 /// Checks an index of a saved object.
 ///
 /// # Errors
-/// Returns [`SavedError::Reference`] if `index` is not below `count`, the number of `what`. `place`: location of the
-/// index.
+/// Returns [`SavedError::Reference`] if `index` is not less than `count`, the number of objects of the kind `what`.
+/// `place`: location of the index in the file, for the message.
 #[cfg(feature = "serde")]
 pub(crate) fn check_index(
     place: &str,

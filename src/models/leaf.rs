@@ -1,4 +1,4 @@
-//! A single model of a composite: a library model or a formula of the user, with a prefix.
+//! One model of a composite: a library model with a prefix, or a formula of the user.
 
 use super::definition::{Definition, ModelKind};
 use crate::data::overview::Observations;
@@ -114,7 +114,8 @@ impl Leaf {
     }
 }
 
-/// Returns the finite value within the bounds that is nearest to `value`; a value between the bounds if it is NaN.
+/// Returns the finite value within the bounds that is nearest to `value`. If `value` is NaN, returns a value between
+/// the bounds.
 fn inside(value: f64, low: f64, high: f64) -> f64 {
     const LARGE: f64 = 1e300;
     let middle = match (low.is_finite(), high.is_finite()) {

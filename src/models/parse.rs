@@ -4,7 +4,7 @@
 //! composite = sum ;                                     (* the whole text *)
 //! sum       = product { ( "+" | "-" ) product } ;
 //! product   = factor { ( "*" | "/" ) factor } ;
-//! factor    = [ "-" ] operand [ "of" factor ] ;         (* nesting: the value inside is the variable *)
+//! factor    = [ "-" ] operand [ "of" factor ] ;         (* `f of g` is f(g(x)) *)
 //! operand   = number | "(" sum ")" | model [ "(" { [ "-" ] number "," } [ prefix ] ")" ] ;
 //! ```
 

@@ -15,11 +15,12 @@ use std::sync::Arc;
 pub(crate) struct Normal {
     /// Number of free parameters.
     pub(crate) n: usize,
-    /// Upper triangle, packed by columns, of the Gram matrix of the n + 1 columns [J r]: the product of columns
-    /// i ≤ j is at [`pair`]`(i, j)`. For a shape with blocks: for each block the rows of that triangle, with the
-    /// block's own columns first; then the triangle of the common columns and r.
+    /// Upper triangle, packed by columns, of the Gram matrix of the n + 1 columns [J r]: the product of columns i ≤ j
+    /// is at [`pair`]`(i, j)`. If the shape has blocks, the array contains, for each block, the products of its own
+    /// columns with each other, with the common columns and with r, at [`pair_of_block`]; then follows the triangle of
+    /// the common columns and r.
     pub(crate) products: Vec<f64>,
-    /// Half the sum of squared residuals, or of the loss of each.
+    /// Half the sum of the squared residuals or, with a robust loss, of their losses.
     pub(crate) cost: f64,
     /// The block structure, if any; saved and transmitted summaries have none.
     #[serde(skip)]
@@ -193,15 +194,16 @@ impl Summary for Normal {
     }
 }
 
-/// The upper triangular R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the R factor of J. The last
-/// column holds Qᵀr and, on the diagonal, the norm of the residual that no parameter can fit. It is equivalent to the
-/// normal equations, but does not square the condition number (Golub and Van Loan, Matrix Computations,
+/// The upper triangular matrix R with RᵀR = [J r]ᵀ[J r]. Its first n columns are the R factor of J. The last column
+/// contains Qᵀr and, on the diagonal, the norm of the part of r that is orthogonal to the columns of J. R is equivalent
+/// to the normal equations, but its condition number is not squared (Golub and Van Loan, Matrix Computations,
 /// section 5.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RFactor {
     /// Number of free parameters.
     pub(crate) n: usize,
-    /// (n + 1) × (n + 1), column-major; for a shape with blocks a triangle of that shape with one extra column.
+    /// R as a matrix of (n + 1) × (n + 1), column-major; if the shape has blocks, a triangle of this shape with one
+    /// extra column for r.
     pub(crate) r: Vec<f64>,
     /// Sums for a robust loss; zeros without one.
     pub(crate) influence: Influence,
@@ -268,8 +270,8 @@ impl RFactor {
         self.r[j * (self.n + 1) + i]
     }
 
-    /// Folds `m` rows into the factor; column j is at `rows[j * m..][..m]`. The rows are scratch afterwards. If the
-    /// factor is empty and the rows are a triangle, they are copied to the last bit.
+    /// Folds `m` rows into the factor; column j is at `rows[j * m..][..m]`. The contents of `rows` are undefined
+    /// afterwards. If the factor is zero and the rows are a triangle, they are copied unchanged.
     pub(crate) fn fold(&mut self, rows: &mut [f64], m: usize) {
         let k = self.n + 1;
         let below = |j: usize| rows[j * k + j + 1..(j + 1) * k].iter().all(|&v| v == 0.0);

@@ -1,4 +1,4 @@
-//! A minimisation as one run or two: a run that ends badly is repeated.
+//! Minimisation in at most two runs: a run that ends without a usable minimum is repeated.
 
 use super::outcome::{Failure, Fault, Outcome};
 use super::state::Scaling;
@@ -7,16 +7,16 @@ use super::termination::Termination;
 use crate::normal::Arrow;
 use std::sync::Arc;
 
-/// A minimisation from a start. Its counts continue from run
-/// to run.
+/// The iteration from a start to a termination. Its counts of iterations and evaluations include all earlier runs.
 pub(crate) trait Run {
     /// Evaluates at `start`.
     fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure>;
 
-    /// Iterates from there to a termination.
+    /// Iterates from the start of [`begin`](Self::begin) to a termination.
     fn run(&mut self) -> Result<Termination, Failure>;
 
-    /// Classifies this end by the second derivatives if the linear model does not decide.
+    /// Classifies the end of a run by second derivatives, if first derivatives cannot distinguish a minimum from a
+    /// saddle.
     fn second_look(&mut self, reason: Termination) -> Result<Next, Failure> {
         Ok(Next::End(reason))
     }
@@ -30,16 +30,16 @@ pub(crate) trait Run {
 
 /// Continuation of a run after its end.
 pub(crate) enum Next {
-    /// It has ended so.
+    /// No continuation: the termination is final.
     End(Termination),
-    /// From these parameters, where the cost is lower: the end was a saddle.
+    /// Continuation from these parameters, where the cost is lower, because the end was a saddle.
     From(Vec<f64>),
 }
 
-/// Saddles that a run leaves at most.
+/// Maximum number of saddles from which a run continues.
 const SADDLES: usize = 3;
 
-/// Iterates from the beginning of `run` to an end that is not a saddle.
+/// Iterates `run` until an end is not a saddle, or until it has left [`SADDLES`] saddles.
 fn to_the_end(run: &mut dyn Run) -> Result<Termination, Failure> {
     let mut reason = run.run()?;
     for _ in 0..SADDLES {
@@ -54,7 +54,7 @@ fn to_the_end(run: &mut dyn Run) -> Result<Termination, Failure> {
 
 /// Results of the runs of a minimisation, reused without allocation.
 pub(crate) struct Ends {
-    /// The better of the two.
+    /// Result of the better run.
     pub(crate) best: Outcome,
     second: Outcome,
     /// Start of the second run.
@@ -68,9 +68,9 @@ impl Ends {
     }
 }
 
-/// Minimises from `problem.start`. A run that ends badly is repeated, with the other scaling of
-/// the columns or, if nothing had an effect at the start, from a start beside it; the better of the
-/// two is left in `ends.best`.
+/// Minimises from `problem.start`. If the run ends without a usable minimum, a second run has the scaling
+/// [`Scaling::Present`]; if no parameter had an effect at the start, it also begins at a shifted start. The better
+/// result is stored in `ends.best`.
 pub(crate) fn best_of_runs(
     run: &mut dyn Run,
     problem: &Problem,
@@ -102,7 +102,7 @@ pub(crate) fn best_of_runs(
             run.report(termination, second);
             best.work = second.work;
         }
-        // It was broken off before its first evaluation was done.
+        // The second run was stopped before the end of its first evaluation.
         Err(Failure::Backend(Fault::Stopped(stop))) => best.termination = stop.into(),
         Err(failure) => return Err(failure),
     }
@@ -116,15 +116,15 @@ pub(super) fn is_worth_another_run(termination: Termination) -> bool {
     matches!(termination, ZeroGradientAtStart | NoProgress | Degenerate | ModelNonFinite)
 }
 
-/// Moves a start beside itself, within the bounds.
+/// Shifts the free parameters of a start by a small step, within the bounds.
 fn go_beside(start: &mut [f64], problem: &Problem) {
     for &k in &problem.free {
         start[k] = moved(start[k], problem.bounds[k]);
     }
 }
 
-/// A value a hundredth away from `p`, outwards or, where a bound is in the way, inwards; halfway to
-/// the farther bound if both are near.
+/// Returns `p` shifted by 1 % (by 0.01 if it is 0), away from 0 or, if a bound prevents this, towards 0. If bounds
+/// prevent both, returns the middle between `p` and the farther bound.
 fn moved(p: f64, (lower, upper): (f64, f64)) -> f64 {
     let step = if p == 0.0 { 0.01 } else { 0.01 * p };
     let inside = |v: &f64| v.is_finite() && (lower..=upper).contains(v);

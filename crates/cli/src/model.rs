@@ -20,7 +20,8 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// `x`: columns of the independent variables. `y`: columns of the responses.
+    /// Creates the model from the arguments and checks the names in them. `x`: columns of the independent variables.
+    /// `y`: columns of the responses.
     pub(crate) fn new(
         asked: &ModelArguments,
         table: &Table,
@@ -30,7 +31,7 @@ impl Model {
         let (mut start, bounds) = (Pairs::of(&asked.start), Pairs::of(&asked.bound));
         let fix = Pairs::of(&asked.fix);
         let fixed: Vec<String> = names_of(&fix).map(String::from).collect();
-        // Parameters fixed at a value; the others are fixed at their start.
+        // Parameters that `--fix` fixes at a value; those without a value are fixed at their start.
         let values = fix.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let values: Vec<(String, f64)> = values.collect();
         for (option, formulas) in [("--tie", &asked.tie), ("--derive", &asked.derive)] {
@@ -92,7 +93,7 @@ impl Model {
         Ok(Model { text: asked.model.clone(), variables, curve, start, bounds: limits, fixed })
     }
 
-    /// Returns the bounds of a parameter, as set last; ±∞ if it has no bounds.
+    /// Returns the bounds of a parameter, the last ones if they were set several times; ±∞ if it has no bounds.
     pub(crate) fn bounds_of(&self, name: &str) -> Range {
         let said = self.bounds.iter().rev().find(|(other, _)| other == name);
         said.map_or((f64::NEG_INFINITY, f64::INFINITY), |(_, ends)| *ends)

@@ -1,7 +1,7 @@
 //! Arrow IPC files and streams as a source.
 //!
-//! Files and streams consist of the same messages. The positions of the batches of rows are found by skipping from
-//! message to message without reading their contents.
+//! A file contains the same messages as a stream. The positions of the batches of rows are found by skipping from
+//! message to message without reading the contents of the batches.
 
 use crate::format::batches::{Batches, Decoder, Groups};
 use crate::format::file::DataFile;
@@ -17,13 +17,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The descriptions of longer messages are taken for damage.
+/// Maximum length of the metadata of a message, in bytes. Longer metadata are treated as damage.
 const LONGEST_DESCRIPTION: usize = 64 << 20;
 
-/// A batch is decoded as a whole. A larger one would not fit into the memory that a stream may take.
+/// Maximum size of a batch, in bytes. A batch is decoded as a whole, and a larger one would exceed the memory that a
+/// stream may use.
 const LARGEST_BATCH: u64 = 1 << 30;
 
-/// The file format begins and ends with it; the stream format does not.
+/// Bytes with which a file in the file format begins and ends. A stream does not contain them.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
 /// A file in Arrow's IPC format (`.arrow`, `.feather` of version 2) or of its stream format
@@ -32,7 +33,7 @@ const MAGIC: &[u8; 6] = b"ARROW1";
 /// [`Missing`](dualfit::Missing) selects its treatment. Batches may be compressed with LZ4 or
 /// Zstandard.
 ///
-/// A batch is read as a whole; batches should therefore be small compared with the memory.
+/// A batch is decoded as a whole. Batches should therefore be small compared with the memory.
 ///
 /// ```no_run
 /// use dualfit_io::ArrowSource;
@@ -48,7 +49,7 @@ file_source!(ArrowSource);
 
 impl ArrowSource {
     /// # Errors
-    /// If the file cannot be opened, is damaged, or has not two columns.
+    /// If the file cannot be opened, is damaged, or has fewer than two columns.
     pub fn open(path: impl AsRef<Path>) -> Result<ArrowSource, SourceError> {
         let file = Arc::new(DataFile::open(path.as_ref())?);
         let messages = guarded(&file, || Messages::find(&file))?;
@@ -59,10 +60,11 @@ impl ArrowSource {
     }
 }
 
-/// A batch of rows.
+/// Position and size of a batch of rows.
 #[derive(Clone, Copy)]
 struct Batch {
-    /// Byte where its description begins, and the description's length.
+    /// Position of the metadata in the file; `description` and `body`: lengths of the metadata and of the body, in
+    /// bytes.
     at: u64,
     description: usize,
     body: u64,
@@ -81,9 +83,10 @@ fn damaged(file: &DataFile, why: impl std::fmt::Display) -> SourceError {
     file.error(format!("it is no Arrow file or stream, or damaged: {why}"))
 }
 
-/// The description at `at`, behind its length: where it begins, and its length. `None` at the end.
+/// Returns the position and the length of the metadata of the message at `at`; `None` at the end. The length precedes
+/// the metadata.
 fn description(file: &DataFile, at: u64) -> Result<Option<(u64, usize)>, SourceError> {
-    /// Before each length, but in files older than Arrow 0.15.
+    /// Marker before each length. Files older than Arrow 0.15 do not have it.
     const CONTINUATION: u32 = u32::MAX;
     let word = |at| -> Result<u32, SourceError> {
         let word = file.bytes(at, 4)?;
@@ -137,7 +140,7 @@ impl Messages {
                     let body = body.unwrap_or_default();
                     batches.push(Batch { at: start, description: length, body, rows });
                 }
-                // Only columns of numbers are read, which have no dictionaries.
+                // Dictionaries are skipped: columns that use them are not read.
                 MessageHeader::DictionaryBatch => {}
                 _ => return Err(damaged(file, "it has a message that is neither schema nor rows")),
             }
@@ -146,7 +149,7 @@ impl Messages {
         Ok(Messages { schema, version, batches: batches.into() })
     }
 
-    /// The columns of a batch that are numbered in `columns`.
+    /// Reads the columns with the numbers `columns` of a batch.
     fn read(
         &self,
         file: &DataFile,

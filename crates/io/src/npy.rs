@@ -1,4 +1,4 @@
-//! NumPy's array files, versions 1 to 3, as a source.
+//! Source for NumPy's array files of format versions 1 to 3.
 
 use crate::format::binary::{Binary, Encoding, Field, NumberType, Table};
 use crate::format::file::DataFile;
@@ -6,19 +6,18 @@ use crate::format::source::{FileSource, file_source};
 use dualfit::error::SourceError;
 use std::path::Path;
 
-/// A longer header has thousands of columns of different types, or is damaged.
+/// Maximum length of a header in bytes. A longer header has thousands of fields of different types, or is damaged.
 const LONGEST: usize = 1 << 20;
 
-/// More columns in one array are taken for points that lie the wrong way round.
+/// Maximum number of columns of an array. An array with more is rejected, because its axes are probably swapped.
 const MOST_COLUMNS: u64 = 1 << 16;
 
-/// Files that `numpy.save` wrote: of shape (n,), one column, or of shape (n, k), k columns, of n
-/// points; of floating-point numbers (f4, f8) or integers, in any order of bytes, and of rows and
-/// columns.
+/// Source of points from files of `numpy.save`. An array of shape (n,) is one column of n points, an array of shape
+/// (n, k) is k columns. The numbers are floating-point (f4, f8) or integers, in either byte order; the array is in C
+/// order or in Fortran order.
 ///
-/// Columns are numbered from 0, through all files where there are several; x is column 0 and y column
-/// 1 until something else is said. Points are kept in memory in single precision where that holds the
-/// file's numbers exactly.
+/// Columns are numbered from 0, continuously through all files. By default x is column 0 and y is column 1. A column is
+/// stored in memory in single precision if this represents all numbers of its type exactly.
 ///
 /// ```no_run
 /// use dualfit_io::NpySource;
@@ -34,16 +33,17 @@ pub struct NpySource {
 file_source!(NpySource);
 
 impl NpySource {
-    /// The columns of one array of shape (n, k).
+    /// Opens one array of shape (n, k) with at least two columns.
     ///
     /// # Errors
-    /// If the file cannot be opened, is damaged, shorter than its header says, or holds anything but
-    /// numbers; if it has not two columns.
+    /// Returns an error if the file cannot be opened, is damaged, is shorter than its header states, contains values
+    /// other than numbers, or has fewer than two columns.
     pub fn open(path: impl AsRef<Path>) -> Result<NpySource, SourceError> {
         NpySource::open_all([path])
     }
 
-    /// The columns of several arrays of one number of points, side by side.
+    /// Opens several arrays with equal numbers of points as one table: the columns of each array follow those of the
+    /// previous array.
     ///
     /// # Errors
     /// As [`open`](NpySource::open), and if the arrays differ in length.
@@ -55,7 +55,7 @@ impl NpySource {
     }
 }
 
-/// The columns of an array, which lies within its file.
+/// Returns the columns of an array, after a check that the file contains all its values.
 fn array(file: DataFile) -> Result<Table, SourceError> {
     let (text, start) = header(&file)?;
     let Some(NpyHeader { descr, fortran, shape }) = NpyHeader::parse(&text) else {
@@ -87,7 +87,7 @@ fn array(file: DataFile) -> Result<Table, SourceError> {
         return Err(file.error(message).at_row(whole));
     }
     let field = |column| match fortran {
-        // The values of a column follow each other.
+        // In Fortran order the values of a column are contiguous.
         true => Field {
             start: start + column * rows * size,
             stride: size as usize,
@@ -102,7 +102,7 @@ fn array(file: DataFile) -> Result<Table, SourceError> {
     Ok(Table { rows, fields: (0..columns).map(field).collect(), file })
 }
 
-/// The text of the header, and the byte after it, where the values begin.
+/// Returns the text of the header and the offset of the values, which follow it.
 fn header(file: &DataFile) -> Result<(String, u64), SourceError> {
     let no_array = || file.error("it is no array file of NumPy, or damaged");
     let mut magic = [0; 12];
@@ -128,7 +128,7 @@ fn header(file: &DataFile) -> Result<(String, u64), SourceError> {
     Ok((String::from_utf8_lossy(&text).into_owned(), end))
 }
 
-/// The numbers that NumPy calls so: `<f8` is a float of eight bytes, the lowest first.
+/// Returns the encoding for a type name of NumPy: `<f8` is a float of eight bytes, little-endian.
 fn encoding(descr: &str) -> Option<Encoding> {
     use NumberType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     let (order, number) = descr.split_at_checked(1)?;
@@ -189,7 +189,7 @@ impl NpyHeader {
     }
 }
 
-/// The texts between commas that are not within brackets; the text after the last comma may be empty.
+/// Splits a text at the commas outside brackets. An empty entry after the last comma is dropped.
 fn entries(text: &str) -> Vec<&str> {
     let mut depth = 0;
     let separates = |c: char| {

@@ -1,21 +1,21 @@
-//! Parts that are decoded at the same time, on threads of their own.
+//! Parallel decoding of the parts of a file, on threads outside of rayon's pool.
 //!
-//! These threads do not belong to rayon's pool: a fit in a task of the pool waits for the thread that reads, which would
-//! then wait for a task of the same pool.
+//! With threads of the pool a deadlock is possible: a fit that runs as a task of the pool waits for the thread that
+//! reads, and this thread would wait for a free thread of the same pool.
 
 use dualfit::source::decoding_threads;
 use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Locks; a thread that panicked while it held the lock left no partial change.
+/// Locks a mutex, also after a panic of a thread that held it: such a thread leaves no partial change.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg_attr(not(any(feature = "arrow", feature = "csv", feature = "parquet")), expect(dead_code))]
-/// Results of `work` for each part, in order; parts are started in order. If the system starts fewer threads, these
-/// do all parts.
+/// Returns the results of `work` for all parts, in the order of the parts. Parts are started in this order. If the
+/// system starts fewer threads than requested, the threads that run process all parts.
 pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let helpers = decoding_threads().min(parts.len()).saturating_sub(1);
     if helpers == 0 {

@@ -4,21 +4,22 @@
 //! ∂f ∂fᵀ/f. With rows scaled by s = 1/√f and the residual (1 − y/f)/s, the ordinary normal equations
 //! give both; the cost is summed separately. The steps are those of Fisher scoring.
 //!
-//! The gradient does not depend on s, so s is modified if f is far below y or close to 0. The
-//! information 1/f has no limit as f goes to 0: one dark point would outweigh all others and keep a
-//! rate at its starting point. Therefore s² is at most 1/`darkest`. If y is above 2²⁰f, s² = 2⁻²⁰y/f²
-//! limits the residual to 2¹⁰√y: residuals of √(y²/f) would dominate the sums, and the digits of all
-//! others would be lost.
+//! The gradient does not depend on s, so s may be limited if f is close to 0 or far below y. The information 1/f is
+//! unbounded as f goes to 0: one point with f near 0 would outweigh all others, and a parameter on which it depends
+//! would stay at its starting value. Therefore s² = 1/max(f, `darkest`), or 2⁻²⁰y/f² if that is larger; the latter
+//! limits the residual to 2¹⁰√y. Without this limit residuals of about y/√f would dominate the sums, and the digits of
+//! the other points would be lost.
 
 use super::gram::LANES;
 use super::robust::RobustSums;
 use crate::math::lane;
 
-/// Minimum factor of a row, in units of √y/f.
+/// Lower limit of the factor s of a row, in units of √y/f.
 const OUTLYING: f64 = 1.0 / 1024.0;
 /// |f − y|/(f + y) below which the cost of a point is computed by a series, as the formula suffers from cancellation.
 const NEAR: f64 = 0.125;
-/// 1/19, 1/17, … 1/3: artanh(v)/v³ − 1/v² in powers of v²; the term after is below 1e-18 of the cost.
+/// 1/19, 1/17, … 1/3: coefficients of artanh(v)/v³ − 1/v² in powers of v². The first omitted term is below 1e-18 of the
+/// cost.
 const SERIES: [f64; 9] = [
     1.0 / 19.0,
     1.0 / 17.0,
@@ -31,9 +32,9 @@ const SERIES: [f64; 9] = [
     1.0 / 3.0,
 ];
 
-/// Computes rows from values of the model and counts `y`. `darkest`: lower limit of the expectation in the
-/// weight; number i uses element i modulo the lanes. `value`: f. `residual`: receives (1 − y/f)/s. `row`: receives s.
-/// Adds the costs to `sums`. All slices have the same length.
+/// Computes rows from the values of the model and the counts `y`. `darkest`: lower limit of f in the factor s; point i
+/// uses element i mod [`LANES`]. `value`: f. `residual`: receives (1 − y/f)/s. `row`: receives s. The costs are added
+/// to `sums`. All slices have the same length.
 #[inline(always)]
 pub(super) fn weigh(
     darkest: &[f64; LANES],
@@ -68,11 +69,11 @@ fn point(f: f64, y: f64, darkest: f64) -> [f64; 3] {
     let usual = 1.0 / (if f < darkest { darkest } else { f }).sqrt();
     let outlying = OUTLYING * y.sqrt() / f;
     let s = if outlying > usual { outlying } else { usual };
-    // If y is 0 the score is 1, also at f = 0.
+    // If y is 0, the score 1 − y/f is 1, also at f = 0.
     let counted = y > 0.0;
     let score = if counted { d / f } else { 1.0 };
     let cost = if counted { deviance } else { f };
-    // The comparisons above would lose NaN, and treat −0.1 as 0.
+    // Without this factor NaN would disappear in the comparisons above, and a negative f would count as `darkest`.
     let valid = if f >= 0.0 { 1.0 } else { f64::NAN };
     [s * valid, score / s * valid, cost * valid]
 }
@@ -96,8 +97,7 @@ mod tests {
         assert_eq!(point(5e-324, 5e-324, 1e-9)[2], 0.0);
     }
 
-    /// At any limit of the curvature, the gradient is the gradient of the deviance: row times residual is the
-    /// score 1 − y/f.
+    /// The limits of s do not change the gradient: s times the residual is the score 1 − y/f everywhere.
     #[test]
     fn rows_have_the_score_everywhere_and_the_information_where_it_is_bounded() {
         let darkest = 2f64.powi(-20);

@@ -1,6 +1,6 @@
 //! Passes over points that the host uploads in chunks, for fits whose points do not fit into device or host memory.
-//! A chunk is uploaded while the device passes over the chunk before it. The sums are
-//! read back in groups and merged in the order of the chunks.
+//! While the device processes one chunk, the next one is uploaded. The sums are read back in groups and merged in the
+//! order of the chunks.
 
 use super::compiled_model::FitKernels;
 use super::device_points::{DevicePoints, bytes_per_point};
@@ -20,10 +20,9 @@ pub(crate) struct DeviceStream {
 }
 
 impl DeviceStream {
-    /// Allocates buffers for points of the same kind as `like`, of at most `capacity` points. Larger chunks are split,
-    /// also
-    /// if the device has too little memory. `loss_scale` is in row units, 1 for least
-    /// squares; `sizes`: numbers of parameters and of free parameters.
+    /// Allocates buffers for at most `capacity` points of the same kind as `like`. If the device has too little memory,
+    /// the buffers are smaller. Chunks larger than a buffer are split. `loss_scale`: in row units, 1 for least squares.
+    /// `sizes`: numbers of parameters and of free parameters.
     pub(crate) fn new(
         kernels: FitKernels,
         like: &Points<'_>,
@@ -51,7 +50,7 @@ impl DeviceStream {
         self.passes.bytes() + self.rooms.bytes()
     }
 
-    /// Begins a pass at `params`. A factor pass supports at most
+    /// Begins a pass at `params`. A pass that computes an R factor supports at most
     /// [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) free parameters.
     pub(crate) fn begin(
         &mut self,
@@ -65,9 +64,9 @@ impl DeviceStream {
         Ok(())
     }
 
-    /// Adds the next points to the current pass. All points must have the same units. The caller may reuse their memory
-    /// when this returns, although the device may not have begun with them. `sum` is the sum of no points
-    /// at first; the sums that are already available are added to it.
+    /// Adds the next points to the current pass. All points must have the same units. After the return the caller may
+    /// reuse the memory of the points, even if the device has not processed them. `sum`: sum of no points in the first
+    /// call; receives the sums that are already available.
     pub(crate) fn add<S: Summed>(
         &mut self,
         points: &Points<'_>,
@@ -86,7 +85,7 @@ impl DeviceStream {
         added.inspect_err(|_| self.pass = None)
     }
 
-    /// Waits for the device. `sum` is then the sum over all points of the pass.
+    /// Waits for the device, and adds the remaining sums to `sum`, which is then the sum over all points of the pass.
     pub(crate) fn finish<S: Summed>(&mut self, sum: &mut S) -> Result<(), DriverError> {
         match self.pass.take() == Some(S::KIND) {
             true => self.passes.sums.collect(sum),
@@ -102,26 +101,25 @@ fn misused(text: &str) -> DriverError {
 
 /// Minimum capacity of a chunk, in points. If the device has no memory for it, the fit fails.
 pub(crate) const LEAST_CHUNK: usize = 1024;
-/// Maximum size of a buffer, in bytes. The first upload of a pass and its last launch do not overlap with other work.
-/// At
-/// 50 GB/s the upload takes 5 ms; the time of a launch and a fence is negligible beside it.
+/// Maximum size of a buffer, in bytes. The first upload and the last launch of a pass do not overlap with other work.
+/// At 50 GB/s the upload takes 5 ms; the time of a launch and a fence is negligible in comparison.
 const MOST_BYTES: usize = 256 << 20;
-/// Number of chunks whose sums can wait on the device. The host waits once for all of them.
+/// Number of chunks whose sums are kept on the device. When all slots are used, the host waits once for all sums.
 pub(super) const SLOTS: usize = 16;
 
 /// Two alternating buffers on a device for points of one kind: while a kernel passes over one of them, the next chunk
 /// is uploaded to the other.
 ///
-/// A fence between upload and launch keeps the order: the launch waits for its upload, and the upload after
-/// the fence for the launch before it, which used the same buffer.
+/// A fence between upload and launch keeps the order. The launch waits for its upload. The next upload, to the other
+/// buffer, waits for the earlier launch that used that buffer.
 pub(crate) struct DoubleBuffer {
     rooms: [DevicePoints; 2],
     turn: usize,
 }
 
 impl DoubleBuffer {
-    /// Allocates two buffers for at most `most` points like `points` each. If memory is insufficient, the capacity is
-    /// halved until the allocation succeeds. Together they take at most half of the free bytes that the device reports.
+    /// Allocates two buffers for at most `most` points like `points` each. Together they take at most half of the free
+    /// memory that the device reports. If an allocation fails, the capacity is halved until it succeeds.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         points: &Points<'_>,
@@ -159,13 +157,13 @@ impl DoubleBuffer {
         self.rooms.iter().map(DevicePoints::bytes).sum()
     }
 
-    /// Returns true if points like these fit the kernels and the buffers.
+    /// Returns true if points like these can be stored in the buffers and processed by the kernels.
     pub(super) fn take(&self, points: &Points<'_>) -> bool {
         self.rooms[0].takes(points)
     }
 
-    /// Queues a pass over the `points` in `range`, which belong to one segment, one buffer at a time. `to` receives
-    /// earlier sums when their slots are needed again.
+    /// Queues a pass over the `points` in `range`, which belong to one segment; each launch processes the contents of
+    /// one buffer. If all slots are used, `to` receives the sums in them.
     pub(super) fn pass_over<C: Collects>(
         &mut self,
         passes: &mut DevicePasses,
@@ -185,7 +183,7 @@ impl DoubleBuffer {
         Ok(())
     }
 
-    /// Uploads these points to the buffer that was not used last, and returns it.
+    /// Uploads the points in `range` to the buffer that the previous upload did not use, and returns this buffer.
     fn fill(
         &mut self,
         points: &Points<'_>,

@@ -1,4 +1,4 @@
-//! Failures of a device during a stream, at every call.
+//! Tests with a device that fails during the fit of a stream, at each of its calls in turn.
 
 use super::SHARED;
 use super::streams::{START, assert_same, data, decay, stream};

@@ -1,5 +1,5 @@
-//! Which parameters a joint fit has, which of them each set's model takes, and what all sets have together:
-//! model, points, derived quantities.
+//! Layout of a joint fit: its parameters, the parameters of the model of each set, and the model, the points and the
+//! derived quantities of all sets together.
 
 use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
@@ -18,7 +18,7 @@ use crate::threads;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Sets up to which the joint model is one program, which chooses among their parameters.
+/// Maximum number of sets for which the joint model is one program, which selects the parameters or the value of a set.
 const MOST_TRACED: usize = 32;
 
 /// The model of one set.
@@ -32,9 +32,9 @@ pub(super) struct SetMember {
     pub(super) left_out: bool,
 }
 
-/// A set that takes part.
+/// A set that is fitted, with its points.
 pub(super) struct SetPoints<'s, 'a> {
-    /// Which set it is.
+    /// Position of the set among all sets.
     pub(super) set: usize,
     pub(super) member: &'s SetMember,
     pub(super) points: Points<'a>,
@@ -45,19 +45,19 @@ impl SetMember {
         self.curve.model.as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the values of the model's parameters among those of all.
+    /// Selects the values of the model's parameters from the values of all parameters of the joint fit.
     pub(super) fn own(&self, all: &[f64]) -> Vec<f64> {
         self.params.iter().map(|&k| all[k]).collect()
     }
 
-    /// For each free parameter of the model its position among the free ones of the joint fit, by `place` of all
-    /// parameters.
+    /// Returns, for each free parameter of the model, its position among the free parameters of the joint fit. `place`
+    /// contains this position for each parameter of the joint fit.
     pub(super) fn free(&self, place: &[usize]) -> Vec<usize> {
         self.curve.free_positions().iter().map(|&i| place[self.params[i]]).collect()
     }
 }
 
-/// The parameters of a joint fit, in order of appearance, and who takes them.
+/// The parameters of a joint fit, in order of appearance, and the models of the sets.
 pub(super) struct JointLayout {
     pub(super) names: Vec<String>,
     /// The position of each name.
@@ -66,7 +66,7 @@ pub(super) struct JointLayout {
     /// Positions of the free parameters: those that only the first set has, those that only the second has, and so on,
     /// then those of several sets.
     pub(super) free: Vec<usize>,
-    /// These blocks, if there are several sets.
+    /// Block structure of `free`, if there are several sets: one block for each set, and the common parameters.
     pub(super) shape: Option<Arc<Arrow>>,
     /// One per set, at least one.
     pub(super) members: Vec<SetMember>,
@@ -177,7 +177,7 @@ impl JointLayout {
                 continue;
             }
             let known = before.take().filter(|before| member.same && is_so(before));
-            // Partials are by free parameters, which may be others now.
+            // The prepared model has partials with respect to the free parameters, which may have changed.
             let changed = || {
                 let curve = CurveFit::clone(&member.curve);
                 Arc::new(CurveFit { bounds, fixed: is_fixed, ..curve }.changed())
@@ -209,7 +209,7 @@ impl JointLayout {
     }
 
     /// # Errors
-    /// [`NameError::Taken`] if a quantity that a set derives is called as something else is.
+    /// [`NameError::Taken`] if a derived quantity has the name of a parameter or of another derived quantity.
     fn check_derived(&self) -> Result<()> {
         let mut taken: HashMap<String, String> = HashMap::new();
         for asked in derived_of_all(&self.members, &self.names) {
@@ -243,8 +243,8 @@ impl JointLayout {
         self.free = own.into_iter().flatten().chain(common).collect();
     }
 
-    /// For each parameter whether no model depends on it. `models`: those of the sets, with the formulas of
-    /// tied parameters in their places.
+    /// Returns, for each parameter, true if no model depends on it. `models`: the models of the sets, in which formulas
+    /// replace tied parameters.
     pub(super) fn unused(&self, models: &[&Model]) -> Result<Vec<bool>> {
         let mut used = vec![false; self.names.len()];
         for (member, model) in self.members.iter().zip(models) {
@@ -278,8 +278,8 @@ fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
     Ok(own)
 }
 
-/// Of all sets, at least one. The row unit is that of the set with the largest rows; the scatter is of
-/// each set about its own mean.
+/// Returns the overview of the points of all sets; there must be at least one set. The row unit is that of the set with
+/// the largest rows; the scatter is the sum of the scatters of the sets, each about its own mean.
 pub(super) fn overview_of(sets: &[SetPoints<'_, '_>]) -> Result<Overview> {
     let smallest = |unit: f64, set: &SetPoints<'_, '_>| unit.min(set.points.units.row);
     let row = sets.iter().fold(f64::INFINITY, smallest);
@@ -305,20 +305,20 @@ pub(super) fn overview_of(sets: &[SetPoints<'_, '_>]) -> Result<Overview> {
     Ok(whole)
 }
 
-/// A quantity of the joint fit.
+/// A derived quantity of the joint fit.
 pub(super) struct Asked<'v> {
     pub(super) name: String,
     pub(super) formula: &'v Expression,
-    /// The parameter of the joint fit that each name of the formula is.
+    /// Position in the joint fit of each parameter of the formula.
     pub(super) places: Vec<usize>,
 }
 
-/// Returns the derived quantities of all sets. A quantity of shared parameters alone appears once
-/// and keeps its name; the names of others contain the number of the set, counted from 1. `names`: of the
-/// parameters of the joint fit.
+/// Returns the derived quantities of all sets. A quantity that depends on shared parameters only appears once and keeps
+/// its name, unless another quantity has the same name. The names of all others end with the number of the set, counted
+/// from 1. `names`: the names of the parameters of the joint fit.
 pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
-    // How many have a name, and where those of one name and places are.
+    // Number of quantities with each name, and positions in `all` of quantities with equal names and parameters.
     let mut count: HashMap<&str, usize> = HashMap::new();
     let mut known: HashMap<(&str, Vec<usize>), Vec<usize>> = HashMap::new();
     for (set, member) in members.iter().enumerate() {
@@ -338,7 +338,7 @@ pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> 
             }
         }
     }
-    // Models of their own may call different quantities by one name.
+    // Sets with different models may have different quantities of one name.
     let one = |name: &str| count.get(name) == Some(&1);
     let plain: Vec<bool> =
         all.iter().map(|(_, asked, is_common)| *is_common && one(&asked.name)).collect();
@@ -349,9 +349,9 @@ pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> 
     named.collect()
 }
 
-/// Returns the model of a joint fit, which predicts: its first independent variable is the set, counted from
-/// 1, the others are those of the `models`, one per set, with the formulas of tied parameters in their
-/// places. Passes do not run it.
+/// Returns the model of a joint fit, used for predictions only, not for passes over the points. Its first independent
+/// variable is the number of the set, counted from 1; the others are the variables of the `models`, which are one model
+/// per set, with formulas in place of tied parameters.
 pub(super) fn joint_model(
     members: &[SetMember],
     models: &[&Model],
@@ -374,7 +374,7 @@ pub(super) fn joint_model(
             let mut params = own(&members[members.len() - 1]);
             for (s, member) in members.iter().enumerate().rev().skip(1) {
                 for (chosen, &k) in params.iter_mut().zip(&member.params) {
-                    // Shared by all sets from here on.
+                    // True if all later sets have this parameter.
                     let is_shared = members[s + 1..].iter().all(|m| m.params.contains(&k));
                     if !is_shared {
                         *chosen = set.le(s as f64 + 1.5).select(p[k], *chosen);
@@ -402,7 +402,7 @@ pub(super) fn joint_model(
     Ok(Model::Traced(Arc::new(program)))
 }
 
-/// Returns the priors of all sets, one for each parameter: that of the first set that has one.
+/// Returns at most one prior for each parameter of the fitted sets: the prior of the first set that has one for it.
 pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
     let mut all: BTreeMap<usize, Prior> = BTreeMap::new();
     let kept = members.iter().filter(|member| !member.left_out);
@@ -419,7 +419,7 @@ pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
     all.into_values().collect()
 }
 
-/// Typical sizes of all parameters, NaN where they are not known.
+/// Returns the typical size of each parameter: the largest that a set has for it, or NaN if no set has one.
 pub(super) fn scales_of_all(members: &[SetMember], params: usize) -> Vec<f64> {
     let mut scales = vec![f64::NAN; params];
     for member in members {
@@ -429,13 +429,14 @@ pub(super) fn scales_of_all(members: &[SetMember], params: usize) -> Vec<f64> {
     scales
 }
 
-/// As [`joint_model`], of many models or of some that are not traced: each set's points go to its own.
+/// Version of [`joint_model`] for many sets or for models that are not traced: evaluates the model of each set at the
+/// points of this set.
 fn native(members: &[SetMember], models: &[&Model], columns: usize, params: usize) -> Model {
     let sets = members.iter().zip(models).map(|(m, &model)| (model.clone(), m.params.clone()));
     of_sets(sets.collect(), (columns, params), scales_of_all(members, params))
 }
 
-/// Returns the model of all sets, of their models and the positions of the parameters that these take.
+/// Creates the joint model from the models of the sets and the positions of their parameters in the joint fit.
 pub(super) fn of_sets(
     sets: Vec<(Model, Vec<usize>)>,
     (columns, params): (usize, usize),

@@ -3,18 +3,18 @@
 use crate::normal::small::{fold_few, fold_pivots};
 use crate::normal::{Arrow, RFactor, pair, pair_of_block};
 
-/// Positions of the columns of a set in a row of its block: its own columns, the common ones, r.
+/// Positions of the columns of a set in the rows of its block, where its own columns precede the common columns and r.
 pub(super) struct Places<'p> {
     free: &'p [usize],
     first: usize,
     own: usize,
-    /// Of the first common parameter.
+    /// Position of the first common parameter among the free parameters of the joint fit.
     common: usize,
     pub(super) residual: usize,
 }
 
 impl<'p> Places<'p> {
-    /// In `shape`; without blocks all are common.
+    /// Returns the positions for this `shape`. Without a shape, all `n` free parameters are common.
     pub(super) fn of(set: usize, free: &'p [usize], shape: Option<&Arrow>, n: usize) -> Places<'p> {
         let Some(shape) = shape else {
             return Places { free, first: 0, own: 0, common: 0, residual: n };
@@ -24,7 +24,7 @@ impl<'p> Places<'p> {
         Places { free, first: own.start, own: own.len(), common, residual }
     }
 
-    /// Of the model's free parameter i; r is the one behind the last.
+    /// Returns the position of the model's free parameter i, or of r if i is the number of these parameters.
     pub(super) fn place(&self, i: usize) -> usize {
         match self.free.get(i) {
             None => self.residual,
@@ -33,7 +33,8 @@ impl<'p> Places<'p> {
         }
     }
 
-    /// Adds the products of [J r] of the set.
+    /// Adds the products of the columns [J r] of the set, multiplied by `square`, to those of its block and of the
+    /// corner.
     pub(super) fn add(&self, products: &[f64], square: f64, block: &mut [f64], corner: &mut [f64]) {
         let own = self.own;
         for j in 0..=self.free.len() {
@@ -50,7 +51,7 @@ impl<'p> Places<'p> {
         }
     }
 
-    /// Folds the rows of the set's factor in.
+    /// Folds the rows of the set's factor, multiplied by `unit`, into `out`.
     pub(super) fn fold(&self, set: usize, factor: &RFactor, unit: f64, out: &mut RFactor) {
         let (k, rows) = (self.residual + 1, factor.n + 1);
         let mut spread = vec![0.0; k * rows];

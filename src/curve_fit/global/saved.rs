@@ -1,4 +1,4 @@
-//! A joint fit as it is saved: the fit of all sets, and of each set its model and where its parameters are.
+//! Saved form of a joint fit: the fit of all sets and, for each set, its model and the positions of its parameters.
 
 use super::joint_fit::{JointFit, SetView};
 use super::layout::of_sets;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 const VERSION: u32 = 1;
 
-/// The mirror of a joint fit.
+/// Serialized form of a joint fit.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename = "JointFit")]
 pub(super) struct SavedJointFit {
@@ -27,20 +27,20 @@ pub(super) struct SavedJointFit {
     fit: SavedFit,
     chi_squares: Vec<Exact>,
     sets: Vec<SavedSet>,
-    /// Positions of the sets that no fit could be made of, and why.
+    /// Positions of the sets that could not be fitted, with the reasons.
     #[serde(default)]
     left_out: BTreeMap<usize, String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 struct SavedSet {
-    /// Nothing for a native model, of which the number of variables is kept.
+    /// Program of the model; `None` for a native model, for which only `variables` is saved.
     model: Option<SavedProgram>,
     variables: usize,
     ties: SavedTies,
     components: Vec<SavedComponent>,
     names: Vec<String>,
-    /// The position of each parameter among those of all sets.
+    /// Position of each parameter of the set among the parameters of the joint fit.
     params: Vec<usize>,
     /// Names and formulas of derived quantities.
     derived: Vec<(String, SavedProgram)>,
@@ -49,10 +49,10 @@ struct SavedSet {
 }
 
 impl JointFit {
-    /// Returns the joint fit as JSON, all numbers to the last bit, with the sets' models: what
-    /// [`from_json`](JointFit::from_json) makes of it has the same views of its sets and prints the same report. Of
-    /// native models, as for [`Fit::to_json`], everything is kept but the model. `JointFit` implements the traits of
-    /// `serde`, so that other formats do as well.
+    /// Returns the joint fit as JSON, with exact numbers and the models of its sets. The joint fit that
+    /// [`from_json`](JointFit::from_json) restores has the same views of its sets and prints the same report. A native
+    /// model is not saved, as in [`Fit::to_json`], but all other parts of its set are. `JointFit` implements the traits
+    /// of `serde`, so other formats can also be used.
     ///
     /// # Errors
     /// None in practice: every joint fit can be written.
@@ -63,8 +63,8 @@ impl JointFit {
     /// Returns the joint fit that [`to_json`](JointFit::to_json) wrote.
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is no such fit, a version that is not known, arrays of wrong lengths, sets
-    /// with parameters that the fit does not have, or damaged programs.
+    /// [`Error::Saved`] for text that is not a saved joint fit, an unknown version, arrays of wrong lengths, sets with
+    /// parameters that the fit does not have, or damaged programs.
     pub fn from_json(text: &str) -> Result<JointFit> {
         read::<SavedJointFit>(text, "joint fit", VERSION)?.try_into()
     }
@@ -100,7 +100,7 @@ impl TryFrom<SavedJointFit> for JointFit {
         check_version("joint fit", saved.version, VERSION)?;
         let mut fit: Fit = saved.fit.try_into()?;
         expect("joint fit", "sets", saved.sets.len(), saved.chi_squares.len().max(1))?;
-        // What a set sees is made of them by decompositions, which want numbers.
+        // The view of a set is computed from these directions by decompositions, which require finite values.
         if !fit.covariance.null.is_finite() {
             let message = "the directions that the data leave open are not finite".into();
             return Err(SavedError::Malformed { what: "joint fit", message }.into());
@@ -111,7 +111,7 @@ impl TryFrom<SavedJointFit> for JointFit {
         }
         let set = |saved| view(saved, &fit);
         let views = saved.sets.into_iter().map(set).collect::<Result<Vec<_>>>()?;
-        // That of many sets is not kept: theirs are.
+        // The joint model of many sets is native and is not saved, but the models of the sets are.
         let is_lost = |model: &Model| matches!(model, Model::Native(native) if native.lost);
         if is_lost(&fit.model) && !views.iter().any(|view| is_lost(&view.model)) {
             let sets = views.iter().map(|view| (view.model.clone(), view.params.clone()));

@@ -12,8 +12,8 @@ pub enum ProfileEnd {
     Found,
     /// The profile does not reach the level within the parameter's bound; the end is the bound.
     Bound,
-    /// The profile flattens out below the level: its gains decrease although the steps grow. The data set no limit on
-    /// this side, and the end is −∞ or ∞.
+    /// The profile flattens out below the level: its increase per step becomes smaller although the steps grow. The
+    /// data set no limit on this side, and the end is −∞ or ∞.
     Open,
     /// Refits failed before the level was reached: the model is not finite, or the refits did not
     /// converge. The end is NaN.
@@ -53,7 +53,7 @@ impl Profile {
         }
     }
 
-    /// Finds the position between two neighbouring nodes by bisection of the interpolation.
+    /// Finds the position of the level between two neighbouring nodes, by bisection of the interpolation.
     fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
         let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
         let local = excess_between(&self.nodes, self.best, inner.min(outer));
@@ -80,12 +80,12 @@ const FORMS: [Interpolated; 3] =
 /// The interpolated quantity, with d the distance from the best value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interpolated {
-    /// The excess divided by d²: constant for a linear model, and equally accurate at all distances from the best
-    /// value.
+    /// The excess divided by d²: constant for a linear model. Its interpolation has the same relative accuracy at all
+    /// distances from the best value.
     Ratio,
-    /// The excess: smooth where its root has a corner, at a bound.
+    /// The excess: smooth at a bound, where its square root has a corner.
     Excess,
-    /// The logarithm of the excess by that of d, on one side: smooth on plateaus, where steps double.
+    /// The logarithm of the excess as a function of ln d, on one side: smooth on plateaus, where each step doubles d.
     Logarithms,
 }
 
@@ -99,8 +99,9 @@ struct Local {
     nodes: Vec<(f64, f64)>,
 }
 
-/// Returns the excess as a function of the value between the nodes `left` and `left + 1`; `best`: index of the best
-/// value. The polynomial through the surrounding nodes (Neville's scheme) uses the form that predicts both nodes best.
+/// Returns the excess as a function of the parameter between the nodes `left` and `left + 1`, interpolated by the
+/// polynomial through the surrounding nodes (Neville's scheme). Of the three forms it uses the one with the smallest
+/// [`missed`] error at these two nodes. `best`: index of the best value.
 pub(super) fn excess_between(
     nodes: &[ProfileNode],
     best: usize,
@@ -114,14 +115,16 @@ pub(super) fn excess_between(
     move |x| local.as_ref().map_or(f64::NAN, |(_, local)| local.at(x))
 }
 
-/// Returns the error, at the nodes `left` and `left + 1`, of the polynomial through their neighbours, in the best form.
+/// Returns the error of the interpolation of the nodes `left` and `left + 1` from their neighbours, in the form with
+/// the smallest error.
 pub(super) fn interpolation_error(nodes: &[ProfileNode], best: usize, left: usize) -> f64 {
     let each = FORMS.into_iter().map(|form| missed(nodes, best, left, form));
     each.fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the error in this form, or ∞ if the nodes do not have it. The outermost nodes cannot be tested, and the best
-/// one needs no test.
+/// Returns the larger error of the interpolation of the nodes `left` and `left + 1` from their neighbours, in this
+/// form. It is ∞ if the form cannot be computed. The outermost nodes have neighbours on one side only and are not
+/// tested; the best node needs no test.
 fn missed(nodes: &[ProfileNode], best: usize, left: usize, form: Interpolated) -> f64 {
     let inner = |i: &usize| *i != best && *i > 0 && *i + 1 < nodes.len();
     let miss = |i: usize| {
@@ -132,8 +135,9 @@ fn missed(nodes: &[ProfileNode], best: usize, left: usize, form: Interpolated) -
     worst.filter(|miss| !miss.is_nan()).unwrap_or(f64::INFINITY)
 }
 
-/// Returns the nodes about the gap from `place` on, `without` one of them, for the interval that begins at
-/// `left`. `None` if there are too few, or the excess is not positive where its logarithm is wanted.
+/// Returns up to [`NODES`] nodes around the interval between `place` and the node after it. The node `without` is left
+/// out. `left`: first node of the interval for which the interpolation is used; it determines the side and the unit.
+/// `None` if fewer than two nodes remain, if `form` is not defined in the interval, or if a number is not finite.
 fn around(
     nodes: &[ProfileNode],
     best: usize,

@@ -1,5 +1,5 @@
-//! Draws of candidates: from the ranges of the parameters, by scans of frequencies, and of some parameters while the
-//! others keep their best values.
+//! Candidates of a search for a start. They are drawn from the ranges of the parameters, taken from scans of
+//! frequencies, or derived from a good candidate by redrawing some of its parameters.
 
 use super::ranges::{Frequencies, Range};
 use super::screen::{Candidate, Screen, sorted};
@@ -21,24 +21,24 @@ const FITTED_AT_RANDOM: usize = 4;
 const FITTED_BESIDE: usize = 4;
 /// Maximum number of frequencies scanned for a parameter that is a frequency.
 const SCANNED: usize = 4096;
-/// Number of draws of a group of parameters while the others stay.
+/// Number of draws of a group of parameters while the other parameters keep their values.
 const DRAWS_OF_GROUP: usize = 96;
-/// Number of fitted candidates in which one group of the best fit so far was redrawn, per group.
+/// Number of candidates to be fitted per group that is redrawn about a fit.
 const FITTED_OF_GROUP: usize = 2;
-/// Number of fitted candidates with two terms exchanged.
+/// Number of candidates to be fitted in which two terms of a fit are exchanged.
 const FITTED_OF_EXCHANGES: usize = 2;
-/// Number of fitted candidates with the sign of one parameter changed.
+/// Number of candidates to be fitted in which the sign of one parameter of a fit is changed.
 const FITTED_OF_SIGNS: usize = 1;
 /// Number of candidates of a round whose groups are redrawn.
 const REDRAWN: usize = 2;
 /// Number of sweeps over all groups of a candidate.
 const SWEEPS: usize = 2;
-/// Difference of nonlinear parameters, as a fraction, below which two candidates count as equal.
+/// Relative difference of each parameter to be drawn up to which two candidates count as equal.
 const ALIKE: f64 = 0.1;
 /// Relative difference of nonlinear parameters and costs up to which two results are the same minimum.
 const SAME: f64 = 1e-4;
 
-/// A minimum, and the number of fits that reached it or an equivalent by symmetry.
+/// A minimum, and the number of fits that reached it or a minimum equivalent by symmetry.
 pub(super) struct Minimum {
     pub(super) params: Vec<f64>,
     /// Nonlinear parameters of the canonical representative of the equivalent minima.
@@ -71,7 +71,8 @@ pub(super) struct Draws<'a> {
     pub(super) screen: Screen<'a>,
     /// Ranges of the parameters to be drawn.
     pub(super) ranges: Vec<Range>,
-    /// For each parameter to be drawn that is a position: the quantity that it is compared with, one value per point.
+    /// For each parameter to be drawn: the quantity that the model compares with it, one value per point, if the
+    /// parameter is a position.
     pub(super) along: Vec<Option<Vec<f64>>>,
     /// The points on which candidates are screened.
     pub(super) seen: Observations,
@@ -134,7 +135,8 @@ impl Draws<'_> {
         found
     }
 
-    /// Exchanges the parameters of the same kind of each pair of terms; also only their positions.
+    /// Returns up to two candidates for each pair of terms: with all pairs of parameters of the same kind exchanged,
+    /// and with only the positions exchanged.
     fn exchanged(&self, about: &[f64]) -> Vec<Vec<f64>> {
         let mut all = Vec::new();
         for (j, a) in self.terms.iter().enumerate() {
@@ -148,8 +150,8 @@ impl Draws<'_> {
         all
     }
 
-    /// Changes the sign of one parameter at a time, except positions, phases and frequencies. Asymmetries and slopes
-    /// often have a minimum for each sign.
+    /// Returns candidates in which the sign of one parameter is changed, except for positions, phases and frequencies.
+    /// For asymmetries and slopes each sign often has its own minimum.
     fn with_other_signs(&self, about: &[f64]) -> Vec<Vec<f64>> {
         let changed = |(&k, range): (&usize, &Range)| {
             let is_sign =
@@ -161,7 +163,8 @@ impl Draws<'_> {
         self.unknown.iter().zip(&self.ranges).filter_map(changed).collect()
     }
 
-    /// Exchanges the first positions of two terms: moves each to the point that is nearest to the other.
+    /// Exchanges the first positions of two terms. If they belong to different quantities, each moves to the point
+    /// whose other quantity is nearest to the other position.
     fn with_exchanged_positions(
         &self,
         a: &[usize],
@@ -208,8 +211,8 @@ impl Draws<'_> {
         own.find(|(other, _)| **other == k).map(|(_, range)| range)
     }
 
-    /// Returns the groups of parameters that a round redraws one after the other: the terms of a sum; later rounds
-    /// alternate between terms and single parameters.
+    /// Returns the groups of parameters that a round redraws one after the other. For a sum they are its terms in even
+    /// rounds and single parameters in odd rounds. For other models they are single parameters, and round 0 has none.
     fn groups(&self, round: usize) -> Vec<Vec<usize>> {
         let several = self.terms.len() > 1;
         match round {
@@ -224,7 +227,7 @@ impl Draws<'_> {
         self.drawn(i, &self.peaks)
     }
 
-    /// Returns draw number `i` with positions at these `peaks`.
+    /// Returns draw number `i`. Every second draw places positions at these `peaks`.
     fn drawn(&self, i: u32, peaks: &Peaks) -> Vec<f64> {
         let mut params = self.base.to_vec();
         let u = sobol_point(i, self.ranges.len(), self.seed);
@@ -269,8 +272,8 @@ impl Draws<'_> {
         (0..count).map(at).collect()
     }
 
-    /// Redraws each group of parameters while the others keep their best values. Returns the number of screened draws
-    /// and the best candidate.
+    /// Redraws each group of parameters while the other parameters keep the values of the best candidate. Returns the
+    /// number of screened draws and the best candidate.
     fn group_by_group(
         &self,
         groups: &[Vec<usize>],
@@ -292,8 +295,8 @@ impl Draws<'_> {
         (screened, best)
     }
 
-    /// Draws a group of parameters with positions at `peaks`, and scans its frequencies; the scans draw phases, too.
-    /// The other parameters have the values of `about`.
+    /// Returns candidates in which a group of parameters is redrawn, with positions at `peaks`, or in which a frequency
+    /// of the group is scanned; scans also draw the phases. All other parameters have the values of `about`.
     pub(super) fn redrawn(
         &self,
         group: &[usize],
@@ -314,8 +317,8 @@ impl Draws<'_> {
         all
     }
 
-    /// Returns the peaks of the residuals at these parameters; the peaks of the responses if the model is native or not
-    /// finite.
+    /// Returns the peaks of y minus the model at these parameters. If the model is native or not finite, returns the
+    /// peaks of y.
     pub(super) fn left_by(&self, params: &[f64]) -> Cow<'_, Peaks> {
         let Observations { columns, y, .. } = &self.seen;
         let Some(program) = &self.program else { return Cow::Borrowed(&self.peaks) };
@@ -354,8 +357,8 @@ impl Draws<'_> {
         minima
     }
 
-    /// Returns the canonical equivalent of `best` (see [`Symmetries`]), or `best` itself if the equivalent has a higher
-    /// cost.
+    /// Returns the equivalent of `best` with the fewest negative parameters, apart from phases (see [`Symmetries`]), or
+    /// `best` itself if no equivalent within the bounds has the same cost.
     pub(super) fn canonical(&self, best: Vec<f64>) -> Vec<f64> {
         let (params, differs) = self.symmetries.canonical(&best);
         let others = self.symmetries.other_sides(&params);

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Points of the sample that a start is found from, at most.
+/// Maximum number of points of the sample from which starting values are computed.
 const SAMPLE: usize = 1 << 13;
 
 /// Some of the points of a distributed fit, with the model. It processes the requests of the leader and keeps no state
@@ -63,21 +63,22 @@ pub struct Part<'a> {
     first: u64,
     on_device: Option<PartOnDevice>,
     scratch: Scratch,
-    /// That of the model, once it was needed.
+    /// Identity of the model, computed on first use.
     identity: OnceLock<Identity>,
 }
 
 impl<'a> Part<'a> {
-    /// Points of a group. Parts begin at multiples of it, and end there, but for the last, so that no bit of a result
-    /// depends on who holds what.
+    /// Number of points in a group. Every part begins at a multiple of this number, and every part except the last ends
+    /// at one, so that no bit of a result depends on the division of the points into parts.
     pub const GROUP: u64 = GROUP_POINTS;
 
-    /// Of points in memory, the first of which is number `first` among all; a multiple of [`GROUP`](Part::GROUP). Sums
-    /// are found where [`CurveFit::backend`] says: on a device points stay from question to question.
+    /// Creates a part of points in memory. `first` is the number of its first point among all points, a multiple of
+    /// [`GROUP`](Part::GROUP). Sums are computed on the processor that [`CurveFit::backend`] selects; on a device the
+    /// points stay in its memory from request to request.
     ///
     /// # Errors
-    /// [`Error::Source`] for another first point, [`Error::ModelKind`] for a covariance matrix, errors in x, or a model
-    /// of `native_arrays`, which have to know all points.
+    /// [`Error::Source`] if `first` is not such a multiple; [`Error::ModelKind`] for a covariance matrix, for errors in
+    /// x, or for a model of `native_arrays`, which are supported only if all points are in one process.
     pub fn new(curve: &CurveFit, data: impl Into<Data<'a>>, first: u64) -> Result<Part<'a>> {
         let data = data.into();
         let remedy = "fit them where they are together, by fit";
@@ -148,8 +149,8 @@ impl<'a> Part<'a> {
         Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, identity })
     }
 
-    /// Returns the same points, the first of which is number `first` among all: where it is not known how many others
-    /// have before all have counted.
+    /// Returns the part with `first` as the number of its first point among all points. Use it if this number is known
+    /// only after all parts have counted their points.
     ///
     /// # Errors
     /// [`Error::Source`] for a number that is no multiple of [`GROUP`](Part::GROUP).
@@ -160,7 +161,7 @@ impl<'a> Part<'a> {
         Ok(self)
     }
 
-    /// Points that it holds.
+    /// Returns the number of points of the part.
     pub fn n_points(&self) -> u64 {
         self.points.len()
     }
@@ -197,8 +198,10 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Checks the number of the first point of a part.
+///
 /// # Errors
-/// If a part of `points` points cannot begin with point number `first`.
+/// Returns an error if a part of `points` points cannot begin with point number `first`.
 fn check_first(first: u64, points: u64) -> Result<()> {
     let message = match first.checked_add(points) {
         _ if !first.is_multiple_of(GROUP_POINTS) => {
@@ -210,7 +213,7 @@ fn check_first(first: u64, points: u64) -> Result<()> {
     Err(SourceError::new("the part", message).into())
 }
 
-/// A part at work on one question.
+/// A part during the computation of one reply.
 struct Answering<'p, 'a> {
     curve: &'p CurveFit,
     points: &'p mut PartPoints<'a>,
@@ -253,8 +256,10 @@ impl Answering<'_, '_> {
         }
     }
 
+    /// Checks the number of parameters in a request.
+    ///
     /// # Errors
-    /// Where the leader has another number of parameters.
+    /// Returns an error if the model of the leader has a different number of parameters.
     fn fits(&self, params: &[f64]) -> Result<()> {
         let width = self.curve.names.len();
         match params.len() == width {
@@ -282,7 +287,7 @@ impl Answering<'_, '_> {
         Ok(Said::Look(Box::new(look)))
     }
 
-    /// Reply of a pass.
+    /// Computes the reply to a request for sums: one pass over the points, or the sums from a device.
     fn ask(
         &mut self,
         overview: &Overview,
@@ -318,7 +323,7 @@ impl Answering<'_, '_> {
     }
 }
 
-/// Evaluation of the model under these terms.
+/// Returns the model with the loss, the largest weight and the start of these terms, ready for evaluation.
 fn on_terms<'t>(model: &'t Prepared, terms: &'t Terms) -> Evaluated<'t> {
     let Terms { loss, most_weight, ref start } = *terms;
     let patience = Patience { until: None, stopper: None };
@@ -370,22 +375,22 @@ impl<'a> Parts<'a> {
         Parts { ask: Box::new(ask), subsample: true, checkpoint: None, required: true }
     }
 
-    /// As [`Stream::subsample`](crate::Stream::subsample).
+    /// Has the effect of [`Stream::subsample`](crate::Stream::subsample), for the sample of all parts together.
     #[must_use]
     pub fn subsample(mut self, subsample: bool) -> Self {
         self.subsample = subsample;
         self
     }
 
-    /// As [`Stream::checkpoint`](crate::Stream::checkpoint), on the leader. A resumed fit may have other
-    /// parts of the same points.
+    /// Saves a checkpoint on the leader, as [`Stream::checkpoint`](crate::Stream::checkpoint) does. A resumed fit may
+    /// have the same points in different parts.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(path.as_ref().to_owned());
         self
     }
 
-    /// As [`Stream::checkpoint_required`](crate::Stream::checkpoint_required).
+    /// Has the effect of [`Stream::checkpoint_required`](crate::Stream::checkpoint_required).
     #[must_use]
     pub fn checkpoint_required(mut self, required: bool) -> Self {
         self.required = required;

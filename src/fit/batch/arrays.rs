@@ -1,38 +1,38 @@
-//! The numbers of all fits of a batch: one array for each, so that they can be written by many threads,
-//! or by a device, without a lock.
+//! Results of all fits of a batch, one array per quantity. Threads or a device write to disjoint parts of the arrays,
+//! without locks.
 
 use super::status::FitStatus;
 use crate::solver::bounds::Side;
 use crate::threads;
 
-/// Results as structure of arrays: n values for n fits or, where each fit has one per parameter,
-/// n × params, row-major.
+/// Results as a structure of arrays: one value per fit or, for quantities of parameters, one row per fit with one value
+/// per parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrays {
-    /// Parameters of the model, free and fixed.
+    /// Number of parameters of the model, free and fixed.
     pub(crate) width: usize,
     pub(crate) params: Vec<f64>,
     pub(crate) errors: Vec<f64>,
-    /// In the units of the data.
+    /// Cost of each fit, in the units of the data.
     pub(crate) costs: Vec<f64>,
     pub(crate) statuses: Vec<FitStatus>,
     pub(crate) iterations: Vec<u32>,
     pub(crate) evaluations: Vec<u32>,
-    /// Points that count.
+    /// Number of points of each fit that are used.
     pub(crate) points: Vec<usize>,
     /// Effective number of points: the sum of their weights.
     pub(crate) weights: Vec<f64>,
-    /// Directions that the data determine.
+    /// Number of directions in parameter space that the data determine.
     pub(crate) ranks: Vec<u32>,
-    /// One per parameter, or empty where no parameter has a bound.
+    /// Active bound of each parameter of each fit; empty if no parameter has a bound.
     pub(crate) sides: Vec<Option<Side>>,
-    /// params × params per fit, or empty where they are not wanted.
+    /// Covariance matrix of each fit, params × params; empty if covariances are not requested.
     pub(crate) covariances: Vec<f64>,
 }
 
-/// The numbers of consecutive fits, to be written.
+/// Parts of all arrays that belong to consecutive fits, for writing.
 pub(crate) struct BatchPart<'a> {
-    /// The first of the fits.
+    /// Index of the first fit.
     pub(crate) first: usize,
     pub(crate) width: usize,
     pub(crate) params: &'a mut [f64],
@@ -49,7 +49,7 @@ pub(crate) struct BatchPart<'a> {
 }
 
 impl Arrays {
-    /// Of fits that have not been run.
+    /// Creates the arrays for fits that have not been run: statuses are `NotRun`, floating-point values NaN, counts 0.
     pub(crate) fn new(fits: usize, width: usize, bounded: bool, covariances: bool) -> Arrays {
         let wanted = |yes: bool| if yes { fits * width } else { 0 };
         Arrays {
@@ -68,7 +68,7 @@ impl Arrays {
         }
     }
 
-    /// All fits.
+    /// Returns the arrays of all fits.
     pub(crate) fn whole(&mut self) -> BatchPart<'_> {
         BatchPart {
             first: 0,
@@ -89,12 +89,12 @@ impl Arrays {
 }
 
 impl<'a> BatchPart<'a> {
-    /// Number of fits.
+    /// Returns the number of fits.
     pub(crate) fn len(&self) -> usize {
         self.statuses.len()
     }
 
-    /// The same fits, for a while.
+    /// Returns the same part with a shorter lifetime.
     pub(crate) fn reborrow(&mut self) -> BatchPart<'_> {
         BatchPart {
             first: self.first,
@@ -113,10 +113,10 @@ impl<'a> BatchPart<'a> {
         }
     }
 
-    /// The first `fits` of them, and the rest.
+    /// Splits the part into its first `fits` fits and the others.
     pub(crate) fn split(self, fits: usize) -> (BatchPart<'a>, BatchPart<'a>) {
         let width = self.width;
-        // An array that is not wanted is empty in both.
+        // An array that is not requested is empty in both parts.
         let wide = |len: usize, each: usize| (fits * each).min(len);
         let (params, params_rest) = self.params.split_at_mut(fits * width);
         let (errors, errors_rest) = self.errors.split_at_mut(fits * width);

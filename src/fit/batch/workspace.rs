@@ -1,5 +1,5 @@
-//! One fit of a batch: what [`Request`](crate::fit::engine::Request) does for a single fit, in a workspace
-//! that is kept from fit to fit, with its errors as statuses.
+//! One fit of a batch. It has the steps of [`Request`](crate::fit::engine::Request), which makes a single fit. The
+//! workspace is reused from fit to fit, and errors become statuses.
 
 use super::arrays::BatchPart;
 use super::engine::BatchRequest;
@@ -20,8 +20,8 @@ use crate::solver::termination::Termination;
 use std::cell::Cell;
 use std::cmp::Ordering;
 
-/// All that fits need beside their data. A fit allocates nothing unless its Jacobian is
-/// ill-conditioned, it fails, or it has more points than any before it and they must be widened.
+/// Memory that fits reuse, beside their data. A fit allocates memory only if its Jacobian is ill-conditioned, if it
+/// fails, or if its points must be converted to f64 and are more than those of all earlier fits.
 pub(super) struct FitWorkspace<'a> {
     pub(super) space: Workspace,
     scratch: Cell<Scratch>,
@@ -30,7 +30,7 @@ pub(super) struct FitWorkspace<'a> {
     errors: Errors,
 }
 
-/// The points of a fit, passed over with scratch that is kept.
+/// Source of evaluators for the points of one fit. The evaluators reuse the scratch memory of the workspace.
 struct OneFit<'p, 'a> {
     request: &'p BatchRequest<'a>,
     points: &'p Points<'p>,
@@ -88,7 +88,7 @@ impl<'a> FitWorkspace<'a> {
         }
     }
 
-    /// Makes the `index`-th fit of `out`.
+    /// Runs the fit with index `index` in `out` and writes its results there.
     pub(super) fn fit(
         &mut self,
         request: &BatchRequest<'a>,
@@ -112,7 +112,8 @@ impl<'a> FitWorkspace<'a> {
         out.statuses[index] = made.unwrap_or_else(|status| status);
     }
 
-    /// Takes start, bounds and points of a fit, if they can be used, and does `work` with them.
+    /// Checks the start, the bounds and the points of a fit, stores their properties in the workspace, and calls `work`
+    /// with the points.
     pub(super) fn checked<R>(
         &mut self,
         request: &BatchRequest<'a>,
@@ -130,14 +131,15 @@ impl<'a> FitWorkspace<'a> {
         result
     }
 
-    /// Takes the start, if it is one.
+    /// Checks and stores the start and the bounds of a fit. A start outside of the bounds is an error, unless the
+    /// request moves starts to the nearest bound.
     fn begin(&mut self, request: &BatchRequest<'_>, fit: usize) -> Result<(), FitStatus> {
         let Problem { free, start, bounds, .. } = &mut self.space.problem;
         start.copy_from_slice(request.starts.of(fit, request.names.len()));
         if let Some((lower, upper)) = request.starts.bounds_of(fit, request.names.len()) {
             for &parameter in &*free {
                 let (low, high) = (lower[parameter], upper[parameter]);
-                // Not a number is in no order.
+                // A comparison with NaN fails, too.
                 if low.partial_cmp(&high) != Some(Ordering::Less) {
                     return Err(FitStatus::BadBounds { parameter });
                 }
@@ -175,7 +177,8 @@ impl<'a> FitWorkspace<'a> {
         Ok(())
     }
 
-    /// Analyses and writes the end of a fit that was evaluated beside others, and left in the workspace.
+    /// Analyses the result of a fit that the SIMD code computed and left in the workspace, and writes it. A pass over
+    /// the points is made only if the analysis needs it.
     pub(super) fn write_end(
         &mut self,
         request: &BatchRequest<'a>,
@@ -199,7 +202,7 @@ impl<'a> FitWorkspace<'a> {
     }
 }
 
-/// Errors, active bounds and all other numbers of a fit at its end.
+/// Writes all results of a fit to the arrays of the batch, and returns its status.
 fn write(
     space: &Workspace,
     errors: &mut Errors,

@@ -10,7 +10,7 @@ use dualfit::{Fit, JointFit};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Maximum number of printed rows if a file receives all rows.
+/// Maximum number of rows of the printed table if all rows are also written to a file.
 const MOST_ROWS: usize = 20;
 
 pub(crate) struct Results<'a> {
@@ -153,7 +153,7 @@ impl Entry {
         self.outcome.as_ref().is_ok_and(Fit::converged)
     }
 
-    /// Returns the error, or the reason why the fit did not converge; `None` if it converged.
+    /// Returns the first line of the error, or the reason why the fit did not converge; `None` if it converged.
     pub(crate) fn complaint(&self) -> Option<String> {
         match &self.outcome {
             Err(refusal) => Some(refusal.message.lines().next().unwrap_or_default().to_owned()),

@@ -18,7 +18,7 @@ pub(crate) struct Table {
     /// Names of the columns; numbers from 1 for columns without names.
     pub(crate) names: Vec<String>,
     table: dualfit_io::Table,
-    /// Guards the notes about number formats, which are printed when columns are first read.
+    /// Guard that prints the notes about number formats and time origins only once, when columns are first read.
     told: Once,
 }
 
@@ -80,8 +80,9 @@ impl Table {
     }
 }
 
-/// Converts an error of the library about a table. If it has a location in the table, or if an option can fix it, the
-/// user can correct it (exit code 2). Otherwise the file is damaged or is not a table (exit code 3).
+/// Converts an error of the library about a table. An error with a location in the table, or with an option as its
+/// remedy, can be corrected by the user (exit code 2). All others mean that the file is damaged or is not a table
+/// (exit code 3).
 fn refused(why: &TableError, name: &str) -> Refusal {
     let (said, is_usage) = match why {
         TableError::Source(why) => {

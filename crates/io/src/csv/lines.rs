@@ -1,31 +1,34 @@
-//! Lines of a text without quotes, cut into fields: what `csv` finds in them, in a third of the time.
+//! Lines of a text without quotes, divided into fields. The fields are those that the crate `csv` finds, in a third of
+//! the time.
 
 use super::numbers::Style;
 use super::options::Delimiter;
 use super::short::short;
 use memchr::{memchr, memchr3};
 
-/// The lines of a text that is in memory, one after another.
+/// Lines of a text in memory, read one after another.
 pub(super) struct Lines<'t> {
     bytes: &'t [u8],
     delimiter: Delimiter,
     comment: Option<u8>,
-    /// The byte with which the next line begins.
+    /// Position of the first byte of the next line.
     pub(super) at: usize,
     /// Begin and end of each field of the current line.
     fields: Vec<(usize, usize)>,
 }
 
-/// A row of numbers of few digits.
+/// Form of a row whose selected columns contain numbers of few digits.
 pub(super) struct PlainRow {
     delimiter: u8,
-    /// For each column the place that its number has among those that are wanted, if it is, and the byte before decimals.
+    /// For each column: the index of its number among the selected columns and its decimal separator; `None` if the
+    /// column is not selected.
     columns: Vec<Option<(usize, u8)>>,
 }
 
 impl PlainRow {
-    /// `wanted`: columns, each with the style of its numbers. `columns`: how many there are. `None` where a row cannot
-    /// be read from its first byte to its last.
+    /// Creates the form of a row. `wanted`: the selected columns, each with the style of its numbers. `columns`: number
+    /// of all columns. `None` if white space separates the fields, if a selected column does not exist or occurs twice,
+    /// or if its decimal separator is the delimiter.
     pub(super) fn of(
         wanted: &[(usize, Style)],
         columns: usize,
@@ -46,7 +49,8 @@ impl PlainRow {
 }
 
 impl<'t> Lines<'t> {
-    /// `None` if quotes may mean something in them, or bytes that no text has.
+    /// Returns the lines of `bytes`. `None` if they contain a quote, or a NUL byte if white space separates the fields;
+    /// quotes then have no meaning.
     pub(super) fn of(
         bytes: &'t [u8],
         delimiter: Delimiter,
@@ -57,7 +61,7 @@ impl<'t> Lines<'t> {
         memchr(odd, bytes).is_none().then_some(lines)
     }
 
-    /// Goes to the next line that is neither empty nor a comment. False at the end.
+    /// Advances to the next line that is neither empty nor a comment. Returns false at the end.
     pub(super) fn next(&mut self) -> bool {
         let ends_field = match self.delimiter {
             Delimiter::Whitespace => b'\n',
@@ -74,7 +78,7 @@ impl<'t> Lines<'t> {
                 seen = end + 1;
                 match self.bytes[end] {
                     b'\n' => break end,
-                    // It is a part of a comment.
+                    // A carriage return does not end a comment.
                     b'\r' if is_comment => {}
                     b'\r' => break end,
                     _ => {
@@ -96,7 +100,8 @@ impl<'t> Lines<'t> {
         false
     }
 
-    /// Goes to the next line and takes its numbers, if it is as `row` says; if not, stays.
+    /// Reads the numbers of the next line that is not empty, if the line has the form `row`. Otherwise returns false,
+    /// and the position is unchanged.
     pub(super) fn next_numbers(&mut self, row: &PlainRow, numbers: &mut [f64]) -> bool {
         let mut rest = &self.bytes[self.at..];
         while let [b'\n' | b'\r', behind @ ..] = rest {
@@ -127,7 +132,7 @@ impl<'t> Lines<'t> {
         true
     }
 
-    /// Cuts a line where white space separates fields.
+    /// Divides a line into fields separated by white space.
     fn cut_words(&mut self, begin: usize, end: usize) {
         self.fields.clear();
         let mut field = begin;
@@ -143,7 +148,7 @@ impl<'t> Lines<'t> {
         self.fields.len()
     }
 
-    /// A field of the line; empty if there is none.
+    /// Returns a field of the current line; empty if there is no such field.
     pub(super) fn field(&self, column: usize) -> &'t [u8] {
         self.fields.get(column).map_or(&[], |&(begin, end)| &self.bytes[begin..end])
     }
@@ -164,7 +169,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
-        /// Rows that are taken as plain ones have the numbers of their fields.
+        /// Numbers read by `next_numbers` have the bits of the numbers in the fields that `next` finds.
         #[test]
         fn plain_rows_are_those_of_their_fields(
             rows in prop::collection::vec("(-?[0-9]{0,20}(\\.[0-9]{0,20})?|#|x| )(,|;)?(-?[0-9]{1,9}([.,][0-9]{0,9})?)?,?", 0..6),

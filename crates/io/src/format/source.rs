@@ -1,5 +1,5 @@
-//! A file as a source: roles of columns, progress of reading, and errors, for all formats. A [`Format`] implements only
-//! the decoding. Rows that a caller passes without a file are a format, too.
+//! A file as a source. The roles of columns, the position of the next row and the errors are the same for all formats;
+//! a [`Format`] implements only the decoding. Rows that the caller passes in memory are also a format.
 
 use super::cell::Cell;
 use super::file::DataFile;
@@ -12,10 +12,10 @@ use std::fmt;
 
 /// Finds and decodes the rows of a file.
 pub(crate) trait Format: Send {
-    /// Beginning of a fingerprint.
+    /// Description of the layout. Fingerprints begin with it.
     fn layout(&self) -> String;
 
-    /// The files, of which errors name the first.
+    /// Files that are read. Error messages name the first one.
     fn files(&self) -> Vec<&DataFile>;
 
     /// Fingerprint of the rows.
@@ -39,7 +39,8 @@ pub(crate) trait Format: Send {
     /// If no row can be read.
     fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError>;
 
-    /// Appends rows from number `next` on, at least one and at most `most`; none at the end.
+    /// Appends rows from number `next` on, at least one and at most `most`, and returns their number. It is 0 at the
+    /// end.
     ///
     /// # Errors
     /// Errors in the rows. Some of their values may have been appended.
@@ -59,12 +60,12 @@ pub(crate) trait Format: Send {
         Ok(self.points().map_or(0, |points| count.min(points.saturating_sub(next))))
     }
 
-    /// Returns true if its columns have names.
+    /// Returns true if the columns have names.
     fn has_names(&self) -> bool {
         true
     }
 
-    /// For each column, true if it has values other than numbers.
+    /// Returns one value per column: true if the column contains values that are not numbers.
     ///
     /// # Errors
     /// Errors in the rows that were read.
@@ -73,7 +74,7 @@ pub(crate) trait Format: Send {
     }
 
     /// Passes the values of a column of words, times or large integers to `each`, from the first row on, until `each`
-    /// returns false. Returns false if f64 represents the values.
+    /// returns false. Returns false if f64 represents all values.
     ///
     /// # Errors
     /// Errors in the rows.
@@ -86,12 +87,12 @@ pub(crate) trait Format: Send {
         Ok(false)
     }
 
-    /// Returns true if rows have to be decoded.
+    /// Returns true if reading includes decoding of rows.
     fn is_slow(&self) -> bool {
         true
     }
 
-    /// In which order dates are written, where that is said.
+    /// Order of day and month in dates, if the caller has set it.
     fn date_order(&self) -> Option<DateOrder> {
         None
     }
@@ -101,17 +102,17 @@ pub(crate) trait Format: Send {
         Vec::new()
     }
 
-    /// The line and the letter of a value, in a text.
+    /// Position of a value in a text file, for messages; `None` for other files.
     fn line(&self, _row: u64, _column: usize) -> Option<String> {
         None
     }
 }
 
-/// A file that is read.
+/// A file as a source, in any format.
 pub(crate) struct FileSource<F> {
     pub(crate) format: F,
     pub(crate) roles: Roles,
-    /// Rows that have been read or passed over.
+    /// Number of rows that have been read or skipped.
     next: u64,
     /// The error; it persists until the source is rewound.
     failed: Option<SourceError>,
@@ -124,14 +125,15 @@ impl<F: Format> FileSource<F> {
         source
     }
 
-    /// To the first row.
+    /// Returns to the first row.
     pub(crate) fn restart(&mut self) {
         self.next = 0;
         self.failed = self.format.rewind(&self.roles).err();
     }
 
-    /// Repeats `step` until `count` rows are done: `step` receives the remaining number and returns the number that it did.
-    /// An error is reported after the rows before it.
+    /// Calls `step` until `count` rows are processed. `step` receives the number of remaining rows and returns the
+    /// number of rows that it has processed. If rows precede an error, they are returned first, and the next call
+    /// returns the error.
     fn repeat(
         &mut self,
         count: u64,
@@ -205,13 +207,13 @@ impl<F: Format> fmt::Debug for FileSource<F> {
 }
 
 impl<F: Format + Clone> Clone for FileSource<F> {
-    /// Before the first row.
+    /// Creates a source at the first row.
     fn clone(&self) -> FileSource<F> {
         FileSource::new(self.format.clone(), self.roles.clone())
     }
 }
 
-/// The methods of a source whose field `reader` is a [`FileSource`]: those that choose columns, and all of
+/// Implements a source whose field `reader` is a [`FileSource`]: the methods that choose columns, and all methods of
 /// [`Source`].
 macro_rules! file_source {
     ($source:ty) => {
@@ -221,16 +223,16 @@ macro_rules! file_source {
             use $crate::ColumnKey;
 
             impl $source {
-                /// The names of all columns, in their order; their numbers from 0, where they have none.
+                /// Returns the names of all columns, in their order. Columns without names have their numbers, from 0.
                 pub fn names(&self) -> &[String] {
                     self.reader.roles.names()
                 }
 
-                /// The independent variables: columns by name or by number from 0, in the order in which
-                /// the model takes them. The first column until this is said. Reading begins anew.
+                /// Selects the independent variables: columns by name or by number from 0, in the order of the model's
+                /// variables. The default is the first column. The source returns to its first row.
                 ///
                 /// # Errors
-                /// If there is no such column, or if its values are no numbers.
+                /// If there is no such column, or if its values are not numbers.
                 pub fn x<K: ColumnKey>(
                     mut self,
                     columns: impl IntoIterator<Item = K>,
@@ -240,20 +242,21 @@ macro_rules! file_source {
                     Ok(self)
                 }
 
-                /// The response. The second column until this is said. Reading begins anew.
+                /// Selects the response. The default is the second column. The source returns to its first row.
                 ///
                 /// # Errors
-                /// As [`x`](Self::x).
+                /// The errors of [`x`](Self::x).
                 pub fn y(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
                     self.reader.roles.y = self.reader.roles.find(&column)?;
                     self.reader.restart();
                     Ok(self)
                 }
 
-                /// The standard deviations of the response. None until this is said. Reading begins anew.
+                /// Selects the standard deviations of the response. By default there are none. The source returns to
+                /// its first row.
                 ///
                 /// # Errors
-                /// As [`x`](Self::x).
+                /// The errors of [`x`](Self::x).
                 pub fn sigma(mut self, column: impl ColumnKey) -> Result<Self, SourceError> {
                     self.reader.roles.sigma = Some(self.reader.roles.find(&column)?);
                     self.reader.restart();

@@ -11,7 +11,7 @@
 //! steps never increase the distance. If the curvature is large, there may be a closer minimum, which a scan finds
 //! ([`scan`]). So a pass depends on the parameters alone, not on previous passes, and d is continuous: |d| is the
 //! minimum of several smooth functions. d² has only kinks that point upwards, and a minimum of the cost is never at
-//! such a kink. With local minima d would jump.
+//! such a kink. Without the scan, d could be the distance to another local minimum, and then it would have jumps.
 
 mod bends;
 mod measured;
@@ -31,7 +31,8 @@ pub(crate) use measured::{SlopeCode, SlopeNumbers};
 use newton::Searches;
 use scan::Scan;
 
-/// Relative decrease of the distance, above rounding errors, from which another minimum replaces the first one.
+/// Least relative decrease of the distance for which another minimum replaces the first one. It is larger than rounding
+/// errors.
 const CLOSER: f64 = 1e-9;
 
 /// Distances of the points of a block, and the factors of their rows.

@@ -1,7 +1,7 @@
 //! Implementation of the driver interface for real devices, with cudarc.
 //!
-//! A driver can be used from any thread. After its device is lost, every call returns this error without a CUDA
-//! call, because after a fault of a kernel every CUDA call of the process returns the same error.
+//! A driver can be used from any thread. The first call that finds the device lost stores its error; every later call
+//! returns this error without a CUDA call, because after a kernel fault all CUDA calls of the process fail with it.
 
 mod context;
 mod pinned;
@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 /// Size of a staging buffer for parameters and results, in bytes.
 const SMALL: usize = 64 << 10;
 
-/// Size of a staging buffer for data, in bytes. At 50 GB/s the bus takes 40 µs for it, well above the cost of starting
-/// a copy. A million points with one variable fill it eight times; the first fill and the last transfer, which
-/// do not overlap with other work, are a small part.
+/// Size of a staging buffer for data, in bytes. At 50 GB/s its transfer takes 40 µs, much longer than the start of a
+/// copy. A million points with one variable fill it eight times, so the first fill and the last transfer, which do not
+/// overlap with other work, are a small part of the time.
 const LARGE: usize = 2 << 20;
 
 /// A device with its memory, modules and streams.
@@ -40,7 +40,8 @@ pub(crate) struct CudaDriver {
     lost: OnceLock<DriverError>,
 }
 
-/// Returns the properties of device `ordinal` and its memory in bytes; the device need not be free to be used.
+/// Returns the properties of device `ordinal` and its memory in bytes. No context is created, so this also works if
+/// another process uses the device exclusively.
 pub(crate) fn describe(ordinal: usize) -> Result<(Properties, usize), NoCuda> {
     let found = probe::device(ordinal)?;
     context::describe(ordinal, found.driver_version).map_err(refused)
@@ -76,7 +77,7 @@ impl CudaDriver {
         })
     }
 
-    /// Runs `call` unless the device is lost, and records if the call finds it lost.
+    /// Runs `calls` unless the device is lost. If they fail because the device is lost, their error is recorded.
     fn call<T>(
         &self,
         calls: impl FnOnce(&Context) -> Result<T, DriverError>,
@@ -179,7 +180,7 @@ impl Driver for CudaDriver {
                 }
                 _ => self.staging(context, queue),
             };
-            // Without buffers the copy is slower.
+            // If the buffers are in use or could not be allocated, a slower copy without them is made.
             match &mut try_lock(staging).as_deref_mut() {
                 Some(Some(staging)) => staging.upload(context, to, bytes, queue),
                 _ => context.upload(to, bytes, queue),
