@@ -18,17 +18,17 @@ fn main() -> Outcome<()> {
     let measures = std::env::args().any(|argument| argument == "--bench");
     let widths: &[usize] = if measures { &[3, 10, 30, 100, 300, 1000] } else { &[3] };
     println!(
-        "| parameters | bytes of a question | of an answer | µs to read, merge and write two | the same of a factor | µs of the leader for each |\n|---|---|---|---|---|---|"
+        "| parameters | bytes of a request | bytes of a reply | µs to read, merge and write two replies | µs to do the same with R factors | µs of the leader per request |\n|---|---|---|---|---|---|"
     );
     let mut costs = Vec::new();
     for &parameters in widths {
         let cost = Costs::measured(parameters, if measures { 100 } else { 1 })?;
         println!(
             "| {parameters} | {} | {} | {:.1} | {} | {:.0} |",
-            cost.question,
-            cost.answer,
+            cost.request,
+            cost.reply,
             1e6 * cost.merge,
-            cost.factor.map_or("not asked".into(), |factor| format!("{:.1}", 1e6 * factor)),
+            cost.factor.map_or("not requested".into(), |factor| format!("{:.1}", 1e6 * factor)),
             1e6 * cost.leader
         );
         costs.push(cost);
@@ -51,8 +51,8 @@ fn cosines(parameters: usize) -> CurveFit {
 struct Costs {
     parameters: usize,
     /// Size of a request, in bytes.
-    question: usize,
-    answer: usize,
+    request: usize,
+    reply: usize,
     /// Seconds to read two replies with normal equations, to merge them and to write the result.
     merge: f64,
     /// Seconds to do the same with R factors; `None` if the fit requests none or if the measurement takes too long. A
@@ -71,45 +71,45 @@ impl Costs {
         let y: Vec<f64> = x.iter().map(|x| x.sin()).collect();
         let curve = cosines(parameters);
         let mut part = Part::new(&curve, Data::new(&x, &y)?, 0)?;
-        let (mut answering, mut questions) = (Duration::ZERO, 0);
-        let mut asked_for: Vec<(Vec<u8>, usize)> = Vec::new();
-        let ask = |question: &[u8]| {
+        let (mut replying, mut requests) = (Duration::ZERO, 0);
+        let mut sent: Vec<(Vec<u8>, usize)> = Vec::new();
+        let transport = |request: &[u8]| {
             let begun = Instant::now();
-            let answer = part.answer(question)?;
-            answering += begun.elapsed();
-            questions += 1;
-            asked_for.push((question.to_vec(), answer.len()));
-            Ok(answer)
+            let reply = part.answer(request)?;
+            replying += begun.elapsed();
+            requests += 1;
+            sent.push((request.to_vec(), reply.len()));
+            Ok(reply)
         };
         let begun = Instant::now();
-        let fit = curve.fit_parts(Parts::new(ask).subsample(false), vec![0.1; parameters])?;
+        let fit = curve.fit_parts(Parts::new(transport).subsample(false), vec![0.1; parameters])?;
         let whole = begun.elapsed().as_secs_f64() - fit.stats().prepare_seconds;
-        let leader = (whole - answering.as_secs_f64()) / f64::from(questions);
+        let leader = (whole - replying.as_secs_f64()) / f64::from(requests);
         // Requests of sums are the longest; the reply with an R factor is longer than the reply with normal equations.
-        let length = asked_for.iter().map(|(question, _)| question.len()).max();
-        let sums = || asked_for.iter().filter(|(question, _)| Some(question.len()) == length);
-        let normal = sums().min_by_key(|(_, answer)| *answer).ok_or("no questions")?;
-        let factor = sums().max_by_key(|(_, answer)| *answer).filter(|f| f.1 > normal.1);
+        let length = sent.iter().map(|(request, _)| request.len()).max();
+        let sums = || sent.iter().filter(|(request, _)| Some(request.len()) == length);
+        let normal = sums().min_by_key(|(_, reply)| *reply).ok_or("no requests")?;
+        let factor = sums().max_by_key(|(_, reply)| *reply).filter(|f| f.1 > normal.1);
         let x: Vec<f64> = (0..GROUP).map(|i| 3.0 * i as f64 / GROUP as f64).collect();
-        let merging = |question: &[u8]| -> Outcome<(usize, f64)> {
-            let answer = |first: usize| -> Outcome<Vec<u8>> {
+        let merging = |request: &[u8]| -> Outcome<(usize, f64)> {
+            let reply = |first: usize| -> Outcome<Vec<u8>> {
                 let mut part = Part::new(&curve, Data::new(&x, &x)?, first as u64)?;
-                Ok(part.answer(question)?)
+                Ok(part.answer(request)?)
             };
-            let (left, right) = (answer(0)?, answer(GROUP)?);
+            let (left, right) = (reply(0)?, reply(GROUP)?);
             let begun = Instant::now();
             for _ in 0..rounds {
                 black_box(merge(&left, &right)?);
             }
             Ok((left.len(), begun.elapsed().as_secs_f64() / f64::from(rounds)))
         };
-        let (answer, merge) = merging(&normal.0)?;
+        let (reply, merge) = merging(&normal.0)?;
         // R factors of 1000 columns take minutes.
         let factor = match factor.filter(|_| parameters <= 300) {
-            Some((question, _)) => Some(merging(question)?.1),
+            Some((request, _)) => Some(merging(request)?.1),
             None => None,
         };
-        Ok(Costs { parameters, question: normal.0.len(), answer, merge, factor, leader })
+        Ok(Costs { parameters, request: normal.0.len(), reply, merge, factor, leader })
     }
 }
 
@@ -122,11 +122,11 @@ fn simulate(count: usize) -> Outcome<()> {
     let curve = CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).backend(Backend::Cpu);
     let part = |number: usize| Ok(Part::new(&curve, Data::new(&x, &y)?, (number * GROUP) as u64)?);
     let mut parts = (0..count).map(part).collect::<Outcome<Vec<Part<'_>>>>()?;
-    let (mut answering, mut merging) = (Duration::ZERO, Duration::ZERO);
-    let (mut questions, mut merges, mut bytes, mut largest) = (0, 0, 0, 0);
-    let ask = |question: &[u8]| {
-        questions += 1;
-        bytes += question.len();
+    let (mut replying, mut merging) = (Duration::ZERO, Duration::ZERO);
+    let (mut requests, mut merges, mut bytes, mut largest) = (0, 0, 0, 0);
+    let transport = |request: &[u8]| {
+        requests += 1;
+        bytes += request.len();
         // Number of parts and their merged reply. Adjacent entries with equal numbers are merged, as in a binary tree.
         let mut tree: Vec<(usize, Vec<u8>)> = Vec::new();
         let mut brought = |tree: &mut Vec<(usize, Vec<u8>)>| {
@@ -142,8 +142,8 @@ fn simulate(count: usize) -> Outcome<()> {
         };
         for part in &mut parts {
             let begun = Instant::now();
-            tree.push((1, part.answer(question)?));
-            answering += begun.elapsed();
+            tree.push((1, part.answer(request)?));
+            replying += begun.elapsed();
             while let [.., (left, _), (right, _)] = tree[..]
                 && left == right
             {
@@ -156,14 +156,14 @@ fn simulate(count: usize) -> Outcome<()> {
         Ok(tree.pop().map(|(_, all)| all).unwrap_or_default())
     };
     let begun = Instant::now();
-    let fit = curve.fit_parts(ask, [1.0, 1.0, 0.0])?;
+    let fit = curve.fit_parts(transport, [1.0, 1.0, 0.0])?;
     let whole = begun.elapsed();
     assert!(fit.converged(), "{fit}");
-    let rest = whole.saturating_sub(answering).saturating_sub(merging);
+    let rest = whole.saturating_sub(replying).saturating_sub(merging);
     println!(
-        "\n{count} parts of {GROUP} points: {questions} questions of {bytes} bytes together, {merges} merges of {:.1} µs, the largest to {largest} bytes; {:.1} s in the parts, {:.3} s in merges, {:.4} s in the leader\n",
+        "\n{count} parts of {GROUP} points: {requests} requests of {bytes} bytes together, {merges} merges of {:.1} µs, the largest to {largest} bytes; {:.1} s in the parts, {:.3} s in merges, {:.4} s in the leader\n",
         1e6 * merging.as_secs_f64() / f64::from(merges),
-        answering.as_secs_f64(),
+        replying.as_secs_f64(),
         merging.as_secs_f64(),
         rest.as_secs_f64()
     );
@@ -205,7 +205,7 @@ fn on_paper(costs: &[Costs]) {
             let on_card = (points * (POINT + rows) / MEMORY_RATE).max(points * work / F64_RATE);
             let from_storage = if stored { points * POINT / STORAGE_RATE } else { 0.0 };
             let pass = (on_card / REACHED).max(from_storage);
-            let bytes = (cost.question + cost.answer) as f64;
+            let bytes = (cost.request + cost.reply) as f64;
             let level = 2.0 * LATENCY + bytes / LINK_RATE + cost.merge;
             let tree = parts.log2().ceil() * level;
             println!(

@@ -1,8 +1,7 @@
-//! The English of comments and pages: words and beginnings that readers stumbled over, and files that still have them.
+//! The English of comments and pages: words and beginnings of sentences that readers had to read twice are errors.
 
 use crate::{files, root};
 use regex::Regex;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -95,25 +94,17 @@ fn violations(path: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// Every file keeps the rules, except those in `not_converted.txt`, each of which breaks them.
+/// Every file keeps the rules.
 #[test]
 fn comments_and_pages_are_plain_english() {
-    let list = fs::read_to_string(root().join("tests/documents/not_converted.txt")).unwrap();
-    let listed: BTreeSet<PathBuf> = list.lines().map(PathBuf::from).collect();
-    let (mut count, mut broken, mut converted) = (0, Vec::new(), listed.clone());
+    let (mut count, mut broken) = (0, Vec::new());
     for file in checked() {
         count += 1;
         let path = file.strip_prefix(root()).unwrap();
-        let found = violations(path, &fs::read_to_string(&file).unwrap());
-        if !listed.contains(path) {
-            broken.extend(found);
-        } else if !found.is_empty() {
-            converted.remove(path);
-        }
+        broken.extend(violations(path, &fs::read_to_string(&file).unwrap()));
     }
     assert!(count > 800, "only {count} files were found");
     assert!(broken.is_empty(), "see docs/glossary.md and CONTRIBUTING.md:\n{}", broken.join("\n"));
-    assert!(converted.is_empty(), "remove these from not_converted.txt: {converted:#?}");
 }
 
 #[test]
