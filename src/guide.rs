@@ -33,7 +33,7 @@ pages! {
     // The tests of the crate dualfit-plot run its code.
     #[cfg(not(doctest))]
     figures: "../docs/guide/figures.md";
-    #[cfg(any(not(doctest), feature = "serde"))]
+    #[cfg(any(not(doctest), feature = "json"))]
     saving: "../docs/guide/saving.md";
     cpu_or_gpu: "../docs/guide/cpu_or_gpu.md";
     installing_cuda: "../docs/guide/installing_cuda.md";

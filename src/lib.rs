@@ -89,7 +89,7 @@
 //! | How do I watch or stop a fit? | [`CurveFit::observe`], [`CancelToken`] |
 //! | Where did the time go? | [`Fit::stats`] |
 //! | How does it look in a paper? | [`CurveFit::latex`], [`Fit::latex_table`], [`Fit::table`]; figures with the crate `dualfit-plot` |
-//! | How do I save it? | as JSON, with the feature `serde` |
+//! | How do I save it? | as JSON, with the feature `json` |
 //!
 //! JSON, bars, spans and arrays of other crates need [features](guide#features-of-the-crate), which are off by default.
 //! Tables and files are read by the crate `dualfit-io`, figures are drawn by `dualfit-plot`, and `dualfit-cli` has the

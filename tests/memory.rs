@@ -261,7 +261,7 @@ fn more_fits_alone_allocate_no_more() {
     };
     let tukey = CurveFit::new(peak).loss(Loss::Tukey { scale: 1.0 });
     assert_no_more_for_more_fits("Tukey's loss", &tukey, (100, 24), data(24));
-    let native = CurveFit::native(|x, p| peak(x, [p[0], p[1], p[2], p[3]]), 4).loss(Loss::Linear);
+    let native = CurveFit::native(4, |x, p| peak(x, [p[0], p[1], p[2], p[3]])).loss(Loss::Linear);
     assert_no_more_for_more_fits("native", &native, (100, 24), data(24));
     assert_no_more_for_more_fits("long", &CurveFit::new(peak), (10, 1200), data(1200));
 }

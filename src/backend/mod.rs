@@ -33,15 +33,15 @@ impl Backend {
 
 /// Hardware that evaluated the points of a fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Processor {
     /// The cores of the CPU.
     #[default]
-    #[cfg_attr(feature = "serde", serde(rename = "CPU"))]
+    #[cfg_attr(feature = "json", serde(rename = "CPU"))]
     Cpu,
     /// A CUDA device.
-    #[cfg_attr(feature = "serde", serde(rename = "CUDA"))]
+    #[cfg_attr(feature = "json", serde(rename = "CUDA"))]
     Cuda,
 }
 

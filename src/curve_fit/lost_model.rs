@@ -13,9 +13,9 @@ impl Fit {
     /// responsible for passing the function that was fitted. A fit that has its model is returned unchanged.
     ///
     /// ```
-    /// # #[cfg(feature = "serde")] {
+    /// # #[cfg(feature = "json")] {
     /// use dualfit::{CurveFit, Data, Fit};
-    /// let line = CurveFit::native(|x, p| p[0] * x + p[1], 2);
+    /// let line = CurveFit::native(2, |x, p| p[0] * x + p[1]);
     /// let fit = line.fit(Data::new(&[0.0, 1.0, 2.0], &[1.1, 2.9, 5.0])?, [1.0, 1.0])?;
     /// let saved = fit.to_json()?;
     /// // In another program that has the function:

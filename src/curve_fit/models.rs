@@ -103,11 +103,11 @@ impl CurveFit {
     /// parameter goes to 0, or its [`scale`](CurveFit::scale).
     ///
     /// ```
-    /// let step = dualfit::CurveFit::native(|x: f64, p: &[f64]| if x < 1.0 { p[0] } else { p[1] }, 2);
+    /// let step = dualfit::CurveFit::native(2, |x: f64, p: &[f64]| if x < 1.0 { p[0] } else { p[1] });
     /// ```
     pub fn native(
-        model: impl Fn(f64, &[f64]) -> f64 + Send + Sync + 'static,
         params: usize,
+        model: impl Fn(f64, &[f64]) -> f64 + Send + Sync + 'static,
     ) -> CurveFit {
         CurveFit::native_multivariate(1, params, move |x, p| model(x[0], p))
     }

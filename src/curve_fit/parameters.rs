@@ -180,7 +180,7 @@ impl CurveFit {
     /// parameters by their effect on the points.
     ///
     /// ```
-    /// let line = dualfit::CurveFit::native(|x: f64, p: &[f64]| p[0] * (x - p[1]), 2)
+    /// let line = dualfit::CurveFit::native(2, |x: f64, p: &[f64]| p[0] * (x - p[1]))
     ///     .names(["slope", "shift"])
     ///     .scale("shift", 1e-9);
     /// ```

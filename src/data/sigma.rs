@@ -58,12 +58,12 @@ pub(crate) enum Weights<'a> {
 
 /// Scatter of a single observation, the same for all points if possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Spread {
     /// One standard deviation for all, measured by the scatter about the fit.
     Measured,
     /// One standard deviation for all, which was given.
-    Constant(#[cfg_attr(feature = "serde", serde(with = "crate::model::exact"))] f64),
+    Constant(#[cfg_attr(feature = "json", serde(with = "crate::model::exact"))] f64),
     /// Scatter of a count: the square root of its expectation.
     Counts,
     /// Each observation has its own.

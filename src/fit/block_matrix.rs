@@ -60,7 +60,7 @@ impl BlockMatrix {
         }
     }
 
-    #[cfg(feature = "serde")]
+    #[cfg(feature = "json")]
     pub(crate) fn is_finite(&self) -> bool {
         let parts = self.blocks.iter().map(|block| &block.values).chain([&self.common]);
         parts.flat_map(DMatrix::iter).all(|v| v.is_finite())

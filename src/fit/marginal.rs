@@ -32,7 +32,7 @@ pub(crate) struct Seen<'a> {
 
 /// Of which fit of several sets a fit shows a part, and which.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct SetOfMany {
     /// Counted from 1.
     pub(crate) set: usize,
@@ -42,7 +42,7 @@ pub(crate) struct SetOfMany {
     /// Directions that the data determine in the space of the parameters of all sets.
     pub(crate) rank: usize,
     /// Priors of the parameters of all sets.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub(crate) priors: usize,
 }
 

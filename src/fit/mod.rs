@@ -27,7 +27,7 @@ pub(crate) mod replicates;
 pub(crate) mod report;
 pub(crate) mod restart;
 mod rounding;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 pub(crate) mod saved;
 pub(crate) mod search;
 pub(crate) mod start_search;
@@ -71,8 +71,8 @@ use warning::Warning;
 /// Arrays with one value per parameter are in the model's order and include fixed parameters.
 /// `Display` prints a report.
 #[derive(Clone)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "saved::SavedFit", into = "saved::SavedFit"))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", serde(try_from = "saved::SavedFit", into = "saved::SavedFit"))]
 pub struct Fit {
     pub(crate) model: Model,
     pub(crate) names: Vec<String>,

@@ -12,7 +12,7 @@ pub(crate) const TESTED: usize = 20;
 
 /// Result of the search for the start of a fit, with its reliability: see [`Fit::start_search`](crate::Fit::start_search).
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct StartSearch {
     /// Candidates whose cost was computed, the linear parameters solved for.

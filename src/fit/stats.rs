@@ -8,10 +8,10 @@ use std::fmt;
 
 /// Statistics of a fit: backend, counts, seconds and memory.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stats {
     /// Processor that evaluated the points; if a device failed, the one at the end.
-    #[cfg_attr(feature = "serde", serde(alias = "backend"))]
+    #[cfg_attr(feature = "json", serde(alias = "backend"))]
     pub processor: Processor,
     /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
     /// device its architecture, as `sm_90`.
@@ -38,7 +38,7 @@ pub struct Stats {
     /// Seconds for checking the data; of a stream for its first pass and what a sample says of the start.
     pub validate_seconds: f64,
     /// Seconds for finding the starting values that the caller did not supply; 0 for a complete start.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub start_seconds: f64,
     /// Seconds for copying the points to a device, 0 on the CPU or if they were there.
     pub upload_seconds: f64,
@@ -58,7 +58,7 @@ pub struct Stats {
     /// Chunks in which the points went through a device at each pass; 1 if all of them stayed there.
     pub chunks: usize,
     /// Result of the search for the start and its reliability; `None` if no search was made.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub start_search: Option<StartSearch>,
     /// Statistics of the passes over a stream; `None` if the points were in memory.
     pub stream: Option<StreamStats>,

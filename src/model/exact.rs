@@ -38,13 +38,13 @@ impl<'de> Deserialize<'de> for Exact {
 }
 
 /// Wraps numbers for saving.
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 pub(crate) fn exact(values: &[f64]) -> Vec<Exact> {
     values.iter().copied().map(Exact).collect()
 }
 
 /// Unwraps saved numbers.
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 pub(crate) fn plain(values: &[Exact]) -> Vec<f64> {
     values.iter().map(|value| value.0).collect()
 }

@@ -13,13 +13,13 @@ pub(crate) struct Expression(pub(crate) Program);
 
 impl Expression {
     /// Returns the program of the formula.
-    #[cfg(feature = "serde")]
+    #[cfg(feature = "json")]
     pub(crate) fn program(&self) -> &Program {
         &self.0
     }
 
     /// Creates the formula from its [`program`](Expression::program).
-    #[cfg(feature = "serde")]
+    #[cfg(feature = "json")]
     pub(crate) fn of_program(program: Program) -> Expression {
         Expression(program)
     }

@@ -8,7 +8,7 @@ pub(crate) mod exact;
 mod expression;
 pub(crate) mod functions;
 pub(crate) mod inverse;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 pub(crate) mod json;
 pub(crate) mod known;
 mod latex;

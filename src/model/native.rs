@@ -145,7 +145,7 @@ impl Native {
     }
 
     /// Returns a placeholder for a function that could not be saved: its value is NaN everywhere.
-    #[cfg(feature = "serde")]
+    #[cfg(feature = "json")]
     pub(crate) fn lost(columns: usize, params: usize) -> Native {
         let scales = vec![f64::NAN; params];
         let value = Arc::new(|_: &[f64], _: &[f64]| f64::NAN);

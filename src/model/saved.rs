@@ -49,7 +49,7 @@ pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Resul
 /// # Errors
 /// Returns [`SavedError::Length`] if `got` is not `expected`. `of`: the saved object; `what`: the values that are
 /// counted. Both are for the message.
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 pub(crate) fn expect(
     of: &'static str,
     what: &'static str,
@@ -67,7 +67,7 @@ pub(crate) fn expect(
 /// # Errors
 /// Returns [`SavedError::Reference`] if `index` is not less than `count`, the number of objects of the kind `what`.
 /// `place`: location of the index in the file, for the message.
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 pub(crate) fn check_index(
     place: &str,
     what: &'static str,

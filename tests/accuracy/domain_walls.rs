@@ -54,7 +54,7 @@ fn a_wall_before_the_minimum_is_not_called_a_minimum() {
             true => f64::NAN,
             false => p[0] * Scalar::exp(-p[1] * x),
         };
-        let native = CurveFit::native(model, 2).jacobian(|x, p, out| {
+        let native = CurveFit::native(2, model).jacobian(|x, p, out| {
             let e = Scalar::exp(-p[1] * x);
             out.copy_from_slice(&[e, -p[0] * x * e]);
         });

@@ -360,7 +360,7 @@ fn what_makes_no_sense_is_refused() {
     let known = data().x_sigma(&[0.1]).unwrap();
     let counts = line.clone().estimator(Estimator::Poisson).fit(known, start).unwrap_err();
     assert!(matches!(counts, Error::NotForCounts { .. }), "{counts}");
-    let native = CurveFit::native(|x, p| p[0] + p[1] * x, 2);
+    let native = CurveFit::native(2, |x, p| p[0] + p[1] * x);
     let error = native.fit(data().x_sigma(&[0.1]).unwrap(), start).unwrap_err();
     assert!(matches!(error, Error::ModelKind { .. }), "{error}");
     let device =

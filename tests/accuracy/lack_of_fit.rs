@@ -118,7 +118,7 @@ fn every_entry_warns() {
         let fit = line().loss(loss).fit(plain(), [0.0, 0.1]).unwrap();
         assert!(is_correlated(&fit), "{loss:?}: {fit}");
     }
-    let called = CurveFit::native(|x, p| p[0] + p[1] * x, 2);
+    let called = CurveFit::native(2, |x, p| p[0] + p[1] * x);
     let fit = called.fit(plain(), [0.0, 0.1]).unwrap();
     assert!(is_correlated(&fit), "a native model: {fit}");
     let fixed = line().fix("a").fix("b");

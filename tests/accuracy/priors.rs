@@ -112,7 +112,7 @@ fn every_entry_knows_priors() {
     let error = single.std_error("k").unwrap();
     assert!((interval.upper - interval.lower - 2.0 * error).abs() < 0.05 * error, "{interval:?}");
     // So does a native model, and one without a prior that fits it.
-    let native = CurveFit::native(|t, p| p[0] * (-p[1] * t).exp(), 2).names(["a", "k"]);
+    let native = CurveFit::native(2, |t, p| p[0] * (-p[1] * t).exp()).names(["a", "k"]);
     same(&native.prior("k", 0.47, 0.02).fit(data(), [1.0, 1.0]).unwrap(), &expected, 1e-5);
     // A bound beside it, a loss that leaves it alone.
     let bounded = curve.clone().bound("k", ..=0.4).fit(data(), [1.0, 0.3]).unwrap();

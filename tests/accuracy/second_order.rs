@@ -64,13 +64,10 @@ fn minima_with_coinciding_columns_converge() {
     let order: Vec<f64> = (1..=8).map(f64::from).collect();
     let mean = |i: usize| if i.is_multiple_of(2) { -1.0 / ((i * i) as f64 - 1.0) } else { 0.0 };
     let means: Vec<f64> = (1..=8).map(mean).collect();
-    let chebyquad = CurveFit::native(
-        |x: f64, p: &[f64]| {
-            let chebyshev = |t: f64| (x * (2.0 * t - 1.0).clamp(-1.0, 1.0).acos()).cos();
-            p.iter().map(|&t| chebyshev(t)).sum::<f64>() / 8.0
-        },
-        8,
-    );
+    let chebyquad = CurveFit::native(8, |x: f64, p: &[f64]| {
+        let chebyshev = |t: f64| (x * (2.0 * t - 1.0).clamp(-1.0, 1.0).acos()).cos();
+        p.iter().map(|&t| chebyshev(t)).sum::<f64>() / 8.0
+    });
     let start: Vec<f64> = (1..=8).map(|j| f64::from(j) / 9.0).collect();
     let fit = chebyquad.fit(Data::new(&order, &means).unwrap(), start).unwrap();
     assert!(fit.converged() && near(fit.chi_square(), 3.516_87e-3, 1e-8), "{fit}");

@@ -303,7 +303,7 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     assert!(matches!(shared_start, Err(Error::NonFiniteParameter { .. })));
     let columns = decay().fit_batch(BatchData::shared([&x, &x], &stack).unwrap(), START);
     assert!(matches!(columns, Err(Error::ColumnCount { .. })));
-    let native = CurveFit::native(|x, p| p[0] * x, 1).backend(Backend::cuda(0));
+    let native = CurveFit::native(1, |x, p| p[0] * x).backend(Backend::cuda(0));
     let cuda = native.fit_batch(data(), [1.0]);
     assert!(matches!(cuda, Err(Error::NotOnDevice { .. })));
     let limited = Options::default().max_time(Duration::from_secs(1));

@@ -181,7 +181,7 @@ fn the_smallest_batch_and_native_models_are_the_single_fits() {
     same(&batch, 0, &decay().fit(Data::new(&x, &y).unwrap(), START).unwrap());
     let x: Vec<f64> = (0..30).map(|i| 0.15 * f64::from(i)).collect();
     let stack: Vec<f64> = (0..600).map(|i| decay_at(x[i % 30], i)).collect();
-    let native = CurveFit::native(|x, p| p[0] * (-p[1] * x).exp() + p[2], 3);
+    let native = CurveFit::native(3, |x, p| p[0] * (-p[1] * x).exp() + p[2]);
     let batch = native.fit_batch(BatchData::shared(&x, &stack).unwrap(), START).unwrap();
     for (i, y) in stack.chunks(30).enumerate() {
         same(&batch, i, &native.fit(Data::new(&x, y).unwrap(), START).unwrap());

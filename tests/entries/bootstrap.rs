@@ -234,7 +234,7 @@ fn models_and_data_that_are_no_usual_ones_are_drawn_too() {
         .collect();
     let growth = CurveFit::parse("a*exp(-b/x) + c", ["x"]).unwrap();
     let data = Data::new(&x, &y).unwrap().allow_infinite_x(true);
-    let native = CurveFit::native(|x: f64, p: &[f64]| p[0] * (-p[1] / x).exp() + p[2], 3);
+    let native = CurveFit::native(3, |x: f64, p: &[f64]| p[0] * (-p[1] / x).exp() + p[2]);
     let native = native.names(["a", "b", "c"]);
     for kind in KINDS {
         let how = Bootstrap::new(250).resample(kind).seed(2);

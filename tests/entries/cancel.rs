@@ -44,7 +44,7 @@ fn cancelled_from_afar<R: Send>(run: impl FnOnce(CurveFit) -> R + Send) -> R {
         }
         (p[0] * x).sin() + p[1]
     };
-    let model = CurveFit::native(model, 2).backend(Backend::Cpu).cancel_token(token.clone());
+    let model = CurveFit::native(2, model).backend(Backend::Cpu).cancel_token(token.clone());
     std::thread::scope(|scope| {
         scope.spawn(move || {
             is_done.wait();
@@ -83,7 +83,7 @@ fn cancelling(token: &CancelToken, last: usize) -> (CurveFit, Arc<AtomicUsize>) 
         }
         p[0] * (-p[1] * x).exp() + p[2]
     };
-    (CurveFit::native(model, 3).backend(Backend::Cpu).cancel_token(token.clone()), calls)
+    (CurveFit::native(3, model).backend(Backend::Cpu).cancel_token(token.clone()), calls)
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_limit_of_time_is_kept_within_a_pass() {
         p[0] * x + p[1]
     };
     let options = Options::default().max_time(Duration::from_millis(20));
-    let model = CurveFit::native(slow, 2).backend(Backend::Cpu).options(options);
+    let model = CurveFit::native(2, slow).backend(Backend::Cpu).options(options);
     let fit = model.fit(Data::new(&x, &x).unwrap(), [1.0, 0.5]);
     assert_eq!(fit.unwrap_err(), Error::StoppedInFirstPass);
     // The fit of a batch says it, and the fits after it have their own time.
@@ -162,7 +162,7 @@ fn what_was_reached_in_time_is_told() {
         p[0] * (-p[1] * x).exp()
     };
     let options = Options::default().max_time(LIMIT);
-    let model = CurveFit::native(model, 2).backend(Backend::Cpu).options(options);
+    let model = CurveFit::native(2, model).backend(Backend::Cpu).options(options);
     match model.fit(Data::new(&x, &y).unwrap(), [1.0, 0.5]) {
         Ok(fit) => {
             assert_eq!(fit.termination(), Termination::TimeLimit);

@@ -178,9 +178,9 @@ fn form_8_a_model_that_cannot_be_traced() -> Result<(), Error> {
         a * factor(b, Var::from(0.01)).powf(n) * factor(b, rest) + c
     })
     .fit(Data::new([&whole, &rest], &y)?, [2.0, 0.5, 0.3])?;
-    let fit = CurveFit::native(|x: f64, p: &[f64]| simulate(x, p), 3)
+    let fit = CurveFit::native(3, |x: f64, p: &[f64]| simulate(x, p))
         .fit(Data::new(&x, &y)?, [2.0, 0.5, 0.3])?;
-    let exact = CurveFit::native(|x, p| p[0] * (-p[1] * x).exp() + p[2], 3)
+    let exact = CurveFit::native(3, |x, p| p[0] * (-p[1] * x).exp() + p[2])
         .jacobian(|x, p, out| {
             let e = (-p[1] * x).exp();
             out.copy_from_slice(&[e, -p[0] * x * e, 1.0]);

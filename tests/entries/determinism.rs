@@ -69,7 +69,7 @@ const KINDS: [(&str, Run); 7] = [
         CurveFit::new(decay).fit(Data::new(&p.x, &holes)?.missing(Missing::Omit), START)
     }),
     ("native", |p| {
-        let model = CurveFit::native(|x, p| decay(x, [p[0], p[1], p[2]]), 3);
+        let model = CurveFit::native(3, |x, p| decay(x, [p[0], p[1], p[2]]));
         let few = p.x.len().min(20_000);
         model.fit(Data::new(&p.x[..few], &p.y[..few])?, START)
     }),

@@ -219,7 +219,7 @@ fn models_of_two_kinds_share_what_has_one_name() {
 fn native_models_counts_and_covariances_of_data_can_be_joined() {
     let points = decays(1.0);
     let native =
-        CurveFit::native(|x, p| p[0] * (-p[1] * x).exp() + p[2], 3).names(["a", "rate", "c"]);
+        CurveFit::native(3, |x, p| p[0] * (-p[1] * x).exp() + p[2]).names(["a", "rate", "c"]);
     let data = || (0..3).map(|set| Data::new(&points.x[set], &points.y[set]).unwrap());
     let joint = GlobalFit::new(&native).share(["rate"]).fit(data(), START).unwrap();
     let (traced, _) = both(&points, |curve| curve, false);

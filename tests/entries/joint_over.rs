@@ -61,7 +61,7 @@ fn alike(found: &JointFit, expected: &JointFit, tolerance: f64) {
 /// The same model and partials, which no lanes evaluate.
 fn native() -> CurveFit {
     let value = |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2];
-    let curve = CurveFit::native(value, 3).names(["a", "k", "c"]);
+    let curve = CurveFit::native(3, value).names(["a", "k", "c"]);
     curve.jacobian(|x, p, out| {
         let decayed = (-p[1] * x).exp();
         out.copy_from_slice(&[decayed, -x * p[0] * decayed, 1.0]);

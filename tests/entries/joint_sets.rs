@@ -83,7 +83,7 @@ fn views_of_tied_models_are_those_of_the_substituted_one() {
     for absolute in [false, true] {
         let (hand, joint) = (by_hand(&points, absolute), joint(&tied(), &points, absolute));
         let native =
-            CurveFit::native(|x, p| p[0] * (-p[1] * x).exp() + p[2], 3).names(["a", "k", "c"]);
+            CurveFit::native(3, |x, p| p[0] * (-p[1] * x).exp() + p[2]).names(["a", "k", "c"]);
         let native = self::joint(&native.tie("c", "0.5*a"), &points, absolute);
         for (joint, tolerance) in [(joint, 1e-8), (native, 1e-4)] {
             agree(&points, &joint, &hand, absolute, tolerance);
@@ -288,7 +288,7 @@ fn the_spread_of_new_points_is_that_of_the_set() {
     assert!(fit.fit().prediction_band([&[1.0], &[1.0]], 0.9, NewPoint::Fitted).is_err());
 }
 
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 #[test]
 fn views_and_joint_fits_come_back_when_they_are_saved() {
     let points = points();

@@ -164,7 +164,7 @@ fn a_profile_is_that_of_the_model_written_in_the_quantity() {
     let data = Data::new(&x, &y).unwrap();
     for loss in [Loss::Linear, Loss::Huber { scale: 0.1 }] {
         let curve = derived().loss(loss);
-        let native = CurveFit::native(|x, p| p[0] * (-p[1] * x).exp(), 2)
+        let native = CurveFit::native(2, |x, p| p[0] * (-p[1] * x).exp())
             .names(["a", "k"])
             .loss(loss)
             .derive("half_life", "ln(2)/k")

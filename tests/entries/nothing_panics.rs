@@ -69,7 +69,7 @@ impl Random {
             4 => CurveFit::new(|x, [a, b]| a / (x - b)),
             5 => CurveFit::new(|x, [a, b]| (x / b).erf() * a + (a * x).ln_gamma()),
             6 => CurveFit::new(|x, [a, b]| x.lt(a).select(b * x, (a * x).sin())),
-            _ => CurveFit::native(|x, p| p[0] * (p[1] * x).tanh(), 2),
+            _ => CurveFit::native(2, |x, p| p[0] * (p[1] * x).tanh()),
         }
     }
 

@@ -250,7 +250,7 @@ fn what_the_model_leaves_out_or_breaks_is_said() {
         (arrays().jacobian(|_, _, _| ()), "jacobian"),
         (traced().jacobian(|_, _, _| ()), "jacobian"),
         (traced().jacobian_arrays(|_, _, _| ()), "jacobian_arrays"),
-        (CurveFit::native(decay_at, 3).calls_in_turn(), "calls_in_turn"),
+        (CurveFit::native(3, decay_at).calls_in_turn(), "calls_in_turn"),
     ] {
         let error = model.fit(&data, START).unwrap_err();
         assert!(

@@ -51,7 +51,7 @@ const COARSE: [(&str, Curve); 6] = [
 ];
 
 fn points(curve: Curve) -> CurveFit {
-    CurveFit::native(curve, 3)
+    CurveFit::native(3, curve)
 }
 
 fn arrays(curve: Curve) -> CurveFit {

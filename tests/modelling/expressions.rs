@@ -218,7 +218,7 @@ fn parameter_names_that_no_formula_can_contain_are_refused() -> Result<(), Error
     Ok(())
 }
 
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 #[test]
 fn saved_fits_have_names_that_can_be_shown() -> Result<(), Error> {
     let (x, y) = (grid(9, 0.0, 1.0), grid(9, 1.0, 3.1));

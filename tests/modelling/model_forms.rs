@@ -177,7 +177,7 @@ fn with_options(model: CurveFit) -> [(&'static str, CurveFit); 4] {
 fn untraced_functions_give_the_traced_fit() -> Result<(), Error> {
     let (x, y, sigma) = decay_data();
     let data = || Data::new(&x, &y)?.sigma(Sigma::Absolute(&sigma));
-    let native = || CurveFit::native(|x, p| decay(x, [p[0], p[1], p[2]]), 3);
+    let native = || CurveFit::native(3, |x, p| decay(x, [p[0], p[1], p[2]]));
     let given = native().jacobian(|x, p, out| {
         let e = Scalar::exp(-p[1] * x);
         out.copy_from_slice(&[e, -x * p[0] * e, 1.0]);
@@ -241,7 +241,7 @@ fn untraced_functions_see_points_as_they_are_given() -> Result<(), Error> {
     let fit = |model: CurveFit| model.fit(Data::new(&single, &y)?.mask(&mask)?, start);
     let expected = fit(CurveFit::new(decay))?;
     assert_eq!(expected.points(), 40);
-    let found = fit(CurveFit::native(|x, p| decay(x, [p[0], p[1], p[2]]), 3))?;
+    let found = fit(CurveFit::native(3, |x, p| decay(x, [p[0], p[1], p[2]])))?;
     assert_near("masked single precision", &found, &expected, 1e-6);
 
     let mut far = x.clone();
@@ -249,7 +249,7 @@ fn untraced_functions_see_points_as_they_are_given() -> Result<(), Error> {
     let fit = |model: CurveFit| model.fit(Data::new(&far, &y)?.allow_infinite_x(true), start);
     let select = |x: Var, [a, b, c]: [Var; 3]| x.eq(f64::INFINITY).select(c, decay(x, [a, b, c]));
     let expected = fit(CurveFit::new(select))?;
-    let found = fit(CurveFit::native(|x, p| decay(x, [p[0], p[1], p[2]]), 3))?;
+    let found = fit(CurveFit::native(3, |x, p| decay(x, [p[0], p[1], p[2]])))?;
     assert_near("infinite x", &found, &expected, 1e-6);
     Ok(())
 }

@@ -146,7 +146,7 @@ fn what_cannot_be_found_is_refused_by_name() {
     assert_eq!(refused(decay(), Start::Guess), unknown(&["b"]));
     let logistic = CurveFit::parse("a/(1 + exp(-(x - m)/w))", ["x"]).unwrap();
     assert_eq!(refused(logistic, [("a", 1.0)].into()), unknown(&["m", "w"]));
-    let native = CurveFit::native(|x: f64, p: &[f64]| p[0] * x, 1);
+    let native = CurveFit::native(1, |x: f64, p: &[f64]| p[0] * x);
     assert_eq!(refused(native, Start::Guess), unknown(&["p0"]));
     let name = || "c".to_owned();
     let fixed = refused(decay().fix("c"), [("b", 1.0)].into());
@@ -194,7 +194,7 @@ fn scales_are_sizes_of_steps() {
     let y: Vec<f64> = x.iter().map(|x| (-((x - 2e-9) / 1e-9).powi(2)).exp()).collect();
     let data = Data::new(&x, &y).unwrap();
     let value = |x: f64, p: &[f64]| p[0] * (-((x - p[1]) / 1e-9).powi(2)).exp();
-    let peak = || CurveFit::native(value, 2).names(["height", "center"]);
+    let peak = || CurveFit::native(2, value).names(["height", "center"]);
     let fit = peak().scale("center", 1e-9).fit(data.clone(), [0.5, 0.0]).unwrap();
     assert!(fit.converged() && (fit.params()[1] / 2e-9 - 1.0).abs() < 1e-6, "{fit}");
     // Without it the first attempts do not see the center, and a later one finds it by chance, if at all.

@@ -83,7 +83,7 @@ fn native_models_keep_ties() {
     let names = ["a", "k", "c", "g"];
     let tied = |model: CurveFit| model.names(names).tie("k", case.ties[0].1);
     let by_hand = case.substituted().fit(data.clone(), case.start).unwrap();
-    let native = || CurveFit::native(value, 4);
+    let native = || CurveFit::native(4, value);
     let exact = tied(native().jacobian(partials)).fit(data.clone(), case.start).unwrap();
     agree(case, &exact, &by_hand, 1e-9);
     agree(case, &tied(native()).fit(data, case.start).unwrap(), &by_hand, 1e-6);
@@ -268,7 +268,7 @@ fn ties_may_name_added_parameters() {
         }
     };
     let names = ["a1", "t1", "a2", "t2"];
-    let native = || CurveFit::native(move |x, p| value(x, p), 4).names(names);
+    let native = || CurveFit::native(4, move |x, p| value(x, p)).names(names);
     let arrays = move |x: &[f64], p: &[f64], out: &mut [f64]| {
         assert_eq!(p.len(), 4);
         out.iter_mut().zip(x).for_each(|(out, &x)| *out = value(x, p));

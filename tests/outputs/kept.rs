@@ -1,7 +1,7 @@
 //! Saved batches, joint fits, profiles, optima and bootstraps: the same bits after reading, through JSON and a
 //! binary format. A changed byte gives an error or a value, never a panic.
 
-#![cfg(feature = "serde")]
+#![cfg(feature = "json")]
 
 use dualfit::error::SavedError;
 use dualfit::result::{Replicates, Resample};
@@ -49,7 +49,7 @@ fn joint() -> JointFit {
 
 fn native_joint() -> JointFit {
     let (x, first, second) = (x(), y(2.0, 0.8), y(5.0, 0.8));
-    let curve = CurveFit::native(|x: f64, p: &[f64]| p[0] * (-p[1] * x).exp(), 2).names(["a", "k"]);
+    let curve = CurveFit::native(2, |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp()).names(["a", "k"]);
     let sets = [&first, &second].map(|y| Data::new(&x, y).unwrap());
     GlobalFit::new(&curve).share(["k"]).fit(sets, [1.0, 1.0, 1.0]).unwrap()
 }

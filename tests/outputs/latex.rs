@@ -113,7 +113,7 @@ fn what_is_large_and_shared_gets_a_name() {
 
 #[test]
 fn a_native_model_has_no_formula() {
-    let native = CurveFit::native(|x, p| p[0] * x, 1);
+    let native = CurveFit::native(1, |x, p| p[0] * x);
     assert_eq!(native.latex(), Err(dualfit::Error::NotTraced));
 }
 

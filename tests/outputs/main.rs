@@ -5,7 +5,7 @@ mod latex;
 mod saved;
 mod tables;
 
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 #[path = "../support"]
 mod support {
     pub(crate) mod functions;

@@ -1,6 +1,6 @@
 //! Saved programs and fits: the same bits after reading, and errors for damaged files.
 
-#![cfg(feature = "serde")]
+#![cfg(feature = "json")]
 
 use crate::support::tree;
 use dualfit::error::{NameError, SavedError};
@@ -87,7 +87,7 @@ fn a_saved_fit_predicts_and_prints_the_same() {
 #[test]
 fn a_fit_of_a_native_model_is_saved_without_it() {
     let (x, y) = points();
-    let native = CurveFit::native(|x, p| p[0] * x + p[1], 2);
+    let native = CurveFit::native(2, |x, p| p[0] * x + p[1]);
     let fit = native.fit(Data::new(&x, &y).unwrap(), [1.0, 1.0]).unwrap();
     let again = Fit::from_json(&fit.to_json().unwrap()).unwrap();
     assert_eq!(fit.to_string(), again.to_string());
@@ -97,7 +97,7 @@ fn a_fit_of_a_native_model_is_saved_without_it() {
     assert_eq!(again.diagnostics(data()), Err(Error::Saved(SavedError::NoModel)));
     assert_eq!(again.closest(data()), Err(Error::Saved(SavedError::NoModel)));
 
-    let other = CurveFit::native(|x, p| p[0] * x + p[1], 2).names(["slope", "offset"]);
+    let other = CurveFit::native(2, |x, p| p[0] * x + p[1]).names(["slope", "offset"]);
     assert!(matches!(again.clone().with_model(&other), Err(Error::Uncertainty(_))));
     let plane = CurveFit::native_multivariate(2, 2, |x, p| p[0] * x[0] + p[1] * x[1]);
     assert!(matches!(again.clone().with_model(&plane), Err(Error::ColumnCount { .. })));

@@ -240,13 +240,10 @@ fn what_is_wrong_at_a_part_is_said_by_the_leader() {
     y[567] = f64::NAN;
     let refused = fit(&curve, &curve, &y).unwrap_err().to_string();
     assert!(refused.contains("567"), "{refused}");
-    let panics = CurveFit::native(
-        |x: f64, p: &[f64]| {
-            assert!(x < 3.0, "beyond");
-            p[0] * (-p[1] * x).exp() + p[2]
-        },
-        3,
-    );
+    let panics = CurveFit::native(3, |x: f64, p: &[f64]| {
+        assert!(x < 3.0, "beyond");
+        p[0] * (-p[1] * x).exp() + p[2]
+    });
     let (_, y) = points(1000);
     let refused = fit(&panics, &panics, &y).unwrap_err().to_string();
     assert!(refused.contains("beyond"), "{refused}");

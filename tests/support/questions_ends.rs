@@ -238,7 +238,7 @@ pub(super) fn long() -> Vec<Question> {
 }
 
 pub(super) fn other_models() -> Vec<Question> {
-    let native = || CurveFit::native(|x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2], 3);
+    let native = || CurveFit::native(3, |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2]);
     let exact = native().jacobian(|x, p, out| {
         let e = (-p[1] * x).exp();
         out.copy_from_slice(&[e, -p[0] * x * e, 1.0]);

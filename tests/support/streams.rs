@@ -113,7 +113,7 @@ pub fn decoded_points_are_kept(place: Place<'_>) {
 }
 
 pub fn a_native_model_is_no_stream_for_a_device(place: Place<'_>) {
-    let native = CurveFit::native(|x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2], 3);
+    let native = CurveFit::native(3, |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2]);
     let error = place(native).fit_stream(stream(&data(), false), START).unwrap_err();
     assert!(matches!(error, Error::NotOnDevice { .. }), "{error}");
 }

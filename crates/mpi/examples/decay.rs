@@ -41,17 +41,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(die_at) if last => {
             let calls = std::sync::atomic::AtomicU64::new(0);
             let limit = die_at * x.len() as u64;
-            CurveFit::native(
-                move |x: f64, p: &[f64]| {
+            CurveFit::native(3, move |x: f64, p: &[f64]| {
                     if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= limit {
                         std::process::abort();
                     }
                     value(x, p)
-                },
-                3,
-            )
+                })
         }
-        _ => CurveFit::native(value, 3),
+        _ => CurveFit::native(3, value),
     };
     let curve = if arguments.iter().any(|a| a == "--native") || die_at.is_some() {
         curve

@@ -50,7 +50,7 @@ impl fmt::Display for Key {
 
 /// Origin of the kernels of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Origin {
     /// The kernels were in the memory of this process.

@@ -19,9 +19,9 @@ use std::sync::Arc;
 ///
 /// `Display` prints the report of the joint fit and each set's chi-square.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
-    feature = "serde",
+    feature = "json",
     serde(try_from = "super::saved::SavedJointFit", into = "super::saved::SavedJointFit")
 )]
 pub struct JointFit {

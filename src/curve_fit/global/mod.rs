@@ -5,7 +5,7 @@ pub(crate) mod joint_fit;
 mod layout;
 mod places;
 mod request;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 mod saved;
 mod sets;
 mod start;

@@ -5,7 +5,7 @@ use super::walk::ProfileNode;
 
 /// Kind of an end of a profile interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ProfileEnd {
     /// The profile reaches the level at the end.

@@ -12,7 +12,7 @@ mod contour_lines;
 mod derived;
 pub(crate) mod interval;
 mod refits;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 mod saved;
 mod scattered;
 mod walk;
@@ -35,11 +35,8 @@ const USUAL_LEVEL: f64 = 0.999;
 
 /// The profile of a parameter, from refits at values on both sides of the best one.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(try_from = "saved::SavedProfile", into = "saved::SavedProfile")
-)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", serde(try_from = "saved::SavedProfile", into = "saved::SavedProfile"))]
 pub struct Profile {
     name: String,
     /// Ascending in the parameter; one of them is the best fit.

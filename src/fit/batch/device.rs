@@ -70,14 +70,14 @@ pub(crate) struct BatchOnDevice<'a> {
 
 /// Report of a batch on devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct DeviceRun {
     /// Number of launches, one per chunk.
     pub(crate) chunks: usize,
     /// Number of fits that devices left to the host.
     pub(crate) by_host: usize,
     /// Messages about failed devices whose fits other devices computed.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub(crate) moved: Vec<String>,
     /// Reason why the CPU computed the remaining fits.
     pub(crate) failed: Option<String>,

@@ -255,7 +255,7 @@ impl Found<'_> {
 
 /// Portions of consecutive fits that each worker of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts) made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct BatchParts {
     /// Workers that there were.
     pub workers: usize,
@@ -273,7 +273,7 @@ pub struct BatchParts {
 
 /// A worker that made no more fits of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct LostWorker {
     /// Its number, counted from 0.
     pub worker: usize,

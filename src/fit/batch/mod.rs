@@ -9,7 +9,7 @@ pub(crate) mod message;
 mod pipeline;
 pub(crate) mod place;
 pub(crate) mod residual_tests;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 mod saved;
 mod simd_batch;
 pub(crate) mod status;
@@ -36,8 +36,8 @@ use std::fmt;
 /// Numbers of a fit that was not made (see [`FitStatus`]) are NaN, its parameters too: no start is
 /// handed back as a result.
 #[derive(Clone)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "saved::SavedBatch", into = "saved::SavedBatch"))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", serde(try_from = "saved::SavedBatch", into = "saved::SavedBatch"))]
 pub struct BatchFit {
     pub(crate) names: Vec<String>,
     pub(crate) fixed: Vec<bool>,
@@ -58,7 +58,7 @@ pub struct BatchFit {
 
 /// The distribution that the chi-square of right fits of a batch has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum ChiSquareOf {
     /// None: the scatter is not known, or the loss is robust.
     #[default]
@@ -71,14 +71,14 @@ pub(crate) enum ChiSquareOf {
 
 /// Report on the backend of a batch.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Made {
     /// One sentence.
     pub(crate) reason: String,
     /// The name of the device that made it, and how that went.
     pub(crate) device: Option<(String, DeviceRun)>,
     /// Workers that made fits of the batch.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub(crate) parts: Option<BatchParts>,
 }
 

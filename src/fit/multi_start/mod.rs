@@ -5,7 +5,7 @@ pub(crate) mod evolution;
 mod exchange;
 mod report;
 pub(crate) mod run;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 mod saved;
 
 use super::Fit;
@@ -15,8 +15,8 @@ use crate::solver::termination::Termination;
 /// The result of [`CurveFit::multi_start`](crate::CurveFit::multi_start). `Display` prints a table of
 /// the optima, with how many starts reached each, and why the other starts did not converge.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "saved::SavedOptima", into = "saved::SavedOptima"))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", serde(try_from = "saved::SavedOptima", into = "saved::SavedOptima"))]
 pub struct Optima {
     best: Fit,
     distinct: Vec<Optimum>,

@@ -2,7 +2,7 @@
 
 mod interval;
 mod resampled;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 mod saved;
 
 use crate::error::Result;
@@ -20,7 +20,7 @@ use std::fmt;
 /// Kind of draws of a bootstrap: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application, 1997,
 /// sections 6.2 and 7.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Resample {
     /// The fitted curve with the fit's own residuals, drawn with replacement: each in units of its sigma, divided
@@ -44,9 +44,9 @@ pub enum Resample {
 
 /// The result of [`CurveFit::bootstrap`](crate::CurveFit::bootstrap). `Display` prints a table of the parameters.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
-    feature = "serde",
+    feature = "json",
     serde(try_from = "saved::SavedReplicates", into = "saved::SavedReplicates")
 )]
 pub struct Replicates {

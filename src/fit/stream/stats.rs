@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Work of the passes over a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct StreamStats {
     /// Passes over the points in this run, complete or begun. The numbers for observers include earlier runs.
     pub passes: usize,
@@ -27,7 +27,7 @@ pub struct StreamStats {
     /// Bytes of the buffers that chunks are read into.
     pub buffer_bytes: usize,
     /// Points that were kept in memory once they were decoded, and not read again.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub kept_points: u64,
     /// Points of the sample.
     pub sample_points: usize,
@@ -36,10 +36,10 @@ pub struct StreamStats {
     /// Checkpoints that were written.
     pub checkpoints: usize,
     /// Requests to the parts, in [`fit_parts`](crate::CurveFit::fit_parts).
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub questions: u64,
     /// Bytes of these requests and their replies.
-    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "json", serde(default))]
     pub message_bytes: u64,
 }
 

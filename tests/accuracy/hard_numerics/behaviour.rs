@@ -30,7 +30,7 @@ fn step_functions_have_no_gradient() {
     let (x, y) = (abscissa(), noisy());
     // A step at x = b, traced and called: the place of the step has no partial.
     let traced = CurveFit::new(|x, [b]| x.lt(b).select(2.0, 1.0));
-    let native = CurveFit::native(|x, p| if x < p[0] { 2.0 } else { 1.0 }, 1);
+    let native = CurveFit::native(1, |x, p| if x < p[0] { 2.0 } else { 1.0 });
     for model in [traced, native] {
         let fit = model.names(["b"]).fit(Data::new(&x, &y).unwrap(), [1.01]).unwrap();
         assert_eq!(fit.termination(), Termination::ZeroGradientAtStart);
@@ -197,9 +197,9 @@ fn model_in_single_precision() {
     let x: Vec<f64> = abscissa();
     let y: Vec<f64> = x.iter().map(|x| 2.0 * (-1.3 * x).exp()).collect();
     let single = |x: f64, p: &[f64]| f64::from(p[0] as f32 * (-(p[1] as f32) * x as f32).exp());
-    let fit = CurveFit::native(single, 2).fit(Data::new(&x, &y).unwrap(), [1.0, 1.0]).unwrap();
+    let fit = CurveFit::native(2, single).fit(Data::new(&x, &y).unwrap(), [1.0, 1.0]).unwrap();
     assert_all_close(fit.params(), &[2.0, 1.3], 1e-4);
-    let with_partials = CurveFit::native(single, 2).jacobian(|x, p, out| {
+    let with_partials = CurveFit::native(2, single).jacobian(|x, p, out| {
         out[0] = (-p[1] * x).exp();
         out[1] = -p[0] * x * out[0];
     });
@@ -241,7 +241,7 @@ fn every_fit_ends() {
         CurveFit::new(|x, [a, b]| a / (x - b)),
         CurveFit::new(|x, [a, b]| (a - x).max(0.0).sqrt() * b),
         CurveFit::new(|x, [a, b]| (a * x).abs().powf(b)),
-        CurveFit::native(|x, p| (p[0] * x).floor() + p[1] * (1e9 * p[1]).sin(), 2),
+        CurveFit::native(2, |x, p| (p[0] * x).floor() + p[1] * (1e9 * p[1]).sin()),
     ];
     let strict = Options::default().ftol(0.0).xtol(0.0).gtol(0.0);
     for (k, model) in models.iter().enumerate() {
@@ -302,7 +302,7 @@ fn all_transitions_of_finite_zero_and_not_finite() {
         let partial = move |_: f64, p: &[f64], out: &mut [f64]| {
             out[0] = if p[0] == 1.0 { slope.or(1.0) } else { 1.0 };
         };
-        let fitter = CurveFit::native(model, 1).jacobian(partial);
+        let fitter = CurveFit::native(1, model).jacobian(partial);
         let result = fitter.fit(Data::new(&[0.0], &[1.0]).unwrap(), [1.0]);
         let case = format!("residual {here:?}, then {there:?}, partial {slope:?}: {result:?}");
         if !here.finite() {
@@ -339,13 +339,13 @@ fn differences_of_parameters_that_go_to_zero() {
     };
     let solution = solve(&x, &y, None, &[2.0, 0.0, 0.0], exact);
     assert!(solution.params[1].abs() < 1e-12);
-    let fitter = CurveFit::native(value, 3);
+    let fitter = CurveFit::native(3, value);
     // Starts of the right size in other units too, exactly 0, and a thousand times too small.
     for (width, place, digits) in
         [(1.0, 0.3, 1e-6), (100.0, 30.0, 1e-6), (1.0, 0.0, 1e-6), (1.0, -1e-3, 1e-3)]
     {
         let x: Vec<f64> = x.iter().map(|x| x * width).collect();
-        let scaled = CurveFit::native(move |x, p| value(x / width, &[p[0], p[1] / width, p[2]]), 3);
+        let scaled = CurveFit::native(3, move |x, p| value(x / width, &[p[0], p[1] / width, p[2]]));
         let fitter = if width == 1.0 { &fitter } else { &scaled };
         let fit = fitter.fit(Data::new(&x, &y).unwrap(), [1.0, place, 0.1]).unwrap();
         assert!(fit.converged(), "from {place}: {fit}");
@@ -356,7 +356,7 @@ fn differences_of_parameters_that_go_to_zero() {
     }
     // A start far too large must not make the steps too large at the end.
     let (x, y) = (abscissa(), noisy());
-    let decay = CurveFit::native(value_of_decay, 3);
+    let decay = CurveFit::native(3, value_of_decay);
     let fit = decay.fit(Data::new(&x, &y).unwrap(), [2e4, 1.0, 3e3]).unwrap();
     assert_all_close(fit.params(), &solve_decay(&x, &y, None).params, 1e-7);
 }

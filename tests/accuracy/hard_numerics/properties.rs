@@ -165,8 +165,8 @@ proptest! {
 
     #[test]
     fn traced_and_called_models((x, y, s) in problem()) {
-        let native = CurveFit::native(value, 3);
-        let exact = CurveFit::native(value, 3).jacobian(|x, p, out| {
+        let native = CurveFit::native(3, value);
+        let exact = CurveFit::native(3, value).jacobian(|x, p, out| {
             out.copy_from_slice(&value_and_partials(x, p).1);
         });
         let traced = fit(&decay(), &x, &y, Sigma::Relative(&s), &START);

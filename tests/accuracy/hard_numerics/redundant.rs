@@ -57,7 +57,7 @@ fn rates_that_meet_are_named() {
 fn where_warnings_tell_nothing_the_words_are_those_of_the_termination() {
     let x: Vec<f64> = (0..40).map(|i| 0.1 * f64::from(i)).collect();
     let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.01 * (30.0 * x).sin()).collect();
-    let wrong = CurveFit::native(|x, p| p[0] * (-p[1] * x).exp(), 2).jacobian(|x, p, partials| {
+    let wrong = CurveFit::native(2, |x, p| p[0] * (-p[1] * x).exp()).jacobian(|x, p, partials| {
         let e = (-p[1] * x).exp();
         (partials[0], partials[1]) = (e, x * p[0] * e);
     });

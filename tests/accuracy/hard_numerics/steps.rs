@@ -94,7 +94,7 @@ fn last_digits_never_cost_anything() {
     let (x, y) = (abscissa(), noisy());
     let mean = y.iter().sum::<f64>() / N as f64;
     let cost = 0.5 * y.iter().map(|y| (mean - y).powi(2)).sum::<f64>();
-    let constant = CurveFit::native(|_: f64, p: &[f64]| p[0], 1);
+    let constant = CurveFit::native(1, |_: f64, p: &[f64]| p[0]);
     for error in [1e-6, 3e-6, 1e-5] {
         let wrong = constant.clone().jacobian(move |x, _, out| out[0] = 1.0 + error * x);
         let fit = wrong.fit(Data::new(&x, &y).unwrap(), [mean]).unwrap();
@@ -140,7 +140,7 @@ fn every_pass_and_every_step_is_counted() {
             out[1] = -p[0] * x * out[0];
             out[2] = 1.0;
         };
-        let fitter = CurveFit::native(model, 3).jacobian(partials);
+        let fitter = CurveFit::native(3, model).jacobian(partials);
         let start = [START[0] / size, START[1], START[2]];
         let fit = fitter.fit(Data::new(&x, &y).unwrap(), start).unwrap();
         assert_close(fit.params()[1], solve_decay(&x, &y, None).params[1], 1e-8);

@@ -75,7 +75,7 @@ fn the_report_says_how_many_count() {
     assert!(fit.to_string().contains(&counting), "{fit}");
 }
 
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 #[test]
 fn the_saved_fit_says_how_many_count() {
     let points = Points::new(4, 0.05, Some(7));

@@ -263,7 +263,7 @@ fn a_correlated_fit_has_the_leverages_of_its_independent_one() {
 #[test]
 fn native_models_have_the_same_bands() {
     let (x, y) = (xs(), ys(1.0));
-    let native = CurveFit::native(|x, p| p[0] * (-p[1] * x).exp() + p[2], 3);
+    let native = CurveFit::native(3, |x, p| p[0] * (-p[1] * x).exp() + p[2]);
     let fit = native.fit(Data::new(&x, &y).unwrap(), [2.0, 1.0, 1.0]).unwrap();
     let traced = fitted(&decay(), 1.0);
     let (one, two) =

@@ -406,7 +406,7 @@ fn what_follows_from_a_fit_takes_sigma_as_the_fit_does() {
             _ => assert!(pairs.is_ok(), "{form:?}"),
         }
 
-        #[cfg(feature = "serde")]
+        #[cfg(feature = "json")]
         {
             let again = Fit::from_json(&fit.to_json().unwrap()).unwrap();
             assert_eq!(found(&again), found(&fit));

@@ -104,7 +104,7 @@ fn row_03_nan_in_y_is_found_before_the_model_is_called() {
         value(x, p)
     };
     let (x, y) = (abscissa(), y_with(&[(3, f64::NAN)]));
-    let fit = CurveFit::native(model, 3).fit(Data::new(&x, &y).unwrap(), START);
+    let fit = CurveFit::native(3, model).fit(Data::new(&x, &y).unwrap(), START);
     assert!(matches!(fit, Err(Error::NonFinite { .. })));
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }

@@ -104,7 +104,7 @@ fn panicking(bad: impl Fn(f64, &[f64]) -> bool + Send + Sync + 'static) -> Curve
         assert!(!bad(x, p), "no value at {x}");
         p[0] * x + p[1]
     };
-    CurveFit::native(model, 2).names(["a", "b"])
+    CurveFit::native(2, model).names(["a", "b"])
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn row_40_flat_model() {
     for model in [
         CurveFit::new(|x, [a, b]| a.floor() * x + b.floor()),
         CurveFit::new(|x, [a, b]| (a - 9.0).max(0.0) * x + (b - 9.0).max(0.0)),
-        CurveFit::native(|x, p| p[0].floor() * x + p[1].floor(), 2),
+        CurveFit::native(2, |x, p| p[0].floor() * x + p[1].floor()),
     ] {
         let found = fit(&model.names(["a", "b"]), [1.5, 2.5]).unwrap();
         assert_eq!(found.termination(), Termination::ZeroGradientAtStart);

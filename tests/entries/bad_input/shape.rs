@@ -36,7 +36,7 @@ fn row_31_model_of_another_length() {
     let fit = fit_decay(&x, &y).unwrap();
     assert_eq!(fit.predict(&x).unwrap().len(), 50);
     assert_eq!(fit.predict(&x[..7]).unwrap().len(), 7);
-    let line = || CurveFit::native(|x, p| p[0] * x + p[1], 2).names(["a", "b"]);
+    let line = || CurveFit::native(2, |x, p| p[0] * x + p[1]).names(["a", "b"]);
     let long = line().jacobian(|x, _, out| {
         out[0] = x;
         out[1] = 1.0;
@@ -50,7 +50,7 @@ fn row_31_model_of_another_length() {
 #[test]
 fn row_31_jacobian_that_leaves_a_place_empty() {
     let (x, y) = (abscissa(), noisy());
-    let line = CurveFit::native(|x, p| p[0] * x + p[1], 2).names(["a", "b"]);
+    let line = CurveFit::native(2, |x, p| p[0] * x + p[1]).names(["a", "b"]);
     let short = line.jacobian(|x, _, out| out[0] = x);
     // An element that was not written is 0 or NaN, never an earlier value.
     match short.fit(Data::new(&x, &y).unwrap(), [1.0, 1.0]) {

@@ -217,7 +217,7 @@ fn row_34_model_nan_at_the_start() {
     let Error::ModelNonFiniteAtStart { index, value, .. } = error else { panic!("{error}") };
     assert!(index == 100_001 && value == f64::NEG_INFINITY);
     // And in a model that is not traced.
-    let native = CurveFit::native(|x, p| p[0] * (p[1] - x).ln(), 2).names(["a", "b"]);
+    let native = CurveFit::native(2, |x, p| p[0] * (p[1] - x).ln()).names(["a", "b"]);
     let error = from(&native, [2.0, 1.0]).unwrap_err();
     assert_bad_start(&error, 13, f64::NAN, &[("a", 2.0), ("b", 1.0)]);
 }

@@ -4,7 +4,7 @@
 mod conditions;
 mod open;
 mod problem;
-#[cfg(feature = "serde")]
+#[cfg(feature = "json")]
 mod saved;
 mod usual;
 mod views;

@@ -143,7 +143,7 @@ impl Problem {
         let Form { text, names, value, partials, .. } = self.form;
         let curve = match self.traced {
             true => CurveFit::parse(text, ["x"]).unwrap(),
-            false => CurveFit::native(value, names.len()).jacobian(partials).names(names),
+            false => CurveFit::native(names.len(), value).jacobian(partials).names(names),
         };
         assert_eq!(curve.parameters(), names);
         let curve = self.said.iter().fold(curve, |curve, said| match said {

@@ -224,7 +224,7 @@ fn models_of_their_own_and_parameters_of_few_sets_are_fitted_as_by_hand() {
         };
         let three = |p: &[f64]| [p[0], p[1], p[2]];
         let curve = |s: usize| {
-            let curve = CurveFit::native(move |x, p| value(s, x, three(p)), 3);
+            let curve = CurveFit::native(3, move |x, p| value(s, x, three(p)));
             let curve = curve.names(names(s)).jacobian(move |x, p, out| {
                 out.copy_from_slice(&partials(s, x, three(p)));
             });

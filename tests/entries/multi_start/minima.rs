@@ -86,10 +86,9 @@ fn exchanged_exponentials_are_one_optimum() {
         .collect();
     let bounds = [(0.0, 10.0), (0.0, 10.0), (0.0, 9.0), (0.0, 12.0)];
     let traced = CurveFit::new(|x, [a, b, c, d]| a * (-b * x).exp() + c * (-d * x).exp());
-    let native = CurveFit::native(
-        |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2] * (-p[3] * x).exp(),
-        4,
-    );
+    let native = CurveFit::native(4, |x: f64, p: &[f64]| {
+        p[0] * (-p[1] * x).exp() + p[2] * (-p[3] * x).exp()
+    });
     let tied = CurveFit::new(|x, [a, b, c, d, e]| a * (-b * x).exp() + c * (-d * x).exp() + e)
         .names(["a", "b", "c", "d", "e"])
         .tie("e", "0.001*(b + d)");

@@ -63,13 +63,10 @@ fn starts_without_a_value_are_counted_and_harm_no_other() {
 fn a_native_model_may_panic_from_some_starts() {
     let x = abscissa();
     let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp()).collect();
-    let model = CurveFit::native(
-        |x: f64, p: &[f64]| {
-            assert!(p[1] > -0.5, "a rate of {} means nothing", p[1]);
-            p[0] * (-p[1] * x).exp()
-        },
-        2,
-    );
+    let model = CurveFit::native(2, |x: f64, p: &[f64]| {
+        assert!(p[1] > -0.5, "a rate of {} means nothing", p[1]);
+        p[0] * (-p[1] * x).exp()
+    });
     let asked = MultiStart::new(16).range("p0", 0.0..=3.0).range("p1", -1.0..=1.0);
     let optima = model.multi_start(Data::new(&x, &y).unwrap(), [1.0, 1.0], &asked).unwrap();
     assert_consistent(&optima);
@@ -319,7 +316,7 @@ fn every_request_has_an_answer() {
             3 => CurveFit::new(|x, [a, b]| a * x.powf(b)),
             4 => CurveFit::new(|x, [a, b]| (a * x).sin() + 0.0 * b),
             5 => CurveFit::new(|x, [a, b]| a * b * x),
-            _ => CurveFit::native(|x, p| p[0] * (p[1] * x).tanh(), 2),
+            _ => CurveFit::native(2, |x, p| p[0] * (p[1] * x).tanh()),
         };
         let options = Options::default().max_evaluations(30);
         let model = model.bound("p0", a.min(b)..=a.max(b)).clamp_start(true).options(options);

@@ -30,7 +30,7 @@ fn the_number_of_threads_changes_no_bit() {
         (x, y)
     };
     let native =
-        CurveFit::native(|x: f64, p: &[f64]| p[0] * (p[2] * x).sin() + p[1] * (p[2] * x).cos(), 3)
+        CurveFit::native(3, |x: f64, p: &[f64]| p[0] * (p[2] * x).sin() + p[1] * (p[2] * x).cos())
             .names(["a", "b", "w"])
             .bounds([(-5.0, 5.0), (-5.0, 5.0), (0.5, 12.0)]);
     for (model, (x, y), starts) in [

@@ -203,7 +203,7 @@ fn a_model_of_one_piece_has_none() {
     for curve in [
         CurveFit::new(|x, [a, b]| a * x + b),
         CurveFit::parse("a*x + b", ["x"]).unwrap(),
-        CurveFit::native(|x, p| p[0] * x + p[1], 2),
+        CurveFit::native(2, |x, p| p[0] * x + p[1]),
     ] {
         let fit = curve.fit(data(), [1.0, 1.0]).unwrap();
         assert!(fit.components(&x).unwrap().is_empty());

@@ -235,13 +235,10 @@ fn of_models(check: Check<'_>) {
     check("images", &spot, &data, [150.0, 5.0, 5.0, 1.2, 10.0].into());
     let counts = spot.clone().estimator(Estimator::Poisson);
     check("images of counts", &counts, &data, [150.0, 5.0, 5.0, 1.2, 10.0].into());
-    let native = CurveFit::native(
-        |x: f64, p: &[f64]| {
-            assert!(p[0] < 1e6, "beyond");
-            p[0] * (-p[1] * x).exp() + p[2]
-        },
-        3,
-    );
+    let native = CurveFit::native(3, |x: f64, p: &[f64]| {
+        assert!(p[0] < 1e6, "beyond");
+        p[0] * (-p[1] * x).exp() + p[2]
+    });
     let x = times(20);
     let y = decays(&x, 60);
     let data = BatchData::shared(&x, &y).unwrap();

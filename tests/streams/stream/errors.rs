@@ -85,13 +85,10 @@ fn models_that_fail_at_a_late_point_name_it() {
     let wall = CurveFit::new(|x, [a, b]| b * (a - x).ln()).backend(Backend::Cpu);
     let error = same("value", &wall, &[end - 0.5e-4, 1.0], &points());
     assert!(matches!(error, Error::ModelNonFiniteAtStart { index: LATE, .. }), "{error}");
-    let native = CurveFit::native(
-        move |x, p| {
-            assert!(x < end - 0.5e-4, "a bug");
-            p[0] * (-p[1] * x).exp()
-        },
-        2,
-    );
+    let native = CurveFit::native(2, move |x, p| {
+        assert!(x < end - 0.5e-4, "a bug");
+        p[0] * (-p[1] * x).exp()
+    });
     let [_, error] = errors(&native, &[1.0, 1.0], &points());
     let Error::ModelPanicked { message, place } = &error else { panic!("{error}") };
     // Threads meet any of the points from there on first.

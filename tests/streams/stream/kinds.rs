@@ -98,7 +98,7 @@ fn models() -> Vec<Case> {
     planes.x.push((0..POINTS).map(|i| ((i * 37) % 101) as f64 / 50.0).collect());
     planes.y.iter_mut().zip(&planes.x[1]).for_each(|(y, z)| *y += 0.7 * z);
     planes.start = vec![1.8, 0.6, 0.2, 0.5];
-    let native = CurveFit::native(|x, p| p[0] * (-p[1] * x).exp() + p[2], 3);
+    let native = CurveFit::native(3, |x, p| p[0] * (-p[1] * x).exp() + p[2]);
     let mut counts = plain("counts");
     counts.y.iter_mut().for_each(|y| *y = (40.0 * *y).round().max(0.0));
     counts.start = vec![70.0, 0.6, 8.0];

@@ -23,7 +23,7 @@ fn model(token: &CancelToken, last: usize) -> (CurveFit, Arc<AtomicUsize>) {
         }
         p[0] * (-p[1] * x).exp()
     };
-    (CurveFit::native(model, 2).backend(Backend::Cpu).cancel_token(token.clone()), calls)
+    (CurveFit::native(2, model).backend(Backend::Cpu).cancel_token(token.clone()), calls)
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_limit_of_time_is_kept_within_a_chunk() {
         p[0] * x + p[1]
     };
     let options = Options::default().max_time(Duration::from_millis(20));
-    let model = CurveFit::native(slow, 2).backend(Backend::Cpu).options(options);
+    let model = CurveFit::native(2, slow).backend(Backend::Cpu).options(options);
     let source = SliceSource::new(&x, &x).unwrap();
     let fit = model.fit_stream(Stream::new(source).subsample(false), START);
     assert_eq!(fit.unwrap_err(), Error::StoppedInFirstPass);

@@ -36,7 +36,7 @@ fn everything() -> Vec<u64> {
     let fit = decay().fit(small(), START).unwrap();
     let predicted = fit.predict(&linspace(0.0, 10.0, 20_000)).unwrap();
     all.extend(predicted.iter().map(|v| v.to_bits()));
-    let native = CurveFit::native(|x, p| p[0] * (-p[1] * x).exp() + p[2], 3);
+    let native = CurveFit::native(3, |x, p| p[0] * (-p[1] * x).exp() + p[2]);
     all.extend(bits(&native.fit(small(), START).unwrap()));
     all
 }
