@@ -228,8 +228,24 @@ fn what_the_published_guide_shows_is_published() {
 #[test]
 fn pages_for_developers_name_files_that_exist() {
     let mut named = 0;
-    for page in ["CONTRIBUTING.md", "docs/calls.md", "docs/design.md", "docs/features.md"] {
+    let pages = [
+        "CONTRIBUTING.md",
+        "docs/calls.md",
+        "docs/design.md",
+        "docs/features.md",
+        "docs/how_a_fit_works.md",
+    ];
+    for page in pages {
         let text = read(page);
+        // Source files, relative to `src` or to the root.
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "/._-".contains(c)));
+        for path in words
+            .filter(|word| word.contains('/') && word.ends_with(".rs") && !word.contains("NAME"))
+        {
+            let is_there = root().join(path).exists() || root().join("src").join(path).exists();
+            assert!(is_there, "{page}: no {path}");
+            named += 1;
+        }
         for path in text.split('`').skip(1).step_by(2) {
             let folders =
                 ["src/", "tests/", "kernels/", "docs/", "examples/", "crates/", "benches/"];
