@@ -1,9 +1,9 @@
 //! Errors of requests.
 //!
 //! An [`Error`] means that the request is invalid or not supported: wrong lengths, a
-//! start that is not a number, a model that has no value at the start. A fit that was tried and did
-//! not converge is not an error; it is a [`Fit`](crate::Fit) with its
-//! [`Termination`](crate::Termination). Every message names the place, the number and the remedy.
+//! start that is not a number, a model without a finite value at the start. A fit that does not converge is not an
+//! error; it is a [`Fit`](crate::Fit) with its [`Termination`](crate::Termination). Every message names the location,
+//! the number and the remedy.
 
 pub(crate) mod names;
 pub(crate) mod no_cuda;
@@ -36,34 +36,34 @@ pub use uncertainty::UncertaintyError;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There are no points, or a mask or [`Missing::Omit`](crate::Missing::Omit) left none.
+    /// There are no points, or a mask or [`Missing::Omit`](crate::Missing::Omit) removed all.
     #[error("no data points: {}; give at least one finite point", emptied(*given, *omitted))]
     EmptyData {
-        /// Points given.
+        /// Number of given points.
         given: usize,
-        /// Points that a mask or a policy removed.
+        /// Number of points that a mask or [`Missing::Omit`](crate::Missing::Omit) removed.
         omitted: usize,
     },
-    /// Two arrays that must have one length do not.
+    /// Two arrays that must have the same length do not.
     #[error("`{what}` has {got} values but {expected} are needed ({remedy})")]
     LengthMismatch {
         /// The array: `y`, `sigma`, `mask`, `x column 1`, …
         what: String,
-        /// The length that it must have.
+        /// The required length.
         expected: usize,
-        /// The length that it has.
+        /// The length found.
         got: usize,
         /// The remedy.
         remedy: &'static str,
     },
-    /// The data have another number of independent variables than the model.
+    /// The number of independent variables differs between data and model.
     #[error(
         "the model has {expected} independent variable(s) but the data have {got} column(s); give x as {expected} column(s) of one length"
     )]
     ColumnCount {
-        /// Independent variables of the model.
+        /// Number of independent variables of the model.
         expected: usize,
-        /// Columns in the data.
+        /// Number of columns in the data.
         got: usize,
     },
     /// NaN or an infinity among the data.
@@ -80,7 +80,7 @@ pub enum Error {
         /// Remedies.
         remedies: NonFiniteRemedies,
     },
-    /// NaN or an infinity where a parameter's number is expected.
+    /// NaN or an infinity as a number for a parameter.
     #[error("the {what} of parameter `{name}` is {}; give a finite number", short(value))]
     NonFiniteParameter {
         /// `start`, `lower bound`, `upper bound` or `prior mean`.
@@ -90,12 +90,12 @@ pub enum Error {
         /// The value given.
         value: f64,
     },
-    /// The start has another number of values than the model has parameters.
+    /// The number of values in the start differs from the number of parameters.
     #[error("the model has {expected} parameter(s) ({}) but the start has {got} value(s)", listed(names.iter(), MOST_LISTED))]
     ParameterCount {
-        /// Parameters of the model.
+        /// Number of parameters of the model.
         expected: usize,
-        /// Values in the start.
+        /// Number of values in the start.
         got: usize,
         /// The parameters' names.
         names: Vec<String>,
@@ -105,9 +105,9 @@ pub enum Error {
     UnknownParameter {
         /// The name given.
         name: String,
-        /// The names that exist.
+        /// The names of the model's parameters.
         known: Vec<String>,
-        /// The remedy, and the place.
+        /// The remedy, with the location.
         remedy: String,
     },
     /// A standard deviation that is zero or negative.
@@ -142,10 +142,10 @@ pub enum Error {
         /// The alternative.
         remedy: &'static str,
     },
-    /// Every point has an infinite standard deviation, so nothing is left to fit.
+    /// Every point has an infinite standard deviation, so that no point has weight.
     #[error("all {points} points have infinite sigma (no weight); give at least one finite sigma")]
     NoEffectiveData {
-        /// Points given.
+        /// Number of given points.
         points: usize,
     },
     /// The covariance matrix of the data is not square, symmetric and positive definite.
@@ -153,7 +153,7 @@ pub enum Error {
         "the covariance matrix of the data is not positive definite: {reason} at row {row}; check its symmetry and that no row is a combination of others"
     )]
     CovarianceNotPositiveDefinite {
-        /// Row of the first offence.
+        /// First invalid row.
         row: usize,
         /// The reason.
         reason: &'static str,
@@ -192,12 +192,12 @@ pub enum Error {
         "{points} point(s) cannot determine {parameters} free parameter(s); give more points, fix parameters, or use allow_underdetermined(true)"
     )]
     TooFewPoints {
-        /// Points with weight.
+        /// Number of points with weight.
         points: usize,
-        /// Free parameters.
+        /// Number of free parameters.
         parameters: usize,
     },
-    /// The samples of a batch cannot be divided among its fits as was said.
+    /// The samples of a batch cannot be assigned to fits in the requested way.
     #[error("the batch cannot be divided into fits: {message}")]
     BatchLayout {
         /// The problem, with the numbers.
@@ -217,7 +217,7 @@ pub enum Error {
     ModelPanicked {
         /// The panic's message.
         message: String,
-        /// The point and parameters, or the moment of tracing.
+        /// The point and parameters, or the phase, for example tracing.
         place: String,
     },
     /// The observer panicked.
@@ -231,7 +231,7 @@ pub enum Error {
         "the model is {value} at point {index} ({point}) for the start {params}; choose a start where it is finite"
     )]
     ModelNonFiniteAtStart {
-        /// First point where it happens.
+        /// Index of the first such point.
         index: usize,
         /// The independent variables there.
         point: NamedValues,
@@ -247,7 +247,7 @@ pub enum Error {
     PartialNonFiniteAtStart {
         /// The parameter.
         name: String,
-        /// First point where it happens.
+        /// Index of the first such point.
         index: usize,
         /// The independent variables there.
         point: NamedValues,
@@ -264,7 +264,7 @@ pub enum Error {
         /// The parameters.
         params: NamedValues,
     },
-    /// An option with a value that it cannot have.
+    /// An option with an invalid value.
     #[error("option `{name}` is {value}; it must be {requirement}")]
     BadOption {
         /// The option.
@@ -274,7 +274,7 @@ pub enum Error {
         /// The requirement.
         requirement: &'static str,
     },
-    /// There is no sensible range to draw the starts of a parameter from.
+    /// The range for the starts of a parameter is not valid.
     #[error("starts of `{name}` cannot be drawn from [{}, {}]: {fault}", end(lower), end(upper))]
     RangeOfStarts {
         /// The parameter.
@@ -291,17 +291,17 @@ pub enum Error {
         "Sampling::Sobol draws at most {most} parameters, not {parameters}; use Sampling::LatinHypercube"
     )]
     SobolDimensions {
-        /// Free parameters.
+        /// Number of free parameters.
         parameters: usize,
-        /// Parameters at most.
+        /// Maximum number of parameters.
         most: usize,
     },
     /// A text expression that cannot be read.
     #[error("cannot read the expression, column {column}: {message}\n{}", excerpt(text, *column))]
     Parse {
-        /// The text found and the expected one.
+        /// The text found and the expected text.
         message: String,
-        /// Column of the offence, counted in characters from 1.
+        /// Column of the error, counted in characters from 1.
         column: usize,
         /// The expression.
         text: String,
@@ -327,7 +327,7 @@ pub enum Error {
         "y is {value} at point {index}, but Estimator::Poisson takes it for a count; counts are 0 or more, so do not subtract a background from them: put it into the model"
     )]
     NegativeCount {
-        /// Index of the first one.
+        /// Index of the first negative count.
         index: usize,
         /// Its value.
         value: f64,
@@ -340,7 +340,7 @@ pub enum Error {
         /// The setting that does not apply to counts.
         what: &'static str,
     },
-    /// The model expects no counts where there are some, or fewer than none.
+    /// The model is 0 at a point with counts, or negative.
     #[error(
         "the model is {value} at point {index} ({point}) for the start {params}, but the expectation of a count must be positive; choose another start, or bounds that keep it so"
     )]
@@ -362,7 +362,7 @@ pub enum Error {
         /// The alternative.
         remedy: &'static str,
     },
-    /// A device has not enough memory, even for the data in small chunks.
+    /// The memory of a device is too small, even for the data in small chunks.
     #[error(
         "{name} is out of memory: {requested} bytes are needed and {free} bytes are free; free some, or use Backend::Cpu"
     )]
@@ -371,10 +371,10 @@ pub enum Error {
         name: String,
         /// Bytes of the allocation that failed.
         requested: usize,
-        /// Bytes that were free then.
+        /// Bytes that were free at that time.
         free: usize,
     },
-    /// A device faulted or went away during the fit, and cannot be used by this process any more.
+    /// A device faulted or disappeared during the fit. This process cannot use it any more.
     #[error(
         "{name} was lost: {message}; this process cannot use it any more: start a new one, or use Backend::Auto, which goes on with the CPU"
     )]
@@ -397,7 +397,7 @@ pub enum Error {
     KernelNotCompiled {
         /// The compiler's log.
         message: String,
-        /// The CUDA C++ that it refused.
+        /// The CUDA C++ source that does not compile.
         source_text: String,
     },
     /// A required GPU is not available.
@@ -412,10 +412,10 @@ pub enum Error {
     /// The points of a stream cannot be read.
     #[error("cannot read the points: {0}")]
     Source(#[from] SourceError),
-    /// A worker will make no fits of a batch.
+    /// A worker refuses the fits of a batch.
     #[error(transparent)]
     Worker(#[from] WorkerError),
-    /// Points that others hold cannot be fitted.
+    /// The parts of a distributed fit cannot be fitted.
     #[error(transparent)]
     Parts(#[from] PartsError),
     /// A source panicked.
@@ -424,17 +424,17 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
-    /// The points of a source are not those that they were when it was opened.
+    /// The points of a source have changed since it was opened.
     #[error("the source changed while it was fitted: {0}; leave its files alone, or fit a copy")]
     SourceChanged(#[from] SourceChange),
-    /// The least that a stream needs is more than its memory limit.
+    /// The minimum memory of a stream is more than its memory limit.
     #[error(
         "a stream of such points needs at least {needed} bytes, but memory_limit is {limit} bytes; raise it"
     )]
     MemoryLimit {
         /// The limit, in bytes.
         limit: usize,
-        /// Bytes needed at least.
+        /// The minimum, in bytes.
         needed: usize,
     },
     /// The caller or a time limit stopped the fit before the first cost was computed.
@@ -446,35 +446,35 @@ pub enum Error {
     #[cfg(feature = "chrome-trace")]
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A composite model makes no sense.
+    /// A composite model is invalid.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// An array's numbers do not lie side by side.
+    /// The elements of an array are not contiguous.
     #[cfg(feature = "ndarray")]
     #[error(transparent)]
     Layout(#[from] LayoutError),
     /// Several sets of points cannot be fitted together.
     #[error(transparent)]
     Global(#[from] GlobalError),
-    /// A part of the start is to be found, and cannot be.
+    /// A missing value of the start cannot be computed.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// A setting of one parameter has a value that it cannot have.
+    /// A setting of one parameter has an invalid value.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A name cannot be used.
+    /// A name is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// A parameter cannot be tied to others as was said.
+    /// A tie of a parameter is not valid.
     #[error(transparent)]
     Tie(#[from] TieError),
-    /// A checkpoint cannot be used, or not be written.
+    /// A checkpoint cannot be used or written.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// Saving or loading failed.
     #[error(transparent)]
     Saved(#[from] SavedError),
-    /// A question about the errors of a fit makes no sense.
+    /// A request about the uncertainties of a fit is invalid.
     #[error(transparent)]
     Uncertainty(#[from] UncertaintyError),
 }

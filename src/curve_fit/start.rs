@@ -69,9 +69,8 @@ impl CurveFit {
         self.found(&start, &points).map(|found| found.values)
     }
 
-    /// Returns the free parameters in which the model is linear while all others are
-    /// constant. They need no start. The set is maximal, found greedily, and in the model's order;
-    /// empty for a native model.
+    /// Returns the free parameters in which the model is linear while all others are constant, in the model's order.
+    /// They need no start. The set is maximal and is found by a greedy algorithm. It is empty for a native model.
     ///
     /// ```
     /// let decay = dualfit::CurveFit::parse("a*exp(-b*x) + c", ["x"])?;
@@ -198,7 +197,7 @@ impl CurveFit {
 /// Finds the starts of fits of one model with the same given values.
 pub(super) struct Finder<'c> {
     curve: &'c CurveFit,
-    /// Values that the caller gave, or that follow from bounds, ties and priors.
+    /// Values from the caller, or from bounds, ties and priors.
     given: Vec<Option<f64>>,
     solvers: Arc<Solvers>,
     /// If true, passes run on the calling thread.
@@ -209,13 +208,13 @@ pub(super) struct Finder<'c> {
 #[derive(Default)]
 pub(super) struct Solvers(Mutex<HashMap<Missing, Arc<Solver>>>);
 
-/// Positions of the parameters that move; for every parameter, true if it has a guess.
+/// Positions of the parameters without a given value that are not fixed; for every parameter, true if it has a guess.
 type Missing = (Vec<usize>, Vec<bool>);
 
 /// Solver of the linear parameters.
 struct Solver {
     linear: Vec<usize>,
-    /// The linear parameters that occur in the model, and the model in which they alone are free.
+    /// Linear parameters that occur in the model. In `curve` only these are free.
     solved: Vec<usize>,
     curve: CurveFit,
 }
@@ -295,7 +294,7 @@ impl<'c> Finder<'c> {
     /// Errors of [`solved`](Self::solved) and [`searched`](Self::searched).
     pub(super) fn found_from(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
         if !begin.unknown.is_empty() {
-            // A guess that lacks some parameters is not used for the others.
+            // An incomplete guess is discarded: all nonlinear parameters are searched for.
             let unknown = self.sought(&begin);
             return self.searched(Begin { unknown, ..begin }, points);
         }
@@ -319,7 +318,7 @@ impl<'c> Finder<'c> {
         (0..self.given.len()).filter(is_sought).collect()
     }
 
-    /// Returns true if the guess that comes with the model is one candidate of a search.
+    /// Returns true if the model's own guess is only one candidate of a search.
     pub(super) fn is_uncertain(&self) -> Result<bool> {
         if self.curve.guess.is_none() {
             return Ok(false);
@@ -347,8 +346,9 @@ impl<'c> Finder<'c> {
         Ok(if several { sought } else { Vec::new() })
     }
 
-    /// Searches for a start of all free parameters. The search also fits from `candidates`, which are complete. `None`
-    /// if the model is not finite at any trial, or if it is linear in all parameters and therefore has one minimum.
+    /// Searches for a start of all free parameters. The search also fits from `candidates`, which are complete starts.
+    /// Returns `None` if the model is not finite at any trial, or if it is linear in all parameters and therefore has
+    /// only one minimum.
     ///
     /// # Errors
     /// Errors that no other start would avoid.
@@ -367,7 +367,8 @@ impl<'c> Finder<'c> {
         self.search(&solver, (base, unknown), candidates, points)
     }
 
-    /// Searches for the `unknown` parameters and solves for the linear ones of `solver`; the others are as in `base`.
+    /// Searches for the `unknown` parameters and solves for the linear parameters of `solver`. The other parameters
+    /// have their values in `base`.
     fn search(
         &self,
         solver: &Solver,
@@ -431,7 +432,7 @@ impl<'c> Finder<'c> {
     /// Solves for the linear parameters.
     ///
     /// # Errors
-    /// If the model has no finite value there, or panics.
+    /// If the model has no finite value at the start, or panics.
     pub(super) fn solved(&self, begin: &Begin, points: &Points<'_>) -> Result<CompleteStart> {
         let (curve, Begin { values, solver, guessed, .. }) = (self.curve, begin);
         if solver.solved.is_empty() {
@@ -450,11 +451,11 @@ impl<'c> Finder<'c> {
             )
         };
         let mut found = solved_by(&solver.curve)?;
-        // The model can be an invalid expectation of the counts at some points.
+        // The solution can have values that are invalid as expected counts.
         if curve.estimator == Estimator::Poisson
             && solver.curve.error_of_value(&found, points)?.is_some()
         {
-            // Expected counts below zero: positive linear parameters usually avoid them.
+            // Linear parameters that are not negative usually avoid negative expected counts.
             let mut positive = solver.curve.clone();
             for &i in &solver.solved {
                 let (lower, upper) = &mut positive.bounds[i];
@@ -472,7 +473,8 @@ impl<'c> Finder<'c> {
         Ok(CompleteStart { solved, ..CompleteStart::given(curve.completed(found)?) })
     }
 
-    /// Returns the solver for the linear ones of the `moving` parameters; `known` is true for parameters with a guess.
+    /// Returns the solver for those of the `moving` parameters that are linear. `known` is true for parameters with a
+    /// guess.
     fn solver(&self, moving: &[usize], known: Vec<bool>) -> Result<Arc<Solver>> {
         let mut solvers = lock(&self.solvers.0);
         let key = (moving.to_vec(), known);
@@ -480,7 +482,7 @@ impl<'c> Finder<'c> {
             return Ok(solver.clone());
         }
         let known = &key.1;
-        // If two parameters exclude each other, prefer the one without a guess.
+        // If only one of two parameters can be treated as linear, prefer the one without a guess.
         let linear = self.curve.linear_among(moving, |i| usize::from(known[i]))?;
         let unused = self.curve.unused(&self.curve.effective_model()?, &[])?;
         let solved: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();

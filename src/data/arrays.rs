@@ -1,8 +1,8 @@
 //! Arrays of the crate `ndarray` as data.
 //!
-//! `&Array1`, `&ArrayView1` and other one-dimensional arrays are columns if their numbers lie side by side, and a
-//! [`LayoutError`] with the remedy if they do not. A two-dimensional array is several columns, one row
-//! for each, k × n as SciPy has them; of an n × k array in Fortran order give `array.t()`.
+//! `&Array1`, `&ArrayView1` and other one-dimensional arrays are columns if their elements are contiguous; otherwise
+//! the result is a [`LayoutError`] with the remedy. A two-dimensional array is several columns, one per row: k × n, as
+//! in SciPy. For an n × k array in Fortran order pass `array.t()`.
 
 use super::columns::Columns;
 use super::values::{Real, Values};

@@ -1,29 +1,28 @@
-//! The independent variables: one column each, and how many a closure is called with.
+//! The independent variables: one column each, and their number in the arguments of a closure.
 
 use super::values::{Real, Values};
 use crate::error::{Error, Result};
 use crate::model::var::Var;
 
 /// The independent variables of the data: `&x` for one, `[&x, &y]` for several, a vector of columns
-/// where their number is known at run time only. All columns have one value per point.
+/// if their number is known at run time only. All columns have one value per point.
 pub trait Columns<'a> {
     /// Argument type of a model's closure: [`Var`], `[Var; D]` or `Vec<Var>`.
     type X: Arguments;
 
-    /// The columns, in order.
+    /// Returns the columns, in order.
     ///
     /// # Errors
-    /// Where the numbers of a column do not lie side by side, as they may not in arrays of other
-    /// crates.
+    /// If the elements of a column are not contiguous, which can happen with arrays of other crates.
     fn columns(self) -> Result<Vec<Values<'a>>>;
 }
 
 /// Form in which a closure receives its independent variables.
 pub trait Arguments {
-    /// The arguments from one variable per column. Variables that are missing are NaN.
+    /// Creates the arguments from one variable per column. Missing variables are NaN.
     fn arguments(columns: &[Var]) -> Self;
 
-    /// Number of columns that the closure takes, or `None` if any number will do.
+    /// Returns the number of columns that the closure takes; `None` if it takes any number.
     fn count() -> Option<usize>;
 }
 
@@ -98,13 +97,13 @@ where
     }
 }
 
-/// `x` for a single column, `x column 0, 1, …` for several.
+/// Returns the name of a column: `x` for a single column, `x column 0, 1, …` for several.
 pub(crate) fn column_name(index: usize, count: usize) -> String {
     if count == 1 { "x".into() } else { format!("x column {index}") }
 }
 
 /// # Errors
-/// [`Error::LengthMismatch`] for the first column that has not `expected` values.
+/// [`Error::LengthMismatch`] for the first column whose length is not `expected`.
 pub(crate) fn expect_columns(columns: &[Values<'_>], expected: usize) -> Result<()> {
     let remedy = "x is given as k columns of length n, one value per point";
     for (i, column) in columns.iter().enumerate() {

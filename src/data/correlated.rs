@@ -1,17 +1,17 @@
-//! Correlated data: the factor that turns residuals with covariance C into independent ones.
+//! Correlated data: the Cholesky factor that turns residuals with covariance C into independent residuals.
 //!
-//! With C = L Lᵀ the residuals L⁻¹ r have the unit matrix as covariance and ½‖L⁻¹r‖² is half the
-//! generalised sum of squares rᵀC⁻¹r.
+//! With C = L Lᵀ the covariance of L⁻¹ r is the unit matrix, and ½‖L⁻¹r‖² is half the generalised sum of
+//! squares rᵀC⁻¹r.
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;
 
-/// The Cholesky factor L of the covariance of the points that count, and their indices.
+/// The Cholesky factor L of the covariance of the used points, and their indices.
 #[derive(Clone)]
 pub(crate) struct Correlation {
     /// Rows of L, each up to its diagonal, one after the other.
     rows: Vec<f64>,
-    /// Index among the given points of each that counts.
+    /// Index of each used point among the given points.
     pub(crate) index: Vec<usize>,
 }
 
@@ -19,7 +19,7 @@ impl Correlation {
     /// Factors the rows and columns `kept` of `matrix`.
     ///
     /// # Errors
-    /// [`Error::CovarianceNotPositiveDefinite`], with the row among the given points.
+    /// [`Error::CovarianceNotPositiveDefinite`], with the row as an index among the given points.
     pub(crate) fn factor(matrix: &DMatrix<f64>, kept: impl Iterator<Item = usize>) -> Result<Self> {
         let index: Vec<usize> = kept.collect();
         let mut this = Correlation { rows: Vec::with_capacity(triangle(index.len())), index };
@@ -49,12 +49,12 @@ impl Correlation {
         Ok(this)
     }
 
-    /// Memory taken by the factor.
+    /// Returns the memory of the factor, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.rows.len() * size_of::<f64>()
     }
 
-    /// Replaces `v`, one value per point that counts, by L⁻¹ v.
+    /// Replaces `v`, one value per used point, by L⁻¹ v.
     pub(crate) fn whiten(&self, v: &mut [f64]) {
         for i in 0..v.len() {
             let row = &self.rows[triangle(i)..=triangle(i) + i];
@@ -64,7 +64,7 @@ impl Correlation {
         }
     }
 
-    /// Replaces `v`, one value per point that counts, by L v.
+    /// Replaces `v`, one value per used point, by L v.
     pub(crate) fn colour(&self, v: &mut [f64]) {
         for i in (0..v.len()).rev() {
             let row = &self.rows[triangle(i)..=triangle(i) + i];
@@ -73,12 +73,12 @@ impl Correlation {
     }
 }
 
-/// Entries of a lower triangle of `n` rows.
+/// Returns the number of entries of a lower triangle of `n` rows.
 fn triangle(n: usize) -> usize {
     n * (n + 1) / 2
 }
 
-/// The part of a diagonal entry below which what elimination leaves of it is rounding.
+/// Returns the fraction of a diagonal entry below which the remainder after elimination is rounding error.
 fn index_tolerance(row: usize) -> f64 {
     (row + 1) as f64 * f64::EPSILON
 }

@@ -1,20 +1,21 @@
-//! The deviance of a single count, if its expectation is right.
+//! Moments of the deviance of a single count with a correct expectation.
 
 use crate::math;
 use std::sync::OnceLock;
 
-/// Expectation from which on the series in its reciprocal are used; they are good to 1e-4 there.
+/// Minimum expectation for the series in its reciprocal; their error is at most 1e-4 there.
 const LARGE: f64 = 20.0;
-/// Intervals of √μ up to there, between whose ends moments are interpolated linearly: good to 1e-3.
+/// Number of intervals of √μ for μ up to `LARGE`. Moments are interpolated linearly in each, with an error of 1e-3.
 const INTERVALS: usize = 512;
-/// Counts beyond the expectation that sums have: more have a probability below 1e-20.
+/// Excess over the expectation up to which counts are summed: larger counts have a probability below 1e-20.
 const BEYOND: f64 = 70.0;
 
-/// The largest mean and the largest variance that any expectation has.
+/// Maximum mean and maximum variance over all expectations.
 pub(crate) const LARGEST_DEVIANCE: [f64; 2] = [1.1605, 2.4058];
 
-/// Mean and variance of the deviance d = 2(μ − k + k·ln(k/μ)) of a Poisson variable k of expectation μ = `mu`. For large
-/// expectations they are 1 and 2, as those of chi-square with one degree of freedom, and for an expectation of 0 they are 0.
+/// Returns mean and variance of the deviance d = 2(μ − k + k·ln(k/μ)) of a Poisson variable k of expectation μ = `mu`.
+/// For large expectations they approach 1 and 2, the moments of chi-square with one degree of freedom. For an
+/// expectation of 0 they are 0.
 ///
 /// The series for large μ come from the central moments of k, which are polynomials of μ.
 pub(crate) fn expected_deviance(mu: f64) -> [f64; 2] {
@@ -33,7 +34,7 @@ pub(crate) fn expected_deviance(mu: f64) -> [f64; 2] {
     [0, 1].map(|k| table[i][k] + part * (table[i + 1][k] - table[i][k]))
 }
 
-/// The moments as sums over k.
+/// Computes the moments as sums over k.
 fn summed(mu: f64) -> [f64; 2] {
     if mu == 0.0 {
         return [0.0; 2];

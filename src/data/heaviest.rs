@@ -1,16 +1,17 @@
-//! The data before validation, and the largest weights, for fits in which a few points outweigh all others.
+//! The data before validation, and the largest weights of the points. The weights are needed by fits in which a few
+//! points outweigh all others.
 
 use super::points::Points;
 use crate::data::Data;
 use crate::data::points::{ColumnList, Given};
 
 impl Points<'_> {
-    /// Σ w²y² in row units, with weights of at most `most`.
+    /// Returns Σ w²y² in row units, with weights limited to `most`.
     pub(crate) fn square_of_limited(&self, most: f64) -> f64 {
         self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
     }
 
-    /// The same for each piece of this number of points.
+    /// Returns the sums of [`square_of_limited`](Self::square_of_limited) for pieces of `piece` points.
     pub(crate) fn squares_of_limited(&self, most: f64, piece: usize) -> impl Iterator<Item = f64> {
         let of = move |i: usize| (self.weight(i).min(most) * self.y.at(i)).powi(2);
         (0..self.len().div_ceil(piece)).map(move |c| {
@@ -19,12 +20,12 @@ impl Points<'_> {
         })
     }
 
-    /// The `count` largest weights in row units, in descending order, or all if there are fewer; nothing
-    /// if `count` of them are known to be at least `level` times the largest.
+    /// Returns the `count` largest weights in row units, in descending order; all weights if there are fewer. Returns
+    /// an empty vector if `count` weights are known to be at least `level` times the largest.
     pub(crate) fn heaviest(&self, count: usize, level: f64) -> Vec<f64> {
         let row = self.units.row;
         if !self.x_sigma.is_exact() {
-            // What a point weighs depends on the parameters.
+            // The weight of a point depends on the parameters.
             return Vec::new();
         }
         let Some(sigma) = self.sigmas() else {
@@ -60,7 +61,7 @@ impl Points<'_> {
 }
 
 impl<'a> Data<'a> {
-    /// Returns the arrays and settings in the form that validation takes.
+    /// Returns the arrays and settings as input of the validation.
     pub(crate) fn given(&self) -> Given<'a> {
         Given {
             columns: ColumnList::Owned(self.columns.clone()),

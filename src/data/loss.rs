@@ -1,4 +1,4 @@
-//! Estimators and robust losses, and the distance from which a fit with a loss may start.
+//! Estimators and robust losses, and the maximum distance of the points from the start of a fit with a loss.
 
 use super::loss_formula::LossFormula;
 use crate::constants::FAR;
@@ -6,27 +6,26 @@ use crate::error::{Error, Result};
 use crate::model::var::Var;
 use serde::{Deserialize, Serialize};
 
-/// The loss of a weighted residual r (in units of σ where one is given, else in units of y). A fit
-/// minimises ½ Σ C² ρ((r/C)²) with C the `scale`, the residual beyond which a point counts as an
-/// outlier; the definitions are SciPy's, and Tukey's biweight in the same form.
+/// The loss of a weighted residual r (in units of σ if it is set, else in units of y). A fit minimises
+/// ½ Σ C² ρ((r/C)²). C is the `scale`: the residual beyond which a point counts as an outlier. The definitions are
+/// SciPy's; Tukey's biweight has the same form.
 ///
-/// Cauchy's, arctan's and Tukey's losses redescend: the farther a point is, the less it pulls. From a
-/// start that is far from all points they would leave out the good ones with the outliers. So a fit
-/// with arctan's or Tukey's begins from the end of one with Cauchy's of the same scale, which leaves none out; and where the
-/// points are typically more than 30 scales away, that one begins with Cauchy's loss on the scale of
-/// that distance, narrowed from stage to stage. Limits and counts are those of all stages together.
+/// Cauchy's, arctan's and Tukey's losses redescend: the pull of a point decreases with its distance. A fit that
+/// started far from all points would leave out good points together with the outliers. Therefore a fit with arctan's
+/// or Tukey's loss starts from the result of a fit with Cauchy's loss of the same scale, which leaves no point out. If
+/// the points are typically more than 30 scales away, the fit with Cauchy's loss starts with this distance as its
+/// scale, which is reduced from stage to stage. Limits and counts apply to all stages together.
 ///
-/// A scale far below the scatter of the data leaves out nearly all points, and there is a minimum
-/// wherever the model passes through a few of them. [`Fit::effective_points`](crate::Fit::effective_points) is
-/// the sum of ρ', by which each point counts. Where it is small there is a
-/// [warning](crate::Warning::FewPointsCount); where, under a loss that redescends, no more count than there are
-/// parameters, the fit has [not converged](crate::Termination::BeyondScale).
+/// A scale far below the scatter of the data leaves out nearly all points, and there is a minimum wherever the model
+/// passes through a few of them. [`Fit::effective_points`](crate::Fit::effective_points) is the sum of the weights ρ'
+/// of the points. A small sum causes a [warning](crate::Warning::FewPointsCount). If the loss redescends and the sum
+/// is not above the number of parameters, the fit has [not converged](crate::Termination::BeyondScale).
 ///
-/// Small residuals count alike under every loss: ρ(z) = z + O(z²). The covariance comes from the
-/// Jacobian with Triggs' correction (Triggs et al., Bundle Adjustment, 2000, section 4.3), limited as
-/// in SciPy. With [`Sigma::Unknown`](crate::Sigma::Unknown) and [`Sigma::Relative`](crate::Sigma::Relative) it is
-/// a sandwich, scaled by how far the points pull (Huber, Robust Statistics, 1981, section 7.6), so that it does not depend on
-/// how far away the outliers are; SciPy takes the loss for squares there, which makes errors too long.
+/// Small residuals have the same weight under every loss: ρ(z) = z + O(z²). The covariance comes from the
+/// Jacobian with Triggs' correction (Triggs et al., Bundle Adjustment, 2000, section 4.3), limited as in SciPy. With
+/// [`Sigma::Unknown`](crate::Sigma::Unknown) and [`Sigma::Relative`](crate::Sigma::Relative) it is a sandwich
+/// estimate, scaled by the pull of the points (Huber, Robust Statistics, 1981, section 7.6), and does not depend on the
+/// distance of the outliers. SciPy scales by the loss as if it were a sum of squares, which makes the errors too large.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Loss {
@@ -55,20 +54,20 @@ pub enum Loss {
     },
     /// ρ(z) = (1 − (1 − z)³)/3 for z < 1, else 1/3: outliers are left out.
     Tukey {
-        /// Residual from which on a point is left out.
+        /// Residual beyond which a point is left out.
         scale: f64,
     },
-    /// One of the caller's own: see [`custom`](Loss::custom).
+    /// A custom loss: see [`custom`](Loss::custom).
     Custom {
-        /// Residual of which the formula has multiples.
+        /// Unit of the residual in the formula.
         scale: f64,
-        /// ρ by the residual over the scale.
+        /// ρ as a function of the residual over the scale.
         formula: LossFormula,
     },
 }
 
 impl Loss {
-    /// Every robust loss, of one scale: to try what outliers do to a result.
+    /// Returns every robust loss with this scale, for tests of the influence of outliers on a result.
     pub const fn robust(scale: f64) -> [Loss; 5] {
         [
             Loss::SoftL1 { scale },
@@ -79,19 +78,19 @@ impl Loss {
         ]
     }
 
-    /// A loss by its formula ρ(u), with u = r/C the residual, model − y over sigma, over the `scale`. The closure is
-    /// traced once, like a model, and differentiated exactly; it may treat the two sides differently. A fit
-    /// minimises ½ Σ C² ρ(u). SciPy's functions of z = (r/C)² are those of `u*u` here.
+    /// Creates a loss from its formula ρ(u). u = r/C is the residual r = (model − y)/sigma over the `scale` C. The
+    /// closure is traced once, like a model, and differentiated exactly; it may treat positive and negative u
+    /// differently. A fit minimises ½ Σ C² ρ(u). For a function of z = (r/C)² from SciPy, substitute `u*u` for z.
     ///
-    /// ρ must be 0 at 0 and about u² near it on one side at least, so that small residuals count as they do in
-    /// least squares and errors of parameters are what they are under other losses. It must not fall where |u|
-    /// grows, and may be flat.
+    /// ρ must be 0 at 0 and about u² near 0 on at least one side. Then small residuals have the same weight as in least
+    /// squares, and errors of parameters have the same meaning as under other losses. ρ must not decrease with growing
+    /// |u|; it may be constant.
     ///
-    /// A fit with a loss that pulls less on points that are far away begins with [`Loss::Cauchy`].
+    /// If the loss redescends, a fit begins with [`Loss::Cauchy`].
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a scale that is not positive and finite, and for a formula that is not as said
-    /// above; [`Error::ModelPanicked`] and [`Error::ForeignVariable`] as for models.
+    /// [`Error::BadOption`] for a scale that is not positive and finite, and for a formula that violates these
+    /// conditions; [`Error::ModelPanicked`] and [`Error::ForeignVariable`] as for models.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Loss};
@@ -111,7 +110,7 @@ impl Loss {
         loss.validate().map(|()| loss)
     }
 
-    /// The scale C, or `None` for least squares.
+    /// Returns the scale C; `None` for least squares.
     pub fn scale(self) -> Option<f64> {
         match self {
             Loss::Linear => None,
@@ -124,7 +123,7 @@ impl Loss {
         }
     }
 
-    /// The formula of a loss of the caller's own.
+    /// Returns the formula of a custom loss.
     pub(crate) fn formula(self) -> Option<LossFormula> {
         match self {
             Loss::Custom { formula, .. } => Some(formula),
@@ -141,10 +140,11 @@ impl Loss {
         }
     }
 
-    /// The largest cost of `points` points that are at most a scale away, in units in which the scale is
-    /// multiplied by `unit`. Under a loss that grows without limit the cost of outliers may be any multiple of
-    /// this; it says nothing about the distance of the other points or the precision of their cost, and a fraction of
-    /// it is not a tolerance. Under other losses, and without a loss, the result is infinite: the whole cost counts.
+    /// Returns the largest cost of `points` points that are at most one scale away, in units in which the scale is
+    /// multiplied by `unit`. Under a loss that grows without limit, the cost of outliers may be any multiple of this
+    /// value. Such a cost contains no information about the distance of the other points or the precision of their
+    /// cost, and a fraction of it is not a tolerance. Under other losses, and without a loss, the result is infinite:
+    /// the whole cost counts.
     pub(crate) fn bulk(self, points: usize, unit: f64) -> f64 {
         match self.scale() {
             Some(scale) if self.grows() => 0.5 * points as f64 * (scale * unit).powi(2),
@@ -167,7 +167,7 @@ impl Loss {
         }
     }
 
-    /// Name of the loss, as reports print it.
+    /// Returns the name of the loss in reports.
     pub fn name(self) -> &'static str {
         match self {
             Loss::Linear => "least squares",
@@ -182,8 +182,8 @@ impl Loss {
 }
 
 impl Loss {
-    /// Returns true if the pull of a point decreases with its distance. If nearly all points are far, as from a
-    /// bad start, such a loss is flat or has a minimum at every few points that the model can pass through.
+    /// Returns true if the pull of a point decreases with its distance. If nearly all points are far away, for example
+    /// at a bad start, the cost is flat or has a minimum wherever the model can pass through a few points.
     pub(crate) fn redescends(self) -> bool {
         match self {
             Loss::Cauchy { .. } | Loss::Arctan { .. } | Loss::Tukey { .. } => true,
@@ -192,8 +192,8 @@ impl Loss {
         }
     }
 
-    /// The loss whose minimum is the start for this one, if it is not the caller's: that of the same
-    /// scale which leaves no point out.
+    /// Returns the loss that is minimised first, to compute the start for this loss: Cauchy's loss of the same scale,
+    /// which leaves no point out. Returns `None` if this loss needs no such stage.
     pub(crate) fn first(self) -> Option<Loss> {
         match self {
             Loss::Arctan { scale } | Loss::Tukey { scale } => Some(Loss::Cauchy { scale }),
@@ -204,7 +204,7 @@ impl Loss {
         }
     }
 
-    /// The scale, if the value of this loss says how far the points are.
+    /// Returns the scale if the value of this loss measures the distance of the points.
     pub(crate) fn gauge(self) -> Option<f64> {
         match self {
             Loss::Cauchy { scale } => Some(scale),
@@ -213,15 +213,15 @@ impl Loss {
     }
 }
 
-/// Typical distance of the points in scales: √(exp(mean of ln(1 + z)) − 1). `cost`: under Cauchy's loss of
-/// this `scale`, in its units. This loss has the longest range, and its value measures the distance: the
-/// mean of ln(1 + (r/C)²) is the logarithm of a mean that a few outliers hardly change.
+/// Returns the typical distance of the points in scales: √(exp(mean of ln(1 + z)) − 1). `cost`: cost under Cauchy's
+/// loss of this `scale`, in its units. This loss has the longest range, and its value measures the distance: the
+/// mean of ln(1 + (r/C)²) is the logarithm of a geometric mean, which a few outliers hardly change.
 pub(crate) fn distance(cost: f64, scale: f64, points: usize) -> f64 {
     let mean = 2.0 * (cost / scale / scale) / points as f64;
     mean.exp_m1().sqrt()
 }
 
-/// Returns true if the points are too far away to start a fit with this loss. `cost`: under this loss,
+/// Returns true if the points are too far away to start a fit with this loss. `cost`: cost under this loss,
 /// in units in which its scale is multiplied by `unit`.
 pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
     loss.gauge().is_some_and(|scale| distance(cost, scale * unit, points) > FAR)
@@ -233,7 +233,7 @@ pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
 /// The residuals are normal with standard deviation σ ([`Sigma`](crate::Sigma)). The default.
 ///
 /// # Poisson
-/// Every y is a count with the model's value f as its expectation: photons in a pixel, events in a bin.
+/// Every y is a count whose expectation is the model's value f: photons in a pixel, events in a bin.
 /// The fit maximises the Poisson likelihood: it minimises half the deviance,
 /// Σ f − y + y·ln(y/f) (f alone if y is 0). Least squares on few counts is biased: with
 /// weights 1/y it overweights pixels that are low by chance, without weights it ignores the small errors of low
@@ -242,8 +242,8 @@ pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
 /// The variance of a count is its expectation; therefore sigma is not set, and the errors
 /// are absolute: they come from the Fisher information Σ ∂f ∂fᵀ/f at the solution.
 /// [`chi_square`](crate::Fit::chi_square) is the deviance; divided by the degrees of freedom it is about 1
-/// for a right model and expectations above 5. It is up to 1.16 at an expectation of 1.5, where it is largest, 1 at 0.5, and less
-/// below: 0.47 at 0.1.
+/// for a correct model and expectations above 5. Its maximum is 1.16 at an expectation of 1.5. It is 1 at an
+/// expectation of 0.5 and smaller below: 0.47 at 0.1.
 ///
 /// The model must be positive at points with counts: other trial steps are rejected, and another start
 /// is an error. Use bounds, or the exponential of a parameter, to keep it positive. The model may be 0
@@ -269,18 +269,18 @@ pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Estimator {
-    /// The sum of squared residuals over σ, or of a robust loss of them.
+    /// The sum of squared residuals over σ, or of their robust loss.
     #[default]
     LeastSquares,
     /// The likelihood of counts.
     Poisson,
 }
 
-/// Expectations below this fraction of the usual ones are dark.
+/// Fraction of the usual expectation below which an expectation is called dark.
 pub(super) const DARK: f64 = 1.0 / (1u64 << 20) as f64;
 
-/// The expected count that is dark where counts have this mean: 2⁻²⁰ of one event, or of the mean where
-/// that is less.
+/// Returns the limit of dark expectations for counts with this mean: 2⁻²⁰ events, or 2⁻²⁰ times the mean if the mean
+/// is below 1.
 pub(super) fn darkest(mean: f64) -> f64 {
     if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
 }

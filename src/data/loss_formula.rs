@@ -1,4 +1,4 @@
-//! Losses of the caller's own: traced, as models are, with their exact derivatives.
+//! Custom losses: traced, like models, with exact derivatives.
 
 use crate::error::{Error, Result};
 use crate::model::program::Program;
@@ -9,8 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::sync::Mutex;
 
-/// ρ as a function of u = r/C, the residual over the scale of the loss; [`Loss::custom`](crate::Loss::custom) makes one. Formulas
-/// that are equal are one, which is kept until the process ends, so that a [`Loss`](crate::Loss) is a plain value.
+/// ρ as a function of u = r/C, the residual over the scale of the loss; created by
+/// [`Loss::custom`](crate::Loss::custom). Equal formulas share one instance, which is kept until the process ends.
+/// Therefore a [`Loss`](crate::Loss) can be copied.
 #[derive(Clone, Copy)]
 pub struct LossFormula(&'static TracedLoss);
 
@@ -22,7 +23,7 @@ struct TracedLoss {
 
 static FORMULAS: Mutex<Vec<&'static TracedLoss>> = Mutex::new(Vec::new());
 
-/// Distances in scales at which a formula is looked at, on both sides.
+/// Values of |u| at which a formula is checked, on both sides of 0.
 const LOOKED_AT: [f64; 12] = [1e-6, 1e-3, 0.1, 0.3, 0.7, 1.0, 1.5, 3.0, 10.0, 100.0, 1e4, 1e6];
 /// Threshold below which values count as 0, compared with ρ(1) of about 1.
 const ZERO: f64 = 1e-12;
@@ -31,7 +32,7 @@ const NEAR: f64 = 1e-3;
 
 impl LossFormula {
     /// # Errors
-    /// As [`Loss::custom`](crate::Loss::custom).
+    /// Errors of [`Loss::custom`](crate::Loss::custom).
     pub(super) fn trace(formula: impl FnOnce(Var) -> Var) -> Result<LossFormula> {
         LossFormula::new(&Program::trace(1, 0, |u, _| formula(u[0]))?)
     }
@@ -48,7 +49,7 @@ impl LossFormula {
         Ok(LossFormula(formula))
     }
 
-    /// ρ, dρ/du and d²ρ/du² of the only column u.
+    /// Returns the program of ρ, dρ/du and d²ρ/du² with the only column u.
     pub(crate) fn program(&self) -> &'static Program {
         &self.0.program
     }
@@ -121,7 +122,7 @@ impl fmt::Debug for LossFormula {
     }
 }
 
-/// As its program.
+/// Serialises the program of the formula.
 impl Serialize for LossFormula {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         SavedProgram::from(self.0.program.value_only()).serialize(to)

@@ -38,7 +38,7 @@ use x_sigma::XSigma;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
-    /// Refuse the data and say where the first one is.
+    /// Return an error with the index of the first such point.
     #[default]
     Error,
     /// Leave such points out; [`Fit::omitted`](crate::Fit::omitted) counts them.
@@ -69,12 +69,12 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// `x`: one column per independent variable (`&x` or `[&x, &y]`), `y`: the response, all with
-    /// one value per point, in f64, f32 or whole numbers of up to 32 bits.
+    /// Creates the data of a fit. `x`: one column per independent variable (`&x` or `[&x, &y]`), `y`: the response, all
+    /// with one value per point, in f64, f32 or integers of up to 32 bits.
     ///
     /// # Errors
-    /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if a column has another length
-    /// than y, an error for an array of `ndarray` whose numbers do not lie side by side.
+    /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if the length of a column differs from the length
+    /// of y, an error for an array of `ndarray` that is not contiguous.
     pub fn new(
         x: impl Columns<'a>,
         y: impl TryInto<Values<'a>, Error: Into<Error>>,
@@ -134,16 +134,15 @@ impl<'a> Data<'a> {
         Ok(self)
     }
 
-    /// Says that x has errors, too, independent normal ones with these standard deviations in the units of
-    /// x: one column per independent variable, as x was given, each with one value per point or one for
-    /// all points (`&[0.1]`); 0 where x is exact.
+    /// Sets the standard deviations of x, in the units of x, for independent normal errors: one column per
+    /// independent variable, in the order of x, each with one value per point or one for all points (`&[0.1]`);
+    /// 0 if x is exact.
     ///
-    /// The fit is then an orthogonal distance regression: it minimises Σ dᵢ²/2, or the sum of their loss,
-    /// with dᵢ² the minimum over ξ of ((f(ξ) − yᵢ)/σᵢ)² + Σₖ((ξₖ − xᵢₖ)/σₓᵢₖ)², the distance of the point from
+    /// The fit is then an orthogonal distance regression: it minimises Σ dᵢ²/2, or the sum of the losses of dᵢ².
+    /// dᵢ² is the minimum over ξ of ((f(ξ) − yᵢ)/σᵢ)² + Σₖ((ξₖ − xᵢₖ)/σₓᵢₖ)²: dᵢ is the distance of the point from
     /// the curve in units of its errors (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8 (1987)
-    /// 1052). [`Fit::closest`](crate::Fit::closest) has the points ξ. Errors of x are weighed against
-    /// those of y, so [`sigma`](Data::sigma) must be given, too; where it is relative, x_sigma is in the same
-    /// proportion.
+    /// 1052). [`Fit::closest`](crate::Fit::closest) returns the points ξ. Errors of x are compared with errors of y,
+    /// so [`sigma`](Data::sigma) must be set, too; if it is relative, x_sigma has the same unknown factor.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Sigma};
@@ -156,8 +155,8 @@ impl<'a> Data<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for another number of columns or of values. When the fit begins,
-    /// [`Error::BadXSigma`] for a value that is negative, or not finite where such points are not left out.
+    /// [`Error::LengthMismatch`] for a wrong number of columns or values. When the fit begins,
+    /// [`Error::BadXSigma`] for a value that is negative, or that is not finite unless such points are left out.
     pub fn x_sigma(mut self, sigma: impl Columns<'a>) -> Result<Self> {
         self.x_sigma = XSigma::new(sigma.columns()?, self.columns.len())?;
         self.x_sigma
@@ -165,7 +164,7 @@ impl<'a> Data<'a> {
         Ok(self)
     }
 
-    /// Says what to do with points that are not finite; [`Missing::Error`] by default.
+    /// Sets the treatment of points that are not finite; [`Missing::Error`] by default.
     #[must_use]
     pub fn missing(mut self, missing: Missing) -> Self {
         self.missing = missing;
@@ -182,14 +181,14 @@ impl<'a> Data<'a> {
         Ok(self)
     }
 
-    /// Accepts infinite values of x, for models that have a limit there. NaN stays an error.
+    /// If true, infinite values of x are valid, for models that have a limit there. NaN stays an error.
     #[must_use]
     pub fn allow_infinite_x(mut self, allow: bool) -> Self {
         self.infinite_x = allow;
         self
     }
 
-    /// Number of given points, including masked and missing ones.
+    /// Returns the number of given points, including masked and missing points.
     pub fn len(&self) -> usize {
         self.y.len()
     }
@@ -199,17 +198,17 @@ impl<'a> Data<'a> {
         self.y.is_empty()
     }
 
-    /// The independent variables: one column per variable, n values each.
+    /// Returns the independent variables: one column per variable, n values each.
     pub fn x_columns(&self) -> &[Values<'a>] {
         &self.columns
     }
 
-    /// The response: n values.
+    /// Returns the response: n values.
     pub fn y_values(&self) -> Values<'a> {
         self.y
     }
 
-    /// The standard deviations of the response.
+    /// Returns the standard deviations of the response.
     pub fn y_sigma(&self) -> Sigma<'a> {
         match self.sigma {
             Weights::Equal => Sigma::Unknown,
@@ -221,14 +220,14 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// The [`mask`](Data::mask), if one was set: true for points that count.
+    /// Returns the [`mask`](Data::mask), if set: true for points that are fitted.
     pub fn mask_values(&self) -> Option<&'a [bool]> {
         self.mask
     }
 }
 
 impl<'a> From<&Data<'a>> for Data<'a> {
-    /// The same points, borrowed again.
+    /// Returns the same points, borrowed again.
     fn from(data: &Data<'a>) -> Data<'a> {
         data.clone()
     }

@@ -1,4 +1,5 @@
-//! Totals over all points of a fit, wherever they are stored, and the points as plain numbers for a search of a start.
+//! Totals over all points of a fit, independent of their storage, and the points as plain numbers for the search for a
+//! start.
 
 use super::loss::{Estimator, Loss, darkest};
 use super::points::Units;
@@ -9,23 +10,23 @@ use serde::{Deserialize, Serialize};
 /// Counts, units and sums of all points of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Overview {
-    /// Points that count.
+    /// Number of used points.
     pub(crate) used: usize,
-    /// Points left out by a mask or as missing.
+    /// Number of points left out by a mask or as missing.
     pub(crate) omitted: usize,
-    /// Points without weight because their sigma is infinite.
+    /// Number of points without weight because their sigma is infinite.
     pub(crate) ignored: usize,
     /// Powers of two that keep squares in range.
     pub(crate) units: Units,
     /// Weighted mean and scatter of y.
     pub(crate) summary: Moments,
-    /// Σw² over the largest w²: about how many points weigh what the heaviest does.
+    /// Σw² over the largest w²: approximate number of points with the weight of the heaviest point.
     pub(crate) heaviest: f64,
     /// Noise model of y.
     pub(crate) estimator: Estimator,
     /// True if sigma alone determines the errors of the parameters.
     pub(crate) absolute: bool,
-    /// The expected count below which a point without events weighs no more than one of this size.
+    /// Lower limit of the expected count f in the weight 1/f of a point without events.
     pub(crate) darkest: f64,
     /// True if x has errors; a stream does not support them.
     #[serde(skip)]
@@ -33,7 +34,7 @@ pub(crate) struct Overview {
 }
 
 impl Overview {
-    /// Of points that have not been looked at.
+    /// Returns the totals before any point was validated.
     pub(crate) fn unknown(estimator: Estimator) -> Overview {
         Overview {
             used: 0,
@@ -49,8 +50,8 @@ impl Overview {
         }
     }
 
-    /// The size that kernels compare residuals with under `loss`: its scale in row units, 1 for least squares, or
-    /// for counts the limit of dark expectations.
+    /// Returns the value with which kernels compare residuals under `loss`: its scale in row units, 1 for least
+    /// squares; for counts the limit of dark expectations.
     pub(crate) fn kernel_scale(&self, loss: Loss) -> f64 {
         match self.estimator {
             Estimator::Poisson => self.darkest,
@@ -58,18 +59,20 @@ impl Overview {
         }
     }
 
-    /// Points that were looked at, whether they count or not.
+    /// Returns the number of given points, used or not.
     pub(crate) fn given(&self) -> u64 {
         (self.used + self.omitted + self.ignored) as u64
     }
 
-    /// Returns true if the sums of the points used the same units before the totals were known.
+    /// Returns true if the units and the limit of dark expectations are the defaults, with which points are summed
+    /// before the totals are known.
     pub(crate) fn is_ordinary(&self) -> bool {
         self.units == Units::ORDINARY && self.darkest == darkest(1.0)
     }
 }
 
-/// Maximum number of points. If a fit has more, every k-th is taken, which suffices for starting values.
+/// Maximum number of observations. If a fit has more points, every k-th point is copied, which suffices for starting
+/// values.
 const MOST: usize = 1 << 16;
 
 /// Points that a fit uses, neither masked nor missing, in the order of the data; every k-th point of a large fit.
@@ -86,7 +89,7 @@ pub struct Observations {
 }
 
 impl Observations {
-    /// The observations of validated data.
+    /// Returns the observations of validated data.
     pub(crate) fn of(points: &Points<'_>) -> Observations {
         let stride = points.used.div_ceil(MOST).max(1);
         let index: Vec<usize> = points.kept().step_by(stride).collect();
@@ -103,12 +106,12 @@ impl Observations {
         Observations { columns, y, center: any, amplitude: any }
     }
 
-    /// The first independent variable, one value per point.
+    /// Returns the first independent variable, one value per point.
     pub fn x(&self) -> &[f64] {
         self.columns.first().map_or(&[], Vec::as_slice)
     }
 
-    /// The same points with another response.
+    /// Returns the same points with another response.
     #[must_use]
     pub fn with_response(&self, y: Vec<f64>) -> Observations {
         Observations { columns: self.columns.clone(), y, ..*self }

@@ -1,4 +1,4 @@
-//! Validated data: which points count, with which weight, and what they add up to.
+//! Validated data: the used points, their weights and their sums.
 
 use super::columns::column_name;
 use super::correlated::Correlation;
@@ -16,7 +16,7 @@ use crate::error::{Error, NonFiniteRemedies, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::{Deref, Range};
 
-/// Data that every backend may compute with: the points that count are finite, their sigmas positive.
+/// Validated data for every backend: the used points are finite, and their sigmas are positive.
 #[derive(Clone)]
 pub(crate) struct Points<'a> {
     pub(crate) columns: ColumnList<'a>,
@@ -24,9 +24,9 @@ pub(crate) struct Points<'a> {
     pub(crate) sigma: Weights<'a>,
     /// The errors of the independent variables.
     pub(crate) x_sigma: XSigma<'a>,
-    /// The factor L of the covariance of y, if one was given.
+    /// The Cholesky factor L of the covariance of y, if set.
     pub(crate) correlation: Option<Correlation>,
-    /// True if some points are skipped, so that blocks have to be gathered.
+    /// True if some points are skipped. Blocks must then be gathered.
     filtered: bool,
     mask: Option<&'a [bool]>,
     /// True if the mask alone selects the points, because all values at its true elements are valid.
@@ -34,19 +34,19 @@ pub(crate) struct Points<'a> {
     pub(crate) infinite_x: bool,
     /// Noise model of y.
     pub(crate) estimator: Estimator,
-    /// Points that count.
+    /// Number of used points.
     pub(crate) used: usize,
-    /// Points left out by the mask or as missing.
+    /// Number of points left out by the mask or as missing.
     pub(crate) omitted: usize,
-    /// Points without weight because their sigma is infinite.
+    /// Number of points without weight because their sigma is infinite.
     pub(crate) ignored: usize,
     /// Powers of two that keep squares in range.
     pub(crate) units: Units,
     /// Weighted mean and scatter of y.
     pub(crate) summary: Moments,
-    /// The largest 1/σ, where each point has its own.
+    /// The largest 1/σ, if each point has its own sigma.
     pub(super) largest_weight: f64,
-    /// The expected count below which a point without events weighs no more than one of this size.
+    /// Lower limit of the expected count f in the weight 1/f of a point without events.
     darkest: f64,
 }
 
@@ -63,7 +63,7 @@ impl Units {
     /// Units of data of ordinary size.
     pub(crate) const ORDINARY: Units = Units { y: 1.0, weight: 1.0, row: 1.0 };
 
-    /// With the unit of y, for weights and rows of at most about 2 to these powers.
+    /// Returns units for weights and rows of at most about 2 to these powers. `y`: unit of y.
     pub(super) fn of_exponents(y: f64, weight: i32, row: i32) -> Units {
         Units { y, weight: unit_of_exponent(weight), row: unit_of_exponent(row) }
     }
@@ -87,7 +87,7 @@ impl<'a> Deref for ColumnList<'a> {
     }
 }
 
-/// The arrays of one fit as a caller gives them.
+/// The arrays of one fit before validation.
 pub(crate) struct Given<'a> {
     pub(crate) columns: ColumnList<'a>,
     pub(crate) y: Values<'a>,
@@ -110,7 +110,7 @@ impl<'a> Points<'a> {
         Points::check(data.given())
     }
 
-    /// Of data whose lengths agree, as if every point counted and were of ordinary size.
+    /// Returns points without validation, as if all points were used and of ordinary size. The lengths must agree.
     pub(super) fn unchecked(data: Given<'a>) -> Points<'a> {
         Points {
             used: data.y.len(),
@@ -133,7 +133,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// A part of points of which all is known together.
+    /// Returns a part of the points whose totals are `whole`.
     pub(crate) fn part(data: Given<'a>, whole: &Overview) -> Points<'a> {
         let mut points = Points::unchecked(data);
         points.estimator = whole.estimator;
@@ -146,7 +146,7 @@ impl<'a> Points<'a> {
         points
     }
 
-    /// Counts the points that count, one by one.
+    /// Selects and counts the used points, one by one.
     pub(super) fn filter(&mut self) -> Tally {
         self.filtered = true;
         let tally = self.tally();
@@ -155,7 +155,7 @@ impl<'a> Points<'a> {
         tally
     }
 
-    /// Totals over the points.
+    /// Returns the totals over the points.
     pub(crate) fn overview(&self) -> Overview {
         Overview {
             used: self.used,
@@ -171,8 +171,8 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// As [`validate`](Points::validate), of data whose lengths agree. Allocates nothing for up to
-    /// 65,536 points that are all right.
+    /// Validates arrays whose lengths agree, like [`validate`](Points::validate). Allocates nothing for up to
+    /// 65,536 points without errors or missing values.
     pub(crate) fn check(data: Given<'a>) -> Result<Points<'a>> {
         let (known_x, missing) = (data.known_x, data.missing);
         if let Weights::Constant(value) = data.sigma
@@ -211,13 +211,13 @@ impl<'a> Points<'a> {
         points.largest_weight = largest.weight;
         points.summary = Moments::of(&points, plain.map(|(_, summary)| summary));
         if !points.x_sigma.is_exact() {
-            // Distances have no scatter about a mean of y.
+            // The scatter about the mean of y is not defined for distances.
             points.summary.scatter = 0.0;
         }
         Ok(points)
     }
 
-    /// Takes y for counts.
+    /// Treats y as counts.
     ///
     /// # Errors
     /// [`Error::NegativeCount`]; [`Error::NotForCounts`] if sigma was given.
@@ -238,7 +238,7 @@ impl<'a> Points<'a> {
             return Err(Error::NegativeCount { index, value });
         }
         self.estimator = Estimator::Poisson;
-        // Rows are in units of the standard deviation of a count: squares add up to the counts.
+        // Rows are in units of the standard deviation of a count: the sum of squares is the sum of the counts.
         self.units = Units::ORDINARY;
         self.summary.square = total;
         self.summary.scatter = 0.0;
@@ -246,7 +246,8 @@ impl<'a> Points<'a> {
         Ok(())
     }
 
-    /// The same points as measurements with exact x, if they are counts or x has errors; counts of one error.
+    /// Returns the same points for least squares with exact x, if they are counts or x has errors; otherwise `None`.
+    /// All counts have the same error.
     pub(crate) fn as_measurements(&self) -> Option<Points<'a>> {
         if self.estimator == Estimator::LeastSquares && self.x_sigma.is_exact() {
             return None;
@@ -263,12 +264,12 @@ impl<'a> Points<'a> {
         Some(points)
     }
 
-    /// The expected count below which a point without events weighs no more than one of this size.
+    /// Returns the lower limit of the expected count f in the weight 1/f of a point without events.
     pub(crate) fn darkest(&self) -> f64 {
         self.darkest
     }
 
-    /// Returns true if the model may have this finite value at point `i`.
+    /// Returns true if this finite value of the model is valid at point `i`.
     pub(crate) fn allows(&self, i: usize, value: f64) -> bool {
         self.estimator == Estimator::LeastSquares
             || value > 0.0
@@ -280,17 +281,17 @@ impl<'a> Points<'a> {
         self.estimator == Estimator::Poisson || self.sigma.is_absolute()
     }
 
-    /// Scatter of a single observation.
+    /// Returns the scatter of a single observation.
     pub(crate) fn spread(&self) -> Spread {
         match self.estimator {
             Estimator::Poisson => Spread::Counts,
-            // How far an observation scatters depends on the slope of the model there.
+            // The scatter of an observation depends on the slope of the model there.
             Estimator::LeastSquares if !self.x_sigma.is_exact() => Spread::Own,
             Estimator::LeastSquares => self.sigma.spread(),
         }
     }
 
-    /// Points given.
+    /// Returns the number of given points.
     pub(crate) fn len(&self) -> usize {
         self.y.len()
     }
@@ -305,7 +306,7 @@ impl<'a> Points<'a> {
         self.mask.is_none_or(|m| m[i]) && (self.mask_decides || self.is_usable(i))
     }
 
-    /// Returns true if all values of point `i` are finite, or infinite where this is allowed.
+    /// Returns true if all values of point `i` are finite, or infinite if this is allowed.
     fn is_usable(&self, i: usize) -> bool {
         self.y.at(i).is_finite()
             && self.columns.iter().all(|c| self.valid_x(c.at(i)))
@@ -313,13 +314,13 @@ impl<'a> Points<'a> {
             && self.x_sigma.is_finite_at(i)
     }
 
-    /// Indices of the points that count.
+    /// Returns the indices of the used points.
     pub(crate) fn kept(&self) -> impl Iterator<Item = usize> {
         (0..self.len()).filter(|&i| !self.filtered || self.counts(i))
     }
 
-    /// The factor of point `i`'s residual: the row unit over its standard deviation, or the row unit
-    /// where no deviation is known.
+    /// Returns the factor of the residual of point `i`: the row unit over its standard deviation, or the row unit
+    /// if no standard deviation is known.
     pub(crate) fn weight(&self, i: usize) -> f64 {
         match self.sigma {
             Weights::Constant(s) => self.units.row / s,
@@ -327,7 +328,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// The standard deviations where there is one per point.
+    /// Returns the standard deviations if there is one per point.
     pub(crate) fn sigmas(&self) -> Option<&'a [f64]> {
         match self.sigma {
             Weights::Each { sigma, .. } => Some(sigma),
@@ -343,8 +344,8 @@ impl<'a> Points<'a> {
         x.is_finite() || (self.infinite_x && !x.is_nan())
     }
 
-    /// The largest magnitudes and the summary of y if every value is finite and every sigma positive,
-    /// the usual case, found in one fast scan; else `None`.
+    /// Returns the largest magnitudes and the summary of y if every value is finite and every sigma is positive;
+    /// otherwise `None`. One fast scan for the usual case.
     fn plain(&self, known_x: bool) -> Option<(Largest, Moments)> {
         let scan = |start: usize, end: usize| {
             let summary = Moments::of_range(self, start, end);
@@ -356,14 +357,15 @@ impl<'a> Points<'a> {
         })
     }
 
-    /// The largest magnitudes in a range if all there is plain. `summaries`: of y, of parts that make up the range.
+    /// Returns the largest magnitudes in a range if every value is finite and every sigma is positive. `summaries`:
+    /// summaries of y in consecutive parts of the range.
     pub(super) fn plain_largest(
         &self,
         Range { start, end }: Range<usize>,
         summaries: &[Moments],
         known_x: bool,
     ) -> Option<Largest> {
-        // If any value is not finite, the mean is not.
+        // If any value is not finite, the mean is not finite.
         let mut all = summaries.iter().all(|summary| summary.mean.is_finite());
         for column in self.columns.iter().filter(|_| !known_x) {
             all &= finite(column, start, end);
@@ -389,10 +391,10 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// The error for the first array that has a value which is not finite where the mask is true.
+    /// Returns an error for the first array with a value that is not finite at a point where the mask is true.
     pub(super) fn refuse_missing(&self) -> Result<()> {
         let masked_in = |i: usize| self.mask.is_none_or(|m| m[i]);
-        // Named only when it is refused: a batch comes here with every fit.
+        // The name is created only for an error: a batch calls this function for every fit.
         type Bad<'b> = &'b dyn Fn(usize) -> Option<f64>;
         let refuse = |what: &dyn Fn() -> String, is_x: bool, bad: Bad<'_>| {
             let mut found =
@@ -417,7 +419,7 @@ impl<'a> Points<'a> {
         self.x_sigma.check(self.sigma, (0..self.len()).filter(weighs))
     }
 
-    /// The largest magnitudes of the points that count, one by one.
+    /// Returns the largest magnitudes of the used points, one by one.
     fn largest(&self) -> Largest {
         let scan = |start: usize, end: usize| self.largest_part(start..end);
         in_chunks(self.len(), scan, Largest::merge)
@@ -444,9 +446,9 @@ impl<'a> Points<'a> {
         Units::of_exponents(y, weight, row)
     }
 
-    /// The exponents of the largest weight 1/σ and of the largest |y|/σ, which themselves may leave the
-    /// range of f64. A y of 0 says nothing of the size of its residual: it counts as the largest y, and
-    /// as 1 if all are 0.
+    /// Returns the exponents of the largest weight 1/σ and of the largest |y|/σ. These values can be outside the
+    /// range of f64. A y of 0 does not determine the magnitude of its residual: it is replaced by the largest y, or
+    /// by 1 if all are 0.
     pub(super) fn exponents(&self, largest: f64) -> (i32, i32) {
         let (mut weight, mut row) = (i32::MIN, i32::MIN);
         let usual = if largest == 0.0 { 0 } else { exponent(largest) };
@@ -463,7 +465,7 @@ impl<'a> Points<'a> {
         (weight, row)
     }
 
-    /// The row unit for the largest of L⁻¹y, or of L⁻¹1 if y is 0. `unit`: that of y.
+    /// Returns the row unit for the largest element of L⁻¹y, or of L⁻¹1 if y is 0. `unit`: unit of y.
     fn correlated_unit(&self, correlation: &Correlation, unit: f64) -> f64 {
         let size = |of: &dyn Fn(usize) -> f64| {
             let mut v: Vec<f64> = correlation.index.iter().map(|&i| of(i)).collect();

@@ -1,4 +1,4 @@
-//! Arrays of numbers as bytes of a message, each in its own type: little-endian, copied and not looked at one by one.
+//! Arrays of numbers as bytes of a message, each in its own type: little-endian, copied as a whole.
 
 use super::values::Values;
 use bytemuck::Pod;
@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Numbers whose bytes are all there is to them.
+/// Numbers that are represented by their bytes alone.
 pub(crate) trait Number: Pod {
-    /// With its bytes in little-endian order if this processor has another, and back.
+    /// Converts between the byte order of this processor and little-endian order, in both directions.
     fn little(self) -> Self;
 }
 
@@ -38,7 +38,7 @@ impl Number for f32 {
     }
 }
 
-/// An array: borrowed for writing, owned after reading. A read array takes as much memory as its bytes.
+/// An array: borrowed for writing, owned after reading. A read array needs as much memory as its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Raw<'a, T: Number>(pub(crate) Cow<'a, [T]>);
 
@@ -87,7 +87,7 @@ impl<'de, T: Number> Deserialize<'de> for Raw<'_, T> {
     }
 }
 
-/// [`Values`] that travel in their own type.
+/// [`Values`] that are sent in their own type.
 macro_rules! kinds {
     ($($kind:ident: $number:ty),*) => {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

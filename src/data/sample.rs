@@ -1,8 +1,8 @@
-//! A sample of the points: one of each stretch of equal length, selected by the number of the
-//! stretch alone. Therefore samples of parts of the points can be merged to the sample of all points.
+//! A sample of the points: one point of each stretch of equal length. The number of the stretch alone determines the
+//! point. Therefore samples of parts of the points can be merged to the sample of all points.
 //!
-//! The number of points need not be known: when the sample is full, every two neighbouring stretches
-//! become one, and one of their two points is kept, with equal probability.
+//! The number of points need not be known: when the sample is full, pairs of adjacent stretches are merged, and one of
+//! their two points is kept, with equal probability.
 
 use super::Data;
 use super::points::Points;
@@ -19,33 +19,33 @@ pub(crate) struct Sample {
     columns: Vec<Vec<f64>>,
     /// The numbers of the points, in ascending order.
     numbers: Vec<u64>,
-    /// Independent variables.
+    /// Number of independent variables.
     x: usize,
-    /// Points at most.
+    /// Maximum number of points.
     most: usize,
-    /// Each stretch is of 2 to this power of points.
+    /// Binary logarithm of the number of points of a stretch.
     level: u32,
 }
 
-/// Points of the smallest sample, and maximum number of residuals that are tested. With this number an autocorrelation of 0.1 is
-/// 6 standard deviations from 0.
+/// Number of points of the smallest sample, and maximum number of residuals that are tested. With this number an
+/// autocorrelation of 0.1 is 6 standard deviations from 0.
 pub(crate) const LEAST_SAMPLE: usize = 1 << 12;
 
-/// Levels that numbers of points can have.
+/// Number of possible levels.
 const LEVELS: u32 = u64::BITS;
 
-/// Returns true if a stretch of 2 to the power of `level` points takes the point of its second half.
+/// Returns true if a stretch of 2 to the power of `level` points keeps the point of its second half.
 fn takes_second(stretch: u64, level: u32) -> bool {
     SplitMix64::seed_from_u64(stretch ^ (u64::from(level) << 58)).random()
 }
 
-/// The number of the point that stretch `stretch` of 2 to the power of `level` points has: that of one of its halves.
+/// Returns the number of the point of a stretch of 2 to the power of `level` points: the point of one of its halves.
 fn drawn_of(stretch: u64, level: u32) -> u64 {
     (1..=level).rev().fold(stretch, |at, level| 2 * at + u64::from(takes_second(at, level)))
 }
 
-/// The numbers of the points that a [`Sample`] of at most `most` of `n` points has, of which those that `counts` refuses are
-/// missing.
+/// Returns the numbers of the points of a [`Sample`] of at most `most` of `n` points. Points that `counts` rejects are
+/// omitted.
 pub(crate) fn drawn(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut level = (n / most.max(1)).max(1).ilog2();
     loop {
@@ -60,7 +60,7 @@ pub(crate) fn drawn(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> Ve
 }
 
 impl Sample {
-    /// Of at most `most` points, two at least, of `x` independent variables.
+    /// Creates an empty sample of at most `most` points, but at least two, of `x` independent variables.
     pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
         let columns = vec![Vec::new(); x + 1 + usize::from(sigma)];
         Sample { columns, numbers: Vec::new(), x, most: most.max(2), level: 0 }
@@ -74,13 +74,13 @@ impl Sample {
         self.columns.len() > self.x && even && ascending && has_room && self.level < LEVELS
     }
 
-    /// Returns true if both can be samples of the points of one fit.
+    /// Returns true if both can be samples of one fit.
     pub(crate) fn is_like(&self, other: &Sample) -> bool {
         let of = |s: &Sample| (s.columns.len(), s.x, s.most);
         of(self) == of(other)
     }
 
-    /// The same sample with at most `most` points.
+    /// Returns the same sample with at most `most` points.
     pub(crate) fn at_most(&self, most: usize) -> Sample {
         let mut sample = Sample { most: self.most.min(most), ..self.clone() };
         while sample.len() > sample.most {
@@ -89,26 +89,27 @@ impl Sample {
         sample
     }
 
-    /// Points at most.
+    /// Returns the maximum number of points.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// Number of points drawn.
+    /// Returns the number of points of the sample.
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Points that each of them stands for.
+    /// Returns the number of points of a stretch.
     pub(crate) fn stretch(&self) -> u64 {
         1 << self.level
     }
 
-    /// Draws from the next points, the first of which is number `first`. A stretch whose point does not count has none.
+    /// Draws from the next points. `first`: number of the first of them. If the point of a stretch is not used, the
+    /// stretch contributes no point.
     pub(crate) fn add(&mut self, points: &Points<'_>, first: u64) {
         let end = first + points.len() as u64;
-        // If all points count, every whole stretch has one: with more of these than the maximum, the
-        // level must grow.
+        // If all points are used, every whole stretch contributes one: the level must increase if there are more whole
+        // stretches than the maximum number of points.
         let whole = |level: u32| (end >> level).saturating_sub(first.div_ceil(1 << level));
         while !points.is_filtered() && whole(self.level) > self.most as u64 {
             self.thin();
@@ -123,12 +124,12 @@ impl Sample {
                     self.take(points, i, drawn);
                 }
             }
-            // The level may have grown meanwhile.
+            // `level` is the level before this point was added; the new level may be higher.
             next = ((next >> level) + 1) << level;
         }
     }
 
-    /// Adds the sample of the points that follow.
+    /// Adds the sample of the next points.
     pub(crate) fn follow(&mut self, other: Sample) {
         let mut other = other;
         while self.level < other.level {
@@ -156,11 +157,11 @@ impl Sample {
         }
     }
 
-    /// Keeps those of every two stretches that become one.
+    /// Merges pairs of stretches and keeps one point of each pair.
     fn thin(&mut self) {
         self.level += 1;
         let level = self.level;
-        // Each is that of its stretch so far.
+        // Each point is the point of its stretch at the previous level.
         let stays = |n: u64| takes_second(n >> level, level) == ((n >> (level - 1)) & 1 == 1);
         let stays: Vec<bool> = self.numbers.iter().map(|&n| stays(n)).collect();
         let mut keep = |column: &mut Vec<f64>| {
@@ -172,7 +173,7 @@ impl Sample {
         self.numbers.retain(|_| stays.next().copied().unwrap_or(false));
     }
 
-    /// Number of different points, counted up to `enough`.
+    /// Returns the number of distinct points, counted up to `enough`.
     pub(crate) fn distinct(&self, enough: usize) -> usize {
         let x = &self.columns[..self.x];
         let mut seen: Vec<usize> = Vec::new();
@@ -187,7 +188,7 @@ impl Sample {
         seen.len()
     }
 
-    /// The columns of every second point from the first or the second on, or of all of them.
+    /// Returns the columns of a part of the points.
     pub(crate) fn part(&self, part: SampleHalf) -> Vec<Vec<f64>> {
         let (first, step) = match part {
             SampleHalf::Even => (0, 2),
@@ -199,11 +200,11 @@ impl Sample {
     }
 }
 
-/// The data of a sample's columns: `x` independent variables, then y, then sigma if there is one. `weights` says what sigma
-/// means.
+/// Returns the columns of a sample as data: `x` independent variables, then y, then sigma if present. `weights`
+/// interprets sigma.
 ///
 /// # Errors
-/// [`Error::EmptyData`] without the columns.
+/// [`Error::EmptyData`] if columns are missing.
 pub(crate) fn data_of<'c>(
     columns: &'c [Vec<f64>],
     x: usize,
@@ -220,11 +221,11 @@ pub(crate) fn data_of<'c>(
 /// A part of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SampleHalf {
-    /// Its points 0, 2, 4, …
+    /// The points 0, 2, 4, … of the sample.
     Even,
-    /// Its points 1, 3, 5, …
+    /// The points 1, 3, 5, … of the sample.
     Odd,
-    /// All of them.
+    /// All points of the sample.
     All,
 }
 
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
     use crate::data::Data;
 
-    /// A sample of the numbers from `first` on, of which those that `counts` refuses are missing.
+    /// Returns a sample of the `n` numbers from `first` on. Numbers that `counts` rejects are omitted.
     fn sample(
         first: u64,
         n: u64,
@@ -272,7 +273,7 @@ mod tests {
         }
     }
 
-    /// For any division of the points, and any order of merging neighbours.
+    /// Tests several divisions of the points, and several orders of merging adjacent parts.
     #[test]
     fn samples_of_parts_are_that_of_all() {
         let counts = |i: u64| i % 7 != 3;
@@ -296,7 +297,7 @@ mod tests {
 
     #[test]
     fn every_point_is_as_likely_as_every_other() {
-        // The mean place within a stretch, over many of them, is its middle.
+        // The mean position of the point within its stretch, over many stretches, is the middle.
         let all = sample(0, 1_000_000, 4096, 5000, |_| true);
         let stretch = all.stretch();
         let places: Vec<f64> =

@@ -1,10 +1,10 @@
-//! Magnitudes and numbers of points, computed in one scan and merged over parts; and the powers of two that
-//! keep their squares in range.
+//! Magnitudes and numbers of points, computed in one scan and merged over parts, and powers of two as units that
+//! keep squares in the range of f64.
 
 use super::values::{Values, each, wide};
 use serde::{Deserialize, Serialize};
 
-/// The largest |y|, 1/σ and |y|/σ of the points that count.
+/// The largest |y|, 1/σ and |y|/σ of the used points.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Largest {
     pub(super) y: f64,
@@ -53,12 +53,12 @@ pub(super) fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
     match values {
         Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
         Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
-        // Whole numbers.
+        // Integers.
         _ => true,
     }
 }
 
-/// The largest magnitude among `values[start..end]`; NaN counts for nothing.
+/// Returns the largest magnitude among `values[start..end]`; NaN is ignored.
 pub(super) fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
     let larger = |m: f64, v: f64| if v > m { v } else { m };
     match values {
@@ -76,14 +76,14 @@ pub(super) fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
     }
 }
 
-/// Magnitudes between 2⁻³⁰⁰ and 2³⁰⁰ are left alone: squares of them, summed over any number of
-/// points, stay far inside the range of f64. Every tolerance is relative, so only the range matters, and a
-/// unit of 1 keeps the usual case free of multiplications. Multiplying by a power of two changes no digit.
+/// Range of magnitudes that are not scaled, 2⁻³⁰⁰ to 2³⁰⁰: the sum of their squares over any number of points stays
+/// far inside the range of f64. Every tolerance is relative, so only the range matters, and a unit of 1 avoids
+/// multiplications in the usual case. Multiplication by a power of two is exact.
 const ORDINARY: std::ops::RangeInclusive<f64> =
     f64::from_bits((1023 - 300) << 52)..=f64::from_bits((1023 + 300) << 52);
 
-/// The power of two that `magnitude` must be multiplied with to be of order 1, or 1 if it is of
-/// ordinary size, zero, or not finite.
+/// Returns the power of two that scales `magnitude` to order 1, or 1 if `magnitude` is of ordinary size, zero or not
+/// finite.
 pub(crate) fn unit_of(magnitude: f64) -> f64 {
     if magnitude == 0.0 || !magnitude.is_finite() || is_ordinary(magnitude) {
         1.0
@@ -92,7 +92,7 @@ pub(crate) fn unit_of(magnitude: f64) -> f64 {
     }
 }
 
-/// The unit of magnitudes of about 2 to the power `exponent`, which may be far outside the range of
+/// Returns the unit of magnitudes of about 2 to the power `exponent`, which may be far outside the range of
 /// f64.
 pub(super) fn unit_of_exponent(exponent: i32) -> f64 {
     if (-300..=300).contains(&exponent) { 1.0 } else { power_of_two(-exponent) }
@@ -103,8 +103,7 @@ pub(super) fn is_ordinary(magnitude: f64) -> bool {
     ORDINARY.contains(&magnitude)
 }
 
-/// The power of two next below `magnitude` or equal to it, as its exponent; `magnitude` is finite
-/// and positive.
+/// Returns the exponent of the largest power of two that is at most `magnitude`, which must be finite and positive.
 pub(super) fn exponent(magnitude: f64) -> i32 {
     const TWO_54: f64 = (1u64 << 54) as f64;
     let (normal, shift) =
@@ -112,7 +111,7 @@ pub(super) fn exponent(magnitude: f64) -> i32 {
     ((normal.to_bits() >> 52) & 0x7ff) as i32 - 1023 + shift
 }
 
-/// 2 to the power `k`, held within the range of normal numbers.
+/// Returns 2 to the power `k`, clamped to the range of normal numbers.
 fn power_of_two(k: i32) -> f64 {
     f64::from_bits(((k.clamp(-1022, 1023) + 1023) as u64) << 52)
 }
@@ -130,7 +129,7 @@ mod tests {
             let scaled = v * unit_of(v);
             assert!((1.0..2.0).contains(&scaled), "{v} became {scaled}");
         }
-        // The smallest subnormal would need 2^1074; the largest power of two there is must do.
+        // The smallest subnormal would need 2^1074; it is multiplied by the largest power of two instead.
         assert_eq!(5e-324 * unit_of(5e-324), f64::from_bits((1023 - 51) << 52));
     }
 }

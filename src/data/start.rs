@@ -2,22 +2,23 @@
 
 /// The starting point of a fit: values for all parameters, for some of them by name, or for none.
 ///
-/// Arrays, slices and vectors of numbers, one per parameter in the model's order, and of pairs of a
-/// name and a number convert into it. Missing values are computed in this order:
+/// Arrays, slices and vectors of numbers, one per parameter in the model's order, convert into it, as do arrays, slices
+/// and vectors of pairs of a name and a number. Missing values are computed in this order:
 ///
-/// 1. a parameter with equal bounds has their value;
+/// 1. a parameter with equal bounds is set to this value;
 /// 2. the model's [`guess`](crate::CurveFit::guess), if it has one, is called; a value outside the bounds is
-///    moved to the nearest bound. The guess of a sum of several library models is one candidate of the search
+///    moved to the nearest bound. The guess of a sum of several library models is only one candidate of the search
 ///    below if no nonlinear parameter is given, in a batch for 24 of the fits;
-/// 3. parameters in which the model is linear, as the data and the program show, are solved for by
-///    linear least squares, the others at their starts, within the bounds;
-/// 4. the other parameters are searched for: values are drawn from ranges that follow from their units and from the data,
-///    the best candidates are fitted, and the best of these is the start. [`Fit::start_search`](crate::Fit::start_search)
-///    says how reliable it is; [`CurveFit::search`](crate::CurveFit::search) has options.
+/// 3. parameters in which the model is linear according to data and program are solved for by linear least squares
+///    within the bounds, with the other parameters at their starts;
+/// 4. the other parameters are searched for: values are drawn from ranges that follow from their units and the data,
+///    the best candidates are fitted, and the best result is the start.
+///    [`Fit::start_search`](crate::Fit::start_search) reports its reliability;
+///    [`CurveFit::search`](crate::CurveFit::search) sets options.
 ///
-/// If linear parameters were solved for and the fit does not converge, a minimisation over the
-/// nonlinear parameters alone (variable projection) continues from their starts, and the fit is repeated
-/// from its result, unless [`Options`](crate::Options) limit evaluations or time.
+/// If linear parameters were solved for and the fit does not converge, a minimisation over the nonlinear parameters
+/// alone (variable projection) runs from their starts, and the fit is repeated from its result, unless
+/// [`Options`](crate::Options) limit evaluations or time.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Start};
@@ -40,7 +41,7 @@ pub enum Start {
     Values(Vec<f64>),
     /// Values of some parameters, by name.
     Named(Vec<(String, f64)>),
-    /// Nothing is known.
+    /// No values: all are computed.
     Guess,
 }
 

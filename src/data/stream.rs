@@ -1,4 +1,4 @@
-//! The points of one fit that come from a source, and how they are to be read.
+//! The points of one fit from a source, and the settings of reading.
 
 use super::Missing;
 use super::loss::Estimator;
@@ -18,15 +18,15 @@ use std::path::{Path, PathBuf};
 const MEMORY_LIMIT: usize = 256 << 20;
 /// Default number of chunks that are read ahead.
 const PREFETCH: usize = 2;
-/// Maximum number of points of a chunk, if memory would allow more: a megabyte or two of each column, so that
-/// the data are still in the processor's cache when they are used.
+/// Default maximum number of points of a chunk: a megabyte or two of each column, so that the data are still in the
+/// processor's cache when they are used.
 const MOST_POINTS: usize = 32 * PIECE;
-/// The part of the memory limit that chunks take; the sample and sums take the rest.
+/// Fraction of the memory limit for chunks; the rest is for the sample and sums.
 const CHUNKS_PART: f64 = 0.7;
-/// Points of the sample that a start is found from, at most.
+/// Maximum number of points of the sample for the start.
 const SAMPLE: usize = 1 << 16;
 
-/// A source of points and how it is read: to be fitted by [`CurveFit::fit_stream`](crate::CurveFit::fit_stream).
+/// A source of points with reading options, the input of [`CurveFit::fit_stream`](crate::CurveFit::fit_stream).
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -52,7 +52,7 @@ pub struct Stream<'a> {
     pub(crate) required: bool,
 }
 
-/// Settings of the points of a stream.
+/// Settings for the points of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StreamPoints {
     pub(crate) sigma: Sigma<'static>,
@@ -61,8 +61,8 @@ pub(crate) struct StreamPoints {
 }
 
 impl<'a> Stream<'a> {
-    /// Reads the points of `source`, with [`Sigma::Unknown`], [`Missing::Error`], a memory limit of
-    /// 256 MiB, 2 chunks read ahead, a start from a sample and no checkpoint.
+    /// Creates a stream of the points of `source`. The defaults are [`Sigma::Unknown`], [`Missing::Error`], a memory
+    /// limit of 256 MiB, 2 chunks read ahead, a start from a sample and no checkpoint.
     pub fn new(source: impl Source + 'a) -> Stream<'a> {
         Stream {
             source: Box::new(source),
@@ -80,9 +80,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Sets the sigma of y: [`Sigma::Unknown`], the default, or [`Sigma::Constant`] for a
-    /// source without standard deviations; [`Sigma::RelativeColumn`] or [`Sigma::AbsoluteColumn`] for one that
-    /// has them.
+    /// Sets the sigma of y: [`Sigma::Unknown`] (the default) or [`Sigma::Constant`] for a source without standard
+    /// deviations; [`Sigma::RelativeColumn`] or [`Sigma::AbsoluteColumn`] for a source with standard deviations.
     ///
     /// # Errors
     /// [`Error::UnsuitedSigma`] for values in memory, [`Error::BadOption`] for a constant that is not positive.
@@ -101,14 +100,14 @@ impl<'a> Stream<'a> {
         Ok(self)
     }
 
-    /// Sets the treatment of points that are not finite; points that are left out are counted.
+    /// Sets the treatment of points that are not finite. Omitted points are counted.
     #[must_use]
     pub fn missing(mut self, missing: Missing) -> Self {
         self.points.missing = missing;
         self
     }
 
-    /// Accepts infinite values of x, for models that have a limit there.
+    /// If true, infinite values of x are valid, for models that have a limit there.
     #[must_use]
     pub fn allow_infinite_x(mut self, allow: bool) -> Self {
         self.points.infinite_x = allow;
@@ -116,62 +115,62 @@ impl<'a> Stream<'a> {
     }
 
     /// Sets the maximum memory of chunks, sample and sums together, in bytes. A process needs about 30 MB more for
-    /// itself, its threads and their buffers.
+    /// its code, its threads and their buffers.
     ///
-    /// The first points of files that have to be decoded, such as text tables, are kept as far as memory allows;
-    /// later passes read only the others. All points are kept if they fit into 70 % of the limit.
+    /// The first points of files that must be decoded, such as text tables, are kept as far as memory allows;
+    /// later passes read only the other points. All points are kept if they fit into 70 % of the limit.
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = bytes;
         self
     }
 
-    /// Points of a chunk, in place of a number that suits memory and caches; rounded up to whole pieces of
-    /// 4096 points. The result does not depend on it.
+    /// Sets the number of points of a chunk, rounded up to a multiple of 4096 and limited by memory. The default is
+    /// chosen for memory and caches. The result of the fit does not depend on this number.
     #[must_use]
     pub fn chunk_points(mut self, points: usize) -> Self {
         self.chunk_points = Some(points);
         self
     }
 
-    /// Chunks that are read ahead of the one in work.
+    /// Sets the number of chunks that are read ahead of the chunk that is being processed.
     #[must_use]
     pub fn prefetch(mut self, chunks: usize) -> Self {
         self.prefetch = chunks;
         self
     }
 
-    /// If true, a start may be computed from a sample, which saves passes. It is used only if two halves of
-    /// the sample agree and all points agree with them; otherwise the fit begins at the given start.
+    /// If true, a start is computed from a sample, which saves passes. It is used only if the fits of two halves of
+    /// the sample agree with each other and with all points; otherwise the fit begins at the given start.
     #[must_use]
     pub fn subsample(mut self, subsample: bool) -> Self {
         self.subsample = subsample;
         self
     }
 
-    /// Saves the results of the passes in this file, after each pass and when the fit is stopped or reaches its time
-    /// limit. A fit that finds the file continues from it to the same bits; when it has ended, the
-    /// file is removed. Several processes may make the same fit with the same file.
+    /// Sets the path of a checkpoint: the results of the passes are saved after each pass and when the fit is stopped
+    /// or reaches its time limit. If the file exists, the fit continues from it and returns the same result to the last
+    /// bit. Several processes may run the same fit with the same file.
     ///
-    /// There are two files: `path` has the newest checkpoint, and `path` with `.1` at its end the one before it, which
-    /// is used if the newest is damaged. Both are removed when the fit has ended. A fit begins anew if there is no file at
-    /// `path`, even if the other exists. A file of another fit, or one that is not a checkpoint, is an error that names the
-    /// difference.
+    /// There are two files: `path` contains the newest checkpoint, and `path` with `.1` appended the previous
+    /// checkpoint, which is used if the newest is damaged. Both are removed when the fit has ended. A fit starts from
+    /// the beginning if there is no file at `path`, even if the other exists. A file of another fit, or a file that is
+    /// not a checkpoint, is an error that names the difference.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(path.as_ref().to_owned());
         self
     }
 
-    /// If true, the default, a checkpoint that cannot be written ends the fit with an error. If false,
-    /// the fit continues and warns at its end. The last good checkpoint stays intact in either case.
+    /// If true (the default), a checkpoint that cannot be written ends the fit with an error. If false, the fit
+    /// continues and its result has a warning. The last good checkpoint stays intact in both cases.
     #[must_use]
     pub fn checkpoint_required(mut self, required: bool) -> Self {
         self.required = required;
         self
     }
 
-    /// Points of a chunk, within the memory limit.
+    /// Returns the number of points of a chunk, within the memory limit.
     ///
     /// # Errors
     /// [`Error::MemoryLimit`] if the smallest chunk does not fit.
@@ -186,12 +185,13 @@ impl<'a> Stream<'a> {
             return Err(Error::MemoryLimit { limit: self.memory_limit, needed });
         }
         let wanted = whole_pieces(self.chunk_points.unwrap_or(MOST_POINTS));
-        // No larger than the points, where it is known how many there are.
+        // At most the number of points, if it is known.
         let all = shape.points.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         Ok(wanted.min(fitting).min(whole_pieces(all)))
     }
 
-    /// Chunks of `capacity` points that can be kept from pass to pass, beside those that are on their way.
+    /// Returns the number of chunks of `capacity` points that can be kept from pass to pass, in addition to the
+    /// buffers.
     fn kept_chunks(&self, shape: &Shape, capacity: usize) -> usize {
         let room = (CHUNKS_PART * self.memory_limit as f64) as usize;
         let chunks = room / shape.bytes_per_point().max(1) / capacity.max(1);
@@ -201,7 +201,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Points of the sample: three copies of it, in f64, take the rest of the memory.
+    /// Returns the maximum number of points of the sample: three copies in f64 must fit into the rest of the memory.
     pub(crate) fn sample_points(&self, shape: &Shape) -> usize {
         let point = 8 * (shape.x.len() + 2);
         let rest = (1.0 - CHUNKS_PART) * self.memory_limit as f64;
@@ -211,7 +211,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The contents of each point.
+    /// Returns the contents of each point.
     ///
     /// # Errors
     /// If the source panics, or if sigma does not match the source or the estimator.
@@ -224,7 +224,7 @@ impl<'a> Stream<'a> {
         self.check(&shape).map(|()| shape)
     }
 
-    /// Reads points of this shape.
+    /// Returns a reader of points of this shape.
     ///
     /// # Errors
     /// If there is no memory for a chunk, or the source panics.
@@ -253,8 +253,8 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// The least number of points, at least one piece, that is no fewer than `points` and whole pieces; of
-/// numbers that no larger one follows, the largest.
+/// Rounds `points` up to a multiple of [`PIECE`], at least one piece. If this would overflow, returns the largest
+/// multiple.
 fn whole_pieces(points: usize) -> usize {
     points.max(1).checked_next_multiple_of(PIECE).unwrap_or(usize::MAX / PIECE * PIECE)
 }
@@ -266,7 +266,7 @@ impl<'a, S: Source + 'a> From<S> for Stream<'a> {
 }
 
 impl StreamPoints {
-    /// Weights of points with these standard deviations.
+    /// Returns the weights of points with these standard deviations.
     pub(crate) fn weights<'s>(&self, deviations: Option<&'s [f64]>) -> Weights<'s> {
         match (self.sigma, deviations) {
             (Sigma::Constant(value), _) => Weights::Constant(value),
@@ -275,7 +275,7 @@ impl StreamPoints {
         }
     }
 
-    /// A chunk as data of a fit.
+    /// Returns a chunk as data of a fit.
     pub(crate) fn of<'c>(&self, chunk: &'c Chunk) -> Given<'c> {
         Given {
             columns: ColumnList::Owned(chunk.x.iter().map(|column| column.values()).collect()),

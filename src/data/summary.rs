@@ -8,32 +8,32 @@ use super::values::Values;
 use crate::threads;
 use serde::{Deserialize, Serialize};
 
-/// Points per task of a scan over the data.
+/// Number of points per task of a scan over the data.
 const CHUNK: usize = 1 << 16;
-/// Points per step within a task.
+/// Number of points per step within a task.
 const BLOCK: usize = 256;
-/// Independent partial sums, so that the additions vectorise.
+/// Number of independent partial sums, which let the compiler vectorise the additions.
 const LANES: usize = 8;
 
-/// Σw², the weighted mean of y, and Σ(w (y − mean))², with weights w in units of the points' row
-/// unit and y in its own.
+/// Σw², the weighted mean of y, and Σ(w (y − mean))². The weights w are in row units of the points, y is in its own
+/// unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     weight: f64,
     pub(crate) mean: f64,
     pub(crate) scatter: f64,
-    /// Σw²(y² + t²), in row units like the scatter, with the smallest normal number t: what a value is
-    /// rounded to is ε of it, or of t where it is smaller.
+    /// Σw²(y² + t²), in row units like the scatter. t is the smallest normal number: the rounding error of a value is ε
+    /// times the larger of |y| and t.
     pub(crate) square: f64,
 }
 
-/// The part of a sum of squares that rounding alone leaves, of each value 16 units in the last place.
+/// Returns the part of a sum of squares that can be due to rounding: 16 units in the last place of each value.
 pub(crate) fn rounding(square: f64) -> f64 {
     (16.0 * f64::EPSILON).powi(2) * square
 }
 
-/// Calls `scan(start, end)` for consecutive parts of `0..n`, in parallel when there are several, and
-/// merges what they gave in order.
+/// Calls `scan(start, end)` for consecutive parts of `0..n`, in parallel if there are several, and
+/// merges the results in order.
 pub(crate) fn in_chunks<R: Send>(
     n: usize,
     scan: impl Fn(usize, usize) -> R + Sync,
@@ -48,7 +48,7 @@ pub(crate) fn in_chunks<R: Send>(
 }
 
 impl Points<'_> {
-    /// The same points with another response, one value per point given; a covariance is not factored again.
+    /// Returns the same points with another response, one value per given point. A covariance is not factored again.
     pub(crate) fn responding<'b>(&'b self, y: &'b [f64]) -> Points<'b> {
         let mut points: Points<'b> = self.clone();
         points.y = Values::F64(y);
@@ -58,8 +58,8 @@ impl Points<'_> {
 }
 
 impl Moments {
-    /// Of the points that count. `scanned`: what [`of_range`](Self::of_range) gave for all of them
-    /// before the units were known, of use if those are ordinary.
+    /// Returns the moments of the used points. `scanned`: result of [`of_range`](Self::of_range) for all points before
+    /// the units were known, which is used if the units are ordinary.
     pub(super) fn of(points: &Points<'_>, scanned: Option<Moments>) -> Moments {
         if let Some(correlation) = &points.correlation {
             return Moments::of_correlated(points, correlation);
@@ -75,8 +75,9 @@ impl Moments {
         total.into_row_units(units)
     }
 
-    /// The sum of squares of the weighted response about its mean, in row units: rows of counts are divided by the root of the
-    /// expectation. Infinite if the response does not vary, as that of residuals without data, or x has errors.
+    /// Returns the sum of squares of the weighted response about its mean, in row units. Rows of counts are divided by
+    /// the square root of the expectation. The result is infinite if the response does not vary, for example for
+    /// residuals without data, or if x has errors.
     pub(crate) fn signal(&self, counts: bool) -> f64 {
         let varies = self.scatter > rounding(self.square);
         match (varies, counts) {
@@ -86,7 +87,7 @@ impl Moments {
         }
     }
 
-    /// Of both, each about its own mean. `factor`: by which rows of `other` are multiplied.
+    /// Returns the sums over both sets, each about its own mean. Rows of `other` are multiplied by `factor`.
     pub(crate) fn beside(self, other: Moments, factor: f64) -> Moments {
         let square = factor * factor;
         Moments {
@@ -96,8 +97,8 @@ impl Moments {
         }
     }
 
-    /// Σw² over the square of the largest weight, in the same unit: as many points weigh about what the
-    /// heaviest does.
+    /// Returns Σw² over the square of the largest weight, in the same unit: the approximate number of points with the
+    /// weight of the heaviest point.
     pub(super) fn weights_like(&self, largest: f64) -> f64 {
         self.weight / (largest * largest)
     }
@@ -113,15 +114,15 @@ impl Moments {
         self
     }
 
-    /// With the residuals' own whitening: L⁻¹ y, and L⁻¹ 1 in place of the weights, times a power of
-    /// two k.
+    /// Returns the moments of correlated points, which are whitened like the residuals: L⁻¹ y, and L⁻¹ 1 times a power
+    /// of two k instead of the weights.
     fn of_correlated(points: &Points<'_>, correlation: &Correlation) -> Moments {
         let unit = points.units.row;
         let mut y: Vec<f64> = correlation.index.iter().map(|&i| points.y.at(i) * unit).collect();
         let mut one = vec![1.0; y.len()];
         correlation.whiten(&mut y);
         correlation.whiten(&mut one);
-        // Their size is that of L⁻¹ alone, which the row unit need not bring near 1.
+        // The row unit scales L⁻¹ y, not L⁻¹ 1, which therefore needs its own factor k.
         let k = unit_of(one.iter().fold(0.0, |m: f64, o| m.max(o.abs())));
         one.iter_mut().for_each(|o| *o *= k);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -133,7 +134,7 @@ impl Moments {
         Moments { weight, mean: mean * k / unit, scatter, square }
     }
 
-    /// Of the points `start..end`, in the units that the points have now.
+    /// Returns the moments of the points `start..end`, in the current units of the points.
     pub(super) fn of_range(points: &Points<'_>, start: usize, end: usize) -> Moments {
         let mut block = [0.0; BLOCK];
         let mut total = Moments::default();
@@ -152,7 +153,8 @@ impl Moments {
         total
     }
 
-    /// Sums of y − shift, with a value of y as the shift, do not cancel however far y is from 0.
+    /// Returns the moments of a block. The sums are over y − shift, where shift is a value of y. This avoids
+    /// cancellation if y is far from 0.
     fn of_block(points: &Points<'_>, from: usize, y: &[f64]) -> Moments {
         let unit = points.units.y;
         let first = (0..y.len()).find(|&i| !points.is_filtered() || points.counts(from + i));
@@ -185,7 +187,7 @@ impl Moments {
         Moments { weight, mean: shift + sum / weight, scatter: scatter.max(0.0), square: 0.0 }
     }
 
-    /// Both together (Chan, Golub and LeVeque 1983).
+    /// Merges the moments of two sets (Chan, Golub and LeVeque 1983).
     pub(super) fn merge(self, other: Moments) -> Moments {
         if self.weight == 0.0 {
             return other;

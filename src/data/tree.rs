@@ -1,32 +1,32 @@
-//! Sums over pieces of points as a binary tree. Its shape depends on the numbers of the pieces alone: it makes no difference
-//! to a bit how many pieces come at a time, which thread, process or machine has which, nor in which order neighbours are
-//! brought together.
+//! Sums over pieces of points as a binary tree. Its shape depends on the numbers of the pieces alone. Therefore the
+//! result is the same to the last bit for any number of pieces at a time, any distribution of pieces over threads,
+//! processes and machines, and any order of merging adjacent sums.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Sums of a pass over a set of points.
 pub(crate) trait Summary: Send {
-    /// Forgets all points.
+    /// Resets the sums to those of no points.
     fn clear(&mut self);
-    /// Adds the points of `other`, whose contents may be used up.
+    /// Adds the points of `other`, whose contents may be consumed.
     fn merge(&mut self, other: &mut Self);
     /// Returns true if every sum is finite.
     fn is_finite(&self) -> bool;
 
-    /// Returns true if it has the same number of sums as `other`, so that they can be merged.
+    /// Returns true if the number of sums is the same as in `other`, so that both can be merged.
     fn is_like(&self, _other: &Self) -> bool {
         true
     }
 }
 
-/// Pieces of a group: what different processes hold begins with one.
+/// Number of pieces of a group. The points of each process begin with a group.
 pub(crate) const GROUP: u64 = 256;
 
 /// The sum of some consecutive pieces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Node<S> {
-    /// The number of the first of them.
+    /// Number of the first piece.
     first: u64,
     pieces: u64,
     sum: S,
@@ -37,7 +37,8 @@ impl<S> Node<S> {
         self.first.checked_add(self.pieces)
     }
 
-    /// Returns true for a node of the tree: the number of its pieces is a power of two, and its position is a multiple of it.
+    /// Returns true for a full node of the tree: the number of its pieces is a power of two, and the number of its
+    /// first piece is a multiple of it.
     fn is_complete(&self) -> bool {
         self.pieces.is_power_of_two() && self.first.is_multiple_of(self.pieces)
     }
@@ -55,11 +56,11 @@ impl<S> Node<S> {
 /// A sum over consecutive pieces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Tree<S> {
-    /// In their order, each as large as its place allows.
+    /// Nodes in order. Siblings are always merged.
     nodes: Vec<Node<S>>,
-    /// The number of the piece that follows.
+    /// Number of the next piece.
     next: u64,
-    /// Sums whose memory is used again.
+    /// Sums whose memory is reused.
     #[serde(skip, default = "Vec::new")]
     spare: Vec<S>,
 }
@@ -71,13 +72,13 @@ impl<S> Default for Tree<S> {
 }
 
 impl<S: Summary + Clone> Tree<S> {
-    /// Of no pieces, before number `next`.
+    /// Creates a tree without pieces. `next`: number of the first piece to be added.
     pub(crate) fn new(next: u64) -> Tree<S> {
         Tree { next, ..Tree::default() }
     }
 
-    /// Returns true if a tree that was read from bytes can be a sum of the pieces in `range`, the first of which begins a group; each
-    /// sum must satisfy `fits`.
+    /// Returns true if a tree that was read from bytes is a valid sum of the pieces in `range`, which must begin with a
+    /// group. Each sum must satisfy `fits`.
     pub(crate) fn is_sound(&self, range: Range<u64>, fits: impl Fn(&S) -> bool) -> bool {
         let mut next = range.start;
         let mut follows = |node: &Node<S>| {
@@ -98,47 +99,49 @@ impl<S: Summary + Clone> Tree<S> {
         begins && follow && largest && in_place && next == range.end && self.next == range.end
     }
 
-    /// The number of the piece that follows.
+    /// Returns the number of the next piece.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The sums that it consists of, in the order of their pieces.
+    /// Returns the sums of the nodes, in the order of their pieces.
     pub(crate) fn sums(&self) -> impl Iterator<Item = &S> {
         self.nodes.iter().map(|node| &node.sum)
     }
 
-    /// Forgets all pieces: the next one is number `next`.
+    /// Removes all pieces. `next`: number of the next piece.
     pub(crate) fn restart(&mut self, next: u64) {
         self.spare.extend(self.nodes.drain(..).map(|node| node.sum));
         self.next = next;
     }
 
-    /// Adds a piece, whose contents are used up.
+    /// Adds a piece, whose contents are consumed.
     pub(crate) fn add(&mut self, piece: &mut S) {
         self.add_all(1, piece);
     }
 
-    /// Adds the sum of `pieces` pieces, which form a node of the tree or are the last; the contents of `all` are consumed.
+    /// Adds the sum of `pieces` pieces, which form a full node of the tree or are the last pieces. The contents of
+    /// `all` are consumed.
     pub(crate) fn add_all(&mut self, pieces: u64, all: &mut S) {
         let mut sum = self.spare.pop().unwrap_or_else(|| all.clone());
         std::mem::swap(&mut sum, all);
         self.push(Node { first: self.next, pieces, sum });
     }
 
-    /// Takes the pieces of `other`, which follow.
+    /// Moves the pieces of `other`, which must follow, into this tree.
     pub(crate) fn take(&mut self, other: &mut Tree<S>) {
         for node in other.nodes.drain(..) {
             self.push(node);
-            // As many sums as came, so that neither grows from pass to pass.
+            // Return one spare sum per node, so that neither tree grows from pass to pass.
             other.spare.extend(self.spare.pop());
         }
     }
 
-    /// Adds the pieces that follow, as others have summed them up: where this one ends with a group, and `other` begins there.
+    /// Adds the next pieces, which are already summed in `other`. This tree must end at the end of a group, and `other`
+    /// must begin there.
     ///
     /// # Errors
-    /// In words, if they do not follow.
+    /// A message if `other` does not follow, or if its sums have another shape.
     pub(crate) fn follow(&mut self, other: Tree<S>) -> Result<(), String> {
         let (ends, mut other) = (self.next, other);
         let begins = other.nodes.first().map_or(other.next, |node| node.first);
@@ -156,7 +159,8 @@ impl<S: Summary + Clone> Tree<S> {
         Ok(())
     }
 
-    /// Brings the sums behind the last group together: only nothing can follow. Those who hold the last points send less.
+    /// Merges the sums after the last whole group. No pieces can be added afterwards. This shortens the message of the
+    /// part with the last points.
     pub(crate) fn close(&mut self) {
         let whole = self.nodes.iter().rposition(|node| node.pieces >= GROUP).map_or(0, |at| at + 1);
         while self.nodes.len() > whole + 1 {
@@ -164,13 +168,13 @@ impl<S: Summary + Clone> Tree<S> {
         }
     }
 
-    /// The sum of all pieces; `None` if there are none.
+    /// Returns the sum of all pieces; `None` if there are no pieces.
     pub(crate) fn sum(mut self) -> Option<S> {
         self.merge_all();
         self.nodes.pop().map(|node| node.sum)
     }
 
-    /// Puts the sum of all pieces into `out`, and forgets them.
+    /// Stores the sum of all pieces in `out`, and removes all pieces.
     pub(crate) fn sum_into(&mut self, out: &mut S) {
         self.merge_all();
         match self.nodes.pop() {
@@ -197,7 +201,7 @@ impl<S: Summary + Clone> Tree<S> {
         self.spare.push(right.sum);
     }
 
-    /// Appends the node that follows, and brings siblings together.
+    /// Appends the next node, and merges siblings.
     fn push(&mut self, node: Node<S>) {
         self.next = node.first + node.pieces;
         self.nodes.push(node);

@@ -1,8 +1,8 @@
-//! The first look at points that come in chunks: whether they are sound, how many count, how large they
-//! are, what they add up to.
+//! Validation of points that are read in chunks: checks the values, counts the used points, and computes magnitudes
+//! and sums.
 //!
-//! Sums are over pieces of a fixed number of points, merged in order, so that they do not depend on where
-//! chunks end, if those are of whole pieces.
+//! Sums are over pieces of a fixed number of points, merged in order. Therefore they do not depend on the size of
+//! chunks if chunks consist of whole pieces.
 
 use super::Missing;
 use super::loss::Estimator;
@@ -17,10 +17,10 @@ use crate::threads;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Points of a piece.
+/// Number of points of a piece.
 pub(crate) const PIECE: usize = 4096;
 
-/// Pieces of this many points.
+/// Returns the number of pieces of `points` points.
 pub(crate) fn pieces_of(points: u64) -> u64 {
     points.div_ceil(PIECE as u64)
 }
@@ -30,7 +30,7 @@ pub(crate) fn pieces_of(points: u64) -> u64 {
 pub(crate) struct Survey {
     tally: Tally,
     largest: Largest,
-    /// Exponents of the largest weight and of the largest weighted y, roughly.
+    /// Approximate exponents of the largest weight and of the largest weighted y.
     exponents: Option<(i32, i32)>,
     sums: Tree<Totals>,
     absolute: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Survey {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Totals {
     moments: Moments,
-    /// Of counts.
+    /// Sum of the counts.
     events: f64,
 }
 
@@ -60,7 +60,7 @@ impl Summary for Totals {
 }
 
 impl Survey {
-    /// Of no points, the first of which begins piece number `first`.
+    /// Creates a survey without points. `first`: number of the first piece.
     pub(crate) fn new(first: u64) -> Survey {
         Survey {
             tally: Tally::default(),
@@ -76,12 +76,12 @@ impl Survey {
         self.sums.is_sound(pieces, |_| true)
     }
 
-    /// Brings together what only nothing can follow.
+    /// Merges the sums after the last whole group. No points can be added afterwards.
     pub(crate) fn close(&mut self) {
         self.sums.close();
     }
 
-    /// Points that were seen.
+    /// Returns the number of given points.
     pub(crate) fn given(&self) -> u64 {
         let Tally { used, omitted, ignored } = self.tally;
         [used, omitted, ignored].into_iter().fold(0, |sum, n| sum.saturating_add(n as u64))
@@ -90,7 +90,7 @@ impl Survey {
     /// Adds the survey of the following points.
     ///
     /// # Errors
-    /// A text, if they do not follow.
+    /// A message if the points do not follow.
     pub(crate) fn follow(&mut self, other: Survey) -> std::result::Result<(), String> {
         self.sums.follow(other.sums)?;
         self.tally = self.tally.merge(other.tally);
@@ -103,12 +103,11 @@ impl Survey {
         Ok(())
     }
 
-    /// Looks at a chunk, the first point of which is point `first`. Returns the points as far as they are
-    /// known: in ordinary units.
+    /// Validates a chunk. `first`: number of its first point. Returns its points, in ordinary units.
     ///
     /// # Errors
-    /// As [`Points::validate`], with the index among all points; counts of values that are not finite are
-    /// those of the chunk.
+    /// Errors of [`Points::validate`], with the index among all points. The count of values that are not finite is
+    /// the count in this chunk.
     pub(crate) fn add<'a>(
         &mut self,
         chunk: Given<'a>,
@@ -154,7 +153,7 @@ impl Survey {
         Ok(points)
     }
 
-    /// The units of all points.
+    /// Returns the units of all points.
     pub(crate) fn units(&self) -> Units {
         let y = unit_of(self.largest.y);
         match self.exponents {
@@ -163,18 +162,18 @@ impl Survey {
         }
     }
 
-    /// Returns true if the sums need another pass, with [`add_again`](Survey::add_again) for every chunk, because the
-    /// points have an extraordinary size.
+    /// Returns true if the sums need another pass with [`add_again`](Survey::add_again) for every chunk, because the
+    /// points are not of ordinary size.
     pub(crate) fn wants_sums(&self, estimator: Estimator) -> bool {
         estimator == Estimator::LeastSquares && self.units() != Units::ORDINARY
     }
 
-    /// Takes the sums of another look, in place of its own.
+    /// Replaces the sums by those of `other`, the survey of a second pass.
     pub(crate) fn take_sums(&mut self, other: Survey) {
         self.sums = other.sums;
     }
 
-    /// Sums up a chunk in these units.
+    /// Adds the sums of a chunk in these units.
     pub(crate) fn add_again(&mut self, chunk: Given<'_>, units: Units) {
         let mut points = Points::unchecked(chunk);
         points.units = units;
@@ -184,7 +183,7 @@ impl Survey {
         }
     }
 
-    /// The overview after all points have been validated.
+    /// Returns the overview after all points have been validated.
     ///
     /// # Errors
     /// [`Error::EmptyData`] or [`Error::NoEffectiveData`].
@@ -218,26 +217,27 @@ impl Survey {
     }
 }
 
-/// Results of `of` for each piece, in order.
+/// Calls `of` for each piece, in parallel, and returns the results in order.
 fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
     threads::map(0..points.len().div_ceil(PIECE), piece)
 }
 
-/// The sum of the counts of a range.
+/// Returns the sum of the counts of a range.
 fn events(points: &Points<'_>, range: Range<usize>) -> f64 {
     range.filter(|&i| points.counts(i)).map(|i| points.y.at(i)).sum()
 }
 
-/// Of the points of a piece that count.
+/// Returns the moments of the used points of a piece.
 fn moments(points: &Points<'_>, piece: Range<usize>) -> Moments {
     Moments::of_range(points, piece.start, piece.end)
 }
 
-/// Pieces of a task: one column at a time is read from memory for so long that it is fetched ahead.
+/// Number of pieces of a task. A task reads each column in ranges long enough for hardware prefetching.
 const TASK: usize = 16;
 
-/// Of each task of pieces, in order, what `largest` says of them and the moments of its pieces, if it says anything.
+/// Returns for each task, in order, the result of `largest` and the moments of its pieces; `None` if `largest` returns
+/// `None`.
 fn tasks(
     points: &Points<'_>,
     largest: impl Fn(Range<usize>, &[Moments]) -> Option<Largest> + Sync,
@@ -253,7 +253,7 @@ fn tasks(
     threads::map((0..points.len()).step_by(TASK * PIECE), task)
 }
 
-/// Exponents of the largest weight and of the largest weighted y of a chunk.
+/// Returns the exponents of the largest weight and of the largest weighted y of a chunk.
 fn exponents(points: &Points<'_>, largest: Largest) -> (i32, i32) {
     let scale = points.sigma.constant();
     let (weight, row) = (largest.weight * scale, largest.row * scale);
@@ -263,7 +263,7 @@ fn exponents(points: &Points<'_>, largest: Largest) -> (i32, i32) {
     }
 }
 
-/// An error about a point of a chunk as one about a point of all.
+/// Converts the index in an error from an index within the chunk to an index among all points.
 fn at_offset(error: Error, first: usize) -> Error {
     match error {
         Error::NonFinite { what, index, value, count, remedies } => {

@@ -1,12 +1,12 @@
-//! Arrays of numbers as a caller holds them.
+//! Borrowed arrays of numbers of several types.
 
 use crate::error::Error;
 use std::ops::Range;
 
-/// A borrowed array of numbers, one value per point: f64, f32, or the whole numbers of cameras, digitisers and
-/// counters. They are widened where they are used, and computed with in double; nothing is copied.
+/// A borrowed array of numbers, one value per point: f64, f32, or the integers of cameras, digitisers and
+/// counters. Values are converted to f64 when they are used; the array is not copied.
 ///
-/// Anything of this kind converts into it: `&Vec<f64>`, `&[u16]`, `&[f32; N]`.
+/// References to vectors, slices and arrays convert into it: `&Vec<f64>`, `&[u16]`, `&[f32; N]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Values<'a> {
@@ -14,19 +14,19 @@ pub enum Values<'a> {
     F64(&'a [f64]),
     /// Single precision.
     F32(&'a [f32]),
-    /// Bytes.
+    /// Unsigned values of 8 bits.
     U8(&'a [u8]),
-    /// Counts, as most cameras give them.
+    /// Unsigned values of 16 bits, the output of most cameras.
     U16(&'a [u16]),
-    /// Signed values, as digitisers give them.
+    /// Signed values of 16 bits, the output of digitisers.
     I16(&'a [i16]),
-    /// Counts, as counters give them.
+    /// Unsigned values of 32 bits, the output of counters.
     U32(&'a [u32]),
     /// Signed values of 32 bits.
     I32(&'a [i32]),
 }
 
-/// The same for an array of any kind: `each!(values, v => v.len())`.
+/// Evaluates one expression for an array of any type: `each!(values, v => v.len())`.
 macro_rules! each {
     ($values:expr, $v:ident => $what:expr) => {
         match $values {
@@ -42,19 +42,19 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-/// A number of any of these types in double precision.
+/// Converts a number of any of these types to double precision.
 #[inline(always)]
 pub(crate) fn wide(value: impl Into<f64>) -> f64 {
     value.into()
 }
 
 impl<'a> Values<'a> {
-    /// The values of a range.
+    /// Returns the values of a range.
     pub(crate) fn part(&self, range: Range<usize>) -> Values<'a> {
         each!(self, v => Values::from(&v[range]))
     }
 
-    /// The values of a range where they lie if they are in f64, else widened into `room`.
+    /// Returns the values of a range in f64: borrowed if the array is in f64, else converted into `room`.
     pub(crate) fn widened<'v>(&self, range: Range<usize>, room: &'v mut Vec<f64>) -> Values<'v>
     where
         'a: 'v,
@@ -69,7 +69,7 @@ impl<'a> Values<'a> {
 }
 
 impl Values<'_> {
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         each!(self, v => v.len())
     }
@@ -79,22 +79,22 @@ impl Values<'_> {
         self.len() == 0
     }
 
-    /// Bytes of a value.
+    /// Returns the bytes of a value; 0 for an empty array.
     pub(crate) fn width(&self) -> usize {
         each!(self, v => v.first().map_or(0, size_of_val))
     }
 
-    /// All of them in double precision.
+    /// Returns all values in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
         each!(self, v => v.iter().map(|&v| wide(v)).collect())
     }
 
-    /// The value at `index`, which must be less than the length.
+    /// Returns the value at `index`, which must be less than the length.
     pub(crate) fn at(&self, index: usize) -> f64 {
         each!(self, v => wide(v[index]))
     }
 
-    /// Calls `visit` with the values at these indices, and with their numbers in that order.
+    /// Calls `visit(k, value)` with the value at the k-th of these indices, in order.
     pub(crate) fn visit(
         &self,
         index: impl Iterator<Item = usize>,
@@ -103,7 +103,7 @@ impl Values<'_> {
         each!(self, v => index.enumerate().for_each(|(k, i)| visit(k, wide(v[i]))));
     }
 
-    /// Writes the values at `index` to `out`, both of one length.
+    /// Writes the values at the indices `index` to `out`, which has the same length as `index`.
     pub(crate) fn pick(&self, index: &[usize], out: &mut [f64]) {
         each!(self, v => out.iter_mut().zip(index).for_each(|(o, &i)| *o = wide(v[i])));
     }
@@ -129,12 +129,12 @@ impl From<std::convert::Infallible> for Error {
     }
 }
 
-/// A number type that data may have.
+/// A number type of data.
 ///
-/// One implementation for all such arrays, not one for each type, lets the compiler see what a
-/// closure receives before it knows the type of `[1.0, 2.0]`.
+/// The conversions are generic over this trait instead of one implementation per type. Therefore the compiler can infer
+/// the argument type of a closure before it knows the type of `[1.0, 2.0]`.
 pub trait Real: Copy + private::Sealed {
-    /// The slice as [`Values`].
+    /// Returns the slice as [`Values`].
     fn values(slice: &[Self]) -> Values<'_>;
 }
 

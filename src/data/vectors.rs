@@ -1,7 +1,7 @@
 //! Vectors and matrices of the crate `nalgebra` as data.
 //!
-//! `&DVector`, `&SVector` and contiguous views of such are columns; the columns of a `&DMatrix`, n × k, are
-//! those of the data.
+//! `&DVector`, `&SVector` and contiguous views of them are columns. The columns of a `&DMatrix`, n × k, are the
+//! columns of the data.
 
 use super::columns::Columns;
 use super::values::{Real, Values};

@@ -6,7 +6,7 @@ use super::values::Values;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// For each independent variable its standard deviations: one per point, or one number for all of them.
+/// The standard deviations of each independent variable: one per point, or one number for all points.
 /// Without columns every x is exact.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct XSigma<'a> {
@@ -14,23 +14,24 @@ pub(crate) struct XSigma<'a> {
 }
 
 impl<'a> XSigma<'a> {
-    /// `expected`: the number of independent variables.
+    /// Creates the standard deviations. `expected`: number of independent variables.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if there is not one column for each.
+    /// [`Error::LengthMismatch`] if the number of columns is not `expected`.
     pub(crate) fn new(columns: Vec<Values<'a>>, expected: usize) -> Result<XSigma<'a>> {
         let remedy = "one column of standard deviations per column of x, zeros where x is exact";
         expect_length("columns of x_sigma".into(), columns.len(), expected, remedy)?;
         Ok(XSigma { columns })
     }
 
-    /// One column for each independent variable with one value per point, or no column at all.
+    /// Creates the standard deviations from one column per independent variable with one value per point, or no
+    /// columns.
     pub(crate) fn of(columns: Vec<Values<'a>>) -> XSigma<'a> {
         XSigma { columns }
     }
 
     /// # Errors
-    /// [`Error::LengthMismatch`] if a column has none of these lengths, nor one number for all points.
+    /// [`Error::LengthMismatch`] if the length of a column is neither 1 nor one of these lengths.
     pub(crate) fn expect(&self, lengths: &[usize], remedy: &'static str) -> Result<()> {
         for (c, column) in self.columns.iter().enumerate() {
             let len = column.len();
@@ -41,11 +42,11 @@ impl<'a> XSigma<'a> {
         Ok(())
     }
 
-    /// `kept`: the points that count.
+    /// Checks the values. `kept`: the used points.
     ///
     /// # Errors
-    /// [`Error::BadXSigma`] for the first value that is no standard deviation, of the points that count;
-    /// [`Error::UnsuitedSigma`] if the errors cannot be weighed against those of y.
+    /// [`Error::BadXSigma`] for the first invalid standard deviation of a used point;
+    /// [`Error::UnsuitedSigma`] if errors of x cannot be compared with errors of y.
     pub(crate) fn check(
         &self,
         weights: Weights<'_>,
@@ -79,7 +80,7 @@ impl<'a> XSigma<'a> {
     }
 
     /// # Errors
-    /// [`Error::UnsuitedSigma`] if errors of x cannot be weighed against those of y.
+    /// [`Error::UnsuitedSigma`] if errors of x cannot be compared with errors of y.
     pub(crate) fn check_beside(&self, sigma: Sigma<'_>) -> Result<()> {
         let remedy = match sigma {
             _ if self.is_exact() => return Ok(()),
@@ -95,13 +96,13 @@ impl<'a> XSigma<'a> {
         self.columns.is_empty()
     }
 
-    /// The independent variables that have errors.
+    /// Returns the indices of the independent variables with errors.
     pub(crate) fn inexact(&self) -> Vec<usize> {
         let exact = |c: &Values<'_>| c.len() == 1 && c.at(0) == 0.0;
         (0..self.columns.len()).filter(|&c| !exact(&self.columns[c])).collect()
     }
 
-    /// The standard deviation of variable `column` at point `i`.
+    /// Returns the standard deviation of variable `column` at point `i`.
     pub(crate) fn at(&self, column: usize, i: usize) -> f64 {
         let values = &self.columns[column];
         values.at(if values.len() == 1 { 0 } else { i })
@@ -112,17 +113,18 @@ impl<'a> XSigma<'a> {
         self.columns.iter().all(|c| c.len() == 1 || c.at(i).is_finite())
     }
 
-    /// The columns, in order.
+    /// Returns the columns, in order.
     pub(crate) fn columns(&self) -> &[Values<'a>] {
         &self.columns
     }
 
-    /// Bytes of those that a sample may have of its own.
+    /// Returns the bytes per sample in columns with more than one value.
     pub(crate) fn bytes_per_sample(&self) -> usize {
         self.columns.iter().filter(|c| c.len() > 1).map(Values::width).sum()
     }
 
-    /// Standard deviations of the samples `range` of a batch of `samples`: columns of another length are shared by all fits.
+    /// Returns the standard deviations of the samples `range` of a batch of `samples` samples. Columns of another
+    /// length are shared by all fits.
     pub(crate) fn of_fit(&self, range: Range<usize>, samples: usize) -> XSigma<'a> {
         let own = |c: &Values<'a>| match c.len() == samples && samples > 1 {
             true => c.part(range.clone()),

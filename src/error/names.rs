@@ -8,7 +8,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// It has a character that ends a line, turns the order of others round, or has no shape.
+    /// It contains a character that ends a line, changes the text direction or is invisible.
     #[error(
         "the name `{}` has a character that cannot be shown; leave it out of the name",
         visible(name)
@@ -17,7 +17,7 @@ pub enum NameError {
         /// The name.
         name: String,
     },
-    /// A parameter's name that no formula of a tie or a derived quantity could contain.
+    /// A parameter's name that is not valid in a formula of a tie or a derived quantity.
     #[error(
         "no formula can contain the parameter name `{name}`; use letters, digits and _, a letter first"
     )]
@@ -37,7 +37,7 @@ pub enum NameError {
         /// The remedy.
         remedy: String,
     },
-    /// The formula of a derived quantity needs the quantity itself.
+    /// The formula of a derived quantity depends on the quantity itself.
     #[error(
         "the derived quantity `{name}` follows from itself; write its formula in terms of parameters and other quantities"
     )]
@@ -62,7 +62,7 @@ pub struct SettingError {
 }
 
 impl NameError {
-    /// Of a name that belongs to `first` and to `second`.
+    /// Returns the error for a name that belongs to both `first` and `second`.
     pub(crate) fn taken(name: &str, first: &str, second: &str, remedy: &str) -> Error {
         let [name, first, second, remedy] = [name, first, second, remedy].map(str::to_owned);
         NameError::Taken { name, first, second, remedy }.into()
@@ -70,7 +70,7 @@ impl NameError {
 }
 
 /// # Errors
-/// [`NameError::Unshowable`] for the first name that cannot be shown in a report or a picture.
+/// [`NameError::Unshowable`] for the first name that cannot be printed in a report or a plot.
 pub(crate) fn check_shown<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     match names.into_iter().find(|name| name.contains(is_unshowable)) {
         Some(name) => Err(NameError::Unshowable { name: name.clone() }.into()),
@@ -79,7 +79,7 @@ pub(crate) fn check_shown<'a>(names: impl IntoIterator<Item = &'a String>) -> Re
 }
 
 /// # Errors
-/// [`NameError::Taken`] for the first parameter that is called as one before it.
+/// [`NameError::Taken`] for the first parameter with the name of an earlier parameter.
 pub(crate) fn check_distinct(names: &[String]) -> Result<()> {
     let mut first = HashMap::with_capacity(names.len());
     let twice = names.iter().enumerate().find_map(|(j, name)| Some((first.insert(name, j)?, j)));
@@ -92,10 +92,10 @@ pub(crate) fn check_distinct(names: &[String]) -> Result<()> {
     }
 }
 
-/// The position of a parameter.
+/// Returns the position of a parameter.
 ///
 /// # Errors
-/// [`Error::UnknownParameter`] if there is none of that name; `remedy` says where to correct it.
+/// [`Error::UnknownParameter`] if no parameter has this name; `remedy` tells the user where to correct the name.
 pub(crate) fn position(names: &[String], name: &str, remedy: impl Into<String>) -> Result<usize> {
     names.iter().position(|known| known == name).ok_or_else(|| Error::UnknownParameter {
         name: name.to_owned(),

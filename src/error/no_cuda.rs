@@ -1,21 +1,21 @@
 //! Reasons why no CUDA device is available.
 //!
-//! Each reason names in one sentence the searched and found components, and the remedy.
+//! Each message names the searched and found components and the remedy in one sentence.
 
 /// Why no CUDA device can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoCuda {
-    /// The driver's library is not there.
+    /// The driver's library was not found.
     #[error(
         "no NVIDIA driver was found ({} cannot be loaded); {}",
         searched.join(", "),
         without_driver(*in_container)
     )]
     DriverLibraryNotFound {
-        /// The requested names.
+        /// The names of the library that were tried.
         searched: Vec<String>,
-        /// True if this process seems to run in a container, which uses the driver of its host.
+        /// True if this process seems to run in a container. Containers use the driver of their host.
         in_container: bool,
     },
     /// The driver's library lacks a function that dualfit calls.
@@ -30,18 +30,18 @@ pub enum NoCuda {
         /// The library's name.
         library: String,
     },
-    /// The driver is older than the oldest that dualfit's kernels can be loaded by.
+    /// The driver is too old to load dualfit's kernels.
     #[error(
         "the NVIDIA driver speaks CUDA {}.{} but {}.{} is needed; install a newer driver",
         driver.0, driver.1, needs.0, needs.1
     )]
     DriverTooOld {
-        /// Major and minor version of CUDA that the driver speaks.
+        /// Major and minor version of CUDA that the driver supports.
         driver: (u32, u32),
-        /// The oldest that will do.
+        /// The oldest sufficient version.
         needs: (u32, u32),
     },
-    /// The driver is there but refused to start, or refused the device.
+    /// The driver was found but failed to initialise itself or the device.
     #[error("the NVIDIA driver failed with code {code}, {text}; {}", remedy(*code))]
     InitFailed {
         /// The driver's code (`CUresult`).
@@ -49,15 +49,15 @@ pub enum NoCuda {
         /// The message of the driver, and the call.
         text: String,
     },
-    /// The driver runs and has no device.
+    /// The driver runs but reports no device.
     #[error("the NVIDIA driver sees no device{}", hidden(visible.as_deref(), *in_container))]
     NoDevice {
-        /// The value of `CUDA_VISIBLE_DEVICES`, which may hide devices, where it is set.
+        /// The value of `CUDA_VISIBLE_DEVICES`, if set; this variable can hide devices.
         visible: Option<String>,
-        /// True if this process seems to run in a container, which sees only devices passed to it.
+        /// True if this process seems to run in a container. Containers see only devices that are passed to them.
         in_container: bool,
     },
-    /// There are devices, but not this one.
+    /// There are devices, but none with this number.
     #[error(
         "there is no CUDA device {ordinal}, only {count} device(s) numbered from 0; choose one of these{}",
         hiding(visible.as_deref())
@@ -65,33 +65,33 @@ pub enum NoCuda {
     OrdinalOutOfRange {
         /// The requested number of the device.
         ordinal: usize,
-        /// Devices that there are.
+        /// Number of devices.
         count: usize,
-        /// The value of `CUDA_VISIBLE_DEVICES`, which may hide devices, where it is set.
+        /// The value of `CUDA_VISIBLE_DEVICES`, if set; this variable can hide devices.
         visible: Option<String>,
     },
     /// A list of devices is empty.
     #[error("the list of devices is empty; name one, or take Devices::All")]
     NoneNamed,
-    /// `DUALFIT_DEVICE` is not a device's number.
+    /// `DUALFIT_DEVICE` is not the number of a device.
     #[error("DUALFIT_DEVICE is `{value}`; set it to the number of a device, or unset it")]
     DeviceVariable {
         /// The variable's value.
         value: String,
     },
-    /// The library that compiles kernels is not there.
+    /// The library that compiles kernels was not found.
     #[error(
         "NVRTC, which compiles the kernels, was not found (searched: {}); `pip install {}` or install the CUDA toolkit of the driver's version, or set DUALFIT_NVRTC to the library or its folder",
         searched.join(", "),
         wheel(driver.0)
     )]
     NvrtcNotFound {
-        /// Searched names, folders and files, with the errors of those found.
+        /// Searched names, folders and files, with the errors of the files found.
         searched: Vec<String>,
-        /// Major and minor version of CUDA that the driver speaks: kernels of a later major it cannot load.
+        /// Major and minor version of CUDA that the driver supports. It cannot load kernels of a later major version.
         driver: (u32, u32),
     },
-    /// The library that compiles kernels makes what the driver cannot load.
+    /// The driver cannot load the kernels of this version of NVRTC.
     #[error(
         "NVRTC {}.{} makes kernels that the NVIDIA driver, which speaks CUDA {}.{}, cannot load; install a newer driver, or the NVRTC of CUDA {}, `pip install {}` for one",
         nvrtc.0, nvrtc.1, driver.0, driver.1, driver.0, wheel(driver.0)
@@ -99,10 +99,10 @@ pub enum NoCuda {
     NvrtcTooNew {
         /// Major and minor version of NVRTC.
         nvrtc: (u32, u32),
-        /// Major and minor version of CUDA that the driver speaks.
+        /// Major and minor version of CUDA that the driver supports.
         driver: (u32, u32),
     },
-    /// NVRTC is there and failed.
+    /// NVRTC was found but failed.
     #[error("NVRTC failed: {reason}; set DUALFIT_NVRTC to another one, or reinstall it")]
     CompilerFailed {
         /// The message of NVRTC.
@@ -113,12 +113,12 @@ pub enum NoCuda {
     ForcedCpu,
 }
 
-/// Version of CUDA of the oldest driver that will do. NVRTC 11.2 is the first that says which architectures
-/// it knows; a driver loads the machine code of every NVRTC of its major version.
+/// CUDA version of the oldest supported driver. NVRTC 11.2 is the first version that lists the architectures that it
+/// supports; a driver loads the machine code of every NVRTC of its major version.
 pub(crate) const OLDEST: (u32, u32) = (11, 2);
 
-/// The wheel with the NVRTC for a driver of this major version of CUDA. From 13 on the name has no version,
-/// and without one the newest is installed.
+/// Returns the name of the wheel with the NVRTC for a driver of this major version of CUDA. From 13 on the name of the
+/// wheel contains no version, and pip would install the newest version without a version constraint.
 fn wheel(major: u32) -> String {
     match major {
         ..=12 => format!("nvidia-cuda-nvrtc-cu{major}"),
@@ -177,7 +177,7 @@ pub(crate) enum DriverError {
     /// The device cannot allocate this number of bytes.
     #[error("the device has no {requested} bytes of memory left")]
     OutOfMemory { requested: usize },
-    /// The device or its context is gone, or one of its kernels faulted: every later call fails too.
+    /// The device or its context is lost, or one of its kernels faulted: every later call fails, too.
     #[error("the device is lost: {call} returned {code} ({text}){}", cause(*code))]
     Lost { call: &'static str, code: i32, text: String },
     /// One call failed.

@@ -1,12 +1,12 @@
-//! Errors of records of phases.
+//! Errors of recording the phases of fits.
 
 use std::path::PathBuf;
 
-/// Why phases cannot be recorded, or the record is not whole.
+/// Cause of a record of phases that cannot be written or is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file could not be made, or not be written to its end.
+    /// The file could not be created or not be written completely.
     #[error("the trace {} cannot be written: {message}; choose a place with room that can be written to", path.display())]
     NotWritten {
         /// The file.
@@ -14,12 +14,12 @@ pub enum TraceError {
         /// The message of the system.
         message: String,
     },
-    /// The process has a subscriber of `tracing` already, and can have no other.
+    /// The process already has a subscriber of `tracing` and cannot have a second subscriber.
     #[error(
         "this process has a subscriber of `tracing` already; add a layer of tracing-chrome to that one instead"
     )]
     OtherSubscriber,
-    /// The system has no thread to write the file on.
+    /// The system cannot start a thread that writes the file.
     #[error("the system has no thread to write the trace on: {message}")]
     NoThread {
         /// The message of the system.

@@ -1,9 +1,10 @@
-//! Quotes of names, numbers and texts in messages: short, without invisible characters, with the nearest known name.
+//! Quotes of names, numbers and texts in messages: shortened, with invisible characters escaped, and with the nearest
+//! known name.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A name and the value it had, as errors quote parameters and variables.
+/// The name and the value of a parameter or variable in an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
     /// Name of the parameter or variable.
@@ -16,7 +17,7 @@ pub struct Named {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedValues(pub Vec<Named>);
 
-/// A number as it is, or with an exponent where that is much shorter.
+/// Formats a number in plain notation from 10⁻⁴ to below 10⁹, otherwise with an exponent.
 pub(crate) fn short(value: &f64) -> String {
     match value.abs() {
         0.0 => "0".into(),
@@ -26,15 +27,15 @@ pub(crate) fn short(value: &f64) -> String {
     }
 }
 
-/// An end of a range; the least positive number stands for all that is above 0.
+/// Formats an end of a range. The smallest positive normal number is printed as "above 0".
 pub(crate) fn end(value: &f64) -> String {
     if *value == f64::MIN_POSITIVE { "above 0".into() } else { short(value) }
 }
 
-/// Names and values that are listed at most.
+/// Maximum number of names or values in a list.
 pub(super) const MOST_LISTED: usize = 60;
 
-/// The first of many things, and how many more there are.
+/// Lists the first `most` elements and the number of further elements.
 pub(super) fn listed(all: impl ExactSizeIterator<Item = impl fmt::Display>, most: usize) -> String {
     let more = all.len().saturating_sub(most);
     let shown: Vec<String> = all.take(most).map(|one| one.to_string()).collect();
@@ -58,8 +59,8 @@ impl fmt::Display for NamedValues {
     }
 }
 
-/// Addition to the message if `name` is not a parameter of the model: in a formula
-/// it may be a constant.
+/// Returns an addition to the message about an unknown parameter `name`: in a formula the name may be
+/// a constant.
 pub(crate) fn taken_name(name: &str) -> &'static str {
     match name {
         "e" => "; in a text `e` is the number 2.718…: rename the parameter",
@@ -68,8 +69,8 @@ pub(crate) fn taken_name(name: &str) -> &'static str {
     }
 }
 
-/// The part of `text` around `column`, on one line, with a mark under that column. It is short
-/// for texts of any length: a format width above 65535 would panic.
+/// Returns the part of `text` around `column`, on one line, with a mark under this column. Its length is limited:
+/// a format width above 65535 would panic.
 pub(super) fn excerpt(text: &str, column: usize) -> String {
     let first = column.saturating_sub(60).max(1);
     let shown: String = text.chars().skip(first - 1).take(80).collect();
@@ -77,12 +78,12 @@ pub(super) fn excerpt(text: &str, column: usize) -> String {
     format!("  {}\n  {:>width$}", shown.trim_end(), "^", width = column - first + 1)
 }
 
-/// The device that was requested by its number.
+/// Returns the beginning of a message about a device that was requested by its number.
 pub(super) fn asked(ordinal: Option<usize>) -> String {
     ordinal.map_or_else(String::new, |ordinal| format!("device {ordinal} was asked for but "))
 }
 
-/// Why there are no points.
+/// Returns the reason why there are no points.
 pub(super) fn emptied(given: usize, omitted: usize) -> String {
     match given {
         0 => "x and y are empty".into(),
@@ -90,10 +91,10 @@ pub(super) fn emptied(given: usize, omitted: usize) -> String {
     }
 }
 
-/// The name among `known` that differs from `asked` in the fewest letters, if those are few: put in, left
-/// out, replaced or exchanged with the next. Upper and lower case are the same.
+/// Returns the name among `known` with the smallest edit distance, if it is small: the number of inserted, deleted
+/// or replaced letters and of exchanged adjacent letters. Upper and lower case are the same.
 pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Longer names are compared by their beginnings.
+    /// Maximum number of letters that are compared.
     const LONGEST: usize = 40;
     let small = |name: &str| name.to_lowercase().chars().take(LONGEST).collect::<String>();
     let asked = small(asked);
@@ -128,14 +129,14 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
+/// Formats `value` with `digits` significant digits: in plain notation from 10⁻⁴ to below 10⁷, else with an
 /// exponent.
 pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
     let scientific = format!("{value:.*e}", digits.saturating_sub(1));
-    // Taken from the rounded text, so that 9.9999 with three digits counts as 10.
+    // The exponent of the rounded text: 9.9999 with three digits is 10.
     let exponent: i32 = scientific.split('e').nth(1).and_then(|e| e.parse().ok()).unwrap_or(0);
     match exponent {
         -4..=6 => {
@@ -146,7 +147,7 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// `value` with six significant digits at most, without zeros at the end.
+/// Formats `value` with at most six significant digits, without trailing zeros.
 pub(crate) fn trimmed(value: f64) -> String {
     let text = significant(value, 6);
     match text.contains('.') && !text.contains('e') {

@@ -4,7 +4,7 @@ use super::Error;
 use super::quote::{listed, short};
 use std::fmt;
 
-/// Numbers of sets that are listed at most.
+/// Maximum number of sets in a list.
 const MOST_SETS: usize = 10;
 
 /// Why a fit has no start.
@@ -39,7 +39,7 @@ pub enum StartError {
 }
 
 impl Error {
-    /// Returns true if the model or a partial has no usable value at the start, so that another start may succeed.
+    /// Returns true if the model or a partial has no usable value at the start. Another start may then succeed.
     pub(crate) fn is_at_start(&self) -> bool {
         matches!(
             self,
@@ -51,21 +51,21 @@ impl Error {
     }
 }
 
-/// A start by name that would do.
+/// Returns an example of a valid start by name.
 fn example(names: &[String]) -> String {
     let pairs: Vec<String> = names.iter().map(|name| format!("(\"{name}\", 1.0)")).collect();
     format!("[{}]", pairs.join(", "))
 }
 
-/// Why a tie cannot be kept.
+/// Why a tie is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TieError {
     /// A parameter depends on itself, directly or through other ties.
     #[error("ties run in a circle: {}; leave one of them out", circle(names))]
     Cycle {
-        /// The parameters, each of which is tied to an expression with the next one, the last to one with
-        /// the first.
+        /// The parameters of the cycle. Each is tied to an expression with the next parameter, the last to an
+        /// expression with the first.
         names: Vec<String>,
     },
     /// A tied parameter has a setting that is incompatible with a tie.
@@ -80,7 +80,7 @@ pub enum TieError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// In a fit of several sets of points a shared parameter is tied in one set otherwise than in another.
+    /// In a joint fit, a shared parameter has different ties in two sets.
     #[error(
         "`{name}` is shared, but its tie is not the same in all sets; use one formula, share its parameters too, or do not share `{name}`"
     )]
@@ -91,7 +91,7 @@ pub enum TieError {
 }
 
 impl TieError {
-    /// Of a parameter that is tied and `besides` something else.
+    /// Returns the error for a tied parameter with a conflicting setting. `besides`: description of this setting.
     pub(crate) fn besides(
         name: &str,
         formula: &str,
@@ -109,38 +109,38 @@ fn circle(names: &[String]) -> String {
     all.join(" depends on ")
 }
 
-/// Why a worker will make no fits of a batch, of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts).
+/// Why a worker of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts) refuses the fits of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("worker {worker} refuses: {message}")]
 pub struct WorkerError {
-    /// Its number, from 0.
+    /// Number of the worker, from 0.
     pub worker: usize,
     /// The message.
     pub message: String,
 }
 
-/// Why points that others hold cannot be fitted, by [`fit_parts`](crate::CurveFit::fit_parts).
+/// Why [`fit_parts`](crate::CurveFit::fit_parts) cannot fit the parts of a distributed fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartsError {
-    /// A part has another model than the leader, or other parameters are fixed there.
+    /// The model or the fixed parameters differ between a part and the leader.
     #[error(
         "the part that begins at point {first} has another model than the leader ({field}: {leader} at the leader, {part} at the part); make all with the same model, and fix the same parameters"
     )]
     AnotherModel {
         /// Number of the part's first point among all.
         first: u64,
-        /// The first property that differs: the parameters, the free ones, or the model.
+        /// The first property that differs: the parameters, the free parameters or the model.
         field: String,
-        /// Its value at the leader; of a model the first operation that differs.
+        /// Its value at the leader; for a model the first operation that differs.
         leader: String,
         /// Its value at the part.
         part: String,
     },
-    /// The leader's fit failed, as another process than the leader learns.
+    /// The leader's fit failed. The processes of the parts receive this error.
     #[error("the fit failed at its leader: {message}")]
     Leader {
-        /// The error of the leader, in words.
+        /// The message of the leader's error.
         message: String,
     },
 }
@@ -163,14 +163,14 @@ pub enum GlobalError {
         bad.len(), listed(bad.iter(), MOST_SETS), bad.first().unwrap_or(&0)
     )]
     BadSets {
-        /// These sets, counted from 1.
+        /// The sets that cannot be fitted, counted from 1.
         bad: Vec<usize>,
         /// Number of sets.
         sets: usize,
-        /// The error of the first of them.
+        /// The error of the first of these sets.
         error: Box<Error>,
     },
-    /// A value so large that the rows of the other sets vanish beside those of this one.
+    /// A value of y so large that rounding hides the points of the other sets.
     #[error(
         "y is {} at index {index}, so large that rounding hides the points of the other sets; correct or mask it, or exclude the set with GlobalFit::leave_out_bad_sets(true)",
         short(value)
@@ -184,7 +184,7 @@ pub enum GlobalError {
     /// There are no sets.
     #[error("there is no set of points; give at least one")]
     NoSets,
-    /// Something that must be the same for all sets is not.
+    /// A property that must be the same for all sets differs.
     #[error("set {set} differs from set 1 in {what}, which must be the same for all; {remedy}")]
     Differs {
         /// The set, counted from 1.
@@ -196,11 +196,11 @@ pub enum GlobalError {
     },
 }
 
-/// Why a composite model makes no sense.
+/// Why a composite model is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// With its prefix a parameter has no name that a formula may contain.
+    /// The name of a parameter with its prefix is not valid in a formula.
     #[error(
         "the parameter `{name}` of {model} has no valid name; use prefixes of letters, digits and _, a letter first, that do not make it a variable, `pi` or `e`"
     )]
@@ -218,40 +218,41 @@ pub enum ModelError {
         /// The most similar name, if one is similar.
         nearest: Option<&'static str>,
     },
-    /// Only a model of one variable can take the value of another in its place.
+    /// A model of several variables cannot be the outer model of a composition: the value of the inner model replaces
+    /// the only variable.
     #[error(
         "{outer} has {variables} independent variables; only a model of one can be nested by `of`"
     )]
     NotNestable {
         /// The outer model.
         outer: String,
-        /// Its independent variables.
+        /// Number of its independent variables.
         variables: usize,
     },
-    /// A spline of too few or too many knots.
+    /// A spline has too few or too many knots.
     #[error("a cubic spline needs {least} to {most} knots, not {got}")]
     KnotCount {
-        /// Knots given.
+        /// Number of given knots.
         got: usize,
-        /// The fewest possible.
+        /// Minimum number.
         least: usize,
-        /// The most possible.
+        /// Maximum number.
         most: usize,
     },
-    /// A spline's knot that is not finite or not after the one before it.
+    /// A knot of a spline is not finite or not above the previous knot.
     #[error(
         "knot {index} (from 0) is {value:?}; knots must be finite, in increasing order, and not closer than about 1e-308"
     )]
     BadKnot {
-        /// Its position among the knots.
+        /// Index of the knot, from 0.
         index: usize,
         /// Its value.
         value: f64,
     },
-    /// Models nested in each other too often, or a formula that would be too long to be read.
+    /// Models are nested too deeply, or the formula would be too long.
     #[error("the composite's formula would be {what}; at most {most} are possible")]
     TooLarge {
-        /// The size, with its number.
+        /// The property that is too large, with its value.
         what: String,
         /// The maximum.
         most: usize,
@@ -262,26 +263,26 @@ fn likely(nearest: &Option<&'static str>) -> String {
     nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
-/// An array whose numbers do not lie side by side, in order. Data are borrowed, so they cannot be read
-/// from it.
+/// An array whose elements are not contiguous and in order. Data are borrowed slices, and such an array has none.
 #[cfg(feature = "ndarray")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "an array of shape {shape:?} has strides {strides:?}, but data must lie side by side in memory; give `array.as_standard_layout()` instead, which copies it if need be"
 )]
 pub struct LayoutError {
-    /// Numbers along each axis.
+    /// Length of each axis.
     pub shape: Vec<usize>,
-    /// Steps from one number to the next along each axis.
+    /// Stride of each axis, in elements.
     pub strides: Vec<isize>,
 }
 
-/// Remedies for a value of the data that is not finite, beside its removal and [`Missing::Omit`](crate::Missing::Omit).
+/// Remedies for a value of the data that is not finite, in addition to its removal and
+/// [`Missing::Omit`](crate::Missing::Omit).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NonFiniteRemedies {
-    /// If the entry takes a mask: all but streams.
+    /// True if the data can have a mask: all data except streams.
     pub mask: bool,
-    /// If it is an x that is infinite, which [`Data::allow_infinite_x`](crate::Data::allow_infinite_x) permits.
+    /// True for an infinite x, which [`Data::allow_infinite_x`](crate::Data::allow_infinite_x) permits.
     pub infinite_x: bool,
 }
 

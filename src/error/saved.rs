@@ -14,7 +14,7 @@ pub enum SavedError {
         /// The message of the JSON reader, with line and column.
         message: String,
     },
-    /// Another version of this crate wrote it.
+    /// It was written by another version of this crate.
     #[error(
         "the saved {what} has version {found}, but only version {known} can be read here; use the version of dualfit that wrote it"
     )]
@@ -38,7 +38,7 @@ pub enum SavedError {
         /// The operands found.
         operands: usize,
     },
-    /// An index of something that does not exist, or is not yet defined at this node.
+    /// An index of an element that does not exist or is not yet defined at this node.
     #[error("{place} refers to {what} {index}, but only the first {count} can be meant there")]
     Reference {
         /// Location of the index: `node 7`, `output 0`.

@@ -13,8 +13,8 @@ pub enum SearchWhen {
     /// with a complete start from the caller never searches.
     #[default]
     Needed,
-    /// As `Needed`, and also if the fit from the caller's start does not converge or the data reject it. The fit
-    /// returns the result with the lower cost.
+    /// A fit searches in the cases of `Needed`, and also if the fit from the caller's start does not converge or the
+    /// data reject it. The fit returns the result with the lower cost.
     Rejected,
     /// Every fit searches, and returns the result with the lower cost.
     Always,
@@ -33,9 +33,9 @@ pub struct SearchOptions {
     pub when: SearchWhen,
     /// Maximum number of rounds, 8 by default; four times this number for sums of more than two terms with nonlinear
     /// parameters. A round draws about a hundred values of the nonlinear parameters, more if there are frequencies or
-    /// several terms, and fits the best few. The search ends earlier if its best minimum was reached
-    /// several times and the data do not reject it, or after 3 million values and partials at points per permitted
-    /// round: 50 to 300 ms for 8 rounds.
+    /// several terms, and fits the best few. The search ends earlier if its best minimum was reached several times and
+    /// the data do not reject it. It also ends after 3 million values and partials at points per permitted round: 50 to
+    /// 300 ms for 8 rounds.
     pub rounds: usize,
     /// Seed of the draws, 0 by default. The same seed gives the same search on any number of threads.
     pub seed: u64,

@@ -3,8 +3,8 @@
 //! A parameter with the unit of x is a position within the data or a width; one with the unit 1/x is a rate or a
 //! frequency; one without unit is an exponent, a ratio or a phase. Its range follows from its unit, which the program
 //! determines ([`units`](crate::model::units)), and from the range, spacing and magnitude of the data. Ranges are
-//! mixtures: several shapes, each with a weight. Bounds narrow them. docs/mathematics.md has the table with its
-//! reasons.
+//! mixtures: several shapes, each with a weight. Bounds narrow them. docs/mathematics.md contains a table of the
+//! ranges with reasons.
 
 use crate::data::loss::Estimator;
 use crate::data::overview::Observations;
@@ -34,7 +34,7 @@ const OVER_BOUNDS: f64 = 0.5;
 pub(super) struct Axis {
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Median distance of neighbouring different values.
+    /// Median difference of adjacent distinct values.
     pub(super) spacing: f64,
 }
 
@@ -125,8 +125,8 @@ pub(crate) struct Range {
     unit: Option<Unit>,
 }
 
-/// Frequencies to be scanned, in the unit of their parameter: up to half a turn between neighbouring points, in steps
-/// of an eighth of a turn over all points.
+/// Frequencies to be scanned, in the unit of their parameter: up to half a turn between adjacent points, in steps
+/// of an eighth of a turn over the whole range of the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frequencies {
     pub(super) highest: f64,
@@ -173,7 +173,7 @@ impl Range {
     }
 }
 
-/// Returns the natural ranges of the parameters `of` of a model.
+/// Returns the natural ranges of the parameters at the positions `of`.
 pub(super) fn ranges(
     model: &Model,
     of: &[usize],
@@ -276,7 +276,7 @@ impl Along {
     }
 }
 
-/// Returns the shapes with enough probability within finite bounds.
+/// Returns the shapes that have at least a quarter of their probability within finite bounds.
 fn within(shapes: &[(f64, Shape)], lower: f64, upper: f64) -> Vec<(f64, Shape)> {
     const TRIED: i32 = 16;
     let inside = |shape: Shape| {
@@ -286,7 +286,8 @@ fn within(shapes: &[(f64, Shape)], lower: f64, upper: f64) -> Vec<(f64, Shape)> 
     shapes.iter().copied().filter(|&(_, shape)| 4 * inside(shape) >= TRIED as usize).collect()
 }
 
-/// Returns the shapes for the unit of a parameter, which `oscillates` or is a `position`.
+/// Returns the shapes for the unit of a parameter. `oscillates`: true if the parameter is in the argument of a
+/// periodic function; `position`: its kind if it is a position.
 fn natural(
     unit: &Unit,
     (oscillates, position): (bool, Option<Position>),
@@ -351,7 +352,7 @@ fn like_rate(axis: &Axis) -> Vec<(f64, Shape)> {
     shapes
 }
 
-/// Returns the shapes for any other unit: decades around the magnitude that this unit has in the data.
+/// Returns the shapes for any other unit: decades around the magnitude of this unit in the data.
 fn of_magnitude(unit: &Unit, axes: &[Axis], response: &Axis) -> Vec<(f64, Shape)> {
     let power = |size: &dyn Fn(&Axis) -> f64| -> f64 {
         let columns = unit.columns.iter().zip(axes).map(|(e, axis)| e * size(axis).log10());
@@ -373,7 +374,7 @@ fn of_magnitude(unit: &Unit, axes: &[Axis], response: &Axis) -> Vec<(f64, Shape)
     shapes
 }
 
-/// Returns the shapes for a parameter of unknown unit: pure numbers, and each of the ranges that x suggests.
+/// Returns the shapes for a parameter of unknown unit: pure numbers, and ranges in the units of x and 1/x.
 fn of_any_unit(axes: &[Axis]) -> Vec<(f64, Shape)> {
     let mut shapes = vec![(1.0, Shape::Logarithmic(1e-2, 1e2, NEGATIVE))];
     for axis in axes {
@@ -389,8 +390,8 @@ fn of_any_unit(axes: &[Axis]) -> Vec<(f64, Shape)> {
     shapes
 }
 
-/// Calls `work` with a sample of at most `most` of the points; with all points if there are at most `most`, or if
-/// they are correlated.
+/// Calls `work` with a sample of at most `most` points. Uses all points if there are at most `most`, or if they are
+/// correlated.
 pub(super) fn on_sample<R>(
     points: &Points<'_>,
     most: usize,

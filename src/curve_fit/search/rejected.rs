@@ -1,4 +1,4 @@
-//! The setting of search options, and the search after a fit that did not converge or that the data reject.
+//! Setter of the search options, and the search after a fit that did not converge or that the data reject.
 
 use super::options::{SearchOptions, SearchWhen};
 use crate::curve_fit::CurveFit;
@@ -80,7 +80,8 @@ impl CurveFit {
     }
 }
 
-/// Returns true if another fit of the same points has a lower cost, or the same and is a minimum.
+/// Returns true if `other`, a fit of the same points, has a lower cost, or if the costs are equal and only `other`
+/// converged.
 fn is_better(other: &Fit, fit: &Fit) -> bool {
     const SAME: f64 = 1e-9;
     let lower = other.cost < fit.cost * (1.0 - SAME);

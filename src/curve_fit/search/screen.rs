@@ -1,8 +1,9 @@
-//! Screening of candidates: the cost of many values of the nonlinear parameters, with the linear parameters solved for.
+//! Screening of candidates: computes the cost at many values of the nonlinear parameters, with the linear parameters
+//! solved for.
 //!
 //! Let r₀ be the residuals at linear parameters p₀, and J the partials with respect to them. The least cost over the
 //! linear parameters is ½(r₀ᵀr₀ − gᵀ(JᵀJ)⁻¹g) with g = Jᵀr₀ (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973, 413).
-//! One pass over the points gives JᵀJ, g and r₀ᵀr₀.
+//! One pass over the points computes JᵀJ, g and r₀ᵀr₀.
 
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::data::loss::Loss;
@@ -14,8 +15,8 @@ use crate::threads;
 
 /// Number of candidates that a thread screens at a time.
 const PORTION: usize = 16;
-/// Minimum fraction of the squared norm of a column that is independent of the columns before it. Other columns are
-/// left out.
+/// Minimum fraction of the squared norm of a column that is independent of the columns before it. Columns below this
+/// limit are left out.
 const DEPENDENT: f64 = 1e-10;
 
 /// Parameters and their cost on the screened points, in row units.
@@ -25,7 +26,7 @@ pub(super) struct Candidate {
     pub(super) params: Vec<f64>,
     pub(super) cost: f64,
     /// Smallest fraction, from 0 to 1, of the squared norm of a linear column that is independent of the columns before
-    /// it. The relative error of the cost is about the rounding unit divided by it. 0 if a column was left out.
+    /// it; 0 if a column was left out. The relative error of the cost is about the rounding unit divided by `pivot`.
     pub(super) pivot: f64,
 }
 

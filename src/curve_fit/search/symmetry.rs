@@ -1,5 +1,5 @@
 //! Symmetries of a model: changes of its nonlinear parameters that leave the curve unchanged if the linear parameters
-//! are solved for. Of all equivalent minima the search returns the canonical one: signs positive, phases within half a
+//! are solved for. The search returns the canonical one of all equivalent minima: signs positive, phases within half a
 //! turn, equal terms in ascending order of their first parameter, and amplitudes positive if a phase can change their
 //! sign.
 
@@ -18,12 +18,12 @@ pub(super) struct Symmetries {
     signs: Vec<Vec<usize>>,
     /// Phases, each with its period: 2π, or π if amplitudes change their sign.
     turns: Vec<(usize, f64)>,
-    /// Pairs of terms that can exchange their parameters; the bounds are equal.
+    /// Pairs of terms that can exchange their parameters; corresponding bounds are equal.
     exchanges: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
 impl Symmetries {
-    /// Finds the symmetries that hold at the few elements of `draws` with the best determined linear parameters.
+    /// Finds the symmetries that are valid at the few elements of `draws` with the best determined linear parameters.
     /// `base`: linear parameters from which the linear solve starts; `terms`: parameters of each additive term;
     /// `phases`: dimensionless parameters in periodic functions.
     pub(super) fn of(
@@ -84,7 +84,7 @@ impl Symmetries {
         found
     }
 
-    /// Returns the canonical parameters, with the linear ones unchanged, and true if they differ from `params`.
+    /// Returns the canonical parameters, and true if they differ from `params`. Linear parameters are unchanged.
     pub(super) fn canonical(&self, params: &[f64]) -> (Vec<f64>, bool) {
         let mut own = params.to_vec();
         for signs in &self.signs {
@@ -117,7 +117,8 @@ impl Symmetries {
         self.turns.iter().any(|(phase, _)| *phase == k)
     }
 
-    /// Returns the same with each phase on the side on which amplitudes are positive.
+    /// Returns one copy of `params` per phase of period π, with this phase shifted by π. The shift changes the sign of
+    /// amplitudes.
     pub(super) fn other_sides(&self, params: &[f64]) -> Vec<Vec<f64>> {
         let halves = self.turns.iter().filter(|(_, turn)| *turn < 2.0 * PI);
         let side = |&(k, turn): &(usize, f64)| {

@@ -1,4 +1,4 @@
-//! The identity of a fit: what its checkpoint belongs to, and what its leader and its parts must share.
+//! Identity of a fit: the properties that a checkpoint must match, and those that a leader and its parts must share.
 
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::start::CompleteStart;
@@ -10,7 +10,7 @@ use crate::fit::stream::checkpoint::Identity;
 use crate::model::native::Model;
 
 impl CurveFit {
-    /// Start of each parameter as text: missing values are computed from the points.
+    /// Returns the start of each parameter as text, with "the data" for values that are computed from the points.
     pub(super) fn begins(
         &self,
         start: &Start,
@@ -24,7 +24,7 @@ impl CurveFit {
         Ok(given.iter().map(word).collect())
     }
 
-    /// Returns the operations of a model, one a line; of a native one only the number of its parameters is known.
+    /// Returns the operations of a traced model, one per line, or the number of parameters of a native model.
     pub(in crate::curve_fit) fn listing(&self, model: &Model) -> String {
         match model {
             Model::Traced(program) => {
@@ -48,7 +48,7 @@ impl CurveFit {
         ])
     }
 
-    /// Identity that a checkpoint of this fit is compared with.
+    /// Returns the identity that a checkpoint of this fit must match.
     pub(super) fn identity(
         &self,
         model: &Model,

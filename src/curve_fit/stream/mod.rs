@@ -1,4 +1,4 @@
-//! Fits over more points than memory holds: exact, by passes over a source.
+//! Exact fits of more points than fit into memory, by passes over a source.
 
 mod identity;
 mod part_on_device;
@@ -24,10 +24,10 @@ pub use parts::{Part, Parts, merge};
 use std::time::Instant;
 use stream_fit::{Asked, PointsAsked, StreamFit};
 
-/// Fits `model` to the points (`x`, `y`) from the start `p0` within `memory_limit` bytes beside them, as
-/// NLSQ's `curve_fit_large` does, but exactly: every pass is over all points.
+/// Fits `model` to the points (`x`, `y`) from the start `p0`, with at most `memory_limit` bytes in addition to the
+/// points. Unlike NLSQ's `curve_fit_large` it is exact: every pass is over all points.
 ///
-/// For points in files, and for what else there is to say, see [`CurveFit::fit_stream`].
+/// For points in files and for further options see [`CurveFit::fit_stream`].
 ///
 /// ```
 /// let x: Vec<f64> = (0..50_000).map(|i| 1e-4 * f64::from(i)).collect();
@@ -41,7 +41,7 @@ use stream_fit::{Asked, PointsAsked, StreamFit};
 /// ```
 ///
 /// # Errors
-/// As [`Data::new`](crate::Data::new) and [`CurveFit::fit_stream`].
+/// Errors of [`Data::new`](crate::Data::new) and [`CurveFit::fit_stream`].
 pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
     model: impl Fn(C::X, [Var; N]) -> Var,
     x: C,
@@ -56,20 +56,19 @@ pub fn curve_fit_large<'a, C: Columns<'a>, const N: usize>(
 }
 
 impl CurveFit {
-    /// Fits the model to the points of a source, which may be more than memory holds: a
-    /// [`Source`](crate::source::Source) of files, arrays or your own, or a [`Stream`] with reading options.
+    /// Fits the model to the points of a source, which need not fit into memory. The source is a
+    /// [`Source`](crate::source::Source) of files, of arrays or of your own, or a [`Stream`] with reading options.
     ///
-    /// The result equals the result of [`fit`](CurveFit::fit) with the same points in memory: Gauss-Newton
-    /// steps in a trust region, each from sums over all points, to full convergence; with bounds, losses,
-    /// weights, counts and covariance. It does not depend on the size of chunks. A fit usually needs three or four
-    /// passes: the first one validates the data, evaluates at `start` and draws a sample. A fit
-    /// of the sample then supplies a better start, if it passes its tests.
-    /// [`Stats::stream`](crate::result::Stats::stream) reports this.
+    /// The result equals the result of [`fit`](CurveFit::fit) with the same points in memory: Gauss-Newton steps in a
+    /// trust region to full convergence, each from sums over all points. Bounds, losses, weights, counts and covariance
+    /// are supported. The result does not depend on the size of chunks. A fit usually needs three or four passes. The
+    /// first pass validates the data, evaluates the model at `start` and draws a sample. A fit of the sample then
+    /// supplies a better start, if it passes its tests. [`Stats::stream`](crate::result::Stats::stream) reports this.
     ///
-    /// Chunks are read ahead on a separate thread while all cores work on others. Memory stays
+    /// A separate thread reads chunks ahead while all cores work on earlier chunks. Memory stays
     /// within [`Stream::memory_limit`].
     ///
-    /// Missing values of `start` are computed as by [`fit`](CurveFit::fit), from the sample.
+    /// Missing values of `start` are computed from the sample, as in [`fit`](CurveFit::fit).
     ///
     /// A token, an observer or a time limit stops the fit after the current chunk. The result then has the best
     /// parameters so far and [`Termination::Stopped`](crate::Termination::Stopped) or
@@ -77,8 +76,8 @@ impl CurveFit {
     /// is one.
     ///
     /// # Errors
-    /// As [`fit`](CurveFit::fit), with indices among all points of the source;
-    /// [`Error::Source`](crate::Error::Source) for points that cannot be read,
+    /// Errors of [`fit`](CurveFit::fit), with indices among all points of the source;
+    /// [`Error::Source`](crate::Error::Source) if points cannot be read;
     /// [`SourcePanicked`](crate::Error::SourcePanicked), [`SourceChanged`](crate::Error::SourceChanged),
     /// [`MemoryLimit`](crate::Error::MemoryLimit), [`Checkpoint`](crate::Error::Checkpoint) and
     /// [`StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
@@ -113,7 +112,7 @@ impl CurveFit {
         }
     }
 
-    /// Fits points of a stream or of parts. `sample`: maximum number of points of a sample.
+    /// Fits the points of a stream or of parts. `sample`: maximum number of points of the sample.
     fn fit_held(
         &self,
         ready: &Ready,

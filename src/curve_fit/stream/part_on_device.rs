@@ -1,4 +1,4 @@
-//! A part of which a device finds the sums: points that stay on it from question to question.
+//! Sums of a part on a device. The points stay in the memory of the device between requests.
 
 use crate::backend::Precision;
 use crate::backend::cuda::passes::Leaves;
@@ -13,7 +13,7 @@ use crate::fit::execution::{Execution, FitOnDevice};
 use crate::fit::placement::Placement;
 use crate::normal::{GROUP, Normal, RFactor};
 
-/// Backend of a part, and the totals over all points that it was chosen for.
+/// Backend of a part, and the totals over all points for which the backend was chosen.
 pub(super) struct PartOnDevice {
     overview: Overview,
     place: Execution,
@@ -35,8 +35,8 @@ impl PartOnDevice {
         Ok(PartOnDevice { overview: *overview, place })
     }
 
-    /// Returns the sums of a request over all points of a part, the first of which is number `first`, if a device
-    /// computes them. The CPU computes requests that the device does not support or at which it fails.
+    /// Computes the sums of a request over all points of a part on a device. `first`: number of the first point.
+    /// Returns `None` if the CPU must compute them, because the device does not support the request or failed.
     ///
     /// # Errors
     /// Errors of a required device.
@@ -74,7 +74,7 @@ impl PartOnDevice {
                     chosen.place = Placement::on_cpu(error.to_string());
                     None
                 }
-                // The failure is not kept: at the next request the device may work again.
+                // The failure is not stored: the device may work again at the next request.
                 Err(error) => return Err(error),
             },
         };

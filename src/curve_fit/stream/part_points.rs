@@ -1,5 +1,4 @@
-//! The points of a part, in memory or from a source: runs of them in their order, and what tells that they are still
-//! the same.
+//! The points of a part, in memory or from a source: ordered access in runs, and a fingerprint that detects changes.
 
 use crate::backend::stream::{GROUP_POINTS, Held, KnownErrors};
 use crate::data::loss::Estimator;
@@ -14,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::solver::outcome::Fault;
 use std::ops::{ControlFlow, Range};
 
-/// Points of a run in memory: whole groups, after each of which there may be no more to be found.
+/// Number of points of a run in memory: a multiple of the group size. The work can end after each run.
 const RUN: usize = 16 * GROUP_POINTS as usize;
 
 /// The points of a part.
@@ -23,7 +22,7 @@ pub(super) enum PartPoints<'a> {
     Source(Box<SourcePoints<'a>>),
 }
 
-/// Points that are read anew for each question.
+/// Points that are read again for each request.
 pub(super) struct SourcePoints<'a> {
     prefetch: Prefetch<'a>,
     said: StreamPoints,
@@ -31,12 +30,12 @@ pub(super) struct SourcePoints<'a> {
     ends: GroupEnds,
 }
 
-/// Work on a run of points; the second argument is the distance of its first point from the part's first point.
+/// Work on a run of points; the second argument is the index of its first point within the part.
 pub(super) type Work<'w> =
     dyn FnMut(Given<'_>, u64) -> std::result::Result<ControlFlow<()>, Fault> + 'w;
 
 impl<'a> PartPoints<'a> {
-    /// Points of a stream, which are read once to count them.
+    /// Creates the points of a part from a stream, which is read once to count the points.
     ///
     /// # Errors
     /// Errors in the source or its settings.
@@ -51,7 +50,7 @@ impl<'a> PartPoints<'a> {
         Ok(PartPoints::Source(Box::new(SourcePoints { prefetch, said, ends })))
     }
 
-    /// Returns all of them, if they are in memory.
+    /// Returns all points if they are in memory.
     pub(super) fn in_memory(&self) -> Option<Given<'a>> {
         match self {
             PartPoints::Memory(data) => Some(given(data, 0..data.y.len())),
@@ -67,7 +66,7 @@ impl<'a> PartPoints<'a> {
         }
     }
 
-    /// Independent variables.
+    /// Returns the number of independent variables.
     pub(super) fn columns(&self) -> usize {
         match self {
             PartPoints::Memory(data) => data.columns.len(),
@@ -83,7 +82,7 @@ impl<'a> PartPoints<'a> {
         }
     }
 
-    /// Description of the points, the first of which has this number.
+    /// Returns a description of the points. `first`: number of the first point.
     pub(super) fn held(&self, first: u64) -> Held {
         let (sigma, missing, infinite_x, fingerprint) = match self {
             PartPoints::Memory(data) => {
@@ -112,10 +111,10 @@ impl<'a> PartPoints<'a> {
         Held { columns, sigma, omits_missing, infinite_x, fingerprint }
     }
 
-    /// Calls `work` with runs of whole pieces in their order, until it breaks off.
+    /// Calls `work` with runs of whole pieces, in order, until `work` breaks.
     ///
     /// # Errors
-    /// Of the source, of `work`, and where a source has not as many points as at first.
+    /// Errors of the source or of `work`, and an error if the number of points of the source has changed.
     pub(super) fn each_run(&mut self, work: &mut Work<'_>) -> std::result::Result<(), Fault> {
         match self {
             PartPoints::Memory(data) => {
@@ -152,7 +151,7 @@ impl SourcePoints<'_> {
     }
 }
 
-/// Some of the points in memory.
+/// Returns a range of the points in memory.
 fn given<'a>(data: &Data<'a>, range: Range<usize>) -> Given<'a> {
     let Data { columns, y, sigma, mask, missing, infinite_x, x_sigma } = data;
     Given {
@@ -172,16 +171,16 @@ fn given<'a>(data: &Data<'a>, range: Range<usize>) -> Given<'a> {
     }
 }
 
-/// The first and the last y of each group: enough to tell that other points have been put in the place of these.
+/// The first and the last y of each group: enough to detect that the points were replaced by others.
 #[derive(Default)]
 struct GroupEnds {
-    /// Bits of the first and the last of a group.
+    /// Bits of the first and the last y of each group.
     ends: Vec<[u64; 2]>,
     points: u64,
 }
 
 impl GroupEnds {
-    /// Adds points that follow.
+    /// Adds the y of the next points.
     fn add(&mut self, y: &Values<'_>) {
         let mut at = 0;
         while at < y.len() {
@@ -199,8 +198,8 @@ impl GroupEnds {
         }
     }
 
-    /// Returns a sum over groups, of which the first begins with point number `first`, so that it makes no difference
-    /// who holds which.
+    /// Returns the fingerprint: a sum over the groups, which therefore does not depend on the distribution of groups
+    /// over parts. `first`: number of the first point.
     fn fingerprint(&self, first: u64) -> u64 {
         self.ends.iter().zip(0_u64..).fold(0, |sum: u64, (&[a, b], group)| {
             let begin = first.wrapping_add(group * GROUP_POINTS);

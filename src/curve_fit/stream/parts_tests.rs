@@ -14,7 +14,7 @@ use crate::data::source::slices::SliceSource;
 use crate::data::stream::Stream;
 
 const POINTS: usize = 3 * 4096 + 77;
-/// A model as the leader names it.
+/// Identity of a model: names and values of the properties that leader and parts share.
 type Model = Vec<(String, String)>;
 
 const START: [f64; 3] = [2.0, 1.0, 0.3];
@@ -47,7 +47,7 @@ fn overview(parts: &mut [Part<'_>; 2], model: &Model, terms: &Terms) -> Overview
 fn every_question_has_the_same_answer() {
     let x: Vec<f64> = (0..POINTS).map(|i| 4.0 * i as f64 / POINTS as f64).collect();
     let y: Vec<f64> = x.iter().map(|x| 2.5 * (-1.3 * x).exp() + 0.5 + (90.0 * x).sin()).collect();
-    // Three points outweigh all others, the last the most.
+    // Three points outweigh all others; the last one has the largest weight.
     let sigma: Vec<f64> = (0..POINTS)
         .map(|i| if i % 5000 == 7 { 1e-8 / i as f64 } else { 0.1 + 1e-6 * i as f64 })
         .collect();

@@ -1,4 +1,4 @@
-//! The course of a fit over a stream: a first pass, a start from a sample, steps to the end.
+//! The phases of a fit of a stream: a first pass, a start from a sample, and steps until termination.
 
 use crate::backend::Backend;
 use crate::backend::cpu::{Cpu, Prepared};
@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Evaluations that the fit of a sample may take: one that needs more is no sign of a good start.
+/// Maximum number of evaluations of the fit of a sample. A fit that needs more does not indicate a good start.
 const SAMPLE_EVALUATIONS: usize = 100;
 
 /// The request: a prepared model and a start.
@@ -51,7 +51,7 @@ pub(super) struct Asked<'f> {
     pub(super) begun: Instant,
 }
 
-/// The points, and how they are treated.
+/// The points and their treatment.
 pub(super) struct PointsAsked<'f> {
     pub(super) holder: Holder<'f>,
     pub(super) shape: Shape,
@@ -62,10 +62,10 @@ pub(super) struct PointsAsked<'f> {
 }
 
 impl<'f> PointsAsked<'f> {
-    /// Points of a stream.
+    /// Returns the points of a stream.
     ///
     /// # Errors
-    /// If there is no memory for a chunk, or its source panics.
+    /// If there is no memory for a chunk, or the source panics.
     pub(super) fn of(stream: Stream<'f>, shape: Shape) -> Result<PointsAsked<'f>> {
         let mut stream = stream;
         let Stream { points: said, subsample, required, .. } = stream;
@@ -81,11 +81,11 @@ pub(super) struct Beginning {
     why: String,
 }
 
-/// A fit on its way.
+/// State of a fit of a stream.
 pub(super) struct StreamFit<'f> {
     asked: Asked<'f>,
-    /// Options without the time limit, which only interrupts passes: a time limit on steps would change the
-    /// result, and a resumed fit must have the same result as one without interruption.
+    /// Options without the time limit. The time limit interrupts passes only: a limit on steps would change the
+    /// result, and a resumed fit must have the same result as a fit without interruption.
     options: Options,
     /// The start, once it is complete.
     start: OnceLock<CompleteStart>,
@@ -101,10 +101,10 @@ pub(super) struct StreamFit<'f> {
 }
 
 impl<'f> StreamFit<'f> {
-    /// With what a checkpoint says, if there is one.
+    /// Creates the fit. Also returns the contents of the checkpoint, if there is one.
     ///
     /// # Errors
-    /// If there is one that cannot be used.
+    /// Errors in the start, the fingerprint of the points or the checkpoint.
     pub(super) fn new(
         asked: Asked<'f>,
         points: PointsAsked<'f>,
@@ -168,8 +168,8 @@ impl<'f> StreamFit<'f> {
         Ok((course, resumed))
     }
 
-    /// Sees all points, unless a checkpoint knows of them, and finds out what a sample of at most `most`
-    /// points says of the start.
+    /// Runs the first pass, computes a missing start, and fits a sample of at most `most` points. Returns the results
+    /// from the checkpoint if it contains them.
     pub(super) fn open(
         &self,
         resumed: Option<Contents<'_>>,
@@ -194,7 +194,7 @@ impl<'f> StreamFit<'f> {
                 FirstPass::new(sample, self.start.get().is_some(), 0)
             }
         };
-        // The count only has to show if there are fewer different points than parameters.
+        // Distinct points are counted up to this number only: enough to detect fewer points than parameters.
         let enough = self.asked.curve.names.len() + 1;
         let surveyed = passes.survey(self.evaluated(), &mut first, enough);
         surveyed.map_err(|fault| self.refused(fault))?;
@@ -221,7 +221,7 @@ impl<'f> StreamFit<'f> {
         let (start, linear) = (self.start().to_vec(), self.linear());
         let tested = Some(first.sample.at_most(LEAST_SAMPLE));
         let opening = SubsampleStart { start, linear, tested, ..opening };
-        // What breaks passes off ends the fits of the sample, too: they say nothing then that may be kept.
+        // A stop or the time limit also ends the fits of the sample; such incomplete results must not be kept.
         if self.subsample && self.patience().check().is_err() {
             passes.keep_first(&first)?;
             return Err(Error::StoppedInFirstPass);
@@ -231,7 +231,7 @@ impl<'f> StreamFit<'f> {
         Ok(opening)
     }
 
-    /// Chooses where passes run, and where the steps begin, which may take a pass.
+    /// Chooses the backend of the passes and the starting point of the steps. This can need passes.
     pub(super) fn begin(&self, opening: &SubsampleStart) -> Result<Beginning> {
         let points = self.overview()?;
         let Asked { curve, ready, .. } = &self.asked;
@@ -250,7 +250,7 @@ impl<'f> StreamFit<'f> {
         let key = self.evaluated().key(start, &columns);
         let mut at_start = lock(&self.supply.passes).cache.recall(&key).cloned();
         if at_start.is_none() {
-            // It was found after the first pass, or points are of no ordinary size.
+            // Not cached: the start was computed after the first pass, or the points are not of ordinary size.
             let mut normal = Normal::zero(columns.len());
             let looked = self.evaluator(start)?.normal(start, &columns, &mut normal);
             at_start = looked.is_ok().then_some(normal);
@@ -267,7 +267,7 @@ impl<'f> StreamFit<'f> {
         })
     }
 
-    /// Returns the fit from there.
+    /// Runs the fit from this starting point.
     pub(super) fn fit(&self, from: &Beginning) -> Result<Fit> {
         let start = from.refined.as_deref().unwrap_or(self.start());
         let looked = self.asked.begun.elapsed() - self.prepare_time;
@@ -279,7 +279,7 @@ impl<'f> StreamFit<'f> {
         Ok(fit)
     }
 
-    /// Returns the fit with the report on the stream; the checkpoint is removed if the fit has ended.
+    /// Returns the fit with the report on the stream. Removes the checkpoint unless the fit was interrupted.
     pub(super) fn conclude(
         self,
         fit: Fit,
@@ -330,7 +330,7 @@ impl<'f> StreamFit<'f> {
         Ok(fit)
     }
 
-    /// Tests the residuals of a part of the points, so that no pass over all of them is needed.
+    /// Tests the residuals of a sample, which avoids a pass over all points.
     fn test_residuals(&self, fit: &mut Fit, opening: &SubsampleStart) {
         let Some(sample) = &opening.tested else { return };
         let curve = self.asked.curve;
@@ -340,7 +340,7 @@ impl<'f> StreamFit<'f> {
             let end = (&fit.params[..], fit.termination);
             Ok(ResidualTests::of(&mut cpu, end, fit.estimated()))
         });
-        // A sample that cannot be tested by itself is no reason to lose the fit.
+        // If the sample cannot be tested, the fit is returned without test results.
         tests.unwrap_or_default().apply(fit);
     }
 
@@ -389,7 +389,7 @@ impl<'f> StreamFit<'f> {
         lock(&self.supply.passes).overview()
     }
 
-    /// Returns the start; empty before it is known.
+    /// Returns the start; empty before it is computed.
     fn start(&self) -> &[f64] {
         self.start.get().map_or(&[], |start| &start.values)
     }
@@ -409,7 +409,7 @@ impl<'f> StreamFit<'f> {
         Evaluated { model, loss, most_weight, start, patience }
     }
 
-    /// Deadline of passes that are not steps of the fit.
+    /// Returns the deadline of passes that are not steps of the fit.
     fn patience(&self) -> Patience<'_> {
         let CurveFit { options, cancel, .. } = self.asked.curve;
         Patience {
@@ -427,10 +427,10 @@ impl<'f> StreamFit<'f> {
         })
     }
 
-    /// Result of the fit of a sample.
+    /// Fits a sample and returns the result.
     fn sampled(&self, sample: &Sample) -> SubsampleStart {
         let curve = self.asked.curve;
-        // Nobody watches the fit of a sample; a token ends it as it ends the passes.
+        // The fit of a sample has no observer. A cancel token stops it like the passes.
         let mut alone = CurveFit { backend: Backend::Cpu, observer: None, ..curve.clone() };
         let most = alone.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
         alone.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
@@ -443,7 +443,7 @@ impl<'f> StreamFit<'f> {
         SubsampleStart::of(sample, self.start(), &self.asked.free, &fit)
     }
 
-    /// Calls `work` with columns of x, y and sigma, if there is one, as data.
+    /// Calls `work` with data made of the columns of x, y and, if present, sigma.
     fn with_data<R>(
         &self,
         columns: &[Vec<f64>],

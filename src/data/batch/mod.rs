@@ -18,7 +18,7 @@ use std::ops::Range;
 /// Location of the standard deviation of a sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deviations<'a> {
-    /// There is none, or one for all.
+    /// No standard deviation, or one for all samples.
     Same,
     /// One per fit.
     OfFit(&'a [f64]),
@@ -46,49 +46,48 @@ pub(crate) enum Deviations<'a> {
 #[derive(Clone, Debug)]
 pub struct BatchData<'a> {
     pub(crate) columns: Vec<Values<'a>>,
-    /// True if the columns are as long as the stack: each fit has its own part of them.
+    /// True if the columns are as long as the stack: each fit has its own range of them.
     pub(crate) own: bool,
     pub(crate) samples: Values<'a>,
     pub(crate) layout: SampleLayout<'a>,
     pub(crate) sigma: Sigma<'a>,
     pub(crate) mask: Option<&'a [bool]>,
     pub(crate) missing: Missing,
-    /// True if shared independent variables are finite; they are checked once for all fits.
+    /// True if the independent variables are shared and finite; they are checked once for all fits.
     finite_x: bool,
     pub(crate) x_sigma: XSigma<'a>,
-    /// True if arrays as long as the only fit have one value per sample, not one per point of every fit: in a
-    /// piece of a larger batch fits are treated as in the larger batch.
+    /// True if this batch has one fit and arrays of its length mean one value per sample, not one per point of every
+    /// fit: a piece of a larger batch must interpret its arrays like the larger batch.
     pub(crate) by_sample: bool,
 }
 
-/// Which samples are whose.
+/// Assignment of samples to fits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SampleLayout<'a> {
     /// The number of points of each fit.
     Equal(usize),
-    /// Begin of each fit, and end of the last one.
+    /// Index of the first sample of each fit, and the end of the last fit.
     Offsets(&'a [usize]),
-    /// Not said yet.
+    /// Not set yet.
     Unknown,
 }
 
 impl<'a> BatchData<'a> {
-    /// Fits that share their independent variables. `x`: columns as in [`Data::new`](crate::Data::new)
-    /// with one value per point; `stack`: n_fits × n_points samples, row-major. An empty stack is a
-    /// batch of no fits.
+    /// Creates the data of fits that share their independent variables. `x`: columns as in
+    /// [`Data::new`](crate::Data::new) with one value per point; `stack`: n_fits × n_points samples, row-major. An
+    /// empty stack is a batch without fits.
     ///
     /// # Errors
     /// [`Error::EmptyData`] without points, [`Error::LengthMismatch`] if columns differ in length or
-    /// the stack does not hold a whole number of fits.
+    /// the stack does not contain a whole number of fits.
     pub fn shared(x: impl Columns<'a>, stack: impl Into<Values<'a>>) -> Result<BatchData<'a>> {
         let data = BatchData::new(x.columns()?, false, stack.into())?;
         let points = data.columns.first().map_or(0, Values::len);
         data.points_per_fit(points)
     }
 
-    /// Fits with independent variables of their own. `xs`: columns as long as the stack. Say with
-    /// [`points_per_fit`](BatchData::points_per_fit) or [`offsets`](BatchData::offsets) which samples
-    /// belong to which fit.
+    /// Creates the data of fits with separate independent variables. `xs`: columns as long as the stack. Call
+    /// [`points_per_fit`](BatchData::points_per_fit) or [`offsets`](BatchData::offsets) to assign the samples to fits.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if a column is not as long as the stack.
@@ -97,7 +96,7 @@ impl<'a> BatchData<'a> {
     }
 
     /// # Errors
-    /// [`Error::LengthMismatch`] if columns of the fits' own are not as long as the stack.
+    /// [`Error::LengthMismatch`] if separate columns are not as long as the stack.
     fn check_own(self) -> Result<BatchData<'a>> {
         if self.own {
             expect_columns(&self.columns, self.samples.len())?;
@@ -123,10 +122,10 @@ impl<'a> BatchData<'a> {
         })
     }
 
-    /// Gives every fit `n` consecutive samples.
+    /// Assigns `n` consecutive samples to every fit.
     ///
     /// # Errors
-    /// [`Error::EmptyData`] for 0, [`Error::LengthMismatch`] if the stack does not hold a whole number
+    /// [`Error::EmptyData`] if `n` is 0, [`Error::LengthMismatch`] if the stack does not contain a whole number
     /// of such fits or shared columns have another length.
     pub fn points_per_fit(mut self, n: usize) -> Result<BatchData<'a>> {
         if n == 0 {
@@ -145,8 +144,8 @@ impl<'a> BatchData<'a> {
         self.recheck()
     }
 
-    /// Gives fit i the samples `offsets[i]..offsets[i + 1]`: one offset more than there are fits. For
-    /// columns of the fits' own.
+    /// Assigns the samples `offsets[i]..offsets[i + 1]` to fit i; n fits need n + 1 offsets. Columns must not be
+    /// shared.
     ///
     /// # Errors
     /// [`Error::BatchLayout`] if the offsets do not ascend from 0 to the stack's length, or columns are
@@ -184,35 +183,35 @@ impl<'a> BatchData<'a> {
         self.recheck()
     }
 
-    /// Says that x has errors, too, as [`Data::x_sigma`](crate::Data::x_sigma): for each independent variable one
-    /// standard deviation for all, one per point, the same for every fit, or one per sample.
+    /// Sets the standard deviations of x, like [`Data::x_sigma`](crate::Data::x_sigma). For each independent variable:
+    /// one for all samples, one per point (the same for every fit), or one per sample.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for another number of columns or of values.
+    /// [`Error::LengthMismatch`] for a wrong number of columns or values.
     pub fn x_sigma(mut self, sigma: impl Columns<'a>) -> Result<BatchData<'a>> {
         self.x_sigma = XSigma::new(sigma.columns()?, self.columns.len())?;
         self.recheck()
     }
 
-    /// Fits only the samples where `mask` is true: one value per point, the same for every fit, or one
+    /// Fits only the samples where `mask` is true: one value per point (the same for every fit), or one
     /// per sample.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for another length.
+    /// [`Error::LengthMismatch`] for a wrong length.
     pub fn mask(mut self, mask: &'a [bool]) -> Result<BatchData<'a>> {
         self.mask = Some(mask);
         self.recheck()
     }
 
-    /// Says what to do with samples that are not finite: refuse the fit, which then has
-    /// [`FitStatus::BadData`](crate::FitStatus::BadData), the default, or leave them out.
+    /// Sets the treatment of samples that are not finite: reject the fit, which then has the status
+    /// [`FitStatus::BadData`](crate::FitStatus::BadData), or leave the samples out. The default is to reject.
     #[must_use]
     pub fn missing(mut self, missing: Missing) -> BatchData<'a> {
         self.missing = missing;
         self
     }
 
-    /// Number of fits; 0 while it has not been said which samples are whose.
+    /// Returns the number of fits; 0 until the layout is set.
     pub fn n_fits(&self) -> usize {
         match self.layout {
             SampleLayout::Equal(n) => self.samples.len() / n,
@@ -221,7 +220,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Points of each fit, or `None` where they differ.
+    /// Returns the number of points of each fit; `None` if it differs between fits or is not set.
     pub(crate) fn equal(&self) -> Option<usize> {
         match self.layout {
             SampleLayout::Equal(n) => Some(n),
@@ -229,7 +228,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Begin of each fit, and end of the last one, if the layout is set.
+    /// Returns the index of the first sample of each fit and the end of the last fit, if offsets are set.
     pub(crate) fn offset_list(&self) -> Option<&'a [usize]> {
         match self.layout {
             SampleLayout::Offsets(offsets) => Some(offsets),
@@ -237,7 +236,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// The samples of a fit.
+    /// Returns the indices of the samples of a fit.
     pub(crate) fn range(&self, fit: usize) -> Range<usize> {
         match self.layout {
             SampleLayout::Equal(n) => fit * n..(fit + 1) * n,
@@ -260,13 +259,13 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Returns true if there is no mask, or one that all fits share.
+    /// Returns true if there is no mask, or one mask for all fits.
     pub(crate) fn shares_mask(&self) -> bool {
         self.mask.is_none_or(|mask| Some(mask.len()) == self.equal() && !self.by_sample)
     }
 
     /// # Errors
-    /// [`Error::BatchLayout`] if it has not been said which samples are whose.
+    /// [`Error::BatchLayout`] if the layout is not set.
     pub(crate) fn check_layout(&self) -> Result<()> {
         match self.layout {
             SampleLayout::Unknown => Err(Error::BatchLayout {
@@ -276,7 +275,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Checks the arrays that depend on the layout once it is set, for any order of the settings.
+    /// Checks sigma, and the arrays that depend on the layout if it is set. Setters can be called in any order.
     fn recheck(self) -> Result<BatchData<'a>> {
         self.sigma.check()?;
         match self.sigma {
@@ -328,10 +327,10 @@ impl<'a> BatchData<'a> {
         Ok(self)
     }
 
-    /// Each fit as data of its own; nothing is copied.
+    /// Returns the data of each fit; nothing is copied.
     ///
     /// # Errors
-    /// [`Error::BatchLayout`] if it has not been said which samples are whose.
+    /// [`Error::BatchLayout`] if the layout is not set.
     pub(crate) fn each(&self) -> Result<Vec<Data<'a>>> {
         self.check_layout()?;
         let data = |fit: usize| {
@@ -350,7 +349,7 @@ impl<'a> BatchData<'a> {
         Ok((0..self.n_fits()).map(data).collect())
     }
 
-    /// Weights of the samples of one fit.
+    /// Returns the weights of the samples of one fit.
     fn weights(&self, fit: usize) -> Weights<'a> {
         let absolute = self.sigma.is_absolute();
         match (self.deviations(), self.sigma) {
@@ -366,7 +365,7 @@ impl<'a> BatchData<'a> {
         self.mask.map(|mask| if self.shares_mask() { mask } else { &mask[self.range(fit)] })
     }
 
-    /// The arrays of one fit. `columns`: buffer for its own columns; `y`: buffer for samples that must be
+    /// Returns the arrays of one fit. `columns`: buffer for its separate columns; `y`: buffer for samples that must be
     /// converted to f64.
     pub(crate) fn fit<'v>(
         &'v self,

@@ -1,11 +1,11 @@
-//! Some of the fits of a batch as a batch of their own, in which each fit is made by the same way as in the whole.
+//! Pieces of a batch: consecutive fits as a separate batch, in which each fit is computed as in the whole batch.
 
 use super::{BatchData, Deviations, SampleLayout};
 use crate::data::sigma::Sigma;
 use std::ops::Range;
 
 impl BatchData<'_> {
-    /// The samples of consecutive fits.
+    /// Returns the indices of the samples of consecutive fits.
     pub(crate) fn samples_of(&self, fits: &Range<usize>) -> Range<usize> {
         match self.layout {
             SampleLayout::Equal(n) => fits.start * n..fits.end * n,
@@ -14,7 +14,7 @@ impl BatchData<'_> {
         }
     }
 
-    /// The data of consecutive fits. `offsets`: buffer for the begin of each fit.
+    /// Returns the data of consecutive fits. `offsets`: buffer for the offsets of the piece.
     pub(crate) fn piece<'p>(
         &'p self,
         fits: &Range<usize>,
@@ -54,7 +54,7 @@ impl BatchData<'_> {
         }
     }
 
-    /// Bytes that a sample takes, of everything that each has of its own.
+    /// Returns the bytes per sample in all arrays with one value per sample.
     pub(crate) fn bytes_per_sample(&self) -> usize {
         let columns: usize =
             if self.own { self.columns.iter().map(|c| c.width()).sum() } else { 0 };

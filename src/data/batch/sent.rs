@@ -1,4 +1,4 @@
-//! A batch in a message: all arrays in their own types. A received batch is validated before use.
+//! Serialisation of a batch in a message, without conversion of number types. A received batch is validated before use.
 
 use super::{BatchData, SampleLayout, Starts};
 use crate::data::Missing;
@@ -41,11 +41,11 @@ enum SentSigma<'a> {
     Absolute(Raw<'a, f64>),
 }
 
-/// The starts of a batch: one for all fits or one per fit, or what each fit finds its own from.
+/// The starts of a batch: one for all fits, one per fit, or an incomplete start that each fit completes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SentStarts<'a> {
     values: Raw<'a, f64>,
-    /// The fits' own bounds.
+    /// Separate bounds of each fit.
     bounds: Option<[Raw<'a, f64>; 2]>,
     sought: Option<Vec<(String, f64)>>,
 }
@@ -69,7 +69,7 @@ impl<'a> From<&'a BatchData<'_>> for SentData<'a> {
                 Sigma::PerFit(sigma) => SentSigma::PerFit(sigma.into()),
                 Sigma::Relative(sigma) => SentSigma::Relative(sigma.into()),
                 Sigma::Absolute(sigma) => SentSigma::Absolute(sigma.into()),
-                // A batch takes no others.
+                // A batch rejects the other variants.
                 _ => SentSigma::Unknown,
             },
             mask: data.mask.map(|mask| bytemuck::cast_slice(mask).into()),
@@ -88,10 +88,10 @@ pub(crate) struct Room {
 }
 
 impl SentData<'_> {
-    /// The batch. `room`: for what it borrows beside `self`.
+    /// Returns the batch. It borrows from `self` and from `room`, which is filled here.
     ///
     /// # Errors
-    /// What cannot be the data of a batch.
+    /// Errors of the constructors and setters of [`BatchData`].
     pub(crate) fn data<'r>(&'r self, room: &'r mut Room) -> Result<BatchData<'r>> {
         let columns = self.columns.iter().map(RawValues::values).collect();
         let data = BatchData::new(columns, self.own, self.samples.values())?;
@@ -103,7 +103,7 @@ impl SentData<'_> {
             }
             SentLayout::Lengths(lengths) => {
                 let ends = lengths.iter().scan(0_usize, |end, &length| {
-                    // More than there can be is no end of the samples.
+                    // A saturated sum differs from the number of samples and is therefore rejected by `offsets`.
                     *end = end.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
                     Some(*end)
                 });

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// The starts of a batch: one for all fits, or one per fit, row-major. Slices, vectors and arrays of
-/// numbers or of `[f64; N]` convert into it; so does a [`Start`] by name or [`Start::Guess`], of which each fit
-/// finds the rest in its own points.
+/// numbers or of `[f64; N]` convert into it, as does a [`Start`]. If the start is named values or [`Start::Guess`],
+/// each fit computes missing values from its own points.
 ///
 /// ```
 /// use dualfit::{Start, Starts};
@@ -18,7 +18,7 @@ use std::ops::Range;
 /// let guessed: Starts<'_> = Start::Guess.into();
 /// ```
 ///
-/// With starts may come bounds of each fit's own:
+/// Starts can include separate bounds for each fit:
 /// ```
 /// # use dualfit::Starts;
 /// let (lower, upper) = ([0.0, 0.1, 0.0, 0.2], [9.0, 1.0, 9.0, 2.0]); // two fits, two parameters
@@ -30,7 +30,7 @@ pub struct Starts<'a> {
     bounds: Option<(&'a [f64], &'a [f64])>,
     /// The incomplete start that each fit completes, until the starts are computed.
     sought: Option<Start>,
-    /// Sets of positions of linear parameters, and which of them was solved for at the start of each fit.
+    /// Sets of positions of linear parameters, and for each fit the index of the set that was solved for at its start.
     linear: (Vec<Vec<usize>>, Vec<usize>),
 }
 
@@ -39,36 +39,35 @@ impl<'a> Starts<'a> {
         Starts { values, bounds: None, sought: None, linear: Default::default() }
     }
 
-    /// Bounds of each fit's own, n_fits × n_params values each, infinite where there is none. They
-    /// take the place of those of the [`CurveFit`](crate::CurveFit); for fixed parameters they are not
-    /// looked at. A fit whose bounds are not in order has
-    /// [`FitStatus::BadBounds`](crate::FitStatus::BadBounds).
+    /// Sets separate bounds for each fit: n_fits × n_params values each, infinite for no bound. They replace the bounds
+    /// of the [`CurveFit`](crate::CurveFit) and are ignored for fixed parameters. A fit whose bounds are not in order
+    /// has the status [`FitStatus::BadBounds`](crate::FitStatus::BadBounds).
     #[must_use]
     pub fn bounds(mut self, lower: &'a [f64], upper: &'a [f64]) -> Starts<'a> {
         self.bounds = Some((lower, upper));
         self
     }
 
-    /// The incomplete start that each fit has to complete; `None` if starts are values.
+    /// Returns the incomplete start that each fit must complete; `None` if the starts are values.
     pub(crate) fn sought(&self) -> Option<&Start> {
         self.sought.as_ref()
     }
 
-    /// The same with the starts that were found, row-major, and the linear parameters that were solved for:
-    /// sets of positions, and which of them is that of each fit.
+    /// Returns a copy with computed starts, row-major. `linear`: sets of positions of the linear parameters that were
+    /// solved for, and for each fit the index of its set.
     pub(crate) fn found(&self, values: Vec<f64>, linear: (Vec<Vec<usize>>, Vec<usize>)) -> Self {
         Starts { values: Cow::Owned(values), bounds: self.bounds, sought: None, linear }
     }
 
-    /// Positions of the parameters in which the model is linear and that were solved for at the start of a fit.
+    /// Returns the positions of the linear parameters that were solved for at the start of a fit.
     pub(crate) fn linear(&self, fit: usize) -> &[usize] {
         let (sets, which) = &self.linear;
         which.get(fit).map_or(&[], |&set| &sets[set])
     }
 
     /// # Errors
-    /// [`LengthMismatch`](crate::Error::LengthMismatch) unless there is one start for all, or one per fit, and bounds, if any,
-    /// for each.
+    /// [`LengthMismatch`](crate::Error::LengthMismatch) unless there is one start for all fits or one per fit, and
+    /// bounds, if set, have one value per fit and parameter.
     pub(crate) fn check(&self, fits: usize, params: usize) -> Result<()> {
         let expected = fits.saturating_mul(params);
         let got = self.values.len();
@@ -86,7 +85,7 @@ impl<'a> Starts<'a> {
         Ok(())
     }
 
-    /// The start of a fit, of a model of `params` parameters.
+    /// Returns the start of a fit. `params`: number of parameters of the model.
     pub(crate) fn of(&self, fit: usize, params: usize) -> &[f64] {
         match self.values.len() == params {
             true => &self.values,
@@ -94,32 +93,32 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// The start of all fits, if there is one for all.
+    /// Returns the start of all fits, if there is one for all.
     pub(crate) fn shared(&self, params: usize) -> Option<&[f64]> {
         (self.values.len() == params).then_some(&*self.values)
     }
 
-    /// The starts of consecutive fits that have their own, row-major.
+    /// Returns the starts of consecutive fits, row-major, if each fit has its own start.
     pub(crate) fn of_range(&self, fits: Range<usize>, params: usize) -> &[f64] {
         &self.values[fits.start * params..fits.end * params]
     }
 
-    /// The values of the fits' own lower and upper bounds in a range.
+    /// Returns a range of the separate lower and upper bounds, if set. `range`: indices of values.
     pub(crate) fn bounds_of_range(&self, range: Range<usize>) -> Option<(&'a [f64], &'a [f64])> {
         self.bounds.map(|(lower, upper)| (&lower[range.clone()], &upper[range]))
     }
 
-    /// The start of all fits, if there is one for all and all have the same bounds.
+    /// Returns the start of all fits, if there is one for all and all have the same bounds.
     pub(crate) fn of_all(&self, params: usize) -> Option<&[f64]> {
         self.shared(params).filter(|_| self.bounds.is_none())
     }
 
-    /// Returns true if fits have their own bounds.
+    /// Returns true if the fits have separate bounds.
     pub(crate) fn is_bounded(&self) -> bool {
         self.bounds.is_some()
     }
 
-    /// The starts of consecutive fits of a model of `params` parameters, before they are found.
+    /// Returns the starts of consecutive fits, before missing values are computed. `params`: number of parameters.
     pub(crate) fn piece(&self, fits: &Range<usize>, params: usize) -> Starts<'_> {
         let range = fits.start * params..fits.end * params;
         let values = match self.sought.is_some() || self.values.len() == params {
@@ -134,17 +133,17 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// One start for all fits, or one per fit, or none where they are sought.
+    /// Returns one start for all fits or one per fit; empty if they are still to be computed.
     pub(crate) fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The fits' own lower and upper bounds, if they have any.
+    /// Returns the separate lower and upper bounds of the fits, if set.
     pub(crate) fn own_bounds(&self) -> Option<(&'a [f64], &'a [f64])> {
         self.bounds
     }
 
-    /// A fit's own lower and upper bounds.
+    /// Returns the separate lower and upper bounds of a fit, if set.
     pub(crate) fn bounds_of(&self, fit: usize, params: usize) -> Option<(&'a [f64], &'a [f64])> {
         self.bounds_of_range(fit * params..(fit + 1) * params)
     }

@@ -1,4 +1,4 @@
-//! Sources one after another, as one.
+//! Concatenation of sources.
 
 use super::{Chunk, Shape, Source};
 use crate::error::source::SourceChange;
@@ -22,10 +22,10 @@ pub struct ChainSource<S> {
 }
 
 impl<S: Source> ChainSource<S> {
-    /// The points of all `sources`, in order.
+    /// Creates a source of the points of all `sources`, in order.
     ///
     /// # Errors
-    /// If there are none, or if one has other columns than the first.
+    /// If `sources` is empty, or if the columns of a source differ from those of the first.
     pub fn new(sources: impl IntoIterator<Item = S>) -> Result<ChainSource<S>, SourceError> {
         let sources: Vec<S> = sources.into_iter().collect();
         let Some(first) = sources.first() else {
@@ -89,7 +89,7 @@ impl<S: Source> Source for ChainSource<S> {
 }
 
 impl<S: Source> ChainSource<S> {
-    /// To the beginning of the next source, wherever it stood.
+    /// Moves to the beginning of the next source, which is rewound.
     fn advance(&mut self) -> Result<(), SourceError> {
         let next = self.current + 1;
         if let Some(source) = self.sources.get_mut(next) {

@@ -1,5 +1,4 @@
-//! A part of the points on their way from a source to the fit: columns that are filled, used, and
-//! filled again.
+//! Chunks of points between a source and a fit: columns that are filled, used and filled again.
 
 use crate::data::values::{Values, each, wide};
 use crate::error::source::SourceError;
@@ -9,15 +8,15 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Width {
-    /// Double precision, 8 bytes a value.
+    /// Double precision, 8 bytes per value.
     #[default]
     F64,
-    /// Single precision, 4 bytes a value, widened where it is computed with.
+    /// Single precision, 4 bytes per value, converted to f64 for computations.
     F32,
 }
 
 impl Width {
-    /// Bytes of a value.
+    /// Returns the bytes of a value.
     pub fn bytes(self) -> usize {
         match self {
             Width::F64 => 8,
@@ -35,12 +34,12 @@ pub struct Shape {
     pub y: Width,
     /// True if each point has a standard deviation.
     pub sigma: bool,
-    /// Number of points, where it is known before they are read.
+    /// Number of points, if it is known before they are read.
     pub points: Option<u64>,
 }
 
 impl Shape {
-    /// Of points with `columns` independent variables in f64 and no standard deviations.
+    /// Creates the shape of points with `columns` independent variables in f64 and no standard deviations.
     pub fn new(columns: usize) -> Shape {
         Shape { x: vec![Width::F64; columns], y: Width::F64, sigma: false, points: None }
     }
@@ -93,7 +92,7 @@ impl Shape {
         Err(SourceError::new(place(), message))
     }
 
-    /// Bytes of one point.
+    /// Returns the bytes of one point.
     pub fn bytes_per_point(&self) -> usize {
         let columns = self.x.iter().chain([&self.y]);
         columns.map(|w| w.bytes()).sum::<usize>() + if self.sigma { 8 } else { 0 }
@@ -117,7 +116,7 @@ impl Column {
         }
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.values().len()
     }
@@ -127,7 +126,7 @@ impl Column {
         self.len() == 0
     }
 
-    /// Appends a value, rounded to f32 where the column is of that kind.
+    /// Appends a value, rounded to f32 in a column of single precision.
     pub fn push(&mut self, value: f64) {
         match self {
             Column::F64(v) => v.push(value),
@@ -135,7 +134,7 @@ impl Column {
         }
     }
 
-    /// Appends values, widened or rounded to what the column keeps.
+    /// Appends values, converted to the type of the column.
     pub fn extend<'a>(&mut self, values: impl Into<Values<'a>>) {
         match (self, values.into()) {
             (Column::F64(v), Values::F64(new)) => v.extend_from_slice(new),
@@ -145,7 +144,7 @@ impl Column {
         }
     }
 
-    /// The values as they are.
+    /// Returns the values in their own type.
     pub fn values(&self) -> Values<'_> {
         match self {
             Column::F64(v) => Values::F64(v),
@@ -161,8 +160,8 @@ impl Column {
     }
 }
 
-/// Points that a [`Source`](super::Source) appends to: one column per independent variable, the response, and
-/// the standard deviations where there are some, all of one length.
+/// Points from a [`Source`](super::Source), which appends to them: one column per independent variable, the response
+/// and, if present, the standard deviations, all of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
     /// One column per independent variable.
@@ -174,7 +173,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Without points, with memory for `capacity` of them.
+    /// Creates an empty chunk with memory for `capacity` points.
     pub fn new(shape: &Shape, capacity: usize) -> Chunk {
         Chunk {
             x: shape.x.iter().map(|&width| Column::new(width, capacity)).collect(),
@@ -183,7 +182,7 @@ impl Chunk {
         }
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.y.len()
     }
@@ -193,7 +192,7 @@ impl Chunk {
         self.len() == 0
     }
 
-    /// Removes the points beyond the first `len`, and keeps the memory.
+    /// Removes all points after the first `len`, and keeps the memory.
     pub fn truncate(&mut self, len: usize) {
         self.x.iter_mut().chain([&mut self.y]).for_each(|column| column.truncate(len));
         if let Some(sigma) = &mut self.sigma {
@@ -201,8 +200,8 @@ impl Chunk {
         }
     }
 
-    /// Appends a point: `x` has one value per independent variable. `sigma` is left out where the
-    /// source has none, and 0, which the fit refuses, where it should have one.
+    /// Appends a point: `x` has one value per independent variable. `sigma` is ignored if the chunk has no standard
+    /// deviations. If it has them and `sigma` is `None`, 0 is stored, which the fit rejects.
     pub fn push(&mut self, x: &[f64], y: f64, sigma: Option<f64>) {
         self.x.iter_mut().zip(x).for_each(|(column, &value)| column.push(value));
         self.y.push(y);

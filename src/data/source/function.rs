@@ -1,4 +1,4 @@
-//! Points that a closure computes from their number.
+//! A source of points that a closure computes from their number.
 
 use super::{Chunk, Shape, Source};
 use crate::data::source::{Fingerprint, evenly_distributed};
@@ -50,8 +50,7 @@ mod private {
     }
 }
 
-/// A closure as a source of points: called with 0, 1, …, it gives the point of that number, the same
-/// each time.
+/// A closure as a source of points. Called with i = 0, 1, …, it returns point number i, always with the same values.
 ///
 /// ```
 /// use dualfit::source::{FnSource, Source};
@@ -69,7 +68,7 @@ pub struct FnSource<F> {
 }
 
 impl<P: IntoPoint, F: Fn(u64) -> P + Send> FnSource<F> {
-    /// `points` points, of which number i is `point(i)`: `(x, y)` or `(x, y, sigma)`, where x is a
+    /// Creates a source of `points` points. Point number i is `point(i)`: `(x, y)` or `(x, y, sigma)`, where x is a
     /// number or one number per independent variable, `[f64; D]`.
     pub fn new(points: u64, point: F) -> FnSource<F> {
         FnSource { point, points, next: 0 }
@@ -102,7 +101,7 @@ impl<P: IntoPoint, F: Fn(u64) -> P + Send> Source for FnSource<F> {
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {
-        /// Points that the digest is of.
+        /// Maximum number of points in the digest.
         const LOOKED_AT: u64 = 64;
         let mut digest = Fingerprint::new();
         for place in evenly_distributed(self.points, LOOKED_AT) {

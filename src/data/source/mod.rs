@@ -13,32 +13,32 @@ use crate::error::source::{SourceChange, SourceError};
 pub use chunk::{Chunk, Column, Shape, Width};
 use sha2::{Digest, Sha256};
 
-/// Points that come in chunks and can be read again from the beginning.
+/// Points that are read in chunks and can be read again from the beginning.
 ///
 /// A fit reads a source from the beginning to the end several times and expects the same points in the
-/// same order each time. It reads on a thread of its own.
+/// same order each time. It reads on a separate thread.
 pub trait Source: Send {
-    /// The contents of each point. The same at every call.
+    /// Returns the contents of each point. The result must be the same at every call.
     fn shape(&self) -> Shape;
 
-    /// Back to the first point.
+    /// Moves back to the first point.
     ///
     /// # Errors
-    /// What keeps it from being read.
+    /// If the source cannot be read again.
     fn rewind(&mut self) -> Result<(), SourceError>;
 
-    /// Appends the next points to `chunk`, at least one and at most `most`, and returns their number; 0
-    /// at the end.
+    /// Appends the next points to `chunk`, at least one and at most `most`, and returns their number. Returns 0 at the
+    /// end.
     ///
     /// # Errors
     /// Errors in the next points. Points before them may have been appended.
     fn read(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize, SourceError>;
 
-    /// Passes over the next `count` points, or as many as there are, and returns how many. By default
-    /// they are read.
+    /// Skips the next `count` points, or all remaining points if there are fewer, and returns their number. The default
+    /// implementation reads them.
     ///
     /// # Errors
-    /// As [`read`](Source::read).
+    /// Errors of [`read`](Source::read).
     fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
         const AT_A_TIME: u64 = 1 << 14;
         let mut unused = Chunk::new(&self.shape(), 0);
@@ -53,16 +53,16 @@ pub trait Source: Send {
         Ok(skipped)
     }
 
-    /// Fingerprint of the points for resumed fits: it changes when the points change, as far as
+    /// Returns a fingerprint of the points for resumed fits: it changes when the points change, as far as
     /// this can be detected without reading all of them. It must be the same in two runs of a program.
     ///
     /// # Errors
     /// If it cannot be determined.
     fn fingerprint(&self) -> Result<String, SourceError>;
 
-    /// Returns an error if the points have changed since the source was made, as far as this can be detected
-    /// quickly: files by their size, time of change and identity. A fit checks it at the beginning
-    /// and at the end of every pass, where it also compares fingerprints. By default nothing is checked.
+    /// Returns an error if the points have changed since the source was created, as far as this can be detected
+    /// quickly: files by their size, time of change and identity. A fit calls this function at the beginning
+    /// and at the end of every pass; at the end it also compares fingerprints. By default nothing is checked.
     ///
     /// # Errors
     /// The change.
@@ -70,9 +70,10 @@ pub trait Source: Send {
         Ok(())
     }
 
-    /// Returns true if reading takes much longer than reading memory, as decoding text does. A fit then keeps the first
-    /// points from pass to pass, as far as its [memory limit](crate::Stream::memory_limit) allows, and reads
-    /// only the others again. By default it reads all points in each pass. The same at every call.
+    /// Returns true if reading is much slower than reading memory, for example if text must be decoded. A fit then
+    /// keeps the first points from pass to pass, as far as its [memory limit](crate::Stream::memory_limit) allows, and
+    /// reads only the other points again. The default is false: all points are read in each pass. The result must be
+    /// the same at every call.
     fn is_slow(&self) -> bool {
         false
     }
@@ -121,12 +122,12 @@ impl<S: Source + ?Sized> Source for Box<S> {
 pub struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    /// Without parts.
+    /// Creates a fingerprint without parts.
     pub fn new() -> Fingerprint {
         Fingerprint::default()
     }
 
-    /// Adds bytes.
+    /// Adds a part: its length and its bytes.
     pub fn bytes(&mut self, part: &[u8]) {
         self.0.update((part.len() as u64).to_le_bytes());
         self.0.update(part);
@@ -143,7 +144,7 @@ impl Fingerprint {
     }
 }
 
-/// At most `count` different places in `0..len`, evenly distributed, with the first and the last.
+/// Returns at most `count` distinct positions in `0..len`, evenly distributed, including the first and the last.
 pub(crate) fn evenly_distributed(len: u64, count: u64) -> impl Iterator<Item = u64> {
     let picked = len.min(count);
     let place = move |i: u64| (i as u128 * (len - 1) as u128 / (picked - 1).max(1) as u128) as u64;

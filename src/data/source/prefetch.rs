@@ -1,5 +1,5 @@
-//! Reading ahead: a thread fills chunks from a source while others are worked on, from a fixed number of
-//! buffers that go round.
+//! Reading ahead: a thread fills chunks from a source while other chunks are processed. A fixed number of buffers is
+//! reused in turn.
 
 use super::{Chunk, Shape, Source};
 use crate::error::source::{SourceChange, SourceError};
@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 pub(crate) struct Prefetch<'a> {
     source: Box<dyn Source + 'a>,
     pub(crate) shape: Shape,
-    /// Points of a chunk; the last one of a pass may have fewer.
+    /// Number of points of a chunk; the last chunk of a pass may have fewer.
     pub(crate) capacity: usize,
-    /// Chunks that there are at most: one that is filled, one that is worked on, others in between.
+    /// Maximum number of chunks: one that is being filled, one that is being processed, and the chunks read ahead.
     buffers: usize,
     spare: Vec<Chunk>,
-    /// Chunks that later passes need not read again.
+    /// Chunks that later passes do not read again.
     pub(crate) kept: Kept,
     /// Fingerprint of the points before the first pass, if the source has one.
     known: Option<String>,
@@ -34,18 +34,18 @@ pub(crate) struct Prefetch<'a> {
 /// Times of reading, and the number of points.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadingTimes {
-    /// Time that the reading thread was at work.
+    /// Time that the reading thread spent reading.
     pub(crate) reading: Duration,
     /// Time that the work waited for chunks.
     pub(crate) waiting: Duration,
-    /// Points of the chunks that were worked on.
+    /// Number of points of the processed chunks.
     pub(crate) points: u64,
     pub(crate) chunks: u64,
 }
 
 impl<'a> Prefetch<'a> {
-    /// With `ahead` chunks of `capacity` points between the chunk that is filled and the chunk in work. `kept` limits the
-    /// chunks that are kept.
+    /// Creates a reader with `ahead` chunks of `capacity` points between the chunk that is being filled and the chunk
+    /// that is being processed. `kept` limits the number of kept chunks.
     pub(crate) fn new(
         source: Box<dyn Source + 'a>,
         shape: Shape,
@@ -66,7 +66,7 @@ impl<'a> Prefetch<'a> {
         }
     }
 
-    /// Bytes that the buffers take.
+    /// Returns the bytes of the buffers.
     pub(crate) fn bytes(&self) -> usize {
         self.buffers * self.capacity * self.shape.bytes_per_point()
     }
@@ -76,9 +76,9 @@ impl<'a> Prefetch<'a> {
     }
 
     /// Calls `work` with each chunk, in order, and the number of its first point, until `work` breaks.
-    /// The first `skip` points are skipped. A pass over all points takes kept chunks from memory, and
-    /// keeps more if memory allows. If the system cannot start a thread for reading, the calling thread alternates between reading and
-    /// work.
+    /// The first `skip` points are skipped. A pass over all points uses kept chunks from memory, and
+    /// keeps more chunks if memory allows. If the system cannot start a thread for reading, the calling thread
+    /// alternates between reading and work.
     ///
     /// # Errors
     /// Errors of the source or of `work`; [`Error::SourcePanicked`].
@@ -98,7 +98,7 @@ impl<'a> Prefetch<'a> {
         failed.map_or(Ok(()), Err)
     }
 
-    /// As [`for_each`](Self::for_each), until `work` wants no more.
+    /// Calls `work` with each chunk, like [`for_each`](Self::for_each), until `work` returns false.
     fn read(&mut self, skip: u64, work: &mut dyn FnMut(u64, &Chunk) -> bool) -> Result<()> {
         let Prefetch { source, shape, known, capacity, buffers, spare, kept, spent } = self;
         let (capacity, mut none) = (*capacity, Kept::default());
@@ -125,7 +125,7 @@ impl<'a> Prefetch<'a> {
         let empty = || Chunk::new(shape, capacity);
         spare.resize_with(*buffers, empty);
         for buffer in spare.drain(..) {
-            // The receiver is there.
+            // The receiver still exists, so this cannot fail.
             let _ = fill.send(buffer);
         }
         let (to_read, threads) = (&mut reader, threads::count());
@@ -137,7 +137,7 @@ impl<'a> Prefetch<'a> {
                 let empty = || to_fill.recv().ok();
                 let read = to_read.read_all(begin, &mut reading, &empty, &mut give);
                 if let Err(error) = read {
-                    // Nobody hears it if the work has ended already.
+                    // If the work has already ended, there is no receiver and the error is dropped.
                     let _ = filled.send(Err(error));
                 }
                 reading
@@ -146,7 +146,7 @@ impl<'a> Prefetch<'a> {
             let thread = thread.spawn_scoped(scope, read).ok()?;
             let queue = Queue { fill, ready };
             let outcome = queue.work_through(spent, spare, kept, &empty, &mut work);
-            // Both ends of the queue are gone, so the reader ends with the read that it is at.
+            // Both ends of the queue are dropped, so the reader ends after its current read.
             spent.reading += thread.join().unwrap_or_default();
             Some(outcome)
         });
@@ -170,14 +170,14 @@ impl<'a> Prefetch<'a> {
     }
 }
 
-/// The ends of the queues that the work has: where buffers go, and where they come from when they are filled.
+/// The ends of the queues on the side of the work: empty buffers are sent, filled buffers are received.
 struct Queue {
     fill: Sender<Chunk>,
     ready: Receiver<Result<Chunk>>,
 }
 
 impl Queue {
-    /// Takes the chunks that are kept and then those from the queue until there are no more, or `work` wants none.
+    /// Processes the kept chunks and then the chunks from the queue, until the points end or `work` returns false.
     fn work_through(
         self,
         spent: &mut ReadingTimes,
@@ -207,7 +207,7 @@ impl Queue {
             }
             seen += chunk.len() as u64;
             let buffer = kept.add(chunk).unwrap_or_else(empty);
-            // When the reader has ended, the buffers are kept for the next pass.
+            // If the reader has ended, the buffers are kept for the next pass.
             if let Err(unsent) = self.fill.send(buffer) {
                 spare.push(unsent.0);
             }
@@ -224,8 +224,8 @@ struct Reader<'r, 'a> {
 }
 
 impl Reader<'_, '_> {
-    /// Fills buffers and gives them away, until the points or the buffers end, or no more are wanted. Adds
-    /// the time that it reads to `reading`.
+    /// Fills buffers and passes them to `give`, until the points or the buffers end, or `give` returns false. Adds
+    /// the time of reading to `reading`.
     fn read_all(
         &mut self,
         skip: u64,
@@ -250,7 +250,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// To the point number `skip`.
+    /// Begins a pass: checks the source and moves to point number `skip`.
     fn begin(&mut self, skip: u64) -> Result<()> {
         self.source.unchanged()?;
         if self.known.is_none() {
@@ -264,8 +264,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Fills a chunk. Returns whether there may be more points; if not, they are those that there were when
-    /// the first pass began.
+    /// Fills a chunk. Returns true if there may be more points. At the end, checks that the points have not changed
+    /// since the first pass began.
     fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
         let more = match fill_chunk(self.source, chunk, self.capacity) {
             Err(Error::Source(error)) => return Err(self.explained(error)),
@@ -277,7 +277,7 @@ impl Reader<'_, '_> {
         Ok(more)
     }
 
-    /// Refuses points that are no longer those that there were when the first pass began.
+    /// Returns an error if the points have changed since the first pass began.
     fn end(&self) -> Result<()> {
         self.source.unchanged()?;
         if let Some(before) = &*self.known {
@@ -295,13 +295,13 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Result of a call of a source; an error if it panics.
+/// Returns the result of a call of a source, or an error if the call panics.
 pub(crate) fn guarded<R>(call: impl FnOnce() -> R) -> Result<R> {
     let caught = catch_unwind(AssertUnwindSafe(call));
     caught.map_err(|panic| Error::SourcePanicked { message: panic_message(&*panic) })
 }
 
-/// Fills a chunk. Returns whether there may be more points.
+/// Fills a chunk. Returns true if there may be more points.
 fn fill_chunk(source: &mut dyn Source, chunk: &mut Chunk, capacity: usize) -> Result<bool> {
     chunk.truncate(0);
     let kinds = |chunk: &Chunk| (chunk.x.len(), chunk.sigma.is_some());
@@ -331,15 +331,15 @@ fn fill_chunk(source: &mut dyn Source, chunk: &mut Chunk, capacity: usize) -> Re
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     chunks: Vec<Chunk>,
-    /// Chunks at most.
+    /// Maximum number of chunks.
     most: usize,
     points: u64,
-    /// True if no point follows them.
+    /// True if these are all points of the source.
     is_all: bool,
 }
 
 impl Kept {
-    /// Keeps at most this number of chunks.
+    /// Creates an empty store for at most this number of chunks.
     pub(crate) fn new(most: usize) -> Kept {
         Kept { most, ..Kept::default() }
     }
@@ -348,7 +348,7 @@ impl Kept {
         &self.chunks
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub(crate) fn points(&self) -> u64 {
         self.points
     }
@@ -367,7 +367,7 @@ impl Kept {
         None
     }
 
-    /// At the end of the points. `seen`: how many there are.
+    /// Marks the end of the points. `seen`: their number.
     pub(super) fn end(&mut self, seen: u64) {
         self.is_all = seen == self.points && self.points > 0;
     }
@@ -377,14 +377,14 @@ thread_local! {
     static THREADS: Cell<Option<NonZero<usize>>> = const { Cell::new(None) };
 }
 
-/// Lets this thread, which reads for a thread of a pool, use this number of threads. Other threads use their own pool.
+/// Lets this thread, which reads for a fit, decode on this number of threads. Other threads use their own pool.
 pub(crate) fn allow_decoding(threads: usize) {
     THREADS.set(NonZero::new(threads));
 }
 
-/// Number of threads, the calling one included, on which a [`Source`](super::Source) may decode: the threads of the fit that
-/// reads it, or of the present rayon pool outside fits. A source must start threads of its own for this: tasks of the pool
-/// would wait for the fit, which waits for the source.
+/// Returns the number of threads, including the calling thread, on which a [`Source`](super::Source) may decode: the
+/// threads of the fit that reads it, or of the current rayon pool outside fits. A source must start its own threads for
+/// this: tasks of the pool would wait for the fit, which waits for the source.
 pub fn decoding_threads() -> usize {
     THREADS.get().map_or_else(threads::count, NonZero::get)
 }

@@ -1,11 +1,12 @@
-//! Some of the points of a source.
+//! A range of the points of a source.
 
 use super::{Chunk, Shape, Source};
 use crate::error::source::SourceChange;
 use crate::error::source::SourceError;
 use std::ops::Range;
 
-/// Consecutive points of a source, by their numbers: what one of several processes fits of files that all of them see.
+/// Consecutive points of a source, by their numbers, for example the part of one of several processes if all of them
+/// read the same files.
 ///
 /// ```
 /// use dualfit::source::{RangeSource, SliceSource, Source};
@@ -18,13 +19,13 @@ use std::ops::Range;
 pub struct RangeSource<S> {
     source: S,
     range: Range<u64>,
-    /// Points that follow, of those in the range.
+    /// Number of points of the range that are still to be read.
     left: u64,
 }
 
 impl<S: Source> RangeSource<S> {
-    /// The points of `source` with these numbers, counted from 0; fewer if the source is shorter. The points before them are skipped in
-    /// each pass, which costs nothing for files of fixed records.
+    /// Creates a source of the points of `source` with these numbers, counted from 0; fewer if the source is shorter.
+    /// The points before them are skipped in each pass, which costs nothing for files of fixed records.
     pub fn new(source: S, range: Range<u64>) -> RangeSource<S> {
         RangeSource { source, range, left: 0 }
     }
@@ -83,7 +84,7 @@ mod tests {
     use crate::data::source::chain::ChainSource;
     use crate::data::source::slices::SliceSource;
 
-    /// At every range of a chain of two, read in pieces of every size, with points passed over.
+    /// Tests every range of a chain of two sources, read in pieces of every size, with skipped points.
     #[test]
     fn the_points_are_those_of_the_range() {
         let x: Vec<f64> = (0..7).map(f64::from).collect();

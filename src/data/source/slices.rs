@@ -1,4 +1,4 @@
-//! Points in memory, as a source.
+//! A source of points in memory.
 
 use super::{Chunk, Shape, Source, Width};
 use crate::data::columns::Columns;
@@ -8,7 +8,7 @@ use crate::error::source::SourceError;
 
 const PLACE: &str = "slices";
 
-/// Borrowed slices as a source of points. Nothing is copied before it is read.
+/// Borrowed slices as a source of points. Values are copied only when they are read.
 ///
 /// ```
 /// use dualfit::source::{SliceSource, Source};
@@ -26,11 +26,11 @@ pub struct SliceSource<'a> {
 }
 
 impl<'a> SliceSource<'a> {
-    /// `x`: one column per independent variable (`&x` or `[&x, &y]`), `y`: the response, all with one
+    /// Creates a source. `x`: one column per independent variable (`&x` or `[&x, &y]`), `y`: the response, all with one
     /// value per point, in f64 or f32.
     ///
     /// # Errors
-    /// If a column has another length than y.
+    /// If the length of a column differs from the length of y.
     pub fn new(x: impl Columns<'a>, y: impl Into<Values<'a>>) -> Result<Self, SourceError> {
         let x = x.columns().map_err(|error| SourceError::new(PLACE, error.to_string()))?;
         let y = y.into();
@@ -40,10 +40,10 @@ impl<'a> SliceSource<'a> {
         Ok(SliceSource { x, y, sigma: None, next: 0 })
     }
 
-    /// Standard deviations of the response, one per point.
+    /// Sets the standard deviations of the response, one per point.
     ///
     /// # Errors
-    /// If there is not one per point.
+    /// If the number of standard deviations differs from the number of points.
     pub fn sigma(mut self, sigma: &'a [f64]) -> Result<Self, SourceError> {
         expect_length("sigma", sigma.len(), self.y.len())?;
         self.sigma = Some(sigma);
@@ -103,7 +103,7 @@ impl Source for SliceSource<'_> {
     }
 
     fn fingerprint(&self) -> Result<String, SourceError> {
-        /// Values of a column that the digest is of.
+        /// Maximum number of values of a column in the digest.
         const LOOKED_AT: u64 = 4096;
         let mut digest = Fingerprint::new();
         digest.number(self.y.len() as u64);

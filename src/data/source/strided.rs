@@ -1,14 +1,14 @@
-//! A part of a source's points at even distances, as a source.
+//! A source of every k-th point of another source.
 
 use super::{Chunk, Shape, Source};
 use crate::error::source::SourceChange;
 use crate::error::source::SourceError;
 use std::num::NonZeroU64;
 
-/// Distance up to which points are picked from consecutive reads; for larger distances the source skips.
+/// Maximum distance for which all points are read and some are picked; for larger distances the source skips points.
 const NEAR: u64 = 64;
 
-/// Points of the source that are read at a time.
+/// Maximum number of points of the source per read.
 const AT_A_TIME: usize = 1 << 14;
 
 /// Every k-th point of a source.
@@ -25,14 +25,14 @@ pub struct StridedSource<S> {
     source: S,
     every: u64,
     offset: u64,
-    /// Points of the source before the next one that is picked.
+    /// Number of points of the source before the next picked point.
     wait: u64,
     read: Chunk,
 }
 
 impl<S: Source> StridedSource<S> {
-    /// The points `offset`, `offset + every`, `offset + 2 every`, … of `source`, counted from where it
-    /// stands until it is rewound.
+    /// Creates a source of the points `offset`, `offset + every`, `offset + 2 every`, … of `source`, counted from its
+    /// current position until it is rewound.
     pub fn new(source: S, every: NonZeroU64, offset: u64) -> StridedSource<S> {
         let read = Chunk::new(&source.shape(), 0);
         StridedSource { source, every: every.get(), offset, wait: offset, read }
@@ -40,7 +40,7 @@ impl<S: Source> StridedSource<S> {
 }
 
 impl<S> StridedSource<S> {
-    /// Counts the points to be picked among the next `count` of the source, and waits for the next.
+    /// Returns the number of points to be picked among the next `count` points of the source, and updates `wait`.
     fn passed(&mut self, count: u64) -> u64 {
         let (wait, every) = (u128::from(self.wait), u128::from(self.every));
         let picked = u128::from(count).saturating_sub(wait).div_ceil(every);
@@ -82,7 +82,7 @@ impl<S: Source> Source for StridedSource<S> {
             if read == 0 {
                 break;
             }
-            // There are no more of them than wanted.
+            // At most `most - picked` points are picked from `want` points.
             let places = (self.wait..read as u64).step_by(self.every as usize);
             let places = places.map(|place| place as usize);
             let new = places.clone().count();
