@@ -1,12 +1,12 @@
 // Sums of products for few parameters: every thread keeps the sums of its points in registers.
 //
-// Per point K (K + 1) / 2 fused multiply-adds beside the model, and FREE multiplications for the
-// factors of the columns, 2 FREE if points have weights; the loop reads nothing but the points.
+// In addition to the model, a point costs K (K + 1) / 2 fused multiply-adds, and FREE multiplications for the
+// factors of the columns, 2 FREE if points have weights. The loop reads only the points.
 
-// Points of a thread that are evaluated together: more independent work where registers allow.
+// Number of points that a thread evaluates together: more independent instructions if registers suffice.
 constexpr int ABREAST = FREE <= 3 ? 2 : 1;
 
-// Loads the points first, first + stride, ... of a thread; the last point in place of those beyond it.
+// Loads the points first, first + stride, ... of a thread. An index past the last point loads the last point.
 __device__ __forceinline__ void load_points(const Data& data, i64 first, i64 stride, Point* points) {
 #pragma unroll
     for (int a = 0; a < ABREAST; ++a) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ void sum_in_registers(
     i64 first = (i64)blockIdx.x * THREADS + threadIdx.x;
     Point next[ABREAST];
     if (first < data.points) load_points(data, first, stride, next);
-    // The next points are on their way while these are evaluated.
+    // The next points are loaded while the current ones are evaluated.
     while (first < data.points) {
         Point points[ABREAST];
         bool counts[ABREAST];
@@ -40,7 +40,7 @@ __device__ __forceinline__ void sum_in_registers(
         for (int a = 0; a < ABREAST; ++a) {
             Term row[K], cost;
             weighted_row(points[a], data, common, floor, row, cost);
-            // What stands in for a point beyond the last is evaluated with the others, and not added.
+            // The substitute for a point past the last is evaluated but not added.
             if (!counts[a]) continue;
             add_row(row, sums);
             if constexpr (LOSS != LINEAR) add(sums[PRODUCTS], cost);

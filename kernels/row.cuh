@@ -2,17 +2,17 @@
 
 // Number of sums over the points: a linear cost is half of the last product.
 constexpr int SUMMED = LOSS == LINEAR ? PRODUCTS : SUMS;
-// Whether points count by the influence that a loss leaves them.
+// True if the loss weights the points by their influence.
 constexpr bool WEIGHS = LOSS != LINEAR && LOSS != POISSON;
 
-// What all points of a pass share, in shared memory. `u`: the model's numbers that do not depend on
-// the point. `columns`: the factor of each column of J, if they have factors.
+// Numbers shared by all points of a pass, in shared memory. `u`: numbers of the model that do not depend on
+// the point. `columns`: factors of the columns of J, if they have factors.
 struct Common {
     real u[UNIFORMS];
     Term columns[SCALED ? FREE : 1];
 };
 
-// Fills `common`; all threads of the block call, and all may read it afterwards.
+// Fills `common`. All threads of the block must call this function; all may read `common` afterwards.
 __device__ __forceinline__ void prepare(const Inputs& inputs, Common& common) {
     // One thread, each number by its own index: numbers that come as arguments cannot be indexed where they are.
     if (threadIdx.x == 0) {
@@ -37,8 +37,8 @@ __device__ __forceinline__ Point load_point(const Data& data, i64 i) {
     return point;
 }
 
-// `row`: K numbers. `cost`: the point's loss, left alone where the loss is linear. `influence`: INFLUENCES numbers,
-// left alone where there is no loss.
+// `row`: K numbers. `cost`: loss of the point, not written if the loss is linear. `influence`: INFLUENCES numbers,
+// written only if LOSS is neither LINEAR nor POISSON.
 __device__ __forceinline__ void weighted_row(
     const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost, Term* influence) {
     real out[K];

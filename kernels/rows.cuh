@@ -5,8 +5,8 @@
 // the point's share of the cost, C^2 rho / 2 or half of its squared residual, at cost[i].
 //
 // `floor`: see `correct`. Launch: THREADS threads,
-// any number of blocks. Per point 8 (K + 1) bytes written beside the point that is read; the partials
-// pass through local memory where they do not fit the registers.
+// any number of blocks. Reads each point and writes 8 (K + 1) bytes per point; the partials
+// pass through local memory if they do not fit in registers.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) rows(
     Data data, Inputs inputs, double floor, i64 first, i64 count, i64 stride, double* matrix, double* cost) {
     __shared__ Common common;
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
     const int pairs = gridDim.x / splits, pair = blockIdx.x % pairs;
     const i64 split = blockIdx.x / pairs;
     const GroupPair at = group_pair(pair);
-    // Each split is a whole number of tiles, so that none is cut.
+    // Each split is a whole number of tiles.
     const i64 chunks = (count + GRAM_POINTS - 1) / GRAM_POINTS;
     const i64 begin = split * chunks / splits * GRAM_POINTS;
     const i64 past = (split + 1) * chunks / splits * GRAM_POINTS, end = past < count ? past : count;
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
         __syncthreads();
     }
 
-    // The slices' sums one after the other, each thread's square at tiles + its number.
+    // Adds the sums of the slices in turn, through shared memory.
     for (int s = 1; s < GRAM_SLICES; ++s) {
         if (s > 1) __syncthreads();
         const int lane = threadIdx.x % (GRAM_LINE * GRAM_LINE);

@@ -2,11 +2,10 @@
 // thread keeps the products of two groups of columns over a slice of the points.
 //
 // With two groups of G columns, G * G fused multiply-adds are fed by 2 G loads from shared memory,
-// and the G * G sums of a thread stay in registers over all tiles. Columns are apart by the points
-// of a tile, and neighbouring lanes take neighbouring points, so that loads and stores meet no bank
-// twice.
+// and the G * G sums of a thread stay in registers over all tiles. The distance between columns is the number of
+// points of a tile, and adjacent lanes process adjacent points; therefore loads and stores have no bank conflicts.
 
-// How columns and points are shared out among the threads of a block.
+// Distribution of columns and points among the threads of a block.
 struct Tiling {
     int group;   // columns of a group
     int groups;  // the last may be padded
@@ -19,7 +18,7 @@ __device__ constexpr Tiling tiling(int group) {
     return {group, groups, pairs, pairs < THREADS ? THREADS / pairs : 1};
 }
 
-// Time per point goes with (arithmetic + loads) / slices.
+// The time per point is proportional to (arithmetic + loads) / slices.
 __device__ constexpr Tiling best_tiling() {
     Tiling best = tiling(6);
     for (int group = 5; group >= 3; --group) {
@@ -33,7 +32,7 @@ __device__ constexpr Tiling best_tiling() {
 constexpr Tiling TILING = best_tiling();
 constexpr int GROUP = TILING.group;
 constexpr int PADDED_COLUMNS = TILING.groups * GROUP;
-// Points of a tile: one per thread, but as many for each slice.
+// Points of a tile: at most one per thread, and the same number for each slice.
 constexpr int TILE_POINTS = THREADS / TILING.slices * TILING.slices;
 constexpr int TILE_NUMBERS = PADDED_COLUMNS * TILE_POINTS;
 // At the end the same memory holds the sums of the slices for one row of each pair's products.
@@ -75,7 +74,7 @@ __device__ __forceinline__ void sum_in_tiles(
             if constexpr (LOSS != LINEAR) add(costs[0], cost);
         }
         i += stride;
-        // On its way while the products are formed.
+        // The next point is loaded while the products are formed.
         if (evaluates && i < data.points) next = load_point(data, i);
         __syncthreads();
         if (multiplies) {
@@ -98,7 +97,7 @@ __device__ __forceinline__ void sum_in_tiles(
         __syncthreads();
     }
 
-    // The sums of all slices, one row of the threads' products after the other.
+    // Adds the sums of all slices, one row of the threads' products at a time.
 #pragma unroll
     for (int g = 0; g < GROUP; ++g) {
         if (multiplies) {

@@ -31,7 +31,7 @@ __device__ __noinline__ void gauss_newton(Group g, const double* r, const double
     solve_step(g, r, n, d);
 }
 
-// |S^-T D^2 d|^2 / |D d|^2 for the factor S that d was solved with.
+// Returns |S^-T D^2 d|^2 / |D d|^2; S is the factor that was used to solve for d.
 __device__ __noinline__ double slope_of(Group g, const double* s, const double* scale, const double* d, int n,
                                         double* t) {
     const double norm = scaled_norm(d, scale, n);

@@ -1,5 +1,5 @@
-// Wright's omega of a real number, omega + ln omega = x, for models that have it; method and first values as
-// in src/math/wright_omega.rs. In float it computes in double. Costs as in prelude.cuh.
+// Wright omega function of a real number, omega + ln omega = x, for models that use it. Method and initial values as
+// in src/math/wright_omega.rs. The float overload computes in double. Costs as in prelude.cuh.
 
 // A step of fourth order towards omega + ln omega = x. 80 operations.
 __device__ inline double wright_omega_step(double x, double omega) {
@@ -10,8 +10,8 @@ __device__ inline double wright_omega_step(double x, double omega) {
     return fma(omega, change, omega);
 }
 
-// e^x below -50; else two steps from a first value, and below 1 one of Newton's method on
-// omega e^omega = e^x, whose residual does not cancel. 200 to 270 operations.
+// Returns e^x below -50, else two steps from an initial value. Below 1 a Newton step on omega e^omega = e^x follows,
+// because its residual does not suffer from cancellation. 200 to 270 operations.
 __device__ inline double wright_omega(double x) {
     if (x < -50.0) {
         return exp(x);

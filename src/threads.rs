@@ -1,10 +1,10 @@
-//! The threads that work is divided among: those of the present pool of rayon's or, where the system gives
-//! none, the caller's alone.
+//! Threads for parallel work: the current rayon pool or, if the system cannot create threads, the caller's thread
+//! alone.
 //!
-//! rayon makes its own pool when it is first used, and panics where that fails: where a user may have no
-//! more processes, or no memory is left for stacks. After a `fork` the child has the pool but not its
-//! threads, and would wait for them for ever. In both cases the calling thread becomes a pool of one,
-//! which does all that is handed to it. The results are the same.
+//! rayon creates its global pool at the first use and panics if this fails, because of a limit on processes or of
+//! missing memory for stacks. After a `fork` the child has the pool but not its threads, and would wait for them
+//! forever. In both cases the calling thread becomes a pool of one thread that does all the work. The results are the
+//! same.
 
 use rayon::iter::{ParallelIterator, repeat_n};
 use std::error::Error;
@@ -13,10 +13,10 @@ use std::panic::catch_unwind;
 use std::process;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// True if rayon's global pool has threads; and the process that started them.
+/// Process that started rayon's global pool, and true if the pool has threads.
 static POOL: OnceLock<(u32, bool)> = OnceLock::new();
 
-/// Makes sure that this thread has a pool; to be called before anything is handed to rayon.
+/// Ensures that this thread has a pool. It must be called before any use of rayon.
 pub fn ready() {
     if rayon::current_thread_index().is_some() {
         return;
@@ -27,18 +27,18 @@ pub fn ready() {
     }
 }
 
-/// Threads of the present pool.
+/// Returns the number of threads of the current pool.
 pub(crate) fn count() -> usize {
     ready();
     rayon::current_num_threads()
 }
 
-/// Results of both functions, in parallel if there is a thread.
+/// Returns the results of both functions, which run in parallel if a thread is available.
 pub(crate) fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    /// Compiled once for all kinds of work.
+    /// Calls both functions through trait objects; therefore it is compiled only once.
     fn both(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
         ready();
         rayon::join(a, b);
@@ -51,8 +51,8 @@ pub(crate) fn join<A: Send, B: Send>(
     }
 }
 
-/// Result of `here` on the calling thread, which may wait for others, while a thread of the pool runs `there`. Without
-/// another thread `there` runs afterwards.
+/// Returns the result of `here`, which runs on the calling thread and may wait for others, while a thread of the pool
+/// runs `there`. Without another thread, `there` runs afterwards.
 pub(crate) fn beside<R>(there: impl FnOnce() + Send, here: impl FnOnce() -> R) -> R {
     ready();
     rayon::in_place_scope(|scope| {
@@ -61,7 +61,7 @@ pub(crate) fn beside<R>(there: impl FnOnce() + Send, here: impl FnOnce() -> R) -
     })
 }
 
-/// Calls `work` with each slot and its number, at the same time as far as there are threads. It allocates nothing.
+/// Calls `work` with each slot and its index, in parallel on the available threads. It does not allocate.
 pub(crate) fn for_each<S: Send>(slots: &mut [S], work: impl Fn(usize, &mut S) + Sync) {
     fn halved<S: Send>(slots: &mut [S], first: usize, work: &(impl Fn(usize, &mut S) + Sync)) {
         match slots {
@@ -77,7 +77,8 @@ pub(crate) fn for_each<S: Send>(slots: &mut [S], work: impl Fn(usize, &mut S) + 
     halved(slots, 0, &work);
 }
 
-/// A vector of `len` copies of a value. The first access to new memory costs more than the writing; therefore all threads share it.
+/// A vector of `len` copies of a value. The first access to new memory costs more than the writing; therefore all
+/// threads share it.
 pub(crate) fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Vec<T> {
     const LONG: usize = 1 << 16;
     if len < LONG {
@@ -98,7 +99,7 @@ pub(crate) fn map<T: Send, R: Send>(
     parts.into_iter().filter_map(|(_, made)| made).collect()
 }
 
-/// Locks; a thread that panicked while it held the lock left nothing half done.
+/// Locks the mutex. A poisoned lock is accepted, because a thread that panicked has not left incomplete data.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -108,12 +109,12 @@ fn has_pool() -> bool {
     match rayon::ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
         Err(error) if error.source().is_some() => false,
-        // Somebody has made one before, or has tried and failed, which only its use tells.
+        // The pool was created before, or creating it failed before; only its use distinguishes the two cases.
         Err(_) => catch_unwind(rayon::current_num_threads).is_ok(),
     }
 }
 
-/// Makes this thread a pool of itself, for as long as it lives: some kilobytes that are never given back.
+/// Makes this thread its own pool for its lifetime. Some kilobytes are never freed.
 fn be_alone() {
     if let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
         forget(pool);

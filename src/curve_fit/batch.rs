@@ -77,7 +77,7 @@ impl CurveFit {
     }
 
     /// # Errors
-    /// What makes no sense for the batch as a whole.
+    /// Errors of settings or data that concern the whole batch.
     pub(super) fn check_whole(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<()> {
         self.check_batch(data, starts)?;
         match starts.of_all(self.names.len()) {
@@ -86,7 +86,7 @@ impl CurveFit {
         }
     }
 
-    /// As [`check_whole`](Self::check_whole), but for the values of starts.
+    /// Performs the checks of [`check_whole`](Self::check_whole), except the check of the starts' values.
     pub(super) fn check_batch(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
@@ -103,7 +103,7 @@ impl CurveFit {
         starts.check(data.n_fits(), self.names.len())
     }
 
-    /// Result of `work` for a validated batch.
+    /// Returns the result of `work` for a validated batch.
     pub(super) fn with_batch<R>(
         &self,
         data: &BatchData<'_>,
@@ -138,7 +138,7 @@ impl CurveFit {
         work(&request, &ready)
     }
 
-    /// Arrays for the results.
+    /// Allocates the arrays for the results.
     pub(super) fn batch_arrays(&self, request: &BatchRequest<'_>) -> Arrays {
         let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
         let bounded = request.starts.is_bounded() || request.prepared.free.iter().any(has_bound);
@@ -149,7 +149,7 @@ impl CurveFit {
     /// Returns the batch of the results.
     ///
     /// # Errors
-    /// None after [`check_batch`](Self::check_batch), which knows the names in formulas.
+    /// No error after [`check_batch`](Self::check_batch), which checks the names in formulas.
     pub(super) fn batch_fit(
         &self,
         request: &BatchRequest<'_>,
@@ -191,8 +191,7 @@ impl CurveFit {
         Ok(batch)
     }
 
-    /// Makes all fits of a request on the required or the fastest backend, and computes missing
-    /// starts.
+    /// Runs all fits of a request on the required or the fastest backend, and computes missing starts.
     pub(super) fn make_fits(
         &self,
         request: &BatchRequest<'_>,
@@ -228,15 +227,14 @@ impl CurveFit {
         self.keep_covariance || !self.ties.is_empty() || self.asks_for_derived()
     }
 
-    /// Returns true if there are derived quantities beside those that the model came with.
+    /// Returns true if there are derived quantities in addition to the model's own.
     fn asks_for_derived(&self) -> bool {
         self.derived.len() > self.derived_by_model
     }
 
     /// Tests the residuals of all fits of a batch for autocorrelation, as [`Fit`](crate::Fit) does;
-    /// [`BatchFit::rejected`](crate::BatchFit::rejected) then tells of which fits they are correlated, so that the
-    /// curve is not that of the data. It takes a pass over the values of the model on the CPU. By default batches are
-    /// not tested so.
+    /// [`BatchFit::rejected`](crate::BatchFit::rejected) then returns the fits with correlated residuals, whose
+    /// curve does not describe the data. The test takes a pass over the values of the model on the CPU. Off by default.
     #[must_use]
     pub fn test_residuals(mut self, test: bool) -> CurveFit {
         self.test_residuals = test;

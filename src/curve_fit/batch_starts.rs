@@ -266,7 +266,7 @@ fn clamp(own: &mut [f64], bounds: Option<(&[f64], &[f64])>) {
     ordered.for_each(|(value, (lower, upper))| *value = value.clamp(lower, upper));
 }
 
-/// Results of `work` for each fit, in order. A thread takes [`PORTION`] fits at a time.
+/// Returns the results of `work` for each fit, in order. A thread processes [`PORTION`] fits at a time.
 ///
 /// # Errors
 /// The first error of `work`.

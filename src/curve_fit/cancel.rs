@@ -49,7 +49,7 @@ impl CurveFit {
     }
 }
 
-/// An observer, and a token beside it.
+/// An observer combined with a cancel token.
 struct Both {
     observer: Arc<Observer>,
     token: CancelToken,

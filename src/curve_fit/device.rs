@@ -1,4 +1,4 @@
-//! Devices that a caller holds, data put on them once for many fits, and what a fit takes as data.
+//! Handles of devices, data that are copied to a device once for many fits, and the data types that fits accept.
 
 use crate::backend::choice::Costs;
 use crate::backend::cuda::batch::arrays::Resident;
@@ -73,7 +73,7 @@ impl Device {
     /// serve any model with as many independent variables, any start, and any loss.
     ///
     /// # Errors
-    /// [`Error::BatchLayout`](crate::Error::BatchLayout) if it has not been said which samples are whose;
+    /// [`Error::BatchLayout`](crate::Error::BatchLayout) if the assignment of samples to fits is missing;
     /// [`Error::DeviceOutOfMemory`](crate::Error::DeviceOutOfMemory).
     pub fn upload_batch<'a>(&self, data: &BatchData<'a>) -> Result<DeviceBatch<'a>> {
         data.check_layout()?;
@@ -111,7 +111,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// Points on a device, made by [`Device::upload`].
+/// Points on a device, returned by [`Device::upload`].
 pub struct DeviceData<'a> {
     device: Arc<Cuda>,
     points: Points<'a>,
@@ -142,7 +142,7 @@ impl<'a> DeviceData<'a> {
         }
     }
 
-    /// Bytes of device memory that the points take.
+    /// Returns the size of the points in device memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.resident.bytes()
     }
@@ -153,9 +153,9 @@ impl<'a> DeviceData<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FitData<'d, 'a> {
-    /// In memory.
+    /// Data in host memory.
     Memory(Cow<'d, Data<'a>>),
-    /// On a device.
+    /// Data on a device.
     Device(&'d DeviceData<'a>),
 }
 
@@ -203,8 +203,8 @@ impl<'d, 'a> From<&'d DeviceData<'a>> for FitData<'d, 'a> {
     }
 }
 
-/// The data of a batch on a device, made by [`Device::upload_batch`]. The caller's arrays stay borrowed: the CPU
-/// makes the fits that the kernel cannot decide.
+/// The data of a batch on a device, returned by [`Device::upload_batch`]. The caller's arrays stay borrowed, since the
+/// CPU reruns fits that the kernel cannot decide.
 pub struct DeviceBatch<'a> {
     device: Arc<Cuda>,
     data: BatchData<'a>,
@@ -223,25 +223,25 @@ impl DeviceBatch<'_> {
         self.data.n_fits()
     }
 
-    /// Bytes of device memory that the data take.
+    /// Returns the size of the data in device memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.resident.bytes()
     }
 }
 
 /// The data of a batch of fits: [`BatchData`] in memory, by value or by reference, or [`DeviceBatch`] on a device,
-/// which then makes the fits independent of [`CurveFit::backend`](crate::CurveFit::backend).
+/// which then computes the fits independent of [`CurveFit::backend`](crate::CurveFit::backend).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BatchFitData<'d, 'a> {
-    /// In memory.
+    /// Data in host memory.
     Memory(Cow<'d, BatchData<'a>>),
-    /// On a device.
+    /// Data on a device.
     Device(&'d DeviceBatch<'a>),
 }
 
 impl<'a> BatchFitData<'_, 'a> {
-    /// Returns the data in memory, and the device that they are on.
+    /// Returns the data in host memory and the device, if the data are on one.
     pub(super) fn parts(&self) -> (&BatchData<'a>, Option<GivenDevice<'_>>) {
         match self {
             BatchFitData::Memory(data) => (data, None),

@@ -1,4 +1,4 @@
-//! The forms in which a model may come and leave, and how it is made ready for fits.
+//! Constructors of models from all supported forms, export of models, and their preparation for fits.
 
 use super::CurveFit;
 use super::ready::Ready;
@@ -161,8 +161,8 @@ impl CurveFit {
         CurveFit::native_arrays_multivariate(1, params, move |x, p, out| model(x[0], p, out))
     }
 
-    /// As [`native_arrays`](CurveFit::native_arrays), of `columns` independent variables, each an array with
-    /// one value per point.
+    /// Returns a model as [`native_arrays`](CurveFit::native_arrays), but of `columns` independent variables, each an
+    /// array with one value per point.
     pub fn native_arrays_multivariate(
         columns: usize,
         params: usize,
@@ -174,8 +174,8 @@ impl CurveFit {
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 
-    /// Sets the partial derivatives of a model of all points: `jacobian(x, p, out)` writes to `out[k]` those by
-    /// parameter k, one value per point.
+    /// Sets the partial derivatives of a model of all points: `jacobian(x, p, out)` writes the derivatives with respect
+    /// to parameter k to `out[k]`, one value per point.
     #[must_use]
     pub fn jacobian_arrays(
         mut self,
@@ -259,8 +259,8 @@ pub(super) fn array<const N: usize>(p: &[Var]) -> [Var; N] {
 }
 
 impl CurveFit {
-    /// Returns a model that was traced before: what [`program`](CurveFit::program) gave, perhaps saved in between.
-    /// Its partials are recorded anew; names of parameters are the program's.
+    /// Returns a model from a program that [`program`](CurveFit::program) returned, possibly saved and loaded.
+    /// The partials are recorded again; the parameters have the names in the program.
     ///
     /// ```
     /// let line = dualfit::CurveFit::parse("a*x + b", ["x"])?;

@@ -160,7 +160,7 @@ impl CurveFit {
     }
 }
 
-/// Returns the ends of a range, both taken to belong to it; ±∞ for open ones.
+/// Returns the ends of a range; excluded ends count as included, and unbounded ends are ±∞.
 pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
     let end = |bound: Bound<&f64>, open: f64| match bound {
         Bound::Included(&v) | Bound::Excluded(&v) => v,
@@ -355,8 +355,8 @@ impl CurveFit {
         self.changed()
     }
 
-    /// Takes bounds off tied parameters that came with the model or with those of all; bounds that were
-    /// said of one of them are an error.
+    /// Removes the bounds of tied parameters that were set by the model or for all parameters. Bounds that were set for
+    /// a tied parameter by name are an error.
     pub(super) fn unbind_tied(&mut self) {
         for i in 0..self.names.len() {
             if self.is_tied(i) && !self.bounded[i] {

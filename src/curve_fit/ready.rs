@@ -9,13 +9,13 @@ use crate::model::ties::Ties;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A model with partials by its free parameters, in the form that each backend takes.
+/// A model with partials with respect to its free parameters, in the form that each backend requires.
 pub(super) struct Ready {
-    /// With the formulas of tied parameters in their places.
+    /// Model in which tied parameters are replaced by their formulas.
     pub(super) model: Model,
     pub(super) ties: Arc<Ties>,
     pub(super) prepared: Prepared,
-    /// For devices; `None` for a native model.
+    /// Code for devices; `None` for a native model.
     pub(super) printed: Option<Arc<CompiledModel>>,
 }
 

@@ -43,11 +43,11 @@ impl CurveFit {
         self.with_request(points, start, given, spent, &mut |request| {
             found = answer.take().map(|answer| answer(request));
         })?;
-        // It was called once.
+        // `with_request` succeeded, therefore `answer` was called.
         found.unwrap_or(Err(Error::NoParameters))
     }
 
-    /// As [`request`](Self::request), without a copy of the code for each type of result.
+    /// Implements [`request`](Self::request) without a copy of the code for each type of result.
     fn with_request(
         &self,
         points: &Points<'_>,
@@ -99,7 +99,7 @@ impl CurveFit {
         Ok(())
     }
 
-    /// For each parameter whether it is fixed, kept by equal bounds or tied.
+    /// Returns for each parameter true if it is fixed, kept by equal bounds or tied.
     pub(super) fn fixed_or_equal(&self, free: &[usize]) -> Vec<bool> {
         (0..self.names.len()).map(|i| !free.contains(&i)).collect()
     }
@@ -111,10 +111,10 @@ impl CurveFit {
         (0..self.names.len()).filter(free).collect()
     }
 
-    /// For each parameter whether the model is known not to contain it.
+    /// Returns for each parameter true if the model is known not to contain it.
     ///
     /// # Errors
-    /// [`Error::NoParameterDependence`] if that is so of all `free` ones.
+    /// [`Error::NoParameterDependence`] if the model contains none of the `free` parameters.
     pub(super) fn unused(&self, model: &Model, free: &[usize]) -> Result<Vec<bool>> {
         let unused = |i: usize| match model {
             Model::Traced(program) => !program.uses(i),

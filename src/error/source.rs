@@ -1,4 +1,4 @@
-//! Errors of reading the points of a source, and changes of its points during a fit.
+//! Errors while the points of a source are read, and changes of the source during a fit.
 
 use std::fmt;
 
@@ -7,8 +7,7 @@ use std::fmt;
 pub struct SourceError {
     /// The file, or the name of another source.
     pub place: String,
-    /// The row, as the file's tools count them: lines of a text file from 1, points of a binary file
-    /// from 0.
+    /// The row: the line of a text file, counted from 1, or the point of a binary file, counted from 0.
     pub row: Option<u64>,
     /// The column, by its name or number.
     pub column: Option<String>,
@@ -17,7 +16,7 @@ pub struct SourceError {
 }
 
 impl SourceError {
-    /// Makes an error about `place` as a whole.
+    /// Creates an error about `place` as a whole.
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> SourceError {
         SourceError { place: place.into(), row: None, column: None, message: message.into() }
     }
@@ -52,8 +51,7 @@ impl fmt::Display for SourceError {
 
 impl std::error::Error for SourceError {}
 
-/// Difference between the points of a source and its earlier points, detected without another read of all
-/// points.
+/// Detected change of a source since an earlier read. No comparison of all points is made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceChange {

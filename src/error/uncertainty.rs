@@ -1,20 +1,20 @@
-//! Errors of requests for the errors of a fit.
+//! Errors of intervals, bands, profiles, bootstraps and comparisons of fits.
 
 use super::short;
 
-/// Why an interval, a band, a profile or a comparison cannot be given.
+/// Reason why an interval, a band, a profile or a comparison cannot be computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UncertaintyError {
     /// The standard deviation of a new observation does not follow from the fit.
     #[error("the standard deviation of a new observation is unknown: {reason}; {remedy}")]
     NewPointUnknown {
-        /// Why.
+        /// The reason.
         reason: &'static str,
         /// The alternative.
         remedy: &'static str,
     },
-    /// A standard deviation of new observations that is none.
+    /// A standard deviation of a new observation is not positive and finite.
     #[error(
         "the standard deviation of new observation {index} is {}; give positive, finite numbers",
         short(value)
@@ -22,7 +22,7 @@ pub enum UncertaintyError {
     NewPointSigma {
         /// Index of the first such value.
         index: usize,
-        /// The value found there.
+        /// The invalid value.
         value: f64,
     },
     /// A parameter that is fixed, tied, or requested twice has no profile.
@@ -30,20 +30,20 @@ pub enum UncertaintyError {
     NoProfile {
         /// The parameter.
         name: String,
-        /// Why.
+        /// The reason.
         reason: &'static str,
         /// The remedy.
         remedy: &'static str,
     },
-    /// A level above the one that a profile was made to.
+    /// The requested level is above the highest level of the profile.
     #[error("the profile goes to the level {covered} and not to {level}; make it with profile_to")]
     BeyondProfile {
         /// The requested level.
         level: f64,
-        /// The level that the profile was made to.
+        /// The highest level of the profile.
         covered: f64,
     },
-    /// A profile came upon a better minimum than that of the fit.
+    /// A profile found a lower minimum than the fit.
     #[error(
         "the profile of `{name}` found a better minimum, of cost {}; fit again from its parameters",
         short(cost)
@@ -51,18 +51,18 @@ pub enum UncertaintyError {
     BetterMinimum {
         /// The parameter.
         name: String,
-        /// The cost there.
+        /// The cost at this minimum.
         cost: f64,
     },
-    /// A kind of bootstrap that makes no sense for the fit.
+    /// The kind of bootstrap is not defined for the fit.
     #[error("there is no such bootstrap: {reason}; {remedy}")]
     NoBootstrap {
-        /// Why.
+        /// The reason.
         reason: &'static str,
         /// The remedy.
         remedy: &'static str,
     },
-    /// The end of an interval lies among so few replicates that it would be chance.
+    /// There are too few replicates beyond an end of the interval to determine it.
     #[error(
         "an end of the interval to the level {level} lies among the outermost of {replicates} replicates; make at least {needed}"
     )]
@@ -74,7 +74,7 @@ pub enum UncertaintyError {
         /// The required number.
         needed: usize,
     },
-    /// Too many refits failed for an interval from the others.
+    /// Too many refits failed: an interval from the others would be biased.
     #[error(
         "{failed} of {made} refits failed, so an interval from the others would be biased; use Resample::Parametric, or bound or fix parameters"
     )]
@@ -84,10 +84,10 @@ pub enum UncertaintyError {
         /// All refits that were made.
         made: usize,
     },
-    /// A BCa interval that is not defined.
+    /// The BCa interval is not defined.
     #[error("there is no BCa interval: {reason}; {remedy}")]
     NoBca {
-        /// Why.
+        /// The reason.
         reason: &'static str,
         /// The remedy.
         remedy: &'static str,
@@ -104,33 +104,33 @@ pub enum UncertaintyError {
         /// All replicates.
         replicates: usize,
     },
-    /// The fit is not of these data, or not by this model.
+    /// The fit was made with other data or another model.
     #[error(
         "the fit was made with another model or other data: {what} is {found} in the fit and {expected} in the arguments; pass the model and the data of the fit"
     )]
     OtherFit {
         /// The difference.
         what: &'static str,
-        /// As the fit has it.
+        /// The value in the fit.
         found: String,
-        /// As the model or the data have it.
+        /// The value in the model or the data.
         expected: String,
     },
-    /// Two fits that no test or criterion compares.
+    /// No test or criterion can compare the two fits.
     #[error(
         "these fits cannot be compared: {what} is {first} in one and {second} in the other; {remedy}"
     )]
     NotComparable {
         /// The difference.
         what: &'static str,
-        /// In the first, or smaller.
+        /// The value in the first, or smaller, fit.
         first: String,
-        /// In the second, or larger.
+        /// The value in the second, or larger, fit.
         second: String,
         /// The remedy.
         remedy: &'static str,
     },
-    /// No fits were given to be compared.
+    /// The list of fits to compare is empty.
     #[error("no fits were given; give at least one")]
     NoFits,
 }

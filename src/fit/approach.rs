@@ -13,11 +13,11 @@ use crate::solver::termination::Termination;
 pub(super) const FALL: f64 = 10.0;
 /// Tolerance of a stage whose result is only a starting point.
 pub(super) const ROUGH: f64 = 1e-3;
-/// Weight required in addition to one point per parameter.
+/// Minimum total weight beyond one per parameter.
 const LEAST: f64 = 0.5;
-/// Number of effective points per parameter below which they are few.
+/// Effective points per parameter: fewer give a warning.
 const FEW: f64 = 5.0;
-/// Fraction of the points below which the effective points are few, for any number of points.
+/// Effective points as a fraction of the points: a smaller fraction gives a warning for any number of points.
 const LITTLE: f64 = 0.1;
 /// Fraction of the points: no warning if the effective points reach it.
 const MANY: f64 = 0.5;

@@ -1,13 +1,13 @@
-//! The covariance of a fit whose parameters have blocks, without the matrix of all.
+//! Covariance of a fit whose parameters form blocks, computed without the full matrix.
 //!
-//! With the factor of J by blocks, rows [Rᵇ Bᵇ] for the own parameters of set b and S for those that all share, the
-//! inverse is of the same shape: (Rᵇ)⁻¹ beside −(Rᵇ)⁻¹Bᵇ S⁻¹, and S⁻¹. So each own parameter has a row of as many
-//! numbers as there are own and shared ones, and two sets are correlated by the shared ones alone.
+//! The factor of J has the rows [Rᵇ Bᵇ] for the own parameters of each set b, and S for the common parameters. Its
+//! inverse has the same shape: the rows [(Rᵇ)⁻¹ −(Rᵇ)⁻¹Bᵇ S⁻¹], and S⁻¹. Therefore the row of an own parameter has one
+//! entry per own parameter of the set and per common parameter. Only common parameters correlate two sets.
 //!
-//! Each block and S are decomposed as the whole is in [`covariance`](super::covariance), columns scaled to
-//! length 1: Rᵇ = U Σ Vᵀ. What Rᵇ does not determine is left open for that set, and what its rows say beyond its own
-//! parameters, (1 − U Uᵀ) Bᵇ, is joined to S. A direction w of the shared parameters takes the own ones along, by
-//! −(Rᵇ)⁺Bᵇw; it is open if S w is zero to rounding beside the length of all that.
+//! Each block and S are decomposed as the full factor is in [`covariance`](super::covariance), with columns scaled to
+//! length 1: Rᵇ = U Σ Vᵀ. Directions that Rᵇ does not determine are undetermined (open) for that set; the remaining
+//! rows (1 − U Uᵀ) Bᵇ are folded into S. A direction w of the common parameters changes the own parameters by
+//! −(Rᵇ)⁺Bᵇw. It is open if S w is zero to rounding relative to the length of the whole change.
 
 use super::block_matrix::{Block, BlockMatrix};
 use super::covariance::{Covariance, Direction, norm, parts};
@@ -17,37 +17,37 @@ use crate::normal::{Arrow, RFactor, Triangular};
 use nalgebra::DMatrix;
 use std::sync::OnceLock;
 
-/// Directions that are named at most, if the data leave more of them open.
+/// Maximum number of undetermined directions that are named.
 const MOST_NAMED: usize = 20;
-/// Steps to the largest and the smallest singular value of all at most.
+/// Maximum number of power iterations for the largest or the smallest singular value.
 const MOST_STEPS: usize = 300;
-/// Ratio of the motion of own parameters to the motion of common ones from which an open direction belongs to own parameters. Parameters
-/// with a part below `LEAST_PART` in the direction keep their errors.
+/// Ratio of the motion of own parameters to the motion of common ones from which an open direction belongs to own
+/// parameters. Parameters with a part below `LEAST_PART` in the direction keep their errors.
 const OUTWEIGHS: f64 = 1e4;
-/// Steps that change such a value by less than this part end.
+/// Relative change of the value at which the power iteration ends.
 const STILL: f64 = 1e-9;
 
-/// Inputs of the computation; as [`CovarianceInputs`](super::covariance::CovarianceInputs).
+/// Inputs of the computation; see [`CovarianceInputs`](super::covariance::CovarianceInputs).
 pub(super) struct BlockInputs<'a> {
-    /// Of the Jacobian by the estimated parameters, with the blocks of these.
+    /// R factor of the Jacobian with respect to the estimated parameters, with their blocks.
     pub(super) factor: &'a RFactor,
     /// The same with the full weights of points that have limited ones there, if there are such points.
     pub(super) sharpened: Option<&'a RFactor>,
-    /// The position of each estimated parameter, and the power of two of its column.
+    /// Position of each estimated parameter, and the power of two that scales its column.
     pub(super) places: &'a [(usize, f64)],
-    /// Positions of free parameters that a bound holds.
+    /// Positions of the free parameters at a bound.
     pub(super) held: &'a [usize],
     pub(super) params: usize,
     pub(super) points: usize,
     pub(super) row_error: &'a dyn Fn(usize) -> f64,
 }
 
-/// A decomposed square of columns of length 1.
+/// Singular value decomposition of a square matrix.
 struct Decomposed {
     sigma: Vec<f64>,
     /// Right singular vectors, in columns.
     v: DMatrix<f64>,
-    /// Left ones times their singular values.
+    /// Left singular vectors times their singular values.
     u_sigma: DMatrix<f64>,
     found: bool,
 }
@@ -61,7 +61,7 @@ impl Decomposed {
         Decomposed { sigma, v, u_sigma, found }
     }
 
-    /// The singular values that are above `least`, if there are any at all.
+    /// Returns the number of singular values above `least`.
     fn rank(&self, least: f64) -> usize {
         match self.found {
             true => self.sigma.iter().filter(|&&s| s > least).count(),
@@ -69,7 +69,7 @@ impl Decomposed {
         }
     }
 
-    /// The first `rank` left singular vectors.
+    /// Returns the first `rank` left singular vectors.
     fn left(&self, rank: usize) -> DMatrix<f64> {
         let mut u = self.u_sigma.columns(0, rank).into_owned();
         u.column_iter_mut().for_each(|mut column| {
@@ -79,12 +79,12 @@ impl Decomposed {
         u
     }
 
-    /// V Σ⁻¹ of the first `rank` ones.
+    /// Returns V Σ⁻¹ for the first `rank` singular values.
     fn inverse(&self, rank: usize) -> DMatrix<f64> {
         DMatrix::from_fn(self.v.nrows(), rank, |i, k| self.v[(i, k)] / self.sigma[k])
     }
 
-    /// The directions beyond the first `rank` ones; all of them where there is no decomposition.
+    /// Returns the right singular vectors after the first `rank`; all directions if the decomposition failed.
     fn open(&self, rank: usize) -> DMatrix<f64> {
         let n = self.v.nrows();
         match self.found {
@@ -97,13 +97,13 @@ impl Decomposed {
 /// Rows that represent R⁻¹, for each block and for the common parameters: products of rows are the
 /// covariances of parameters in columns of length 1.
 struct Inverse {
-    /// In columns of the block, and in those of the common parameters.
+    /// Rows of each block in the columns of the block, and in the common columns.
     blocks: Vec<[DMatrix<f64>; 2]>,
     common: DMatrix<f64>,
 }
 
 impl Inverse {
-    /// Of a regular triangle.
+    /// Inverts a regular triangle.
     fn of(problem: &Triangular) -> Inverse {
         let Triangular { shape, r, .. } = problem;
         let common = upper_inverse(shape.corner(r, 0), shape.common());
@@ -124,7 +124,7 @@ fn upper_inverse(r: &[f64], n: usize) -> DMatrix<f64> {
     inverse
 }
 
-/// R with columns of length 1, and these lengths; 1 for a column of zeros.
+/// Returns R with columns scaled to length 1, and the original lengths; 1 for a column of zeros.
 pub(super) fn scaled(factor: &RFactor) -> (Triangular, Vec<f64>) {
     let mut problem = factor.problem();
     let shape = problem.shape.clone();
@@ -157,18 +157,18 @@ struct Open {
     common: DMatrix<f64>,
 }
 
-/// A decomposed block, and what the common parameters do to it.
+/// A decomposed block, and its coupling to the common parameters.
 struct OwnBlock {
     found: Decomposed,
     border: DMatrix<f64>,
-    /// Number of its directions that the data determine.
+    /// Number of directions of the block that the data determine.
     rank: usize,
-    /// Σ⁻¹UᵀB: how far each of these moves with the common parameters.
+    /// Σ⁻¹UᵀB: motion of each determined direction with the common parameters.
     moves: DMatrix<f64>,
 }
 
 impl OwnBlock {
-    /// Sees `rank` directions from now on. What its rows say beside these is joined to the corner.
+    /// Sets the number of determined directions to `rank` and folds the remainder of the border into the corner.
     fn see(&mut self, rank: usize, corner: &mut [f64]) {
         let (rows, common) = self.border.shape();
         self.rank = rank;
@@ -184,7 +184,7 @@ impl OwnBlock {
     }
 }
 
-/// The determined and the undetermined directions of rows of points, in columns of length 1.
+/// Computes the determined and the undetermined directions, in columns of length 1.
 fn decomposed(problem: &Triangular, points: usize) -> (Inverse, Open) {
     let shape = &problem.shape;
     let common = shape.common();
@@ -203,7 +203,7 @@ fn decomposed(problem: &Triangular, points: usize) -> (Inverse, Open) {
         let mut corner = shape.corner(&problem.r, 0).to_vec();
         blocks.iter_mut().for_each(|block| block.see(block.rank, &mut corner));
         let shared = Decomposed::of(DMatrix::from_vec(common, common, corner));
-        // The square of what each direction of the common parameters changes in all.
+        // Squared length of the change of all parameters along each direction of the common parameters.
         let mut reach = vec![1.0; common];
         for block in &blocks {
             let moved = &block.moves * &shared.v;
@@ -231,9 +231,9 @@ fn decomposed(problem: &Triangular, points: usize) -> (Inverse, Open) {
     (found, lost)
 }
 
-/// A direction that is open and nearly all of which is own parameters that move far with a little of the common ones
-/// is one of their blocks: these own directions are hardly seen, and the common parameters are. Sees them no more;
-/// returns whether there are any.
+/// Lowers the ranks of blocks with nearly undetermined directions. An open direction in which own parameters move far
+/// with a small change of the common ones belongs to the blocks of those own parameters: the data hardly determine
+/// the own directions, but do determine the common parameters. Returns true if a rank was lowered.
 fn lower_ranks(
     blocks: &mut [OwnBlock],
     shared: &Decomposed,
@@ -246,7 +246,7 @@ fn lower_ranks(
         let farthest = blocks.iter().map(|block| moved(block).amax()).fold(0.0, f64::max);
         for block in &mut *blocks {
             let far = moved(block).iter().position(|v| v.abs() >= 0.1 * farthest);
-            // Less determined directions come last.
+            // Directions are sorted by decreasing singular value.
             if let Some(first) = far.filter(|&first| first < block.rank) {
                 (block.rank, lowered) = (first, true);
             }
@@ -255,9 +255,10 @@ fn lower_ranks(
     lowered
 }
 
-/// The square root of the largest eigenvalue of a matrix by which `step` multiplies, and the vector that belongs to it.
+/// Power iteration: returns the square root of the largest eigenvalue of the matrix by which `step` multiplies, and
+/// its eigenvector.
 fn extreme(n: usize, mut step: impl FnMut(&mut [f64])) -> (f64, Vec<f64>) {
-    // No direction of interest is orthogonal to this one but by chance.
+    // The starting vector is orthogonal to a direction of interest only by chance.
     let mut v: Vec<f64> = (0..n).map(|j| 1.0 + (j as f64 * 0.618_033_988_7).fract()).collect();
     let mut size = 0.0;
     for _ in 0..MOST_STEPS {
@@ -276,7 +277,7 @@ fn extreme(n: usize, mut step: impl FnMut(&mut [f64])) -> (f64, Vec<f64>) {
     (size.sqrt(), v)
 }
 
-/// The condition of R, and the direction that it determines least.
+/// Returns the condition number of R and the least determined direction.
 fn condition(problem: &Triangular) -> (f64, Vec<f64>) {
     let n = problem.n();
     let mut product = vec![0.0; n];
@@ -359,7 +360,7 @@ fn direction(v: &[f64], places: &[(usize, f64)], lengths: &[f64], undetermined: 
     Direction { parts: parts(v.iter().enumerate().map(part)), undetermined }
 }
 
-/// The first of the directions that are open: those of all, then those of single blocks.
+/// Returns the first open directions: those of all parameters, then those of single blocks.
 fn named(null: &BlockMatrix, places: &[(usize, f64)], lengths: &[f64]) -> Vec<Direction> {
     let all = null.common.column_iter().map(|column| {
         let v: Vec<f64> = places.iter().map(|&(k, _)| column[k]).collect();

@@ -1,29 +1,28 @@
-//! Matrices with a row for each parameter, which is what the covariance is kept as: its half, and what the data leave
-//! open.
+//! Matrices with one row per parameter, which store the factor of the covariance and the undetermined directions.
 //!
-//! In a fit of many sets the row of a set's own parameter has entries in columns of the set and in those of what all
-//! sets share, and nowhere else; so that all rows together grow with the number of sets, and not with its square.
+//! In a fit of many sets, the row of a set's own parameter has entries only in the columns of the set and in the common
+//! columns. Therefore the memory grows with the number of sets, and not with its square.
 
 use nalgebra::DMatrix;
 
-/// A matrix of p rows: columns in which all may have entries, and blocks of some rows with columns of their own.
+/// A matrix of p rows: common columns, in which all rows may have entries, and blocks of some rows with own columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BlockMatrix {
     pub(super) common: DMatrix<f64>,
     pub(super) blocks: Vec<Block>,
-    /// For each row the block that it belongs to, and where; empty without blocks.
+    /// Block of each row, and position in this block; empty without blocks.
     places: Vec<Option<(usize, usize)>>,
 }
 
 /// The rows of a block in its own columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Block {
-    /// Which rows they are.
+    /// Positions of the rows in the matrix.
     pub(super) rows: Vec<usize>,
     pub(super) values: DMatrix<f64>,
 }
 
-/// Product in which a factor of 0 gives 0, for any other factor.
+/// Returns the product; 0 if `a` is 0, even if `b` is infinite or NaN.
 fn product(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { a * b }
 }
@@ -35,7 +34,7 @@ impl From<DMatrix<f64>> for BlockMatrix {
 }
 
 impl BlockMatrix {
-    /// Of blocks whose rows are different ones.
+    /// Creates a matrix; no two blocks may have a row in common.
     pub(super) fn of(common: DMatrix<f64>, blocks: Vec<Block>) -> BlockMatrix {
         let mut places = vec![None; if blocks.is_empty() { 0 } else { common.nrows() }];
         for (b, block) in blocks.iter().enumerate() {
@@ -44,12 +43,12 @@ impl BlockMatrix {
         BlockMatrix { common, blocks, places }
     }
 
-    /// Columns, of all blocks together.
+    /// Returns the number of columns: those of all blocks and the common ones.
     pub(crate) fn ncols(&self) -> usize {
         self.blocks.iter().map(|block| block.values.ncols()).sum::<usize>() + self.common.ncols()
     }
 
-    /// The same with all numbers multiplied.
+    /// Returns the matrix multiplied by `factor`.
     pub(super) fn times(&self, factor: f64) -> BlockMatrix {
         let block =
             |block: &Block| Block { rows: block.rows.clone(), values: &block.values * factor };
@@ -70,7 +69,7 @@ impl BlockMatrix {
         self.places.get(k).copied().flatten()
     }
 
-    /// The entries of row k in columns that another row may have entries in, too: of row i, or of itself.
+    /// Returns the entries of row k in the columns in which row i can have entries, too.
     fn shared(&self, k: usize, i: usize) -> impl Iterator<Item = f64> {
         let own = self.place(k).filter(|(block, _)| self.place(i).is_some_and(|p| p.0 == *block));
         let own = own.into_iter().flat_map(|(b, r)| {
@@ -80,18 +79,18 @@ impl BlockMatrix {
         own.chain((0..self.common.ncols()).map(move |c| self.common[(k, c)]))
     }
 
-    /// All entries of row k that may not be 0.
+    /// Returns all entries of row k that can differ from 0.
     pub(super) fn row(&self, k: usize) -> Vec<f64> {
         self.shared(k, k).collect()
     }
 
-    /// The cosine of the angle between two rows of these lengths.
+    /// Returns the cosine of the angle between rows i and j, whose lengths are a and b.
     pub(super) fn cosine(&self, (i, a): (usize, f64), (j, b): (usize, f64)) -> f64 {
         let pairs = self.shared(i, j).zip(self.shared(j, i));
         pairs.map(|(x, y)| (x / a) * (y / b)).sum::<f64>().clamp(-1.0, 1.0)
     }
 
-    /// Aᵀg: for each block, then for the common parameters. Entries of 0 give 0, for any g.
+    /// Computes Aᵀg: the blocks, then the common columns. Entries of 0 contribute 0 for any g.
     pub(crate) fn along(&self, g: &[f64]) -> Vec<f64> {
         let mut all = Vec::with_capacity(self.ncols());
         for Block { rows, values } in &self.blocks {
@@ -109,7 +108,7 @@ impl BlockMatrix {
         all
     }
 
-    /// A·v for a vector in the order of [`along`](BlockMatrix::along). Entries of 0 count for nothing.
+    /// Computes A·v for a vector in the order of [`along`](BlockMatrix::along). Entries of 0 contribute 0.
     pub(super) fn apply(&self, v: &[f64]) -> Vec<f64> {
         let (own, common) = v.split_at(v.len() - self.common.ncols());
         let dot = |row: &mut dyn Iterator<Item = &f64>, v: &[f64]| -> f64 {
@@ -128,7 +127,7 @@ impl BlockMatrix {
         all
     }
 
-    /// These rows alone, in the columns that they have entries in.
+    /// Returns the rows `keep`, restricted to the columns in which they can have entries.
     pub(super) fn select_rows(&self, keep: &[usize]) -> DMatrix<f64> {
         let mut blocks: Vec<usize> = keep.iter().filter_map(|&k| Some(self.place(k)?.0)).collect();
         blocks.sort_unstable();
@@ -148,8 +147,8 @@ impl BlockMatrix {
         out
     }
 
-    /// Sets row t to a sum of others with these weights. It then belongs to the block that these have; a row of
-    /// several blocks makes all columns common ones.
+    /// Sets row t to a weighted sum of other rows. It then belongs to the block of these rows. If they belong to
+    /// several blocks, all columns become common.
     pub(super) fn combine(&mut self, t: usize, weights: &[(usize, f64)]) {
         let mut block = None;
         for &(k, weight) in weights {
@@ -181,7 +180,7 @@ impl BlockMatrix {
         self.places[t] = Some((b, at));
     }
 
-    /// The same without blocks.
+    /// Returns the same matrix without blocks: all columns are common.
     fn filled(&self) -> DMatrix<f64> {
         let mut out = DMatrix::zeros(self.common.nrows(), self.ncols());
         let mut first = 0;

@@ -7,20 +7,20 @@ use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use crate::math;
 
-/// Part of a sum of squares within which two of the same data agree.
+/// Maximum relative difference of two sums of squares of the same data.
 const SAME: f64 = 1e-9;
 
-/// A test of a model against one that contains it.
+/// Test of a model against a larger model that contains it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FTest {
-    /// F = ((S₀ − S₁)/(k₁ − k₀))/(S₁/(n − k₁)) with S the sum of squared weighted residuals and k the rank of
-    /// the smaller model (0) and the larger one (1); S₀ − S₁, chi-square, where errors are absolute.
+    /// F = ((S₀ − S₁)/(k₁ − k₀))/(S₁/(n − k₁)), or the chi-square S₀ − S₁ if errors are absolute. S is the sum of
+    /// squared weighted residuals and k the rank, with index 0 for the smaller and 1 for the larger model.
     pub statistic: f64,
     /// k₁ − k₀, the degrees of freedom of the numerator or of chi-square.
     pub extra: usize,
     /// n − k₁, the degrees of freedom of the denominator; `None` for the chi-square test.
     pub residual: Option<usize>,
-    /// The probability of a statistic as large, were the smaller model right.
+    /// Probability of a statistic at least as large if the smaller model is right.
     pub p_value: f64,
 }
 
@@ -31,16 +31,16 @@ pub struct Akaike {
     pub aic: f64,
     /// [`Fit::aicc`].
     pub aicc: f64,
-    /// exp(−Δ/2) over the sum of that for all models, Δ the AIC above the least: the weight of the evidence
-    /// for this one.
+    /// Akaike weight of the model: exp(−Δ/2) divided by the sum of these terms over all models, where Δ is the AIC
+    /// minus the smallest AIC.
     pub weight: f64,
-    /// The same of AICc, to be preferred unless points are more than forty times the parameters.
+    /// Akaike weight computed from AICc; preferable unless there are more than 40 points per parameter.
     pub corrected_weight: f64,
 }
 
 impl Fit {
-    /// Akaike's criterion corrected for few points, AIC + 2K(K + 1)/(n − K − 1) (Hurvich and Tsai, 1989). K
-    /// is the [`rank`](Fit::rank), and one more where the scatter was estimated. Infinite where n ≤ K + 1.
+    /// Akaike's criterion corrected for few points, AIC + 2K(K + 1)/(n − K − 1) (Hurvich and Tsai, 1989). K is the
+    /// [`rank`](Fit::rank), plus 1 if the scatter was estimated. Infinite if n ≤ K + 1.
     pub fn aicc(&self) -> f64 {
         let k = self.fitted_rank() as f64 + f64::from(u8::from(self.scaled));
         let rest = self.points as f64 - k - 1.0;
@@ -48,14 +48,15 @@ impl Fit {
     }
 }
 
-/// Tests the model of `small` against that of `large`, which contains it: is `small` with some parameters
-/// set free. The F test where the scatter was estimated, the likelihood ratio's chi-square where sigma is
-/// absolute or y are counts. Exact for linear models, and for others in the limit of many points.
+/// Tests the model of `small` against the model of `large`, which must contain it: `large` is `small` with additional
+/// free parameters. The test is the F test if the scatter was estimated, and the chi-square test of the likelihood
+/// ratio if sigma is absolute or y are counts. It is exact for linear models, and for others in the limit of many
+/// points.
 ///
 /// # Errors
-/// [`UncertaintyError::NotComparable`] if a fit did not converge, if the fits are not of the same points, with the same
-/// loss and the same kind of sigma, if `large` has not more parameters or a higher cost, if it has no degree of freedom
-/// left, and for robust losses, whose sums have no such distribution.
+/// [`UncertaintyError::NotComparable`] if a fit did not converge; if points, loss or kind of sigma of the fits differ;
+/// if `large` does not have more parameters, has a higher cost, or has no degree of freedom; and for robust losses,
+/// whose sums do not have these distributions.
 pub fn compare_nested(small: &Fit, large: &Fit) -> Result<FTest> {
     comparable(small, large)?;
     if small.loss.scale().is_some() {
@@ -93,11 +94,11 @@ pub fn compare_nested(small: &Fit, large: &Fit) -> Result<FTest> {
     Ok(FTest { statistic, extra, residual: Some(dof), p_value })
 }
 
-/// The weights of several models of the same data, in the order given; they need not contain each other.
+/// Computes the Akaike weights of several models of the same data, in the given order. The models need not be nested.
 ///
 /// # Errors
-/// [`UncertaintyError::NotComparable`] if one of them did not converge, or if two of them are not of the same points, with the same loss and the
-/// same kind of sigma; [`UncertaintyError::NoFits`] for none.
+/// [`UncertaintyError::NotComparable`] if a fit did not converge, or if points, loss or kind of sigma of two fits
+/// differ; [`UncertaintyError::NoFits`] for an empty list.
 pub fn akaike_weights(fits: &[&Fit]) -> Result<Vec<Akaike>> {
     let Some(first) = fits.first() else { return Err(UncertaintyError::NoFits.into()) };
     fits.iter().try_for_each(|fit| comparable(first, fit))?;
@@ -113,7 +114,7 @@ pub fn akaike_weights(fits: &[&Fit]) -> Result<Vec<Akaike>> {
     Ok((0..fits.len()).map(one).collect())
 }
 
-/// exp(−Δ/2), their sum 1. A criterion of −∞, of an exact fit, takes all there is.
+/// Returns exp(−Δ/2), normalised to the sum 1. An exact fit, with a criterion of −∞, has the whole weight.
 fn weights(criteria: &[f64]) -> Vec<f64> {
     let least = criteria.iter().copied().fold(f64::INFINITY, f64::min);
     let likelihood = |c: &f64| if *c == least { 1.0 } else { math::exp(-0.5 * (c - least)) };

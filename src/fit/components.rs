@@ -1,4 +1,4 @@
-//! The terms of a fitted sum, each by itself.
+//! Values and standard errors of the single terms of a fitted sum.
 
 use super::Fit;
 use crate::data::columns::Columns;
@@ -6,27 +6,29 @@ use crate::error::Result;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 
-/// A term of a fitted sum of models, such as one peak of a spectrum; one value per point in each array.
+/// One term of a fitted sum of models, such as a peak of a spectrum. Arrays have one value per point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
-    /// The prefix of the model, `g_`; where that is empty the model's name, and where two terms have the same
-    /// prefix both together. A product, a quotient or a nested model has the text of its models.
+    /// The prefix of the model, such as `g_`; the model's name if the prefix is empty; prefix and name if two terms
+    /// have the same prefix. A product, a quotient or a nested model has the text of its models.
     pub name: String,
-    /// The values, with their sign in the sum: those of all components add up to the curve.
+    /// The values, with their sign in the sum. The values of all components add up to the curve.
     pub values: Vec<f64>,
-    /// Standard errors of the values, from the covariance of all parameters, as those of a
-    /// [`Band`](crate::result::Band): infinite where they depend on what the data leave undetermined, NaN where there is no error to
-    /// give. The errors of components do not add up to that of the curve, in which they mostly cancel.
+    /// Standard errors of the values, from the covariance of all parameters. As in a [`Band`](crate::result::Band),
+    /// they are infinite if the data do not determine the value, and NaN if the error is not defined. The errors of
+    /// components do not add up to the error of the curve, in which they mostly cancel.
     pub std_errors: Vec<f64>,
 }
 
 impl Fit {
-    /// The terms of the outermost sum of a composite of [`models`](crate::models) at the points `x`, one column per variable as in
-    /// [`Data::new`](crate::Data::new), in the order in which they were written. A product, a quotient or a nested model is
-    /// one term; a number before a sum is a factor of each term. Tied parameters have the values of their formulas.
+    /// Evaluates the terms of the outermost sum of a composite of [`models`](crate::models) at the points `x`, one
+    /// column per variable as in [`Data::new`](crate::Data::new). The terms are in the order of the sum. A product, a
+    /// quotient or a nested model is one term; a number before a sum is a factor of each term. Tied parameters have the
+    /// values of their formulas.
     ///
     /// A single library model is its only component. A closure, a formula, and the
-    /// stacked model of a joint fit have no components; use [`JointFit::set`](crate::JointFit::set) for the sets of a joint fit.
+    /// stacked model of a joint fit have no components; use [`JointFit::set`](crate::JointFit::set) for the sets of a
+    /// joint fit.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Start, models};
@@ -41,7 +43,8 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the columns do not fit the model.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if
+    /// the columns do not fit the model.
     pub fn components<'a>(&self, x: impl Columns<'a>) -> Result<Vec<Component>> {
         let columns = x.columns()?;
         let n = self.points_in(&columns)?;

@@ -1,21 +1,19 @@
-//! The covariance of the parameters, and what the data leave undetermined.
+//! Covariance of the parameters, and the directions that the data do not determine.
 //!
-//! With J the weighted Jacobian at the solution, its columns scaled to unit length by D, and
-//! J D⁻¹ = U Σ Vᵀ, the covariance is D⁻¹ V Σ⁻² Vᵀ D⁻¹ (times s² = χ²/(n − p) unless the errors of the
-//! data are absolute). J enters through its triangular factor R. That is folded from the rows of J
-//! themselves, but for well-conditioned fits with a linear loss: there it is the Cholesky factor of
-//! the last JᵀJ, which loses at most four digits. Singular values come from one-sided Jacobi
-//! rotations, so that small ones keep their digits.
+//! Let J be the weighted Jacobian at the solution, D the diagonal matrix of its column lengths, and
+//! J D⁻¹ = U Σ Vᵀ. The covariance is D⁻¹ V Σ⁻² Vᵀ D⁻¹ (times s² = χ²/(n − p) unless the errors of the
+//! data are absolute). It is computed from the triangular factor R of J. For well-conditioned fits with a linear
+//! loss, R is the Cholesky factor of the last JᵀJ, which loses at most four digits; otherwise R is folded from the
+//! rows of J. One-sided Jacobi rotations compute the singular values, so that small ones keep their digits.
 //!
-//! Singular values not above ε·max(p, min(n, 4096))·σ₁ are zero to rounding: along their vectors the
-//! parameters can change without changing the model at the points. Every parameter with a part in
-//! such a direction is undetermined and has an infinite error; nothing is silently left out.
+//! Singular values up to ε·max(p, min(n, 4096))·σ₁ are zero to rounding: a change of the parameters along their
+//! vectors does not change the model at the points. Every parameter with a part in such a direction is undetermined
+//! and has an infinite error.
 //!
-//! The usual bound ε·max(n, p)·σ₁ is that of one factorisation of n rows. Here rows are folded into R
-//! in blocks of 512, and the factors of chunks of some thousand rows into each other: a fold's
-//! backward error is relative to the rows folded and to R as it then is, and in practice a few ε of
-//! each however many folds there were. What n rows add beyond a chunk is more of the data, not more
-//! error, and a fit of 10⁹ points would have lost seven digits to the bound alone.
+//! The usual bound ε·max(n, p)·σ₁ holds for one factorisation of n rows. Here, rows are folded into R in blocks of
+//! 512, and the factors of chunks of some thousand rows are merged. The backward error of a fold is relative to the
+//! folded rows and to the current R: in practice a few ε of each, for any number of folds. Rows beyond a chunk
+//! therefore do not increase the error. With the usual bound, a fit of 10⁹ points would lose seven digits.
 
 use super::block_matrix::BlockMatrix;
 use crate::constants::{LEAST_PART, ROWS_WITH_ERROR};
@@ -28,22 +26,21 @@ use std::sync::OnceLock;
 /// Errors and correlations of all parameters of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Covariance {
-    /// Standard errors, computed without squaring them.
+    /// Standard errors, computed without the variances.
     pub(crate) errors: Vec<f64>,
-    /// p × rank, in the units of the parameters: D⁻¹ V Σ⁻¹ times the standard deviation of a row, so that
-    /// the covariance is `half`·`half`ᵀ. Zeros in the rows of parameters that were not estimated.
+    /// Factor of the covariance, p × rank, in the units of the parameters: D⁻¹ V Σ⁻¹ times the standard deviation of a
+    /// row. The covariance is `half`·`half`ᵀ. Rows of parameters that were not estimated are 0.
     pub(crate) half: BlockMatrix,
-    /// The same for rows of deviation 1 in row units: what leverages are computed from.
+    /// The same factor for rows with standard deviation 1 in row units; used for leverages.
     pub(crate) unscaled: BlockMatrix,
-    /// p × (estimated − rank): the directions that the data do not determine, as parameters over `units`.
+    /// Undetermined directions, p × (estimated − rank): parameters divided by `units`.
     pub(crate) null: BlockMatrix,
-    /// One unit per parameter, the change that a column of length 1 in row units stands for; 0 for one
-    /// that was not estimated.
+    /// One unit per parameter: the change that corresponds to a column of length 1 in row units; 0 if the parameter was
+    /// not estimated.
     pub(crate) units: Vec<f64>,
     pub(crate) rank: usize,
     pub(crate) condition: f64,
-    /// Combinations of parameters that the data do not determine or, if none is, the least determined
-    /// one.
+    /// Combinations of parameters that the data do not determine; if there are none, the least determined combination.
     pub(crate) weak: Vec<Direction>,
     /// The covariance and the correlation of all parameters, computed on first use.
     pub(crate) matrices: OnceLock<[DMatrix<f64>; 2]>,
@@ -52,30 +49,30 @@ pub(crate) struct Covariance {
 /// A combination of parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Direction {
-    /// Positions and changes, each in the units of its parameter, that together leave the model as it
-    /// is. Their common size is arbitrary, the first is positive; negligible parts are left out.
+    /// Positions of parameters, and changes in the units of the parameters, which together do not change the model.
+    /// Their common scale is arbitrary, the first change is positive, and negligible parts are left out.
     pub(crate) parts: Vec<(usize, f64)>,
-    /// True if the data do not determine it.
+    /// True if the data do not determine the combination.
     pub(crate) undetermined: bool,
 }
 
 /// Inputs of the covariance.
 pub(crate) struct CovarianceInputs<'a> {
-    /// Of the Jacobian by the estimated parameters, in row and column units.
+    /// Singular value decomposition of the Jacobian with respect to the estimated parameters, in row and column units.
     pub(crate) spectrum: &'a Spectrum,
-    /// Its factor with the full weights of points that have limited ones there; none if there are none.
+    /// R factor with the full weights of points whose weights are limited in `spectrum`; `None` without such points.
     pub(crate) sharpened: Option<&'a RFactor>,
     /// Positions of the free parameters.
     pub(crate) free: &'a [usize],
-    /// Which of them are estimated: not held by a bound.
+    /// For each free parameter, true if it is estimated, that is, not at a bound.
     pub(crate) estimated: &'a [bool],
-    /// The power of two of each column.
+    /// Scale of each column, a power of two.
     pub(crate) columns: &'a [f64],
     /// Number of parameters of the model.
     pub(crate) params: usize,
     /// Number of points.
     pub(crate) points: usize,
-    /// The standard deviation of a row: s in row units, or the row unit itself for absolute errors.
+    /// Standard deviation of a row for a given rank: s in row units, or the row unit itself for absolute errors.
     pub(crate) row_error: &'a dyn Fn(usize) -> f64,
 }
 
@@ -94,7 +91,7 @@ impl Covariance {
         let part = |i: usize, k: usize| v[k * m + i];
         let lost: Vec<bool> =
             (0..m).map(|i| (rank..m).any(|k| !found || part(i, k).abs() > LEAST_PART)).collect();
-        // Rows of V Σ⁻¹, whose inner products are the covariances of the scaled parameters.
+        // Rows of V Σ⁻¹. Their inner products are the covariances of the scaled parameters.
         let sharpened = inputs.sharpened.filter(|_| rank == m);
         let rows: Vec<Vec<f64>> = match sharpened {
             Some(factor) => inverse_rows(factor, &kept, lengths),
@@ -114,7 +111,7 @@ impl Covariance {
                 unscaled[(k, c)] = value * units[k];
             }
             for c in 0..m - rank {
-                // Without a decomposition nothing is known to be determined.
+                // Without a decomposition, all directions count as undetermined.
                 let unit = f64::from(u8::from(c == i));
                 null[(k, c)] = if found { part(i, rank + c) } else { unit };
             }
@@ -161,12 +158,12 @@ impl Covariance {
 }
 
 impl Covariance {
-    /// The covariance of all parameters, p × p.
+    /// Returns the covariance of all parameters, p × p.
     pub(crate) fn matrix(&self) -> &DMatrix<f64> {
         &self.matrices()[0]
     }
 
-    /// Their correlation; NaN where a parameter has no variance.
+    /// Returns the correlation of all parameters; NaN for parameters without a variance.
     pub(crate) fn correlation(&self) -> &DMatrix<f64> {
         &self.matrices()[1]
     }
@@ -185,7 +182,7 @@ impl Covariance {
         })
     }
 
-    /// The correlation of these parameters.
+    /// Returns the correlation matrix of the parameters at the positions `of`.
     pub(crate) fn correlations(&self, of: &[usize]) -> DMatrix<f64> {
         let length = |&k: &usize| match self.errors[k] {
             f64::INFINITY => f64::NAN,
@@ -203,14 +200,14 @@ impl Covariance {
         found
     }
 
-    /// The standard error of a quantity with these partials by all parameters, to first order:
-    /// ‖`half`ᵀg‖. Fixed parameters and those held by a bound add nothing. Infinite if the quantity
+    /// Returns the standard error, to first order, of a quantity whose partials with respect to all parameters are g:
+    /// ‖`half`ᵀg‖. Fixed parameters and parameters at a bound contribute nothing. Infinite if the quantity
     /// depends on a direction that the data do not determine.
     pub(crate) fn error_of(&self, gradient: &[f64]) -> f64 {
         error(&self.half, (&self.null, &self.units), gradient)
     }
 
-    /// The same of a quantity that depends on the parameters at `places` alone, with these partials.
+    /// Returns the standard error of a quantity that depends only on the parameters at `places`.
     pub(crate) fn error_among(&self, places: &[usize], gradient: &[f64]) -> f64 {
         let units: Vec<f64> = places.iter().map(|&k| self.units[k]).collect();
         let [half, null] = [&self.half, &self.null].map(|all| all.select_rows(places).into());
@@ -238,18 +235,18 @@ fn leaves_open((null, units): (&BlockMatrix, &[f64]), gradient: &[f64]) -> bool 
     null.along(&scaled).iter().any(|along| along.abs() > LEAST_PART * size)
 }
 
-/// ‖v‖, where squares may leave the range of f64; NaN where an entry is no number.
+/// Returns ‖v‖ without overflow or underflow of the squares; NaN if an entry is NaN.
 pub(crate) fn norm(v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     match largest > 0.0 && largest.is_finite() {
         true => largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt(),
-        // 0, infinite or, where an entry is no number, NaN.
+        // The sum is 0, infinite or NaN.
         false => v.iter().map(|v| v.abs()).sum(),
     }
 }
 
-/// The rows of R⁻¹ for the kept columns of a factor, each over its length. R is graded where some rows of J
-/// outweigh the others, which back substitution does not mind.
+/// Returns the rows of R⁻¹ for the kept columns of a factor, with the columns of R divided by `lengths`. If some rows
+/// of J outweigh the others, R is graded; back substitution is still accurate.
 fn inverse_rows(factor: &RFactor, kept: &[usize], lengths: &[f64]) -> Vec<Vec<f64>> {
     let m = kept.len();
     let mut r = factor.kept(kept).problem().r;
@@ -266,13 +263,13 @@ fn inverse_rows(factor: &RFactor, kept: &[usize], lengths: &[f64]) -> Vec<Vec<f6
     rows
 }
 
-/// The free parameters that are estimated.
+/// Returns the positions of the estimated parameters among the free ones.
 pub(crate) fn kept(estimated: &[bool]) -> Vec<usize> {
     (0..estimated.len()).filter(|&j| estimated[j]).collect()
 }
 
-/// The parts of a direction that matter, from positions, coefficients of the scaled parameters, and
-/// what a coefficient of 1 is in the parameter's units.
+/// Returns the relevant parts of a direction. `all`: position, coefficient of the scaled parameter, and the change of
+/// the parameter for a coefficient of 1.
 pub(super) fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize, f64)> {
     let mattering = all.filter(|(_, c, _)| c.abs() >= 0.05);
     let mut parts: Vec<(usize, f64)> = mattering.map(|(i, c, unit)| (i, c * unit)).collect();

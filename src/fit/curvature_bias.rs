@@ -1,9 +1,10 @@
-//! The bias of a fit with errors in x whose curve bends within them.
+//! Bias of a fit with errors in x if the curve bends within these errors.
 //!
-//! Errors of x along a bent curve lead to its outer side, so distances d of measured points from the true curve do not average 0: for
-//! small errors their mean is κ/2, with the curvature κ of the curve in units of the errors. A fit makes Jᵀd = 0, so its parameters
-//! are off by about −(JᵀJ)⁻¹⟨Jᵀd⟩, ⟨⟩ the expectation over points that scatter about the curve. More points do not change that, but the
-//! standard errors become smaller (W. A. Fuller, Measurement Error Models, 1987, chapter 3).
+//! Errors along a bent curve shift points to its outer side. Therefore the distances d of measured points from the true
+//! curve do not average 0: for small errors their mean is κ/2, where κ is the curvature in units of the errors. A fit
+//! makes Jᵀd = 0, so its parameters have a bias of about −(JᵀJ)⁻¹⟨Jᵀd⟩, where ⟨⟩ is the expectation over points that
+//! scatter about the curve. More points do not change the bias, but reduce the standard errors
+//! (W. A. Fuller, Measurement Error Models, 1987, chapter 3).
 
 use super::Fit;
 use super::warning::Warning;
@@ -12,11 +13,12 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 use std::sync::Arc;
 
-/// A bias below this part of the standard error is not reported: 95 % intervals then cover 94 % or more.
+/// Minimum reported bias as a fraction of the standard error. Below it, 95 % intervals cover 94 % or more.
 const LEAST: f64 = 0.4;
 
-/// A warning for each parameter whose estimated bias is a large part of its standard error. `params`: of the model, of which the
-/// ones at the positions `free` are free and have this `shape`. A pass that fails leaves the bias unknown.
+/// Returns a warning for each parameter whose estimated bias is a large fraction of its standard error. `params`: the
+/// parameters of the model; `free`: positions of the free ones; `shape`: their blocks. If a pass fails, the bias is
+/// unknown and there is no warning.
 pub(super) fn warnings(
     fit: &Fit,
     evaluator: &mut dyn Evaluator,
@@ -35,14 +37,14 @@ pub(super) fn warnings(
     bias.iter().enumerate().filter_map(doubtful).collect()
 }
 
-/// The estimated bias of every parameter, in its unit.
+/// Estimates the bias of every parameter, in its unit.
 fn bias(
     fit: &Fit,
     evaluator: &mut dyn Evaluator,
     (params, free): (&[f64], &[usize]),
     shape: &Arc<Arrow>,
 ) -> Result<Vec<f64>, Fault> {
-    // In units of the errors that were given; relative ones are known up to this factor.
+    // Variance in units of the given errors: relative errors are known up to this factor.
     let variance = if fit.scaled { fit.reduced_chi_square().unwrap_or(0.0) } else { 1.0 };
     let units = &fit.covariance.units;
     let unit = |&k: &usize| if units[k] > 0.0 { units[k] } else { 1.0 };

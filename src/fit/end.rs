@@ -16,15 +16,15 @@ use crate::solver::task::Problem;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Condition from which on columns all but coincide, and up to which they do not quite.
+/// Range of condition numbers in which columns nearly, but not exactly, coincide.
 const COINCIDING: Range<f64> = 1e12..1e15;
 
 /// The end of a search. Arrays have one value per free parameter.
 pub(crate) struct End {
-    /// Of the normal equations at the end.
+    /// Linear model from the normal equations at the end.
     pub(super) model: LinearModel,
     pub(crate) factor: RFactor,
-    /// That with the full weights of heavy points, if there are any.
+    /// R factor with the full weights of heavy points, if there are any.
     pub(crate) sharpened: Option<RFactor>,
     /// True if no bound holds the parameter.
     pub(crate) estimated: Vec<bool>,
@@ -32,9 +32,9 @@ pub(crate) struct End {
     pub(crate) sides: Vec<Option<Side>>,
     /// Effective number of points; NaN if its pass was interrupted.
     pub(crate) weight: f64,
-    /// Passes that this took.
+    /// Number of passes of the analysis.
     pub(crate) passes: usize,
-    /// Why such a pass was broken off, if one was.
+    /// Reason why a pass of the analysis was interrupted, if any.
     pub(crate) stopped: Option<Stop>,
     is_known: bool,
     limits: Vec<(f64, f64)>,
@@ -59,12 +59,12 @@ impl End {
         }
     }
 
-    /// Before another search.
+    /// Discards the analysis before another search.
     pub(super) fn forget(&mut self) {
         (self.is_known, self.sharpened, self.passes, self.stopped) = (false, None, 0, None);
     }
 
-    /// Free parameters that no bound holds.
+    /// Returns the number of free parameters that are not at a bound.
     pub(crate) fn number_estimated(&self) -> usize {
         self.estimated.iter().filter(|&&estimated| estimated).count()
     }
@@ -89,7 +89,7 @@ impl End {
         self.model.least_pivot < LEAST_PIVOT
     }
 
-    /// Change of the cost that a full step promises, ½‖z‖² with z = Qᵀr; 0 where the triangle has blocks.
+    /// Returns the predicted decrease of the cost by a full step, ½‖z‖² with z = Qᵀr; 0 if the triangle has blocks.
     pub(super) fn promised(&self) -> f64 {
         let RFactor { n, r, .. } = &self.factor;
         if r.len() != (n + 1) * (n + 1) {
@@ -106,8 +106,8 @@ impl End {
         covariance.errors.iter().all(|&error| error != f64::INFINITY)
     }
 
-    /// The covariance of all `params` parameters. `free`: positions of the free ones; `columns`: the power of
-    /// two of each; `row_error`: the standard deviation of a row by the rank.
+    /// Computes the covariance of all `params` parameters. `free`: positions of the free ones; `columns`: power of
+    /// two that scales each column; `row_error`: standard deviation of a row as a function of the rank.
     pub(crate) fn covariance(
         &self,
         free: &[usize],
@@ -142,12 +142,12 @@ impl End {
         })
     }
 
-    /// Takes the factor of [J r] from the linear model, unless the normal equations are not good enough. `is_sound`:
-    /// whether they gave a model.
+    /// Copies the factor of [J r] from the linear model if the normal equations are accurate enough. `is_sound`: true
+    /// if the normal equations gave a linear model.
     fn factor_of_model(&mut self, is_sound: bool, loss: Loss) -> bool {
         let is_sound = is_sound && self.model.least_pivot > WELL_CONDITIONED;
-        // The normal equations of a robust fit carry the correction that suits the iteration, and do not
-        // know how many points count.
+        // The normal equations of a robust fit contain a correction that is meant for the iteration, and do not
+        // contain the effective number of points.
         let is_good = loss == Loss::Linear && (is_sound || self.model.n == 0);
         if is_good {
             self.model.write_factor(&mut self.factor);
@@ -182,8 +182,7 @@ impl End {
         }
     }
 
-    /// Analyses the end of a search without the points, whose linear model is there; false if that takes a pass over
-    /// them.
+    /// Analyses the end of a search from its linear model. Returns false if the analysis needs a pass over the points.
     pub(super) fn analyse_without_points(&mut self, problem: &Problem, outcome: &Outcome) -> bool {
         self.forget();
         if !self.factor_of_model(true, problem.loss) {
@@ -195,8 +194,8 @@ impl End {
         true
     }
 
-    /// Analyses the end of a search, unless that was done. Where a few points outweigh all others, the parameters
-    /// take the last step that their full weights require.
+    /// Analyses the end of a search, unless it has been analysed. If a few points outweigh all others, it also applies
+    /// the last step, which the full weights of these points require.
     pub(super) fn analyse(
         &mut self,
         problem: &Problem,
@@ -215,7 +214,7 @@ impl End {
         if !self.factor_of_model(is_sound, problem.loss) {
             match points.factor(&outcome.params, &outcome.columns, &mut self.factor) {
                 Ok(()) => self.passes += 1,
-                // The last normal equations must do.
+                // The last normal equations are used instead.
                 Err(Fault::Stopped(stop)) => {
                     self.model.write_factor(&mut self.factor);
                     (self.stopped, self.factor.influence) = (Some(stop), Influence::UNKNOWN);

@@ -33,9 +33,9 @@ use std::time::{Duration, Instant};
 /// Work before a fit is prepared, and its duration.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Spent {
-    /// Checking the data.
+    /// Duration of the validation of the data.
     pub(crate) validating: Duration,
-    /// Finding the starting values that the caller did not supply.
+    /// Duration of the computation of starting values that the caller did not supply.
     pub(crate) finding: Duration,
     /// Result of the search for the start; `None` if no search was made.
     pub(crate) search: Option<StartSearch>,
@@ -54,7 +54,7 @@ pub(crate) struct Request<'a> {
     pub(crate) start: Vec<f64>,
     pub(crate) bounds: &'a [(f64, f64)],
     pub(crate) fixed: Vec<bool>,
-    /// Parameters that are computed from others; the model contains their formulas in place of them.
+    /// Parameters that are computed from others; the model contains their formulas instead.
     pub(crate) ties: Arc<Ties>,
     /// The terms of the model, if it is known as a sum.
     pub(crate) components: Arc<[ComponentModel]>,
@@ -68,9 +68,9 @@ pub(crate) struct Request<'a> {
     pub(crate) observer: Option<&'a Observer>,
     /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) starts_refined: bool,
-    /// Positions of the parameters in which the model is linear and whose start was solved for.
+    /// Positions of the linear parameters whose starting values are a least-squares solution.
     pub(crate) linear: Vec<usize>,
-    /// Typical sizes of the parameters, NaN where they are not known.
+    /// Typical sizes of the parameters; NaN if unknown.
     pub(crate) scales: &'a [f64],
     /// If true, passes on the CPU run on the calling thread only, because the other threads have their own fits.
     pub(crate) on_one_thread: bool,

@@ -26,8 +26,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Double-precision lanes of a multiprocessor below which sums in pairs of f32 are faster: a product
-/// and its addition take about eight f32 operations, of which there are 64 to 128 lanes.
+/// Double-precision lanes per multiprocessor below which sums in pairs of f32 are faster. A product and its addition
+/// take about eight f32 operations, and a multiprocessor has 64 to 128 f32 lanes.
 const SLOW_BELOW: f64 = 16.0;
 
 /// Placement of a fit of points in memory.
@@ -57,7 +57,7 @@ type Held = Option<Arc<DevicePoints>>;
 
 impl Execution {
     /// # Errors
-    /// As [`Placement::choose`].
+    /// The errors of [`Placement::choose`].
     pub(crate) fn of(
         wanted: &PlacementRequest<'_>,
         (loss, precision): (Loss, Precision),
@@ -102,7 +102,7 @@ impl Execution {
         })
     }
 
-    /// On the CPU: devices do not support joint fits.
+    /// Places a joint fit on the CPU; devices do not support joint fits.
     ///
     /// # Errors
     /// [`Error::NotOnDevice`] if the caller requires a device.
@@ -313,7 +313,7 @@ impl FitOnDevice {
     }
 }
 
-/// The variant of a model's kernels for these points.
+/// Returns the variant of a model's kernels for these points.
 fn variant(points: &Points<'_>, loss: Loss, arithmetic: Arithmetic) -> Variant {
     let (storages, weights) = (device_points::storages(points), device_points::weighting(points));
     Variant { storages, weights, rule: (loss, points.estimator), arithmetic }

@@ -1,9 +1,10 @@
 //! Checks of the termination of a search, which can be spurious.
 //!
-//! An exact fit may have parameters that are zero but for rounding, and without which others have no effect. `a·exp(−r·x) + b`
-//! through a row of equal values, a saturated pixel say, ends with an a of some units in the last place of b.
-//! The column of r then consists of rounding, but a covariance from it would show r as determined. With a = 0 and b adjusted,
-//! the curve still passes through the points, and the column of r is 0: the data do not determine r.
+//! In an exact fit, a parameter can be zero except for rounding, while other parameters have an effect only through it.
+//! Example: `a·exp(−r·x) + b` through equal values, such as a saturated pixel, ends with an a of some units in the last
+//! place of b. The column of r then consists of rounding, but a covariance from it would show r as determined. With
+//! a = 0 and b adjusted, the curve still passes through the points, and the column of r is 0: the data do not
+//! determine r.
 
 use super::approach::judged;
 use super::search::{Rules, Workspace};
@@ -63,9 +64,9 @@ impl Workspace {
         Ok(())
     }
 
-    /// Returns true if rounding hides the minimum, in one of two ways. Terms cancel to a small part of themselves, and their
-    /// rounding changes the cost by so much of the scatter of y that R² shows it. Or columns of the Jacobian coincide, and x is
-    /// so far from 0 that rounding may be the reason.
+    /// Returns true if rounding hides the minimum, in one of two cases. Terms cancel almost completely, and their
+    /// rounding changes the cost by a visible fraction of the scatter of y. Or columns of the Jacobian coincide, and x
+    /// is so far from 0 that rounding can be the reason.
     fn is_lost_in_rounding(&mut self, points: &mut dyn Evaluator) -> Result<bool, Failure> {
         let (Problem { free, square, scatter, .. }, end) = (&self.problem, self.outcome());
         if end.termination == Termination::ExactFit {
@@ -76,7 +77,7 @@ impl Workspace {
             |((&k, length), column): ((&usize, f64), &f64)| length * end.params[k].abs() / column;
         let largest = free.iter().zip(lengths).zip(&end.columns).map(term).fold(0.0, f64::max);
         let change = ROUNDING * (2.0 * end.cost).sqrt() * largest;
-        // Residuals of no data, and equal values, have no scatter to compare with.
+        // Residuals without data and equal values have no scatter for the comparison.
         let varies = *scatter > self.problem.rounding();
         let cancels = varies && largest > CANCELLING * square.sqrt();
         if cancels && 2.0 * change > SHOWN * scatter {
@@ -87,7 +88,7 @@ impl Workspace {
         {
             return Ok(false);
         }
-        // Parameters without effect have columns of 0.
+        // Columns of parameters without effect are 0.
         self.analyse(points)?;
         // Residuals orthogonal to columns that nearly coincide may lie along their difference.
         let outcome = self.outcome();

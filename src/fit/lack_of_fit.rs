@@ -1,21 +1,24 @@
 //! Tests of whether the data reject the fitted curve.
 //!
-//! **Chi-square**, if sigma is absolute or y are counts: the probability of a χ² as large as this, if curve and sigma are
-//! right. Of counts χ² is the deviance, whose mean and variance follow from the fitted expectations.
+//! **Chi-square**, if sigma is absolute or y are counts: the probability of a χ² at least as large as the observed one,
+//! if curve and sigma are right. For counts χ² is the deviance; the fitted expectations determine its mean and
+//! variance.
 //!
-//! **Autocorrelation** of the residuals r in order of x, for every kind of sigma. A wrong curve leaves a trend, which makes
-//! neighbours alike. Two statistics, whose p-values are too large rather than too small for smooth curves:
+//! **Autocorrelation** of the residuals r in order of x, for every kind of sigma. A wrong curve leaves a trend, which
+//! makes neighbours alike. Two statistics, whose p-values are too large rather than too small for smooth curves:
 //!
-//! 1. ρ = Σ rᵢrᵢ₊₁ / Σ rᵢ², which is 1 − d/2 up to the ends for Durbin and Watson's d. Without correlation, ρ√(m/(1 − ρ²)) is
-//!    about Student's t with m = (Σ rᵢ²)²/Σ rᵢ²rᵢ₊₁² degrees of freedom: n for residuals of one variance, fewer if a few
-//!    large ones decide. A fit takes low frequencies out of the residuals, which lowers ρ.
-//! 2. The variance of the residuals over that of their second differences, s² = Σ (rᵢ₋₁ − 2rᵢ + rᵢ₊₁)²/6(n − 2), which a
-//!    smooth curve does not change (Gasser, Sroka and Jennen-Steinmetz, Biometrika 73, 1986): about F. It finds smooth
-//!    residuals of as few as 12 points. Both degrees of freedom are reduced by the kurtosis of the differences.
+//! 1. ρ = Σ rᵢrᵢ₊₁ / Σ rᵢ², which is 1 − d/2 up to the ends for Durbin and Watson's d. Without correlation,
+//!    ρ√(m/(1 − ρ²)) has about Student's t distribution with m = (Σ rᵢ²)²/Σ rᵢ²rᵢ₊₁² degrees of freedom: n for
+//!    residuals of one variance, fewer if a few large ones dominate. A fit removes low frequencies from the residuals,
+//!    which lowers ρ.
+//! 2. The variance of the residuals over that of their second differences, s² = Σ (rᵢ₋₁ − 2rᵢ + rᵢ₊₁)²/6(n − 2), which
+//!    a smooth curve does not change (Gasser, Sroka and Jennen-Steinmetz, Biometrika 73, 1986): about an F distribution.
+//!    It detects smooth residuals of as few as 12 points. The kurtosis of the differences reduces both degrees of
+//!    freedom.
 //!
-//! In simulations of normal, uniform, exponential, log-normal, Student's and Cauchy's errors, of unequal variances and of
-//! counts, with 2 to 7 smooth regressors and 6 to 1000 points, at most 0.2 of 1000 fits fell below 2e-4 in either statistic.
-//! Regressors of the highest frequencies alone, such as 7 of 20 points, were rejected in up to 21 of 1000.
+//! In simulations of normal, uniform, exponential, log-normal, Student's and Cauchy's errors, of unequal variances and
+//! of counts, with 2 to 7 smooth regressors and 6 to 1000 points, at most 0.2 of 1000 fits fell below 2e-4 in either
+//! statistic. Regressors of the highest frequencies alone, such as 7 of 20 points, were rejected in up to 21 of 1000.
 
 use super::Fit;
 use super::distributions::f_upper;
@@ -31,7 +34,8 @@ const CORRELATED: f64 = 4e-4;
 const SMOOTH: f64 = 2e-4;
 /// P-values below this times their limits are suspicious.
 const SUSPICIOUS: f64 = 100.0;
-/// An autocorrelation below this does not matter, however certain it is: it changes standard errors by less than a tenth.
+/// An autocorrelation below this does not matter, however certain it is: it changes standard errors by less than a
+/// tenth.
 const LEAST_CORRELATION: f64 = 0.1;
 /// Residuals below this part of y are rounding.
 const ROUNDING: f64 = 1e-7;
@@ -39,7 +43,7 @@ const ROUNDING: f64 = 1e-7;
 const ROUNDED: f64 = 4.0;
 /// Fewer residuals than this show nothing.
 const FEWEST: usize = 8;
-/// Degrees of freedom that independent second differences lose to their correlation: Σ of its squares.
+/// Factor by which the correlation of second differences reduces their degrees of freedom: Σ of squared correlations.
 const OVERLAP: f64 = 35.0 / 18.0;
 
 /// The autocorrelation of a sequence of residuals.
@@ -49,24 +53,25 @@ pub(crate) struct Correlation {
     pub(crate) durbin_watson: f64,
     /// The smaller p-value of the two statistics, each relative to its own limit: below 1 the data reject the curve.
     exceeds: f64,
-    /// That p-value.
+    /// The p-value of the same statistic.
     pub(crate) p_value: f64,
 }
 
 /// Results of the tests that need the residuals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResidualTests {
-    /// The data set with the most significant autocorrelation, from 0. Its p-value counts as often as there are sets.
+    /// The data set with the most significant autocorrelation, counted from 0. Its p-value is multiplied by the number
+    /// of sets.
     worst: Option<(usize, Correlation)>,
-    /// Of counts.
+    /// Deviance of counts.
     deviance: Option<MeanDeviance>,
     sets: usize,
-    /// Residuals that were evaluated.
+    /// Number of evaluated residuals.
     tested: usize,
 }
 
 impl ResidualTests {
-    /// Evaluates the residuals of a fit that ended at `params`. Faults of that pass leave them untested.
+    /// Evaluates and tests the residuals of a fit that ended at `params`. If the pass fails, they are not tested.
     pub(crate) fn of(
         points: &mut dyn Evaluator,
         (params, termination): (&[f64], Termination),
@@ -100,7 +105,7 @@ impl ResidualTests {
             // Chi-square needs no residuals.
             return ResidualTests { sets: 1, ..ResidualTests::default() };
         }
-        // With many sets one of them is unusual by chance.
+        // Among many sets, one is unusual by chance.
         let sets = tests.sets as f64;
         tests.worst =
             worst.map(|(set, found)| (set, Correlation { exceeds: found.exceeds * sets, ..found }));
@@ -117,22 +122,22 @@ impl ResidualTests {
         self.correlated().is_some()
     }
 
-    /// The data set whose autocorrelation rejects the curve most significantly, if any does.
+    /// Returns the data set whose autocorrelation rejects the curve most significantly, if any.
     fn correlated(&self) -> Option<(usize, Correlation)> {
         self.worst.filter(|(_, found)| found.exceeds < 1.0)
     }
 
-    /// Returns true if the right curve would leave such residuals in about one of 50 fits or fewer.
+    /// Returns true if such residuals occur in at most about one of 50 fits with the right curve.
     pub(crate) fn are_suspicious(&self) -> bool {
         self.worst.is_some_and(|(_, found)| found.exceeds < SUSPICIOUS)
     }
 
-    /// Returns true if residuals were there. Those of a stream are tested by its sample, apart from this.
+    /// Returns true if residuals were available. The residuals of a stream are tested separately, by a sample.
     pub(super) fn are_made(&self) -> bool {
         self.sets > 0
     }
 
-    /// Adds to `fit` the distribution of its deviance, if it is one of counts, and warnings if the data reject it.
+    /// Adds to `fit` the distribution of its deviance, if y are counts, and warnings if the data reject the curve.
     pub(crate) fn apply(&self, fit: &mut Fit) {
         let is_part = self.tested < fit.points;
         fit.deviance = self.deviance.map(|MeanDeviance { mean, variance, margin }| {
@@ -154,14 +159,15 @@ impl ResidualTests {
 }
 
 impl Fit {
-    /// Returns true if the fit ended where its curve can be judged.
+    /// Returns true if the termination of the fit permits a test of its curve.
     fn is_tested(&self) -> bool {
         self.converged() || self.termination == Termination::AllFixed
     }
 }
 
 impl Correlation {
-    /// The most significant one of the orders of a sample; `None` if the residuals are few or rounding.
+    /// Tests a sample in its orders and returns the most significant correlation; `None` if the residuals are few or
+    /// consist of rounding.
     fn of_sample(sample: &ResidualSample, estimated: usize) -> Option<Correlation> {
         let ResidualSample { values, by_x, square, rounding, .. } = sample;
         let squares: f64 = values.iter().map(|r| r * r).sum();
@@ -174,7 +180,7 @@ impl Correlation {
         let ordered: Vec<f64> = order.iter().map(|&p| values[p]).collect();
         let ordered = Correlation::of(&ordered, estimated)?;
         let stronger = if ordered.exceeds < given.exceeds { ordered } else { given };
-        // The better one of two.
+        // The more significant of two tests: its p-value is doubled.
         Some(Correlation {
             exceeds: 2.0 * stronger.exceeds,
             p_value: 2.0 * stronger.p_value,
@@ -182,7 +188,8 @@ impl Correlation {
         })
     }
 
-    /// Statistics of residuals in order, from a fit of `estimated` parameters; `None` if they are few, or all equal.
+    /// Computes the statistics of residuals in order, from a fit of `estimated` parameters; `None` if the residuals are
+    /// few or all equal.
     fn of(residuals: &[f64], estimated: usize) -> Option<Correlation> {
         let n = residuals.len();
         if n < FEWEST.max(estimated + 3) {

@@ -1,4 +1,4 @@
-//! A fit as a LaTeX table: parameters with their errors, and how good the fit is.
+//! LaTeX table of a fit: parameters with their errors, and statistics.
 
 use super::Fit;
 use super::marginal::SetOfMany;
@@ -10,11 +10,10 @@ use crate::model::{escaped, power_of_ten, symbols};
 use crate::solver::bounds::Side;
 
 impl Fit {
-    /// The value of a parameter or a derived quantity with its standard error in parentheses, in units of the last digit:
-    /// `1.235(12)` is 1.235 ± 0.012, `1.235(12)e-9` that times 10⁻⁹. The error has two significant
-    /// digits and the value ends where it does. Where there is no error to give, the text says why:
-    /// `0.3 (fixed)`, `(at lower bound)`, `(undetermined)`, `(error unknown)`. `None` if there is no
-    /// such parameter or quantity.
+    /// Returns the value of a parameter or a derived quantity with its standard error in parentheses, in units of the
+    /// last digit: `1.235(12)` is 1.235 ± 0.012, `1.235(12)e-9` is (1.235 ± 0.012)·10⁻⁹. The error has two significant
+    /// digits, and the value ends at the same digit. Without an error, the text contains the reason:
+    /// `0.3 (fixed)`, `(at lower bound)`, `(undetermined)`, `(error unknown)`. `None` for an unknown name.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -35,9 +34,9 @@ impl Fit {
         Some(remark.map_or(value.clone(), |remark| format!("{value} ({remark})")))
     }
 
-    /// A table for the package `booktabs`: one row per parameter, its value with the standard error in
-    /// units of the last digits, as [`param_text`](Fit::param_text) gives it, or in words why there is
-    /// none; below them the statistics. A fit that did not converge says so in a row of its own.
+    /// Returns a table for the package `booktabs`: one row per parameter with its value and standard error, as in
+    /// [`param_text`](Fit::param_text), followed by the statistics. A fit that did not converge has an additional row
+    /// with this statement.
     ///
     /// The names of parameters become symbols as in [`CurveFit::latex`](crate::CurveFit::latex).
     pub fn latex_table(&self) -> String {
@@ -77,7 +76,7 @@ impl Fit {
         remark.map_or(format!("${value}$"), |remark| format!("${value}$ ({remark})"))
     }
 
-    /// Why there is no error, if there is none.
+    /// Returns the reason why the parameter has no error, if so.
     pub(super) fn remark(&self, i: usize) -> Option<&'static str> {
         match (self.fixed[i], self.at_bound[i]) {
             (true, _) => Some("fixed"),
@@ -106,7 +105,7 @@ impl Fit {
     }
 }
 
-/// A value with its error, unless a `remark` says why there is none.
+/// Returns the text of a value with its error, or with the `remark` instead of the error.
 fn shown(Propagated { value, std_error }: Propagated, remark: Option<&str>) -> String {
     match (remark, rounded(value, std_error)) {
         (None, Some(text)) => text,
@@ -115,7 +114,7 @@ fn shown(Propagated { value, std_error }: Propagated, remark: Option<&str>) -> S
     }
 }
 
-/// Why an error is no number, if it is none.
+/// Returns the reason why an error is not finite, if so.
 fn no_error(std_error: f64) -> Option<&'static str> {
     match std_error {
         f64::INFINITY => Some("undetermined"),

@@ -1,8 +1,8 @@
-//! The least-squares values of parameters in which a model is linear, the others given.
+//! Least-squares values of the linear parameters of a model for given values of the others.
 //!
-//! With r₀ the residuals where the linear parameters are p₀, and J their partials, the solution is p₀ −
-//! J⁺r₀: one evaluation, or two where squaring J would cost digits. What the points do not determine
-//! stays at p₀. Bounds that the solution violates are kept by steps from the nearest point inside.
+//! Let r₀ be the residuals at the linear parameters p₀, and J the partials with respect to them. The solution is
+//! p₀ − J⁺r₀: one evaluation, or two if JᵀJ would lose digits. Directions that the points do not determine stay at p₀.
+//! If the solution violates bounds, steps from the nearest point inside the bounds replace it.
 
 use super::engine::Request;
 use super::search::View;
@@ -17,15 +17,14 @@ use crate::solver::outcome::Failure;
 use crate::solver::task::{Problem, Task};
 use crate::solver::termination::Termination;
 
-/// Singular values below this fraction of the largest are ignored: their coefficients would be
-/// rounding.
+/// Singular values below this fraction of the largest are ignored: their coefficients would consist of rounding.
 const RANK: f64 = 1e-13;
 
-/// All parameters of `request`, its free ones, in which the model is linear, at the least-squares
-/// solution within their bounds.
+/// Returns all parameters of `request`. Its free parameters, in which the model must be linear, are at the
+/// least-squares solution within their bounds.
 ///
 /// # Errors
-/// If the model has no finite value there, or panics.
+/// If the model is not finite at the start, or panics.
 pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     let (problem, options) = (request.problem(), Options::default());
     let refused = |failure| request.refused(failure);
@@ -54,13 +53,13 @@ pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     let bounded = Problem { start: params.clone(), ..problem };
     match minimise(&mut *evaluator, &Task::new(&bounded, &options)) {
         Ok(end) => Ok(end.params),
-        // The nearest point is a start, too; the fit itself reports errors there.
+        // The nearest point is a valid start, too; the fit itself reports errors.
         Err(_) => Ok(params),
     }
 }
 
-/// The parameters after the Gauss-Newton step of least length, from the factor of [J r] by `free`, column
-/// j multiplied by `columns[j]`.
+/// Returns the parameters after the Gauss-Newton step of minimum length. It is computed from the factor of [J r] for
+/// the parameters `free`, with column j multiplied by `columns[j]`.
 pub(super) fn stepped(
     mut params: Vec<f64>,
     columns: &[f64],
@@ -76,7 +75,7 @@ pub(super) fn stepped(
     let least = RANK * sigma.first().copied().unwrap_or(0.0);
     for k in (0..n).filter(|&k| sigma[k] > least) {
         let vector = &v[k * n..(k + 1) * n];
-        // σ·u = R D⁻¹ v, so that the coefficient uᵀz/σ takes two divisions by σ.
+        // σ·u = R D⁻¹ v; therefore the coefficient uᵀz/σ needs two divisions by σ.
         let along: f64 = (0..n)
             .map(|i| {
                 let row: f64 = (i..n).map(|j| factor.at(i, j) / lengths[j] * vector[j]).sum();

@@ -1,4 +1,4 @@
-//! A fit as one of several sets sees it, which knows only some of its parameters.
+//! Fit of one set of a joint fit: the results restricted to the parameters of the set.
 
 use super::covariance::{Covariance, Direction};
 use super::priors::Prior;
@@ -15,39 +15,39 @@ use std::sync::{Arc, OnceLock};
 
 /// A set: its model and its parameters.
 pub(crate) struct Seen<'a> {
-    /// With the formulas of tied parameters in their places.
+    /// Model of the set, with the formulas of tied parameters instead of these parameters.
     pub(crate) model: &'a Model,
     pub(crate) ties: &'a Arc<Ties>,
     pub(crate) components: &'a Arc<[ComponentModel]>,
     pub(crate) names: &'a [String],
-    /// The position of each of the model's parameters among those of the fit.
+    /// Position of each parameter of the model among the parameters of the joint fit.
     pub(crate) params: &'a [usize],
-    /// The set, counted from 1, and how many there are.
+    /// Number of the set, counted from 1, and number of sets.
     pub(crate) set: usize,
     pub(crate) sets: usize,
-    /// Points of the set that count.
+    /// Number of used points of the set.
     pub(crate) points: usize,
     pub(crate) spread: Spread,
 }
 
-/// Of which fit of several sets a fit shows a part, and which.
+/// Data of the joint fit to which the fit of one set belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct SetOfMany {
-    /// Counted from 1.
+    /// Number of the set, counted from 1.
     pub(crate) set: usize,
     pub(crate) sets: usize,
-    /// Points of the set that count.
+    /// Number of used points of the set.
     pub(crate) points: usize,
-    /// Directions that the data determine in the space of the parameters of all sets.
+    /// Number of directions that the data determine in the space of the parameters of all sets.
     pub(crate) rank: usize,
-    /// Priors of the parameters of all sets.
+    /// Number of priors of the parameters of all sets.
     #[cfg_attr(feature = "json", serde(default))]
     pub(crate) priors: usize,
 }
 
 impl Fit {
-    /// The fit as a set sees it. Statistics stay.
+    /// Returns the fit restricted to one set. Statistics of the computation are unchanged.
     pub(crate) fn restricted(&self, seen: &Seen<'_>) -> Fit {
         let Seen { params: keep, set, sets, points, spread, .. } = *seen;
         let fixed = chosen(&self.fixed, keep);
@@ -96,7 +96,7 @@ impl Fit {
         fit
     }
 
-    /// The priors of the parameters at the positions `keep`, by their positions among these.
+    /// Returns the priors of the parameters at the positions `keep`, with positions counted within `keep`.
     fn priors_of(&self, keep: &[usize]) -> Vec<Prior> {
         let own = |prior: &Prior| {
             let param = keep.iter().position(|&k| k == prior.param)?;
@@ -105,7 +105,7 @@ impl Fit {
         self.priors.iter().filter_map(own).collect()
     }
 
-    /// The warnings that concern a set, under the names of its parameters.
+    /// Returns the warnings that concern a set, with the names of its parameters.
     fn warnings_of(&self, set: &Fit, keep: &[usize]) -> Vec<Warning> {
         let own = |name: &String| {
             let i = keep.iter().position(|&k| self.names[k] == *name)?;
@@ -133,9 +133,8 @@ impl Fit {
 }
 
 impl Covariance {
-    /// Of the parameters at the positions `keep`, of which those at `estimated` were estimated. Rank,
-    /// condition and weak directions are those of what the data say of these parameters, the others
-    /// eliminated.
+    /// Returns the covariance of the parameters at the positions `keep`. `estimated`: indices in `keep` of the
+    /// estimated ones. Rank, condition and weak directions are computed after the elimination of all other parameters.
     fn restricted(&self, keep: &[usize], estimated: &[usize]) -> Covariance {
         let rows: Vec<usize> = estimated.iter().map(|&i| keep[i]).collect();
         let open = self.null.select_rows(&rows);
@@ -148,7 +147,7 @@ impl Covariance {
         let (condition, weak) = match lost {
             0 => {
                 let (condition, weak) = self.marginal(&rows, estimated);
-                // Points that outweigh the others make the one of the half the larger.
+                // Points that outweigh the others increase the condition that is computed from the half.
                 (condition.min(self.condition), weak)
             }
             _ => (f64::INFINITY, undetermined.filter_map(|weak| weak.among(keep)).collect()),
@@ -166,11 +165,11 @@ impl Covariance {
         }
     }
 
-    /// The condition of the Jacobian by the parameters at `rows` after the elimination of the others, and
-    /// its least determined direction, by the positions `names`.
+    /// Returns the condition of the Jacobian with respect to the parameters at `rows` after the elimination of the
+    /// others, and the least determined direction, in the positions `names`.
     ///
-    /// With H their rows of the half of the covariance, and Hᵀ = QT, the covariance is TᵀT and the
-    /// triangular T⁻ᵀ such a Jacobian. It is lower triangular; counted from its end it is an upper one.
+    /// Let H be the rows of these parameters in the factor of the covariance, and Hᵀ = QT. The covariance is TᵀT, and
+    /// T⁻ᵀ is such a Jacobian. It is lower triangular; in reversed order it is upper triangular.
     fn marginal(&self, rows: &[usize], names: &[usize]) -> (f64, Vec<Direction>) {
         let rows = self.unscaled.select_rows(rows);
         let (m, width) = rows.shape();
@@ -186,7 +185,7 @@ impl Covariance {
         fold_few(&mut t, m, &mut columns, width);
         let mut factor = RFactor::zero(m);
         for j in 0..m {
-            // Column j of T⁻¹, a row of T⁻ᵀ, by substitution from its diagonal upwards.
+            // Column j of T⁻¹, which is row j of T⁻ᵀ, by substitution from the diagonal upwards.
             let mut column = vec![0.0; m];
             for i in (0..=j).rev() {
                 let known: f64 = (i + 1..=j).map(|k| t[k * m + i] * column[k]).sum();
@@ -211,7 +210,7 @@ impl Covariance {
 }
 
 impl Direction {
-    /// Its components for the parameters at the positions `keep`; `None` if they are 0.
+    /// Returns the components for the parameters at the positions `keep`; `None` if all are 0.
     fn among(&self, keep: &[usize]) -> Option<Direction> {
         let own = |&(k, change): &(usize, f64)| Some((keep.iter().position(|&i| i == k)?, change));
         let parts: Vec<(usize, f64)> = self.parts.iter().filter_map(own).collect();

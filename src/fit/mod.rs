@@ -68,7 +68,7 @@ use warning::Warning;
 
 /// Result of a fit, converged or not: the best parameters reached, and their reliability.
 ///
-/// Arrays with one value per parameter are in the model's order and include fixed parameters.
+/// Arrays with one value per parameter are in the order of the model and include fixed parameters.
 /// `Display` prints a report.
 #[derive(Clone)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
@@ -96,10 +96,10 @@ pub struct Fit {
     pub(crate) spread: Spread,
     /// True if the covariance was scaled by the reduced chi-square.
     pub(crate) scaled: bool,
-    /// In row units.
+    /// The cost, in row units.
     pub(crate) cost: f64,
     pub(crate) row_unit: f64,
-    /// Divisor of 2 × (increase of the cost) that gives a value comparable with χ², in squares of row units; NaN if
+    /// Divisor, in squares of row units: 2 × (increase of the cost) / `cost_unit` is comparable with χ². NaN if
     /// unknown.
     pub(crate) cost_unit: f64,
     /// Effective number of points: sum of their weights under the loss; NaN if unknown.
@@ -114,17 +114,17 @@ pub struct Fit {
     pub(crate) termination: Termination,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) stats: Stats,
-    /// Data of the joint fit, if this is the fit of one of its sets.
+    /// Properties of the joint fit, if this is the fit of one of its sets.
     pub(crate) part: Option<SetOfMany>,
 }
 
 impl Fit {
-    /// The parameters, in the model's order.
+    /// The parameters, in the order of the model.
     pub fn params(&self) -> &[f64] {
         &self.params
     }
 
-    /// The parameters' names, in the same order.
+    /// The names of the parameters, in the same order.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -134,18 +134,17 @@ impl Fit {
         &self.start
     }
 
-    /// The value of the parameter or the derived quantity called `name`.
+    /// The value of the parameter or derived quantity `name`; `None` for an unknown name.
     pub fn param(&self, name: &str) -> Option<f64> {
         self.quantity(name).map(|found| found.value)
     }
 
-    /// The standard error of the parameter or the derived quantity called `name`; see [`std_errors`](Fit::std_errors).
+    /// The standard error of the parameter or derived quantity `name`; see [`std_errors`](Fit::std_errors).
     pub fn std_error(&self, name: &str) -> Option<f64> {
         self.quantity(name).map(|found| found.std_error)
     }
 
-    /// The formula that the parameter called `name` is tied to, if it is; see
-    /// [`CurveFit::tie`](crate::CurveFit::tie).
+    /// The formula of the tied parameter `name`; `None` if it is not tied. See [`CurveFit::tie`](crate::CurveFit::tie).
     pub fn tie(&self, name: &str) -> Option<&str> {
         self.ties.formula(self.position(name)?)
     }
@@ -156,23 +155,23 @@ impl Fit {
         each.map(|prior| (self.names[prior.param].as_str(), prior.mean, prior.sigma)).collect()
     }
 
-    /// One standard error per parameter: 0 if it was fixed, infinite if the data do not determine it,
-    /// NaN if the parameter is on a bound or if there is no degree of freedom to estimate the scatter.
+    /// One standard error per parameter: 0 if the parameter was fixed, infinite if the data do not determine it,
+    /// NaN if it is at a bound or if there is no degree of freedom to estimate the scatter.
     pub fn std_errors(&self) -> Vec<f64> {
         self.covariance.errors.clone()
     }
 
-    /// The covariance matrix of the parameters, p × p: V Σ⁻² Vᵀ of the weighted Jacobian's singular
-    /// value decomposition, times the reduced chi-square unless the data's errors are absolute; under a robust loss see
+    /// The covariance matrix of the parameters, p × p: V Σ⁻² Vᵀ from the singular value decomposition of the weighted
+    /// Jacobian, times the reduced chi-square unless the errors of the data are absolute. For robust losses see
     /// [`Sigma`](crate::Sigma).
     ///
-    /// Fixed parameters have zeros; undetermined ones an infinite variance and NaN beside it;
-    /// parameters on a bound NaN.
+    /// Rows and columns of fixed parameters are 0. Undetermined parameters have an infinite variance and NaN
+    /// covariances. Parameters at a bound have NaN.
     pub fn covariance(&self) -> &DMatrix<f64> {
         self.covariance.matrix()
     }
 
-    /// The correlation matrix of the parameters, p × p; NaN where a variance is zero or not finite.
+    /// The correlation matrix of the parameters, p × p; NaN if a variance is zero or not finite.
     pub fn correlation(&self) -> DMatrix<f64> {
         self.covariance.correlation().clone()
     }
@@ -183,7 +182,7 @@ impl Fit {
         self.covariance.rank
     }
 
-    /// Ratio of the largest to the smallest singular value of the Jacobian, its columns scaled to one
+    /// Ratio of the largest to the smallest singular value of the Jacobian with columns scaled to equal
     /// length; infinite if the data leave a direction undetermined. Above about 1e7 the last digits of
     /// parameters and errors are doubtful.
     pub fn condition(&self) -> f64 {
@@ -196,7 +195,7 @@ impl Fit {
         (0..self.names.len()).filter(infinite).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// The parameters on a bound, with the side of the bound.
+    /// The parameters at a bound, with the side of the bound.
     pub fn at_bound(&self) -> Vec<(&str, Side)> {
         let names = self.names.iter().map(String::as_str);
         names.zip(&self.at_bound).filter_map(|(name, side)| Some((name, (*side)?))).collect()
@@ -222,8 +221,7 @@ impl Fit {
         &self.warnings
     }
 
-    /// Evaluations of model and partials over all points, the final one for the covariance not
-    /// counted.
+    /// Evaluations of model and partials over all points, without the final evaluation for the covariance.
     pub fn evaluations(&self) -> usize {
         self.stats.evaluations
     }
@@ -250,9 +248,9 @@ impl Fit {
     /// point.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the columns do not fit the model,
-    /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if a native model panics, [`SavedError::NoModel`] if the fit was saved
-    /// without such a model.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if
+    /// the columns do not fit the model, [`Error::ModelPanicked`](crate::Error::ModelPanicked) if a native model
+    /// panics, [`SavedError::NoModel`] if the fit was saved without such a model.
     pub fn predict<'a>(&self, x: impl Columns<'a>) -> Result<Vec<f64>> {
         let columns = x.columns()?;
         let n = self.points_in(&columns)?;
@@ -263,7 +261,8 @@ impl Fit {
     /// Returns the number of points in the columns.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the columns do not fit the model.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) or [`Error::LengthMismatch`](crate::Error::LengthMismatch) if
+    /// the columns do not fit the model.
     fn points_in(&self, columns: &[Values<'_>]) -> Result<usize> {
         self.model.expect_columns(columns.len())?;
         let n = columns.first().map_or(0, Values::len);
@@ -271,11 +270,11 @@ impl Fit {
         Ok(n)
     }
 
-    /// Residuals y − model at the points of `data`, in the units of y, masked and missing ones
-    /// included (NaN where they are not finite).
+    /// Residuals y − model at all points of `data`, in the units of y, including masked and missing points. NaN for
+    /// residuals that are not finite.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if data and model differ in the number of columns.
     pub fn residuals<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<f64>> {
         let data = data.into();
         let model = self.predict(data.columns)?;
@@ -295,13 +294,12 @@ impl Fit {
         self.names.iter().position(|n| n == name)
     }
 
-    /// Points left out by a mask or by [`Missing::Omit`](crate::Missing::Omit).
+    /// Number of points left out by a mask or by [`Missing::Omit`](crate::Missing::Omit).
     pub fn omitted(&self) -> usize {
         self.omitted
     }
 
-    /// Points without weight because their sigma is infinite; they do not count as degrees of
-    /// freedom.
+    /// Number of points without weight because their sigma is infinite. They do not count as degrees of freedom.
     pub fn ignored(&self) -> usize {
         self.ignored
     }
@@ -321,13 +319,13 @@ impl fmt::Debug for Fit {
 }
 
 impl Fit {
-    /// The points of the fitted curve that are closest to those of `data`, in units of the errors of x and y:
-    /// one column per independent variable, each with one value per point given. Without
-    /// [`x_sigma`](Data::x_sigma) they are x itself. [`predict`](Fit::predict) has y there.
+    /// Computes the points of the fitted curve that are closest to the points of `data`, in units of the errors of x
+    /// and y. Returns one column per independent variable, each with one value per given point. Without
+    /// [`x_sigma`](Data::x_sigma) they equal x. [`predict`](Fit::predict) returns y at these points.
     ///
     /// # Errors
-    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model, errors in the
-    /// data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
+    /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model,
+    /// errors in the data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
     pub fn closest<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Vec<f64>>> {
         self.check_model()?;
         let data = data.into();
@@ -339,7 +337,7 @@ impl Fit {
         }
     }
 
-    /// The closest points, unless every x is exact.
+    /// Computes the closest points; `None` if every x is exact.
     pub(super) fn closest_of(&self, points: &Points<'_>) -> Result<Option<Closest>> {
         match points.x_sigma.is_exact() {
             true => Ok(None),

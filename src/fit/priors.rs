@@ -1,8 +1,8 @@
 //! Priors of the parameters: additional rows next to the rows of the points.
 //!
 //! A prior p ~ N(mean, σ²) adds ((p − mean)/σ)²/2 to the cost, as a measurement of p would. Its row has 1/σ in
-//! the column of p, so that it enters steps, errors and degrees of freedom as a point does. It is not
-//! subject to a loss, and is never called heavy: unlike a point's it is the same row everywhere.
+//! the column of p; therefore it contributes to steps, errors and degrees of freedom like a point. It is not
+//! subject to a loss and never counts as heavy: unlike the row of a point, it is constant.
 
 use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
@@ -79,7 +79,7 @@ impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
         self.points.magnitudes(params, out)?;
         for Row { column, .. } in self.rows(params, &vec![1.0; out.len()]) {
             if let Some((j, partial)) = column {
-                // NaN must not be lost.
+                // The condition keeps a NaN that is already in `out`.
                 out[j] = if partial > out[j] { partial } else { out[j] };
             }
         }

@@ -180,7 +180,8 @@ impl Fit {
         }
     }
 
-    /// Titles of twice the cost, and of its ratio to the degrees of freedom: under a robust loss it is not a sum of squares.
+    /// Titles of twice the cost, and of its ratio to the degrees of freedom: under a robust loss it is not a sum of
+    /// squares.
     fn loss_titles(&self) -> [&'static str; 2] {
         match (self.estimator, self.loss.scale()) {
             (Estimator::Poisson, _) => ["deviance", "deviance / dof"],

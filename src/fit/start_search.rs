@@ -1,29 +1,32 @@
-//! The reliability of a start that was searched for.
+//! Reliability of the result of a search for a start.
 
 use crate::error::quote::significant;
 use std::fmt;
 
-/// Fits that must have reached the best minimum for a search to be settled.
+/// Minimum number of fits that reached the best minimum in a settled search.
 pub(crate) const REACHED: usize = 3;
-/// A minimum is uncertain if fewer than one of this many fits reached it. In a long search [`REACHED`] fits may agree by chance.
+/// A minimum is uncertain if fewer than one of this many fits reached it. In a long search [`REACHED`] fits may agree
+/// by chance.
 const REACHED_OF: usize = 12;
 /// Residuals with fewer degrees of freedom hardly ever reject a curve.
 pub(crate) const TESTED: usize = 20;
 
-/// Result of the search for the start of a fit, with its reliability: see [`Fit::start_search`](crate::Fit::start_search).
+/// Result of the search for the start of a fit, with its reliability: see
+/// [`Fit::start_search`](crate::Fit::start_search).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct StartSearch {
-    /// Candidates whose cost was computed, the linear parameters solved for.
+    /// Number of candidates whose cost was computed, with least-squares values of the linear parameters.
     pub screened: usize,
     /// Candidates that were fitted; in a joint fit, for the set with the least `reached`.
     pub fits: usize,
     /// Fits that reached the minimum of the least cost; in a joint fit, for the set in which they were fewest.
     pub reached: usize,
-    /// Cost of the next best minimum over that of the best; `None` if there was no other. In a joint fit the least of all sets.
+    /// Cost of the next best minimum over that of the best; `None` if there was no other. In a joint fit the least of
+    /// all sets.
     pub next_cost_ratio: Option<f64>,
-    /// Points that the search was made on: all, or a sample of many.
+    /// Number of points in the search: all points, or a sample if there are many.
     pub points: usize,
     /// False if the search ended because its budget was used up: the best minimum was reached too rarely, or the data
     /// reject it.

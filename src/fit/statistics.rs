@@ -7,20 +7,19 @@ use crate::data::loss::Loss;
 use crate::error::Result;
 
 impl Fit {
-    /// Half the sum of squared weighted residuals, or of their loss. Zero or infinite where the data
-    /// are so small or large that their squares leave the range of f64; the other statistics do not
-    /// suffer from that.
+    /// Half the sum of squared weighted residuals, or of their loss. Zero or infinite if the squares of very small or
+    /// large data leave the range of f64; the other statistics are not affected.
     pub fn cost(&self) -> f64 {
         self.cost / self.row_unit / self.row_unit
     }
 
-    /// The sum of squared weighted residuals, or of their loss: twice the cost. Of counts it is the
-    /// deviance, Σ 2(f − y + y·ln(y/f)). [Priors](crate::CurveFit::prior) count as points do.
+    /// The sum of squared weighted residuals, or of their loss: 2 × the cost. For counts it is the
+    /// deviance, Σ 2(f − y + y·ln(y/f)). [Priors](crate::CurveFit::prior) count like points.
     pub fn chi_square(&self) -> f64 {
         2.0 * self.cost()
     }
 
-    /// Points that count.
+    /// Number of used points.
     pub fn points(&self) -> usize {
         self.points
     }
@@ -30,41 +29,41 @@ impl Fit {
     /// loss and arctan's, none under Tukey's, one far away next to nothing. For least squares and counts
     /// it is the number of [`points`](Fit::points).
     ///
-    /// It is NaN where it is not known: for a fit that a stream's observer stopped before its last pass, or one
-    /// that was saved before this number was kept.
+    /// It is NaN if unknown: for a fit that a stream's observer stopped before its last pass, or a fit
+    /// that was saved by a version without this number.
     pub fn effective_points(&self) -> f64 {
         self.weight
     }
 
-    /// Parameters that were estimated: neither fixed nor held by a bound.
+    /// Number of estimated parameters: neither fixed nor at a bound.
     pub fn estimated(&self) -> usize {
         (0..self.params.len()).filter(|&i| !self.fixed[i] && self.at_bound[i].is_none()).count()
     }
 
-    /// Degrees of freedom: points, and [priors](crate::CurveFit::prior), minus [`rank`](Fit::rank), at least 0. The rank is the number of
-    /// estimated parameters, less the directions that the data do not determine; of a set's fit in a
-    /// [`JointFit`](crate::JointFit) it is that of all sets here, as points are.
+    /// Degrees of freedom: points, and [priors](crate::CurveFit::prior), minus [`rank`](Fit::rank), at least 0. The
+    /// rank is the number of estimated parameters, less the directions that the data do not determine; of a set's fit
+    /// in a [`JointFit`](crate::JointFit) it is that of all sets here, as points are.
     pub fn degrees_of_freedom(&self) -> usize {
         let priors = self.part.map_or(self.priors.len(), |part| part.priors);
         (self.points + priors).saturating_sub(self.fitted_rank())
     }
 
-    /// The rank that points and chi-square belong to.
+    /// Returns the rank of the fit to which points and chi-square refer.
     pub(crate) fn fitted_rank(&self) -> usize {
         self.part.map_or(self.rank(), |part| part.rank)
     }
 
-    /// Chi-square per degree of freedom, of counts the deviance; `None` without any. About 1 if the model is right and sigma
-    /// absolute.
+    /// Chi-square, or the deviance of counts, per degree of freedom; `None` without degrees of freedom. About 1 if the
+    /// model is right and sigma absolute.
     pub fn reduced_chi_square(&self) -> Option<f64> {
         let dof = self.degrees_of_freedom();
         (dof > 0).then(|| self.chi_square() / dof as f64)
     }
 
-    /// The probability that χ² is as large as this, or larger, if the model and sigma are right: the test of goodness
-    /// of fit. A small one, below 0.01, say, speaks against one of them; one near 1 says that sigma is too large.
-    /// Of counts χ² is the deviance, whose distribution is taken for that of a multiple of chi-square with the mean and
-    /// the variance that the fitted expectations give it.
+    /// Probability of a χ² at least as large as the observed one if the model and sigma are right: the test of goodness
+    /// of fit. A small value, such as below 0.01, is evidence against the model or sigma; a value near 1 indicates that
+    /// sigma is too large. For counts χ² is the deviance. Its distribution is approximated by a multiple of chi-square
+    /// whose mean and variance follow from the fitted expectations.
     ///
     /// `None` without degrees of freedom, unless sigma is absolute or y are counts, and under a robust loss.
     ///
@@ -90,10 +89,9 @@ impl Fit {
         (dof > 0).then(|| (2.0 * self.cost / dof as f64).sqrt() / self.row_unit)
     }
 
-    /// 1 − χ² / Σ(w(y − ȳ))², with the weighted mean ȳ; `None` if all y are equal, and under a robust
-    /// loss, which is no sum of squares. For a nonlinear
-    /// model it is no share of explained variance and does not compare models of different kinds; a
-    /// small one still shows a fit that follows nothing.
+    /// R² = 1 − χ² / Σ(w(y − ȳ))², with the weighted mean ȳ; `None` if all y are equal, and under a robust
+    /// loss, which is not a sum of squares. For a nonlinear model R² is not the fraction of explained variance and
+    /// cannot compare models of different kinds; a small value still shows that the curve does not follow the data.
     pub fn r_squared(&self) -> Option<f64> {
         let squares = self.loss == Loss::Linear && self.scatter > 0.0;
         squares.then(|| 1.0 - 2.0 * self.cost / self.scatter)
@@ -115,9 +113,8 @@ impl Fit {
     /// in lmfit, or χ² + 2k if sigma is absolute or y are counts. k is the [`rank`](Fit::rank), as in the degrees of
     /// freedom: a parameter that the data do not determine lowers no residual and costs nothing.
     ///
-    /// Only differences between fits of the same data with the same kind of sigma mean something.
-    /// Under a robust loss χ² is twice the loss and L a likelihood by its name only: compare fits with
-    /// the same loss and scale.
+    /// Only differences between fits of the same data with the same kind of sigma are meaningful. Under a robust loss
+    /// χ² is 2 × the loss and L is not a true likelihood: compare only fits with the same loss and scale.
     pub fn aic(&self) -> f64 {
         self.deviance() + 2.0 * self.fitted_rank() as f64
     }
@@ -139,13 +136,13 @@ impl Fit {
 
 impl Fit {
     /// One interval (lower, upper) per parameter that covers its true value with probability `level`:
-    /// value ± t · standard error, with Student's t of the fit's degrees of freedom where the scatter was
-    /// estimated, the normal distribution's where sigma is absolute or y are counts.
+    /// value ± t · standard error, with the quantile t of Student's t for the fit's degrees of freedom if the scatter
+    /// was estimated, and of the normal distribution if sigma is absolute or y are counts.
     ///
-    /// That is right as far as the model is nearly linear in its parameters within their errors; where it
-    /// is not, [`CurveFit::profile`](crate::CurveFit::profile) says more. A fixed parameter has the
-    /// interval of its value alone, one that the data do not determine an infinite one. The ends are NaN
-    /// where the standard error is: a parameter held by a bound has only a profile.
+    /// The interval is accurate if the model is nearly linear in its parameters within their errors; otherwise use
+    /// [`CurveFit::profile`](crate::CurveFit::profile). The interval of a fixed parameter contains only its value; the
+    /// interval of an undetermined parameter is infinite. The ends are NaN if the standard error is NaN: for a
+    /// parameter at a bound, only a profile is available.
     ///
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1.

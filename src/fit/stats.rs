@@ -10,24 +10,24 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stats {
-    /// Processor that evaluated the points; if a device failed, the one at the end.
+    /// Processor that evaluated the points; if a device failed, the last processor.
     #[cfg_attr(feature = "json", serde(alias = "backend"))]
     pub processor: Processor,
-    /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`, or of a
-    /// device its architecture, as `sm_90`.
+    /// The instruction set of the kernels: `AVX-512`, `AVX2 and FMA`, `NEON` or `baseline`; for a device its
+    /// architecture, such as `sm_90`.
     pub instruction_set: String,
     /// Name of the device, if one was used or tried.
     pub device: Option<String>,
-    /// Why the fit was computed there, and what went wrong with a device, in words.
+    /// Reason for the choice of the processor, and failures of devices, as text.
     pub reason: String,
-    /// Threads that shared a pass.
+    /// Number of threads of a pass.
     pub threads: usize,
-    /// Evaluations of model and partials over all points by the solver, all runs and stages together.
+    /// Evaluations of model and partials over all points by the solver, summed over all runs and stages.
     pub evaluations: usize,
-    /// Passes over all points: evaluations, factorisations of the Jacobian, and what a start with
-    /// extreme partials takes.
+    /// Passes over all points: evaluations, factorisations of the Jacobian, and additional passes for a start with
+    /// extreme partials.
     pub passes: usize,
-    /// Accepted steps, all runs and stages together.
+    /// Accepted steps, summed over all runs and stages.
     pub iterations: usize,
     /// True if a second run with another scaling, start or first step was made.
     pub retried: bool,
@@ -40,10 +40,10 @@ pub struct Stats {
     /// Seconds for finding the starting values that the caller did not supply; 0 for a complete start.
     #[cfg_attr(feature = "json", serde(default))]
     pub start_seconds: f64,
-    /// Seconds for copying the points to a device, 0 on the CPU or if they were there.
+    /// Seconds for copying the points to a device; 0 on the CPU or for resident points.
     pub upload_seconds: f64,
-    /// Seconds for the kernels of a device: compiling them, or reading them from the cache, and
-    /// loading them; 0 if they were loaded.
+    /// Seconds for compiling the kernels of a device, or reading them from the cache, and loading them; 0 if they were
+    /// already loaded.
     pub compile_seconds: f64,
     /// Origin of a device's kernels.
     pub kernels: Option<KernelOrigin>,
@@ -51,9 +51,9 @@ pub struct Stats {
     pub solve_seconds: f64,
     /// Seconds for the covariance.
     pub covariance_seconds: f64,
-    /// Bytes of host memory used beside the data.
+    /// Bytes of host memory used in addition to the data.
     pub scratch_bytes: usize,
-    /// Bytes of a device's memory held at most, data included; 0 on the CPU.
+    /// Maximum number of bytes allocated on a device, including data; 0 on the CPU.
     pub device_bytes: usize,
     /// Chunks in which the points went through a device at each pass; 1 if all of them stayed there.
     pub chunks: usize,

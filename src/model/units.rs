@@ -3,8 +3,8 @@
 //! A unit is a vector of exponents: one for each independent variable, one for the model's value, and the power of ten
 //! that constants contribute. Products add these vectors and powers multiply them. Sums, comparisons and choices need
 //! operands of one unit; most functions need an argument without unit. Each of these conditions is a linear equation in
-//! the units of the parameters. The equations determine the units of most parameters: in `a*exp(-E/(8.314*x))`, E has the
-//! unit of x and is about 8.314 times as large as x if the exponent is about 1.
+//! the units of the parameters. The equations determine the units of most parameters: in `a*exp(-E/(8.314*x))`, E has
+//! the unit of x and is about 8.314 times as large as x if the exponent is about 1.
 //!
 //! Numbers in sums may have any unit. They count as dimensionless only if no other equation contradicts.
 
@@ -67,9 +67,9 @@ pub(crate) fn of_params(program: &Program) -> Vec<Option<Unit>> {
     system.solve()
 }
 
-/// The unit of a node: coefficients of the parameters' units, then exponents of the variables, of the value and of 10. A
-/// power whose exponent is not a number contributes under the key of the exponent's node: a sum of such powers has one
-/// unit only if their bases have one.
+/// The unit of a node: coefficients of the parameters' units, then exponents of the variables, of the value and of 10.
+/// A power whose exponent is not a number contributes under the key of the exponent's node: a sum of such powers has
+/// one unit only if their bases have one.
 type Form = BTreeMap<Option<Id>, Vec<f64>>;
 
 /// Knowledge about the unit of a node.
@@ -89,7 +89,7 @@ struct System {
     params: usize,
     columns: usize,
     equations: Vec<Vec<f64>>,
-    /// Equations that are used only if the others do not contradict.
+    /// Equations that are used only if they do not contradict the others.
     weak: Vec<Vec<f64>>,
 }
 
@@ -147,7 +147,7 @@ impl System {
     }
 
     /// Computes the unit of a·b (`sign` = 1) or of a/b (`sign` = −1). If a factor is a logarithm, its argument is
-    /// dimensionless, if no other equation contradicts.
+    /// dimensionless unless another equation contradicts this.
     fn product(&mut self, a: &Quantity, b: &Quantity, sign: f64) -> Quantity {
         let mut form = |quantity: &Quantity| match quantity {
             Quantity::Unit(form) => Some(form.clone()),

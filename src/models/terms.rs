@@ -1,4 +1,4 @@
-//! The terms of the outermost sum of a composite, by which a fit shows them.
+//! Terms of the outermost sum of a composite, with the names under which a fit reports them.
 
 use super::assemble::{self, shown};
 use super::model::{CompositeStep, Joint, Model};
@@ -58,10 +58,10 @@ impl Part {
 }
 
 impl Model {
-    /// The terms of the outermost sum, in the order in which they stand there; their sum is the model.
+    /// Returns the terms of the outermost sum in their order; their sum is the model.
     ///
     /// # Errors
-    /// None for a model whose formula was assembled.
+    /// No error if the formula of the model was assembled before.
     pub(super) fn terms(&self) -> Result<Vec<NamedTerm>> {
         let leaf = |step| Part::single(Model { steps: vec![step] });
         let whole = self.folded(
@@ -77,7 +77,7 @@ impl Model {
     }
 }
 
-/// Of each term its prefix, or what tells it from the others.
+/// Returns the name of each term: a unique prefix, or prefix and name of the model, or the formula.
 fn names(terms: &[(f64, Model)]) -> Vec<String> {
     let leaf = |term: &Model| match &term.steps[..] {
         [CompositeStep::Leaf(leaf)] => Some(leaf.clone()),
@@ -92,7 +92,7 @@ fn names(terms: &[(f64, Model)]) -> Vec<String> {
         Some(leaf) if !leaf.prefix.is_empty() && seen[&leaf.prefix] == 1 => leaf.prefix.clone(),
         Some(leaf) => format!("{}{}", leaf.prefix, leaf.name),
     };
-    // A formula of one's own may have several lines.
+    // A user-defined formula may have several lines.
     let one_line = |name: String| name.split_whitespace().collect::<Vec<_>>().join(" ");
     terms.iter().map(name).map(one_line).collect()
 }

@@ -1,21 +1,21 @@
-//! Ranges for NVIDIA's profilers, by the library NVTX where there is one.
+//! Ranges for NVIDIA's profilers, from the library NVTX if it is installed.
 //!
-//! The library is opened when the first range begins, under the names that the CUDA toolkit gives it,
-//! or as `DUALFIT_NVTX` says. Where it is missing, or lacks a function, ranges do nothing.
+//! The library is opened when the first range begins, under its names in the CUDA toolkit or under the name in
+//! `DUALFIT_NVTX`. If the library or one of its functions is missing, ranges do nothing.
 
 use libloading::Library;
 use std::ffi::{CStr, OsString, c_char, c_int};
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-/// The library under its names, the newest first.
+/// File names of the library, the newest first.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["nvToolsExt64_1.dll"]
 } else {
     &["libnvToolsExt.so.1", "libnvToolsExt.so"]
 };
 
-/// The functions that are called.
+/// Functions of NVTX that are called.
 #[derive(Clone, Copy)]
 struct NvtxApi {
     push: unsafe extern "C" fn(*const c_char) -> c_int,
@@ -31,8 +31,8 @@ fn api() -> Option<NvtxApi> {
 }
 
 fn open(library: &OsString) -> Option<NvtxApi> {
-    // SAFETY: the initialisers that run are those of NVTX, which any profiled program loads, or of what
-    // the user named in its place.
+    // SAFETY: loading runs the initialisers of NVTX, which every profiled program loads, or of the library that the
+    // user named instead.
     let library = unsafe { Library::new(library) }.ok()?;
     // SAFETY: the signatures are those of nvToolsExt.h, unchanged since its first version.
     let api = unsafe {
@@ -41,15 +41,15 @@ fn open(library: &OsString) -> Option<NvtxApi> {
             pop: *library.get(c"nvtxRangePop".to_bytes_with_nul()).ok()?,
         }
     };
-    // A profiler may hold its code; it stays for the life of the process.
+    // A profiler may keep pointers to the library's code; therefore the library is never unloaded.
     std::mem::forget(library);
     Some(api)
 }
 
-/// A range of the thread that began it, inside of those that it began before.
+/// Range of the current thread, nested in the open ranges that this thread began before.
 pub(crate) struct Range {
     api: Option<NvtxApi>,
-    /// Ranges are kept on a stack of each thread, so that none may end on another.
+    /// Makes the type not `Send`: each thread has its own stack of ranges, and a range must end on its thread.
     stays: PhantomData<*const ()>,
 }
 
@@ -57,7 +57,7 @@ impl Range {
     pub(crate) fn begin(name: &'static CStr) -> Range {
         let api = api();
         if let Some(api) = api {
-            // SAFETY: the function is NVTX's own, and the name ends with a NUL.
+            // SAFETY: the function is from NVTX, and the name ends with a NUL.
             unsafe { (api.push)(name.as_ptr()) };
         }
         Range { api, stays: PhantomData }
@@ -67,8 +67,8 @@ impl Range {
 impl Drop for Range {
     fn drop(&mut self) {
         if let Some(api) = self.api {
-            // SAFETY: the function is NVTX's own; the range was begun on this thread, as `Range` is
-            // not `Send`, and those inside it are dropped before it.
+            // SAFETY: the function is from NVTX. The range was begun on this thread, because `Range` is not `Send`, and
+            // nested ranges are dropped before it.
             unsafe { (api.pop)() };
         }
     }

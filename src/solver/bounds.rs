@@ -1,6 +1,6 @@
-//! Bounds by an active set: parameters that sit on a bound and are pushed outwards stay there, and a
-//! step that would leave the box is taken again with the offenders set on their bounds, as far as the
-//! linear model keeps them there.
+//! Bounds by an active set. Parameters on a bound stay there while the gradient pushes them outwards. A step that would
+//! leave the box is recomputed with the violating parameters set on their bounds, unless the linear model pushes them
+//! inwards again.
 
 use super::linear_model::LinearModel;
 use super::trust_region::TrustRegion;
@@ -13,18 +13,18 @@ pub(crate) struct Limits<'a> {
     pub(crate) limits: &'a [(f64, f64)],
 }
 
-/// On which bound a parameter sits.
+/// The bound that a parameter is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
-    /// On its lower bound.
+    /// The lower bound.
     Lower,
-    /// On its upper bound.
+    /// The upper bound.
     Upper,
 }
 
 impl Limits<'_> {
-    /// Fills `moving` with the parameters that may move: those with an effect on the model that do
-    /// not sit on a bound while the gradient pushes them outwards.
+    /// Fills `moving` with the parameters that may move: they have an effect on the model, and the gradient does not
+    /// push them against a bound.
     pub(crate) fn moving(&self, q: &[f64], model: &LinearModel, moving: &mut Vec<usize>) {
         moving.clear();
         moving.extend((0..model.n).filter(|&j| model.norms[j] > 0.0 && !self.holds(q, model, j)));
@@ -40,8 +40,8 @@ impl Limits<'_> {
         }
     }
 
-    /// Returns true if q[j] is on a bound and the cost pushes it against the bound by more than rounding, or if it has no
-    /// effect there; `cost`: at the point. A parameter whose column others can replace is not held:
+    /// Returns true if q[j] is on a bound and the cost pushes it against the bound by more than rounding, or if it has
+    /// no effect there; `cost`: at the point. A parameter whose column others can replace is not held:
     /// its slope is 0 where theirs are.
     pub(crate) fn holds_firmly(&self, q: &[f64], model: &LinearModel, cost: f64, j: usize) -> bool {
         let residual = (2.0 * cost).sqrt();
@@ -49,7 +49,7 @@ impl Limits<'_> {
         self.holds(q, model, j) && (pushed || model.norms[j] == 0.0)
     }
 
-    /// On which bound q[j] sits, if any.
+    /// Returns the bound that q[j] is on; `None` if it is between its bounds.
     pub(crate) fn side(&self, q: &[f64], j: usize) -> Option<Side> {
         let (lower, upper) = self.limits[j];
         if q[j] <= lower {
@@ -67,19 +67,19 @@ pub(crate) struct BoundedStep {
     region: TrustRegion,
     /// Parameters that still move.
     moving: Vec<usize>,
-    /// Parameters that the last round took over a bound.
+    /// Parameters that crossed a bound in the last round.
     left: Vec<usize>,
     /// Parameters that were set on a bound, with the direction outwards.
     set: Vec<(usize, f64)>,
-    /// Which parameters were taken off a bound again.
+    /// For each parameter, true if it was released from a bound.
     released: Vec<bool>,
     /// Parameters that may be released: block, push inwards, parameter.
     candidates: Vec<(usize, f64, usize)>,
-    /// The problem of those that move.
+    /// Triangular problem of the moving parameters.
     problem: Triangular,
     scale: Vec<f64>,
     part: Vec<f64>,
-    /// The residual of the linear model at the step, and its slopes.
+    /// The residual of the linear model at the step, and its gradient.
     rest: Vec<f64>,
     slopes: Vec<f64>,
     work: Vec<f64>,
@@ -104,12 +104,12 @@ impl BoundedStep {
         }
     }
 
-    /// Writes the step from `q` to `delta` and returns its damping λ, and whether a bound cut it;
-    /// parameters outside `moving` stay.
+    /// Writes the step from `q` to `delta`. Returns its damping λ, and true if a bound cut the step. Parameters outside
+    /// `moving` do not change.
     ///
-    /// Each round sets at least one more parameter on a bound. Where none leaves, a parameter of each block that the
-    /// linear model pushes inwards from the bound that it was set on moves again: rounds that set
-    /// several at once set too many. Each is taken off once at most, so there are at most 3n rounds.
+    /// Each round sets at least one more parameter on a bound. If no parameter crosses a bound, one parameter per block
+    /// is released if the linear model pushes it inwards, because rounds that set several parameters set too many. Each
+    /// parameter is released at most once; therefore there are at most 3n rounds.
     #[allow(clippy::too_many_arguments)] // the state of an iteration, each by its name
     pub(crate) fn step(
         &mut self,
@@ -162,8 +162,8 @@ impl BoundedStep {
         (lambda, self.moving.len() < moving.len())
     }
 
-    /// Lets that parameter of each block, and of the common ones, move again which the linear model at the step pushes
-    /// most strongly inwards from the bound that it was set on. Returns whether there is one.
+    /// Releases, in each block and among the common parameters, the parameter that the linear model at the step pushes
+    /// most strongly inwards from the bound that it was set on. Returns true if a parameter was released.
     fn release(&mut self, model: &LinearModel, delta: &[f64]) -> bool {
         if self.set.is_empty() {
             return false;

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Stops fits from outside, given to them by [`CurveFit::cancel_token`](crate::CurveFit::cancel_token).
-/// Clones are the same token; once cancelled it stays so.
+/// Clones share one flag. A cancelled token stays cancelled.
 ///
-/// Cancelling sets a flag and does nothing else, so that any thread may do it, that of a handler of
-/// Ctrl-C too. A fit looks at the flag before each step, one of a native model before each point, and a
-/// stream after each chunk.
+/// Cancelling only sets the flag; therefore any thread may cancel, also the one of a Ctrl-C handler. A fit checks the
+/// flag before each step, a fit of a native model before each point, and a stream after each chunk.
 ///
 /// ```
 /// use dualfit::{CancelToken, CurveFit, Data, Termination};
@@ -28,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
-    /// A token that is not cancelled.
+    /// Creates a token that is not cancelled.
     #[must_use]
     pub fn new() -> CancelToken {
         CancelToken::default()
@@ -53,7 +52,7 @@ impl Stopper for CancelToken {
     }
 }
 
-/// A token alone hears of no step.
+/// A token ignores events.
 impl Observe for CancelToken {
     fn tell(&self, _: &Event<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())

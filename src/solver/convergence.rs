@@ -7,7 +7,7 @@ use super::termination::Termination;
 use crate::constants::{CALM_BEND, CALM_NOISE, CALM_RATE, CALM_RATIO, CALM_REST};
 
 impl Search<'_> {
-    /// The termination if the current point ends the run without a further step.
+    /// Returns the termination if the current point ends the run without a further step.
     pub(super) fn finished(&self) -> Option<Termination> {
         if 2.0 * self.state.normal.cost <= self.state.rounding {
             return Some(Termination::ExactFit);
@@ -28,7 +28,7 @@ impl Search<'_> {
             .then_some(Termination::Gradient)
     }
 
-    /// The predicted effect of the Gauss-Newton step of the moving parameters.
+    /// Computes the predicted effect of the Gauss-Newton step of the moving parameters.
     pub(super) fn prospect(&mut self) -> Prospect {
         let m = self.state.moving.len();
         let State { reduced, model, ahead, moving, delta, has_full_step, .. } = &mut *self.state;
@@ -93,7 +93,7 @@ impl Search<'_> {
         true
     }
 
-    /// The termination if a full step would change the cost, or the parameters, by no more than the tolerances.
+    /// Returns the termination if a full step would change the cost, or the parameters, by no more than the tolerances.
     pub(super) fn small(&self, prospect: Prospect) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.task.options;
         if ftol > 0.0 && prospect.fall <= (ftol * self.bulk()).max(self.noise()) {
@@ -105,8 +105,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns true if the full step is short beside the standard errors and the step before it shows that steps shrink, so
-    /// that it may be the last.
+    /// Returns true if the full step may be the last: it is short relative to the standard errors, and the previous
+    /// step shows that steps shrink.
     pub(super) fn is_within_errors(&self, prospect: Prospect) -> bool {
         let (problem, etol) = (self.task.problem, self.task.options.etol);
         if etol == 0.0 || self.is_at_start() {
@@ -121,9 +121,9 @@ impl Search<'_> {
         square <= tolerance && self.stands_out(variance) && self.steps_shrink(square, tolerance)
     }
 
-    /// Returns true if the standard deviation of a point, √`variance`, is small beside the signal and no column is nearly spanned by
-    /// those before it. If not, the model may bend within the errors of its parameters: steps shrink slowly along some combination
-    /// of them, which shows only in steps along that combination.
+    /// Returns true if the standard deviation of a point, √`variance`, is small relative to the signal and no column is
+    /// nearly spanned by the previous columns. Otherwise the model may bend within the errors of its parameters: steps
+    /// shrink slowly along some combination of parameters, and only steps along this combination show it.
     fn stands_out(&self, variance: f64) -> bool {
         let model = &self.state.model;
         let columns = model.problem.diagonal().zip(&model.norms).filter(|(_, norm)| **norm > 0.0);
@@ -131,10 +131,10 @@ impl Search<'_> {
         variance <= CALM_NOISE * CALM_NOISE * (least * least) * self.task.problem.signal
     }
 
-    /// Returns true if the full steps that follow the present one add up to a small part of the root of `tolerance`. `square` is
-    /// the squared length of the present step δ in the metric of JᵀJ. Near the minimum δ = −K d, where d is the step before and
-    /// K, symmetric in this metric, is the curvature of the model times the residuals. Along δ, steps shrink by ‖δ‖²/|dᵀJᵀJδ|.
-    /// This is also large if d says nothing of that direction.
+    /// Returns true if the full steps that follow the present one add up to a small part of the root of `tolerance`.
+    /// `square` is the squared length of the present step δ in the metric of JᵀJ. Near the minimum δ = −K d, where d is
+    /// the step before and K, symmetric in this metric, is the curvature of the model times the residuals. Along δ,
+    /// steps shrink by ‖δ‖²/|dᵀJᵀJδ|. This factor is also large if d contains no information about the direction of δ.
     fn steps_shrink(&self, square: f64, tolerance: f64) -> bool {
         let step = &self.state.step;
         let rate = square / step.along.abs();
@@ -143,7 +143,8 @@ impl Search<'_> {
         is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance
     }
 
-    /// A zero column of the Jacobian at the end is reported as `Degenerate`.
+    /// Returns `Degenerate` instead of a converged `reason`, except `ExactFit`, if a column of the Jacobian has become
+    /// zero.
     pub(super) fn unless_degenerate(&self, reason: Termination) -> Termination {
         let lost = |j: usize| self.state.model.norms[j] == 0.0 && !self.state.unused[j];
         let minimum = reason.is_converged() && reason != Termination::ExactFit;

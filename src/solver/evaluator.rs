@@ -25,7 +25,7 @@ pub(crate) trait Evaluator {
     /// Threads that share a pass.
     fn threads(&self) -> usize;
 
-    /// Bytes used beside the data: summaries, and scratch for every thread.
+    /// Bytes used in addition to the data: summaries, and scratch memory for each thread.
     fn scratch_bytes(&self) -> usize;
 
     /// The `count` largest weights of points with individual errors, in row units and in descending
@@ -34,8 +34,8 @@ pub(crate) trait Evaluator {
         Vec::new()
     }
 
-    /// From here on no point weighs more than `most` in sums, in row units. Returns the sum of squares of
-    /// the response with these weights, if the points have weights of their own.
+    /// Limits the weights of points in later sums to `most`, in row units. Returns the sum of squares of the response
+    /// with these weights, if the points have individual weights.
     fn limit_weights(&mut self, _most: f64) -> Option<f64> {
         None
     }
@@ -51,14 +51,14 @@ pub(crate) trait Evaluator {
         Ok(true)
     }
 
-    /// Noise of the model's values beyond the rounding of doubles, as a part of their root mean square: that of functions
-    /// which return f32, round their values or look them up. 0 for all others. Known after the first pass.
+    /// Noise of the model's values beyond the rounding of doubles, as a part of their root mean square: that of
+    /// functions which return f32, round their values or look them up. 0 for all others. Known after the first pass.
     fn noise(&self) -> f64 {
         0.0
     }
 
-    /// Estimates noise of the model values that the first pass did not detect; called if steps from `params` do not lower the cost. Steps of
-    /// differences and [`noise`](Evaluator::noise) use the estimate.
+    /// Estimates noise of the model values that the first pass did not detect; called if steps from `params` do not
+    /// lower the cost. Steps of differences and [`noise`](Evaluator::noise) use the estimate.
     ///
     /// # Errors
     /// If the model fails.
@@ -66,14 +66,15 @@ pub(crate) trait Evaluator {
         Ok(())
     }
 
-    /// Distance of x from 0 relative to its range: the largest max |x| / (max x − min x) of the independent variables; 0 if
-    /// unknown.
+    /// Distance of x from 0 relative to its range: the largest max |x| / (max x − min x) of the independent variables;
+    /// 0 if unknown.
     fn offset(&mut self) -> f64 {
         0.0
     }
 
-    /// The expected normal equations at these parameters of data that scatter about the curve, if x has errors: `variance` times as
-    /// far, squared, as the given errors of x and y say. Else 0. Jᵀr is not 0 if the curve bends within the errors.
+    /// Expected normal equations at these parameters, if x has errors, for data whose variance about the curve is
+    /// `variance` times the variance from the given errors of x and y. Otherwise 0. Jᵀr is not 0 if the curve bends
+    /// within the errors.
     fn expected_normal(
         &mut self,
         (_params, _variance): (&[f64], f64),
@@ -84,11 +85,11 @@ pub(crate) trait Evaluator {
         Ok(())
     }
 
-    /// The next normal equations serve a trial that is rejected unless its cost is below this: their products
-    /// may be left at 0 where it is not.
+    /// Announces that the next trial is rejected unless its cost is below this value. For a rejected trial, the
+    /// products of the normal equations may be left at 0.
     fn expect_below(&mut self, _cost: f64) {}
 
-    /// Lets all passes from here on take as long as they do; a stream's still end at its limit of time.
+    /// Removes the time limit of later passes, except for a stream.
     fn take_time(&mut self) {}
 
     /// Calls `visit` with the residuals at `params` of each data set, in the order of the sets; of a long one with
@@ -127,18 +128,18 @@ pub(crate) struct ResidualSample {
     pub(crate) rounding: f64,
     /// Points of the data set that count.
     pub(crate) points: usize,
-    /// If y are counts.
+    /// Deviance if y are counts.
     pub(crate) deviance: Option<MeanDeviance>,
 }
 
 /// The deviance of a single count if the curve is right, on average over a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct MeanDeviance {
-    /// Its expectation.
+    /// Expectation of the deviance.
     pub(crate) mean: f64,
-    /// Its variance.
+    /// Variance of the deviance.
     pub(crate) variance: f64,
-    /// By how much the expectation may differ if the sample is a part of the points.
+    /// Possible error of the expectation if the sample contains only some of the points.
     pub(crate) margin: f64,
 }
 
@@ -147,7 +148,7 @@ pub(crate) struct MeanDeviance {
 pub(crate) struct DeviceUse {
     /// Bytes of its memory, data included.
     pub(crate) bytes: usize,
-    /// Chunks in which the points went through it; 1 if all of them stayed.
+    /// Number of chunks in which the points passed through the device; 1 if all points are resident.
     pub(crate) chunks: usize,
     /// The reason why the CPU took over.
     pub(crate) failed: Option<String>,

@@ -14,13 +14,13 @@ use super::task::Problem;
 use crate::data::points::Points;
 use crate::normal::{BlockRow, RFactor};
 
-/// Ratio of the weight of a heavy point to the weight of the (n + 1)-th heaviest: from about this ratio on, a fit
-/// that begins beside such a point takes many times the usual evaluations.
+/// Ratio of the weight of a heavy point to the weight of the (n + 1)-th heaviest. Above about this ratio, a fit that
+/// begins near such a point needs many times the usual number of evaluations.
 const HEAVY: f64 = 1e4;
 /// The weight of the first level, in weights of the (n + 1)-th heaviest point: the valley is wide.
 const WIDE: f64 = 1e2;
-/// That of the next, and the last if the model passes through all heavy points: the minimum is within 1e-12
-/// of an error of where it belongs, and the rounding of heavy residuals is 1e-10 of a point's own value.
+/// The weight of the next level, which is the last if the model passes through all heavy points: the minimum is within
+/// 1e-12 of an error of its exact position, and the rounding of heavy residuals is 1e-10 of a point's own value.
 const NARROW: f64 = 1e6;
 
 /// The part of a parameter that the last step may change it by.
@@ -34,19 +34,19 @@ const RISE: f64 = 1e4;
 /// Weights of the points of a fit of which a few outweigh all others.
 #[derive(Clone, Copy)]
 pub(super) struct Heavy {
-    /// The largest.
+    /// The largest weight.
     first: f64,
-    /// The (n + 1)-th largest, n the number of free parameters.
+    /// The (n + 1)-th largest weight, with n the number of free parameters.
     base: f64,
 }
 
 impl Heavy {
-    /// `None` for ordinary points. `n`: free parameters.
+    /// Returns the weights if there are heavy points, otherwise `None`. `n`: number of free parameters.
     pub(super) fn of(evaluator: &mut dyn Evaluator, n: usize) -> Option<Heavy> {
         Heavy::among(&evaluator.heaviest(n + 1, 1.0 / HEAVY))
     }
 
-    /// Of weights in descending order.
+    /// Selects from weights in descending order.
     fn among(weights: &[f64]) -> Option<Heavy> {
         let (&first, &base) = weights.first().zip(weights.last())?;
         (base > 0.0 && first > HEAVY * base).then_some(Heavy { first, base })
@@ -57,7 +57,7 @@ impl Heavy {
         WIDE * self.base
     }
 
-    /// The same at the level after one that ended at `outcome`; `None` if that was the last.
+    /// Returns the maximum weight at the level after one that ended at `outcome`; `None` if that was the last level.
     pub(super) fn after(
         self,
         evaluator: &mut dyn Evaluator,
@@ -81,7 +81,7 @@ pub(crate) fn has_heavy_points(points: &Points<'_>, n: usize) -> bool {
     Heavy::among(&points.heaviest(n + 1, 1.0 / HEAVY)).is_some()
 }
 
-/// The same of standard deviations.
+/// Returns the same result for standard deviations.
 pub(crate) fn has_heavy(sigma: &[f64], n: usize) -> bool {
     let least = sigma.iter().copied().fold(f64::INFINITY, f64::min);
     sigma.len() > n && sigma.iter().filter(|&&s| s <= HEAVY * least).nth(n).is_none()
@@ -110,13 +110,13 @@ fn is_settled(
         let residual = row.values.last().copied().unwrap_or(f64::NAN);
         let left = row.after(&problem.shape, &changes);
         let little = (PASSED * residual.abs()).max((2.0 * outcome.cost).sqrt());
-        // Only where a robust loss is linear does a limited weight stand for a larger one.
+        // A limited weight can replace a larger one only where a robust loss is linear.
         left.abs() <= little.min(PASSED * problem.scale())
     };
     Ok(rows.iter().all(is_passed))
 }
 
-/// The free parameters that are on no bound.
+/// Returns the free parameters that are not on a bound.
 pub(crate) fn inside(problem: &Problem, params: &[f64]) -> Vec<usize> {
     let is_inside = |&j: &usize| {
         let k = problem.free[j];
@@ -126,8 +126,8 @@ pub(crate) fn inside(problem: &Problem, params: &[f64]) -> Vec<usize> {
     (0..problem.free.len()).filter(is_inside).collect()
 }
 
-/// The full step that this factor says, of the free parameters `kept`, as positions among the free ones and values: with
-/// it the model passes through heavy points to rounding, where limited weights left it 1e-12 of an error
+/// The full step that this factor says, of the free parameters `kept`, as positions among the free ones and values:
+/// with it the model passes through heavy points to rounding, where limited weights left it 1e-12 of an error
 /// away. `None` where it is more than that, or leaves the bounds.
 pub(crate) fn last_step(
     factor: &RFactor,

@@ -1,4 +1,4 @@
-//! A minimisation, from its start to its outcome.
+//! Minimisation, from the starting point to the outcome.
 
 use super::evaluator::Evaluator;
 use super::levels::Heavy;
@@ -13,14 +13,14 @@ use crate::normal::{Arrow, Summary};
 use crate::observe::span;
 use std::sync::Arc;
 
-/// Makes a minimisation.
+/// Performs a minimisation.
 pub(crate) fn minimise(evaluator: &mut dyn Evaluator, task: &Task<'_>) -> Result<Outcome, Failure> {
     let mut minimiser = Minimiser::of(task);
     minimiser.minimise(evaluator, task)?;
     Ok(minimiser.ends.best)
 }
 
-/// Result of the loop alone, with which the solver of the kernels is compared.
+/// Minimises by the loop alone, as a reference for the solver of the kernels.
 #[cfg(test)]
 pub(crate) fn minimise_by_the_loop(
     evaluator: &mut dyn Evaluator,
@@ -33,8 +33,7 @@ pub(crate) fn minimise_by_the_loop(
     Ok(ends.best)
 }
 
-/// Evaluates at the start and takes no step: where a fit ends that was ended before this stage, for the
-/// given reason.
+/// Evaluates at the start without a step, for a fit that ended before this stage with the given termination.
 pub(crate) fn evaluate(
     evaluator: &mut dyn Evaluator,
     task: &Task<'_>,
@@ -53,7 +52,7 @@ pub(crate) struct Minimiser {
 }
 
 impl Minimiser {
-    /// For a model of `params` parameters, the free ones of them of this shape.
+    /// Creates a minimiser for a model with `params` parameters; `shape` is the block structure of the free ones.
     pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Minimiser {
         Minimiser { state: State::new(params, shape), ends: Ends::new(params, shape) }
     }
@@ -62,7 +61,7 @@ impl Minimiser {
         Minimiser::new(task.problem.start.len(), &task.problem.shape)
     }
 
-    /// As [`minimise`]; the outcome is then in `ends.best`.
+    /// Minimises like [`minimise`] and writes the outcome to `ends.best`.
     pub(crate) fn minimise(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -90,8 +89,8 @@ impl Minimiser {
         }
     }
 
-    /// Takes Newton's steps with second derivatives from `task.problem.start`. The outcome in `ends.best` has converged if they
-    /// led to a minimum.
+    /// Takes Newton's steps with second derivatives from `task.problem.start`. The outcome in `ends.best` has converged
+    /// if they led to a minimum.
     pub(crate) fn take_newton_steps(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -105,7 +104,7 @@ impl Minimiser {
         Ok(())
     }
 
-    /// As [`evaluate`]; the outcome is then in `ends.best`.
+    /// Evaluates like [`evaluate`] and writes the outcome to `ends.best`.
     pub(crate) fn evaluate(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -196,7 +195,8 @@ impl<'a> OnHost<'a> {
         OnHost { evaluator, search, looks_again: true }
     }
 
-    /// Ends a run that found no lower cost. Noise of the values may be why, and the next run then has steps that suit it.
+    /// Ends a run that found no lower cost. Noise of the values may be why, and the next run then has steps that suit
+    /// it.
     fn without_progress(&mut self) -> Result<Termination, Failure> {
         match self.evaluator.look_for_noise(&self.search.state.params) {
             Err(Fault::Stopped(stop)) => Ok(self.search.stopped(stop)),

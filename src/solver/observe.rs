@@ -64,7 +64,7 @@ pub struct StreamProgress {
     pub chunk: u64,
     /// Points of this pass that are done.
     pub points: u64,
-    /// Points of a whole pass, where they are known: the source says so, or a pass has counted them.
+    /// Number of points of a whole pass, if it is known from the source or from an earlier pass.
     pub total_points: Option<u64>,
     /// Half the sum of squared weighted residuals, or of the loss, after the last complete pass.
     pub cost: Option<f64>,
@@ -92,7 +92,7 @@ pub struct BatchProgress {
 pub struct GenerationProgress {
     /// Generations that are done.
     pub generation: usize,
-    /// Generations at most.
+    /// Maximum number of generations.
     pub generations: usize,
     /// Evaluations of the model so far, by all populations.
     pub evaluations: usize,
@@ -107,7 +107,8 @@ pub struct GenerationProgress {
 pub struct SearchProgress {
     /// Rounds that are done.
     pub round: usize,
-    /// Rounds at most: [`SearchOptions::rounds`](crate::SearchOptions::rounds), for sums of more than two terms four times as many.
+    /// Rounds at most: [`SearchOptions::rounds`](crate::SearchOptions::rounds), for sums of more than two terms four
+    /// times as many.
     pub rounds: usize,
     /// Fits so far.
     pub fits: usize,
@@ -120,7 +121,7 @@ pub struct SearchProgress {
 /// Observer of a fit: a closure that is called with every event, or an object that can also stop the fit
 /// between two events.
 pub(crate) trait Observe {
-    /// Hears of an event; `ControlFlow::Break(())` stops the fit.
+    /// Receives an event; the result `ControlFlow::Break(())` stops the fit.
     fn tell(&self, event: &Event<'_>) -> ControlFlow<()>;
 
     /// Returns true if the fit is to stop without another step; called before each step.
@@ -151,15 +152,15 @@ pub(crate) fn wants_to_stop(observer: &Observer, event: Event<'_>) -> Result<boo
         .map_err(|panic| panic_message(&*panic))
 }
 
-// Interruption of passes over the points. Passes of native models can be interrupted, since their calls may take any time.
-// Passes of traced models are short and are only interrupted over a stream.
+// Interruption of passes over the points. Passes of native models can be interrupted, since their calls may take any
+// time. Passes of traced models are short and are only interrupted over a stream.
 
-/// Why a pass was broken off.
+/// The reason why a pass was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Stopped by the caller.
     Asked,
-    /// The fit's time was over.
+    /// The time limit of the fit was reached.
     Late,
 }
 
@@ -177,7 +178,7 @@ pub(crate) struct Patience<'a> {
 
 impl Patience<'_> {
     /// # Errors
-    /// When it is over, and why.
+    /// The reason, if the pass must stop.
     pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.stopper.is_some_and(Stopper::asks) {
             Err(Stop::Asked)

@@ -1,4 +1,4 @@
-//! When the solver stops, and how it begins.
+//! Stopping rules, limits and initial trust region of the solver.
 
 use crate::error::{Error, Result};
 use crate::setters::setters;
@@ -26,19 +26,19 @@ pub struct Options {
     /// Length of the full step, in standard errors, at which a fit has converged: it takes that step, does not
     /// evaluate there, and looks for no further digits. With the covariance C of the parameters the length of a step d
     /// is √(dᵀC⁻¹d), so that no parameter, nor any combination of them, moves by more of its error. What remains is
-    /// smaller, since the step before must show that steps shrink, and the signal, the root of the sum of squares of y about
-    /// its mean, must be at least 10 times the standard deviation of a point, and more if parameters are correlated; fits
-    /// of weaker signals continue. With 0.01, of 300,000 small images none ended as far as 0.01 of an error from the
-    /// minimum, after two thirds of the evaluations (`docs/benchmarks.md`). Useful for batches. Default 0, which switches the test
-    /// off: fits continue to the last digits.
+    /// smaller, since the step before must show that steps shrink, and the signal, the root of the sum of squares of y
+    /// about its mean, must be at least 10 times the standard deviation of a point, and more if parameters are
+    /// correlated; fits of weaker signals continue. With 0.01, of 300,000 small images none ended as far as 0.01 of an
+    /// error from the minimum, after two thirds of the evaluations (`docs/benchmarks.md`). Useful for batches. Default
+    /// 0, which switches the test off: fits continue to the last digits.
     pub etol: f64,
     /// Evaluations of model and partials after which a fit stops, all runs and stages together;
     /// `None` is 500 · (free parameters + 1).
     pub max_evaluations: Option<usize>,
     /// Time after which a fit stops, checked between evaluations and, in passes of native models and of
     /// streams, between points and chunks; [`Error::StoppedInFirstPass`] if it is over before the cost at
-    /// the start is known. A result of points in memory still gets its
-    /// errors, which may take a pass. Default: none.
+    /// the start is known. For points in memory, the standard errors are still computed, which may need a pass.
+    /// Default: no limit.
     pub max_time: Option<Duration>,
     /// Radius of the first trust region, relative to the scaled start. Default 1: a larger one takes
     /// bolder first steps and loses some hard problems (MINPACK uses 100). A fit that does not converge is
@@ -97,7 +97,7 @@ impl Options {
         Ok(())
     }
 
-    /// Returns true if the caller set a limit, which forbids attempts of unpredictable work.
+    /// Returns true if the caller set a limit; attempts of unpredictable duration are then not made.
     pub(crate) fn is_limited(&self) -> bool {
         self.max_evaluations.is_some() || self.max_time.is_some()
     }

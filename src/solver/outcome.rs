@@ -14,18 +14,18 @@ use std::sync::Arc;
 pub(crate) struct Outcome {
     /// All parameters, free and fixed.
     pub(crate) params: Vec<f64>,
-    /// In row units.
+    /// Cost in row units.
     pub(crate) cost: f64,
     /// The normal equations at the parameters.
     pub(crate) normal: Normal,
     pub(crate) termination: Termination,
-    /// Of all runs together.
+    /// Work of all runs together.
     pub(crate) work: Work,
-    /// The power of two that each free parameter's column was multiplied with.
+    /// The power of two by which the column of each free parameter was multiplied.
     pub(crate) columns: Vec<f64>,
     /// ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
     pub(crate) effects: Vec<f64>,
-    /// Which free parameters do not occur in the model, as far as that is known.
+    /// For each free parameter, true if it is known not to occur in the model.
     pub(crate) unused: Vec<bool>,
     /// True if a second run, with another scaling or start, was made.
     pub(crate) retried: bool,
@@ -52,12 +52,12 @@ impl Outcome {
     }
 }
 
-/// Why there is no outcome.
+/// The reason why there is no outcome.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The model or a partial is not finite at the start.
     Start(BadPoint),
-    /// Everything is finite at the start, but its squares are not.
+    /// Model and partials are finite at the start, but their squares are not.
     Overflow,
     /// The backend failed.
     Backend(Fault),
@@ -74,7 +74,7 @@ impl From<Fault> for Failure {
 /// A point where the model has no finite value or derivative.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BadPoint {
-    /// Its index among the points given.
+    /// Index of the point in the data.
     pub(crate) index: usize,
     /// The independent variables there.
     pub(crate) x: Vec<f64>,
@@ -84,17 +84,17 @@ pub(crate) struct BadPoint {
     pub(crate) partial: Option<usize>,
 }
 
-/// Why a backend has no summary.
+/// The reason why a backend has no summary.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// The user's code panicked.
     Panicked {
         /// The panic's message.
         message: String,
-        /// The point where it did, by its index and its independent variables; `None` if it was called for
-        /// all points at once.
+        /// Index and independent variables of the point where it panicked; `None` if the code was called for all points
+        /// at once.
         point: Option<(usize, Vec<f64>)>,
-        /// All parameters then.
+        /// All parameters of that call.
         params: Vec<f64>,
     },
     /// A device failed.
@@ -106,7 +106,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// At a point among all, of which this is one of those from number `first` on.
+    /// Converts the index of the point from a range that begins at point `first` to an index among all points.
     pub(crate) fn at_offset(self, first: u64) -> Fault {
         match self {
             Fault::Panicked { message, point, params } => {

@@ -1,4 +1,4 @@
-//! The moves of a minimisation: set out, take the linear model, go to the trial point or not.
+//! Operations of a minimisation: begin, update the linear model, compute the step, move to the trial point.
 
 use super::bounds::Limits;
 use super::state::{Phase, Scaling, State, Transition, TriedPoint, Want};
@@ -25,7 +25,7 @@ impl<'a> Search<'a> {
         Search { task, state }
     }
 
-    /// Goes to `start`, which is then to be evaluated as the trial point.
+    /// Begins at `start`, which must then be evaluated as the trial point.
     pub(super) fn set_out(&mut self, start: &[f64], scaling: Scaling) {
         self.state.scaling = scaling;
         self.state.rounding = self.task.problem.rounding();
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
         stop.into()
     }
 
-    /// The factor at the present point has come.
+    /// Receives the factor at the current point.
     pub(super) fn factored(&mut self) {
         self.state.work.other_passes += 1;
         self.state.model.set_factor(&self.state.factor);
@@ -107,8 +107,8 @@ impl<'a> Search<'a> {
         Limits { limits }.moving(q, model, moving);
     }
 
-    /// Sets the step for the present radius, and returns its scaled length and whether a bound cut it. The full step of
-    /// all parameters, which is known from looking ahead, is taken where region and bounds allow it.
+    /// Sets the step for the current radius. Returns its scaled length, and true if a bound cut it. Uses the full step
+    /// of all parameters, if it is known in advance and the region and the bounds allow it.
     pub(super) fn take_step(&mut self) -> (f64, bool) {
         let state = &mut *self.state;
         if state.has_full_step {
@@ -147,8 +147,8 @@ impl<'a> Search<'a> {
         for (((((&q, &mut d), &mut column), &mut (low, high)), to), &k) in from.zip(to).zip(free) {
             let (lower, upper) = bounds[k];
             let wanted = (q + d) * column;
-            // A step onto a bound ends on it, not a rounding beside it, where it would not be held and
-            // from where the next one could not move.
+            // A step onto a bound ends exactly on it. A rounding error away from it, the bound would not hold the
+            // parameter and the next step could not move it.
             params[k] = match wanted.clamp(lower, upper) {
                 _ if lower == f64::NEG_INFINITY && upper == f64::INFINITY => wanted,
                 to if d == low - q || is_beside(to, lower) => lower,
@@ -192,12 +192,12 @@ impl<'a> Search<'a> {
         self.state.work.iterations == self.state.earlier
     }
 
-    /// The cost, of which outliers take no more than the other points could.
+    /// Returns the cost, limited to [`Problem::bulk`].
     pub(super) fn bulk(&self) -> f64 {
         self.state.normal.cost.min(self.task.problem.bulk())
     }
 
-    /// ‖r‖ of that cost.
+    /// Returns the norm ‖r‖ that corresponds to [`bulk`](Search::bulk).
     pub(super) fn residual(&self) -> f64 {
         (2.0 * self.bulk()).sqrt()
     }
@@ -214,8 +214,9 @@ impl<'a> Search<'a> {
         self.state.q[j].abs().max(deviation / self.state.model.norms[j])
     }
 
-    /// The uncertainty of the cost by rounding of the model's values or, if that is more, by their noise. Rounding has the same
-    /// sign at many points; noise of the size σ is independent from point to point and changes the cost by σ‖r‖ and nσ²/2.
+    /// The uncertainty of the cost by rounding of the model's values or, if that is more, by their noise. Rounding has
+    /// the same sign at many points; noise of the size σ is independent from point to point and changes the cost by
+    /// σ‖r‖ and nσ²/2.
     pub(super) fn noise(&self) -> f64 {
         let residual = self.residual();
         let effect = |j: usize| self.state.model.norms[j] * self.state.q[j].abs();

@@ -17,11 +17,11 @@ use crate::normal::Summary;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use std::collections::HashSet;
 
-/// Differences are over this part of a parameter's size: the cube root of ε, which balances what they
-/// leave out against rounding.
+/// Step of the differences, as a fraction of a parameter's size: the cube root of ε, which balances the truncation
+/// error against rounding.
 const DIFFERENCE: f64 = 6e-6;
-/// Gradients of a model whose values have the relative noise η are wrong by η^⅔: the part is then the cube root of that, and
-/// curvatures are known to the part η^⁴⁄⁹.
+/// Gradients of a model whose values have the relative noise η are wrong by η^⅔: the part is then the cube root of
+/// that, and curvatures are known to the part η^⁴⁄⁹.
 const OF_NOISE: f64 = 2.0 / 9.0;
 /// A curvature below this part of the largest, of parameters scaled to curvature 1, is 0 to the accuracy
 /// of differences.
@@ -30,46 +30,46 @@ const FLAT: f64 = 1e-7;
 const SEEN: f64 = 1e-3;
 /// Sizes are searched up to this multiple of the parameter or its start.
 const FARTHEST: f64 = 10.0;
-/// Trials of a size at most: from there any size in the range of f64 is found.
+/// Maximum number of trials of a size; they suffice to find any size in the range of f64.
 const TRIALS: usize = 24;
 /// A parameter has lost its effect if a change of it that the cost shows on one side changes the cost by less
 /// than this part on the other.
 const NO_EFFECT: f64 = 1e-8;
-/// The size of a parameter that is 0 and of which nothing else is known.
+/// Size of a parameter that is 0 if nothing else is known about it.
 const FROM_ZERO: f64 = 0.01;
 /// A change of the cost above this multiple of its rounding is significant.
 const NOISY: f64 = 100.0;
-/// A parameter is beside a bound that is nearer than this part of its size.
+/// A parameter is near a bound if their distance is less than this fraction of its size.
 const CREEPING: f64 = 1e-6;
 /// Newton steps towards a minimum that the Gauss-Newton steps could not reach.
 const NEWTON_STEPS: usize = 4;
-/// Hessians that they are taken with at most.
+/// Maximum number of Hessians for these Newton steps.
 const HESSIANS: usize = 8;
-/// A step that does not lower the cost is shortened so often.
+/// Maximum number of times that a step is shortened if it does not lower the cost.
 const SHORTENINGS: i32 = 5;
-/// Lengths that are tried down from a saddle, in sizes of the parameter that changes most.
+/// Lengths of trial steps down from a saddle, in sizes of the parameter that changes most.
 const DESCENTS: [f64; 5] = [1e-2, 0.1, 0.5, 2.0, 10.0];
-/// Parameters that are looked at in one go: each takes some evaluations of all points.
+/// Maximum number of parameters that are examined together; each needs several evaluations of all points.
 const MOST_UNDECIDED: usize = 64;
-/// A fall of the cost by this part is more than rounding of sums.
+/// A decrease of the cost by more than this fraction is larger than the rounding error of the sums.
 const FALL: f64 = 1e-12;
 
-/// The free parameters that no bound holds and that occur in the model.
+/// Free parameters that are not held by a bound and that occur in the model.
 struct Undecided {
     of: Vec<usize>,
-    /// The size of each: a change of it alone that the cost shows.
+    /// Size of each parameter: a change of this parameter alone that is significant in the cost.
     sizes: Vec<f64>,
     /// True if the cost resolves each size on both sides of the parameter.
     on_both_sides: bool,
 }
 
-/// The Hessian of the cost by these parameters, scaled to curvatures of 1 on its diagonal.
+/// Hessian of the cost with respect to these parameters, scaled to 1 on its diagonal.
 struct Curvature<'a> {
     by: &'a Undecided,
-    /// The change of each parameter that stands for 1.
+    /// Change of each parameter that corresponds to 1 in the scaled Hessian.
     unit: Vec<f64>,
     eigen: SymmetricEigen<f64, nalgebra::Dyn>,
-    /// The part of the largest curvature up to which others are 0.
+    /// Fraction of the largest curvature up to which a curvature counts as 0.
     least: f64,
 }
 
@@ -83,7 +83,7 @@ enum Walk {
 }
 
 impl Curvature<'_> {
-    /// Eigenvalues up to this one are 0 to the accuracy of differences.
+    /// Returns the limit up to which eigenvalues are 0 to the accuracy of differences.
     fn flat(&self) -> f64 {
         self.least * self.eigen.eigenvalues.amax()
     }
@@ -109,8 +109,8 @@ impl OnHost<'_> {
         }
     }
 
-    /// Newton's steps from where the run has begun. They end well where Gauss-Newton steps are slow because residuals are
-    /// large and the model is curved: then the minimum of the cost is a strict one.
+    /// Performs Newton steps from the starting point of the run. They converge if Gauss-Newton steps are slow because
+    /// of large residuals and a curved model: the minimum of the cost is then strict.
     pub(super) fn newton_from_start(&mut self) -> Result<Termination, Failure> {
         let State { model, normal, .. } = &mut *self.search.state;
         model.set_lengths(normal);
@@ -133,7 +133,7 @@ impl OnHost<'_> {
                 self.set_on_bounds(&by.of)?;
                 break;
             }
-            // In a flat valley there may be lower places along it, however far.
+            // A flat valley may contain lower points at any distance along it.
             if !(by.on_both_sides && curvature.is_strict()) {
                 break;
             }
@@ -148,7 +148,7 @@ impl OnHost<'_> {
         Ok(Next::End(reason))
     }
 
-    /// A fall of the cost that is no progress.
+    /// Returns the decrease of the cost up to which a step is not progress.
     fn tolerance(&self) -> f64 {
         match self.search.task.options.ftol {
             0.0 => 0.0,
@@ -156,8 +156,8 @@ impl OnHost<'_> {
         }
     }
 
-    /// Sets parameters that are near a bound on it, if the cost does not rise: a parameter that enters as its
-    /// square approaches its bound 0 as slowly as any other minimum.
+    /// Sets parameters that are near a bound on it, if the cost does not rise. This is needed, for example, for a
+    /// parameter that enters the model as its square: it approaches its bound 0 as slowly as any other minimum.
     fn set_on_bounds(&mut self, of: &[usize]) -> Result<(), Failure> {
         let beside = |&j: &usize| self.search.bound_beside(j).map(|bound| (j, bound));
         let moved: Vec<(usize, f64)> = of.iter().filter_map(beside).collect();
@@ -171,8 +171,8 @@ impl OnHost<'_> {
         Ok(())
     }
 
-    /// The parameters to look at. Of many, those in doubt; none if these are many, or if the others are not at their
-    /// best.
+    /// Returns the parameters to examine. If there are more than [`MOST_UNDECIDED`], these are the doubtful ones; the
+    /// result is empty if these are too many as well, or if the fit has not converged.
     fn undecided(&mut self, reason: Termination) -> Result<Undecided, Failure> {
         let mut of = self.search.undecided();
         if of.len() > MOST_UNDECIDED {
@@ -190,7 +190,7 @@ impl OnHost<'_> {
         Ok(by)
     }
 
-    /// The Hessian at the present point; `None` where the model has no value beside it, or no parameter
+    /// Returns the Hessian at the current point; `None` if the model has no value near the point, or if no parameter
     /// has an effect.
     fn curvature<'u>(&mut self, by: &'u Undecided) -> Result<Option<Curvature<'u>>, Failure> {
         let Undecided { of, sizes, .. } = by;
@@ -231,8 +231,8 @@ impl OnHost<'_> {
         Ok(Some(Curvature { by, unit, eigen: scaled.symmetric_eigen(), least }))
     }
 
-    /// A change of parameter j alone that changes the cost by almost [`SEEN`], within a factor of ten; the
-    /// largest that is sought if the cost shows none. And whether both sides show it.
+    /// Returns a change of parameter j alone that changes the cost by almost [`SEEN`], within a factor of ten, or the
+    /// largest trial change if the cost shows no change; and true if the cost shows it on both sides.
     fn size_in_cost(&mut self, j: usize, of: &[usize]) -> Result<(f64, bool), Failure> {
         let state = &self.search.state;
         let begun =
@@ -246,7 +246,7 @@ impl OnHost<'_> {
             let [low, high] = self.changes(j, size, of)?;
             let shown = low.max(high) > SEEN;
             *(if shown { &mut seen } else { &mut hidden }) = Some(size);
-            // Of the smallest change that the cost shows or, if it shows none, of the largest.
+            // From the smallest change that is significant in the cost, or from the largest change if none is.
             if shown || seen.is_none() {
                 least = low.min(high);
             }
@@ -267,8 +267,8 @@ impl OnHost<'_> {
         Ok((hidden.unwrap_or(size), least > NO_EFFECT))
     }
 
-    /// By which part the cost changes where parameter j is lower and higher by this much: infinite where
-    /// there is no cost, and where a bound forbids it.
+    /// Returns the relative changes of the cost if parameter j is lower and higher by `by`; infinite if the cost is not
+    /// finite there or a bound excludes the value.
     fn changes(&mut self, j: usize, by: f64, of: &[usize]) -> Result<[f64; 2], Failure> {
         let state = &self.search.state;
         let (at, cost, (low, high)) = (state.q[j], state.normal.cost, state.limits[j]);
@@ -287,8 +287,8 @@ impl OnHost<'_> {
         Ok(found)
     }
 
-    /// Evaluates with some free parameters elsewhere, and returns the slopes by the parameters `of`;
-    /// `None` where the model has no value, or a limit ends the fit.
+    /// Evaluates with the free parameters `moved` changed. Returns the gradient with respect to the parameters `of`;
+    /// `None` if the model has no value there, or a limit ends the fit.
     pub(super) fn gradient_at(
         &mut self,
         moved: &[(usize, f64)],
@@ -314,7 +314,7 @@ impl OnHost<'_> {
         Ok(normal.is_finite().then(slopes))
     }
 
-    /// Newton's steps with this Hessian, as long as they lower the cost or rounding hides what they do.
+    /// Performs Newton steps with this Hessian while they lower the cost or rounding hides their effect.
     fn newton(&mut self, curvature: &Curvature<'_>) -> Result<Walk, Failure> {
         let Curvature { by: Undecided { of, .. }, unit, eigen, .. } = curvature;
         let begun = self.search.state.normal.cost;
@@ -359,8 +359,8 @@ impl OnHost<'_> {
         Ok(Walk::Stuck)
     }
 
-    /// Goes along these changes, by a shorter way if the cost rises and the end is not `near`; returns the
-    /// slopes there, or `None` if that leads nowhere.
+    /// Moves along these changes, with a shorter step if the cost rises and the end is not `near`. Returns the gradient
+    /// there; `None` if no step succeeds.
     fn go(
         &mut self,
         of: &[usize],
@@ -369,7 +369,7 @@ impl OnHost<'_> {
     ) -> Result<Option<DVector<f64>>, Failure> {
         for shortening in 0..=if near { 0 } else { SHORTENINGS } {
             let part = 0.25f64.powi(shortening);
-            // Nothing pulls those on their bounds off them.
+            // Parameters on their bounds stay there.
             let moved: Vec<(usize, f64)> = (0..of.len())
                 .filter(|&i| self.search.side(of[i]).is_none())
                 .map(|i| (of[i], self.search.state.q[of[i]] + part * changes[i]))
@@ -384,7 +384,7 @@ impl OnHost<'_> {
         Ok(None)
     }
 
-    /// Parameters at which the cost is lower than at this saddle, if there are any within the bounds.
+    /// Returns parameters within the bounds at which the cost is lower than at this saddle; `None` if none are found.
     fn below(&mut self, curvature: &Curvature<'_>) -> Result<Option<Vec<f64>>, Failure> {
         let Curvature { by: Undecided { of, sizes, .. }, unit, eigen, .. } = curvature;
         let down = eigen.eigenvectors.column(eigen.eigenvalues.imin());
@@ -435,18 +435,18 @@ impl Search<'_> {
         !model.is_regular() && model.problem.dependent().iter().any(|&j| !unused[j])
     }
 
-    /// Returns true if a parameter is on a bound that the cost does not push it against.
+    /// Returns true if any parameter is on a bound and the cost does not push it outwards.
     fn is_held_by_nothing(&self) -> bool {
         (0..self.state.q.len()).any(|j| self.is_held_for_nothing(j))
     }
 
-    /// Returns true if parameter j is.
+    /// Returns true if parameter j is on a bound and the cost does not push it outwards.
     fn is_held_for_nothing(&self, j: usize) -> bool {
         self.side(j).is_some() && !self.state.unused[j] && !self.is_pushed_outwards(j)
     }
 
-    /// The parameters for which the linear model does not decide about the current point, with the others of
-    /// their blocks.
+    /// Returns the parameters for which the linear model does not classify the current point, with the other parameters
+    /// of their blocks.
     fn in_doubt(&self, mut of: Vec<usize>) -> Vec<usize> {
         let shape = &self.task.problem.shape;
         let mut doubtful = self.state.model.problem.dependent();
@@ -460,7 +460,7 @@ impl Search<'_> {
         of
     }
 
-    /// The bound that parameter j is beside, but not on.
+    /// Returns the bound that parameter j is near, but not on.
     fn bound_beside(&self, j: usize) -> Option<f64> {
         let (q, (low, high)) = (self.state.q[j], self.state.limits[j]);
         let near = |bound: &f64| {
@@ -480,7 +480,7 @@ impl Search<'_> {
             && Limits { limits: &self.state.limits }.holds_firmly(&self.state.q, model, cost, j)
     }
 
-    /// The free parameters but those that their bounds hold and those that do not occur in the model.
+    /// Returns the free parameters that occur in the model and are not held by a bound.
     fn undecided(&self) -> Vec<usize> {
         let open = |&j: &usize| !self.state.unused[j] && !self.is_pushed_outwards(j);
         (0..self.state.q.len()).filter(open).collect()

@@ -1,5 +1,5 @@
-//! The state of a minimisation: where it stands, what it knows there, where it might go. It is kept
-//! from fit to fit, so that a fit of a batch allocates nothing.
+//! State of a minimisation: the current point, its linear model, and the trial point. The state is reused by the fits
+//! of a batch, which therefore do not allocate.
 
 use super::anderson::Anderson;
 use super::bounds::BoundedStep;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 /// Scaling of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scaling {
-    /// By the largest norm seen so far (Moré): protects problems of wild scales.
+    /// Scaling by the largest norm so far (Moré), for badly scaled problems.
     Monotone,
-    /// By the present norm: lets far starts forget where they came from.
+    /// Scaling by the current norm, for distant starting points, whose norms are not representative.
     Present,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Want {
     Evaluation,
     /// The triangular factor of [J r] at the present point.
     Factor,
-    /// Nothing: it has ended.
+    /// No evaluation: the search has ended.
     Nothing(Termination),
 }
 
@@ -37,7 +37,7 @@ pub(super) enum Phase {
     Linearise,
     /// The linear model there is known.
     FirstRegion,
-    /// Is the present point an end?
+    /// Test of the current point for termination.
     Look,
     /// A step for the present radius.
     Propose,
@@ -49,11 +49,11 @@ pub(super) enum Phase {
     Refine,
     /// That step is evaluated.
     Refined,
-    /// The linear model there is known: is it the best point so far?
+    /// The linear model there is known; the point is compared with the best one.
     Weigh,
-    /// No further steps: back to the best point.
+    /// No further steps; the search returns to the best point.
     Settle,
-    /// The best point is the present one.
+    /// The current point is the best one.
     Settled,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Transition {
 /// Convergence measures of the Gauss-Newton step at the current point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prospect {
-    /// The fall of the cost that a full step promises; infinite if there is no full step.
+    /// Decrease of the cost that a full step predicts; infinite if there is no full step.
     pub(super) fall: f64,
     /// The largest change of a parameter relative to its size.
     pub(super) change: f64,
@@ -108,14 +108,14 @@ pub(super) struct State {
     /// Results known in advance at the trial point.
     pub(super) ahead: Ahead,
     pub(super) work: Work,
-    /// The sum of squares from which on a fit may be exact.
+    /// Sum of squares up to which a fit may be exact.
     pub(super) rounding: f64,
-    /// Of the model's values, as the evaluator knows it.
+    /// Relative noise of the model's values, from the evaluator.
     pub(super) noise: f64,
     /// Accepted steps before this run.
     pub(super) earlier: usize,
     pub(super) effects: Vec<f64>,
-    /// Which free parameters do not occur in the model, as far as that is known.
+    /// For each free parameter, true if it is known not to occur in the model.
     pub(super) unused: Vec<bool>,
     /// Reason of the end of the run, before parameters without effect are considered.
     pub(super) reason: Termination,
@@ -124,31 +124,31 @@ pub(super) struct State {
 /// The step being tried, or just accepted.
 #[derive(Default)]
 pub(super) struct Step {
-    /// Of the steps tried here, how many went where the model is not finite.
+    /// Number of steps from this point that led to points where the model is not finite.
     pub(super) shortenings: usize,
-    /// Of D δ.
+    /// Norm of D δ.
     pub(super) length: f64,
     /// True if a bound cut the step.
     pub(super) cut: bool,
     /// True if it predicts the effect of a full step.
     pub(super) full: bool,
-    /// The damping λ that it was taken with.
+    /// The damping λ of the step.
     pub(super) damping: f64,
     pub(super) actual: f64,
     pub(super) predicted: f64,
     pub(super) ratio: f64,
-    /// The largest factor by which it changed the length of a column of J. With `along`, of an accepted step of a fit that
-    /// may end within its errors.
+    /// The largest factor by which the step changed the length of a column of J. It and `along` are set for accepted
+    /// steps of fits that may end within their standard errors.
     pub(super) bend: f64,
-    /// Its product with the gradient after it.
+    /// Inner product of the step and the gradient at its end.
     pub(super) along: f64,
-    /// The reason to end that it is, once accepted.
+    /// Termination if the accepted step is within a tolerance.
     pub(super) small: Option<Termination>,
 }
 
 /// The search for the last digits.
 pub(super) struct Refinement {
-    /// Why the fit ends after it.
+    /// Termination of the fit after the refinement.
     pub(super) reason: Termination,
     pub(super) steps: usize,
     /// The change that a full step makes at the point before; 0 at the first.
@@ -174,14 +174,14 @@ pub(super) struct Reduced {
     pub(super) problem: Triangular,
     pub(super) step: Vec<f64>,
     pub(super) work: Vec<f64>,
-    /// Of a deficient problem: the columns that are kept, their parameters, and their step.
+    /// For a deficient problem: the columns that are kept, their parameters, and their step.
     pub(super) kept: Vec<usize>,
     pub(super) basis: Vec<usize>,
     pub(super) basic: Triangular,
     pub(super) part: Vec<f64>,
 }
 
-/// The linear model at the trial, where it came with the normal equations.
+/// The linear model at the trial, if it was computed with the normal equations.
 pub(super) struct Ahead {
     pub(super) is_known: bool,
     pub(super) model: LinearModel,
@@ -190,7 +190,7 @@ pub(super) struct Ahead {
 }
 
 impl State {
-    /// For a model of `params` parameters, the free ones of them of this shape.
+    /// Creates the state for a model with `params` parameters; `shape` is the block structure of the free ones.
     pub(super) fn new(params: usize, shape: &Arc<Arrow>) -> State {
         let n = shape.n();
         let line = vec![0.0; n];
@@ -251,7 +251,7 @@ impl State {
         }
     }
 
-    /// Forgets the fit before: what a run does not set when it begins.
+    /// Resets the state from the previous fit that a new run does not set itself.
     pub(super) fn forget(&mut self, task: &Task<'_>) {
         let Task { problem, work, .. } = *task;
         self.columns.fill(1.0);
@@ -269,8 +269,8 @@ impl State {
 }
 
 impl State {
-    /// Brings the linear model to the present point, which was the trial if the model there is known. Returns whether
-    /// that kept enough digits.
+    /// Moves the linear model to the current point, which was the trial if the model there is known. Returns true if
+    /// the model has enough digits.
     pub(super) fn take_model(&mut self) -> bool {
         if self.ahead.is_known {
             std::mem::swap(&mut self.model, &mut self.ahead.model);
@@ -279,7 +279,7 @@ impl State {
         self.model.set_normal(&self.normal)
     }
 
-    /// Sets the step to the full one of the parameters that move.
+    /// Sets the step to the full step of the moving parameters.
     pub(super) fn aim_at_full_step(&mut self) {
         self.delta.fill(0.0);
         for (&j, &d) in self.moving.iter().zip(&self.reduced.step) {
@@ -287,7 +287,7 @@ impl State {
         }
     }
 
-    /// Goes to the trial, where a full step leads, without an evaluation there.
+    /// Moves to the trial, the end of a full step, without evaluating it.
     pub(super) fn go_unseen(&mut self) {
         std::mem::swap(&mut self.params, &mut self.trial.params);
         std::mem::swap(&mut self.q, &mut self.trial.q);

@@ -56,8 +56,8 @@ impl Search<'_> {
         state.effects.clear();
         state.effects.extend(state.model.norms.iter().zip(&state.q).map(effect));
         let size = scaled_norm(&state.q, &state.scale);
-        // At the origin the residual, which has the same units, says how far a step may go.
-        // Nor may a step be so short that the cost cannot tell.
+        // At the origin, the residual, which has the same units, limits the step. The radius has a lower limit, because
+        // the cost does not resolve shorter steps.
         let residual = (2.0 * state.normal.cost).sqrt();
         let size = if size > 0.0 { size.max(1e-6 * residual) } else { residual };
         state.radius = self.task.options.initial_radius * size;
@@ -101,7 +101,7 @@ impl Search<'_> {
         Transition::Go(Phase::Refine)
     }
 
-    /// The first step of all also says how large the region is.
+    /// Proposes a step. The first step of the run also determines the size of the region.
     fn propose(&mut self) -> Transition {
         let first = self.is_at_start() && self.state.step.shortenings == 0;
         let (length, cut) = self.take_step();
@@ -114,7 +114,7 @@ impl Search<'_> {
             return self.evaluate_trial(Phase::Judge);
         }
         if cut && self.state.radius > self.least_radius() {
-            // Bounds leave nothing of this step; a shorter one goes down the gradient.
+            // Bounds reduce this step to 0; a shorter step follows the gradient.
             self.state.radius *= 0.25;
             return Transition::Go(Phase::Propose);
         }
@@ -134,7 +134,7 @@ impl Search<'_> {
             let step = &mut state.step;
             (step.predicted, step.actual, step.ratio) = (predicted, actual, ratio);
             step.damping = state.lambda;
-            // A step that a bound cut says nothing of those that the new bounds leave free.
+            // A step that a bound cut does not predict the effect of steps with the new set of free parameters.
             step.full = !step.cut && (state.lambda == 0.0 || state.prospect.fall.is_infinite());
             self.resize();
             if ratio >= ACCEPT {
@@ -233,8 +233,8 @@ impl Search<'_> {
         }
     }
 
-    /// Full steps, mixed, from a point where the tolerances are met, until the parameters' last digits
-    /// stand still: the cost is flat there and says nothing of them.
+    /// Takes full steps, mixed, from a point that meets the tolerances, until the last digits of the parameters no
+    /// longer change. The cost is flat there and does not determine these digits.
     fn refine(&mut self) -> Transition {
         let cost = self.bulk();
         let state = &mut *self.state;
@@ -302,7 +302,7 @@ impl Search<'_> {
         self.linearise(Phase::Weigh)
     }
 
-    /// A bound that becomes active, or steps that grow, end the refinement.
+    /// Ends the refinement if a bound becomes active or steps grow.
     fn weigh(&mut self) -> Transition {
         let prospect = self.prospect();
         let state = &mut *self.state;
@@ -322,8 +322,8 @@ impl Search<'_> {
         Transition::Go(Phase::Refine)
     }
 
-    /// Ends at the point from which a full step is smallest, of those whose cost is no higher than at
-    /// first, to rounding.
+    /// Ends at the point with the smallest full step among the points whose cost does not exceed the initial cost
+    /// beyond rounding.
     fn settle(&mut self) -> Transition {
         let state = &mut *self.state;
         if state.refinement.at_best {

@@ -1,5 +1,4 @@
-//! A minimisation whose evaluations someone else makes: one of several fits that are evaluated side by
-//! side.
+//! A minimisation whose caller performs the evaluations, for several fits that are evaluated in lanes.
 
 use super::linear_model::LinearModel;
 use super::outcome::Outcome;
@@ -21,29 +20,29 @@ pub(crate) struct Waiting {
 /// Continuation after an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// With another evaluation.
+    /// Continue with another evaluation.
     Again,
-    /// It has ended.
+    /// The minimisation has ended.
     Ended(Termination),
-    /// It needs a minimisation with its own evaluator, for another scaling of the
-    /// columns, a factor of J, or a second run. This minimisation begins anew.
+    /// The fit needs a minimisation with its own evaluator, for another scaling of the columns, a factor of J, or a
+    /// second run. That minimisation begins anew.
     Alone,
 }
 
 impl Waiting {
-    /// For a model of `params` parameters, the free ones of them of this shape.
+    /// Creates the state for a model with `params` parameters; `shape` is the block structure of the free ones.
     pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Waiting {
         Waiting { state: State::new(params, shape), at_start: true }
     }
 
-    /// Sets out from `problem.start`; it waits for an evaluation there.
+    /// Begins at `problem.start` and waits for the evaluation of this point.
     pub(crate) fn begin(&mut self, task: &Task<'_>) {
         let mut search = Search::new(task, &mut self.state);
         search.set_out(&task.problem.start, Scaling::Monotone);
         self.at_start = true;
     }
 
-    /// The parameters at which the normal equations are wanted.
+    /// Returns the parameters at which the normal equations must be evaluated.
     pub(crate) fn trial(&self) -> &[f64] {
         &self.state.trial.params
     }
@@ -77,7 +76,7 @@ impl Waiting {
             {
                 Verdict::Ended(termination)
             }
-            // Without an observer there is nothing that fails.
+            // Only an observer can fail, and there is no observer here.
             Ok(Want::Factor | Want::Nothing(_)) | Err(_) => Verdict::Alone,
         }
     }

@@ -1,4 +1,4 @@
-//! A minimisation to be made: which parameters move, where they begin, what limits them.
+//! Input of a minimisation: the free parameters, their starting point, bounds and limits.
 
 use super::observe::Observer;
 use super::options::Options;
@@ -9,28 +9,28 @@ use crate::normal::{Arrow, Normal};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A minimisation to be made.
+/// Input of a minimisation.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) options: &'a Options,
     pub(crate) observer: Option<&'a Observer>,
-    /// When the fit began, from which limits of time count.
+    /// Time at which the fit began; time limits are measured from it.
     pub(crate) begun: Instant,
     /// Work of earlier stages of the fit; counts and limits include it.
     pub(crate) work: Work,
-    /// The normal equations at the start in columns without factors, if they are known.
+    /// The normal equations at the start with unscaled columns, if they are known.
     pub(crate) known: Option<&'a Normal>,
 }
 
 impl<'a> Task<'a> {
-    /// The first stage of a fit that begins now, with nobody to watch it.
+    /// Creates the first stage of a fit that begins now, without an observer.
     pub(crate) fn new(problem: &'a Problem, options: &'a Options) -> Task<'a> {
         let (begun, work) = (Instant::now(), Work::default());
         Task { problem, options, observer: None, begun, work, known: None }
     }
 
-    /// The termination if the observer or the clock ends the fit.
+    /// Returns the termination if the observer or the time limit ends the fit.
     pub(crate) fn ended_outside(&self) -> Option<Termination> {
         if self.observer.is_some_and(|observer| observer.is_cancelled()) {
             Some(Termination::Stopped)
@@ -58,20 +58,20 @@ pub(crate) struct Work {
 /// The parameters of one fit. All arrays have one value per parameter of the model, fixed or free.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
-    /// Which free parameters are known not to occur in the model.
+    /// For each free parameter, true if it is known not to occur in the model.
     pub(crate) unused: Vec<bool>,
     /// True for a native model, whose parameters in use are not known.
     pub(crate) opaque: bool,
     /// Positions of the free parameters; ascending, unless the shape has blocks.
     pub(crate) free: Vec<usize>,
-    /// Which of them meet.
+    /// Block structure of the free parameters.
     pub(crate) shape: Arc<Arrow>,
     pub(crate) start: Vec<f64>,
-    /// Lower and upper bounds, ±∞ where there are none.
+    /// Lower and upper bounds; ±∞ if there is no bound.
     pub(crate) bounds: Vec<(f64, f64)>,
     /// The sum of squares of the weighted response, in row units.
     pub(crate) square: f64,
-    /// That about its mean.
+    /// The sum of squares of the weighted response about its mean, in row units.
     pub(crate) scatter: f64,
     /// [`Moments::signal`](crate::data::summary::Moments::signal).
     pub(crate) signal: f64,
@@ -79,25 +79,25 @@ pub(crate) struct Problem {
     pub(crate) points: usize,
     /// True if sigma is absolute, so that the size of the errors does not follow from the scatter.
     pub(crate) absolute: bool,
-    /// That under which the cost is taken.
+    /// Loss of the cost.
     pub(crate) loss: Loss,
-    /// The power of two that weighted residuals are multiplied with.
+    /// The power of two by which weighted residuals are multiplied.
     pub(crate) row_unit: f64,
 }
 
 impl Problem {
-    /// The largest cost that is not outliers' alone, as [`Loss::bulk`].
+    /// Returns [`Loss::bulk`] for the points of this fit, in row units.
     pub(crate) fn bulk(&self) -> f64 {
         self.loss.bulk(self.points, self.row_unit)
     }
 
-    /// The sum of squares that rounding alone leaves, of each value 16 units in the last place: a fit this
-    /// good is exact.
+    /// Returns the sum of squares due to rounding errors of 16 units in the last place of each value. A fit with at
+    /// most this sum is exact.
     pub(crate) fn rounding(&self) -> f64 {
         rounding(self.square)
     }
 
-    /// The scale of the loss in row units; infinite where there is none.
+    /// Returns the scale of the loss in row units; infinite if the loss has no scale.
     pub(crate) fn scale(&self) -> f64 {
         self.loss.scale().map_or(f64::INFINITY, |scale| scale * self.row_unit)
     }

@@ -1,4 +1,4 @@
-//! Why a fit stopped.
+//! Reasons why a fit stopped.
 
 use crate::solver::observe::Stop;
 use serde::{Deserialize, Serialize};

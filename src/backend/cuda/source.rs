@@ -158,7 +158,7 @@ pub(super) fn model_unit(spec: &Spec<'_>) -> String {
     text
 }
 
-/// No kernel uses every constant.
+/// Returns the constants of the unit. They are `[[maybe_unused]]` because no kernel uses all of them.
 fn constants(spec: &Spec<'_>, uniforms: usize) -> String {
     let (estimator, real) = (spec.estimator, spec.arithmetic.real());
     let loss = Rule::of(spec.loss, estimator) as usize;

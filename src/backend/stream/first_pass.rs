@@ -60,7 +60,7 @@ impl FirstPass {
     /// Merges the state of the following points.
     ///
     /// # Errors
-    /// Returns a message if the points do not follow, or if samples or sums are of different kinds.
+    /// Returns a message if the points of `other` do not follow directly, or if samples or sums differ in kind.
     pub(crate) fn follow(&mut self, other: FirstPass) -> std::result::Result<(), String> {
         if !self.sample.is_like(&other.sample) {
             return Err("their samples are not of one kind".into());

@@ -65,7 +65,7 @@ pub(crate) enum Said {
 /// Reason why a part refuses a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Refusal {
-    /// Its points cannot be read or evaluated; the text says why.
+    /// The part cannot read or evaluate its points, for the given reason.
     Points(String),
     /// The part that begins at point number `first` has a different model than the leader.
     Model { first: u64, field: String, leader: String, part: String },

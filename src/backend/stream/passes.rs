@@ -316,8 +316,8 @@ impl<'a> Passes<'a> {
         outcome.map(|()| answer)
     }
 
-    /// As [`result`](Passes::result), by a pass on a device. An interrupted pass on a device begins again when the fit
-    /// is resumed.
+    /// Returns the same as [`result`](Passes::result), from a pass on a device. An interrupted pass on a device begins
+    /// again when the fit is resumed.
     pub(crate) fn answer_on<S: PassSum>(
         &mut self,
         device: &mut DeviceStream,
@@ -335,7 +335,7 @@ impl<'a> Passes<'a> {
         self.learn(key, out)
     }
 
-    /// Copies the cached summary to `out` and returns true. Returns false if there is none and a pass may begin.
+    /// Copies the cached summary to `out` and returns true. Returns false if no summary is cached and a pass may begin.
     fn recall<S: PassSum>(&self, key: &PassKey, out: &mut S) -> std::result::Result<bool, Fault> {
         match self.cache.recall(key) {
             Some(known) => {

@@ -29,7 +29,7 @@ static TICKET: LazyLock<AtomicU64> = LazyLock::new(|| {
     AtomicU64::new(since.as_nanos() as u64)
 });
 
-/// A batch that several make.
+/// Leader of a distributed batch.
 pub(super) struct Leader<'l, 'a, 'p> {
     pub(super) curve: &'l CurveFit,
     pub(super) request: &'l BatchRequest<'a>,
@@ -46,9 +46,9 @@ pub(super) struct State<'p> {
     rest: Option<BatchPart<'p>>,
     /// Portions of workers that were lost, by their first fits.
     back: BTreeMap<usize, BatchPart<'p>>,
-    /// The first portion that cannot be made.
+    /// The first portion that failed.
     failed: Option<(usize, Obstacle<'p>)>,
-    /// True if the observer stopped the batch; and the message of its panic.
+    /// True if the observer stopped the batch. `panic` contains the message of its panic.
     stopped: bool,
     panic: Option<String>,
     finished: usize,
@@ -57,7 +57,7 @@ pub(super) struct State<'p> {
     made: Option<Made>,
 }
 
-/// Why a portion cannot be made.
+/// Reason why a portion failed.
 enum Obstacle<'p> {
     Own(Error),
     Refused { worker: usize, why: String, part: BatchPart<'p> },
@@ -107,7 +107,7 @@ impl<'p> Leader<'_, '_, 'p> {
         Some(part)
     }
 
-    /// Makes portions until none are left.
+    /// Runs portions until no portion remains.
     pub(super) fn make(&self) {
         while let Some(part) = self.take(self.sizes.own) {
             let (first, fits) = (part.first, part.len());
@@ -126,7 +126,7 @@ impl<'p> Leader<'_, '_, 'p> {
         }
     }
 
-    /// Makes a portion as a worker does.
+    /// Runs a portion in the same way as a worker.
     fn make_one(&self, mut part: BatchPart<'p>) -> Result<Made> {
         let (fits, mut offsets) = (part.first..part.first + part.len(), Vec::new());
         let data = self.request.data.piece(&fits, &mut offsets);
@@ -137,7 +137,7 @@ impl<'p> Leader<'_, '_, 'p> {
         self.curve.make_fits(&request, self.ready, None, part)
     }
 
-    /// Reports `fits` more finished fits to the observer: one thread at a time, so that the numbers grow.
+    /// Reports `fits` more finished fits to the observer, from one thread at a time so that the numbers increase.
     fn tell(&self, state: &mut State<'p>, fits: usize) {
         state.finished += fits;
         let Some(observer) = self.request.observer else { return };
@@ -152,7 +152,7 @@ impl<'p> Leader<'_, '_, 'p> {
         }
     }
 
-    /// Sends portions to workers until none are left, and waits for their replies.
+    /// Sends portions to workers until no portion remains, and waits for the replies.
     pub(super) fn ask(&self, workers: &mut impl Workers, count: usize) {
         let mut hands: Vec<Hand<'p>> = (0..count).map(|_| Hand::Idle).collect();
         loop {
@@ -185,7 +185,7 @@ impl<'p> Leader<'_, '_, 'p> {
     /// Gives each idle worker a portion.
     ///
     /// # Errors
-    /// In words, if nothing more can be sent to any.
+    /// Returns a message if no worker can receive requests any more.
     fn send(
         &self,
         workers: &mut impl Workers,
@@ -302,7 +302,7 @@ impl<'p> Leader<'_, '_, 'p> {
 /// Returns a call of the engine.
 ///
 /// # Errors
-/// In words, if it panics.
+/// Returns the message of a panic.
 fn guarded<R>(call: impl FnOnce() -> R) -> std::result::Result<R, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
         format!("what brings questions to the workers panicked: {}", panic_message(&*panic))
@@ -319,7 +319,7 @@ pub trait Workers {
     /// Returns the number of workers; they are numbered from 0. Called once per batch.
     fn count(&self) -> usize;
 
-    /// Sends a question to a worker that has none. It need not wait until the worker has it.
+    /// Sends a request to an idle worker. The function need not wait until the worker has received it.
     ///
     /// # Errors
     /// If the worker cannot be reached: it is lost, and nothing more is sent to it in this batch.

@@ -93,8 +93,8 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// As [`fit_batch`](CurveFit::fit_batch); [`Error::Worker`](crate::Error::Worker) for a worker with another
-    /// model or other settings.
+    /// The errors of [`fit_batch`](CurveFit::fit_batch); [`Error::Worker`](crate::Error::Worker) if a worker has
+    /// another model or other settings.
     pub fn fit_batch_parts<'a, 's>(
         &self,
         data: impl Borrow<BatchData<'a>>,

@@ -18,14 +18,14 @@ const BYTES: usize = 4 << 20;
 /// Samples of a portion at least, of a model that is traced: for a decay a fifth of a millisecond of work
 /// (docs/benchmarks.md).
 const LEAST: usize = 1 << 13;
-/// The same of a native model, whose calls may take any time.
+/// The same minimum for a native model, whose calls can be arbitrarily slow.
 const LEAST_NATIVE: usize = 1 << 8;
-/// Samples of a portion of the leader's own, which is sent to nobody, for each of its threads.
+/// Samples per thread in a portion that the leader runs itself.
 const FOR_A_THREAD: usize = 1 << 16;
 
 /// The sizes of the portions of a batch.
 pub(super) struct Sizes {
-    /// Samples of a portion that is sent, and of one that the leader makes.
+    /// Samples of a portion that is sent; `own`: samples of a portion that the leader runs.
     pub(super) sent: usize,
     pub(super) own: usize,
     /// Fits of either at most.

@@ -1,4 +1,4 @@
-//! Data as they might have been measured.
+//! Draws of replicate data for the bootstrap.
 
 use crate::data::Data;
 use crate::data::loss::Estimator;
@@ -19,7 +19,7 @@ use std::ops::Range;
 /// The source of replicates: the used points, without gaps.
 pub(super) struct Sampler<'a> {
     pub(super) given: &'a Points<'a>,
-    /// The indices of those that count among the given points.
+    /// Indices of the used points among the given points.
     pub(super) index: Vec<usize>,
     pub(super) points: PointSet,
     /// Centers of the drawn x: the closest points of the curve. `None` if x is not drawn.
@@ -27,7 +27,7 @@ pub(super) struct Sampler<'a> {
     /// The curve at each point.
     curve: Vec<f64>,
     errors: Errors,
-    /// One standard deviation for all, if it was said.
+    /// The common standard deviation of all points, if given.
     constant: f64,
     /// Priors of parameters, with the centers of their drawn means.
     priors: Vec<Prior>,
@@ -35,9 +35,9 @@ pub(super) struct Sampler<'a> {
 
 /// Errors that are added to the curve.
 enum Errors {
-    /// Nothing: whole points are drawn.
+    /// No errors: whole points are drawn.
     Pairs,
-    /// These, in units of sigma.
+    /// Residuals, in units of sigma.
     Residuals(Vec<f64>),
     /// Normal errors, in units of sigma.
     Normal(f64),
@@ -60,7 +60,7 @@ pub(super) struct Drawn {
     pub(super) fits: usize,
     /// Arrays that all fits share are missing.
     pub(super) points: PointSet,
-    /// Points to be used, for each fit; all if there are none.
+    /// Mask of each fit; empty if all points are used.
     pub(super) mask: Vec<bool>,
     /// Priors of each fit, one after the other.
     pub(super) priors: Vec<Prior>,
@@ -96,8 +96,7 @@ impl PointSet {
 
 impl<'a> Sampler<'a> {
     /// # Errors
-    /// [`UncertaintyError::NoBootstrap`] where such a drawing makes no sense, and as
-    /// [`Fit::diagnostics`].
+    /// [`UncertaintyError::NoBootstrap`] if the method does not apply to the fit; the errors of [`Fit::diagnostics`].
     pub(super) fn new(
         fit: &Fit,
         data: &Data<'_>,
@@ -143,12 +142,12 @@ impl<'a> Sampler<'a> {
         Ok(Sampler { given, index, points, around, curve, errors, constant, priors })
     }
 
-    /// Points of each fit.
+    /// Returns the number of points of each fit.
     pub(super) fn len(&self) -> usize {
         self.points.y.len()
     }
 
-    /// Bytes that the data of one fit take while they are drawn and put beside the others.
+    /// Returns the bytes for the data of one fit while they are drawn and appended to the others.
     pub(super) fn bytes(&self) -> usize {
         let PointSet { columns, sigma, x_sigma, .. } = &self.points;
         let columns = columns.len() + x_sigma.len() + usize::from(!sigma.is_empty());
@@ -225,7 +224,7 @@ impl<'a> Sampler<'a> {
                 }
             }
             Errors::Counts => {
-                // Where nothing is expected, nothing is counted.
+                // An expectation of 0 yields a count of 0.
                 let count = |&f: &f64| Poisson::new(f).map_or(f, |counts| counts.sample(random));
                 points.y = self.curve.iter().map(count).collect();
             }
@@ -292,7 +291,7 @@ impl Errors {
             Resample::Residuals => {
                 let standardized = fit.diagnostics(data)?.standardized;
                 let mut pool: Vec<f64> = index.iter().map(|&i| standardized[i]).collect();
-                // The fit passes through points of leverage 1, whose residuals say nothing.
+                // The curve passes through points of leverage 1; their residuals contain no information.
                 pool.retain(|r| r.is_finite());
                 let n = index.len() as f64;
                 // Under a robust loss points have no leverage; its mean is that of least squares.

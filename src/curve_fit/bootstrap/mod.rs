@@ -18,9 +18,9 @@ use refits::{Refits, Refitted};
 
 /// Replicates at most: their parameters must fit into memory.
 const MOST: usize = 10_000_000;
-/// Refits without a group of points, at most.
+/// Maximum number of refits without a group of points.
 const GROUPS: usize = 500;
-/// Bytes that drawn data take at a time, unless the caller says otherwise.
+/// Default memory limit of drawn data, in bytes.
 const MEMORY: usize = 256 << 20;
 
 /// Options of [`CurveFit::bootstrap`].
@@ -55,8 +55,8 @@ impl Bootstrap {
         self
     }
 
-    /// Bytes that drawn data may take, 256 MiB by default; beyond it replicates are made in several batches. One
-    /// set of data is always drawn. The results do not depend on it.
+    /// Sets the memory limit of drawn data in bytes, 256 MiB by default. If it is too small for all replicates, they
+    /// run in several batches of at least one data set. The results do not depend on the limit.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Bootstrap {
         self.memory = bytes;
@@ -65,22 +65,22 @@ impl Bootstrap {
 }
 
 impl CurveFit {
-    /// Computes the bootstrap of `fit`, which must be the fit of this model to `data`: the fit is made again, from its
-    /// parameters, on data drawn by the method of [`Resample`]. The spread of the refits gives the errors of
+    /// Computes the bootstrap of `fit`, which must be the fit of this model to `data`: the fit is repeated, from its
+    /// parameters, on data drawn by the method of [`Resample`]. The spread of the refits determines the errors of
     /// parameters, derived quantities and formulas, without the linear approximation of standard errors.
     ///
     /// Bounds, fixed and tied parameters, the loss and the estimator apply to refits as to the fit. A
-    /// [prior](CurveFit::prior) is a measurement of a parameter, and is repeated, too: its mean is drawn with its
-    /// sigma about the fitted value, or for pairs about itself. Refits are a [batch](CurveFit::fit_batch), on all
-    /// cores or a device; those with priors, correlated errors or infinite x are made one by one on all cores.
-    /// On the CPU the result is the same to the bit on any number of threads.
+    /// [prior](CurveFit::prior) is a measurement of a parameter and is repeated as well: its mean is drawn with its
+    /// sigma about the fitted value, or for pairs about itself. Refits run as a [batch](CurveFit::fit_batch), on all
+    /// cores or a device; refits with priors, correlated errors or infinite x run one by one on all cores.
+    /// On the CPU the result is bit-identical for any number of threads.
     ///
     /// Refits that do not converge, or that do not determine the same parameters as the fit, are left out and
     /// [counted](Replicates::failed). The observer receives the events of a batch. If it breaks, or if the token is
     /// cancelled, the finished refits are the result.
     ///
-    /// For [BCa intervals](Replicates::bca_intervals) the fit is also made without each point (without each of
-    /// 500 groups of points, if there are more), unless errors are drawn from the normal distribution.
+    /// For [BCa intervals](Replicates::bca_intervals) the fit is also repeated without each point (without each of
+    /// 500 groups of points, if there are more points), unless errors are drawn from the normal distribution.
     ///
     /// ```
     /// use dualfit::result::Resample;

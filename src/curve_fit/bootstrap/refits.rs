@@ -1,4 +1,4 @@
-//! The fit made again: as a batch where a batch can take the data, one by one otherwise.
+//! Refits of drawn data: as a batch if a batch supports the data, otherwise one by one.
 
 use super::draw::{Drawn, Sampler};
 use crate::backend::Backend;
@@ -27,7 +27,7 @@ use std::time::Instant;
 /// Results of refits.
 #[derive(Default)]
 pub(super) struct Refitted {
-    /// Parameters of those that converged, in their order, row-major.
+    /// Parameters of the converged refits, in order, row-major.
     pub(super) params: Vec<f64>,
     pub(super) failed: usize,
     /// Number of refits that the caller stopped.
@@ -57,7 +57,7 @@ enum End<'p> {
     NotRun,
 }
 
-/// A model that is fitted again and again, from the parameters of its fit.
+/// Repeated fits of a model, starting from the parameters of its fit.
 pub(super) struct Refits<'a> {
     curve: CurveFit,
     start: &'a [f64],
@@ -67,7 +67,7 @@ pub(super) struct Refits<'a> {
     /// Set as soon as the observer breaks.
     stopped: Arc<AtomicBool>,
     begun: Instant,
-    /// Refits that are done, and all of them.
+    /// Number of finished refits; `total` is the number of all refits.
     done: usize,
     total: usize,
 }
@@ -89,7 +89,7 @@ impl<'a> Refits<'a> {
     /// Returns the fits of drawn data.
     ///
     /// # Errors
-    /// As [`CurveFit::fit_batch`].
+    /// The errors of [`CurveFit::fit_batch`].
     pub(super) fn make(&mut self, drawn: &Drawn) -> Result<Refitted> {
         let cancelled = self.curve.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
         if cancelled || self.stopped.load(Relaxed) {
@@ -131,7 +131,7 @@ impl<'a> Refits<'a> {
     }
 
     fn one_by_one(&mut self, drawn: &Drawn) -> Result<Refitted> {
-        // Threads have fits of their own.
+        // Each thread runs its own fits.
         if self.curve.backend == Backend::Auto {
             self.curve.backend = Backend::Cpu;
         }
@@ -175,7 +175,7 @@ impl<'a> Refits<'a> {
         Ok(made)
     }
 
-    /// One fit of drawn data by itself.
+    /// Runs a single fit of drawn data.
     fn alone(&self, drawn: &Drawn, fit: usize) -> Result<Outcome> {
         let (sampler, n) = (self.sampler, self.sampler.len());
         let of = fit * n..(fit + 1) * n;
@@ -209,7 +209,7 @@ impl<'a> Refits<'a> {
         })
     }
 
-    /// Sigma from one value per point of a fit or of a batch.
+    /// Returns sigma from one value per point of a fit or of a batch.
     fn sigma<'s>(&self, each: &'s [f64]) -> Sigma<'s> {
         match self.sampler.given.sigma {
             Weights::Constant(sigma) => Sigma::Constant(sigma),

@@ -8,7 +8,7 @@ use crate::solver::outcome::{BadPoint, Fault};
 use crate::threads;
 use std::sync::Arc;
 
-/// All sets; where the free parameters have blocks, the ones of set s are those of block s.
+/// Evaluator of all sets. If the free parameters have blocks, block s contains the parameters of set s.
 pub(super) struct JointEvaluator<'e> {
     pub(super) groups: Vec<SetGroup<'e>>,
     /// The blocks of the fit, if it has any.
@@ -155,7 +155,7 @@ impl Evaluator for JointEvaluator<'_> {
     fn heaviest(&mut self, count: usize, _level: f64) -> Vec<f64> {
         let mut all = Vec::new();
         for part in self.sets_mut() {
-            // How heavy they are beside those of other sets is not known in a set.
+            // A set cannot compare its weights with the weights of other sets, therefore it receives no level.
             let own = part.evaluator.heaviest(count, f64::INFINITY);
             all.extend(own.into_iter().map(|weight| weight * part.factor));
         }
@@ -165,7 +165,7 @@ impl Evaluator for JointEvaluator<'_> {
     }
 
     fn limit_weights(&mut self, most: f64) -> Option<f64> {
-        // Lanes have the points' own weights.
+        // The evaluation in lanes does not support limited weights.
         self.groups.iter_mut().for_each(|group| group.abreast = None);
         let limit = |part: &mut SetEvaluator<'_>| {
             let square = part.evaluator.limit_weights(most / part.factor);

@@ -28,14 +28,14 @@ pub struct JointFit {
     pub(super) fit: Fit,
     pub(super) chi_squares: Vec<f64>,
     pub(super) views: Vec<SetView>,
-    /// The sets that no fit could be made of, and why.
+    /// Index of each set that was left out, with the reason.
     pub(super) left_out: BTreeMap<usize, String>,
 }
 
-/// One set's model and where its parameters are.
+/// Model of one set and the positions of its parameters in the joint fit.
 #[derive(Clone, Debug)]
 pub(super) struct SetView {
-    /// With the formulas of tied parameters in their places.
+    /// Model in which tied parameters are replaced by their formulas.
     pub(super) model: Model,
     pub(super) ties: Arc<Ties>,
     pub(super) components: Arc<[ComponentModel]>,
@@ -49,19 +49,19 @@ pub(super) struct SetView {
 
 impl JointFit {
     /// Returns the fit of all sets together, with all parameters. Its model has the set, counted from 1, as
-    /// first independent variable. What the sets' models derive it derives for each, as `fwhm_1` and
-    /// `fwhm_2`, or once, as `fwhm`, where all parameters of the formula are shared. R² compares with the scatter of
+    /// first independent variable. Derived quantities of the sets' models appear once per set, as `fwhm_1` and
+    /// `fwhm_2`, or only once, as `fwhm`, if all parameters of the formula are shared. R² compares with the scatter of
     /// each set about its own mean.
     pub fn fit(&self) -> &Fit {
         &self.fit
     }
 
-    /// Returns the sets that were [left out](crate::GlobalFit::leave_out_bad_sets), counted from 0, and why.
+    /// Returns the sets that were [left out](crate::GlobalFit::leave_out_bad_sets), counted from 0, with the reasons.
     pub fn left_out(&self) -> impl Iterator<Item = (usize, &str)> {
         self.left_out.iter().map(|(&set, why)| (set, why.as_str()))
     }
 
-    /// Returns the number of sets, those that were left out among them.
+    /// Returns the number of sets, including sets that were left out.
     pub fn sets(&self) -> usize {
         self.views.len()
     }
@@ -119,7 +119,7 @@ impl JointFit {
     }
 
     /// Returns the values and standard errors of the parameter or the derived quantity that the sets' models call
-    /// `name`, as [`param`](JointFit::param). The joint fit itself knows those that differ from set to set as `name_1`,
+    /// `name`, as [`param`](JointFit::param). In the joint fit, quantities that differ between sets are named `name_1`,
     /// `name_2`, …
     pub fn quantity(&self, name: &str) -> Option<Vec<Propagated>> {
         let (params, covariance) = (&self.fit.params, &self.fit.covariance);
@@ -145,8 +145,8 @@ impl JointFit {
         })
     }
 
-    /// For each set the sum of its squared weighted residuals, or of their loss; together they are the
-    /// joint fit's [`chi_square`](Fit::chi_square).
+    /// Returns the sum of squared weighted residuals, or of their losses, of each set. The total is the
+    /// [`chi_square`](Fit::chi_square) of the joint fit.
     pub fn chi_squares(&self) -> &[f64] {
         &self.chi_squares
     }

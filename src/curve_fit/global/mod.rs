@@ -28,9 +28,9 @@ use std::time::Instant;
 /// A fit of several sets of points at once, in which some parameters have one value for all sets and
 /// the others one value for each: a global fit.
 ///
-/// Each pass adds up the sums of every set with that set's own model and parameters, so that a set
-/// costs what it would cost alone. The sets may differ in length, in their x and in their weights;
-/// the cost is the sum of theirs, so data on different scales need their sigma said.
+/// Each pass evaluates every set with its own model and parameters and adds the sums, therefore a set takes no more
+/// time than in a separate fit. The sets may differ in length, x and weights. The cost is the sum of the costs
+/// of the sets, so data on different scales need a sigma.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, GlobalFit};
@@ -56,9 +56,9 @@ pub struct GlobalFit {
 
 #[derive(Clone, Debug)]
 enum Models {
-    /// The same for every set, with the names of the parameters that the sets share.
+    /// One model for all sets, with the names of the shared parameters.
     Same { curve: Arc<CurveFit>, shared: Vec<String> },
-    /// One for each set, in which equal names mean the same parameter.
+    /// One model per set; equal names mean the same parameter.
     Each(Vec<Arc<CurveFit>>),
 }
 
@@ -79,16 +79,16 @@ impl GlobalFit {
 
     /// Creates a joint fit with one model for each set, in order. Parameters of the same name are the same parameter.
     ///
-    /// Options, backend and observer are those of the first; loss and estimator must be alike. Where
-    /// bounds differ, both hold; a parameter that one model fixes is fixed in all.
+    /// Options, backend and observer are taken from the first model; loss and estimator must be equal. If
+    /// bounds differ, both apply; a parameter that is fixed in one model is fixed in all.
     pub fn of<'c>(curves: impl IntoIterator<Item = &'c CurveFit>) -> GlobalFit {
         let models =
             Models::Each(curves.into_iter().map(|curve| Arc::new(curve.clone())).collect());
         GlobalFit { models, said: Vec::new(), leave_out: false }
     }
 
-    /// Sets the parameters that have one value for all sets. Of models given one by one, those of equal
-    /// names are shared anyway.
+    /// Sets the parameters that have one value for all sets. If each set has its own model, parameters of equal
+    /// names are always shared.
     #[must_use]
     pub fn share<S: AsRef<str>>(mut self, names: impl AsRef<[S]>) -> GlobalFit {
         if let Models::Same { shared, .. } = &mut self.models {
@@ -121,11 +121,11 @@ impl GlobalFit {
         self
     }
 
-    /// Returns the parameters' names for `sets` sets of points, in order of appearance: those of the first set,
-    /// then those that the second one adds, and so on.
+    /// Returns the parameters' names for `sets` sets of points, in order of appearance: all names of the first set,
+    /// then the additional names of the second set, and so on.
     ///
     /// # Errors
-    /// As [`fit`](GlobalFit::fit), for what does not depend on the points.
+    /// The errors of [`fit`](GlobalFit::fit) that do not depend on the points.
     pub fn parameters(&self, sets: usize) -> Result<Vec<String>> {
         Ok(JointLayout::new(self, sets, &BadSets::new())?.names)
     }
@@ -175,8 +175,8 @@ impl GlobalFit {
         }
     }
 
-    /// As [`fit`](GlobalFit::fit), with the fits of a batch as sets: samples of any type, each set with x, errors and
-    /// mask as the batch says. Sets of few points are evaluated side by side.
+    /// Fits as [`fit`](GlobalFit::fit), with the fits of a batch as sets: samples of any type; the batch defines x,
+    /// errors and mask of each set. Sets of few points are evaluated in lanes.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit, GlobalFit};
@@ -197,7 +197,7 @@ impl GlobalFit {
     /// ```
     ///
     /// # Errors
-    /// As [`fit`](GlobalFit::fit); [`Error::BatchLayout`] if it has not been said which samples are whose.
+    /// The errors of [`fit`](GlobalFit::fit); [`Error::BatchLayout`] if the assignment of samples to fits is missing.
     pub fn over(&self, batch: &BatchData<'_>, start: impl Into<Start>) -> Result<JointFit> {
         self.fit(batch.each()?, start)
     }

@@ -1,4 +1,4 @@
-//! From sets of points to the fit of all.
+//! Preparation and run of a joint fit.
 
 use super::in_set;
 use super::joint_fit::{JointFit, SetView};

@@ -1,4 +1,4 @@
-//! Passes over single sets, and over a few small ones side by side.
+//! Passes over single sets, and over a few small sets in lanes.
 
 use crate::backend::cpu::simd_batch::SimdBatch;
 use crate::normal::{Normal, RFactor};
@@ -8,16 +8,16 @@ use crate::solver::outcome::Fault;
 /// Maximum relative change of a sum by the order of additions.
 const ORDER: f64 = 1e-12;
 
-/// One set.
+/// Evaluator of one set.
 pub(super) struct SetEvaluator<'e> {
-    /// Which of the joint fit it is.
+    /// Index of the set in the joint fit.
     pub(super) set: usize,
     pub(super) evaluator: Box<dyn Evaluator + Send + 'e>,
-    /// The position in the joint fit of each of the model's parameters.
+    /// Position of each parameter of the model among the parameters of the joint fit.
     pub(super) params: &'e [usize],
-    /// The position among the free parameters of the joint fit of each of the model's free ones.
+    /// Position of each free parameter of the model among the free parameters of the joint fit.
     pub(super) free: &'e [usize],
-    /// By which rows are multiplied to be in the joint row unit.
+    /// Factor that converts rows to the joint row unit.
     pub(super) factor: f64,
     /// Buffers for the set's own parameters, columns and sums.
     pub(super) own: Vec<f64>,
@@ -47,10 +47,10 @@ impl SetEvaluator<'_> {
     }
 }
 
-/// Sets that a thread passes over in one go.
+/// Sets that a thread evaluates together.
 pub(super) struct SetGroup<'e> {
     pub(super) sets: Vec<SetEvaluator<'e>>,
-    /// Their points, a lane to each set, where these are few.
+    /// Points of the sets, one lane per set, if the sets are small.
     pub(super) abreast: Option<SimdBatch>,
 }
 
@@ -58,7 +58,7 @@ impl SetGroup<'_> {
     /// Returns the normal equations of all sets. `worthless`: the cost from which on no products are needed.
     ///
     /// # Errors
-    /// The fault of the first set that has one, and which set that is.
+    /// The index and fault of the first set that fails.
     pub(super) fn normal(
         &mut self,
         params: &[f64],
@@ -66,7 +66,7 @@ impl SetGroup<'_> {
         worthless: f64,
     ) -> Result<(), (usize, Fault)> {
         self.sets.iter_mut().for_each(|set| set.take(params, columns));
-        // Lanes know of no units of columns.
+        // The evaluation in lanes does not support units of columns.
         let has_units = self.sets.iter().any(|set| set.columns.iter().any(|&c| c != 1.0));
         let mut abreast = self.abreast.as_mut().filter(|_| !has_units);
         if let Some(abreast) = &mut abreast {

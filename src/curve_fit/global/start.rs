@@ -59,12 +59,12 @@ impl JointLayout {
         let both = given.iter().zip(common).map(|(given, common)| given.or(common));
         let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;
         let values = self.checked(&self.joined(sets, &second))?;
-        // Parameters that sets share are known in the second pass.
+        // In the second pass the shared parameters have known values.
         let search = StartSearch::of_sets(first.iter().chain(&second).filter_map(|own| own.search));
         Ok(CompleteStart { values, solved, took: begun.elapsed(), search })
     }
 
-    /// Returns the values of all sets; of what several have, that of the last.
+    /// Returns the values of all sets; for a parameter of several sets, the value of the last one.
     fn joined(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<f64> {
         let mut all = vec![f64::NAN; self.names.len()];
         for (set, own) in sets.iter().zip(found) {
@@ -73,7 +73,7 @@ impl JointLayout {
         all
     }
 
-    /// Returns the positions of the parameters that every set that has them solved for.
+    /// Returns the positions of the parameters that were solved for in every set that contains them.
     fn solved_by_all(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<usize> {
         let mut linear = vec![None; self.names.len()];
         for (set, own) in sets.iter().zip(found) {
@@ -84,14 +84,14 @@ impl JointLayout {
         (0..linear.len()).filter(|&k| linear[k] == Some(true)).collect()
     }
 
-    /// For each set what its model's solvers are; sets of one model have them in common.
+    /// Returns the solvers of each set's model; sets of the same model share them.
     fn solvers(&self) -> Vec<Arc<Solvers>> {
         let mut known: HashMap<*const CurveFit, Arc<Solvers>> = HashMap::new();
         let of = |member: &SetMember| known.entry(Arc::as_ptr(&member.curve)).or_default().clone();
         self.members.iter().map(of).collect()
     }
 
-    /// For each set a complete start of its own parameters.
+    /// Returns a complete start of the own parameters of each set.
     fn of_each_set(
         &self,
         given: &[Option<f64>],
@@ -132,9 +132,9 @@ impl JointLayout {
         values.into_iter().map(median).collect()
     }
 
-    /// One value per parameter where one is given: by its joint name or, if not, by that of the model.
+    /// Returns the given value of each parameter: by its name in the joint fit, otherwise by its name in the model.
     fn given(&self, pairs: &[(String, f64)]) -> Vec<Option<f64>> {
-        // Of a name that is said twice the first counts.
+        // If a name occurs twice, its first value applies.
         let said: HashMap<&str, f64> =
             pairs.iter().rev().map(|(name, value)| (name.as_str(), *value)).collect();
         let value = |name: &String| said.get(name.as_str()).copied();

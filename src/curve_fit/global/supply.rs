@@ -28,19 +28,19 @@ const SET_WORK: usize = 4000;
 
 /// One set with its model.
 pub(super) struct JointSet<'a> {
-    /// Its position among the sets of the joint fit.
+    /// Index of the set in the joint fit.
     pub(super) set: usize,
     /// Equal for sets whose models have the same code.
     pub(super) model: usize,
     pub(super) supply: InMemory<'a>,
     pub(super) prepared: &'a Prepared,
-    /// The position in the joint fit of each of the model's parameters.
+    /// Position of each parameter of the model among the parameters of the joint fit.
     pub(super) params: &'a [usize],
-    /// The position among the free parameters of the joint fit of each of the model's free ones.
+    /// Position of each free parameter of the model among the free parameters of the joint fit.
     pub(super) free: Vec<usize>,
     /// Start of the set's own parameters.
     pub(super) start: Vec<f64>,
-    /// By which rows are multiplied: the joint row unit over the set's own.
+    /// Factor of the rows: the joint row unit divided by the set's own.
     pub(super) factor: f64,
 }
 
@@ -57,7 +57,7 @@ impl JointSet<'_> {
         self.params.iter().map(|&k| params[k]).collect()
     }
 
-    /// Returns true if its points are few and of the ordinary kind.
+    /// Returns true if the set has few points, of the ordinary kind.
     fn is_small(&self) -> bool {
         let points = self.supply.points;
         points.len() <= MOST_POINTS
@@ -89,7 +89,7 @@ impl JointSet<'_> {
     }
 }
 
-/// For each set the first one whose model has the same code; a native model only equals itself.
+/// Returns for each set the index of the first set whose model has the same code. A native model only equals itself.
 pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[Arc<Ready>]) -> Vec<usize> {
     let (mut by_place, mut by_code) = (HashMap::new(), HashMap::new());
     let first = |(member, SetPoints { set, .. }): (usize, &SetPoints<'_, '_>)| {
@@ -147,7 +147,7 @@ impl JointSupply<'_> {
             let n = set.free.len();
             let mut normal = Normal::zero(n);
             let mut evaluator = set.supply.evaluator(&options)?;
-            // The fit has ended here: a set that cannot be evaluated any more has no number.
+            // The fit ended at these parameters; a set that cannot be evaluated has no value.
             let cost = match evaluator.normal(&own, &vec![1.0; n], &mut normal) {
                 Ok(()) => normal.cost,
                 Err(_) => f64::NAN,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// An edge of the grid: its first corner, and true if it goes up.
+/// An edge of the grid: its first corner, and true if the edge points upwards.
 type Edge = (usize, usize, bool);
 
 /// Computes the lines of `level` for values over the grid a × b, one row per value of b. The interpolation is linear in

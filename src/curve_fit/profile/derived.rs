@@ -1,7 +1,7 @@
 //! Profile of a derived quantity, which replaces one parameter of its formula.
 //!
-//! With q = g(p₁, p₂, …) the model is written in q, p₂, …: p₁ is tied to the inverse of g. Refits hold q as they hold
-//! any other parameter, so that bounds, losses and native models are those of the fit.
+//! If q = g(p₁, p₂, …), the model is written in q, p₂, …: p₁ is tied to the inverse of g. Refits fix q like any other
+//! parameter, therefore bounds, losses and native models are the same as in the fit.
 
 use super::Profile;
 use crate::curve_fit::CurveFit;

@@ -39,7 +39,7 @@ const USUAL_LEVEL: f64 = 0.999;
 #[cfg_attr(feature = "json", serde(try_from = "saved::SavedProfile", into = "saved::SavedProfile"))]
 pub struct Profile {
     name: String,
-    /// Ascending in the parameter; one of them is the best fit.
+    /// Nodes in ascending order of the parameter, including the best fit.
     nodes: Vec<ProfileNode>,
     best: usize,
     ends: [ProfileEnd; 2],

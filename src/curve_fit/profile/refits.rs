@@ -169,7 +169,7 @@ impl<'a> Refits<'a> {
         start
     }
 
-    /// Returns true if the fits are stopped, so that no further one begins.
+    /// Returns true if the fits are stopped and no further fit may begin.
     fn is_stopped(&self) -> bool {
         self.held.cancel.as_ref().is_some_and(|token| token.is_cancelled())
     }

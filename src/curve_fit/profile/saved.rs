@@ -42,7 +42,7 @@ impl Profile {
     /// the traits of `serde`, therefore other formats work, too.
     ///
     /// # Errors
-    /// None in practice: every profile can be written.
+    /// No error in practice: every profile can be written.
     pub fn to_json(&self) -> Result<String> {
         write(&SavedProfile::from(self.clone()), "profile")
     }

@@ -17,9 +17,9 @@ const ERRORS: f64 = 30.0;
 
 /// Starts that are far from each other.
 pub(super) struct Scattered {
-    /// The model with the nonlinear parameters held, too: its fit solves for the others.
+    /// The model with the nonlinear parameters fixed as well; its fit solves for the linear parameters.
     pub(super) linear: CurveFit,
-    /// One value per parameter each; none if all that are free are linear, for which there is one minimum.
+    /// Starts with one value per parameter. Empty if all free parameters are linear, since there is only one minimum.
     pub(super) starts: Vec<Vec<f64>>,
 }
 
@@ -61,7 +61,7 @@ fn moved(value: f64, error: f64, part: f64, by_size: bool) -> f64 {
     let size = if value == 0.0 { error.unwrap_or(1.0) } else { value };
     match error.filter(|_| !by_size) {
         Some(error) => value + ERRORS * error * (2.0 * part - 1.0).powi(3),
-        // Two in five have the other sign.
+        // 40 % of the draws have the opposite sign.
         None if part < 0.4 => -size * 10f64.powf(POWERS * (5.0 * part - 1.0)),
         None => size * 10f64.powf(POWERS * ((part - 0.4) / 0.3 - 1.0)),
     }

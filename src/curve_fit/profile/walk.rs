@@ -30,7 +30,7 @@ const BRANCHES: usize = 4;
 const LOWER: f64 = 1e-6;
 /// Steps of τ that are a jump, below `WIDE`.
 const JUMP: f64 = 1.0;
-/// By which part the slope of τ changes at most where few starts will do, and how many.
+/// Maximum relative change of the slope of τ for which few starts suffice; [`FEW`] is their number.
 const STRAIGHT: f64 = 0.1;
 const FEW: usize = 12;
 /// Tolerance of an end, as a fraction of its distance from the best value.
@@ -54,7 +54,7 @@ pub(super) struct ProfileNode {
     pub(super) value: f64,
     /// (S − Ŝ)/s².
     pub(super) excess: f64,
-    /// All parameters.
+    /// Values of all parameters.
     pub(super) params: Vec<f64>,
 }
 
@@ -64,7 +64,7 @@ impl ProfileNode {
     }
 }
 
-/// One side of a profile: nodes from the best fit outwards, and why they end.
+/// One side of a profile: nodes from the best fit outwards, and the reason for the end.
 pub(super) struct WalkSide {
     pub(super) nodes: Vec<ProfileNode>,
     pub(super) end: ProfileEnd,
@@ -223,7 +223,7 @@ fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
     };
     let [.., gain] = gains else { return false };
     let fades = |pair: &[f64]| pair[0] >= -NO_GAIN && pair[1] <= (FADING * pair[0]).max(NO_GAIN);
-    // The sum of the geometric series.
+    // Sum of the geometric series.
     let ahead = gain.abs() * FADING / (1.0 - FADING);
     gains.windows(2).all(fades) && ahead < 0.5 * missing
 }
@@ -231,7 +231,7 @@ fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
 /// Returns the parameters at `value` on the line through two nodes.
 fn extrapolated(before: &ProfileNode, last: &ProfileNode, value: f64) -> Vec<f64> {
     let part = (value - last.value) / (last.value - before.value);
-    // Beyond one more of the same step a line is no guess any more.
+    // The line is not a usable guess at a distance of more than `GROWTH` times the last step.
     if !part.is_finite() || part.abs() > GROWTH {
         return last.params.clone();
     }

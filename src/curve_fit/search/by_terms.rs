@@ -1,9 +1,9 @@
 //! Starting points of sums, built term by term (matching pursuit: Mallat and Zhang, IEEE Trans. Signal Process. 41,
 //! 1993, 3397).
 //!
-//! One term is fitted without the others; then each further term is placed where the curve so far leaves the largest
-//! residuals, and all terms so far are fitted together. Draws of all terms at once rarely find a small term beside a
-//! large one, since the large one has to be right before the small one lowers the cost.
+//! The first term is fitted without the others. Each further term is placed at the largest residuals of the current
+//! curve, and all terms so far are fitted together. Draws of all terms at once rarely find a small term next to a
+//! large one, since the small term lowers the cost only after the large term is right.
 
 use super::draws::{Draws, Round};
 use super::screen::{Candidate, Screen};

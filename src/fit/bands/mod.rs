@@ -1,9 +1,9 @@
-//! Bands about a fitted curve: where the curve is, and where a new observation will be.
+//! Confidence bands of a fitted curve and prediction bands of new observations.
 //!
-//! With g the partials of the model at x by the parameters, the curve at x has the variance gᵀ cov g to
-//! first order (delta method; Seber and Wild, Nonlinear Regression, 1989, section 5.1). It is computed
-//! as ‖halfᵀg‖² from the factor of the covariance: forming cov first would lose half the digits where
-//! parameters are nearly collinear and their errors cancel in the curve.
+//! Let g be the partials of the model at x with respect to the parameters. To first order, the curve at x has the
+//! variance gᵀ cov g (delta method; Seber and Wild, Nonlinear Regression, 1989, section 5.1). It is computed as
+//! ‖halfᵀg‖², with cov = half halfᵀ: if parameters are nearly collinear and their errors cancel in the curve, the
+//! product with cov would lose half of the digits.
 
 pub(crate) mod new_point;
 
@@ -20,25 +20,25 @@ use new_point::NewPoint;
 
 /// A band about a curve; one value per point in each array.
 ///
-/// `lower` and `upper` are −∞ and ∞ where the curve depends on what the data leave undetermined, and
-/// NaN where there is no error to give: no degree of freedom is left to measure the scatter with, or
-/// the model is not finite there.
+/// `lower` and `upper` are −∞ and ∞ at points where the curve depends on a direction that the data do not determine.
+/// They are NaN if the error is not defined: the scatter cannot be estimated without degrees of freedom, or the model
+/// is not finite at the point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
     /// The fitted curve.
     pub center: Vec<f64>,
     /// Standard errors of the curve, or standard deviations of new observations about it.
     pub std_errors: Vec<f64>,
-    /// Lower ends.
+    /// Lower limits.
     pub lower: Vec<f64>,
-    /// Upper ends.
+    /// Upper limits.
     pub upper: Vec<f64>,
     /// Probability of the band.
     pub level: f64,
 }
 
 impl Band {
-    /// `width` deviations to either side.
+    /// Creates the band center ± `width`·std_errors.
     fn around(center: Vec<f64>, std_errors: Vec<f64>, width: f64, level: f64) -> Band {
         let ends = |sign: f64| {
             let end = |(value, error): (&f64, &f64)| value + sign * reach(width, *error);
@@ -50,15 +50,15 @@ impl Band {
 }
 
 impl Fit {
-    /// The confidence band of the curve at the points `x`, one column per variable as in
-    /// [`Data::new`](crate::Data::new): at each single point it covers the true curve with probability
-    /// `level`, as far as the model is nearly linear in its parameters within their errors.
+    /// Returns the pointwise confidence band of the curve at the points `x`, one column per variable as in
+    /// [`Data::new`](crate::Data::new). At each single point it covers the true curve with probability `level`, if the
+    /// model is nearly linear in its parameters within their errors.
     ///
-    /// The half width is a standard error times the quantile of Student's t with the fit's degrees of
-    /// freedom where the scatter was estimated, and of the normal distribution where sigma is absolute
-    /// or y are counts. Fixed parameters add nothing; neither do those held by a bound: the band is
-    /// conditional on their staying there, as the other parameters' errors are. It is infinite where the
-    /// curve depends on what the data leave undetermined.
+    /// The half width is the standard error times a quantile: of Student's t with the fit's degrees of freedom if the
+    /// scatter was estimated, of the normal distribution if sigma is absolute or y are counts. Fixed parameters and
+    /// parameters at a bound contribute nothing: the band, like the errors of the other parameters, is conditional on
+    /// their values. The band is infinite at points where the curve depends on a direction that the data do not
+    /// determine.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -70,7 +70,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// As [`predict`](Fit::predict); [`Error::BadOption`](crate::Error::BadOption).
+    /// The errors of [`predict`](Fit::predict), and [`Error::BadOption`](crate::Error::BadOption).
     pub fn confidence_band<'a>(&self, x: impl Columns<'a>, level: f64) -> Result<Band> {
         check_level(level)?;
         self.band(x.columns()?, level, half_width(level, self.scatter_freedom()), &|_, _, error| {
@@ -78,13 +78,12 @@ impl Fit {
         })
     }
 
-    /// The simultaneous confidence band: it covers the whole true curve, at all x together, with
-    /// probability `level` at least (Scheffé's method; Working and Hotelling's for a line). With r the
-    /// [`rank`](Fit::rank) the half width is √(r F(r, dof)) standard errors, √χ²(r) where sigma is
-    /// absolute.
+    /// Returns the simultaneous confidence band: it covers the whole true curve, at all x together, with a probability
+    /// of at least `level` (Scheffé's method; for a line, the method of Working and Hotelling). With the
+    /// [`rank`](Fit::rank) r, the half width in standard errors is √(r F(r, dof)), or √χ²(r) if sigma is absolute.
     ///
     /// # Errors
-    /// As [`confidence_band`](Fit::confidence_band).
+    /// The errors of [`confidence_band`](Fit::confidence_band).
     pub fn simultaneous_band<'a>(&self, x: impl Columns<'a>, level: f64) -> Result<Band> {
         check_level(level)?;
         let rank = self.rank() as f64;
@@ -96,23 +95,25 @@ impl Fit {
     }
 
     /// Returns true if each point of the data had its own standard deviation, known up to a common factor, as with
-    /// [`Sigma::Relative`](crate::Sigma::Relative). New points then need one, too: [`NewPoint::Relative`].
+    /// [`Sigma::Relative`](crate::Sigma::Relative). New points then need their own relative standard deviations:
+    /// [`NewPoint::Relative`].
     pub fn has_relative_sigma(&self) -> bool {
         self.scaled && self.spread == Spread::Own
     }
 
-    /// The prediction band: at each single point it covers a new observation with probability `level`.
+    /// Returns the prediction band: at each single point it covers a new observation with probability `level`.
     /// `new` is the scatter of observations about the curve.
     ///
-    /// The quantile is the same as in [`confidence_band`](Fit::confidence_band); the variance is the sum of the variances of the
-    /// curve and of the observation, which is assumed to be normal.
+    /// The quantile is the same as in [`confidence_band`](Fit::confidence_band). The variance is the sum of the
+    /// variances of the curve and of the observation. The error of the observation is assumed to be normal.
     ///
     /// # Errors
-    /// As [`confidence_band`](Fit::confidence_band);
+    /// The errors of [`confidence_band`](Fit::confidence_band);
     /// [`UncertaintyError::NewPointUnknown`](crate::error::UncertaintyError::NewPointUnknown) if the fit does
-    /// not have the scatter for [`NewPoint::Fitted`],
-    /// [`UncertaintyError::NewPointSigma`](crate::error::UncertaintyError::NewPointSigma) for a deviation that is
-    /// not positive, [`Error::LengthMismatch`](crate::Error::LengthMismatch) for another number of them than points.
+    /// not determine the scatter that `new` needs,
+    /// [`UncertaintyError::NewPointSigma`](crate::error::UncertaintyError::NewPointSigma) for a standard deviation that
+    /// is not positive and finite, [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the numbers of standard
+    /// deviations and points differ.
     pub fn prediction_band<'a>(
         &self,
         x: impl Columns<'a>,
@@ -127,12 +128,12 @@ impl Fit {
         self.band(columns, level, width, &|i, value, error| f64::hypot(error, deviation(i, value)))
     }
 
-    /// The confidence bands of the [components](Fit::components) of a sum at the points `x`, in their order: what
-    /// [`confidence_band`](Fit::confidence_band) is of the curve. They do not add up to its band, in which the errors of
-    /// components mostly cancel.
+    /// Returns the pointwise [confidence bands](Fit::confidence_band) of the [components](Fit::components) of a sum at
+    /// the points `x`, in the order of the components. Their widths do not add up to the width of the curve's band, in
+    /// which the errors of components mostly cancel.
     ///
     /// # Errors
-    /// As [`components`](Fit::components); [`Error::BadOption`](crate::Error::BadOption).
+    /// The errors of [`components`](Fit::components), and [`Error::BadOption`](crate::Error::BadOption).
     pub fn component_bands<'a>(&self, x: impl Columns<'a>, level: f64) -> Result<Vec<Band>> {
         check_level(level)?;
         let width = half_width(level, self.scatter_freedom());
@@ -140,12 +141,12 @@ impl Fit {
         Ok(self.components(x)?.into_iter().map(band).collect())
     }
 
-    /// The degrees of freedom of the estimated scatter; `None` where the errors are absolute.
+    /// Returns the degrees of freedom of the estimated scatter; `None` if the errors are absolute.
     pub(crate) fn scatter_freedom(&self) -> Option<f64> {
         self.scaled.then(|| self.degrees_of_freedom() as f64)
     }
 
-    /// The band of `width` deviations; `deviation` is called with index, value and standard error.
+    /// Computes the band of `width` standard deviations. `deviation` is called with index, value and standard error.
     fn band(
         &self,
         columns: Vec<Values<'_>>,
@@ -162,8 +163,8 @@ impl Fit {
         Ok(Band::around(center, std_errors, width, level))
     }
 
-    /// Results of `each` for the index, the value of `model` and its partials by the estimated parameters at
-    /// every point; partials by the others are 0.
+    /// Calls `each` at every point with its index, the value of `model` and the partials, and returns the results.
+    /// Partials with respect to parameters that are not estimated are 0.
     pub(crate) fn linearised<R: Clone + Default + Send>(
         &self,
         model: &Model,
@@ -172,7 +173,7 @@ impl Fit {
         each: impl Fn(usize, f64, &[f64]) -> R + Sync,
     ) -> Result<Vec<R>> {
         let units = &self.covariance.units;
-        // Tied parameters have units, too, but the model has their formulas in their places.
+        // Tied parameters have units, too, but the model contains their formulas instead.
         let by = |&k: &usize| units[k] != 0.0 && !self.fixed[k];
         let by: Vec<usize> = (0..units.len()).filter(by).collect();
         let Fit { params, bounds, start, .. } = self;
@@ -180,7 +181,7 @@ impl Fit {
     }
 }
 
-/// Half-length of an interval of `width` standard errors: 0 for an error of 0, infinite for an infinite
+/// Returns the half-length of an interval of `width` standard errors: 0 for an error of 0, infinite for an infinite
 /// error and any width.
 pub(crate) fn reach(width: f64, error: f64) -> f64 {
     match error {

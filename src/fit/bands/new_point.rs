@@ -10,27 +10,26 @@ use crate::fit::Fit;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum NewPoint<'a> {
-    /// As the fitted observations: their estimated scatter for
-    /// [`Sigma::Unknown`](crate::Sigma::Unknown), the given one for
-    /// [`Sigma::Constant`](crate::Sigma::Constant), the root of the expected count for counts. Where each
-    /// observation had its own sigma, or the loss is robust and its scatter not that of observations, the
-    /// fit does not know.
+    /// The standard deviation of the fitted observations: the estimated scatter for
+    /// [`Sigma::Unknown`](crate::Sigma::Unknown), the given value for
+    /// [`Sigma::Constant`](crate::Sigma::Constant), the root of the expected count for counts. It is unknown, and an
+    /// error, if each observation had its own sigma, or if the scatter was estimated under a robust loss.
     #[default]
     Fitted,
-    /// One standard deviation for all, in the units of y.
+    /// One standard deviation for all points, in the units of y.
     Constant(f64),
-    /// One per point of x, in the units of y.
+    /// One standard deviation per point of x, in the units of y.
     Each(&'a [f64]),
-    /// One per point of x, up to the common factor that the fit to data with
-    /// [`Sigma::Relative`](crate::Sigma::Relative) estimated.
+    /// One standard deviation per point of x, up to the common factor that was estimated by a fit with
+    /// [`Sigma::Relative`](crate::Sigma::Relative).
     Relative(&'a [f64]),
 }
 
-/// The standard deviation from a point's index and the curve's value there.
+/// Function that computes the standard deviation from a point's index and the value of the curve.
 type Deviation<'a> = Box<dyn Fn(usize, f64) -> f64 + Sync + 'a>;
 
 impl<'a> NewPoint<'a> {
-    /// Of `points` new observations.
+    /// Returns the function for `points` new observations.
     pub(super) fn deviation(self, fit: &Fit, points: usize) -> Result<Deviation<'a>> {
         match self {
             NewPoint::Fitted => fitted(fit),
@@ -77,7 +76,7 @@ fn fitted<'a>(fit: &Fit) -> Result<Deviation<'a>> {
     }
 }
 
-/// The standard deviation of (weighted) residuals; NaN without degrees of freedom.
+/// Returns the standard deviation of the (weighted) residuals; NaN without degrees of freedom.
 fn scatter(fit: &Fit) -> Result<f64> {
     if fit.loss.scale().is_some() {
         let reason = "under a robust loss the scatter is that of the loss";

@@ -5,7 +5,7 @@ use super::tied::error_of;
 use crate::fit::propagated::{Formula, Propagated};
 
 impl BatchFit {
-    /// A parameter or a quantity that follows from the parameters, for fit number `fit`.
+    /// Computes the value and the error of a parameter or derived quantity in fit number `fit`.
     pub(super) fn found(&self, of: Quantity<'_>, fit: usize) -> Propagated {
         let width = self.n_params();
         let own = fit * width..(fit + 1) * width;
@@ -20,7 +20,7 @@ impl BatchFit {
         if !value.is_finite() || gradient.iter().any(|partial| !partial.is_finite()) {
             return Propagated { value, std_error: f64::NAN };
         }
-        // As in a single fit, parameters on a bound add nothing.
+        // Parameters at a bound contribute nothing, as in a single fit.
         let partials = formula.places.iter().copied().zip(gradient);
         let row = partials.filter(|&(k, partial)| partial != 0.0 && self.side(fit, k).is_none());
         let row: Vec<(usize, f64)> = row.collect();
@@ -33,7 +33,7 @@ impl BatchFit {
         Propagated { value, std_error }
     }
 
-    /// The parameter or the derived quantity called `name`.
+    /// Finds the parameter or the derived quantity `name`.
     pub(super) fn named(&self, name: &str) -> Option<Quantity<'_>> {
         if let Some(k) = self.names.iter().position(|known| known == name) {
             return Some(Quantity::Parameter(k));
@@ -43,10 +43,10 @@ impl BatchFit {
     }
 }
 
-/// A quantity that a name stands for.
+/// A parameter or a derived quantity.
 #[derive(Clone, Copy)]
 pub(super) enum Quantity<'a> {
-    /// By its position.
+    /// Position of the parameter.
     Parameter(usize),
     Derived(&'a Formula),
 }

@@ -30,16 +30,16 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{Builder, scope};
 
-/// Maximum size of a chunk in bytes. Chunks of this size keep a device busy. The first upload overlaps with no kernel
-/// and takes one or two milliseconds.
+/// Maximum size of a chunk in bytes. Chunks of this size keep a device busy. The upload of the first chunk, which no
+/// kernel hides, takes 1 to 2 ms.
 const CHUNK: usize = 64 << 20;
 /// Maximum size of a chunk in bytes if the batch has an observer or a cancellation token.
 const WATCHED: usize = 16 << 20;
-/// Number of fits whose results a thread copies at a time, which takes some tenths of a millisecond.
+/// Number of fits whose results a thread copies at a time. A copy takes some tenths of a millisecond.
 const TAKEN: usize = 2048;
-/// Least tolerances in f32 of the cost, of the step, and of the step beside the standard errors. The last is where
-/// a fit should end: the step that is left is taken without an evaluation, whose cost would be rounding. Robust
-/// losses converge more slowly.
+/// Returns the minimum tolerances in f32: of the cost, of the step, and of the step relative to the standard errors.
+/// The last one should end a fit: the remaining step is then taken without an evaluation, because the change of the
+/// cost would be rounding. Robust losses converge more slowly.
 fn rough(loss: Loss) -> [f64; 3] {
     [1e-7, 1e-6, if loss == Loss::Linear { 1e-2 } else { 2e-3 }]
 }
@@ -163,7 +163,7 @@ pub(crate) fn run(
     Ok(host.course)
 }
 
-/// Computes fits of the queue on these devices until the queue is empty or the devices have failed. Returns the
+/// Computes fits of the queue on these devices until the queue is empty or all devices have failed. Returns the
 /// failed devices with their errors.
 ///
 /// # Errors
@@ -341,7 +341,7 @@ fn take(
     out.statuses[index] = FitStatus::of(termination, undetermined);
 }
 
-/// Maximum distance of a parameter beside a bound, as a fraction of its standard error.
+/// Maximum distance of a parameter from a bound, as a fraction of its standard error.
 const BESIDE: f64 = 1e-6;
 
 /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
@@ -358,7 +358,7 @@ fn is_for_the_host(
     let counts = found.counts(index);
     let unused = request.prepared.free.iter().filter(|&&k| request.unused[k]).count();
     let open = free - unused - counts.number_held();
-    // Where the columns of enough points depend on each other, the end may be a saddle.
+    // If the columns are linearly dependent although there are enough points, the result may be a saddle.
     let deficient =
         termination.is_converged() && (counts.rank as usize) < open && open <= counts.points;
     let heavy = match request.data.deviations() {

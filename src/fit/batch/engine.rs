@@ -1,11 +1,10 @@
-//! A batch on the CPU: its fits divided among the threads.
+//! Batches on the CPU: the fits are divided among the threads.
 //!
-//! # The seam
+//! # Interface of the backends
 //!
-//! [`BatchRequest`] is a batch that has been validated as a whole; [`BatchPart`] receives the results of
-//! consecutive fits. Every backend takes both and fills the part, fit by fit: this
-//! file's [`run`] on the CPU, a device for any range of fits that
-//! [`BatchPart::split`] cuts off. A fit that is not written counts as not run.
+//! [`BatchRequest`] is a validated batch; [`BatchPart`] receives the results of consecutive fits. Every backend
+//! receives both and fills the part fit by fit: [`run`] on the CPU, and a device for each range of fits that
+//! [`BatchPart::split`] separates. Fits without a result have the status "not run".
 
 use super::arrays::BatchPart;
 use super::simd_batch::SimdFits;
@@ -32,15 +31,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Samples that a thread takes at a time: a few milliseconds of work, so that lanes that idle at its
-/// end do not matter.
+/// Number of samples that a thread takes at a time: a few milliseconds of work, so that idle lanes at the end of a
+/// portion cost little.
 const SAMPLES: usize = 131_072;
-/// Fits that a thread takes at a time, at most.
+/// Maximum number of fits that a thread takes at a time.
 const MOST: usize = 1024;
-/// Portions of a smaller batch for each thread, so that none waits long for the last.
+/// Portions per thread for a smaller batch, so that threads wait only briefly for the last portion.
 const PORTIONS: usize = 16;
 
-/// A batch to be fitted. Arrays have one value per parameter.
+/// A validated batch. Arrays have one value per parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchRequest<'a> {
     pub(crate) prepared: &'a Prepared,
@@ -50,7 +49,7 @@ pub(crate) struct BatchRequest<'a> {
     pub(crate) bounds: &'a [(f64, f64)],
     /// Parameters that do not occur in the model.
     pub(crate) unused: &'a [bool],
-    /// Typical sizes of the parameters, NaN where they are not known.
+    /// Typical sizes of the parameters; NaN if unknown.
     pub(crate) scales: &'a [f64],
     pub(crate) priors: &'a [Prior],
     pub(crate) loss: Loss,
@@ -71,7 +70,7 @@ pub(crate) struct BatchRequest<'a> {
 }
 
 impl<'a> BatchRequest<'a> {
-    /// The same request with these starts, if there are any.
+    /// Returns the same request with `starts`.
     pub(crate) fn with_starts<'b>(&self, starts: Option<&'b Starts<'b>>) -> BatchRequest<'b>
     where
         'a: 'b,
@@ -79,7 +78,7 @@ impl<'a> BatchRequest<'a> {
         BatchRequest { starts: starts.unwrap_or(self.starts), ..*self }
     }
 
-    /// The points of a fit, if they are valid. `columns` and `y` are buffers for them.
+    /// Returns the points of a fit if they are valid. `columns` and `y` are buffers for the points.
     pub(crate) fn points<'p>(
         &self,
         fit: usize,
@@ -93,12 +92,12 @@ impl<'a> BatchRequest<'a> {
         Ok(points)
     }
 
-    /// The beginning of a fit, as its time limit counts it.
+    /// Returns the time at which the time limit of a fit begins.
     pub(super) fn clock(&self) -> Instant {
         if self.options.max_time.is_some() { Instant::now() } else { self.begun }
     }
 
-    /// Options of the search of a fit.
+    /// Returns the options of the search of a fit.
     pub(super) fn rules(&self, fit: usize) -> Rules<'_> {
         Rules {
             loss: self.loss,
@@ -111,7 +110,7 @@ impl<'a> BatchRequest<'a> {
         }
     }
 
-    /// A minimisation beside others, which nobody watches.
+    /// Returns the task of a minimisation in parallel with others, without an observer.
     pub(super) fn task<'t>(&'t self, problem: &'t Problem) -> Task<'t> {
         let (options, begun, work) = (self.first_options, self.begun, Work::default());
         Task { problem, options, observer: None, begun, work, known: None }
@@ -132,16 +131,16 @@ impl<'a> BatchRequest<'a> {
     }
 }
 
-/// Makes all fits of `out` that have not been run, on the threads of the present pool. Each is computed by
-/// one thread in one order, so that the results do not depend on the number of threads.
+/// Computes all fits of `out` that have not been run, on the threads of the current pool. One thread computes each fit
+/// in a fixed order of operations; therefore the results do not depend on the number of threads.
 ///
 /// # Errors
-/// [`Error::ObserverPanicked`]; the fits that are finished are in `out`.
+/// [`Error::ObserverPanicked`]; `out` contains the completed fits.
 pub(crate) fn run(request: &BatchRequest<'_>, out: BatchPart<'_>) -> Result<()> {
     run_after(request, out.first, out)
 }
 
-/// As [`run`], after `finished` fits.
+/// Same as [`run`], after `finished` completed fits.
 pub(super) fn run_after(
     request: &BatchRequest<'_>,
     finished: usize,
@@ -165,7 +164,7 @@ pub(super) fn run_after(
     tally.panic.map_or(Ok(()), |message| Err(Error::ObserverPanicked { message }))
 }
 
-/// A part in portions of `fits` fits.
+/// Splits a part into portions of `fits` fits.
 pub(super) fn portions(part: BatchPart<'_>, fits: usize) -> impl Iterator<Item = BatchPart<'_>> {
     let mut rest = Some(part);
     from_fn(move || {
@@ -178,7 +177,7 @@ pub(super) fn portions(part: BatchPart<'_>, fits: usize) -> impl Iterator<Item =
     })
 }
 
-/// Workspace in which a thread makes its fits.
+/// Workspace of a thread for its fits.
 enum FitMaker<'a> {
     SimdBatch(Box<SimdFits<'a>>),
     Alone(Box<FitWorkspace<'a>>),
@@ -193,13 +192,13 @@ impl<'a> FitMaker<'a> {
     }
 }
 
-/// The threads at work on a batch.
+/// State that the threads of a batch share.
 struct Scheduler<'r, 'a> {
     request: &'r BatchRequest<'a>,
     fits: usize,
-    /// Fits that are made in one go.
+    /// Number of fits of a portion.
     portion: usize,
-    /// Workspaces that no thread is using.
+    /// Workspaces that no thread uses.
     rooms: Mutex<Vec<FitMaker<'a>>>,
     stopped: AtomicBool,
     tally: Mutex<BatchTally>,
@@ -237,7 +236,7 @@ impl Scheduler<'_, '_> {
         }
     }
 
-    /// Tells the observer, one thread at a time, so that it sees the numbers grow.
+    /// Reports progress to the observer, one thread at a time, so that the reported numbers increase.
     fn tell(&self, observer: &Observer, part: &BatchPart<'_>) {
         let mut tally = lock(&self.tally);
         if self.stopped.load(Ordering::Relaxed) {

@@ -1,26 +1,25 @@
-//! Standard errors of a fit of a batch, without allocations.
+//! Standard errors of the fits of a batch, computed without allocations.
 //!
-//! Where the triangular factor R of the weighted Jacobian is well-conditioned, (RᵀR)⁻¹ = R⁻¹R⁻ᵀ loses
-//! a few digits of sixteen at most, and the rank is full: its diagonal is the squared length of the
-//! rows of R⁻¹. That costs a tenth of a singular value decomposition of a small matrix, which for
-//! small fits would take as long as the iterations. Other fits take the way of a single fit, through
-//! the decomposition.
+//! If the triangular factor R of the weighted Jacobian is well-conditioned, the rank is full and
+//! (RᵀR)⁻¹ = R⁻¹R⁻ᵀ loses at most a few of sixteen digits. Its diagonal contains the squared lengths of the
+//! rows of R⁻¹. This costs a tenth of a singular value decomposition of a small matrix, which would take as long as
+//! the iterations of a small fit. All other fits use the decomposition, as single fits do.
 
 use crate::constants::WELL_CONDITIONED;
 use crate::fit::covariance::{Covariance, CovarianceInputs};
 use crate::normal::small::fold_few;
 use crate::normal::{RFactor, Spectrum};
 
-/// Worker for the errors of a fit of `n` free parameters.
+/// Workspace for the errors of a fit of `n` free parameters.
 pub(super) struct Errors {
-    /// Positions, among the free parameters, of those that are estimated.
+    /// Positions of the estimated parameters among the free parameters.
     kept: Vec<usize>,
     rows: Vec<f64>,
     r: Vec<f64>,
     inverse: Vec<f64>,
 }
 
-/// Inputs of the errors in addition to the factor; as [`CovarianceInputs`].
+/// Inputs in addition to the factor; see [`CovarianceInputs`].
 pub(super) struct About<'a> {
     pub(super) free: &'a [usize],
     pub(super) estimated: &'a [bool],
@@ -30,8 +29,8 @@ pub(super) struct About<'a> {
     pub(super) sharpened: Option<&'a RFactor>,
 }
 
-/// Output of the errors: one number per parameter of the model, and the covariance matrix, or
-/// an empty slice if it is not requested.
+/// Outputs: one error per parameter of the model, and the covariance matrix, or an empty slice if the matrix is not
+/// requested.
 pub(super) struct Out<'a> {
     pub(super) errors: &'a mut [f64],
     pub(super) covariance: &'a mut [f64],
@@ -91,7 +90,7 @@ impl Errors {
         m
     }
 
-    /// Sets `inverse` to R⁻¹ of the kept columns of the factor; false if R is not well-conditioned.
+    /// Sets `inverse` to R⁻¹ of the kept columns of the factor. Returns false if R is not well-conditioned.
     fn invert(&mut self, factor: &RFactor) -> bool {
         let (n, m) = (factor.n, self.kept.len());
         let r = &mut self.r[..m * m];
@@ -118,7 +117,7 @@ impl Errors {
             return false;
         }
         for j in 0..m {
-            // Column j of the inverse solves R x = e, from below.
+            // Column j of the inverse solves R x = e by back substitution.
             let x = &mut self.inverse[j * m..=j * m + j];
             x.fill(0.0);
             x[j] = 1.0;

@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Version of the messages. All versions share the header, and have a refusal as the first kind of reply.
+/// Version of the messages. All versions have the same header, and a refusal as the first kind of reply.
 const VERSION: u32 = 1;
 /// First bytes of requests and replies.
 const QUESTION: [u8; 8] = *b"dualfitQ";
 const ANSWER: [u8; 8] = *b"dualfitA";
-/// Maximum number of fits of a request, so that a short request has no long reply.
+/// Maximum number of fits per request. It limits the length of the reply to a short request.
 pub(crate) const MOST_FITS: usize = 1 << 15;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     kind: [u8; 8],
     version: u32,
-    /// Ticket of the request, which its reply repeats.
+    /// Ticket of the request; the reply repeats it.
     ticket: u64,
 }
 
 /// Request for fits.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Question<'a> {
-    /// Settings that must be equal for leader and worker: names and values.
+    /// Names and values of the settings that must be equal for leader and worker.
     identity: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    /// The number of the first fit in the whole batch.
+    /// Number of the first fit, counted in the whole batch.
     pub(crate) first: u64,
     /// True if covariance matrices and active bounds are requested.
     pub(crate) covariances: bool,
@@ -49,7 +49,7 @@ enum Said<'a> {
     Found(Box<Found<'a>>),
 }
 
-/// Results of all fits of a request; as [`Arrays`].
+/// Results of all fits of a request, laid out as in [`Arrays`].
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Found<'a> {
     params: Raw<'a, f64>,
@@ -65,7 +65,7 @@ pub(crate) struct Found<'a> {
     covariances: Raw<'a, f64>,
 }
 
-/// A request as a worker reads it.
+/// A request received by a worker.
 pub(crate) enum Asked<'a> {
     Fits {
         ticket: u64,
@@ -253,31 +253,32 @@ impl Found<'_> {
     }
 }
 
-/// Portions of consecutive fits that each worker of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts) made.
+/// Report of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts): workers, and the portions of consecutive fits that
+/// they computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct BatchParts {
-    /// Workers that there were.
+    /// Number of workers.
     pub workers: usize,
-    /// Portions that workers made.
+    /// Number of portions that workers computed.
     pub by_workers: usize,
-    /// Portions that the leader made.
+    /// Number of portions that the leader computed.
     pub by_leader: usize,
-    /// Lost workers. Others made their outstanding portions.
+    /// Lost workers. Others computed their outstanding portions.
     pub lost: Vec<LostWorker>,
-    /// Bytes of all questions.
+    /// Bytes of all requests.
     pub question_bytes: u64,
     /// Bytes of all replies that were used.
     pub answer_bytes: u64,
 }
 
-/// A worker that made no more fits of a batch.
+/// A worker that stopped computing fits of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct LostWorker {
-    /// Its number, counted from 0.
+    /// Number of the worker, counted from 0.
     pub worker: usize,
-    /// Why.
+    /// Reason of the loss.
     pub reason: String,
 }
 

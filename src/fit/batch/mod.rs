@@ -1,4 +1,4 @@
-//! Results of a batch of fits: flat arrays, and a view of each fit.
+//! Results of a batch of fits: flat arrays, and views of single fits.
 
 pub(crate) mod arrays;
 mod derived;
@@ -30,11 +30,10 @@ use device::DeviceRun;
 use status::FitStatus;
 use std::fmt;
 
-/// The results of many independent fits, in flat arrays with one row per fit; `Display` prints a
-/// summary.
+/// Results of many independent fits, in flat arrays with one row per fit. `Display` prints a summary.
 ///
-/// Numbers of a fit that was not made (see [`FitStatus`]) are NaN, its parameters too: no start is
-/// handed back as a result.
+/// All numbers of a fit that was not made (see [`FitStatus`]) are NaN, including the parameters: a starting point is
+/// never returned as a result.
 #[derive(Clone)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "json", serde(try_from = "saved::SavedBatch", into = "saved::SavedBatch"))]
@@ -42,30 +41,31 @@ pub struct BatchFit {
     pub(crate) names: Vec<String>,
     pub(crate) fixed: Vec<bool>,
     pub(crate) arrays: Arrays,
-    /// Names and formulas of quantities that follow from the parameters.
+    /// Names and formulas of derived quantities. Quantities from [`derive`](crate::CurveFit::derive) follow those of
+    /// the model.
     pub(crate) derived: Vec<(String, Formula)>,
-    /// Number of the first of these quantities that belong to the model.
+    /// Number of derived quantities of the model, at the beginning of `derived`.
     pub(crate) derived_by_model: usize,
     /// Number of parameters with a prior.
     pub(crate) priors: usize,
     pub(crate) chi_square: ChiSquareOf,
-    /// Fits whose residuals are correlated; empty if that was not tested.
+    /// For each fit, true if its residuals are correlated; empty if this was not tested.
     pub(crate) correlated: Vec<bool>,
     pub(crate) seconds: f64,
     pub(crate) threads: usize,
     pub(crate) made: Made,
 }
 
-/// The distribution that the chi-square of right fits of a batch has.
+/// Distribution of the chi-square of correct fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum ChiSquareOf {
-    /// None: the scatter is not known, or the loss is robust.
+    /// No known distribution: the scatter is unknown, or the loss is robust.
     #[default]
     Scatter,
-    /// Chi-square: sigma is absolute.
+    /// Chi-square distribution: sigma is absolute.
     Errors,
-    /// That of a sum of deviances of counts.
+    /// Distribution of a sum of deviances of counts.
     Counts,
 }
 
@@ -73,17 +73,17 @@ pub(crate) enum ChiSquareOf {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Made {
-    /// One sentence.
+    /// Reason for the choice of the backend, in one sentence.
     pub(crate) reason: String,
-    /// The name of the device that made it, and how that went.
+    /// Name of the device that computed the batch, and its report.
     pub(crate) device: Option<(String, DeviceRun)>,
-    /// Workers that made fits of the batch.
+    /// Workers that computed fits of the batch.
     #[cfg_attr(feature = "json", serde(default))]
     pub(crate) parts: Option<BatchParts>,
 }
 
 impl Made {
-    /// Of fits that were made so, and others like this.
+    /// Combines the report with the report of the fits that follow.
     pub(crate) fn followed_by(self, other: Made) -> Made {
         let device = match (self.device, other.device) {
             (Some((name, course)), Some((_, more))) => Some((name, course.followed_by(more))),
@@ -104,7 +104,7 @@ impl BatchFit {
         self.names.len()
     }
 
-    /// The parameters' names, in order.
+    /// Names of the parameters, in order.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -146,9 +146,9 @@ impl BatchFit {
         &self.arrays.evaluations
     }
 
-    /// The covariance matrix of a fit's parameters, n_params × n_params; `None` if the covariances
-    /// were not kept (see [`CurveFit::keep_covariance`](crate::CurveFit::keep_covariance)) or there is
-    /// no such fit.
+    /// The covariance matrix of a fit's parameters, n_params × n_params. `None` if the covariances
+    /// were not kept (see [`CurveFit::keep_covariance`](crate::CurveFit::keep_covariance)) or the index is out of
+    /// range.
     pub fn covariance(&self, fit: usize) -> Option<&[f64]> {
         let square = self.n_params() * self.n_params();
         let from = fit.checked_mul(square)?;
@@ -158,14 +158,14 @@ impl BatchFit {
     /// One fit of the batch.
     ///
     /// # Panics
-    /// If there is no such fit, as indexing does; [`get`](BatchFit::get) returns `None` there.
+    /// If the index is out of range; [`get`](BatchFit::get) then returns `None`.
     #[track_caller]
     pub fn fit(&self, fit: usize) -> BatchFitView<'_> {
         assert!(fit < self.n_fits(), "fit {fit} of a batch of {} fits", self.n_fits());
         BatchFitView { batch: self, index: fit }
     }
 
-    /// One fit of the batch, if there is such a fit.
+    /// One fit of the batch; `None` if the index is out of range.
     pub fn get(&self, fit: usize) -> Option<BatchFitView<'_>> {
         (fit < self.n_fits()).then_some(BatchFitView { batch: self, index: fit })
     }
@@ -175,20 +175,20 @@ impl BatchFit {
         (0..self.n_fits()).map(|index| BatchFitView { batch: self, index })
     }
 
-    /// The values of the parameter or the derived quantity called `name`, one per fit.
+    /// The values of the parameter or derived quantity `name`, one per fit; `None` for an unknown name.
     pub fn param(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64>> {
         Some(self.quantity(name)?.map(|found| found.value))
     }
 
-    /// The standard errors of the parameter or the derived quantity called `name`, one per fit.
+    /// The standard errors of the parameter or derived quantity `name`, one per fit; `None` for an unknown name.
     pub fn std_error(&self, name: &str) -> Option<impl ExactSizeIterator<Item = f64>> {
         Some(self.quantity(name)?.map(|found| found.std_error))
     }
 
     /// Values and standard errors of the parameter or the derived quantity `name`, one per fit. The error of a quantity
     /// of several parameters needs their covariances, which a batch keeps after
-    /// [`derive`](crate::CurveFit::derive) or [`keep_covariance`](crate::CurveFit::keep_covariance). Otherwise the error
-    /// is NaN, as for derived quantities of library models.
+    /// [`derive`](crate::CurveFit::derive) or [`keep_covariance`](crate::CurveFit::keep_covariance). Otherwise the
+    /// error is NaN, as for derived quantities of library models.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit};
@@ -206,7 +206,7 @@ impl BatchFit {
         Some((0..self.n_fits()).map(move |fit| self.found(named, fit)))
     }
 
-    /// The names of the derived quantities: of the model, and from
+    /// The names of the derived quantities: those of the model, then those from
     /// [`derive`](crate::CurveFit::derive).
     pub fn derived_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.derived.iter().map(|(name, _)| name.as_str())
@@ -222,45 +222,46 @@ impl BatchFit {
         self.arrays.statuses.iter().filter(|s| s.converged()).count()
     }
 
-    /// For each fit, true if the data reject it: it converged, and its
-    /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4 or its residuals are correlated. The correlation is
-    /// tested after [`test_residuals`](crate::CurveFit::test_residuals); the p-value needs absolute sigma, or counts.
+    /// Returns true for each fit that the data reject: it converged, and its
+    /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4 or its residuals are correlated.
+    /// Correlation is tested only after [`test_residuals`](crate::CurveFit::test_residuals); the p-value needs absolute
+    /// sigma or counts.
     pub fn rejected(&self) -> Vec<bool> {
         self.iter().map(|fit| fit.is_rejected()).collect()
     }
 
-    /// The first fit that did not converge, if there is one.
+    /// Index of the first fit that did not converge; fits without a free parameter do not count.
     pub fn first_bad(&self) -> Option<usize> {
         self.arrays.statuses.iter().position(|s| !s.converged() && *s != FitStatus::Fixed)
     }
 
-    /// Seconds that the batch took.
+    /// Duration of the batch in seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Hardware that made the fits, or most of them.
+    /// Hardware that computed the fits, or most of them.
     pub fn processor(&self) -> Processor {
         if self.made.device.is_some() { Processor::Cuda } else { Processor::Cpu }
     }
 
-    /// Name of the device that made them, if one did.
+    /// Name of the device that computed fits, if any.
     pub fn device(&self) -> Option<&str> {
         self.made.device.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// Why they were made there, in one sentence.
+    /// Reason for the choice of the backend, in one sentence.
     pub fn reason(&self) -> &str {
         &self.made.reason
     }
 
-    /// Workers that made the fits of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts); threads and device of this report are
-    /// the leader's.
+    /// Workers that computed the fits of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts). Threads and device of
+    /// this report are those of the leader.
     pub fn parts(&self) -> Option<&BatchParts> {
         self.made.parts.as_ref()
     }
 
-    /// Fits that the kernel of a device could not decide and the CPU made; 0 where there was no device.
+    /// Number of fits that the kernel of a device could not decide and that the CPU computed; 0 without a device.
     pub fn left_to_cpu(&self) -> usize {
         self.made.device.as_ref().map_or(0, |(_, course)| course.by_host)
     }
@@ -281,8 +282,7 @@ impl fmt::Debug for BatchFit {
     }
 }
 
-/// One fit of a [`BatchFit`], by reference. What its numbers mean is said at
-/// [`Fit`](crate::Fit).
+/// View of one fit of a [`BatchFit`]. [`Fit`](crate::Fit) documents the meaning of its numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchFitView<'a> {
     batch: &'a BatchFit,
@@ -290,33 +290,33 @@ pub struct BatchFitView<'a> {
 }
 
 impl<'a> BatchFitView<'a> {
-    /// Its number in the batch.
+    /// Number of the fit in the batch.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The parameters, in the model's order.
+    /// The parameters, in the order of the model.
     pub fn params(&self) -> &'a [f64] {
         self.row(&self.batch.arrays.params)
     }
 
-    /// One standard error per parameter: 0 if it was fixed, infinite if the data do not determine it,
-    /// NaN if there is none to give.
+    /// One standard error per parameter: 0 if the parameter was fixed, infinite if the data do not determine it, NaN if
+    /// the error is not defined.
     pub fn std_errors(&self) -> &'a [f64] {
         self.row(&self.batch.arrays.errors)
     }
 
-    /// The value of the parameter or the derived quantity called `name`.
+    /// The value of the parameter or derived quantity `name`.
     pub fn param(&self, name: &str) -> Option<f64> {
         self.quantity(name).map(|found| found.value)
     }
 
-    /// The standard error of the parameter or the derived quantity called `name`.
+    /// The standard error of the parameter or derived quantity `name`.
     pub fn std_error(&self, name: &str) -> Option<f64> {
         self.quantity(name).map(|found| found.std_error)
     }
 
-    /// The value and the standard error of the parameter or the derived quantity called `name`.
+    /// The value and the standard error of the parameter or derived quantity `name`.
     pub fn quantity(&self, name: &str) -> Option<Propagated> {
         Some(self.batch.found(self.batch.named(name)?, self.index))
     }
@@ -336,19 +336,20 @@ impl<'a> BatchFitView<'a> {
         2.0 * self.cost()
     }
 
-    /// Chi-square per degree of freedom; `None` without any.
+    /// Chi-square per degree of freedom; `None` without degrees of freedom.
     pub fn reduced_chi_square(&self) -> Option<f64> {
         let degrees = self.degrees_of_freedom();
         (degrees > 0).then(|| self.chi_square() / degrees as f64)
     }
 
-    /// The probability that χ² is as large as this, or larger, if the curve and sigma are right; as
-    /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value). `None` without degrees of freedom, unless sigma is
-    /// absolute or y are counts, and under a robust loss.
+    /// Probability of a χ² at least as large as the observed one, if the curve and sigma are right; see
+    /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value). `None` without degrees of freedom, under a robust
+    /// loss, and unless sigma is absolute or y are counts.
     ///
-    /// Of counts it is an upper limit, since a batch does not keep the fitted expectations: it takes the mean and the
-    /// variance of the deviance where they are largest, 1.16 for an expectation of 1.3 and 2.41 for one of 3.0. So a fit of
-    /// many counts is rejected from a reduced deviance of about 1.16 on, where 1 is usual.
+    /// For counts it is an upper limit, because a batch does not store the fitted expectations. It is computed with the
+    /// largest mean and variance of a deviance: 1.16, at an expectation of 1.3, and 2.41, at an expectation of 3.0.
+    /// Therefore a fit of many counts is rejected only if its reduced deviance exceeds about 1.16; the usual value is
+    /// 1.
     pub fn chi_square_p_value(&self) -> Option<f64> {
         let dof = self.degrees_of_freedom();
         if dof == 0 || !self.cost().is_finite() {
@@ -379,7 +380,7 @@ impl<'a> BatchFitView<'a> {
         self.status().with_names(&self.batch.names)
     }
 
-    /// Why it stopped, if it was made.
+    /// Reason why the iteration ended; `None` if the fit was not made.
     pub fn termination(&self) -> Option<Termination> {
         self.status().termination()
     }
@@ -389,12 +390,12 @@ impl<'a> BatchFitView<'a> {
         self.status().converged()
     }
 
-    /// Points that count.
+    /// Number of used points.
     pub fn points(&self) -> usize {
         self.batch.arrays.points[self.index]
     }
 
-    /// Effective number of points, the sum of their weights; as
+    /// Effective number of points, the sum of their weights; see
     /// [`Fit::effective_points`](crate::Fit::effective_points).
     pub fn effective_points(&self) -> f64 {
         self.batch.arrays.weights[self.index]
@@ -420,7 +421,7 @@ impl<'a> BatchFitView<'a> {
         self.batch.arrays.evaluations[self.index]
     }
 
-    /// The parameters that a bound holds, by position, and which bound.
+    /// The positions of the parameters at a bound, each with the side of the bound.
     pub fn at_bound(&self) -> impl Iterator<Item = (usize, Side)> + 'a {
         let (batch, index) = (self.batch, self.index);
         (0..batch.n_params()).filter_map(move |i| Some((i, batch.side(index, i)?)))

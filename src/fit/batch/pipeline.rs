@@ -1,6 +1,5 @@
-//! Pipeline of a batch on devices, which take chunks from one queue. While a kernel
-//! computes one chunk, the next is uploaded. The kernel of the next chunk runs
-//! while results are read back and the host completes them.
+//! Pipeline of a batch on devices. All devices take chunks from one queue. While a kernel computes one chunk, the next
+//! chunk is uploaded. While results are read back and the host completes them, the kernel of the next chunk runs.
 
 use super::arrays::BatchPart;
 use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
@@ -54,10 +53,10 @@ pub(super) struct Pipeline<'a, 'b> {
     batch: &'a Batch<'a>,
     driver: &'a dyn Driver,
     queue: &'a FitQueue<'b>,
-    /// Maximum size of a chunk in bytes: as requested, and as limited by memory.
+    /// Maximum size of a chunk in bytes: the requested size (`asked`), and the size limited by free memory (`bytes`).
     asked: usize,
     bytes: usize,
-    /// Maximum number of fits of a chunk: reduced for slow fits, and after memory was refused.
+    /// Maximum number of fits of a chunk: reduced for slow fits, and after a failed allocation.
     fits: usize,
     under_way: Option<Result<Launched<'b>, DriverError>>,
 }
@@ -113,8 +112,8 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         Ok(Some(part))
     }
 
-    /// Launches the first chunk. Its size is limited by free memory, and by half of it if other fits follow.
-    /// After a failed allocation, the number of fits is halved.
+    /// Launches the first chunk. Its size is limited by the free memory, or by half of the free memory if other fits
+    /// follow. After a failed allocation, the number of fits is halved.
     fn begin(&mut self) -> Result<Option<Launched<'b>>, DriverError> {
         let free = (FILL * self.driver.memory()?.free as f64) as usize;
         loop {
@@ -153,7 +152,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         }
     }
 
-    /// Returns the number of these fits in a chunk of `bytes` bytes.
+    /// Returns the number of fits of the range that a chunk of `bytes` bytes contains.
     fn of_chunk(&self, fits: Range<usize>, bytes: usize) -> usize {
         let chunk = self.batch.chunk(fits.start, bytes).len();
         chunk.min(self.fits).min(fits.len())

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Chooses the backend of a batch, with the reason. `covariances`: true if covariance matrices are kept.
 ///
 /// # Errors
-/// As [`Placement::choose`].
+/// The errors of [`Placement::choose`].
 pub(crate) fn place<'a>(
     wanted: &PlacementRequest<'a>,
     covariances: bool,
@@ -74,16 +74,17 @@ pub(crate) fn place<'a>(
     })
 }
 
-/// Maximum number of fits of a chunk: several times the number that a large card makes at once, so that the end of a chunk costs little, and few enough that
-/// the host's work on a chunk overlaps with the next.
+/// Maximum number of fits of a chunk. It is several times the number of fits that a large card computes in parallel, so
+/// that the end of a chunk costs little, and small enough for the host's work on a chunk to overlap with the next
+/// chunk.
 const MOST_FITS: usize = 50_000;
-/// Chunks for each of several devices, so that none waits long for the last.
+/// Minimum number of chunks for each of several devices, so that devices wait only briefly for the last chunk.
 const CHUNKS: usize = 4;
 const CPU: &str = "use Backend::Auto or Backend::Cpu";
 const NO_ROOM: Obstacle =
     Obstacle::Refused("a batch of fits too large for a block's shared memory", CPU);
 
-/// Feature of the request without a kernel.
+/// Returns the feature of the request that the kernels do not support, if any.
 fn refused(request: &BatchRequest<'_>) -> Option<Obstacle> {
     let data = request.data;
     let longest = || match data.equal() {
@@ -104,7 +105,7 @@ fn refused(request: &BatchRequest<'_>) -> Option<Obstacle> {
     Some(Obstacle::Refused(what, CPU))
 }
 
-/// The work of a batch, its fits and their free parameters.
+/// Returns the work of a batch, its number of fits, and the number of free parameters.
 fn work(printed: &CompiledModel, request: &BatchRequest<'_>) -> (Workload, (usize, usize)) {
     let work = Workload {
         points: request.data.samples.len(),

@@ -1,4 +1,4 @@
-//! Tests of whether the data reject the curves of a batch, from the residuals of each fit.
+//! Tests of the residuals of each fit of a batch for correlation.
 
 use super::BatchFit;
 use super::engine::BatchRequest;
@@ -9,7 +9,8 @@ use crate::threads;
 /// Fits that a thread tests at a time.
 const PORTION: usize = 256;
 
-/// Tests the residuals of each fit that converged, by a pass over values. Returns true for those that are correlated.
+/// Tests the residuals of each converged fit in one pass over its values. Returns true for each fit with correlated
+/// residuals.
 pub(crate) fn correlated(request: &BatchRequest<'_>, batch: &BatchFit) -> Vec<bool> {
     let portion = |(first, found): (usize, &mut [bool])| {
         let (mut columns, mut y, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());

@@ -1,4 +1,4 @@
-//! A batch as it is saved: its flat arrays, numbers to the last bit, as [`Fit`](crate::Fit) is.
+//! Saved form of a batch: its flat arrays, with all numbers to the last bit, as for [`Fit`](crate::Fit).
 
 use super::arrays::Arrays;
 use super::status::FitStatus;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 const VERSION: u32 = 1;
 
-/// The mirror of a batch.
+/// Saved form of a batch.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename = "BatchFit")]
 pub(super) struct SavedBatch {
@@ -50,21 +50,21 @@ pub(super) struct SavedBatch {
 }
 
 impl BatchFit {
-    /// The batch as JSON, all numbers to the last bit: [`from_json`](BatchFit::from_json) restores the
-    /// same arrays and the same summary. A batch does not contain its model, and neither does its saved form.
-    /// JSON has no infinities and no NaN; they are the words `"inf"`, `"-inf"` and `"nan"`. `BatchFit` implements
-    /// the traits of `serde`: a binary format takes a third of the space.
+    /// Returns the batch as JSON, with all numbers to the last bit: [`from_json`](BatchFit::from_json) restores the
+    /// same arrays and the same summary. Neither a batch nor its saved form contains the model.
+    /// JSON has no infinities and no NaN; they are saved as `"inf"`, `"-inf"` and `"nan"`. `BatchFit` implements
+    /// the traits of `serde`: a binary format needs a third of the space.
     ///
     /// # Errors
-    /// None in practice: every batch can be written.
+    /// No errors in practice: every batch can be written.
     pub fn to_json(&self) -> Result<String> {
         write(&SavedBatch::from(self.clone()), "batch")
     }
 
-    /// The batch that [`to_json`](BatchFit::to_json) wrote.
+    /// Restores the batch from the text that [`to_json`](BatchFit::to_json) returned.
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is no such batch, a version that is not known, or arrays of wrong lengths.
+    /// [`Error::Saved`] if the text is not a saved batch, the version is unknown, or an array has the wrong length.
     pub fn from_json(text: &str) -> Result<BatchFit> {
         read::<SavedBatch>(text, "batch", VERSION)?.try_into()
     }

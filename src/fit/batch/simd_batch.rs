@@ -1,8 +1,8 @@
-//! Small fits of a batch, eight at a time: each with its own solver state, evaluated together in lanes.
+//! Small fits of a batch, eight at a time: each has its own solver state, and all eight are evaluated in lanes.
 //!
-//! When a fit ends, the next one takes its lane, so that no fit waits for a slow one. Fits that need another
+//! When a fit ends, the next fit takes its lane, so that no fit waits for a slow one. Fits that need another
 //! scaling of the columns, a factor of the Jacobian or a second run are rare;
-//! [`FitWorkspace::fit`] makes them anew. The steps of a fit depend on its own data only.
+//! [`FitWorkspace::fit`] repeats them from the beginning. The steps of a fit depend only on its own data.
 
 use super::arrays::BatchPart;
 use super::engine::BatchRequest;
@@ -20,34 +20,34 @@ use crate::solver::stepwise::{Verdict, Waiting};
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
 
-/// Worker for the fits that are under way.
+/// Workspace of the running fits.
 pub(super) struct SimdFits<'a> {
     abreast: SimdBatch,
     lanes: Vec<Lane>,
-    /// Workspace of single fits, and the results of all.
+    /// Workspace for fits that are computed alone, and for the results of all fits.
     bench: FitWorkspace<'a>,
-    /// Fits of a part, those of similar length together.
+    /// Fits of a part, sorted by their number of points.
     order: Vec<usize>,
 }
 
-/// A place for one fit.
+/// State of one lane.
 struct Lane {
     problem: Problem,
     solver: Waiting,
-    /// Which fit of the part it is, if one is under way.
+    /// Index in the part of the running fit, if any.
     fit: Option<usize>,
-    /// True if it was evaluated at its start.
+    /// True if the fit was evaluated at its starting point.
     has_begun: bool,
 }
 
 impl<'a> SimdFits<'a> {
-    /// `None` if fits of this kind are made one by one: of models that are not traced, in two stages,
-    /// with no free parameter, with as many points as make no difference.
+    /// Creates the workspace. Returns `None` if the fits must be computed one by one: native models, two stages, errors
+    /// in x, priors, a time limit, no free parameter, or too many points for lanes to be faster.
     pub(super) fn new(request: &BatchRequest<'a>) -> Option<SimdFits<'a>> {
         let (data, prepared) = (request.data, request.prepared);
         let two_stages = request.loss.first().is_some();
         let long = data.equal().is_some_and(|n| n > MOST_POINTS);
-        // Each lane would have its own closest points, and rows beside those of its points.
+        // Errors in x need the closest points of each fit, and priors add rows to those of the points.
         let shifted = !data.x_sigma.is_exact() || !request.priors.is_empty();
         if two_stages
             || shifted
@@ -61,7 +61,7 @@ impl<'a> SimdFits<'a> {
             && data.equal().is_some()
             && data.shares_mask()
             && !matches!(data.deviations(), Deviations::OfSample(_));
-        // The likelihood of counts knows no weights, which fits of fewer points would need.
+        // Fits with fewer points need weights of 0, which the likelihood of counts does not support.
         if request.estimator == Estimator::Poisson && !same_points {
             return None;
         }
@@ -83,14 +83,14 @@ impl<'a> SimdFits<'a> {
         Some(SimdFits { abreast, lanes, bench, order: Vec::new() })
     }
 
-    /// Makes all fits of a part.
+    /// Computes all fits of a part.
     pub(super) fn fit_all(&mut self, request: &BatchRequest<'a>, out: &mut BatchPart<'_>) {
         self.order.clear();
         let left = |&index: &usize| out.statuses[index] == FitStatus::NotRun;
         self.order.extend((0..out.len()).filter(left));
         if request.data.equal().is_none() {
             let length = |&index: &usize| request.data.range(out.first + index).len();
-            // In place; equal ones in their order.
+            // Sorts in place; fits of equal length keep their order.
             self.order.sort_unstable_by_key(|index| (length(index), *index));
         }
         let mut next = 0;
@@ -116,7 +116,8 @@ impl<'a> SimdFits<'a> {
         }
     }
 
-    /// Gives a fit to a lane; one that cannot be made, or not there, is done with.
+    /// Begins a fit in a lane. If lanes cannot compute the fit, it is computed alone; if it is invalid, its status is
+    /// set.
     fn begin(
         &mut self,
         request: &BatchRequest<'a>,
@@ -156,7 +157,7 @@ impl<'a> SimdFits<'a> {
         let place = &mut self.lanes[lane];
         let sums = place.solver.normal();
         let read = self.abreast.read(lane, sums);
-        // Stages that lead from a start far away are those of a fit alone.
+        // A start far from the data needs several stages, which only a fit alone has.
         let far = !place.has_begun && is_far(request.loss, sums.cost, 1.0, place.problem.points);
         place.has_begun = true;
         let verdict = match read && !far {
@@ -168,7 +169,7 @@ impl<'a> SimdFits<'a> {
         };
         match verdict {
             Verdict::Again => {}
-            // Whether it is exact, its points say one by one.
+            // Only a check of the single points shows if the fit is exact.
             Verdict::Ended(Termination::ExactFit) | Verdict::Alone => {
                 place.fit = None;
                 self.bench.fit(request, index, out);

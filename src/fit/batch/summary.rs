@@ -1,4 +1,4 @@
-//! A batch in a few lines: how many fits ended how, and what the parameters are like.
+//! Summary of a batch: the number of fits with each status, and quartiles of the parameters.
 
 use super::{BatchFit, BatchFitView};
 use crate::error::quote::significant;
@@ -22,7 +22,7 @@ impl BatchFit {
         counts
     }
 
-    /// The quartiles of a parameter over the fits that converged: 25, 50 and 75 %.
+    /// Returns the quartiles (25, 50 and 75 %) of a parameter over the converged fits.
     fn quartiles(&self, parameter: usize) -> Option<[f64; 3]> {
         let converged = self.iter().filter(|fit| fit.converged());
         let mut values: Vec<f64> = converged.map(|fit| fit.params()[parameter]).collect();
@@ -85,10 +85,9 @@ impl fmt::Display for BatchFit {
 }
 
 impl BatchFit {
-    /// All fits as a table, one row each: its number, its status, each parameter and each quantity from
-    /// [`derive`](crate::CurveFit::derive), each followed by its standard error (its name with ` std. error`),
-    /// the cost, and the number of used points. Numbers of fits that
-    /// were not made are NaN.
+    /// Returns a table with one row per fit: its number, its status, each parameter and each quantity from
+    /// [`derive`](crate::CurveFit::derive), each followed by its standard error (column name with ` std. error`),
+    /// the cost, and the number of used points. Numbers of fits that were not made are NaN.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit};

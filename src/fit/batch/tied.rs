@@ -4,11 +4,12 @@ use super::arrays::Arrays;
 use crate::model::ties::Ties;
 use crate::threads;
 
-/// Fits that a thread takes at a time.
+/// Number of fits that a thread takes at a time.
 const PORTION: usize = 256;
 
 impl Arrays {
-    /// Gives tied parameters what follows from the others, for which the covariances must be there.
+    /// Computes values, errors and covariances of tied parameters from those of the others. Requires covariance
+    /// matrices.
     pub(crate) fn tie(&mut self, ties: &Ties) {
         if ties.is_empty() {
             return;
@@ -21,7 +22,7 @@ impl Arrays {
             let fits = params.chunks_mut(width).zip(errors.chunks_mut(width));
             for ((params, errors), covariance) in fits.zip(covariances.chunks_mut(width * width)) {
                 if params.iter().enumerate().any(|(k, p)| p.is_nan() && ties.formula(k).is_none()) {
-                    // Not run.
+                    // The fit was not run.
                     continue;
                 }
                 ties.complete(params);
@@ -33,8 +34,8 @@ impl Arrays {
     }
 }
 
-/// The standard error of a quantity with these partials by parameters whose errors and covariances are there. Those at bounds add
-/// nothing beside others.
+/// Returns the standard error of a quantity with the partials `row`. Parameters at a bound, whose error is NaN,
+/// contribute nothing if other parameters do.
 pub(super) fn error_of(row: &[(usize, f64)], errors: &[f64], covariance: &[f64]) -> f64 {
     let width = errors.len();
     let entering = row.iter().copied().filter(|&(k, w)| w != 0.0 && errors[k] != 0.0);
@@ -52,19 +53,20 @@ pub(super) fn error_of(row: &[(usize, f64)], errors: &[f64], covariance: &[f64])
         let in_range = known.is_empty() || largest.fold(0.0, f64::max).is_normal();
         let with = |j: usize| covariance_with(&known, j, errors, covariance);
         let square = known.iter().map(|&(k, w)| w * with(k)).sum::<f64>();
-        // Where variances leave the range of f64 nothing is known.
+        // If the variances leave the range of f64, the error is unknown.
         if in_range { square.max(0.0).sqrt() } else { f64::NAN }
     }
 }
 
-/// The covariance of such a quantity with parameter `j`.
+/// Returns the covariance of a quantity with the partials `row` and parameter `j`.
 fn covariance_with(row: &[(usize, f64)], j: usize, errors: &[f64], covariance: &[f64]) -> f64 {
     let entering =
         row.iter().filter(|&&(k, w)| w != 0.0 && errors[k] != 0.0 && !errors[k].is_nan());
     entering.map(|&(k, w)| w * covariance[k * errors.len() + j]).sum()
 }
 
-/// One tied parameter `t` with these partials by those that are not tied, whose covariances are there.
+/// Computes error and covariances of the tied parameter `t`. `row`: its partials with respect to the parameters that
+/// are not tied, whose covariances are known.
 fn tie_one(t: usize, row: &[(usize, f64)], errors: &mut [f64], covariance: &mut [f64]) {
     let width = errors.len();
     errors[t] = error_of(row, errors, covariance);

@@ -1,5 +1,4 @@
-//! Diagnostics of residuals: influential points, outliers, and patterns in the
-//! sequence.
+//! Diagnostics of residuals: influential points, outliers, and patterns in their sequence.
 
 pub(crate) mod sequence;
 
@@ -13,49 +12,48 @@ use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use sequence::{RunsTest, durbin_watson, median_size, moments, runs_test};
 
-/// A leverage from which on a point's residual says nothing: the fit goes through it.
+/// Leverage from which on a residual carries no information, because the curve passes through the point.
 const FULL: f64 = 1.0 - 1e-10;
-/// The standard deviation of normal errors over their median absolute value, 1/Φ⁻¹(3/4).
+/// Ratio of the standard deviation of normal errors to their median absolute value, 1/Φ⁻¹(3/4).
 const NORMAL_MAD: f64 = 1.482_602_218_505_602;
 
-/// Diagnostics of the residuals of a fit, one value per given point in each array; NaN at points that were
+/// Diagnostics of the residuals of a fit. Arrays have one value per given point; NaN at points that were
 /// masked, missing or without weight.
 ///
-/// With J the weighted Jacobian, hᵢ the diagonal of J(JᵀJ)⁻¹Jᵀ, rᵢ the weighted residual, s the residual
-/// standard error, or 1 if sigma is absolute or y are counts, and k the [`rank`](Fit::rank), the
-/// definitions are those of Cook and Weisberg, Residuals and Influence in Regression, 1982, sections 2.2
-/// and 3.1.
+/// Definitions: Cook and Weisberg, Residuals and Influence in Regression, 1982, sections 2.2 and 3.1. J is the weighted
+/// Jacobian, hᵢ the diagonal of J(JᵀJ)⁻¹Jᵀ, rᵢ the weighted residual, s the residual standard error, or 1 if sigma is
+/// absolute or y are counts, and k the [`rank`](Fit::rank).
 ///
-/// Counts have Pearson's residuals (y − f)/√f. Correlated data have those of L⁻¹(y − f), which belong to
-/// combinations of points. Where x has errors, rᵢ is the distance from the curve ([`Data::x_sigma`]). Under a robust loss there is no leverage: `standardized` is r/s, and what needs
-/// hᵢ is NaN.
+/// For counts, rᵢ is Pearson's residual (y − f)/√f. For correlated data, rᵢ is an entry of L⁻¹(y − f), which belongs to
+/// a combination of points. If x has errors, rᵢ is the distance from the curve ([`Data::x_sigma`]). Under a robust loss
+/// leverages are not defined: `standardized` is r/s, and quantities that need hᵢ are NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
     /// y − f, observation minus model, in the units of y.
     pub residuals: Vec<f64>,
-    /// rᵢ/(s√(1 − hᵢ)), internally studentised: of variance 1 if the model is right. NaN where hᵢ is 1.
+    /// Internally studentised residuals rᵢ/(s√(1 − hᵢ)): variance 1 if the model is right. NaN if hᵢ is 1.
     pub standardized: Vec<f64>,
-    /// The same with s from a fit without the point, externally studentised: of Student's t with one degree
-    /// of freedom less than the fit. Where errors are absolute it is `standardized`.
+    /// Externally studentised residuals, with s from a fit without the point. They follow Student's t with one degree
+    /// of freedom less than the fit. If errors are absolute they equal `standardized`.
     pub studentized: Vec<f64>,
-    /// hᵢ, from 0 to 1: how much the fitted value at a point follows its observation. Their sum is k.
+    /// Leverages hᵢ, from 0 to 1: the derivative of the fitted value at a point by its observation. Their sum is k.
     pub leverage: Vec<f64>,
-    /// Cook's distance, tᵢ² hᵢ/((1 − hᵢ)k) with tᵢ standardised: how far all fitted values move where the
-    /// point is left out. Above 1 is much.
+    /// Cook's distance tᵢ² hᵢ/((1 − hᵢ)k), with the standardised residual tᵢ: the change of all fitted values if the
+    /// point is left out. Values above 1 are large.
     pub cooks_distance: Vec<f64>,
-    /// Points that count, in the order in which sequences are looked at: by x where there is one column, as
-    /// given otherwise.
+    /// Used points in the order in which sequences are tested: sorted by x if there is one column, else as given.
     pub order: Vec<usize>,
-    /// Test that the signs of the residuals in this order change as often as random ones.
+    /// Test whether the signs of the residuals in this order change as often as random signs.
     pub runs: RunsTest,
-    /// Durbin and Watson's Σ(rᵢ − rᵢ₋₁)²/Σrᵢ² in that order: about 2 for independent residuals, towards 0
-    /// where neighbours are alike, towards 4 where they alternate.
+    /// Durbin and Watson's Σ(rᵢ − rᵢ₋₁)²/Σrᵢ² in this order: about 2 for independent residuals, towards 0
+    /// if neighbours are similar, towards 4 if their signs alternate.
     pub durbin_watson: f64,
     /// Skewness of the standardised residuals, 0 for normal ones, with a standard error of about √(6/n).
     pub skewness: f64,
-    /// The standard deviation of rᵢ from their median absolute value, 1.4826 median|rᵢ|, which up to half of the points
-    /// may be outliers without changing much: in the units of y if sigma is unknown, else in units of the given sigma.
-    /// It says what `scale` a robust [`Loss`](crate::Loss) should have: 1.345 times it for Huber's, 4.685 times for Tukey's.
+    /// Robust standard deviation of rᵢ, 1.4826 median|rᵢ|: it changes little even if nearly half of the points are
+    /// outliers. Its unit is the unit of y if sigma is unknown, else the given sigma.
+    /// The recommended `scale` of a robust [`Loss`](crate::Loss) is 1.345 times this value for Huber, 4.685 times for
+    /// Tukey.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Loss};
@@ -77,7 +75,7 @@ pub struct Diagnostics {
 }
 
 impl Fit {
-    /// Diagnostics of the model and of single points from the residuals at the fitted `data`.
+    /// Computes diagnostics of the model and of single points from the residuals at the fitted `data`.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -92,7 +90,7 @@ impl Fit {
     ///
     /// # Errors
     /// [`UncertaintyError::OtherFit`] if the number of used points differs from the fit,
-    /// and as [`predict`](Fit::predict) and [`CurveFit::fit`](crate::CurveFit::fit) for the data.
+    /// and the errors of [`predict`](Fit::predict), and of [`CurveFit::fit`](crate::CurveFit::fit) for the data.
     pub fn diagnostics<'a>(&self, data: impl Into<Data<'a>>) -> Result<Diagnostics> {
         self.check_model()?;
         let data = data.into();
@@ -111,10 +109,10 @@ impl Fit {
         Ok(self.judged(&points, &rows))
     }
 
-    /// The residual, the weighted residual and the leverage of every point.
+    /// Computes the residual, the weighted residual and the leverage of every point.
     fn rows(&self, points: &Points<'_>) -> Result<Vec<(f64, f64, f64)>> {
         let unscaled = &self.covariance.unscaled;
-        // Of a set among several, whose rows may be smaller than the largest.
+        // The row unit of a set can differ from the row unit of the joint fit.
         let factor = self.row_unit / points.units.row;
         if let Some(closest) = self.closest_of(points)? {
             let fitted = self.predict(points.columns.to_vec())?;
@@ -140,7 +138,7 @@ impl Fit {
                 },
             );
         };
-        // Each row of L⁻¹J is one of all points.
+        // Each row of L⁻¹J depends on all points.
         let unit = self.row_unit;
         let all =
             self.linearised(&self.model, &points.columns, points.len(), |i, value, gradient| {

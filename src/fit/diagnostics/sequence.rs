@@ -1,29 +1,28 @@
-//! Tests of a sequence of residuals for patterns and for normality.
+//! Statistics of a sequence of residuals: patterns and deviations from normality.
 
 use crate::fit::distributions::normal_two_sided;
 use crate::math;
 
-/// Residuals up to which the distribution of runs is summed up exactly.
+/// Maximum number of residuals for which the distribution of runs is computed exactly.
 const EXACT: usize = 2000;
 
-/// Wald and Wolfowitz's test of whether signs change as often as chance would have it.
+/// Runs test of Wald and Wolfowitz: a test whether signs change as often as random signs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunsTest {
-    /// Residuals above 0. Those of exactly 0 are left out.
+    /// Number of residuals above 0. Residuals of exactly 0 are left out.
     pub positive: usize,
-    /// Residuals below 0.
+    /// Number of residuals below 0.
     pub negative: usize,
-    /// Stretches of residuals of one sign.
+    /// Number of runs: maximal sequences of residuals with one sign.
     pub runs: usize,
-    /// Their expected number, were the signs in random order.
+    /// Expected number of runs for signs in random order.
     pub expected: f64,
-    /// The probability, twice the smaller tail, of as many or as few runs: small where residuals wander,
-    /// so that the model misses something, or alternate. Exact up to 2,000 residuals, from the normal
-    /// approximation beyond. NaN if all have one sign.
+    /// Two-sided p-value, 2 × the smaller tail. It is small if residuals drift, because the model misses a trend, or
+    /// alternate. Exact up to 2,000 residuals, from the normal approximation beyond. NaN if all signs are equal.
     pub p_value: f64,
 }
 
-/// The median absolute value; NaN for none.
+/// Returns the median absolute value; NaN for an empty slice.
 pub(super) fn median_size(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
@@ -32,7 +31,7 @@ pub(super) fn median_size(residuals: &[f64]) -> f64 {
     sum / count as f64
 }
 
-/// Of residuals in order.
+/// Computes the runs test of residuals in order.
 pub(super) fn runs_test(residuals: &[f64]) -> RunsTest {
     let signs: Vec<bool> =
         residuals.iter().filter(|r| **r != 0.0 && !r.is_nan()).map(|r| *r > 0.0).collect();
@@ -53,7 +52,7 @@ pub(super) fn runs_test(residuals: &[f64]) -> RunsTest {
     RunsTest { positive, negative, runs, expected, p_value }
 }
 
-/// Twice the smaller tail of the distribution of runs, at most 1.
+/// Returns 2 × the smaller tail of the distribution of runs, at most 1.
 fn exact(a: usize, b: usize, runs: usize) -> f64 {
     let mut factorials = vec![0.0; a + b + 1];
     for k in 1..factorials.len() {
@@ -65,7 +64,7 @@ fn exact(a: usize, b: usize, runs: usize) -> f64 {
     };
     let all = choose(a + b, a);
     let ways = |x: usize, y: usize| math::exp(choose(a - 1, x) + choose(b - 1, y) - all);
-    // Runs of both signs alternate: k and k, or k and one more of the sign that begins and ends.
+    // Runs of both signs alternate: k of each, or k of one sign and k + 1 of the sign that begins and ends.
     let probability = |r: usize| match (r / 2, r % 2) {
         (k, 0) => 2.0 * ways(k - 1, k - 1),
         (k, _) => ways(k, k - 1) + ways(k - 1, k),
@@ -75,14 +74,14 @@ fn exact(a: usize, b: usize, runs: usize) -> f64 {
     (2.0 * below.min(above)).min(1.0)
 }
 
-/// Σ(rᵢ − rᵢ₋₁)²/Σrᵢ², independent of the unit of r.
+/// Returns Σ(rᵢ − rᵢ₋₁)²/Σrᵢ², which is independent of the unit of r.
 pub(super) fn durbin_watson(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     let changes: f64 = residuals.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     changes / squares
 }
 
-/// Skewness and excess kurtosis.
+/// Returns skewness and excess kurtosis.
 pub(super) fn moments(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -1,18 +1,18 @@
 //! The regularised incomplete beta and gamma functions, accurate for parameters from 1/2 to 1e9.
 //!
-//! Both are a density times a continued fraction or a series. The density is where digits go: ln Γ of
-//! 1e9 is 2e10, and differences of such logarithms have none of the digits that a tail needs. In
-//! Loader's form (Fast and accurate computation of binomial probabilities, 2000) the large parts are
-//! cancelled by hand: what remains are Stirling's errors and deviances, each small and accurate.
+//! Both are a density times a continued fraction or a series. The density loses digits by cancellation: ln Γ of
+//! 1e9 is 2e10, and a difference of such logarithms is not accurate enough for a tail. In Loader's form (Fast and
+//! accurate computation of binomial probabilities, 2000) the large parts cancel analytically. The remaining Stirling
+//! errors and deviances are small and accurate.
 
 use crate::math;
 use std::f64::consts::PI;
 
-/// Terms or steps at most: about √a of them are needed, 1e5 for a = 1e9.
+/// Maximum number of terms or steps. About √a are needed: 1e5 for a = 1e9.
 const MOST_TERMS: usize = 2_000_000;
 /// Relative size of a term below which the sum ends.
 const SMALL: f64 = 1e-17;
-/// In place of a zero denominator in a continued fraction.
+/// Replacement for a zero denominator in a continued fraction.
 const TINY: f64 = 1e-300;
 
 /// Probabilities of a continuous distribution below and above a point.
@@ -20,11 +20,11 @@ const TINY: f64 = 1e-300;
 pub(crate) struct Tails {
     pub(crate) lower: f64,
     pub(crate) upper: f64,
-    /// The density by the logarithm of the argument.
+    /// The density with respect to the logarithm of the argument.
     pub(crate) slope: f64,
 }
 
-/// I_x(a, b) as `lower` and its complement; `y` is 1 − x, given by itself because it may be small. The
+/// Returns I_x(a, b) as `lower`, and its complement. `y` is 1 − x, an argument of its own because it may be small. The
 /// slope is xᵃyᵇ/B(a, b).
 pub(crate) fn beta(a: f64, b: f64, x: f64, y: f64) -> Tails {
     let n = a + b;
@@ -44,7 +44,7 @@ pub(crate) fn beta(a: f64, b: f64, x: f64, y: f64) -> Tails {
     Tails { lower, upper, slope }
 }
 
-/// P(a, x) as `lower` and Q(a, x) as `upper`; the slope is xᵃe⁻ˣ/Γ(a).
+/// Returns P(a, x) as `lower` and Q(a, x) as `upper`; the slope is xᵃe⁻ˣ/Γ(a).
 pub(crate) fn gamma(a: f64, x: f64) -> Tails {
     let slope = math::exp(-stirling_error(a) - deviance(a, x)) * (a / (2.0 * PI)).sqrt();
     let (lower, upper) = if x < a + 1.0 {
@@ -57,9 +57,9 @@ pub(crate) fn gamma(a: f64, x: f64) -> Tails {
     Tails { lower, upper, slope }
 }
 
-/// I_x(a, b) over xᵃyᵇ/B(a, b): the even part of the usual continued fraction (Didonato and Morris,
-/// ACM TOMS 18, 1992, section 4) by Lentz's method. It sees 1 − x only as `y`, where the other one
-/// takes a difference of numbers of size a.
+/// Returns I_x(a, b) divided by xᵃyᵇ/B(a, b): the even part of the usual continued fraction (Didonato and Morris,
+/// ACM TOMS 18, 1992, section 4) by Lentz's method. It uses `y` instead of 1 − x; the full fraction would need a
+/// difference of numbers of size a.
 fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     let safe = |v: f64| if v.abs() < TINY { TINY } else { v };
     let middle = a * y - b * x + 1.0;
@@ -81,7 +81,7 @@ fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     1.0 / result
 }
 
-/// 1 + x/(a + 1) + x²/((a + 1)(a + 2)) + … (DLMF 8.11.4)
+/// Returns 1 + x/(a + 1) + x²/((a + 1)(a + 2)) + … (DLMF 8.11.4).
 fn gamma_series(a: f64, x: f64) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     for k in 1..MOST_TERMS {
@@ -94,7 +94,7 @@ fn gamma_series(a: f64, x: f64) -> f64 {
     sum
 }
 
-/// Γ(a, x)/(xᵃe⁻ˣ) by Lentz's method (DLMF 8.9.2, contracted).
+/// Returns Γ(a, x)/(xᵃe⁻ˣ) by Lentz's method (DLMF 8.9.2, contracted).
 fn gamma_fraction(a: f64, x: f64) -> f64 {
     let safe = |v: f64| if v.abs() < TINY { TINY } else { v };
     let mut b = x + 1.0 - a;
@@ -114,7 +114,7 @@ fn gamma_fraction(a: f64, x: f64) -> f64 {
     result
 }
 
-/// ln Γ(a + 1) − (a + ½) ln a + a − ½ ln 2π
+/// Returns ln Γ(a + 1) − (a + ½) ln a + a − ½ ln 2π.
 fn stirling_error(a: f64) -> f64 {
     if a < 15.0 {
         let half_log = 0.5 * math::ln(2.0 * PI);
@@ -125,7 +125,7 @@ fn stirling_error(a: f64) -> f64 {
     (1.0 / 12.0 - q * (1.0 / 360.0 - q * (1.0 / 1260.0 - q * series))) / a
 }
 
-/// a ln(a/m) + m − a, small where m is near a.
+/// Returns a ln(a/m) + m − a, which is small if m is near a.
 fn deviance(a: f64, m: f64) -> f64 {
     if m == 0.0 || m == f64::INFINITY {
         return f64::INFINITY;

@@ -1,29 +1,29 @@
-//! Which ends of searches are one optimum.
+//! Grouping of the ends of searches into distinct optima.
 //!
-//! What separates two ends is measured in cost: ½ ΔᵀJᵀJΔ for their difference Δ, with the normal
-//! equations of either, is what the linear model says that the way from one to the other costs. It is
-//! free of the parameters' units, sees correlations, and does not see directions without effect. Ends
-//! are one optimum if neither way, nor the difference of the costs, exceeds the largest of
+//! The distance of two ends is measured in cost: ½ ΔᵀJᵀJΔ for their difference Δ, with the normal equations of either
+//! end, is the increase of the cost in the linear model. It is independent of the units of parameters, includes
+//! correlations, and ignores directions without effect. Two ends belong to one optimum if neither of the two increases,
+//! nor the difference of the costs, exceeds the largest of
 //!
-//! - ½ (s/100)², with the residual variance s², or 1 where the errors of the data are known: a step of a
+//! - ½ (s/100)², with the residual variance s², or 1 if the errors of the data are known: a step of a
 //!   hundredth of a standard error;
-//! - 100 times what the tolerances leave open, `ftol`·cost and `gtol`²·cost;
+//! - 100 times the uncertainty due to the tolerances, `ftol`·cost and `gtol`²·cost;
 //! - 100 times the rounding of the cost.
 //!
-//! Ends whose parameters agree to 100 `xtol` are one optimum, too. The factor 100 is for searches that
-//! converge linearly: they stop where the next step is small, and the sum of those to come is not.
+//! Ends whose parameters agree to 100 `xtol` belong to one optimum, too. The factor 100 is for searches that
+//! converge linearly: they stop when the next step is small, although the sum of all further steps is not.
 //!
-//! Ends that are one after an exchange of parameters that leaves the model as it is, like the amplitudes and rates
-//! of two equal terms, are one optimum. Which exchange it would be, the order of the values tells; whether the model
-//! stays as it is, [`Exchanges`] knows.
+//! Ends also belong to one optimum if an exchange of parameters that does not change the model, such as amplitudes and
+//! rates of two equal terms, makes them agree. The order of the values determines the exchange to test; [`Exchanges`]
+//! determines if it changes the model.
 
 use crate::math::bits::ascending;
 use crate::solver::options::Options;
 use crate::solver::outcome::Outcome;
 
-/// The part of a standard error that does not separate two ends.
+/// Fraction of a standard error that does not separate two ends.
 const NEAR: f64 = 0.01;
-/// Tolerances and rounding count this many times.
+/// Factor of tolerances and rounding.
 const LOOSE: f64 = 100.0;
 /// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖, as in the solver's own test.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
@@ -37,18 +37,18 @@ pub(super) struct Nearness<'a> {
     pub(super) options: &'a Options,
     /// Positions of the free parameters.
     pub(super) free: &'a [usize],
-    /// The variance of a row where it is known.
+    /// The variance of a row, if known.
     pub(super) variance: Option<f64>,
     /// Points less free parameters, at least 1.
     pub(super) degrees: f64,
-    /// The sum of squares of the response, and the part of it that rounding leaves.
+    /// Sum of squares of the response (`square`), and its rounding error (`rounding`).
     pub(super) square: f64,
     pub(super) rounding: f64,
 }
 
 impl Nearness<'_> {
-    /// The optima among converged ends, by ascending cost: positions in `ends`, the least cost first and,
-    /// of equal ones, the earlier.
+    /// Groups converged ends into optima, by ascending cost. Returns positions in `ends` for each optimum: the least
+    /// cost first and, for equal costs, the earlier end.
     pub(super) fn distinct(&self, ends: &[&Outcome]) -> Vec<Vec<usize>> {
         let order = ascending(&ends.iter().map(|end| end.cost).collect::<Vec<f64>>());
         let mut optima: Vec<Vec<usize>> = Vec::new();
@@ -65,7 +65,7 @@ impl Nearness<'_> {
         optima
     }
 
-    /// The cost that does not separate another end from this one.
+    /// Returns the largest increase of the cost that does not separate another end from this one.
     fn most(&self, end: &Outcome) -> f64 {
         let Options { ftol, gtol, etol, .. } = *self.options;
         let variance = self.variance.unwrap_or(2.0 * end.cost / self.degrees);
@@ -107,7 +107,7 @@ impl Nearness<'_> {
         let difference: Vec<f64> = order.iter().zip(p).map(|(&j, p)| p - q[j]).collect();
         let agrees =
             |((&j, p), d): ((&usize, &f64), &f64)| d.abs() <= least * p.abs().max(q[j].abs());
-        // The same way as `b` sees it.
+        // The same difference in the parameters of `b`.
         let mut there = vec![0.0; p.len()];
         order.iter().zip(&difference).for_each(|(&j, d)| there[j] = *d);
         order.iter().zip(p).zip(&difference).all(agrees)
@@ -123,7 +123,7 @@ impl Nearness<'_> {
 fn is_cheap(difference: &[f64], end: &Outcome, most: f64) -> bool {
     let (normal, columns) = (&end.normal, &end.columns);
     let delta: Vec<f64> = difference.iter().zip(columns).map(|(d, column)| d / column).collect();
-    // The sum of all terms' sizes says what rounding leaves of a direction without effect.
+    // The sum of the absolute values of all terms limits the rounding error for a direction without effect.
     let (mut sum, mut size) = (0.0, 0.0);
     for (i, x) in delta.iter().enumerate() {
         for (j, y) in delta.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Differential evolution: populations that close in on low costs, and fits from the best of each.
+//! Differential evolution: populations that contract around low costs, and fits from the best member of each.
 //!
 //! R. Storn and K. Price, J. Global Optim. 11 (1997) 341: the strategy best/1/bin with a weight that is drawn
-//! anew for each generation (dither). A member is a point of the unit cube. Against each member stands a trial: the
-//! population's best plus the weighted difference of two others, in some coordinates, and the member itself in the
-//! rest. The lower cost of both stays. All trials of a generation are made from the one before, so that
-//! their costs can be computed at once and on any number of threads.
+//! for each generation (dither). A member is a point of the unit cube. Each member competes with a trial: in some
+//! coordinates the population's best plus the weighted difference of two others, in the rest the member itself. The
+//! point with the lower cost stays. All trials of a generation depend only on the previous generation, so that
+//! their costs can be computed in parallel on any number of threads.
 
 use super::Optima;
 use super::run::{fills_all_threads, from_all};
@@ -21,22 +21,22 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-/// The weight of a difference is drawn from here for each generation, and a coordinate is changed with this
-/// probability: SciPy's defaults.
+/// Range from which the weight of the difference is drawn for each generation; the default of SciPy.
+/// `CROSSOVER` is the probability that a coordinate is changed, also the default of SciPy.
 const WEIGHTS: (f64, f64) = (0.5, 1.0);
 const CROSSOVER: f64 = 0.7;
-/// Members whose costs a thread computes in one go.
+/// Number of members whose costs a thread computes at a time.
 const PORTION: usize = 4;
 
 /// Request for an evolution.
 pub(crate) struct Evolution<'a> {
-    /// The populations as they begin, in the unit cube, each with random numbers of its own.
+    /// The initial populations in the unit cube, each with its own random number generator.
     pub(crate) populations: Vec<(Vec<Vec<f64>>, Xoshiro256PlusPlus)>,
-    /// Generations at most.
+    /// Maximum number of generations.
     pub(crate) generations: usize,
-    /// The spread of a population's costs, by their mean, at which it has come together.
+    /// Standard deviation of a population's costs divided by their mean at which the population has converged.
     pub(crate) tolerance: f64,
-    /// All parameters at a point of the unit cube.
+    /// Converts a point of the unit cube to all parameters.
     pub(crate) at: &'a (dyn Fn(&[f64]) -> Vec<f64> + Sync),
 }
 
@@ -49,10 +49,10 @@ struct Population {
 }
 
 impl Evolution<'_> {
-    /// Fits `request` from the best of each population and from its own start, the lowest first.
+    /// Fits `request` from the best member of each population and from its own start, the lowest cost first.
     ///
     /// # Errors
-    /// As for [many starts](from_all).
+    /// The errors of [many starts](from_all).
     pub(crate) fn optima(self, request: Request<'_>, stop: &AtomicBool) -> Result<Optima> {
         let begun = Instant::now();
         let own = request.start.clone();
@@ -104,7 +104,7 @@ impl Evolution<'_> {
         Ok(self.populations.iter().map(population).collect())
     }
 
-    /// One generation of all populations that have not come together.
+    /// Computes one generation of all populations that have not converged.
     fn next(&self, request: &Request<'_>, populations: &mut [Population]) -> Result<()> {
         let mut active: Vec<&mut Population> =
             populations.iter_mut().filter(|population| !population.together).collect();
@@ -124,12 +124,12 @@ impl Evolution<'_> {
         Ok(())
     }
 
-    /// The cost at each point, in squares of row units; infinite where there is none.
+    /// Computes the cost at each point, in squares of row units; infinite if the cost is not defined.
     fn costs(&self, request: &Request<'_>, points: &[Vec<f64>]) -> Result<Vec<f64>> {
         let n = request.prepared.free.len();
         let (columns, view) = (vec![1.0; n], View::of(request.loss, &request.start));
         let cost = |evaluator: &mut dyn Evaluator, normal: &mut Normal, point: &Vec<f64>| {
-            // No cost is below 0: products are not needed.
+            // No cost is below 0; therefore no products are computed.
             evaluator.expect_below(0.0);
             let found = evaluator.normal(&(self.at)(point), &columns, normal);
             let cost = if found.is_ok() { normal.cost } else { f64::INFINITY };
@@ -153,13 +153,13 @@ impl Evolution<'_> {
 }
 
 impl Population {
-    /// The position of the lowest cost.
+    /// Returns the position of the lowest cost.
     fn best(&self) -> usize {
         let lowest = (0..self.costs.len()).min_by(|&a, &b| self.costs[a].total_cmp(&self.costs[b]));
         lowest.unwrap_or(0)
     }
 
-    /// A trial against each member.
+    /// Creates a trial for each member.
     fn trials(&mut self) -> Vec<Vec<f64>> {
         let best = self.best();
         let weight = WEIGHTS.0 + (WEIGHTS.1 - WEIGHTS.0) * self.random.random::<f64>();
@@ -182,17 +182,17 @@ impl Population {
         trial
     }
 
-    /// The standard deviation of the costs by their mean; not a number while one is infinite.
+    /// Returns the standard deviation of the costs divided by their mean; NaN while a cost is infinite.
     fn spread(&self) -> f64 {
         let n = self.costs.len() as f64;
         let mean = self.costs.iter().sum::<f64>() / n;
         let variance = self.costs.iter().map(|cost| (cost - mean).powi(2)).sum::<f64>() / n;
-        // Costs of a curve that passes through all points are all 0 in the end.
+        // If a curve passes through all points, all costs become 0.
         if mean == 0.0 { 0.0 } else { variance.sqrt() / mean }
     }
 }
 
-/// A number below `n` that is none of a few.
+/// Draws a number below `n` that does not occur in `than`.
 fn other(random: &mut impl Rng, n: usize, than: &[usize]) -> usize {
     loop {
         let found = random.random_range(0..n);

@@ -1,4 +1,5 @@
-//! Detection of parameters that can be exchanged without a change of the model, such as the parameters of two equal terms.
+//! Detection of parameters that can be exchanged without a change of the model, such as the parameters of two equal
+//! terms.
 //!
 //! If the cost is the same before and after the exchange at several independent starts,
 //! the exchange is a symmetry of the model. This works for every kind of model and loss.
@@ -10,9 +11,9 @@ use crate::normal::Normal;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// Starts at which an exchange is tried.
+/// Number of starts at which an exchange is tested.
 const STARTS: usize = 6;
-/// The part of a cost that the order of a sum of equal terms may change.
+/// Maximum relative change of a cost by the order of a sum of equal terms.
 const ROUNDING: f64 = 1e-9;
 
 /// Tested exchanges of free parameters.
@@ -24,7 +25,8 @@ pub(super) struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    /// `trials`: those that converged are tried, since the model has a value and a slope at their starts.
+    /// Creates the tests. Only starts of converged `trials` are used, because the model and its partials are finite
+    /// there.
     pub(super) fn new(request: &'a Request<'a>, free: &'a [usize], trials: &'a [Trial]) -> Self {
         let converged = trials.iter().filter(|trial| trial.converged());
         let starts = converged.map(Trial::start).collect();
@@ -41,7 +43,7 @@ impl<'a> Exchange<'a> {
         found
     }
 
-    /// `None` where the model cannot be evaluated.
+    /// Compares the costs before and after an exchange; `None` if the model cannot be evaluated.
     fn compare(&self, order: &[usize]) -> Option<bool> {
         let request = self.request;
         let mut evaluator = request.evaluator(View::of(request.loss, &request.start)).ok()?;

@@ -12,8 +12,8 @@ use super::Fit;
 use crate::error::Error;
 use crate::solver::termination::Termination;
 
-/// The result of [`CurveFit::multi_start`](crate::CurveFit::multi_start). `Display` prints a table of
-/// the optima, with how many starts reached each, and why the other starts did not converge.
+/// The result of [`CurveFit::multi_start`](crate::CurveFit::multi_start). `Display` prints a table of the optima with
+/// the number of starts that reached each, and the reasons why the other starts did not converge.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "json", serde(try_from = "saved::SavedOptima", into = "saved::SavedOptima"))]
@@ -25,16 +25,15 @@ pub struct Optima {
 
 /// A minimum of the cost that one or more starts reached.
 ///
-/// Two ends are one optimum if going from either to the other would, by the linear model there (JᵀJ),
-/// cost no more than a step of a hundredth of a standard error, and if their costs differ by no more
-/// than that; or if no parameter differs by more than what the tolerances and rounding leave open. A
-/// hundredth of a standard error is far below what the data can tell, and separate minima of a
-/// sum of squares do not lie so close.
+/// Two ends belong to one optimum if the step from either to the other increases the cost of the linear model (JᵀJ)
+/// by no more than a step of a hundredth of a standard error, and if their costs differ by no more than that; or if
+/// their parameters agree within tolerances and rounding. A hundredth of a standard error is far below the resolution
+/// of the data, and separate minima of a sum of squares are not that close.
 ///
-/// Equal terms that have exchanged their parameters, like two peaks of a sum, are one optimum: the curve is the same.
-/// Other symmetries are not looked for: an amplitude that changes its sign while a phase moves by π makes two optima
-/// of one cost. If there are many of one cost without such a symmetry, the data leave a curved valley of
-/// solutions; the best fit's [`warnings`](Fit::warnings) then name parameters that are not determined.
+/// Ends that differ by an exchange of the parameters of equal terms, such as two peaks of a sum, belong to one optimum:
+/// the curve is the same. Other symmetries are not detected: an amplitude that changes its sign while a phase changes
+/// by π gives two optima of equal cost. Many optima of equal cost without such a symmetry indicate a curved valley of
+/// solutions; the [`warnings`](Fit::warnings) of the best fit then name parameters that are not determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
     params: Vec<f64>,
@@ -44,33 +43,33 @@ pub struct Optimum {
 }
 
 impl Optimum {
-    /// All parameters, in the model's order, of the end with the least cost.
+    /// All parameters of the end with the least cost, in the order of the model.
     pub fn params(&self) -> &[f64] {
         &self.params
     }
 
-    /// The cost there, as [`Fit::cost`].
+    /// The cost at these parameters; see [`Fit::cost`].
     pub fn cost(&self) -> f64 {
         self.cost
     }
 
-    /// Why the fit stopped that reached it.
+    /// Termination of the fit with the least cost.
     pub fn termination(&self) -> Termination {
         self.termination
     }
 
-    /// Number of starts that ended here.
+    /// Number of starts that reached the optimum.
     pub fn hits(&self) -> usize {
         self.trials.len()
     }
 
-    /// Their positions in [`Optima::trials`], the one with the least cost first.
+    /// Positions in [`Optima::trials`] of these starts, the least cost first.
     pub fn trials(&self) -> &[usize] {
         &self.trials
     }
 }
 
-/// One start and what became of it.
+/// One start and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     start: Vec<f64>,
@@ -88,17 +87,17 @@ enum TrialEnd {
         evaluations: usize,
     },
     Failed(Error),
-    /// The caller had stopped the search before.
+    /// The caller stopped the search before this fit.
     NotBegun,
 }
 
 impl Trial {
-    /// All parameters at the start, in the model's order.
+    /// All parameters at the start, in the order of the model.
     pub fn start(&self) -> &[f64] {
         &self.start
     }
 
-    /// The best parameters reached; `None` if there was no fit from here.
+    /// The best parameters reached; `None` if there was no fit from this start.
     pub fn params(&self) -> Option<&[f64]> {
         match &self.end {
             TrialEnd::Reached { params, .. } => Some(params),
@@ -106,7 +105,7 @@ impl Trial {
         }
     }
 
-    /// The cost there, as [`Fit::cost`].
+    /// The cost at these parameters; see [`Fit::cost`].
     pub fn cost(&self) -> Option<f64> {
         match self.end {
             TrialEnd::Reached { cost, .. } => Some(cost),
@@ -114,7 +113,7 @@ impl Trial {
         }
     }
 
-    /// Why the fit stopped; `None` if there was none.
+    /// The reason why the fit ended; `None` if there was no fit.
     pub fn termination(&self) -> Option<Termination> {
         match self.end {
             TrialEnd::Reached { termination, .. } => Some(termination),
@@ -127,7 +126,8 @@ impl Trial {
         self.termination().is_some_and(Termination::is_converged)
     }
 
-    /// Why there was no fit from here: what [`CurveFit::fit`](crate::CurveFit::fit) would have said.
+    /// The reason why there was no fit from this start: the error that [`CurveFit::fit`](crate::CurveFit::fit) would
+    /// return.
     pub fn error(&self) -> Option<&Error> {
         match &self.end {
             TrialEnd::Failed(error) => Some(error),
@@ -154,36 +154,35 @@ impl Trial {
 }
 
 impl Optima {
-    /// The fit with the least cost among those that converged or, if none did, among all; the same, to
-    /// the bit, as [`CurveFit::fit`](crate::CurveFit::fit) from its start. Of several with one cost it
-    /// is that of the earliest start.
+    /// The converged fit with the least cost or, if no fit converged, the fit with the least cost. It equals, to the
+    /// bit, the result of [`CurveFit::fit`](crate::CurveFit::fit) from its start. Among equal costs, the earliest start
+    /// is used.
     pub fn best(&self) -> &Fit {
         &self.best
     }
 
-    /// The best fit alone.
+    /// Converts the result into the best fit.
     pub fn into_best(self) -> Fit {
         self.best
     }
 
-    /// The optima that were found, by ascending cost. The first is the best fit's if any start converged;
-    /// there is none if no start did.
+    /// The optima, by ascending cost. The first one belongs to the best fit. The list is empty if no start converged.
     pub fn distinct(&self) -> &[Optimum] {
         &self.distinct
     }
 
-    /// The probability that one more start ends in an optimum that none has reached, as Good and Turing estimate it
-    /// (I. J. Good, Biometrika 40, 1953): the part of the starts that converged whose optimum no other start
-    /// reached. `None` if no start converged. Starts that are drawn evenly meet less often than independent ones, so
-    /// for them it is an upper estimate.
+    /// The estimated probability that another start ends in an unknown optimum (Good-Turing estimate; I. J. Good,
+    /// Biometrika 40, 1953): the fraction of the converged starts whose optimum no other start reached. `None` if no
+    /// start converged. Evenly drawn starts share an optimum less often than independent starts; for them it is an
+    /// upper estimate.
     ///
-    /// Where the best optimum itself was reached once the best fit has [`Warning::ReachedOnce`](crate::Warning).
+    /// If only one start reached the best optimum, the best fit has [`Warning::ReachedOnce`](crate::Warning).
     pub fn chance_of_unseen(&self) -> Option<f64> {
         chance_of_unseen(&self.distinct)
     }
 
-    /// All starts: the one given, those of [`MultiStart::also_from`](crate::MultiStart::also_from), and
-    /// the drawn ones.
+    /// All starts: the given start, the starts of [`MultiStart::also_from`](crate::MultiStart::also_from), and the
+    /// drawn starts.
     pub fn trials(&self) -> &[Trial] {
         &self.trials
     }
@@ -193,7 +192,7 @@ impl Optima {
         self.trials.iter().filter(|trial| trial.converged()).count()
     }
 
-    /// Evaluations of model and partials over all points, those of all starts together.
+    /// Evaluations of model and partials over all points, summed over all starts.
     pub fn evaluations(&self) -> usize {
         self.trials.iter().map(Trial::evaluations).sum()
     }

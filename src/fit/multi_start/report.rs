@@ -1,12 +1,12 @@
-//! Many starts as text: the optima with their hits, and why starts did not converge.
+//! Report of a multi-start fit: the optima with their hits, and the reasons why starts did not converge.
 
 use super::Optima;
 use crate::error::quote::significant;
 use std::fmt;
 
-/// Optima printed at most.
+/// Maximum number of printed optima.
 const MOST_OPTIMA: usize = 12;
-/// Parameters printed of each, at most.
+/// Maximum number of printed parameters of each optimum.
 const MOST_PARAMETERS: usize = 12;
 
 impl fmt::Display for Optima {
@@ -64,7 +64,7 @@ impl Optima {
 
     /// Prints the number of starts that did not converge, by reason, with the text of the first one.
     fn unlucky(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Errors of one kind differ in points and parameters; the first tells enough.
+        // Errors of one kind differ only in points and parameters; the first one is sufficient.
         let mut reasons: Vec<(String, String, usize)> = Vec::new();
         for trial in self.trials.iter().filter(|trial| !trial.converged()) {
             let (kind, words) = match (trial.termination(), trial.error()) {

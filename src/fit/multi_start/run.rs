@@ -1,7 +1,7 @@
-//! A search from each of many starts, and the covariance of the best one's end.
+//! Searches from many starts, and the covariance of the best result.
 //!
-//! Where a pass over the points keeps all threads busy, or a device makes it, starts follow one another;
-//! else each thread has starts of its own. A search is the same in either case, and so are its bits.
+//! If a pass over the points keeps all threads busy, or runs on a device, the searches run one after the other;
+//! otherwise each thread has its own starts. A search has the same result, to the bit, in both cases.
 
 use super::distinct::Nearness;
 use super::exchange::Exchange;
@@ -18,22 +18,22 @@ use crate::threads;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// The probability of a chi-square below which a fit is suspicious.
+/// p-value of chi-square below which a fit is suspicious.
 const UNLIKELY: f64 = 0.01;
 
-/// The end of a search and the time that it took.
+/// The end of a search and its duration.
 type Searched = (Outcome, Duration);
 
-/// The trials of several starts, and where the searches ended that were made.
+/// The trials of several starts, and the ends of the completed searches.
 #[derive(Default)]
 pub(crate) struct Trials {
     trials: Vec<Trial>,
-    /// The position of the trial, its end and the time that it took.
+    /// The position of the trial, its end and its duration.
     ends: Vec<(usize, Outcome, Duration)>,
 }
 
-/// Fits `request` from each of `starts`, of which there is at least one, instead of its own start. After `stop` is set or the observer
-/// has cancelled, no search begins except the first.
+/// Fits `request` from each of `starts`, of which there is at least one, instead of its own start. After `stop` is set
+/// or the observer has cancelled, no search begins except the first.
 ///
 /// # Errors
 /// Errors that no other start would avoid; if no start led to a fit, the error of the first one.
@@ -53,7 +53,7 @@ pub(crate) fn from_all(
         a.cmp(&b).then(cost.total_cmp(&other))
     };
     let Some((first, outcome, time)) = ends.into_iter().min_by(order) else {
-        // The first search is always made, so if there is no end there is an error.
+        // The first search is always made; therefore there is an error if there is no end.
         return Err(trials.iter().find_map(Trial::error).cloned().unwrap_or(Error::NoParameters));
     };
     let request = Request { start: trials[first].start.clone(), ..request };
@@ -85,7 +85,7 @@ impl Trials {
             }
             let _span = span!(DEBUG, "start", number = i);
             let begun = Instant::now();
-            // Linear parameters were solved for at the first start only.
+            // Only the first start contains the least-squares solution for linear parameters.
             let linear = if i == 0 { request.linear.clone() } else { Vec::new() };
             let request = Request { start: start.clone(), linear, ..request.clone() };
             let outcome = request.search(begun).map(|outcome| (outcome, begun.elapsed()));
@@ -120,33 +120,33 @@ impl Trials {
         Ok(())
     }
 
-    /// The distinct optima, by ascending cost.
+    /// Returns the distinct optima, by ascending cost.
     pub(crate) fn optima(&self, request: &Request<'_>) -> Vec<Optimum> {
         optima(request, &self.ends, &self.trials)
     }
 
-    /// Evaluations of all fits together.
+    /// Returns the total number of evaluations of all fits.
     pub(crate) fn evaluations(&self) -> usize {
         self.ends.iter().map(|(_, end, _)| end.work.evaluations).sum()
     }
 
-    /// The least cost of all ends, whether or not that fit converged; infinite if there is none.
+    /// Returns the least cost of all ends, converged or not; infinite if there is no end.
     pub(crate) fn least_cost(&self) -> f64 {
         self.least().map_or(f64::INFINITY, |(_, end, _)| end.cost)
     }
 
-    /// The end of the least cost, whether or not that fit converged.
+    /// Returns the end with the least cost, converged or not.
     fn least(&self) -> Option<&(usize, Outcome, Duration)> {
         self.ends.iter().min_by(|(_, a, _), (_, b, _)| a.cost.total_cmp(&b.cost))
     }
 
-    /// The parameters of the least cost, whether or not that fit converged.
+    /// Returns the parameters of the end with the least cost, converged or not.
     pub(crate) fn best_params(&self) -> Option<Vec<f64>> {
         self.least().map(|(_, end, _)| end.params.clone())
     }
 
-    /// The ends that used up their evaluations and have the least cost of all: at most `most`, the least first; of equal
-    /// costs one.
+    /// The ends that used up their evaluations and have the least cost of all: at most `most`, the least first; of
+    /// equal costs one.
     pub(crate) fn best_open(&self, most: usize) -> Vec<Vec<f64>> {
         let end = |k: usize| &self.ends[k].1;
         let mut order =
@@ -156,7 +156,7 @@ impl Trials {
         open.take(most).map(|k| end(k).params.clone()).collect()
     }
 
-    /// Quality of the result of the least cost as a description of the data.
+    /// Judges the result with the least cost as a description of the data.
     ///
     /// # Errors
     /// Errors of the last passes of a fit.
@@ -179,14 +179,14 @@ impl Trials {
 /// Quality of a fit as a description of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
-    /// It did not converge, or the data reject its curve.
+    /// The fit did not converge, or the data reject its curve.
     Rejected,
-    /// Such residuals are rare if the curve is right, or they are too few to tell.
+    /// The residuals are improbable for the right curve, or too few for a test.
     Suspicious,
     Good,
 }
 
-/// The distinct optima among the ends of trials.
+/// Groups the ends of trials into distinct optima.
 fn optima(
     request: &Request<'_>,
     ends: &[(usize, Outcome, Duration)],
@@ -219,8 +219,8 @@ fn optima(
     nearness.distinct(&converged).into_iter().map(optimum).collect()
 }
 
-/// The warning if a single start reached the best optimum. An optimum that is equally hard to reach is missed by n starts
-/// with a probability of (1 − 1/n)ⁿ, more than a third, and by 3n further ones with e⁻³ = 5 %.
+/// Returns the warning if a single start reached the best optimum. The probability that n starts miss an optimum that
+/// is equally hard to reach is (1 − 1/n)ⁿ, about a third; for 3n further starts it is e⁻³ = 5 %.
 fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
     let starts: usize = distinct.iter().map(Optimum::hits).sum();
     let unseen = chance_of_unseen(distinct)?;

@@ -1,5 +1,4 @@
-//! Fits from many starts as they are saved: the best one whole, the optima and the ends of all starts by their
-//! numbers.
+//! Saved form of multi-start results: the complete best fit, and the numbers of the optima and of all ends.
 
 use super::{Optima, Optimum, Trial, TrialEnd};
 use crate::error::{Error, Named, NamedValues, Result};
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 const VERSION: u32 = 1;
 
-/// The mirror of what many starts found.
+/// Saved form of [`Optima`].
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename = "Optima")]
 pub(super) struct SavedOptima {
@@ -47,13 +46,13 @@ enum SavedEnd {
 }
 
 impl Optima {
-    /// The results of all starts as JSON, numbers to the last bit, the best fit with its model:
+    /// Returns the results of all starts as JSON, with numbers to the last bit and the model of the best fit:
     /// [`from_json`](Optima::from_json) restores the same results and the same table. As in
     /// [`Fit::to_json`], a native model is not saved. `Optima` implements the traits of `serde` for
     /// other formats.
     ///
     /// # Errors
-    /// None in practice: all can be written.
+    /// No errors in practice: all results can be written.
     pub fn to_json(&self) -> Result<String> {
         write(&SavedOptima::from(self.clone()), "set of optima")
     }
@@ -61,8 +60,8 @@ impl Optima {
     /// Reads the output of [`to_json`](Optima::to_json).
     ///
     /// # Errors
-    /// [`Error::Saved`] for another kind of text, an unknown version, arrays of wrong lengths, or
-    /// a damaged best fit.
+    /// [`Error::Saved`] if the text is not a saved result, the version is unknown, an array has the wrong length, or
+    /// the best fit is damaged.
     pub fn from_json(text: &str) -> Result<Optima> {
         read::<SavedOptima>(text, "set of optima", VERSION)?.try_into()
     }

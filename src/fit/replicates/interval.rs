@@ -1,10 +1,10 @@
-//! Quantiles of replicates, and how sure they are.
+//! Quantiles of replicates, and their standard errors.
 
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 
-/// An interval from a bootstrap, with the standard error of each end that comes from the number of replicates: with
-/// other seeds the ends scatter so. It falls with the root of that number, and says nothing of the data.
+/// An interval from a bootstrap. The standard error of each end is the scatter of the end between different seeds. It
+/// decreases with the root of the number of replicates, and does not describe the error of the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BootstrapInterval {
     /// The lower end.
@@ -17,11 +17,11 @@ pub struct BootstrapInterval {
     pub upper_error: f64,
 }
 
-/// An end as a quantile.
+/// Quantile at one end of the interval.
 pub(super) struct Tail {
-    /// The part of the values below it.
+    /// Fraction of the values below the quantile.
     pub(super) p: f64,
-    /// The variance of that part.
+    /// Variance of this fraction.
     pub(super) variance: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Results of the bootstrap: the parameters of every refit, and quantities of them.
+//! Results of the bootstrap: the parameters of every refit, and quantities computed from them.
 
 mod interval;
 mod resampled;
@@ -30,15 +30,15 @@ pub enum Resample {
     /// say and not sigma. Of correlated data it draws from L⁻¹(y − f). Not for counts, nor for errors in x.
     #[default]
     Residuals,
-    /// The fitted curve with normal errors: of the sigma that was given, or of the estimated one where sigma is
-    /// unknown or relative; of correlated data with their covariance. Counts are drawn from Poisson's
-    /// distribution; where x has errors, x is drawn about the closest points of the curve.
-    /// It supposes that the model and the distribution are right.
+    /// The fitted curve with normal errors: with the given sigma, or the estimated sigma if sigma is
+    /// unknown or relative; for correlated data with their covariance. Counts are drawn from Poisson's
+    /// distribution; if x has errors, x is drawn about the closest points of the curve.
+    /// It assumes that the model and the distribution are right.
     Parametric,
-    /// Whole points (x, y, sigma), drawn with replacement. It supposes no more than that points are independent
-    /// of each other: right where errors differ from point to point in an unknown way, and where the model is
-    /// only near the truth. It wants many more points than parameters. A model of all points
-    /// ([`CurveFit::native_arrays`](crate::CurveFit::native_arrays)) must follow the x that it is given.
+    /// Whole points (x, y, sigma), drawn with replacement. It assumes only that points are independent. Use it if
+    /// errors differ from point to point in an unknown way, or if the model is only an approximation. It needs many
+    /// more points than parameters. A model of all points
+    /// ([`CurveFit::native_arrays`](crate::CurveFit::native_arrays)) must use the x that it receives.
     Pairs,
 }
 
@@ -68,7 +68,7 @@ impl Replicates {
         self.resample
     }
 
-    /// The names of the parameters, in the model's order.
+    /// The names of the parameters, in the order of the model.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -89,8 +89,8 @@ impl Replicates {
         self.params.is_empty()
     }
 
-    /// Number of refits that did not converge, or left undetermined what the fit determines. They are not
-    /// among the others; above a tenth of all, intervals are refused.
+    /// Number of refits that did not converge, or did not determine a parameter that the fit determines. Their results
+    /// are left out; if they exceed a tenth of all refits, intervals are an error.
     pub fn failed(&self) -> usize {
         self.failed
     }
@@ -156,7 +156,7 @@ impl Replicates {
         })
     }
 
-    /// The same of a closure over the parameters, in the model's order, as for
+    /// Evaluates a closure over the parameters, in the order of the model, for every refit; see
     /// [`Fit::propagate_fn`](crate::Fit::propagate_fn).
     ///
     /// # Errors

@@ -5,14 +5,14 @@ use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use crate::fit::distributions::{check_level, normal_lower, normal_quantile};
 
-/// The part of the refits that may fail before intervals are refused.
+/// Maximum fraction of failed refits for which intervals are computed.
 const MOST_FAILED: f64 = 0.1;
 /// Values that must lie beyond each end of a percentile interval, and beyond
 /// one that BCa moves outwards, whose standard error says the rest.
 const BEYOND: f64 = 5.0;
 const BEYOND_MOVED: f64 = 1.0;
 
-/// A parameter, or what follows from the parameters, of every refit of a bootstrap.
+/// Values of a parameter or derived quantity for every refit of a bootstrap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resampled {
     pub(super) name: String,
@@ -24,29 +24,29 @@ pub struct Resampled {
 }
 
 impl Resampled {
-    /// Its name, or its expression.
+    /// Name or expression of the quantity.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its value for the fit.
+    /// Value of the quantity for the fit.
     pub fn estimate(&self) -> f64 {
         self.estimate
     }
 
-    /// Its value for each refit that converged, in the order in which they were drawn.
+    /// Values of the quantity for the converged refits, in the order of the draws.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The standard deviation of those values; NaN for fewer than two.
+    /// Standard deviation of the values; NaN for fewer than two values.
     pub fn std_error(&self) -> f64 {
         let mean = self.mean();
         let squares: f64 = self.values.iter().map(|v| (v - mean).powi(2)).sum();
         (squares / (self.values.len() as f64 - 1.0)).sqrt()
     }
 
-    /// Their mean less the estimate.
+    /// Mean of the values minus the estimate.
     pub fn bias(&self) -> f64 {
         self.mean() - self.estimate
     }
@@ -75,14 +75,14 @@ impl Resampled {
     /// the values below the estimate. The acceleration a, by how much the standard error grows with the quantity, is a
     /// sixth of the skewness of its errors: Σl³/(6(Σl²)^1.5) with l the mean of the
     /// [fits without some points](crate::CurveFit::bootstrap) less each of them, and 0 for normal errors. Its
-    /// level is right to 1/n for n points, that of the percentile interval to 1/√n, on either side. But a is estimated, too:
-    /// where few points decide, it is mostly chance, and the percentile interval covers more.
+    /// level is right to 1/n for n points, that of the percentile interval to 1/√n, on either side. But a is estimated,
+    /// too: where few points decide, it is mostly chance, and the percentile interval covers more.
     ///
     /// # Errors
     /// As [`percentile_interval`](Resampled::percentile_interval), and if no value lies beyond an end;
     /// [`UncertaintyError::NoBca`] if the estimate
-    /// lies outside all values or on a bound, for residuals of correlated data, and if a fit without some of the points did not
-    /// converge.
+    /// lies outside all values or on a bound, for residuals of correlated data, and if a fit without some of the points
+    /// did not converge.
     pub fn bca_interval(&self, level: f64) -> Result<BootstrapInterval> {
         self.check(level)?;
         let refuse = |reason, remedy| Err(UncertaintyError::NoBca { reason, remedy }.into());

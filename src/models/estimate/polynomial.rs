@@ -52,7 +52,7 @@ fn coefficients(t: &[f64], y: &[f64], degree: usize) -> Vec<f64> {
     sum
 }
 
-/// From powers of (x − middle)/half to powers of x, by Horner's scheme.
+/// Converts from powers of (x − middle)/half to powers of x by Horner's scheme.
 fn in_powers_of_x(of_t: &[f64], middle: f64, half: f64, mut found: Vec<f64>) -> Vec<f64> {
     found.fill(0.0);
     for coefficient in of_t.iter().rev() {

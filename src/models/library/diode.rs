@@ -41,12 +41,12 @@ define! {
     estimate resisted
 }
 
-/// Saturation current and thermal voltage; the current is positive as the law has it.
+/// Returns the saturation current, which is positive in this law, and the thermal voltage.
 fn shockley(sketch: &Sketch) -> [f64; 2] {
     let ((_, high), width) = (sketch.ends(), sketch.width());
     let voltages = SearchAxis::logarithmic(width / 300.0, width * 30.0, 90);
     let found = search(sketch, [voltages], 1, |&[nvt], x, out| {
-        // Of size 1 at the highest voltage.
+        // Scaled to about 1 at the highest voltage.
         out[0] = (x / nvt).exp_m1() * (-high.max(0.0) / nvt).exp();
     });
     let [nvt] = found.at;
@@ -54,8 +54,8 @@ fn shockley(sketch: &Sketch) -> [f64; 2] {
     [i0.max(f64::MIN_POSITIVE), nvt * sketch.x_unit]
 }
 
-/// For a given i0 the voltage is `nvt*ln(1 + i/i0) + rs*i`, which is linear in the other two. Only
-/// points of a good part of the largest current count: there its noise says little of the voltage.
+/// Returns i0, nvt and rs. For a given i0 the voltage `nvt*ln(1 + i/i0) + rs*i` is linear in nvt and rs. Only points
+/// with more than 0.1 of the largest current are used, because noise of the current affects their voltage least.
 fn resisted(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 256);
     let mut turned = Sketch { x_unit: sketch.y_unit, y_unit: sketch.x_unit, ..sketch.clone() };
@@ -72,7 +72,7 @@ fn resisted(points: &Observations) -> Vec<f64> {
     if nvt > 0.0 && rs > 0.0 {
         return tame([i0 * turned.x_unit, nvt, rs]);
     }
-    // No resistor to be seen: a small one, since none at all leaves nothing to improve.
+    // The data show no resistance: start with a small one, because the fit cannot improve a resistance of 0.
     let [i0, nvt] = shockley(&sketch);
     tame([i0, nvt, 1e-2 * ohm])
 }

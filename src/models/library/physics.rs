@@ -76,7 +76,7 @@ fn activated(points: &Observations) -> Vec<f64> {
     let spread = if high > low { 1.0 / low - 1.0 / high } else { 1.0 };
     let [rising, falling] = [1.0, -1.0].map(|sign| {
         let temperatures = SearchAxis::logarithmic(1e-2 / spread, 100.0 / spread, 80);
-        // Of size 1 where it is largest.
+        // Scaled to 1 at its largest value.
         let origin = if sign > 0.0 { high } else { low };
         let mut found = search(&sketch, [temperatures], 1, |&[t], x, out| {
             out[0] = (-sign * t * (1.0 / x - 1.0 / origin)).exp();

@@ -58,7 +58,8 @@ define! {
         mode = "center*sqrt(max(1 - 2*sigma^2, 0))" "the position of the maximum",
         height = "amplitude/if(2*sigma^2 < 1, 2*sigma*sqrt(max(1 - sigma^2, 0.5)), 1)"
             "the value at the maximum",
-        // With w = (x/center)² the curve is at half of its maximum where (1 − w)² + 4 sigma² w is 4/height², a quadratic equation.
+        // With w = (x/center)² the curve is at half of its maximum where (1 − w)² + 4 sigma² w is 4/height², a
+        // quadratic equation.
         fwhm = "center*(sqrt(1 - 2*sigma^2 \
             + sqrt(if(2*sigma^2 < 1, 12*sigma^2*(1 - sigma^2), (1 - 2*sigma^2)^2 + 3))) \
             - sqrt(max(1 - 2*sigma^2 - sqrt(12*sigma^2*max(1 - sigma^2, 0.5)), 0)))"
@@ -80,9 +81,9 @@ define! {
 }
 
 define! {
-    /// The spectrum of a damped oscillator in thermal equilibrium over the energy or frequency x, lost by the probe for x > 0 and
-    /// gained for x < 0: as of phonons seen by neutrons. Two Lorentzians at ±`center`, their difference times the factor of detailed
-    /// balance 1/(1 − exp(−x/gamma)). At x = 0 it has its limit.
+    /// The spectrum of a damped oscillator in thermal equilibrium over the energy or frequency x, lost by the probe for
+    /// x > 0 and gained for x < 0: as of phonons seen by neutrons. Two Lorentzians at ±`center`, their difference times
+    /// the factor of detailed balance 1/(1 − exp(−x/gamma)). At x = 0 it has its limit.
     damped_harmonic_oscillator DAMPED_HARMONIC_OSCILLATOR ["x"] Peak
     formula "4*amplitude*sigma*center/pi*if(x == 0, gamma, -x*bose(-x/gamma))"
         "/(((x - center)^2 + sigma^2)*((x + center)^2 + sigma^2))"
@@ -106,7 +107,7 @@ define! {
             SearchAxis::logarithmic(0.01 * far, far, 9),
             SearchAxis::logarithmic(0.03 * far, 10.0 * far, 6),
         ];
-        // In units of `far` all is of size 1.
+        // In units of `far`, all values are about 1.
         let found = search(&sketch, axes, 1, |&[center, sigma, gamma], x, out| {
             let thermal = if x == 0.0 { gamma } else { -x / (-x / gamma).exp_m1() };
             let [left, right] = [x + center, x - center].map(|d| d * d + sigma * sigma);

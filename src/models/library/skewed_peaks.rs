@@ -11,7 +11,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI, SQRT_2};
 
 /// Half widths of either side to which a peak is compared with a shape.
 const REACH: f64 = 4.0;
-/// Least part of a skewed Voigt profile's width that a start gives to its Gaussian.
+/// Minimum fraction of a skewed Voigt profile's width that the initial guess assigns to the Gaussian.
 const LEAST_GAUSSIAN: f64 = 0.3;
 
 define! {

@@ -52,8 +52,8 @@ const POOR: f64 = 0.1;
 
 /// Amplitude, frequency, phase and decay: the periodogram of least squares over frequencies at
 /// distances of a quarter of what the range resolves (N. R. Lomb, Astrophys. Space Sci. 39, 1976), the
-/// phase from the factors of sine and cosine. Points at uneven distances distinguish more frequencies than evenly spaced
-/// ones, up to that of their smallest distance; these are tried if slower ones do not follow the points.
+/// phase from the factors of sine and cosine. Points at uneven distances distinguish more frequencies than evenly
+/// spaced ones, up to that of their smallest distance; these are tried if slower ones do not follow the points.
 fn oscillation(points: &Observations, fading: bool) -> [f64; 4] {
     let sketch = Sketch::of(points, MOST);
     let (low, width) = (sketch.ends().0, sketch.width());
@@ -64,7 +64,7 @@ fn oscillation(points: &Observations, fading: bool) -> [f64; 4] {
         let left = if fading { (-(x - low) / decay).exp() } else { 1.0 };
         out.copy_from_slice(&[left * sine, left * cosine]);
     };
-    // In multiples of the frequency that the range resolves.
+    // Frequencies in multiples of the frequency that the range resolves.
     let between = |slowest: f64, fastest: f64| {
         let places = (4.0 * (fastest - slowest)).ceil() as usize + 1;
         let frequencies = SearchAxis::linear(slowest * resolved, fastest * resolved, places);

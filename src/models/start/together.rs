@@ -1,9 +1,10 @@
-//! Exponentials that are added are found together: each by itself takes the others' part for its own.
+//! Initial guesses of added exponentials are computed together, because a separate guess for one would fit the sum of
+//! all.
 
 use super::{NamedValue, PlacedTerm, Tree};
 use crate::models::library::decays::{EXPONENTIAL, several};
 
-/// This term of a sum, if it is an exponential that is added.
+/// Returns this term of a sum if it is an exponential with a positive sign.
 pub(super) fn as_exponential((sign, term): &(f64, Tree)) -> Option<&PlacedTerm> {
     match term {
         Tree::Leaf(placed) if *sign > 0.0 && placed.leaf.name == EXPONENTIAL.name => Some(placed),
@@ -11,8 +12,8 @@ pub(super) fn as_exponential((sign, term): &(f64, Tree)) -> Option<&PlacedTerm> 
     }
 }
 
-/// Writes the starts of two or three exponentials, the fastest into the first one's places. `false`
-/// where there are more or fewer.
+/// Writes the initial guesses of two or three exponentials, the fastest to the first term. Returns false for any other
+/// number of exponentials.
 pub(super) fn find(
     terms: &[&(f64, Tree)],
     points: &NamedValue<'_>,

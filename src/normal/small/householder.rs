@@ -37,7 +37,7 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    /// Computes the reflection for `[alpha; v]`, where `squares` is `vᵀv`. H = I if v is zero or negligible beside
+    /// Computes the reflection for `[alpha; v]`, where `squares` is `vᵀv`. H = I if v is zero or negligible relative to
     /// alpha.
     ///
     /// If squares leave the range of `f64`, a cold path scales v in place.
