@@ -246,8 +246,7 @@ impl<'a> Points<'a> {
         Ok(())
     }
 
-    /// Returns the same points for least squares with exact x, if they are counts or x has errors; otherwise `None`.
-    /// All counts have the same error.
+    /// Returns the points with exact x and equal errors of counts, for least squares; `None` if this changes nothing.
     pub(crate) fn as_measurements(&self) -> Option<Points<'a>> {
         if self.estimator == Estimator::LeastSquares && self.x_sigma.is_exact() {
             return None;
@@ -357,8 +356,7 @@ impl<'a> Points<'a> {
         })
     }
 
-    /// Returns the largest magnitudes in a range if every value is finite and every sigma is positive. `summaries`:
-    /// summaries of y in consecutive parts of the range.
+    /// Returns the largest magnitudes in a range of valid values. `summaries`: of y, in consecutive parts of the range.
     pub(super) fn plain_largest(
         &self,
         Range { start, end }: Range<usize>,
