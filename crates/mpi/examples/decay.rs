@@ -42,11 +42,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let calls = std::sync::atomic::AtomicU64::new(0);
             let limit = die_at * x.len() as u64;
             CurveFit::native(3, move |x: f64, p: &[f64]| {
-                    if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= limit {
-                        std::process::abort();
-                    }
-                    value(x, p)
-                })
+                if calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= limit {
+                    std::process::abort();
+                }
+                value(x, p)
+            })
         }
         _ => CurveFit::native(3, value),
     };
