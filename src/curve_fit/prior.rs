@@ -53,8 +53,8 @@ impl CurveFit {
         self
     }
 
-    /// Checks that priors can be weighted against the points: their errors must be known, not only up to a factor
-    /// (`absolute`).
+    /// Checks that no tied parameter has a prior and that, if there are priors, the errors of the points are known
+    /// (`absolute`), not only up to a common factor.
     pub(super) fn check_priors(&self, absolute: bool) -> Result<()> {
         if let Some(prior) = self.priors.iter().find(|prior| self.is_tied(prior.param)) {
             let name = &self.names[prior.param];

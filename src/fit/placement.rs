@@ -2,8 +2,7 @@
 //! likely to be faster. Single fits, batches and streams share it; each creates its own device data.
 
 use super::stats::Stats;
-use crate::backend::choice::Devices;
-use crate::backend::choice::{Costs, Workload};
+use crate::backend::choice::{Costs, Devices, Workload};
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::cache::Origin;

@@ -9,8 +9,7 @@ use crate::error::names::NameError;
 use crate::error::{Error, ModelError, Result};
 use crate::model::Expression;
 use crate::model::known::Known;
-use crate::model::parse::tokens::replace_names;
-use crate::model::parse::tokens::{TokenKind, Tokens, is_name};
+use crate::model::parse::tokens::{TokenKind, Tokens, is_name, replace_names};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -18,6 +18,5 @@ pub(crate) use crate::normal::triangular::Spectrum;
 pub(crate) use arrow::Arrow;
 pub(crate) use block_rows::{BlockRow, heaviest_first};
 pub(crate) use influence::Influence;
-pub(crate) use summaries::RFactor;
-pub(crate) use summaries::{Normal, pair, pair_of_block};
+pub(crate) use summaries::{Normal, RFactor, pair, pair_of_block};
 pub(crate) use triangular::Triangular;

@@ -32,26 +32,6 @@ pub(crate) fn bits(fit: &Fit) -> Vec<u64> {
     numbers.map(f64::to_bits).collect()
 }
 
-/// Largest relative difference of parameters.
-pub(crate) fn params_apart(a: &Fit, b: &Fit) -> f64 {
-    let difference = |(p, q): (&f64, &f64)| (p - q).abs() / p.abs().max(q.abs());
-    a.params().iter().zip(b.params()).map(difference).fold(0.0, f64::max)
-}
-
-/// Largest difference of parameters and of errors, relative to both the parameter and its error.
-pub(crate) fn apart(a: &Fit, b: &Fit) -> f64 {
-    let mut largest: f64 = 0.0;
-    for i in 0..a.params().len() {
-        let (p, q) = (a.params()[i], b.params()[i]);
-        let (s, t) = (a.std_errors()[i], b.std_errors()[i]);
-        largest = largest.max((p - q).abs() / p.abs().max(q.abs()));
-        if s.is_finite() || t.is_finite() {
-            largest = largest.max((s - t).abs() / s.abs().max(t.abs()));
-        }
-    }
-    largest
-}
-
 /// A source that takes its time.
 pub(crate) struct Slowed<S> {
     pub(crate) source: S,

@@ -1,8 +1,7 @@
 //! The files of a folder as one source, one of them open at a time.
 
 use crate::format::file::Stamp;
-use dualfit::error::SourceChange;
-use dualfit::error::SourceError;
+use dualfit::error::{SourceChange, SourceError};
 use dualfit::source::{Chunk, Fingerprint, Shape, Source};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};

@@ -36,7 +36,7 @@ pub enum TableError {
         "{place}: there is no column \"{}\"{}; the columns are {}",
         visible(name),
         meant(name, known),
-        listed(known)
+        listed(known.iter().map(|name| visible(name)))
     )]
     UnknownColumn {
         /// The file.
@@ -104,14 +104,15 @@ fn meant(name: &str, known: &[String]) -> String {
         .map_or_else(String::new, |meant| format!(" (did you mean \"{}\"?)", visible(meant)))
 }
 
-/// The first twenty names.
-fn listed(known: &[String]) -> String {
+/// Lists the first twenty names, and the number of the others.
+pub(crate) fn listed<N: AsRef<str>>(names: impl ExactSizeIterator<Item = N>) -> String {
     const MOST: usize = 20;
-    let shown: Vec<_> = known.iter().take(MOST).map(|name| visible(name)).collect();
-    match known.len().saturating_sub(MOST) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    let more = names.len().saturating_sub(MOST);
+    let shown = names.take(MOST).fold(String::new(), |shown, name| {
+        let comma = if shown.is_empty() { "" } else { ", " };
+        shown + comma + name.as_ref()
+    });
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// `Time` of `Time (s)`, `Time [s]` and `Time / s`.

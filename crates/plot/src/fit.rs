@@ -6,12 +6,10 @@ use super::canvas::{
 };
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark, percent};
-use dualfit::Data;
 use dualfit::nalgebra::DMatrix;
-use dualfit::{Estimator, Sigma};
+use dualfit::{Data, Estimator, Fit, Sigma};
 
 use crate::error::{PlotError, Result};
-use dualfit::Fit;
 use dualfit::result::{Band, Component, NewPoint};
 
 use std::path::Path;

@@ -98,7 +98,7 @@ impl Device {
         self.driver.properties()
     }
 
-    /// Returns the name of the device, as the driver's tools show it.
+    /// Returns the architecture in the notation of NVIDIA's compilers, such as `sm_90`.
     pub(crate) fn architecture(&self) -> String {
         let (major, minor) = self.properties().capability;
         format!("sm_{major}{minor}")
@@ -228,7 +228,7 @@ pub(crate) fn preferred() -> Result<Arc<Device>, NoCuda> {
     open(probe::preferred()?)
 }
 
-/// Returns the numbers of the selected devices that exist.
+/// Returns the numbers of the selected devices. The number of a single selected device is not checked.
 pub(crate) fn numbers(devices: Devices) -> Result<Vec<usize>, NoCuda> {
     if let Devices::One(number) = devices {
         return Ok(vec![number]);

@@ -1,8 +1,7 @@
 //! Concatenation of sources.
 
 use super::{Chunk, Shape, Source};
-use crate::error::source::SourceChange;
-use crate::error::source::SourceError;
+use crate::error::source::{SourceChange, SourceError};
 
 /// Sources of one shape, read one after another. Sources of different types are boxed:
 /// `Box<dyn Source>`.

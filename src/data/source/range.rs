@@ -1,8 +1,7 @@
 //! A range of the points of a source.
 
 use super::{Chunk, Shape, Source};
-use crate::error::source::SourceChange;
-use crate::error::source::SourceError;
+use crate::error::source::{SourceChange, SourceError};
 use std::ops::Range;
 
 /// Consecutive points of a source, by their numbers, for example the part of one of several processes if all of them

@@ -1,8 +1,7 @@
 //! A source of every k-th point of another source.
 
 use super::{Chunk, Shape, Source};
-use crate::error::source::SourceChange;
-use crate::error::source::SourceError;
+use crate::error::source::{SourceChange, SourceError};
 use std::num::NonZeroU64;
 
 /// Maximum distance for which all points are read and some are picked; for larger distances the source skips points.

@@ -2,8 +2,7 @@
 
 use super::operation::Operation;
 use super::tokens::{Token, TokenKind};
-use crate::error::quote::nearest;
-use crate::error::quote::visible;
+use crate::error::quote::{nearest, visible};
 
 /// An error in a formula. Results contain it boxed, because the parser may be hundreds of levels deep
 /// and each level must need little stack.

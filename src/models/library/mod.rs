@@ -24,8 +24,7 @@ pub(crate) mod waves;
 
 use super::definition::Definition;
 use super::model::Model;
-use crate::error::quote::nearest;
-use crate::error::quote::visible;
+use crate::error::quote::{nearest, visible};
 use crate::error::{ModelError, Result};
 
 /// All definitions, in the order in which they are listed.

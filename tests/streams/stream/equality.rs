@@ -1,11 +1,31 @@
 //! The fit in memory, and the same from chunks of any size.
 
-use crate::stream::support::{apart, linspace, noise, params_apart};
+use crate::stream::support::{linspace, noise};
 use dualfit::source::SliceSource;
-use dualfit::{CurveFit, Data, Stream};
+use dualfit::{CurveFit, Data, Fit, Stream};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Largest relative difference of parameters.
+fn params_apart(a: &Fit, b: &Fit) -> f64 {
+    let difference = |(p, q): (&f64, &f64)| (p - q).abs() / p.abs().max(q.abs());
+    a.params().iter().zip(b.params()).map(difference).fold(0.0, f64::max)
+}
+
+/// Largest difference of parameters and of errors, relative to both the parameter and its error.
+fn apart(a: &Fit, b: &Fit) -> f64 {
+    let mut largest: f64 = 0.0;
+    for i in 0..a.params().len() {
+        let (p, q) = (a.params()[i], b.params()[i]);
+        let (s, t) = (a.std_errors()[i], b.std_errors()[i]);
+        largest = largest.max((p - q).abs() / p.abs().max(q.abs()));
+        if s.is_finite() || t.is_finite() {
+            largest = largest.max((s - t).abs() / s.abs().max(t.abs()));
+        }
+    }
+    largest
+}
 
 fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).names(["a", "b", "c"])

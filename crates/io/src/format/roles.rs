@@ -1,5 +1,6 @@
 //! Which columns of a file are x, y and sigma.
 
+use crate::error::listed;
 use dualfit::error::SourceError;
 use dualfit::source::{Chunk, Column, Shape, Width};
 
@@ -66,17 +67,12 @@ impl Key<'_> {
             (Some(first), Some(second)) => Err(format!(
                 "columns {first} and {second} are both called `{asked}`; choose by number"
             )),
-            _ => Err(format!("there is no column `{asked}`; there {}", listed(names))),
+            _ => {
+                let known = listed(names.iter().map(|name| format!("`{name}`")));
+                Err(format!("there is no column `{asked}`; there are: {known}"))
+            }
         }
     }
-}
-
-fn listed(names: &[String]) -> String {
-    const MOST: usize = 20;
-    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
-    let more = names.len().saturating_sub(MOST);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("are: {}{more}", shown.join(", "))
 }
 
 pub(crate) use private::Sealed as Find;

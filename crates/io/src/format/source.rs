@@ -5,8 +5,7 @@ use super::cell::Cell;
 use super::file::DataFile;
 use super::roles::Roles;
 use crate::moment::DateOrder;
-use dualfit::error::SourceChange;
-use dualfit::error::SourceError;
+use dualfit::error::{SourceChange, SourceError};
 use dualfit::source::{Chunk, Shape, Source, Width};
 use std::fmt;
 

@@ -2,8 +2,7 @@
 //! one.
 
 use dualfit::source::{Chunk, Source};
-use dualfit_io::Table;
-use dualfit_io::{CsvOptions, CsvSource, Delimiter};
+use dualfit_io::{CsvOptions, CsvSource, Delimiter, Table};
 use std::fmt::Write;
 
 const ROWS: usize = 60_000;

@@ -10,5 +10,4 @@ mod kill;
 mod record_batches;
 mod resume;
 #[path = "../../../../../tests/support/streamed.rs"]
-#[allow(dead_code, reason = "the core's tests of streams use the others")]
 mod support;
