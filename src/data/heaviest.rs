@@ -1,9 +1,6 @@
-//! The data before validation, and the largest weights of the points. The weights are needed by fits in which a few
-//! points outweigh all others.
+//! The largest weights of the points, for fits in which a few points outweigh all others.
 
 use super::points::Points;
-use crate::data::Data;
-use crate::data::points::{ColumnList, Given};
 
 impl Points<'_> {
     /// Returns Σ w²y² in row units, with weights limited to `most`.
@@ -57,21 +54,5 @@ impl Points<'_> {
         keep_largest(&mut largest);
         largest.sort_unstable_by(descending);
         largest
-    }
-}
-
-impl<'a> Data<'a> {
-    /// Returns the arrays and settings as input of the validation.
-    pub(crate) fn given(&self) -> Given<'a> {
-        Given {
-            columns: ColumnList::Owned(self.columns.clone()),
-            y: self.y,
-            sigma: self.sigma,
-            mask: self.mask,
-            missing: self.missing,
-            infinite_x: self.infinite_x,
-            x_sigma: self.x_sigma.clone(),
-            known_x: false,
-        }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
 pub(crate) mod deviance;
+mod given;
 mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;

@@ -9,12 +9,9 @@ use crate::backend::cuda::source::Arithmetic;
 use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
-use crate::fit::search::Workspace;
 use crate::normal::Arrow;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::observe::Patience;
-use crate::solver::task::Problem;
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
@@ -134,31 +131,4 @@ pub(crate) fn distinct_points(points: &Points<'_>, enough: usize) -> usize {
         seen.insert(points.columns.iter().map(|c| (c.at(i) + 0.0).to_bits()).collect());
     }
     seen.len()
-}
-
-/// Free parameters up to which a thread keeps the workspace of its last fit: it grows with their square.
-const KEPT: usize = 32;
-
-thread_local! {
-    static LAST: Cell<Option<Box<Workspace>>> = const { Cell::new(None) };
-}
-
-impl Workspace {
-    /// Does `work` in the workspace of this thread's last fit, if that had as many parameters, so that small fits one
-    /// after another allocate little. A fit within a native model finds it taken, and gets one of its own.
-    pub(crate) fn with<R>(problem: Problem, work: impl FnOnce(&mut Workspace) -> R) -> R {
-        let alike =
-            |last: &Problem| last.start.len() == problem.start.len() && last.shape == problem.shape;
-        let mut space = match LAST.take().filter(|last| alike(&last.problem)) {
-            Some(mut last) => {
-                last.problem = problem;
-                last.forget_stages();
-                last
-            }
-            None => Box::new(Workspace::new(problem)),
-        };
-        let result = work(&mut space);
-        LAST.set(Some(space).filter(|space| space.problem.free.len() <= KEPT));
-        result
-    }
 }
