@@ -9,7 +9,7 @@
 mod picture;
 
 use dualfit::result::BatchFitView;
-use dualfit::{BatchData, CurveFit, Estimator, FitStatus, Scalar};
+use dualfit::{BatchData, CurveFit, Estimator, Scalar};
 use picture::Scale;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Exp1, Poisson};
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Two molecules that are too close appear as one spot, but it is wide or the fit is poor.
     let single = |fit: &BatchFitView| {
         let (p, s) = (fit.params(), fit.std_errors());
-        matches!(fit.status(), FitStatus::Converged(_))
+        fit.status().is_determined()
             && s[0].max(s[1]) < 0.15
             && (p[2] - WIDTH).abs() < 3.0 * s[2]
             && fit.reduced_chi_square().is_some_and(|deviance| deviance < 1.4)

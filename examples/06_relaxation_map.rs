@@ -7,7 +7,7 @@
 
 mod picture;
 
-use dualfit::{BatchData, CurveFit, FitStatus, Sigma};
+use dualfit::{BatchData, CurveFit, Sigma};
 use picture::Scale;
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal};
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut map = vec![f64::NAN; SIDE * SIDE];
     let mut found = vec![(Vec::new(), Vec::new()); DISCS.len()];
-    for fit in batch.iter().filter(|fit| matches!(fit.status(), FitStatus::Converged(_))) {
+    for fit in batch.iter().filter(|fit| fit.status().is_determined()) {
         let pixel = inside[fit.index()];
         let (t2, error) = (fit.params()[1], fit.std_errors()[1]);
         map[pixel] = t2;

@@ -1,13 +1,13 @@
-// Anderson's mixing of the last Gauss-Newton steps, as in `anderson.rs`: the last few points and the
-// steps from them are combined so that the combined step is as small as it can be.
+// Anderson mixing of the last Gauss-Newton steps, as in `anderson.rs`: the last few points and the
+// steps from them are combined such that the combined step has minimum length.
 
 __device__ __forceinline__ double difference(const double* of, int c, int j) {
     return of[(c + 1) * FREE + j] - of[c * FREE + j];
 }
 
-// Takes the present point and the Gauss-Newton step from it, s.delta, and replaces that by the mixed
-// one, delta - sum gamma_i (dq_i + ddelta_i) with gamma that minimises |D (delta - sum gamma_i ddelta_i)|. Each lane
-// reads and writes the numbers of s.delta that are its own.
+// Stores the present point and the Gauss-Newton step from it, s.delta. Replaces s.delta by the mixed step,
+// delta - sum gamma_i (dq_i + ddelta_i), where gamma minimises |D (delta - sum gamma_i ddelta_i)|. Each lane
+// reads and writes only its own elements of s.delta.
 __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
     const int m = int(s.held) > DEPTH ? DEPTH : int(s.held);
     const bool full = int(s.held) > DEPTH;
@@ -29,7 +29,7 @@ __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
         rows[m * FREE + j] = s.scale[j] * s.delta[j];
     });
     fill(g, factor, k * k, 0.0);
-    // The rows are there, and all have read how many points there were.
+    // After this barrier all rows are written, and all lanes have read s.held.
     g.sync();
     if (g.rank == 0) s.held = i64(k);
     if (m == 0) return;

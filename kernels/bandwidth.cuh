@@ -1,7 +1,7 @@
-// How fast the device's memory is: kernels that only copy and that only read.
+// Bandwidth of device memory: a kernel that only copies and a kernel that only reads.
 //
-// Launch geometry: any grid of blocks of any size, one dimension; neighbouring threads use
-// neighbouring memory. Neither has a barrier or uses shared memory.
+// Launch geometry: any one-dimensional grid of blocks of any size; adjacent threads access adjacent
+// memory. The kernels have no barriers and use no shared memory.
 
 typedef long long i64;
 
@@ -13,9 +13,9 @@ extern "C" __global__ void copy_pairs(const double2* from, double2* to, i64 n) {
     }
 }
 
-// Reads n pairs of doubles, all of which must be 0: `sink` is written, one number, only if some are
-// not, which keeps the loads from being left out. Bytes per pair: 16 read; 2 flops. Four loads are
-// under way at once in each thread, as one would leave the bus idle.
+// Reads n pairs of doubles, all of which must be 0. Writes one number to `sink` if their sum is not 0, so that
+// the compiler cannot remove the loads. Bytes per pair: 16 read; 2 flops. Each thread has four loads in
+// flight, because a single load leaves the bus idle.
 extern "C" __global__ void read_pairs(const double2* from, double* sink, i64 n) {
     const i64 stride = (i64)gridDim.x * blockDim.x;
     i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
-// Whole fits of a batch by groups of lanes: each group takes a fit, makes it from its first evaluation to its
-// standard errors, and takes the next one.
+// Complete fits of a batch by groups of lanes: each group runs a fit from its first evaluation to its standard
+// errors, and then the next fit.
 
 // Returns true if a fit with this termination needs a second run, as in `src/solver/runs.rs`.
 __device__ __forceinline__ bool ends_badly(const State& s) {
@@ -12,8 +12,8 @@ __device__ __forceinline__ bool ends_badly(const State& s) {
     }
 }
 
-// A value a hundredth away from p, outwards or, where a bound is in the way, inwards; halfway to the farther
-// bound if both are near.
+// Returns a value 1 % away from p: farther from 0 or, if a bound prevents that, closer to 0; halfway to the farther
+// bound if both bounds are near.
 __device__ __forceinline__ double beside(double p, double low, double high) {
     const double step = p == 0.0 ? 0.01 : 0.01 * p;
     const double up = p + step, down = p - step;
@@ -22,8 +22,8 @@ __device__ __forceinline__ double beside(double p, double low, double high) {
     return high - p >= p - low ? p + 0.5 * (high - p) : p - 0.5 * (p - low);
 }
 
-// Returns true if the sums at the start are unsafe only because parameters have no effect there. The host then only
-// evaluates again. Returns false for any other cause.
+// Returns true if the sums at the start are unsafe only because parameters have no effect there; then requests a
+// second evaluation, as the host does. Returns false for any other cause.
 __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
     bool wrong = !all_finite(g, s.trial.sums, SUMS);
@@ -33,7 +33,7 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
         wrong |= square != 0.0 && !(1e-200 <= square && square <= 1e200);
     }
     if (wrong) return false;
-    // A square of 0 may be that of a partial whose square underflows.
+    // A sum of squares can also be 0 because squares of partials underflow.
     prepare_lanes(g, s.trial.params, bench.common);
 #pragma unroll 1
     for (i64 i = g.rank; i < span.points; i += g.size) {
@@ -51,7 +51,7 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
     return true;
 }
 
-// Whether the points are so far away that Cauchy's loss is no beginning; what leads from there is the host's affair.
+// Returns true if the points are too far from the start for Cauchy's loss; the host then handles the fit.
 __device__ __forceinline__ bool is_far_from_start(const Batch& batch, const State& s) {
     if (LOSS != CAUCHY || s.evaluations > 0) return false;
     const double scale = batch.data.loss_scale;
@@ -77,7 +77,8 @@ __device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span&
     return true;
 }
 
-// Moves the start of a second run, where nothing had an effect at that of the first, and takes the other scaling.
+// Prepares the second run: selects the other scaling, and moves the start if `beside_start`, because no parameter had
+// an effect at the first start.
 __device__ __forceinline__ void begin_again(Group g, State& s, bool beside_start) {
 #pragma unroll 1
     for (int j = g.rank; beside_start && j < FREE; j += g.size) {
@@ -88,7 +89,7 @@ __device__ __forceinline__ void begin_again(Group g, State& s, bool beside_start
     g.sync();
 }
 
-// Makes one fit in f32, for the stage in f64 that follows.
+// Runs one fit in f32, before the stage in f64.
 __device__ __noinline__ void make_rough_fit(Group g, const Batch& batch, i64 fit, Bench& bench) {
     State& s = bench.state;
     Span span = span_of(batch, fit);
@@ -99,7 +100,7 @@ __device__ __noinline__ void make_rough_fit(Group g, const Batch& batch, i64 fit
     const bool ended = begin_fit(g, batch, before, span, s, kind, point) && run_to_end(g, batch, span, bench);
     bool good = ended && batch.keep && is_good_in_f32(g, batch, span, s);
     if (good) {
-        // All have read the norms of the columns, which are worked out again.
+        // All lanes must have read the norms of the columns, which are recomputed.
         g.sync();
         finish_fit(g, batch, span, bench);
         good = is_clear_of_bounds(g, batch, span, s);
@@ -120,7 +121,7 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
         if (kind == NONE || kind == BAD_DATA || (batch.keep && is_converged(kind))) return;
         before = {counts[2], counts[3]};
     }
-    // A limit that ended the first stage is the host's affair.
+    // If the limit of evaluations ended the first stage, the host handles the fit.
     bool done = kind != MAX_EVALUATIONS, again = false, beside_start = false;
     double first_cost = 0.0;
 #pragma unroll 1
@@ -130,7 +131,7 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
         if (again) begin_again(g, s, beside_start);
         done = run_to_end(g, batch, span, bench);
         if (!done) break;
-        // No run that is followed by another has converged.
+        // A run that another run follows has not converged.
         if (!again || is_converged(s.termination) || cost_of(s.present) < first_cost) {
             finish_fit(g, batch, span, bench);
         } else if (g.rank == 0) {
@@ -150,14 +151,15 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
     }
 }
 
-// Runs every fit of `batch` and writes the batch's results. `next`: the number of fits that are
-// taken, 0 at first; each group takes the next one, so that a slow fit delays nobody. A fit whose kind is
-// NONE or BAD_DATA has no other numbers.
+// Runs every fit of `batch` and writes the batch's results. `next`: number of fits that groups have started,
+// initially 0. Each group starts the next fit when it is free, so that a slow fit does not delay others. A fit whose
+// kind is NONE or BAD_DATA has no other results.
 //
 // Launch: BATCH_THREADS threads, any number of blocks; results depend on neither. Shared memory: GROUPS *
 // sizeof(Bench) bytes. A fit reads every sample, and its own columns, sigma and mask if any, as they are stored,
-// once to scan them and once for each evaluation, from the caches but for the first time; an evaluation takes
-// K (K + 1) / 2 fused multiply-adds a point beside the model, and the step after it about 4 FREE^3 operations.
+// once for the scan and once for each evaluation; only the first read is not from the caches. An evaluation costs
+// K (K + 1) / 2 fused multiply-adds per point in addition to the model, and the step after it about 4 FREE^3
+// operations.
 extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / BATCH_THREADS) make_fits(
     const Batch* batch, unsigned long long* next) {
     __shared__ Bench benches[GROUPS];

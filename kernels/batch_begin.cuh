@@ -1,8 +1,7 @@
-// Beginning of a fit of a batch: scans its points, checks its start and fills in its state. The host makes
+// Beginning of a fit of a batch: scans its points, checks its start and fills in its state. The host runs
 // unusual fits and reports their errors.
 
-// Magnitudes of |y| / sigma and 1 / sigma for which squares need no unit of their own: 2^-300 and 2^300, in f32
-// 2^-60 and 2^60.
+// Range of |y| / sigma and of 1 / sigma in which squares need no scaling: 2^-300 to 2^300, in f32 2^-60 to 2^60.
 constexpr double LEAST_ORDINARY = ROUGH ? 8.673617379884035e-19 : 4.909093465297727e-91;
 constexpr double MOST_ORDINARY = ROUGH ? 1.152921504606847e18 : 2.037035976334486e90;
 
@@ -10,7 +9,7 @@ __device__ __forceinline__ bool is_ordinary(double magnitude) {
     return LEAST_ORDINARY <= magnitude && magnitude <= MOST_ORDINARY;
 }
 
-// Over the lanes of a group, the same bits in all of them.
+// Total and maximum over the lanes of a group, with the same bits in all lanes.
 __device__ __forceinline__ double lanes_total(Group g, double value) {
 #pragma unroll
     for (int other = Group::size / 2; other > 0; other /= 2) value += g.from(value, other);
@@ -22,7 +21,7 @@ __device__ __forceinline__ double lanes_most(Group g, double value) {
     return value;
 }
 
-// What the points of a fit are, for the groups' judgement of them.
+// Result of a scan of the points of a fit.
 struct Look {
     i64 used;         // points that count
     double square;    // sum of squares of y / sigma, or of the counts
@@ -33,21 +32,23 @@ struct Look {
     bool odd;         // whether anything else is not as usual
 };
 
-// As `Points::darkest`: 2^-20 of one event, or of the mean count where that is less.
+// Returns the lower limit of expected counts, as `darkest` in `data/loss.rs`: 2^-20 events, or 2^-20 times the mean
+// count if that is below 1.
 __device__ __forceinline__ double darkest_of(const Look& look) {
     const double dark = 1.0 / 1048576.0, mean = look.square / double(look.used);
     return mean > 0.0 && mean < 1.0 ? dark * mean : dark;
 }
 
-// As `data/summary.rs`: 16 units in the last place of each value.
+// Returns the sum of squares that rounding causes, as in `data/summary.rs`: 16 units in the last place of each value.
 __device__ __forceinline__ double rounding_of(double square) { return (16.0 * EPSILON) * (16.0 * EPSILON) * square; }
 
-// Reads all points once: 8 bytes each for y, x and sigma as they are stored.
+// Scans all points. Reads each number of y, x and sigma once, 8 bytes if it is stored as f64.
 __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& span) {
     double used = 0.0, square = 0.0, weight = 0.0, size = 0.0;
-    // For the signal: sums of squared weights and of the response times these; of counts of their squares.
+    // For the signal: `weights` is the sum of the squared weights, or of the squared counts; `mean` is the sum of the
+    // responses times their squared weights.
     double weights = 0.0, mean = 0.0;
-    // As numbers that the largest is the first of: -(i + 1), or -infinity.
+    // First bad point i as -(i + 1), so that the maximum selects it; -infinity if there is none.
     double bad = -INFINITE;
     bool odd = false;
 #pragma unroll 1
@@ -76,13 +77,14 @@ __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& sp
     square = lanes_total(g, square);
     weights = lanes_total(g, weights);
     mean = lanes_total(g, mean);
-    // Of counts, whose weights are 1, relative to their mean.
+    // For counts, whose weights are 1, the scatter is relative to their mean.
     const double scatter = LOSS == POISSON ? weights * used / square - square : square - mean * mean / weights;
     return {i64(used), square, scatter > rounding_of(square) ? scatter : INFINITE, lanes_most(g, weight), lanes_most(g, size),
             bad == -INFINITE ? -1 : i64(-bad) - 1, g.any(odd)};
 }
 
-// Writes the start to the state's trial and the bounds of the free parameters beside it. False if it is none.
+// Writes the start to the state's trial, and the bounds of the free parameters to the state. Returns false if the
+// start or the bounds are invalid.
 __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit, State& s) {
     bool wrong = false;
     each(g, PARAMS, [&](int k) { s.trial.params[k] = batch.starts[fit * batch.start_stride + k]; });
@@ -112,14 +114,14 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
     return !g.any(wrong);
 }
 
-// The largest cost of `points` points with residuals of at most one scale, as `Loss::bulk`.
+// Returns the largest cost of `points` points with residuals of at most one scale, as `Loss::bulk`.
 __device__ __forceinline__ double bulk_of(const Batch& batch, i64 points) {
     if (!LOSS_GROWS) return INFINITE;
     const double scale = batch.data.loss_scale;
     return 0.5 * double(points) * (scale * scale);
 }
 
-// What a fit has taken before.
+// Counts of the earlier runs of a fit.
 struct Before {
     i64 iterations, evaluations;
 };

@@ -15,7 +15,7 @@ __device__ __forceinline__ Span span_of(const Batch& batch, i64 fit) {
     return {fit, first - batch.offsets[0], batch.offsets[fit + 1] - first, true, 1.0};
 }
 
-// Standard deviation of point i; batch.sigma must not be null.
+// Returns the standard deviation of point i; batch.sigma must not be null.
 __device__ __forceinline__ double sigma_at(const Batch& batch, const Span& span, i64 i) {
     return batch.sigma[batch.sigma_of == OF_SAMPLE ? span.first + i : batch.sigma_of == OF_POINT ? i : span.fit];
 }
@@ -32,7 +32,7 @@ __device__ __forceinline__ Point point_at(const Batch& batch, const Span& span, 
     return point;
 }
 
-// True if x, y and the weight of point i are finite and the weight is positive.
+// Returns true if x, y and the weight of point i are finite and the weight is positive.
 __device__ __forceinline__ bool is_usable(const Batch& batch, const Span& span, i64 i, const Point& point) {
     return isfinite(point.y) && isfinite(point.weight) && point.weight > 0
         && columns_are_finite(batch.data, batch.own ? span.first + i : i);

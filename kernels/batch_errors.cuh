@@ -1,7 +1,8 @@
-// Standard errors and covariance of a fit of a batch at its end, as in `fit/batch/errors.rs`: by the inverse of a
-// well-conditioned factor, else by its singular values.
+// Standard errors and covariance at the end of a fit of a batch, as in `fit/batch/errors.rs`: from the inverse of a
+// well-conditioned factor, otherwise from its singular values.
 
-// The least squared pivot of the columns of r, m x m, each scaled to length 1; NaN or 0 if one is zero.
+// Returns true if all squared pivots of r, m x m, with columns scaled to length 1, exceed WELL_CONDITIONED; false if a
+// column is zero or not finite.
 __device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
     bool well = true;
 #pragma unroll 1
@@ -12,10 +13,10 @@ __device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
     return well;
 }
 
-// Brings a factor R of [J r] at the end that keeps the digits of J to s.r.
+// Writes the factor R of [J r] at the last point to s.r, without loss of digits of J.
 __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
-    // The normal equations of a robust fit carry the correction that suits the iteration.
+    // The normal equations of a robust fit contain the correction with the floor of the iteration, not 0.
     if (set_normal(g, s, bench.scratch) && (LOSS == LINEAR || LOSS == POISSON)) {
         double least = 1.0;
 #pragma unroll 1
@@ -29,7 +30,7 @@ __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const S
     set_factor(g, s, bench.pass.factor);
 }
 
-// Writes the inverse of r, m x m upper triangular, to `inverse`: a column for each lane.
+// Writes the inverse of r, m x m upper triangular, to `inverse`; each lane computes whole columns.
 __device__ __forceinline__ void invert(Group g, const double* r, int m, double* inverse) {
     each(g, m, [&](int j) {
         double* x = inverse + j * m;
@@ -46,7 +47,7 @@ __device__ __forceinline__ void invert(Group g, const double* r, int m, double* 
     g.sync();
 }
 
-// The inner product of rows i >= j of the inverse.
+// Returns the inner product of rows i >= j of the inverse.
 __device__ __forceinline__ double rows_product(const double* inverse, int m, int i, int j) {
     double sum = 0.0;
 #pragma unroll 1
@@ -54,7 +55,7 @@ __device__ __forceinline__ double rows_product(const double* inverse, int m, int
     return sum;
 }
 
-// The place of parameter k among the free ones, or -1.
+// Returns the position of parameter k among the free parameters, or -1.
 __device__ __forceinline__ int free_position(const State& s, int k) {
     int found = -1;
 #pragma unroll 1
@@ -63,15 +64,15 @@ __device__ __forceinline__ int free_position(const State& s, int k) {
     return found;
 }
 
-// What a model's parameters are known to, once errors are in w.part, one for each kept parameter.
+// Properties of the estimate. The standard errors themselves are in w.part, one for each kept parameter.
 struct Known {
     unsigned kept;     // the free parameters that no bound holds
     int rank;          // directions of them that the data determine
     double row_error;  // the standard deviation of a row
 };
 
-// The standard deviation of a row: known, or from the scatter about the fit, as `Influence::row_error`; under a robust
-// loss no less than the known one, as `Influence::row_error_from`.
+// Returns the standard deviation of a row: 1 if it is known, or from the scatter about the fit, as
+// `Influence::row_error`; under a robust loss at least the known one, as `Influence::row_error_from`.
 __device__ __forceinline__ double row_error(const Batch& batch, const Bench& bench, int rank) {
     if (!WEIGHS && batch.absolute) return 1.0;
     const State& s = bench.state;
@@ -86,8 +87,8 @@ __device__ __forceinline__ double row_error(const Batch& batch, const Bench& ben
     return batch.absolute && error < 1.0 ? 1.0 : error;
 }
 
-// Writes the covariance matrix with the covariance of kept parameters i >= j from `of(i, j)`; NaN where a bound
-// holds one of the two, 0 where one is fixed.
+// Writes the covariance matrix; `of(i, j)` returns the covariance of kept parameters i >= j. An element is NaN if a
+// bound holds one of its parameters, and 0 if one is fixed.
 template <class Of>
 __device__ __forceinline__ void write_covariance(Group g, const State& s, unsigned kept, double* out, Of of) {
     each(g, PARAMS * PARAMS, [&](int e) {
@@ -101,7 +102,8 @@ __device__ __forceinline__ void write_covariance(Group g, const State& s, unsign
     });
 }
 
-// By the inverse of the well-conditioned factor in w.r. `covariance`: PARAMS * PARAMS numbers, or null.
+// Computes the errors from the inverse of the well-conditioned factor in w.r. `covariance`: PARAMS * PARAMS numbers,
+// or null.
 __device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, Bench& bench, unsigned kept,
                                                 double* covariance) {
     Scratch& w = bench.scratch;
@@ -118,12 +120,12 @@ __device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, Ben
     return known;
 }
 
-// By the singular values of the kept columns of the factor in s.r, as in `fit/covariance.rs`.
+// Computes the errors from the singular values of the kept columns of the factor in s.r, as in `fit/covariance.rs`.
 __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batch, Bench& bench, unsigned kept,
                                                       double* covariance) {
     State& s = bench.state;
     Scratch& w = bench.scratch;
-    // No trial follows, nor a refinement.
+    // The memory of `trial` and `best` is unused: no trial or refinement follows.
     static_assert(sizeof(Spectrum) <= sizeof s.trial + sizeof s.best, "room for the spectrum");
     Spectrum& spectrum = reinterpret_cast<Spectrum&>(s.trial);
     const int m = count(kept);
@@ -136,7 +138,7 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
 #pragma unroll 1
     for (int k = 0; found && k < m; ++k) rank += spectrum.sigma[k] > least;
     const Known known = {kept, rank, row_error(batch, bench, rank)};
-    // The inner product of rows i and j of V / sigma.
+    // Returns the inner product of rows i and j of V / sigma.
     const auto inner = [&](int i, int j) {
         double sum = 0.0;
 #pragma unroll 1
@@ -162,7 +164,7 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
     return known;
 }
 
-// Writes all numbers of a fit that has ended.
+// Computes and writes all results of a fit that has ended.
 __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
     Scratch& w = bench.scratch;
@@ -196,7 +198,7 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
     if (g.rank == 0) {
         out.costs[span.fit] = cost_of(s.present);
         unsigned* counts = out.counts + span.fit * COUNTS;
-        // A bound that holds nothing is the host's affair, which has second derivatives.
+        // If a bound holds its parameter only weakly, the host decides, because it has second derivatives.
         counts[0] = doubtful ? NONE : unsigned(s.termination);
         counts[1] = 0;
         counts[2] = unsigned(s.iterations);

@@ -1,19 +1,18 @@
-// The end of a fit in f32, which a stage in f64 follows: whether it is good enough as it is, and what that stage is
-// handed if not.
+// End of a fit in f32 before the stage in f64: tests whether its result is final, and passes it to that stage if not.
 
-// What f32 may round of a value, relative to y: four units.
+// Rounding error of a value in f32, relative to y: four unit roundoffs, 2^-22.
 constexpr double ROUNDED = 2.384185791015625e-7;
-// Part of a standard error by which rounding may move a parameter.
+// Largest permitted shift of a parameter by rounding, in standard errors.
 constexpr double HARMLESS = 0.01;
-// The least squared pivot of the columns of J, each scaled to length 1, that f32 knows to a ten-thousandth.
+// Smallest squared pivot of the columns of J, each scaled to length 1, that f32 determines to 1e-4.
 constexpr double LEAST_PIVOT_IN_F32 = 1e-6;
-// How much larger the abscissae of a fit may be than the range that they cover.
+// Maximum ratio of the abscissae of a fit to the range that they cover.
 constexpr double MOST_DISTANT = 64.0;
 
 __device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
 
-// Whether f32 tells the abscissae of a fit apart: each column that the model reads covers a range that is not small
-// beside its numbers.
+// Returns true if f32 distinguishes the abscissae of a fit: the range of each column that the model reads is not small
+// relative to its numbers.
 __device__ __noinline__ bool are_apart(Group g, const Batch& batch, const Span& span) {
     real low[VARIABLES], high[VARIABLES];
 #pragma unroll
@@ -41,9 +40,9 @@ __device__ __noinline__ bool are_apart(Group g, const Batch& batch, const Span& 
     return apart;
 }
 
-// Returns true if f64 would not change the result in `s`. The rounding error of all values together, or of the terms
-// that they are sums of, moves the parameters by at most this error divided by the standard deviation of a row, in
-// standard errors.
+// Returns true if f64 would not change the result in `s`. In standard errors, rounding moves the parameters by at most
+// e / d: e is the rounding error of all values together, or of the terms that they are sums of, and d is the standard
+// deviation of a row.
 __device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const Span& span, const State& s) {
     if (!is_converged(s.termination)) return false;
     const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
@@ -60,8 +59,8 @@ __device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const S
     return good && are_apart(g, batch, span);
 }
 
-// Whether no bound is so near to the end of a fit that has been written, or holds so weakly, that f64 might see it
-// on the other side.
+// Returns true if f64 would find the same parameters on their bounds: no bound is close to another parameter of the
+// written result, and no bound holds its parameter only weakly.
 __device__ __noinline__ bool is_clear_of_bounds(Group g, const Batch& batch, const Span& span, const State& s) {
     const double* errors = batch.out.errors + span.fit * PARAMS;
     const double residual = residual_of(s) / sqrt(double(s.points_counted));

@@ -1,7 +1,7 @@
-// The passes over the points of one fit of a batch, by a group of lanes: the sums of its normal equations, and
-// the triangular factor of its rows. The order of additions depends on the number of lanes alone.
+// Passes over the points of one fit of a batch by a group of lanes. They compute the sums of the normal equations, or
+// the triangular factor of the rows. The order of additions depends only on the number of lanes.
 
-// Number of rows in memory at once: as many as fit into the scratch memory of a step.
+// Returns the number of rows of a tile, 8 to 32: as many as fit into the scratch memory of a step.
 __device__ constexpr int tile_rows() {
     const int room = int(sizeof(Scratch) / sizeof(double)) - K * K;
     int rows = 32;
@@ -18,14 +18,14 @@ struct Tile {
     double costs[TILE];
 };
 
-// What a pass over the points works with.
+// Memory of a pass over the points.
 struct Pass {
     Tile tile;
     double factor[K * K];
 };
 
-// What a group needs for a fit. A step leaves nothing in its scratch that the next one reads, so that passes may
-// work there between them.
+// Memory of a group for one fit. A step keeps no data in its scratch memory for the next step; therefore passes
+// between steps may use the same memory.
 struct Bench {
     State state;
     union {
@@ -37,18 +37,19 @@ struct Bench {
 };
 static_assert(sizeof(Bench) == BENCH_BYTES, "the host reckons with this size");
 
-// Groups of a block.
+// Number of groups of a block.
 constexpr int GROUPS = BATCH_THREADS / Group::size;
-// Threads resident at once: each needs 128 registers, or 168 for the sums of 6 to 8 parameters.
+// Number of resident threads of a multiprocessor: each needs 128 registers, or 168 for the sums of 6 to 8 parameters.
 constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
 
-// What all points share, for the parameters at `params`, which all threads see.
+// Computes the numbers that all points share, for the parameters `params`, which all lanes must see.
 __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Common& common) {
     if (g.rank == 0) model_uniforms(params, common.u);
     g.sync();
 }
 
-// The row, the cost and the influence of point i; false, with zeros, if it is beyond the last or does not count.
+// Computes the row, the cost and the influence of point i. Returns false, with zeros, if i is past the last point or
+// the point is not used.
 __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64 i, const Common& common, double floor,
                                        Term* row, Term& cost, Term* influence) {
     for (int m = 0; m < INFLUENCES; ++m) influence[m] = 0;
@@ -71,11 +72,11 @@ __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64
     return false;
 }
 
-// Adds what the points of a lane from `first` on, before `end`, contribute to `sums`.
+// Adds the contributions of the points first, first + g.size, ... before `end` to `sums`.
 template <typename S>
 __device__ __forceinline__ void add_points(Group g, const Batch& batch, const Span& span, i64 first, i64 end,
                                            double floor, const Common& common, S* sums) {
-    // Copies, which no barrier makes the loop read again.
+    // Local copies, which the loop need not reload after barriers.
     const Batch here = batch;
     const Span within = span;
 #pragma unroll 1
@@ -87,10 +88,10 @@ __device__ __forceinline__ void add_points(Group g, const Batch& batch, const Sp
     }
 }
 
-// Points of a lane whose terms are added up in f32, before their sum goes to a total in f64.
+// Number of points of a lane whose terms are added in f32 before their sum is added to a total in f64.
 constexpr int RUN = 64;
 
-// Every lane keeps the sums of its points in registers.
+// Computes the sums for few parameters: every lane keeps the sums of its points in registers.
 __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const Span& span, double floor,
                                              const Common& common, double* out) {
     double sums[SUMS];
@@ -117,8 +118,8 @@ __device__ __forceinline__ void sum_by_lanes(Group g, const Batch& batch, const 
         if (m < share.count) out[share.first + m] = sums[m];
 }
 
-// Writes the rows from point `first` on to the tile, which nobody reads any more, zeros beyond the last. `sums`: what
-// the points of the calling lane are added to.
+// Writes the rows of the points from `first` on to the tile, and zeros past the last point. No lane may still read the
+// tile. Adds the influence of the calling lane's points to `sums`.
 __device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Span& span, i64 first, double floor,
                                           const Common& common, Tile& tile, double* sums) {
     each(g, TILE, [&](int i) {
@@ -133,8 +134,8 @@ __device__ __forceinline__ void fill_tile(Group g, const Batch& batch, const Spa
     g.sync();
 }
 
-// For more sums than fit the registers: rows go through the tile, and every lane adds up its share of the
-// products.
+// Computes the sums if they do not fit into registers: rows pass through the tile, and every lane adds up its share
+// of the products.
 __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const Span& span, double floor,
                                              Bench& bench, double* out) {
     fill(g, out, SUMS, 0.0);
@@ -156,8 +157,8 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
     }
 }
 
-// The sums over the points of a fit at `params`, PARAMS numbers that all lanes see, into `out`, SUMS numbers that all
-// lanes may read after a barrier; under a loss at once.
+// Computes the sums over the points of a fit at `params`, PARAMS numbers that all lanes see. Writes them to `out`, SUMS
+// numbers that all lanes may read after a barrier, or without one if there is a loss.
 __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                      double floor, Bench& bench, double* out) {
     prepare_lanes(g, params, bench.common);
@@ -169,8 +170,8 @@ __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& sp
     if (LOSS == LINEAR && g.rank == 0) out[PRODUCTS] = 0.5 * out[PRODUCTS - 1];
 }
 
-// The triangular factor of the rows of a fit at `params`, which all lanes see, into bench.pass.factor, and, for all to read
-// after a barrier, the sums of their influence.
+// Computes the triangular factor of the rows of a fit at `params`, which all lanes see, in bench.pass.factor. Writes
+// the sums of the influence to bench.influence, which all lanes may read after a barrier.
 __device__ __noinline__ void factor_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                         Bench& bench) {
     prepare_lanes(g, params, bench.common);

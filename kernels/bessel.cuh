@@ -1,5 +1,5 @@
-// Bessel functions of order 0 and 1 for models that have them: CUDA's own in double, also in float, where those
-// for float lose digits with the size of x.
+// Bessel functions of orders 0 and 1, for models that use them: CUDA's functions for double, also for float arguments,
+// because CUDA's functions for float lose digits as x grows.
 
 template <typename T>
 __device__ inline T bessel_j0(T x) {

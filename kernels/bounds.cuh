@@ -1,8 +1,8 @@
-// Bounds by an active set, as in `bounds.rs`: parameters that sit on a bound and are pushed outwards
-// stay there, and a step that would leave the box is taken again with the offenders on their bounds, as
-// far as the linear model keeps them there.
+// Bounds by an active set, as in `bounds.rs`. Parameters on a bound stay there while the gradient pushes them
+// outwards. A step that would leave the box is recomputed with the violating parameters set on their bounds,
+// unless the linear model pushes them inwards again.
 
-// Whether parameter j sits on a bound while the gradient pushes it outwards.
+// Returns true if parameter j is on a bound and the gradient pushes it outwards.
 __device__ __forceinline__ bool is_held(const State& s, int j) {
     const double downhill = -s.gradient[j];
     if (s.present.q[j] <= s.lower[j]) return downhill <= 0.0;
@@ -10,7 +10,7 @@ __device__ __forceinline__ bool is_held(const State& s, int j) {
     return false;
 }
 
-// The parameters that may move: those with an effect on the model that no bound holds.
+// Returns the parameters that may move: they have an effect on the model, and no bound holds them.
 __device__ __noinline__ unsigned moving_parameters(const State& s) {
     unsigned moving = 0;
 #pragma unroll 1
@@ -19,7 +19,7 @@ __device__ __noinline__ unsigned moving_parameters(const State& s) {
     return moving;
 }
 
-// Those of `moving` that s.delta takes over a bound.
+// Returns the parameters of `moving` that s.delta moves past a bound.
 __device__ __noinline__ unsigned leaving_parameters(const State& s, unsigned moving) {
     unsigned leaving = 0;
 #pragma unroll 1
@@ -31,7 +31,7 @@ __device__ __noinline__ unsigned leaving_parameters(const State& s, unsigned mov
     return leaving;
 }
 
-// Those that s.delta makes smaller.
+// Returns the parameters that s.delta decreases.
 __device__ __noinline__ unsigned falling_parameters(const State& s) {
     unsigned falling = 0;
 #pragma unroll 1
@@ -40,12 +40,12 @@ __device__ __noinline__ unsigned falling_parameters(const State& s) {
     return falling;
 }
 
-// Of the `candidates`, each set on a bound, the bit of the one that the linear model at s.delta pushes
-// most strongly inwards, or 0. `lowered`: those that are on their lower bounds.
+// Returns the bit of the candidate that the linear model at s.delta pushes most strongly inwards, or 0. Each
+// candidate is set on a bound. `lowered`: the parameters on their lower bounds.
 __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigned candidates, unsigned lowered,
                                                 Scratch& w) {
     if (candidates == 0) return 0;
-    // The residual of the model, R d + z; then the cosines with the columns, in the direction outwards.
+    // The residual of the model, R d + z, then its cosines with the columns, positive if the cost rises outwards.
     model_rows(g, s, w.t);
     each(g, FREE, [&](int i) { w.t[i] += s.z[i]; });
     g.sync();
@@ -68,9 +68,9 @@ __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigne
     return strongest;
 }
 
-// Writes the step within radius and box to s.delta, and its damping and whether a bound cut it to
-// s.lambda and s.cut. Each round sets at least one more parameter on a bound; where none leaves, one
-// that was set may move again, each once at most.
+// Writes the step within the radius and the bounds to s.delta and its damping to s.lambda; sets s.cut to true if
+// a bound cut the step. Each round sets at least one more parameter on a bound. If no parameter crosses a bound,
+// one of those set on a bound may move again, each at most once.
 __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
     const unsigned all = unsigned(s.moving);
     const double guess = s.lambda, radius = s.radius;

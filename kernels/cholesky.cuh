@@ -1,9 +1,9 @@
-// Cholesky factor of a normal matrix, and the triangular solves that every factor shares.
+// Cholesky factor of a normal matrix, and triangular solves for all factors.
 //
 // Matrices are n x n, column-major: element (i, j) is at j * n + i. The formulas and their bounds are
-// those of `cholesky.rs`; columns are shared out among the threads of the group.
+// those of `cholesky.rs`; columns are distributed among the threads of the group.
 
-// x'y. Four running sums, then the rest in order, as on the CPU.
+// Returns x'y, computed as on the CPU: four running sums, then the remaining terms in order.
 __device__ __noinline__ double dot(const double* x, const double* y, int n) {
     double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
     int i = 0;
@@ -20,7 +20,7 @@ __device__ __noinline__ double dot(const double* x, const double* y, int n) {
     return total;
 }
 
-// The sum of squares of n numbers, in order.
+// Returns the sum of squares of n numbers, added in order.
 __device__ __forceinline__ double squares_in_order(const double* x, int n) {
     double sum = 0.0;
 #pragma unroll 1
@@ -28,7 +28,7 @@ __device__ __forceinline__ double squares_in_order(const double* x, int n) {
     return sum;
 }
 
-// The largest magnitude in x; infinite if anything in it is infinite or NaN.
+// Returns the largest magnitude in x; infinite if an element is infinite or NaN.
 __device__ __noinline__ double largest(const double* x, int n) {
     double most = 0.0;
 #pragma unroll 1
@@ -36,17 +36,17 @@ __device__ __noinline__ double largest(const double* x, int n) {
     return most;
 }
 
-// The power of two that brings a finite positive number near 1, its reciprocal exact and normal.
+// Returns the power of two that scales a finite positive number to about 1; its reciprocal is exact and normal.
 __device__ __forceinline__ double power_of_two_near_reciprocal(double x) {
     i64 exponent = (__double_as_longlong(x) >> 52) & 0x7ff;
     exponent = exponent < 1 ? 1 : exponent > 2045 ? 2045 : exponent;
     return __longlong_as_double((2046 - exponent) << 52);
 }
 
-// Writes R with A = R'R and a positive diagonal to r, zeros below it. Only the upper triangle of a is
-// read. False if a pivot is not above n eps of its diagonal, or not finite; r is then without meaning.
+// Writes R with A = R'R and a positive diagonal to r, zeros below it. Reads only the upper triangle of a.
+// Returns false if a pivot is not finite, or not above n eps times its diagonal element; r is then undefined.
 //
-// Row by row: r_ij = (a_ij - sum_{l<i} r_li r_lj) / r_ii, a thread for each column j.
+// R is computed row by row: r_ij = (a_ij - sum_{l<i} r_li r_lj) / r_ii, with one thread for each column j.
 __device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r) {
     const double noise = n * EPSILON;
     each(g, n, [&](int j) {
@@ -71,7 +71,7 @@ __device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r
     return true;
 }
 
-// Replaces b by x with R x = b. A zero on the diagonal divides by zero as IEEE says.
+// Replaces b by x with R x = b. A zero on the diagonal divides by zero by IEEE rules.
 __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double* b) {
 #pragma unroll 1
     for (int j = n - 1; j >= 0; --j) {
@@ -83,7 +83,7 @@ __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double
     g.sync();
 }
 
-// Replaces b by x with R'x = b. A zero on the diagonal divides by zero as IEEE says.
+// Replaces b by x with R'x = b. A zero on the diagonal divides by zero by IEEE rules.
 __device__ __noinline__ void solve_upper_transposed(Group g, const double* r, int n, double* b) {
 #pragma unroll 1
     for (int j = 0; j < n; ++j) {
@@ -92,7 +92,7 @@ __device__ __noinline__ void solve_upper_transposed(Group g, const double* r, in
     }
 }
 
-// Whether R can be solved with: no column lies within rounding in the span of those before it.
+// Returns true if R is numerically nonsingular: no column lies within rounding in the span of its predecessors.
 __device__ __noinline__ bool is_regular(Group g, const double* r, int n) {
     bool singular = false;
     each(g, n, [&](int j) {

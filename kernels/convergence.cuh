@@ -1,23 +1,23 @@
-// Tests of convergence, as in `convergence.rs`: the tests of the present point, independent of the step that led to it.
+// Tests of convergence, as in `convergence.rs`: tests of the present point, and of the steps from and to it.
 
-// The cost, of which outliers take no more than the other points could.
+// Returns the cost, limited to s.bulk: the largest cost of points whose residuals do not exceed the scale of the loss.
 __device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
 
 __device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 * bulk_of_cost(s)); }
 
-// The standard deviation of the residuals.
+// Returns the standard deviation of the residuals.
 __device__ __noinline__ double deviation_of(const State& s) {
     const i64 points = s.points_counted > 1 ? s.points_counted : 1;
     return residual_of(s) / sqrt(double(points));
 }
 
-// What a change of q[j] is compared with: q[j] or, if that is larger, the standard error that it
-// would have alone in the model.
+// Returns the reference for a change of q[j]: |q[j]| or, if larger, the standard error that q[j] would have
+// as the only parameter.
 __device__ __forceinline__ double size_of(const State& s, int j, double deviation) {
     return fmax(fabs(s.present.q[j]), deviation / s.norms[j]);
 }
 
-// The uncertainty of the cost by rounding of the model's values.
+// Returns the uncertainty of the cost that follows from rounding of the model's values.
 __device__ __noinline__ double noise_of(const State& s) {
     const double residual = residual_of(s);
     double terms = 0.0;
@@ -43,9 +43,9 @@ __device__ __noinline__ Reason finished(const State& s) {
     return largest_cosine <= s.gtol || s.moving == 0 ? GRADIENT : NONE;
 }
 
-// The Gauss-Newton step of a deficient problem, in the columns that the ones before them do not span;
-// the others stay where they are. w.r and w.z hold the problem of the moving parameters; on return
-// w.z has what the step promises. False if there is no such step.
+// Computes the Gauss-Newton step of a rank-deficient problem, in the columns that the previous columns do not
+// span; the other parameters do not move. w.r and w.z contain the problem of the moving parameters; on return
+// |w.z|^2 / 2 is the predicted decrease of the cost. Returns false if there is no such step.
 __device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
     const unsigned moving = unsigned(s.moving);
     const int m = count(moving);
@@ -63,13 +63,13 @@ __device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
     if (!is_regular(g, w.r, k)) return false;
     gauss_newton(g, w.r, w.z, k, w.part);
     fill(g, w.z + k, m - k, 0.0);
-    // Each lane scatters to where it has filled.
+    // No barrier: each lane scatters to elements that it has filled itself.
     fill(g, w.step, FREE, 0.0);
     scatter(g, w.part, basis, w.step);
     return true;
 }
 
-// The Gauss-Newton step of the moving parameters in w.step, and what it promises in s.fall, s.change.
+// Writes the Gauss-Newton step of the moving parameters to w.step, and its predicted effect to s.fall and s.change.
 __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     const unsigned moving = unsigned(s.moving);
     const int m = count(moving);
@@ -102,14 +102,15 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     g.sync();
 }
 
-// Whether a full step would change the cost, or the parameters, by no more than the tolerances.
+// Returns the termination if a full step would change the cost or the parameters by no more than the tolerances, or
+// NONE.
 __device__ __noinline__ Reason full_step_is_small(const State& s) {
     if (s.ftol > 0.0 && s.fall <= fmax(s.ftol * bulk_of_cost(s), noise_of(s))) return COST;
     return s.change <= s.xtol ? STEP : NONE;
 }
 
-// Returns true if the full steps that follow the present one add up to a small part of sqrt(tolerance). `square` is the squared
-// length of the present step.
+// Returns true if the full steps that follow the present one add up to a small part of sqrt(tolerance). `square` is
+// the squared length of the present step.
 __device__ __noinline__ bool steps_shrink(const State& s, double square, double tolerance) {
     const double rate = square / fabs(s.along);
     const double rest = rate / (1.0 - rate);
@@ -117,8 +118,8 @@ __device__ __noinline__ bool steps_shrink(const State& s, double square, double 
     return is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance;
 }
 
-// Returns true if the standard deviation of a point, sqrt(variance), is small beside the signal and no column is nearly spanned by
-// those before it.
+// Returns true if the standard deviation of a point, sqrt(variance), is small relative to the signal, and no column
+// is nearly spanned by its predecessors.
 __device__ __noinline__ bool stands_out(const State& s, double variance) {
     double least = 1.0;
 #pragma unroll 1
@@ -127,8 +128,8 @@ __device__ __noinline__ bool stands_out(const State& s, double variance) {
     return variance <= CALM_NOISE * CALM_NOISE * (least * least) * s.signal;
 }
 
-// Returns true if the full step is short beside the standard errors and the step before it shows that steps shrink, so that
-// it may be the last.
+// Returns true if the full step may be the last: it is short relative to the standard errors, and the previous step
+// shows that steps shrink.
 __device__ __noinline__ bool is_within_errors(const State& s) {
     if (s.etol == 0.0 || s.iterations == s.earlier) return false;
     const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
@@ -138,9 +139,9 @@ __device__ __noinline__ bool is_within_errors(const State& s) {
     return square <= tolerance && stands_out(s, variance) && steps_shrink(s, square, tolerance);
 }
 
-// Whether the step just taken changed cost or parameters by no more than the tolerances.
+// Returns the termination if the last step changed cost or parameters by no more than the tolerances, or NONE.
 __device__ __noinline__ Reason step_was_small(const State& s) {
-    // The cost is that of the new point; that of the old one is larger by the actual fall.
+    // s.actual is added because the cost is that of the new point.
     const double tolerance = s.ftol * (bulk_of_cost(s) + s.actual);
     if (s.actual <= tolerance && s.predicted <= tolerance && s.ratio <= 2.0) return COST;
     bool within = true;
@@ -151,7 +152,7 @@ __device__ __noinline__ Reason step_was_small(const State& s) {
     return within ? STEP : NONE;
 }
 
-// A minimum at which a parameter has lost all effect is none.
+// Returns DEGENERATE instead of a minimum at which a parameter that the model uses has no effect.
 __device__ __noinline__ Reason unless_degenerate(const State& s, Reason reason) {
     const bool minimum = reason == GRADIENT || reason == COST || reason == STEP;
     bool lost = false;
@@ -160,7 +161,7 @@ __device__ __noinline__ Reason unless_degenerate(const State& s, Reason reason) 
     return minimum && lost ? DEGENERATE : reason;
 }
 
-// Whether a limit ends the fit here.
+// Returns the termination if a limit ends the fit here, or NONE.
 __device__ __forceinline__ Reason interrupted(const State& s) {
     return s.evaluations >= s.limit ? MAX_EVALUATIONS : NONE;
 }

@@ -1,5 +1,5 @@
-// What the covariance needs of a factor: the kept columns, scaled to unit length, made triangular, and
-// their singular values and right singular vectors. `covariance.rs` says why it goes this way.
+// Decomposition of a factor for the covariance: the kept columns are scaled to unit length and reduced to
+// triangular form; then their singular values and right singular vectors are computed. Reasons: `covariance.rs`.
 
 struct Spectrum {
     double lengths[FREE];
@@ -8,8 +8,8 @@ struct Spectrum {
     double found;
 };
 
-// factor: of J, FREE x FREE. kept: the m columns wanted. Fills the first m numbers of
-// lengths and sigma and the first m * m of v.
+// Decomposes the m columns `kept` of `factor`, the FREE x FREE factor of J. Fills the first m numbers of
+// lengths and sigma and the first m * m of v. Scratch: `rows`, m * FREE numbers, and `r`, m * m numbers.
 __device__ void spectrum_of(Group g, const double* factor, unsigned kept, double* rows, double* r, Spectrum& out) {
     const int m = count(kept);
     each(g, FREE, [&](int j) {

@@ -15,8 +15,8 @@ __constant__ const double E1_BOTTOM[] = {
     332434.7337261054, 186212.720965782, 58094.79316548847, 10275.576916691522, 1009.3626377851423,
     50.64014918410069, 1.0};
 
-// The integral of e^-t/t from x to infinity; infinite at 0, NaN for x < 0. 60 to 110 operations. Largest error measured
-// on a host: 2.9 ulp.
+// Returns the integral of e^-t/t from x to infinity; infinite at 0, NaN for x < 0. 60 to 110 operations. Largest
+// error measured on a host: 2.9 ulp.
 __device__ inline double exponential_integral(double x) {
     if (x == 0.0) {
         return INFINITE;

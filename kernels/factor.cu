@@ -1,16 +1,16 @@
 // The triangular factor of [J r] by Householder reflections: every warp folds rows into a factor of
 // its own, then the factors of the warps and of the blocks are folded into one.
 //
-// About 2 K^2 flops a row beside the model. Bound by the latency of K reflections that follow each
-// other, so that each fold takes as many rows as fit.
+// Costs about 2 K^2 flops per row in addition to the model. The latency of K successive reflections dominates the
+// time; therefore each fold takes as many rows as fit.
 
-// Rows of one fold: FOLD_LANE_ROWS of every lane.
+// Geometry of a fold: number of rows of each lane, and number of warps of a block that fold.
 struct Folding {
     int lane_rows, warps;
 };
 
 __device__ constexpr Folding folding() {
-    // Leaves space for the numbers that the model shares.
+    // Bytes of shared memory for the folds, without `Common`.
     const int room = 44000 - (int)sizeof(Common);
     for (int warps = WARPS; warps > 1; warps /= 2)
         for (int rows = 8; rows >= (warps > 2 ? 2 : 1); rows /= 2)
@@ -22,7 +22,7 @@ constexpr int LANE_ROWS = folding().lane_rows;
 constexpr int FOLDING_WARPS = folding().warps;
 constexpr int FOLD_ROWS = 32 * LANE_ROWS;
 
-// Where a warp folds: the factor, packed as the products are, and the rows that are folded next,
+// Memory of a warp that folds: its factor, packed like the products, and the rows of the next fold,
 // column j at rows + j * FOLD_ROWS.
 struct Fold {
     double influence[INFLUENCES];  // of all points that were folded
@@ -32,13 +32,13 @@ struct Fold {
 
 __device__ __forceinline__ int packed(int i, int j) { return j * (j + 1) / 2 + i; }
 
-// The larger of two magnitudes; infinite if one of them is not a number.
+// Returns the larger of a and |b|; infinity if b is NaN.
 __device__ __forceinline__ double larger_magnitude(double a, double b) {
     b = fabs(b);
     return b <= a ? a : (b < INFINITE ? b : INFINITE);
 }
 
-// For squares that leave the range of f64: scales v by a power of two first, in place.
+// Returns the reflection if squares exceed the range of f64. Scales v in place by a power of two first.
 template <int COUNT>
 __device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v) {
     double size = 0.0;
@@ -50,7 +50,7 @@ __device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v)
     if (size == 0.0 && fabs(alpha) < INFINITE) return {1.0, 0.0, 0.0, alpha};
     size = larger_magnitude(size, alpha);
     if (!(size < INFINITE)) return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
-    // Exponents to 1022 keep the power and its reciprocal normal.
+    // With exponents of at most 1022 in magnitude, the power and its reciprocal are normal numbers.
     int exponent = ilogb(size);
     exponent = exponent > 1022 ? 1022 : exponent < -1022 ? -1022 : exponent;
     double scale = ldexp(1.0, -exponent), total = 0.0;
@@ -64,8 +64,8 @@ __device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v)
     return scaled;
 }
 
-// For [alpha; v] with `COUNT` numbers of v in every lane, alpha the same in all. The same bits in all
-// lanes. H = I if v is zero, or nothing beside alpha; not a number if anything in v is not finite.
+// Returns the reflection of [alpha; v], the same bits in all lanes. Every lane has the same alpha and `COUNT` numbers
+// of v. The identity if v is zero, or so small relative to alpha that v'v underflows; NaN if v is not finite.
 template <int COUNT>
 __device__ __forceinline__ Reflection make_reflection(double alpha, double* v) {
     double squares = 0.0;
@@ -73,15 +73,15 @@ __device__ __forceinline__ Reflection make_reflection(double alpha, double* v) {
     for (int q = 0; q < COUNT; ++q) squares = fma(v[q], v[q], squares);
     squares = warp_total(squares);
     double total = fma(alpha, alpha, squares);
-    // Narrower than the squares need, so that products of v with columns of any size stay in range.
+    // The range is narrower than the squares need, so that products of v with columns of any size do not overflow.
     if (!(total > 1e-100 && total < 1e100)) return scaled_reflection<COUNT>(alpha, v);
     if (squares == 0.0) return {1.0, 0.0, 0.0, alpha};
     return reflection_of_total(alpha, total);
 }
 
-// Folds the rows of a warp, each of which its own lane has written, into its factor, which all lanes see; the rows are
-// overwritten. All lanes call, and see the factor afterwards. Diagonal elements have either sign; a column of zeros is
-// unchanged, and a NaN spoils its column and the columns after it.
+// Folds the rows of a warp into its factor and overwrites the rows. Each lane must have written its own rows, and all
+// lanes must see the factor; all lanes call this function and see the new factor afterwards. Diagonal elements have
+// either sign. A column of zeros is unchanged; a NaN makes its column and all later columns NaN.
 __device__ __noinline__ void fold(Fold& fold) {
     const int lane = threadIdx.x & 31;
 #pragma unroll 1
@@ -92,8 +92,8 @@ __device__ __noinline__ void fold(Fold& fold) {
         const Reflection reflection = make_reflection<LANE_ROWS>(fold.r[packed(j, j)], v);
         __syncwarp();
         if (lane == 0) fold.r[packed(j, j)] = reflection.diagonal;
-        // Four columns at a time share one exchange of sums. Past the last column the last one is
-        // taken again: the same numbers are written twice.
+        // Four columns at a time share one exchange of sums. Indices past the last column repeat the last
+        // column; the same numbers are then written again.
 #pragma unroll 1
         for (int i = j + 1; i < K; i += 4) {
             double a[4][LANE_ROWS], rho[4], product[4];
@@ -126,15 +126,15 @@ __device__ __noinline__ void fold(Fold& fold) {
     __syncwarp();
 }
 
-// All lanes call; any of them may write the numbers then.
+// Sets the fold to zero. All lanes call; afterwards any lane may write the numbers.
 __device__ __forceinline__ void clear(Fold& fold) {
     for (int m = threadIdx.x & 31; m < PRODUCTS; m += 32) fold.r[m] = 0.0;
     for (int m = threadIdx.x & 31; m < INFLUENCES; m += 32) fold.influence[m] = 0.0;
     __syncwarp();
 }
 
-// Folds the rows of `count` factors, element (i, j) of factor f by `at(f, i, j)`, i <= j. The calling
-// warp takes every `stride`-th group of FOLD_ROWS rows from `start` on.
+// Folds the rows of `count` factors; `at(f, i, j)` returns element (i, j) of factor f, i <= j. The calling
+// warp folds every `stride`-th group of FOLD_ROWS rows from group `start` on.
 template <class At>
 __device__ __forceinline__ void fold_factors(Fold& into, i64 count, int start, int stride, At at) {
     const int lane = threadIdx.x & 31;
@@ -150,11 +150,11 @@ __device__ __forceinline__ void fold_factors(Fold& into, i64 count, int start, i
     }
 }
 
-// Numbers of a factor: K * K column-major, zeros below the diagonal, then the influence of the points.
+// Number of values of a factor: K * K column-major, zeros below the diagonal, then the influence of the points.
 constexpr int FACTOR_NUMBERS = K * K + INFLUENCES;
 
-// Folds the factors of the block's other warps into that of the first, and writes it to `out`, FACTOR_NUMBERS.
-// All threads call; `out` may be read after a barrier.
+// Folds the factors of the block's other warps into the factor of the first warp, and writes it to `out`,
+// FACTOR_NUMBERS values. All threads call; `out` may be read after a barrier.
 __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
     __syncthreads();
     if (threadIdx.x >= 32) return;
@@ -171,11 +171,11 @@ __device__ __forceinline__ void fold_warps(Fold* folds, double* out) {
     }
 }
 
-// The triangular factor of the rows of all points at `inputs` into `out`, FACTOR_NUMBERS, which may be memory of the
-// host: it is written to and never read.
+// Computes the triangular factor of the rows of all points for the parameters in `inputs`. Writes it to `out`,
+// FACTOR_NUMBERS values. `out` may be host memory: the kernel writes it but never reads it.
 //
-// Arguments as those of `normal`, but `partial` has gridDim.x * FACTOR_NUMBERS numbers. The last
-// block folds the factors of all, so that a grid of much more than sqrt(points / K) blocks is slower.
+// Arguments as for `normal`, but `partial` has gridDim.x * FACTOR_NUMBERS numbers. The last block folds the
+// factors of all blocks; therefore a grid of much more than sqrt(points / K) blocks is slower.
 // Launch: THREADS threads, any number of blocks.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) factor(
     Data data, Inputs inputs, double floor, double* partial, unsigned* ticket, double* out) {

@@ -1,21 +1,22 @@
-// w(z) = e^(-z^2) erfc(-iz), z = x + iy, and its derivative, part by part, for models that have them. The
-// method is that of src/math/faddeeva.rs: the trapezoidal rule with the terms of its poles for |z| < 10, the
-// asymptotic series beyond, both at |x| and |y| and then reflected.
+// Faddeeva function w(z) = e^(-z^2) erfc(-iz), z = x + iy, and its derivative, as real and imaginary parts, for
+// models that use them. Method of src/math/faddeeva.rs: the trapezoidal rule with pole corrections for |z| < 10,
+// otherwise the asymptotic series. Both are evaluated at |x| and |y|; symmetries yield the other quadrants.
 //
-// Costs are in operations; a division, an exponential or a sine counts as 20. The float forms
-// compute in double: terms that cancel near the poles need it.
+// Costs are in operations; a division, an exponential or a sine counts as 20. The overloads for float
+// compute in double, because terms cancel near the poles.
 
 struct FaddeevaValues {
     double re, im, slope_re, slope_im;
 };
 
-// e^(b^2 - a^2), and the cosine and sine of 2ab: NaN for an angle that has lost its digits. 120 operations.
+// e^(b^2 - a^2), and the cosine and sine of 2ab, NaN if the angle exceeds 2^30 and has lost its digits.
+// 120 operations.
 struct FaddeevaExponential {
     double size, cosine, sine;
 };
 
 __device__ inline FaddeevaExponential faddeeva_exponential(double a, double b) {
-    // (b - a)(b + a) with the roundings of both factors and of the product
+    // (b - a)(b + a) = square + low; `low` contains the rounding errors of both factors and of the product.
     const double difference = b - a;
     const double back = difference - b;
     const double difference_low = (b - (difference - back)) + (-a - back);
@@ -48,8 +49,8 @@ __device__ inline FaddeevaExponential faddeeva_exponential(double a, double b) {
     return e;
 }
 
-// t^2 and (2h/pi) e^(-t^2) of the nodes t = (k + 1/2)h in the first row and t = kh in the second, half of it
-// at t = 0; h = sqrt(pi/12).
+// Trapezoidal rule with h = sqrt(pi/12): squares t^2 of the nodes and weights (2h/pi) e^(-t^2), half of that at
+// t = 0. First row: t = (k + 1/2)h. Second row: t = kh.
 constexpr int FADDEEVA_NODES = 13;
 __constant__ const double FADDEEVA_SQUARE[2][FADDEEVA_NODES] = {
     {40.9061543436171, 34.62296903643751, 28.863382504856226, 23.627394748873236, 18.915005768488548,
@@ -68,7 +69,7 @@ __constant__ const double FADDEEVA_WEIGHT[2][FADDEEVA_NODES] = {
      0.004939647571913581, 0.03087323729106693, 0.1143068661759066, 0.250706969245996,
      0.16286750396763996}};
 
-// For 0 <= a, b and |z| < 10. 450 operations.
+// Returns w and w' for a, b >= 0 and |z| < 10; `e` is faddeeva_exponential(a, b). 450 operations.
 __device__ inline FaddeevaValues faddeeva_near(double a, double b, FaddeevaExponential e) {
     const double n = rint(a * 1.9544100476116797);
     const double fraction = fma(n, 6.14356957595527e-18, fma(-n, 0.5116633539732443, a));
@@ -107,14 +108,14 @@ __device__ inline FaddeevaValues faddeeva_near(double a, double b, FaddeevaExpon
     return w;
 }
 
-// (2n-1)!!/2^n from n = 12 down.
+// Coefficients (2n-1)!!/2^n of the asymptotic series, from n = 12 to 0.
 constexpr int FADDEEVA_TERMS = 13;
 __constant__ const double FADDEEVA_SERIES[FADDEEVA_TERMS] = {
     77205601.37329102, 6713530.554199219, 639383.8623046875, 67303.564453125, 7918.06640625,
     1055.7421875,      162.421875,        29.53125,          6.5625,          1.875,
     0.75,              0.5,               1.0};
 
-// For 0 <= a, b and |z| >= 10; `size` is e^(b^2 - a^2). 150 operations.
+// Returns w and w' for a, b >= 0 and |z| >= 10; `size` is e^(b^2 - a^2). 150 operations.
 __device__ inline FaddeevaValues faddeeva_far(double a, double b, double size) {
     const double large = 3.273390607896142e150;                                  // 2^500
     const double scale = a > large || b > large ? 2.409919865102884e-181 : 1.0;  // 2^-600
@@ -151,12 +152,12 @@ __device__ inline FaddeevaValues faddeeva_far(double a, double b, double size) {
     return w;
 }
 
-// e t, and 0 where one of them is.
+// Returns e t; 0 if one factor is 0, even if the other one is not finite.
 __device__ __forceinline__ double faddeeva_times(double e, double t) {
     return e == 0.0 || t == 0.0 ? 0.0 : e * t;
 }
 
-// w and w' anywhere; 20 operations more than the half plane above.
+// Returns w and w' for any z; 20 operations more in the lower half plane than in the upper one.
 __device__ inline FaddeevaValues faddeeva(double x, double y) {
     FaddeevaValues w = {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
     if (x != x || y != y) {
@@ -182,7 +183,7 @@ __device__ inline FaddeevaValues faddeeva(double x, double y) {
     return w;
 }
 
-// 700 operations where |z| < 10, 300 beyond.
+// Real and imaginary parts of w and w', one per function: 700 operations if |z| < 10, otherwise 300.
 template <typename T>
 __device__ inline T faddeeva_re(T x, T y) {
     return T(faddeeva(double(x), double(y)).re);

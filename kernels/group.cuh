@@ -1,16 +1,15 @@
-// The threads that work on one fit together: some lanes of a warp, or a single one. A translation unit chooses how many
-// its Group has.
+// Group of threads that compute one fit together: several lanes of a warp, or one. Each translation unit selects the
+// size of its Group.
 //
-// Rules for functions of a Group: every thread of the group calls with the same arguments; vectors are
-// shared out by `each`; scalars are computed by every thread alike, from memory that all of them see, in the order
-// of a serial loop. So all groups, and the CPU's solver, give the same bits where products are not fused.
+// Rules for functions of a Group: every thread of the group calls with the same arguments; `each` distributes the
+// elements of vectors; every thread computes all scalars, from memory that all threads see, in the order of a
+// serial loop. Therefore groups of any size and the CPU's solver yield the same bits if products are not fused.
 //
-// Barriers stand where a thread reads what another has written, or writes what another may still read; nowhere else,
-// and a mistake in each is found by tests (tests/device/soft_cuda/mutants). Element i of a vector is the same thread's in
-// every `each`, `copy` and `fill`, which so need none between them. Votes order nothing.
+// Barriers are only where a thread reads a value that another has written, or writes one that another may still read.
+// Tests detect a mistake in each of them (tests/device/soft_cuda/mutants). Element i of a vector belongs to the same
+// thread in every `each`, `copy` and `fill`, which therefore need no barriers between them. Votes are not barriers.
 
-// N neighbouring lanes of a warp, N a power of two: the warp holds 32 / N such groups, which do not wait for
-// each other.
+// N adjacent lanes of a warp, N a power of two. A warp contains 32 / N such groups, which do not wait for each other.
 template <int N>
 struct Lanes {
     static constexpr int size = N;
@@ -24,19 +23,19 @@ struct Lanes {
         if constexpr (N > 1) return __any_sync(mask, value);
         return value;
     }
-    // The value of the lane whose rank differs in the bits of `other`.
+    // Returns the value of the lane whose rank differs in the bits of `other`.
     template <class Value>
     __device__ Value from(Value value, int other) const {
         return __shfl_xor_sync(mask, value, other);
     }
-    // The value of the lane of rank 0.
+    // Returns the value of the lane of rank 0.
     __device__ unsigned long long first(unsigned long long value) const {
         if constexpr (N > 1) return __shfl_sync(mask, value, 0, N);
         return value;
     }
 };
 
-// Does body(0), ..., body(n - 1), each in one of the threads. Loops are not unrolled: vectors are short, and there
+// Calls body(0), ..., body(n - 1), each in one of the threads. Loops are not unrolled: vectors are short, and there
 // are many loops to compile.
 template <class Body>
 __device__ __forceinline__ void each(Group g, int n, Body body) {

@@ -1,8 +1,9 @@
-// Orthogonal updates of a triangular factor: damping, and rows of data, folded into R.
+// Orthogonal updates of a triangular factor R: damping or rows of data are folded into it.
 //
-// The reflection of column j is of [alpha; v], the diagonal element and the appended part below it.
+// The reflection of column j acts on [alpha; v]: the diagonal element and the appended part of the column.
 
-// Where squares leave the range of double: v is scaled in place, which leaves the reflection as it is.
+// Returns the reflection if squares exceed the range of double. Scales v in place, which does not change the
+// reflection.
 __device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
     double size = largest(v, m);
     if (size == 0.0 && isfinite(alpha)) return {1.0, 0.0, 0.0, alpha};
@@ -18,7 +19,8 @@ __device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, dou
     return scaled;
 }
 
-// For [alpha; v] with `squares` = v'v, m numbers; the identity if v is zero, or nothing beside alpha.
+// Returns the reflection of [alpha; v], with m numbers in v and `squares` = v'v; the identity if v is zero, or so
+// small relative to alpha that v'v underflows.
 __device__ __forceinline__ Reflection reflection(Group g, double alpha, double squares, double* v, int m) {
     const double total = alpha * alpha + squares;
     if (!(total > 1e-280 && total < 1e280)) return rescued_reflection(g, alpha, v, m);
@@ -26,8 +28,8 @@ __device__ __forceinline__ Reflection reflection(Group g, double alpha, double s
     return reflection_of_total(alpha, total);
 }
 
-// Replaces the k x k upper triangular r by the triangular factor of [R; rows]: m further rows, column
-// j at rows + j * stride, overwritten. Diagonal elements of the result have either sign; elements below
+// Replaces the k x k upper triangular r by the triangular factor of [R; rows]. `rows`: m rows, column j at
+// rows + j * stride; they are overwritten. Diagonal elements of the result have either sign; elements below
 // the diagonal of r are neither read nor written. m = 0 does nothing.
 __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, int stride, int m) {
     if (m == 0) return;
@@ -48,9 +50,9 @@ __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, 
     }
 }
 
-// The least-squares problem of a damped step, made triangular: S x = t has the minimiser of
+// Reduces the least-squares problem of a damped step to triangular form: the solution of S x = t minimises
 // |R x - z|^2 + |D x|^2. d: the diagonal of D. s: n x n, receives the factor of [R; D], zeros below
-// its diagonal. t: n. `room`: n^2 + n numbers, overwritten.
+// its diagonal. t: n numbers, output. `room`: n^2 + n numbers, overwritten.
 __device__ __noinline__ void damped(Group g, const double* r, int n, const double* d, const double* z,
                                     double* s, double* t, double* room) {
     double* lower = room;

@@ -1,8 +1,8 @@
-// Singular values and right singular vectors by one-sided Jacobi, with the visiting order and the
-// tests of `jacobi_svd.rs`, which has the reasons: columns of A are rotated in pairs until all are
-// orthogonal, A V = U Sigma. Dot products are computed by all threads alike, rows are shared out.
+// Singular values and right singular vectors by one-sided Jacobi rotations: pairs of columns of A are rotated until
+// all columns are orthogonal, A V = U Sigma. The order of the pairs and the tests are those of `jacobi_svd.rs`,
+// which has the reasons. Every thread computes all dot products; rows are distributed among the threads.
 
-// x'y / (|x| |y|), the norms given.
+// Returns x'y / (|x| |y|) for given norms.
 __device__ __noinline__ double cosine(const double* x, double x_norm, const double* y, double y_norm, int n) {
     if (x_norm * y_norm > SAFE) return dot(x, y, n) / (x_norm * y_norm);
     const double x_scale = power_of_two_near_reciprocal(x_norm);
@@ -13,7 +13,8 @@ __device__ __noinline__ double cosine(const double* x, double x_norm, const doub
     return product / ((x_norm * x_scale) * (y_norm * y_scale));
 }
 
-// |x|; a column too short for its rotations to be representable is set to zero, for all to see after a barrier.
+// Returns |x|. Sets x to zero if it is too short for its rotations to be representable; all threads see the zeros
+// after a barrier.
 __device__ __noinline__ double norm_or_clear(Group g, double* x, int n) {
     const double squares = dot(x, x, n);
     if (squares > SAFE) return sqrt(squares);
@@ -30,7 +31,7 @@ __device__ __noinline__ double norm_or_clear(Group g, double* x, int n) {
     return sqrt(sum) / scale;
 }
 
-// x, y become c x - s y and s x + c y.
+// Replaces x by c x - s y and y by s x + c y.
 __device__ __forceinline__ void rotate(Group g, double* x, double* y, int n, double c, double s) {
     each(g, n, [&](int i) {
         const double p = x[i], q = y[i];
@@ -39,7 +40,7 @@ __device__ __forceinline__ void rotate(Group g, double* x, double* y, int n, dou
     });
 }
 
-// Swaps the longest of columns p.. into place p, in a, norms and v.
+// Swaps column p with the longest of the columns from p on, in a, norms and v.
 __device__ __noinline__ void bring_longest(Group g, int p, double* a, int n, double* norms, double* v) {
     int longest = p;
 #pragma unroll 1
@@ -62,7 +63,7 @@ __device__ __noinline__ void bring_longest(Group g, int p, double* a, int n, dou
     g.sync();
 }
 
-// Makes columns p and q orthogonal; true if they were not.
+// Makes columns p and q orthogonal. Returns true if they were not.
 __device__ __noinline__ bool rotate_pair(Group g, int p, int q, double* a, int n, double* norms, double* v,
                                          double tolerance) {
     const double x_norm = norms[p], y_norm = norms[q];
@@ -71,7 +72,7 @@ __device__ __noinline__ bool rotate_pair(Group g, int p, int q, double* a, int n
     const double cosine_of_pair = cosine(x, x_norm, y, y_norm, n);
     if (fabs(cosine_of_pair) <= tolerance) return false;
     const double zeta = (x_norm / y_norm - y_norm / x_norm) / (2.0 * cosine_of_pair);
-    // Beyond 1e8 the next term is below eps, and the square could overflow.
+    // Above 1e8 the next term is below eps, and the square could overflow.
     const double tangent = fabs(zeta) > 1e8
         ? -0.5 / zeta
         : -copysign(1.0, zeta) / (fabs(zeta) + sqrt(1.0 + zeta * zeta));

@@ -1,6 +1,6 @@
-// The quadratic model of the cost around the present point, as in `linear_model.rs`: R and z with
+// Quadratic model of the cost around the present point, as in `linear_model.rs`: R and z with
 // 1/2 |J d + r|^2 = 1/2 |R d + z|^2 + constant, from the normal equations, or from a factor of J
-// where squaring cost too many digits.
+// if squaring loses too many digits.
 
 __device__ __forceinline__ double product(const double* sums, int i, int j) { return sums[j * (j + 1) / 2 + i]; }
 __device__ __forceinline__ double cost_of(const Place& point) { return point.sums[SUMS - 1]; }
@@ -11,8 +11,8 @@ __device__ __noinline__ bool all_finite(Group g, const double* values, int n) {
     return !g.any(wrong);
 }
 
-// Takes the model from the sums at the present point. False if that kept too few digits; `set_factor`
-// must follow then.
+// Computes the model from the sums at the present point. Returns false if this loses too many digits; then
+// `set_factor` must follow.
 __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
     const double* sums = s.present.sums;
     each(g, FREE, [&](int j) {
@@ -24,12 +24,12 @@ __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
 #pragma unroll 1
         for (int i = 0; i <= j; ++i) {
             const double unit = s.norms[i] * s.norms[j];
-            // A column without effect stands alone with length 1 here and is zero again below.
+            // A column without effect becomes a unit column here, orthogonal to the others, and is zero again below.
             const double alone = i == j ? 1.0 : 0.0;
             w.room[j * FREE + i] = unit == 0.0 ? alone : product(sums, i, j) / unit;
         }
     });
-    // Each lane begins with its own columns.
+    // No barrier: `cholesky` reads each of these columns in the lane that has written it.
     if (!cholesky(g, w.room, FREE, s.r)) return false;
     double least = 1.0;
 #pragma unroll 1
@@ -46,7 +46,7 @@ __device__ __noinline__ bool set_normal(Group g, State& s, Scratch& w) {
     return true;
 }
 
-// Takes R and z from the factor of [J r], (FREE + 1) x (FREE + 1). A barrier must follow.
+// Copies R and z from the factor of [J r], (FREE + 1) x (FREE + 1). A barrier must follow.
 __device__ __noinline__ void set_factor(Group g, State& s, const double* factor) {
     each(g, FREE, [&](int j) {
 #pragma unroll 1
@@ -66,7 +66,7 @@ __device__ __noinline__ void model_rows(Group g, const State& s, double* t) {
     g.sync();
 }
 
-// The change of the cost that the model predicts for s.delta.
+// Returns the change of the cost that the model predicts for s.delta.
 __device__ __noinline__ double predicted_change(Group g, const State& s, Scratch& w) {
     model_rows(g, s, w.t);
     double square = 0.0, slope = 0.0;
@@ -78,8 +78,8 @@ __device__ __noinline__ double predicted_change(Group g, const State& s, Scratch
     return 0.5 * square + slope;
 }
 
-// The same problem in the m parameters of `moving` only, the others displaced by s.delta: m x m factor
-// in w.r, right-hand side in w.z.
+// Restricts the problem to the m parameters in `moving`; the others are displaced by s.delta. Writes the m x m
+// factor to w.r and the right-hand side to w.z.
 __device__ __noinline__ void restrict_model(Group g, const State& s, unsigned moving, Scratch& w) {
     const int m = count(moving), k = m + 1;
     double* factor = w.room;
@@ -105,7 +105,7 @@ __device__ __noinline__ void restrict_model(Group g, const State& s, unsigned mo
     g.sync();
 }
 
-// R and z of the parameters of `moving` in w.r and w.z, the others displaced by s.delta.
+// Writes R and z of the parameters in `moving` to w.r and w.z; the others are displaced by s.delta.
 __device__ __noinline__ void reduced_model(Group g, const State& s, unsigned moving, Scratch& w) {
     if (moving != ALL) return restrict_model(g, s, moving, w);
     copy(g, s.r, w.r, FREE * FREE);

@@ -1,12 +1,11 @@
-// The robust correction of one row. With z = (r/C)^2 a point costs C^2 rho(z) / 2; its gradient is
-// rho' J^t r and its Gauss-Newton matrix (rho' + 2 z rho'') J^t J. Scaling the row by
-// s = sqrt(rho' + 2 z rho'') and the residual by rho'/s makes both come out of the ordinary sums
-// (Triggs et al. 2000). Where rho' + 2 z rho'' is less than floor * rho' that takes its place, and
-// never less than 2^-52.
+// Robust correction of one row. With z = (r/C)^2 the cost of a point is C^2 rho(z) / 2, its gradient
+// rho' J^t r and its Gauss-Newton matrix (rho' + 2 z rho'') J^t J. The ordinary sums yield both if the row is
+// multiplied by s = sqrt(rho' + 2 z rho'') and the residual by rho'/s (Triggs et al. 2000). s^2 is at least
+// floor * rho' and at least 2^-52.
 
-// Sums over the points under a robust loss, with psi = rho' r and its derivative psi' = rho' + 2 z rho'', as
-// `Influence` in `src/normal/influence.rs`: of rho', by which a point counts, of psi^2, psi' and psi'^2, and of the
-// squares of the rows' factors.
+// Number of sums over the points under a robust loss, as in `Influence` of `src/normal/influence.rs`: the sums of the
+// weight rho', of psi^2, psi' and psi'^2, and of the squared factors of the rows. psi = rho' r is the influence and
+// psi' = rho' + 2 z rho'' its derivative.
 constexpr int INFLUENCES = 5;
 
 // rho, rho' and rho' + 2 z rho''.
@@ -14,14 +13,14 @@ struct LossTerms {
     Term rho, gradient, curvature;
 };
 
-// At a residual over the scale of the loss.
+// Returns the terms at u = residual / scale of the loss.
 __device__ __forceinline__ LossTerms loss_terms(Term u) {
 #ifdef CUSTOM_LOSS
     real numbers[custom_loss::UNIFORMS], out[3];
     const real x[1] = {(real)u};
     custom_loss::model_uniforms(nullptr, numbers);
     custom_loss::model_point(numbers, x, out);
-    // rho, d rho / du and its derivative; at 0 the quotient is its limit.
+    // `out`: rho, d rho / du and its derivative. At u = 0 the limit replaces the quotient.
     const Term curvature = Term(0.5) * (Term)out[2];
     return {(Term)out[0], u == Term(0) ? curvature : Term(0.5) * (Term)out[1] / u, curvature};
 #else
@@ -51,7 +50,7 @@ __device__ __forceinline__ LossTerms loss_terms(Term u) {
         at.curvature = (one - 3 * z * z) * t * t;
     } else if constexpr (LOSS == TUKEY) {
         Term within = z < one ? z : one, rest = one - within;
-        // (1 - u^3) / 3, which would lose the digits of a small z.
+        // Equal to (1 - rest^3) / 3, which would lose the digits of a small z.
         at.rho = within * (rest + within * within / 3);
         at.gradient = rest * rest;
         at.curvature = rest * (one - 5 * z);
@@ -61,7 +60,7 @@ __device__ __forceinline__ LossTerms loss_terms(Term u) {
 }
 
 // Replaces the weighted residual r by rho' r / s and returns s. `cost` receives C^2 rho / 2, `influence` the
-// INFLUENCES. `floor`: the least share of the gradient's weight that the row keeps.
+// INFLUENCES terms. `floor`: lower limit of s^2 / rho'.
 __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& cost, Term* influence) {
     const Term least_square = 2.220446049250313e-16;
     LossTerms at = loss_terms(r / scale);
@@ -76,14 +75,14 @@ __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& c
     influence[2] = at.curvature;
     influence[3] = at.curvature * at.curvature;
     influence[4] = square;
-    // A residual that is not a number stays one here: the comparisons above would lose it.
+    // A NaN residual stays NaN because of this product; the comparisons above drop NaN.
     r = psi / s;
     return s;
 }
 
-// The row of a count y of which f were expected: returns s, usually 1 / sqrt(f); `r` receives the score
-// 1 - y/f over s, and `cost` half the deviance, f - y + y ln(y/f). See `src/backend/cpu/poisson.rs`.
-// `darkest`: the expectation below which a point without events weighs no more.
+// Returns the factor s of the row of a count y with expectation f, usually 1 / sqrt(f). `r` receives
+// (1 - y/f) / s, and `cost` half the deviance, f - y + y ln(y/f). See `src/backend/cpu/poisson.rs`.
+// `darkest`: lower limit of f in 1 / sqrt(f).
 __device__ __forceinline__ Term count_row(Term f, Term y, Term darkest, Term& r, Term& cost) {
     const Term one = 1, half = 0.5;
     const Term d = f - y, v = half * d / (half * f + half * y), w = v * v;
@@ -97,7 +96,7 @@ __device__ __forceinline__ Term count_row(Term f, Term y, Term darkest, Term& r,
     const Term outlying = Term(1.0 / 1024.0) * sqrt(y) / f;
     const Term s = outlying > usual ? outlying : usual;
     const bool counted = y > Term(0);
-    // The comparisons above would lose a value that is not a number, and take -0.1 for 0.
+    // The comparisons above would drop NaN and treat -0.1 as 0.
     const Term valid = f >= Term(0) ? one : Term(NOT_A_NUMBER);
     r = (counted ? d / f : one) / s * valid;
     cost = (counted ? deviance : f) * valid;

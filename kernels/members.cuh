@@ -1,15 +1,15 @@
-// Sets of free parameters, as bits, and the values of their members.
+// Bit sets of free parameters, and copies of the values of their members.
 
 constexpr unsigned ALL = FREE == 32 ? 0xffffffffu : (1u << FREE) - 1u;
 
 __device__ __forceinline__ bool contains(unsigned members, int j) { return members >> j & 1u; }
 
-// How many members come before j: its place among them.
+// Returns the number of members before j, which is the position of j among them.
 __device__ __forceinline__ int position(unsigned members, int j) { return __popc(members & ((1u << j) - 1u)); }
 
 __device__ __forceinline__ int count(unsigned members) { return __popc(members); }
 
-// Writes the values of the members, one after the other, to `to`.
+// Copies the values of the members to consecutive elements of `to`.
 __device__ __noinline__ void gather(Group g, const double* values, unsigned members, double* to) {
     each(g, FREE, [&](int j) {
         if (contains(members, j)) to[position(members, j)] = values[j];
@@ -17,7 +17,7 @@ __device__ __noinline__ void gather(Group g, const double* values, unsigned memb
     g.sync();
 }
 
-// Writes values that stand one after the other to the places of the members.
+// Copies consecutive values to the elements of `to` that belong to the members.
 __device__ __noinline__ void scatter(Group g, const double* values, unsigned members, double* to) {
     each(g, FREE, [&](int j) {
         if (contains(members, j)) to[j] = values[position(members, j)];

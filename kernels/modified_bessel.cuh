@@ -1,7 +1,7 @@
-// Modified Bessel functions of orders 0 and 1 that CUDA lacks, for models that have them: K, and I and K
-// without their exponential factor. Method and coefficients as in src/math/modified_bessel.rs, without its pairs
-// of doubles. Error measured: below 5 ulp on a host. The float forms compute in double. Costs as in
-// prelude.cuh, which it expects.
+// Modified Bessel functions I and K of orders 0 and 1, with and without their exponential factor, for models that
+// use them. Method and coefficients as in src/math/modified_bessel.rs, but in plain double instead of pairs of
+// doubles. Measured error: below 5 ulp on a host. The functions for float also compute in double. Requires
+// prelude.cuh, which also defines the unit of the costs.
 
 __constant__ const double I0_NEAR[] = {
     1.4910366816406e-34, 1.0947380743023191e-32, 9.173348823315261e-30, 2.2048419883424053e-27,
@@ -47,7 +47,7 @@ __constant__ const double K1_BOTTOM[] = {
     1.4310239392334139, 46.51566618252322, 384.782090892447, 1267.829154155861, 2001.1355963858846,
     1654.6190820028617, 743.0171784215304, 179.41160411983122, 21.57116595996846, 1.0};
 
-// I_nu(a) (2/a)^nu for 0 <= a < 12, corrected for the rounding of a^2/4. 80 operations.
+// Returns I_nu(a) (2/a)^nu for 0 <= a < 12, corrected for the rounding of a^2/4. 80 operations.
 __device__ inline double bessel_i_series(int order, double a) {
     const double half = 0.5 * a;
     const double z = half * half;
@@ -58,7 +58,7 @@ __device__ inline double bessel_i_series(int order, double a) {
     return fma(sum * z_low, slope, sum);
 }
 
-// e^-a I_nu(a) for a >= 0, infinity and NaN. 70 to 110 operations.
+// Returns e^-a I_nu(a) for a >= 0, infinity and NaN. 70 to 110 operations.
 __device__ inline double bessel_i_scaled(int order, double a) {
     if (a < 12.0) {
         const double series = bessel_i_series(order, a) * exp(-a);
@@ -70,7 +70,7 @@ __device__ inline double bessel_i_scaled(int order, double a) {
     return fma(u, g, 1.0) * 0.3989422804014327 / sqrt(a);
 }
 
-// K_nu(x) for 0 < x <= 1. 150 operations.
+// Returns K_nu(x) for 0 < x <= 1. 150 operations.
 __device__ inline double bessel_k_near(int order, double x) {
     if (order == 1 && x < 1e-10) {
         return 1.0 / x;
@@ -84,7 +84,7 @@ __device__ inline double bessel_k_near(int order, double x) {
     return fma(-0.5 * x, fma(0.5, polynomial(K1_NEAR, z), main), 1.0 / x);
 }
 
-// e^x K_nu(x) for x > 1. 100 operations.
+// Returns e^x K_nu(x) for x > 1. 100 operations.
 __device__ inline double bessel_k_far(int order, double x) {
     const double u = 1.0 / x;
     const double ratio = order == 0 ? polynomial(K0_TOP, u) / polynomial(K0_BOTTOM, u)
@@ -92,7 +92,7 @@ __device__ inline double bessel_k_far(int order, double x) {
     return fma(u, ratio, 1.0) * 1.2533141373155003 / sqrt(x);
 }
 
-// K_nu(x), or e^x K_nu(x): infinite at 0, NaN for x < 0. At most 190 operations.
+// Returns K_nu(x), or e^x K_nu(x) if `scaled`; infinite at 0, NaN for x < 0. At most 190 operations.
 __device__ inline double bessel_k(int order, double x, bool scaled) {
     if (x == 0.0) {
         return INFINITE;
@@ -107,7 +107,7 @@ __device__ inline double bessel_k(int order, double x, bool scaled) {
     if (scaled) {
         return bessel_k_far(order, x);
     }
-    // The exponential in two halves: it underflows before the product does.
+    // The exponential is applied in two halves, because it underflows before the product does.
     if (x < 800.0) {
         const double e = exp(-0.5 * x);
         return bessel_k_far(order, x) * e * e;
@@ -115,7 +115,8 @@ __device__ inline double bessel_k(int order, double x, bool scaled) {
     return 0.0;
 }
 
-// The exponential in two halves: it overflows before the product does. 140 operations.
+// Returns I_nu(a) for a >= 0, infinity and NaN. The exponential is applied in two halves, because it overflows before
+// the product does. 140 operations.
 __device__ inline double bessel_i(int order, double a) {
     if (a < 12.0) {
         const double series = bessel_i_series(order, a);

@@ -1,15 +1,15 @@
-// The normal equations of all points: one pass, one launch.
+// Normal equations of all points, in one pass and one launch.
 //
-// Reads per point each column, y and weight once, 8 bytes each where stored as f64: 16 bytes for one
-// column without weights.
+// Reads each column, y and the weight of a point once, 8 bytes each if they are stored as f64: 16 bytes per point
+// for one column without weights.
 
-// Beyond these many parameters the sums do not fit the registers beside a model.
+// Maximum number of parameters for which the sums fit into registers together with a model.
 constexpr int MOST_IN_REGISTERS = 8;
 
-// Sums up the points at `inputs` into `out`, SUMS numbers, which may be memory of the host: it is written to and never
-// read.
+// Computes the sums over all points for the parameters in `inputs` and writes them to `out`, SUMS numbers. `out` may
+// be host memory: the kernel writes it but never reads it.
 //
-// `floor`: see `correct`. `partial`: gridDim.x * SUMS numbers. `ticket`: 0, and 0 again afterwards.
+// `floor`: see `correct`. `partial`: gridDim.x * SUMS numbers. `ticket`: 0 before and after the launch.
 // Launch: THREADS threads, any number of blocks.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) normal(
     Data data, Inputs inputs, double floor, double* partial, unsigned* ticket, double* out) {

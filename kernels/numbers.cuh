@@ -1,6 +1,6 @@
-// Numbers that every translation unit knows by name.
+// Named constants for all translation units.
 //
-// As macros: `__builtin_bit_cast`, which a constant would need, is unknown to NVRTC before CUDA 12.
+// They are macros, because a constant would need `__builtin_bit_cast`, which NVRTC before CUDA 12 lacks.
 
 typedef long long i64;
 

@@ -1,36 +1,36 @@
-// What every translation unit starts with: the functions of a model that CUDA lacks or defines
-// differently from `Scalar`.
+// Beginning of every translation unit: functions for models that CUDA lacks or defines differently from
+// `Scalar`.
 //
-// Expects numbers.cuh. Includes nothing, so that NVRTC needs no files.
-// Functions are overloaded for double and float, take and give numbers by value, use no shared memory and
+// Requires numbers.cuh. Includes no files, so that NVRTC needs none.
+// Functions are overloaded for double and float, pass numbers by value, use no shared memory and
 // may be called by any thread. Costs are in operations of that type; a division or a logarithm
 // counts as 20.
 
-// The smaller of two, NaN if either is (fmin drops a NaN); of equal ones the second. 3 operations.
+// Returns the smaller number; NaN if either is NaN (fmin drops a NaN); b if both are equal. 3 operations.
 template <typename T>
 __device__ __forceinline__ T minimum(T a, T b) {
     return a < b || a != a ? a : b;
 }
 
-// The larger of two, NaN if either is; of equal ones the second. 3 operations.
+// Returns the larger number; NaN if either is NaN; b if both are equal. 3 operations.
 template <typename T>
 __device__ __forceinline__ T maximum(T a, T b) {
     return a > b || a != a ? a : b;
 }
 
-// 1 with the sign of x, that of a zero too; NaN of NaN. 2 operations.
+// Returns 1 with the sign of x, also for zeros; NaN for NaN. 2 operations.
 template <typename T>
 __device__ __forceinline__ T signum(T x) {
     return x != x ? x : copysign(T(1), x);
 }
 
-// x to the power y, a square as the product that rounds correctly. About 150 operations (pow), or 1.
+// Returns x to the power y. A square is a product, which is rounded correctly. About 150 operations (pow), or 1.
 template <typename T>
 __device__ __forceinline__ T power(T x, T y) {
     return y == T(2) ? x * x : pow(x, y);
 }
 
-// c[0] t^(N-1) + ... + c[N-1]. 2 N operations.
+// Returns c[0] t^(N-1) + ... + c[N-1]. 2 N operations.
 template <int N, typename T>
 __device__ __forceinline__ T polynomial(const double (&c)[N], T t) {
     T sum = T(c[0]);
@@ -50,9 +50,9 @@ __constant__ const double DIGAMMA_NEAR[] = {
     0.04076083394339082,    -0.06192213327554247,    0.09498872445284977,   -0.14840492305388028,
     0.24054248424078722,    -0.4236274212814606,     0.9510558760318328};
 
-// psi(x) for x > 0, NaN and infinity: on [1, 2) as (x - x0) D(x - 3/2) with the zero x0 in two numbers, so
-// that the zero keeps its relative accuracy; below 8 by psi(x + 1) = psi(x) + 1/x; beyond by the
-// asymptotic series (polynomials: src/math/digamma.rs). 60 to 180 operations.
+// Returns psi(x) for x > 0, NaN and infinity. On [1, 2) it is (x - x0) D(x - 3/2), with the zero x0 in two
+// numbers for relative accuracy near it. Other x below 8 are reduced by psi(x + 1) = psi(x) + 1/x; from 8 on the
+// asymptotic series is used (polynomials: src/math/digamma.rs). 60 to 180 operations.
 template <typename T>
 __device__ T digamma_positive(T x) {
     if (x >= T(8)) {
@@ -78,9 +78,9 @@ __device__ T digamma_positive(T x) {
     return ((v - high) - low) * d + sum;
 }
 
-// psi(x) = Gamma'(x)/Gamma(x): for negative x by reflection, -/+ infinity at +/-0, NaN at the other poles.
-// At most 300 operations. Error measured: 3.3e-16 of the value for x > 0 (f32: 1.3e-7); left of 0 it is
-// relative to the larger of the value and 1.
+// Returns psi(x) = Gamma'(x)/Gamma(x): by reflection for x < 0, -/+ infinity at +/-0, NaN at the other poles.
+// At most 300 operations. Measured error: 3.3e-16 (f32: 1.3e-7), relative to the value for x > 0, and to the
+// larger of the value and 1 for x < 0.
 template <typename T>
 __device__ T digamma(T x) {
     if (!(x < T(0))) {
@@ -104,7 +104,7 @@ __constant__ const double EULER_MACLAURIN[EULER_MACLAURIN_TERMS] = {
     8.586062056277845e-15,  -2.174868698558062e-16,  5.5090028283602295e-18,  -1.3954464685812522e-19,
     3.534707039629467e-21};
 
-// z to the power s >= 1 by repeated squaring, 2 operations for each binary digit of s.
+// Returns z to the power s >= 1 by repeated squaring, 2 operations for each binary digit of s.
 __device__ inline double whole_power(double z, unsigned s) {
     double result = s & 1 ? z : 1.0;
     for (s >>= 1; s > 0; s >>= 1) {
@@ -114,8 +114,8 @@ __device__ inline double whole_power(double z, unsigned s) {
     return result;
 }
 
-// x^s zeta(s, x) for x > 0, s >= 2, zeta being Hurwitz's function: the first terms one by one, the rest by
-// the formula of Euler and Maclaurin (src/math/polygamma.rs). At most s + 10 divisions and powers.
+// Returns x^s zeta(s, x) with Hurwitz's zeta function, for x > 0 and s >= 2: a sum of the first terms and the
+// Euler-Maclaurin formula for the remainder (src/math/polygamma.rs). At most s + 10 divisions and powers.
 __device__ inline double relative_zeta(unsigned s, double x) {
     double sum = 0.0;
     double b = x;
@@ -138,7 +138,7 @@ __device__ inline double relative_zeta(unsigned s, double x) {
     return sum + whole_power(x / b, s) * (b / (s - 1.0) + (0.5 + tail));
 }
 
-// n! zeta(n + 1, x) for x > 0: a relative_zeta and a power more.
+// Returns n! zeta(n + 1, x) for x > 0. Costs a relative_zeta and a power.
 __device__ inline double polygamma_magnitude(unsigned n, double x) {
     const double s = n + 1.0;
     const double zeta = relative_zeta(n + 1, x);
@@ -157,8 +157,8 @@ __device__ inline double polygamma_magnitude(unsigned n, double x) {
     return root * zeta * factorial * root;
 }
 
-// The derivative of order n >= 1 of psi. Poles: infinity for odd n; NaN for even n, but -/+ infinity at +/-0.
-// One polygamma_magnitude for x > 0, else three.
+// Returns the derivative of order n >= 1 of psi. Poles: infinity for odd n; NaN for even n, but -/+ infinity at
+// +/-0. Costs one polygamma_magnitude for x > 0, otherwise three.
 __device__ inline double polygamma(unsigned n, double x) {
     const bool odd = n & 1;
     if (x != x || x == -INFINITE) {
@@ -173,7 +173,7 @@ __device__ inline double polygamma(unsigned n, double x) {
     if (x == 0.0) {
         return odd ? INFINITE : -1.0 / x;
     }
-    // The terms left of the origin, 1/(x + i)^s, are a difference of two sums, mirrored.
+    // The terms 1/(x + i)^s left of the origin are the difference of two mirrored sums.
     const double a = -x;
     const double below = a - floor(a);
     if (below == 0.0) {
@@ -185,7 +185,7 @@ __device__ inline double polygamma(unsigned n, double x) {
     return odd ? right + (left - beyond) : (left - right) - beyond;
 }
 
-// In double as well: its powers leave the range of float long before its values do.
+// Computed in double: the powers exceed the range of float long before the result does.
 __device__ inline float polygamma(unsigned n, float x) {
     return float(polygamma(n, double(x)));
 }

@@ -1,7 +1,7 @@
 // Sums over the threads of a warp, of a block and of a grid, always in the same order.
 //
-// Terms are doubles, or floats whose sums are kept in two floats (COMPENSATED). The order depends
-// on the number of threads and blocks only, so that the same launch gives the same bits.
+// Terms are doubles, or floats whose sums are kept in two floats (COMPENSATED). The order depends only
+// on the numbers of threads and blocks; therefore equal launches yield equal bits.
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 constexpr int WARPS = THREADS / 32;
@@ -9,8 +9,8 @@ constexpr int WARPS = THREADS / 32;
 // spills a few registers to fit one more block, which no pass needs.
 constexpr int RESIDENT_BLOCKS = 2;
 
-// A sum of floats to some 42 bits: `high` is the sum, `low` what its roundings lost, itself summed
-// with roundings.
+// Sum of floats with about 42 bits: `high` is the sum, and `low` the sum of its rounding errors, itself
+// rounded.
 struct Pair {
     float high, low;
 };
@@ -25,7 +25,7 @@ struct Arithmetic<true> {
     typedef float Term;
     typedef Pair Sum;
 };
-// Numbers of a weighted row, and sums of their products.
+// Type of the numbers of a weighted row, and type of the sums of their products.
 typedef Arithmetic<COMPENSATED>::Term Term;
 typedef Arithmetic<COMPENSATED>::Sum Sum;
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ void clear(Pair& sum) { sum.high = sum.low = 0.0f; }
 
 // sum += value
 __device__ __forceinline__ void add(double& sum, double value) { sum += value; }
-// The error of high + value is known exactly (Knuth's two-sum; Higham, 2nd ed., section 4.3).
+// sum += value; the error of high + value is computed exactly (Knuth's two-sum; Higham, 2nd ed., section 4.3).
 __device__ __forceinline__ void add(Pair& sum, float value) {
     float total = sum.high + value;
     float seen = total - sum.high;
@@ -72,14 +72,14 @@ __device__ __forceinline__ Pair from_lane(Pair sum, int mask) {
     return other;
 }
 
-// The total of one number per lane, the same bits in every lane.
+// Returns the total of one number per lane, the same bits in every lane.
 __device__ __forceinline__ double warp_total(double value) {
 #pragma unroll
     for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(ALL_LANES, value, mask);
     return value;
 }
 
-// The totals of four numbers per lane, the same bits in every lane: 10 exchanges in place of 20.
+// Replaces four numbers per lane by their totals, the same bits in every lane: 10 exchanges instead of 20.
 __device__ __forceinline__ void warp_totals4(double* v) {
     int lane = threadIdx.x & 31;
     bool upper = lane & 16, odd = lane & 8;
@@ -92,15 +92,15 @@ __device__ __forceinline__ void warp_totals4(double* v) {
     for (int c = 0; c < 4; ++c) v[c] = __shfl_sync(ALL_LANES, total, 8 * c);
 }
 
-// Which of the numbers 0..COUNT a lane holds the totals of.
+// Range of the numbers 0..COUNT whose totals a lane contains.
 struct Share {
     int first, count;
 };
 
-// Totals of `COUNT` numbers per lane by recursive halving: at each exchange a lane keeps one half of
-// its numbers and gives the other away, COUNT exchanges in all where a tree for each number takes
-// 5 COUNT. Afterwards sums[0..share.count] of a lane are totals over the 2 OTHER lanes that exchange. `from`: the
-// number of the lane whose `rank` differs in the bit of its second argument.
+// Adds up `COUNT` numbers per lane by recursive halving: at each step a lane keeps one half of its numbers and
+// sends the other half to its partner. This takes COUNT exchanges; a tree for each number takes 5 COUNT.
+// Afterwards sums[0..share.count] of a lane are totals over the 2 OTHER lanes that exchange. `from(value, bit)`
+// returns the value of the lane whose rank differs in `bit`.
 template <int COUNT, int OTHER, class Number, class From>
 __device__ __forceinline__ void halve(int rank, Number* sums, Share& share, From from) {
     if constexpr (OTHER > 0) {
@@ -124,8 +124,8 @@ __device__ __forceinline__ void halve(int rank, Number* sums, Share& share, From
     }
 }
 
-// Totals of `COUNT` numbers per thread over the block, into `out[0..COUNT]`. One barrier; a caller
-// that reads `out` in other threads needs a second one.
+// Writes the totals of `COUNT` numbers per thread over the block to `out[0..COUNT]`. Contains one barrier; a
+// second one is needed before other threads read `out`.
 template <int COUNT>
 __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
     __shared__ double warps[WARPS * COUNT];
@@ -145,14 +145,14 @@ __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
     }
 }
 
-// To be called by all threads of `blocks` blocks, each having written its part of the block's results
-// to global memory. True in the last block to arrive, where the results of all of them are visible;
-// the ticket is 0 again.
+// Returns true in the last block that arrives, to which the results of all blocks are visible; the ticket is
+// 0 again. All threads of `blocks` blocks call it, after they have written their part of the block's results
+// to global memory.
 __device__ __forceinline__ bool arrives_last(unsigned* ticket, unsigned blocks) {
     __shared__ bool last;
     __syncthreads();
     if (threadIdx.x == 0) {
-        // Behind the barrier, so that it is about what all threads of the block have written.
+        // After the barrier, so that the fence covers the writes of all threads of the block.
         __threadfence();
         last = atomicAdd(ticket, 1u) == blocks - 1;
         if (last) *ticket = 0;
@@ -162,11 +162,10 @@ __device__ __forceinline__ bool arrives_last(unsigned* ticket, unsigned blocks) 
     return last;
 }
 
-// write(m, the sum of partial[b * COUNT + m] over the blocks b) for each m < COUNT, by all threads of one block.
+// Calls write(m, sum of partial[b * COUNT + m] over the blocks b) for each m < COUNT. All threads of one block call it.
 //
-// Threads lie along the rows of `partial`, several rows beside each other where they fit, so that
-// loads are coalesced; 16 of them are in flight in each thread, since all that this waits for is
-// the latency of L2.
+// Adjacent threads read adjacent numbers of a row of `partial`, several rows at a time if they fit; therefore
+// loads are coalesced. Each thread has 16 loads in flight, because the latency of L2 dominates the time.
 template <int COUNT, class Write>
 __device__ __forceinline__ void sum_blocks(const double* partial, Write write) {
     constexpr int SLICES = COUNT < THREADS ? THREADS / COUNT : 1;
@@ -178,7 +177,7 @@ __device__ __forceinline__ void sum_blocks(const double* partial, Write write) {
         double total = 0.0;
         for (i64 b = item / COUNT; b < blocks; b += 16 * SLICES) {
             double loaded[16];
-            // Nothing is added beyond the last block, so that its round waits once, too.
+            // Zeros past the last block; therefore the last round also waits only once.
 #pragma unroll
             for (int l = 0; l < 16; ++l) {
                 const i64 block = b + l * SLICES;

@@ -1,6 +1,6 @@
-// A Householder reflection sends a column [alpha; v] to [beta; 0], and turns a column [rho; a] to its right into
+// A Householder reflection maps a column [alpha; v] to [beta; 0], and a column [rho; a] to its right to
 //   rho' = keep rho + bring v'a,   a' = a + f v,   f = bring rho + turn v'a.
-// `householder.rs` derives it and says why rho' is not formed as rho + (alpha - beta) f.
+// `householder.rs` contains the derivation and the reason why rho' is not computed as rho + (alpha - beta) f.
 
 struct Reflection {
     double keep;      // alpha / beta
@@ -9,7 +9,7 @@ struct Reflection {
     double diagonal;  // beta in the units of alpha
 };
 
-// `total`: alpha^2 + v'v.
+// Returns the reflection of [alpha; v]. `total`: alpha^2 + v'v.
 __device__ __forceinline__ Reflection reflection_of_total(double alpha, double total) {
     const double beta = -copysign(sqrt(total), alpha);
     const double bring = 1.0 / beta;

@@ -1,4 +1,4 @@
-// One point's weighted row of [J r]: FREE partials and the residual.
+// Weighted row of [J r] of one point: FREE partials and the residual.
 
 // Number of sums over the points: a linear cost is half of the last product.
 constexpr int SUMMED = LOSS == LINEAR ? PRODUCTS : SUMS;
@@ -14,7 +14,7 @@ struct Common {
 
 // Fills `common`. All threads of the block must call this function; all may read `common` afterwards.
 __device__ __forceinline__ void prepare(const Inputs& inputs, Common& common) {
-    // One thread, each number by its own index: numbers that come as arguments cannot be indexed where they are.
+    // One thread copies each number with a constant index: kernel arguments cannot be indexed dynamically in place.
     if (threadIdx.x == 0) {
         model_uniforms(inputs.params, common.u);
 #pragma unroll
@@ -37,8 +37,8 @@ __device__ __forceinline__ Point load_point(const Data& data, i64 i) {
     return point;
 }
 
-// `row`: K numbers. `cost`: loss of the point, not written if the loss is linear. `influence`: INFLUENCES numbers,
-// written only if LOSS is neither LINEAR nor POISSON.
+// Computes the weighted row of a point. `row`: K numbers. `cost`: loss of the point, not written if the loss is linear.
+// `influence`: INFLUENCES numbers, written only if LOSS is neither LINEAR nor POISSON.
 __device__ __forceinline__ void weighted_row(
     const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost, Term* influence) {
     real out[K];
@@ -64,7 +64,7 @@ __device__ __forceinline__ void weighted_row(
     weighted_row(point, data, common, floor, row, cost, influence);
 }
 
-// Adds the products of the numbers of a row.
+// Adds the products of all pairs of numbers of a row to `sums`.
 template <typename S>
 __device__ __forceinline__ void add_row(const Term* row, S* sums) {
 #pragma unroll

@@ -4,9 +4,8 @@
 // Writes the rows of the points first..first + count: column j of row i at matrix[j * stride + i], and
 // the point's share of the cost, C^2 rho / 2 or half of its squared residual, at cost[i].
 //
-// `floor`: see `correct`. Launch: THREADS threads,
-// any number of blocks. Reads each point and writes 8 (K + 1) bytes per point; the partials
-// pass through local memory if they do not fit in registers.
+// `floor`: see `correct`. Launch: THREADS threads, any number of blocks. Reads each point and writes 8 (K + 1)
+// bytes per point; the partials pass through local memory if they do not fit into registers.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) rows(
     Data data, Inputs inputs, double floor, i64 first, i64 count, i64 stride, double* matrix, double* cost) {
     __shared__ Common common;
@@ -21,8 +20,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) rows(
     }
 }
 
-// A block forms the products of GRAM_COLUMNS by GRAM_COLUMNS columns, GRAM_POINTS points at a time:
-// each thread a square of GRAM_SIDE by GRAM_SIDE, over one of GRAM_SLICES slices of the points.
+// A block computes the products of GRAM_COLUMNS by GRAM_COLUMNS columns, GRAM_POINTS points at a time.
+// Each thread computes GRAM_SIDE by GRAM_SIDE products for one of GRAM_SLICES slices of the points.
 constexpr int GRAM_SIDE = 4;
 constexpr int GRAM_LINE = GRAM_COLUMNS / GRAM_SIDE;
 constexpr int GRAM_SLICES = THREADS / (GRAM_LINE * GRAM_LINE);
@@ -30,7 +29,7 @@ constexpr int GRAM_POINTS = 32;
 // Odd, so that points of different columns are in different banks.
 constexpr int GRAM_PITCH = GRAM_POINTS + 1;
 
-// Loads GRAM_POINTS points of the columns from `column` on; zeros past the last column or point.
+// Loads GRAM_POINTS points of GRAM_COLUMNS columns from `column` on, and zeros past the last column or point.
 __device__ __forceinline__ void load_gram_tile(
     const double* matrix, i64 stride, int column, i64 point, i64 end, double* tile) {
     for (int m = threadIdx.x; m < GRAM_COLUMNS * GRAM_POINTS; m += THREADS) {
@@ -40,14 +39,14 @@ __device__ __forceinline__ void load_gram_tile(
     }
 }
 
-// Adds the sums over `count` points to `out`, the PRODUCTS of the K columns of `matrix`, upper triangle by
+// Adds sums over `count` points to `out`: the PRODUCTS of the K columns of `matrix`, upper triangle by
 // columns, then the cost.
 //
 // `matrix`, `cost`, `stride`: as `rows` wrote them. `partial`: splits * SUMS numbers.
-// `tickets`: one counter for each pair of groups of GRAM_COLUMNS columns, 0, and 0 again afterwards.
+// `tickets`: one counter for each pair of groups of GRAM_COLUMNS columns, 0 before and after the launch.
 // Launch: THREADS threads, pairs * splits blocks with pairs = g (g + 1) / 2, g = K / GRAM_COLUMNS
-// rounded up, and any number of splits of the points, on which alone the order of the sums depends.
-// Per point about K^2 flops, and 8 K g bytes through the L2 cache.
+// rounded up, and any number of splits of the points. The order of the sums depends only on the splits.
+// Costs per point: about K^2 flops, and 8 K g bytes through the L2 cache.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
     const double* matrix, const double* cost, i64 count, i64 stride, i64 splits, double* partial,
     unsigned* tickets, double* out) {
@@ -55,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
     const int pairs = gridDim.x / splits, pair = blockIdx.x % pairs;
     const i64 split = blockIdx.x / pairs;
     const GroupPair at = group_pair(pair);
-    // Each split is a whole number of tiles.
+    // Each split consists of whole tiles.
     const i64 chunks = (count + GRAM_POINTS - 1) / GRAM_POINTS;
     const i64 begin = split * chunks / splits * GRAM_POINTS;
     const i64 past = (split + 1) * chunks / splits * GRAM_POINTS, end = past < count ? past : count;
@@ -93,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
         __syncthreads();
     }
 
-    // Adds the sums of the slices in turn, through shared memory.
+    // Adds up the sums of the slices in order, through shared memory.
     for (int s = 1; s < GRAM_SLICES; ++s) {
         if (s > 1) __syncthreads();
         const int lane = threadIdx.x % (GRAM_LINE * GRAM_LINE);

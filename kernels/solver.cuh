@@ -6,9 +6,10 @@
 // Phases of the algorithm.
 enum Phase : i64 { BEGIN, FIRST_REGION, LOOK, PROPOSE, JUDGE, ACCEPTED, REFINE, REFINED, WEIGH, SETTLE, SETTLED };
 
-// A phase need not have others see what it writes last: `advance` sees to that before the next one.
+// Sets the request and returns the next phase. A phase needs no barrier after its last writes: `advance` has one
+// before the next phase.
 __device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase then) {
-    // All have seen that they were to continue.
+    // All threads must have read the previous request.
     g.sync();
     if (g.rank == 0) s.request = i64(request);
     return then;
@@ -28,7 +29,7 @@ __device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
     g.sync();
 }
 
-// What remains of bringing the linear model to the present point once R and z are there.
+// Completes the linear model at the present point after R and z are computed.
 __device__ __noinline__ void relinearised(Group g, State& s) {
     each(g, FREE, [&](int j) {
         s.scale[j] = s.scaling == MONOTONE ? fmax(s.scale[j], s.norms[j]) : s.norms[j];
@@ -36,27 +37,27 @@ __device__ __noinline__ void relinearised(Group g, State& s) {
     if (g.rank == 0) s.moving = i64(moving_parameters(s));
 }
 
-// Brings the linear model to the present point.
+// Computes the linear model at the present point, or requests its factor.
 __device__ __noinline__ Phase linearise(Group g, State& s, Scratch& w, Phase then) {
     if (!set_normal(g, s, w)) return wait_for(g, s, FACTOR, then);
     relinearised(g, s);
     return then;
 }
 
-// Whether a value is within rounding of a bound; never of an infinite one.
+// Returns true if a value is within rounding of a finite bound.
 __device__ __forceinline__ bool is_beside(double value, double bound) {
     return fabs(value - bound) < 2.0 * EPSILON * fabs(bound);
 }
 
-// Sets the trial to the present point plus the step, of which each lane reads what it has written. Whether anything
-// moved.
+// Sets the trial to the present point plus the step. Returns true if a parameter changed. Each lane reads the elements
+// of the step that it has written; therefore no barrier is needed before.
 __device__ __noinline__ bool move_trial(Group g, State& s) {
     bool moved = false;
     each(g, FREE, [&](int j) {
         const double q = s.present.q[j], d = s.delta[j];
         double param = clamp(q + d, s.lower[j], s.upper[j]);
-        // A step onto a bound ends on it, not a rounding beside it, where it would not be held and from
-        // where the next one could not move.
+        // A step onto a bound ends exactly on it. With a rounding error the bound would not hold the
+        // parameter, and the next step could not move it.
         const bool at_low = d == s.lower[j] - q || is_beside(param, s.lower[j]);
         const bool at_high = d == s.upper[j] - q || is_beside(param, s.upper[j]);
         param = at_low ? s.lower[j] : at_high ? s.upper[j] : param;
@@ -68,14 +69,14 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
     return g.any(moved);
 }
 
-// Requests the sums at the trial; they are not finite if the point itself is not.
+// Requests the sums at the trial. If the trial itself is not finite, sets its cost to NaN instead.
 __device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
     if (all_finite(g, s.trial.params, PARAMS)) return wait_for(g, s, EVALUATE, then);
     if (g.rank == 0) s.trial.sums[SUMS - 1] = NOT_A_NUMBER;
     return then;
 }
 
-// The sums at the start are there: they become the present point, unless the host must see to them.
+// The sums at the start are available. Makes the start the present point, unless the host must handle it.
 __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
     bool safe = true;
 #pragma unroll 1
@@ -92,8 +93,8 @@ __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
     return linearise(g, s, w, FIRST_REGION);
 }
 
-// At the origin the residual, which has the same units, says how far a step may go. Nor may a step be
-// so short that the cost cannot tell.
+// Sets the first radius. At the origin the residual, which has the same units, limits the step. The radius has a
+// lower limit, because the cost does not resolve shorter steps.
 __device__ __noinline__ Phase first_region(Group g, State& s) {
     copy(g, s.norms, s.scale, FREE);
     g.sync();
@@ -107,7 +108,7 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
     return LOOK;
 }
 
-// Goes to the trial, where a full step leads, without an evaluation there. The phase ends then.
+// Moves to the trial, the end of a full step, without evaluating it. The calling phase ends afterwards.
 __device__ __noinline__ void go_unseen(Group g, State& s) {
     const double cost = cost_of(s.present) - s.fall;
     g.sync();
@@ -116,7 +117,7 @@ __device__ __noinline__ void go_unseen(Group g, State& s) {
     if (g.rank == 0) s.present.sums[SUMS - 1] = cost;
 }
 
-// Takes the full step, which is in w.step, without an evaluation, unless a bound is in its way.
+// Takes the full step in w.step without an evaluation, unless a bound is in its way. Returns true if it was taken.
 __device__ __noinline__ bool take_full_step(Group g, State& s, Scratch& w) {
     copy(g, w.step, s.delta, FREE);
     move_trial(g, s);
@@ -127,7 +128,7 @@ __device__ __noinline__ bool take_full_step(Group g, State& s, Scratch& w) {
     return goes;
 }
 
-// Is the present point an end?
+// Tests whether the fit ends at the present point.
 __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
     Reason reason = finished(s);
     if (reason != NONE) return end(g, s, reason);
@@ -154,7 +155,7 @@ __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
     return REFINE;
 }
 
-// A step for the present radius. The first of all also says how large the region is.
+// Proposes a step for the present radius. The first step of the run also determines the size of the region.
 __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
     bounded_step(g, s, w);
     const double length = scaled_norm(s.delta, s.scale, FREE);
@@ -167,15 +168,15 @@ __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
     }
     if (move_trial(g, s)) return evaluate_trial(g, s, JUDGE);
     if (s.cut && radius > EPSILON * scaled_norm(s.present.q, s.scale, FREE)) {
-        // Bounds leave nothing of this step; a shorter one goes down the gradient.
+        // Bounds reduce this step to 0; a shorter step follows the gradient.
         if (g.rank == 0) s.radius = 0.25 * radius;
         return PROPOSE;
     }
     return end(g, s, s.shortenings == 0 ? NO_PROGRESS : MODEL_NON_FINITE);
 }
 
-// More's rules for the next radius and damping. A good step does not shorten the radius if it was a
-// bound that kept it short.
+// Sets the next radius and damping by More's rules. A good step that a bound cut does not shorten the
+// radius.
 __device__ __noinline__ void resize(Group g, State& s, double actual, double ratio) {
     double radius = s.radius, lambda = s.lambda;
     const double least = s.cut ? radius : 0.0;
@@ -204,7 +205,7 @@ __device__ __noinline__ void resize(Group g, State& s, double actual, double rat
     g.sync();
 }
 
-// The largest factor by which the trial changes the length of a column, if a fit may end within its errors.
+// Returns the largest factor by which the trial changes the length of a column; 1 if etol is 0.
 __device__ __noinline__ double bend_of(const State& s) {
     double largest = 1.0;
 #pragma unroll 1
@@ -215,13 +216,13 @@ __device__ __noinline__ double bend_of(const State& s) {
     return largest;
 }
 
-// The sums at the trial are there: accept the step, or try a shorter one.
+// The sums at the trial are available. Accepts the step, or tries a shorter one.
 __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
     if (all_finite(g, s.trial.sums, SUMS)) {
         const double predicted = -predicted_change(g, s, w);
         const double actual = cost_of(s.present) - cost_of(s.trial);
         const double ratio = predicted > 0.0 ? actual / predicted : 0.0;
-        // A step that a bound cut says nothing of those that the new bounds leave free.
+        // A step that a bound cut does not predict the effect of steps with the new set of free parameters.
         const bool full = !s.cut && (s.lambda == 0.0 || s.fall == INFINITE);
         resize(g, s, actual, ratio);
         if (ratio >= ACCEPT) {
@@ -251,7 +252,7 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
     return reason != NONE ? end(g, s, reason) : PROPOSE;
 }
 
-// The step is taken and the linear model is there.
+// Tests whether the accepted step was small, after the linear model is computed.
 __device__ __noinline__ Phase accepted(Group g, State& s) {
     const i64 small = s.full ? step_was_small(s) : NONE;
     double along = 0.0;
@@ -264,7 +265,7 @@ __device__ __noinline__ Phase accepted(Group g, State& s) {
     return LOOK;
 }
 
-// Whether the cost after a full step is known without an evaluation.
+// Returns true if the cost after a full step is known without an evaluation.
 __device__ __forceinline__ bool is_known_beyond(const State& s) {
     return s.fall <= LAST_FALL * bulk_of_cost(s) && noise_of(s) <= LAST_NOISE * bulk_of_cost(s);
 }
@@ -307,7 +308,7 @@ __device__ __noinline__ Phase refined(Group g, State& s, Scratch& w) {
     return linearise(g, s, w, WEIGH);
 }
 
-// Is the refined point the best so far? A bound that becomes active, or steps that grow, end it.
+// Keeps the refined point if it is the best so far. Ends the refinement if a bound becomes active or steps grow.
 __device__ __noinline__ Phase weigh(Group g, State& s, Scratch& w) {
     look_ahead(g, s, w);
     const bool at_best = s.change < s.best_change && cost_of(s.present) <= s.ceiling;
@@ -358,13 +359,13 @@ __device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
     }
 }
 
-// The sums at the trial have come. `advance` follows.
+// Counts the evaluation at the trial after its sums are written. The caller then calls `advance`.
 __device__ void evaluated(Group g, State& s) {
     g.sync();
     if (g.rank == 0) s.evaluations += 1;
 }
 
-// The factor at the present point has come, (FREE + 1) x (FREE + 1). `advance` follows.
+// Stores the (FREE + 1) x (FREE + 1) factor at the present point. The caller then calls `advance`.
 __device__ __noinline__ void factored(Group g, State& s, const double* factor) {
     set_factor(g, s, factor);
     relinearised(g, s);

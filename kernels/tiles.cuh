@@ -1,5 +1,5 @@
-// Sums of products for many parameters: rows of a tile of points go through shared memory, and each
-// thread keeps the products of two groups of columns over a slice of the points.
+// Sums of products for many parameters: rows of a tile of points pass through shared memory, and each
+// thread sums the products of two groups of columns over a slice of the points.
 //
 // With two groups of G columns, G * G fused multiply-adds are fed by 2 G loads from shared memory,
 // and the G * G sums of a thread stay in registers over all tiles. The distance between columns is the number of
@@ -18,7 +18,7 @@ __device__ constexpr Tiling tiling(int group) {
     return {group, groups, pairs, pairs < THREADS ? THREADS / pairs : 1};
 }
 
-// The time per point is proportional to (arithmetic + loads) / slices.
+// Returns the tiling with the least time per point, which is proportional to (arithmetic + loads) / slices.
 __device__ constexpr Tiling best_tiling() {
     Tiling best = tiling(6);
     for (int group = 5; group >= 3; --group) {
@@ -35,7 +35,7 @@ constexpr int PADDED_COLUMNS = TILING.groups * GROUP;
 // Points of a tile: at most one per thread, and the same number for each slice.
 constexpr int TILE_POINTS = THREADS / TILING.slices * TILING.slices;
 constexpr int TILE_NUMBERS = PADDED_COLUMNS * TILE_POINTS;
-// At the end the same memory holds the sums of the slices for one row of each pair's products.
+// At the end the same memory contains the sums of the slices for one row of each pair's products.
 constexpr int ROW_SUMS = TILING.pairs * GROUP;
 __device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
 constexpr int TILE_BYTES =

@@ -1,7 +1,7 @@
-// The step of a trust region, as in `trust_region.rs`: minimise 1/2 |R d + z|^2 over |D d| <= radius
-// by Newton's method on 1/radius - 1/|D d(lambda)| (More 1978, section 5).
+// Step of a trust region, as in `trust_region.rs`: the minimiser of 1/2 |R d + z|^2 over |D d| <= radius,
+// found by Newton's method on 1/radius - 1/|D d(lambda)| (More 1978, section 5).
 
-// |D d|
+// Returns |D d|.
 __device__ __noinline__ double scaled_norm(const double* d, const double* scale, int n) {
     double sum = 0.0;
 #pragma unroll 1
@@ -12,12 +12,12 @@ __device__ __noinline__ double scaled_norm(const double* d, const double* scale,
     return sqrt(sum);
 }
 
-// x between the ends; NaN stays NaN.
+// Clamps x to [low, high]; NaN stays NaN.
 __device__ __forceinline__ double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-// d = -S^-1 d
+// Replaces d by -S^-1 d.
 __device__ __noinline__ void solve_step(Group g, const double* s, int n, double* d) {
     solve_upper(g, s, n, d);
     each(g, n, [&](int i) { d[i] = -d[i]; });
@@ -43,7 +43,7 @@ __device__ __noinline__ double slope_of(Group g, const double* s, const double* 
     return squares;
 }
 
-// |D^-1 R'z|
+// Returns |D^-1 R'z|.
 __device__ __noinline__ double scaled_gradient(Group g, const double* r, const double* z, const double* scale,
                                                int n, double* t) {
     each(g, n, [&](int j) {
@@ -56,8 +56,8 @@ __device__ __noinline__ double scaled_gradient(Group g, const double* r, const d
     return sqrt(squares_in_order(t, n));
 }
 
-// Writes the step of the n x n problem in w.r and w.z under w.scale to w.part and returns lambda.
-// `guess`: the last lambda.
+// Computes the step of the n x n problem in w.r and w.z with D in w.scale. Writes the step to w.part and returns
+// lambda. `guess`: the last lambda.
 __device__ __noinline__ double region_step(Group g, int n, double radius, double guess, Scratch& w) {
     const double *r = w.r, *z = w.z, *scale = w.scale;
     double* d = w.part;
@@ -68,7 +68,7 @@ __device__ __noinline__ double region_step(Group g, int n, double radius, double
         gauss_newton(g, r, z, n, d);
         excess = scaled_norm(d, scale, n) - radius;
         if (excess <= SLACK * radius) return 0.0;
-        // 1/radius - 1/|D d(lambda)| is convex and falls: Newton's step from 0 ends below its root.
+        // 1/radius - 1/|D d(lambda)| is convex and decreases; therefore Newton's step from 0 ends below its root.
         lower = excess / (slope_of(g, r, scale, d, n, w.t) * radius);
     }
     double upper = scaled_gradient(g, r, z, scale, n, w.t) / radius;
@@ -79,7 +79,7 @@ __device__ __noinline__ double region_step(Group g, int n, double radius, double
     for (int step = 0; step < MAX_NEWTON_STEPS; ++step) {
         if (lambda == 0.0) lambda = fmax(0.001 * upper, SMALLEST);
         const double root = sqrt(lambda);
-        // Each lane damps its own columns.
+        // No barrier: `damped` reads each element in the lane that has written it.
         each(g, n, [&](int i) { w.damping[i] = root * scale[i]; });
         damped(g, r, n, w.damping, z, s, d, w.room + n * n);
         solve_step(g, s, n, d);

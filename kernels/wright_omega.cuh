@@ -1,7 +1,8 @@
-// Wright omega function of a real number, omega + ln omega = x, for models that use it. Method and initial values as
-// in src/math/wright_omega.rs. The float overload computes in double. Costs as in prelude.cuh.
+// Wright omega function of a real number, omega + ln omega = x, for models that use it. Method and initial values are
+// those of src/math/wright_omega.rs. The overload for float computes in double. Costs are in operations as defined in
+// prelude.cuh.
 
-// A step of fourth order towards omega + ln omega = x. 80 operations.
+// Returns omega after a fourth-order step towards omega + ln omega = x. 80 operations.
 __device__ inline double wright_omega_step(double x, double omega) {
     const double residual = (x - omega) - log(omega);
     const double next = 1.0 + omega;
@@ -10,8 +11,8 @@ __device__ inline double wright_omega_step(double x, double omega) {
     return fma(omega, change, omega);
 }
 
-// Returns e^x below -50, else two steps from an initial value. Below 1 a Newton step on omega e^omega = e^x follows,
-// because its residual does not suffer from cancellation. 200 to 270 operations.
+// Returns e^x for x < -50, otherwise the result of two steps from an initial value. For x < 1 a Newton step on
+// omega e^omega = e^x follows, whose residual does not suffer from cancellation. 200 to 270 operations.
 __device__ inline double wright_omega(double x) {
     if (x < -50.0) {
         return exp(x);

@@ -5,6 +5,7 @@
 //! error; it is a [`Fit`](crate::Fit) with its [`Termination`](crate::Termination). Every message names the location,
 //! the number and the remedy.
 
+mod kind;
 pub(crate) mod names;
 pub(crate) mod no_cuda;
 #[cfg(feature = "chrome-trace")]
@@ -15,6 +16,7 @@ pub(crate) mod saved;
 pub(crate) mod source;
 pub(crate) mod uncertainty;
 
+pub use crate::error::kind::ErrorKind;
 pub use crate::error::requests::NonFiniteRemedies;
 pub use crate::error::saved::CheckpointError;
 pub use crate::error::source::SourceChange;
@@ -32,7 +34,7 @@ pub use saved::SavedError;
 pub use source::SourceError;
 pub use uncertainty::UncertaintyError;
 
-/// Why a fit could not be attempted.
+/// Why a fit could not be attempted. [`kind`](Error::kind) returns the part of the request to which the error belongs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

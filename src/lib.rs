@@ -130,6 +130,8 @@ mod solver;
 pub mod text;
 pub mod threads;
 
+pub use crate::curve_fit::search::{SearchOptions, SearchWhen};
+pub use crate::solver::observe::CancelToken;
 pub use backend::{Backend, Precision};
 pub use curve_fit::bootstrap::Bootstrap;
 pub use curve_fit::global::GlobalFit;
@@ -138,7 +140,6 @@ pub use curve_fit::multi_start::MultiStart;
 pub use curve_fit::multi_start::evolution::DifferentialEvolution;
 pub use curve_fit::multi_start::sampling::Sampling;
 pub use curve_fit::profile::Profile;
-pub use curve_fit::search::options::{SearchOptions, SearchWhen};
 pub use curve_fit::stream::curve_fit_large;
 pub use curve_fit::{CurveFit, curve_fit, least_squares};
 pub use data::batch::{BatchData, Starts};
@@ -160,7 +161,6 @@ pub use model::scalar::{Mask, Scalar};
 pub use model::var::Var;
 #[cfg(feature = "chrome-trace")]
 pub use observe::chrome::ChromeTrace;
-pub use solver::cancel::CancelToken;
 pub use solver::observe::Event;
 pub use solver::options::Options;
 pub use solver::termination::Termination;

@@ -1,10 +1,10 @@
-// One block: its threads as fibres, the order in which they run, and the places where they wait for
+// One block: its threads as fibres, the order in which they run, and the points where they wait for
 // each other (the barrier of the block, the exchanges of a warp).
 //
 // A thread runs until it must wait or has finished. With seed 0 the threads that can run do so in
 // the order in which they became able to; with another seed one of them is drawn at random, and
-// atomic operations give way as well. What the hardware leaves undefined ends the launch with a
-// text: threads at different barriers, lanes at different exchanges, a shuffle that reads a lane
+// atomic operations let other threads run. Behaviour that the hardware leaves undefined ends the launch
+// with a message: threads at different barriers, lanes at different exchanges, a shuffle that reads a lane
 // which does not take part, and a block in which no thread can continue.
 //
 // All state is static: a library runs one launch at a time (its caller holds a lock), several
@@ -30,7 +30,7 @@ namespace cuda_on_cpu {
 
 typedef unsigned long long u64;
 
-// The device's own codes of errors, as cuda.h numbers them.
+// Error codes of the CUDA driver, with the numbers of cuda.h.
 enum Code : int {
     OK = 0,
     INVALID_VALUE = 1,
@@ -41,7 +41,7 @@ enum Code : int {
     LAUNCH_FAILED = 719,
 };
 
-// How a launch ended; the caller owns the memory.
+// Result of a launch; the caller owns the memory.
 struct Outcome {
     int code;
     u64 address;  // that a thread could not touch, if the code is ILLEGAL_ADDRESS
@@ -49,7 +49,7 @@ struct Outcome {
     char text[1024];
 };
 
-// A place in the text where threads meet; `number` tells two on one line apart.
+// Source location of a barrier or an exchange; `number` distinguishes two on one line.
 struct Site {
     const char* intrinsic;
     int line;
@@ -65,7 +65,7 @@ struct Thread {
     unsigned number;  // in the block
     State state;
     Site site;        // where it waits
-    // What it brings to an exchange of its warp, and what it takes away.
+    // Inputs and results of an exchange of its warp.
     Exchange exchange;
     unsigned mask;
     unsigned source;  // lane
@@ -105,7 +105,7 @@ static u64 random_below(u64 bound) {
     return (random_state * 0x2545F4914F6CDD1Dull >> 16) % bound;
 }
 
-// Ends the launch: the other threads of the block are forgotten where they stand.
+// Ends the launch; the other threads of the block are abandoned.
 [[noreturn]] CUDA_ON_CPU_UNWATCHED static void leave_block() {
     Fibre abandoned;
     switch_fibres(current ? current->fibre : abandoned, launcher);
@@ -139,7 +139,7 @@ static void push_ready(Thread& thread) {
     const unsigned count = block_size.x;
     for (unsigned i = 0; i < count && named < 8; ++i) {
         const Thread& t = threads[i];
-        // Of neighbours that wait at one place the first is enough.
+        // Adjacent threads that wait at the same place are reported once.
         const Thread* before = i ? &threads[i - 1] : nullptr;
         if (t.state == State::Exited) continue;
         if (before && before->state == t.state && before->site.number == t.site.number) continue;
@@ -150,7 +150,7 @@ static void push_ready(Thread& thread) {
     leave_block();
 }
 
-// Gives control to a thread that can run; returns when the caller is chosen again.
+// Switches to a thread that can run; returns when the caller is selected again.
 static void run_next() {
     if (ready_count == 0) deadlock();
     if (seed) {
@@ -169,7 +169,7 @@ static void run_next() {
     switch_fibres(me.fibre, next.fibre);
 }
 
-// Where an interleaving may matter although nobody waits.
+// Lets other threads run if there is a seed. Called where the order of threads may matter although no thread waits.
 static void give_way() {
     if (!seed) return;
     push_ready(*current);
@@ -189,7 +189,7 @@ static void release_barrier() {
 }
 
 // Waits for all threads of the block that have not exited. Afterwards `result` of the caller is the
-// number of true predicates and `participants` that of threads.
+// number of true predicates, and `participants` the number of threads.
 static const Thread& block_barrier(bool predicate, Site site) {
     Thread& me = *current;
     if (waiting == 0) {
@@ -209,7 +209,7 @@ static const Thread& block_barrier(bool predicate, Site site) {
     return me;
 }
 
-// Ends the exchange of the lanes that came with `mask` if the last of them is there.
+// Completes the exchange of the lanes of `mask` if the last of them has arrived.
 static void finish_exchange(unsigned warp, unsigned mask) {
     Thread* lanes = threads + warp * 32;
     unsigned came = 0, votes = 0;
@@ -252,8 +252,8 @@ static void finish_exchange(unsigned warp, unsigned mask) {
     }
 }
 
-// Waits for the lanes of `mask` that have not exited; only they take part, so that groups of lanes
-// of one warp may exchange independently of each other.
+// Waits for the lanes of `mask` that have not exited. Only these lanes take part; therefore groups of lanes
+// of one warp can exchange independently of each other.
 static const Thread& warp_exchange(Exchange exchange, unsigned mask, u64 value, unsigned source,
                                    Site site) {
     Thread& me = *current;

@@ -1,10 +1,10 @@
-// CUDA C++ as plain C++17, so that the text of the kernels runs where there is no device.
+// CUDA C++ as plain C++17: the source of the kernels can run without a device.
 //
-// Included before the text, which stands in an unnamed namespace: functions that no kernel uses then
-// cost nothing, and shared variables of templates may lie in a section. One block runs at a time, on
-// the thread that launches; the threads of a block are fibres (fibre.h) that wait for each other as
-// those of the device do (block.h). What a serial schedule cannot show stays unseen: races between
-// warps that no order of fibres brings out, the memory model, performance, registers, contraction.
+// Included before the source, which is in an unnamed namespace: functions that no kernel uses then
+// cost nothing, and shared variables of templates may be in a section. One block runs at a time, on
+// the launching thread; the threads of a block are fibres (fibre.h) that wait for each other like
+// threads of a device (block.h). A serial schedule cannot show races between warps that no order of
+// fibres reveals, nor effects of the memory model, performance, registers or contraction.
 #pragma once
 
 #include "intrinsics.h"

@@ -1,9 +1,9 @@
-// Fibres: stacks that hand control to each other, so that the threads of a block can wait for one
-// another in the middle of a kernel without being threads of the operating system.
+// Fibres: stacks between which execution switches. The threads of a block can wait for each other in the
+// middle of a kernel without being threads of the operating system.
 //
 // A switch costs about 20 instructions in the assembly of x86-64 (System V); elsewhere, or with
-// CUDA_ON_CPU_UCONTEXT defined, swapcontext does the same six times slower. Below every stack lies
-// a page that cannot be touched: a stack that overflows faults instead of ruining its neighbour.
+// CUDA_ON_CPU_UCONTEXT defined, swapcontext is used, which is six times slower. Below every stack is a
+// guard page: a stack overflow faults instead of overwriting the adjacent stack.
 #pragma once
 
 #include <stddef.h>
@@ -27,7 +27,7 @@
 #ifdef CUDA_ON_CPU_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-// For frames that may be abandoned on a stack which is used again: ASan would remember them.
+// For functions whose frames may be abandoned on a stack that is used again: ASan would keep their records.
 #define CUDA_ON_CPU_UNWATCHED __attribute__((no_sanitize("address"), noinline))
 #else
 #define CUDA_ON_CPU_UNWATCHED
@@ -46,7 +46,7 @@ struct Fibre {
 };
 
 #ifndef CUDA_ON_CPU_UCONTEXT
-// Pushes what a callee must preserve, exchanges the stacks, pops what the other had pushed.
+// Pushes the registers that a callee must preserve, exchanges the stacks, and pops the registers of the other fibre.
 #ifdef __clang__
 __attribute__((naked, noinline))
 #else
@@ -71,7 +71,7 @@ static void exchange_stacks(void** /* rdi: save */, void* /* rsi: to */) {
 }
 #endif
 
-// Leaves `from`, which continues here after a switch back to it.
+// Switches from `from` to `to`. `from` continues here after a switch back to it.
 CUDA_ON_CPU_UNWATCHED static void switch_fibres(Fibre& from, Fibre& to) {
 #ifdef CUDA_ON_CPU_ASAN
     void* fake_stack = nullptr;
@@ -87,8 +87,8 @@ CUDA_ON_CPU_UNWATCHED static void switch_fibres(Fibre& from, Fibre& to) {
 #endif
 }
 
-// The first thing to do on a fibre's stack. `launcher` receives the location of the
-// stack that started the first fibre: ASan needs it when control returns there.
+// Must be the first call on a fibre's stack. `launcher` receives the location of the
+// stack that started the first fibre; ASan needs it when control returns there.
 static void arrive_on_fibre([[maybe_unused]] Fibre& launcher) {
 #ifdef CUDA_ON_CPU_ASAN
     const void* bottom = nullptr;
@@ -101,7 +101,7 @@ static void arrive_on_fibre([[maybe_unused]] Fibre& launcher) {
 #endif
 }
 
-// Makes `fibre` start `entry`, which never returns, when it is first switched to.
+// Prepares `fibre` to call `entry`, which never returns, at the first switch to it.
 static void prepare_fibre(Fibre& fibre, char* stack, size_t bytes, void (*entry)()) {
     fibre.stack = stack;
     fibre.stack_bytes = bytes;
@@ -115,7 +115,7 @@ static void prepare_fibre(Fibre& fibre, char* stack, size_t bytes, void (*entry)
     fibre.context.uc_link = nullptr;
     makecontext(&fibre.context, entry, 0);
 #else
-    // A function is entered with the stack pointer 8 above a multiple of 16: what `ret` leaves.
+    // On entry to a function the stack pointer is 8 above a multiple of 16, as it is after `ret` here.
     void** top = reinterpret_cast<void**>(stack + bytes);
     *--top = nullptr;
     *--top = reinterpret_cast<void*>(entry);
@@ -124,7 +124,7 @@ static void prepare_fibre(Fibre& fibre, char* stack, size_t bytes, void (*entry)
 #endif
 }
 
-// Stacks for as many fibres as were ever needed at once; they stay until the library goes.
+// Stacks for the largest number of fibres needed so far; they are freed when the library is unloaded.
 class Stacks {
 public:
 #ifdef CUDA_ON_CPU_ASAN
@@ -135,7 +135,7 @@ public:
 
     ~Stacks() { give_back(); }
 
-    // False if there is no memory.
+    // Returns false if there is not enough memory.
     bool reserve(size_t count) {
         if (count <= count_) return true;
         give_back();
@@ -150,7 +150,7 @@ public:
 
     char* operator[](size_t i) const { return memory_ + i * stride() + page(); }
 
-    // Whether an address lies in the page below a stack.
+    // Returns true if an address is in the guard page below a stack.
     bool is_guard(const void* address) const {
         const char* at = static_cast<const char*>(address);
         return memory_ && at >= memory_ && at < memory_ + count_ * stride() &&
@@ -162,8 +162,8 @@ private:
         static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
         return bytes;
     }
-    // ASan must forget about the frames of threads that never returned: what the system puts at
-    // these addresses next is not theirs.
+    // ASan must drop the frames of threads that never returned, because the system can reuse
+    // these addresses.
     void give_back() {
         if (!memory_) return;
 #ifdef CUDA_ON_CPU_ASAN

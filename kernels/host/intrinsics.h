@@ -1,4 +1,4 @@
-// The functions that CUDA C++ offers without a header, as far as kernels here may use them: barriers,
+// Functions that CUDA C++ provides without a header and that kernels here may use: barriers,
 // exchanges of a warp, atomics, bits, conversions and mathematics.
 //
 // Left out on purpose, so that a kernel which uses it does not compile: floating-point atomics (sums
@@ -6,7 +6,7 @@
 // from a header that NVRTC does not have.
 #pragma once
 
-// The special functions of C++17 are half of the header's weight.
+// Omits the special functions of C++17, half of the header <cmath>.
 #define __STDCPP_WANT_MATH_SPEC_FUNCS__ 0
 #include "block.h"
 
@@ -83,7 +83,8 @@ T shuffle(Site site, unsigned mask, T value, unsigned source) {
     return value;
 }
 
-// `width` lanes, a power of 2, form a group of their own; who would read beyond it reads itself.
+// Faults unless `width` is a power of 2, at most 32. `width` lanes form a group; a lane that would read outside its
+// group reads its own value.
 inline void check_width(Site site, int width) {
     if (width >= 1 && width <= 32 && (width & (width - 1)) == 0) return;
     begin_fault(LAUNCH_FAILED);
@@ -112,7 +113,7 @@ T shuffle_down(Site site, unsigned mask, T value, unsigned delta, int width = 32
     return shuffle(site, mask, value, (lane & group) + u64(delta) > group ? lane : lane + delta);
 }
 
-// A lane of an earlier group can be read, one of a later group cannot.
+// Lanes of earlier groups can be read, lanes of later groups cannot.
 template <class T>
 T shuffle_xor(Site site, unsigned mask, T value, int bits, int width = 32) {
     check_width(site, width);
@@ -127,8 +128,8 @@ T shuffle_xor(Site site, unsigned mask, T value, int bits, int width = 32) {
     leave_block();
 }
 
-// The threads of a block never run at once, so an atomic operation is a plain one; other threads
-// may run before it.
+// Replaces *at by change(*at) and returns the old value. The threads of a block never run concurrently; therefore a
+// plain operation is atomic. Other threads may run before it.
 template <class T, class Change>
 T atomically(T* at, Change change) {
     give_way();
@@ -209,7 +210,7 @@ inline long long __double2ll_rn(double v) { return std::llrint(v); }
 inline double __int2double_rn(int v) { return v; }
 inline double __ll2double_rn(long long v) { return static_cast<double>(v); }
 
-// Operations that the device compiler must not contract; here nothing is contracted, unless requested.
+// Operations that the device compiler must not contract. Here the compiler contracts only on request.
 #ifdef CUDA_ON_CPU_ROUNDS_OTHERWISE
 #define CUDA_ON_CPU_APART volatile
 #else
@@ -230,7 +231,7 @@ inline float __frcp_rn(float a) { return 1.0f / a; }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 
-// The overloads of <cmath> are those of CUDA: of a float they are a float.
+// The overloads of <cmath> are those of CUDA: a float argument yields a float.
 using std::abs;
 using std::acos;
 using std::acosh;
@@ -303,14 +304,14 @@ CUDA_ON_CPU_MINMAX(long)
 CUDA_ON_CPU_MINMAX(unsigned long)
 CUDA_ON_CPU_MINMAX(long long)
 CUDA_ON_CPU_MINMAX(unsigned long long)
-// Of a number and a NaN they are the number.
+// min and max of a number and a NaN are the number.
 inline double min(double a, double b) { return std::fmin(a, b); }
 inline double max(double a, double b) { return std::fmax(a, b); }
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
 
 #ifdef CUDA_ON_CPU_ROUNDS_OTHERWISE
-// Another card: its functions are off by a unit in the last place here and there. Round numbers, like exp(0), are not.
+// Simulates a different GPU: some results differ by one unit in the last place. Round numbers, like exp(0), do not.
 namespace cuda_on_cpu {
 inline double otherwise(double v) {
     const long long bits = __double_as_longlong(v);

@@ -1,7 +1,7 @@
 // Launches: the functions that a library of kernels exports to the emulation's driver.
 //
-// CUDA_ON_CPU_KERNEL(name, bound) exports `name__launch`, which runs the kernel over the blocks of a
-// grid, or over chosen ones of a grid too large to run: a kernel that strides by gridDim.x can be
+// CUDA_ON_CPU_KERNEL(name, bound) exports `name__launch`, which runs the kernel over all blocks of a
+// grid, or over chosen blocks if the grid is too large: a kernel that strides by gridDim.x can be
 // tested on its last blocks only. It never ends the process: errors are in the Outcome.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <utility>
 
-// The shared memory of a block lies in its own section, whose start and end the linker provides.
+// The shared memory of a block is in its own section, whose start and end the linker provides.
 extern "C" char __start_cuda_shared[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_cuda_shared[] __attribute__((weak, visibility("hidden")));
 
@@ -124,8 +124,8 @@ CUDA_ON_CPU_EXPORT cuda_on_cpu::u64 cuda_on_cpu__shared_bytes() {
     return cuda_on_cpu::shared_bytes();
 }
 
-// For a handler of signals on the thread that launches: a thread of the kernel cannot touch
-// `address` (or `signal` says what else it did). Ends the launch and does not return.
+// To be called by a signal handler on the launching thread if a thread of the kernel faults at `address`; `what`
+// describes the fault. Ends the launch and does not return, unless no kernel is running.
 CUDA_ON_CPU_EXPORT CUDA_ON_CPU_UNWATCHED void cuda_on_cpu__fault(cuda_on_cpu::u64 address, const char* what) {
     using namespace cuda_on_cpu;
     if (!current) return;

@@ -2,10 +2,10 @@
 
 python bench/compare.py [--points 1000 10000 100000 1000000] [--seconds 1.0] [--libraries SciPy lmfit NLSQ]
 
-Prints a table in Markdown: the median and, in brackets, the fastest of calls that take turns, in milliseconds. A library
-that is not installed is left out. NLSQ gets its functions from jax.numpy and has compiled them before it is timed. A
-result that is not dualfit's to 1e-3 of an error bar is marked with !. Below it what a call takes beside the fit
-itself: recording and preparing the function, arrays in and out.
+Prints a table in Markdown: the median and, in brackets, the minimum time of a call in milliseconds. The libraries are
+called in turn. A library that is not installed is left out. NLSQ uses functions of jax.numpy, which are compiled before
+the timing. A result that differs from dualfit's by more than 1e-3 of a standard error is marked with !. The line below
+the table shows the time of a call outside of the fit itself: recording and preparing the function, arrays in and out.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ MODELS: list[tuple[str, Callable[[Any], Callable[..., Any]], list[float], list[f
 ]
 
 Call = Callable[[], tuple[Any, Any]]
-#: Part of an error bar by which results of different tolerances may differ.
+#: Allowed difference of results with different tolerances, relative to the standard error.
 _SAME = 1e-3
 
 
 def calls(model: Callable[[Any], Callable[..., Any]], x: Any, y: Any, start: list[float],
           libraries: list[str]) -> dict[str, Call]:
-    """A whole call of dualfit and of each of these libraries that is there: parameters and standard errors."""
+    """Return calls of dualfit and of the installed `libraries`. A call returns parameters and standard errors."""
     f = model(np)
     made: dict[str, Call] = {"dualfit": lambda: _errors(dualfit.curve_fit(f, x, y, start))}
     if "SciPy" in libraries and _there("scipy.optimize"):
@@ -130,7 +130,7 @@ def main() -> None:
 
 
 def _beside(f: Callable[..., Any], truth: list[float], start: list[float]) -> float:
-    """Microseconds of a whole call that the core does not spend with 1000 points, the median."""
+    """Return the median time of a call outside of the core, for 1000 points, in microseconds."""
     x = np.linspace(0.0, 10.0 if len(truth) > 3 else 4.0, 1000)
     y = f(x, *truth) + 0.05 * np.random.default_rng(0).normal(size=1000)
     whole, within = [], []
@@ -148,7 +148,7 @@ def _version(name: str) -> str:
 
 
 def _row(made: dict[str, Call], seconds: float) -> list[str]:
-    """One cell for each library, from calls that take turns, so that all of them see the same machine."""
+    """Return one cell per library. The libraries are called in turn, so that the machine's load affects all equally."""
     results = {name: call() for name, call in made.items()}
     times: dict[str, list[float]] = {name: [] for name in made}
     begun = time.perf_counter()

@@ -245,7 +245,7 @@ def parts(value: Any) -> Pair:
 
 
 def made(re: Any, im: Any) -> Any:
-    """Return the value with two parts."""
+    """Return the complex value with these parts."""
     if hasattr(re, "tape") or hasattr(im, "tape"):
         return Complex(re, im)
     return (0.0 if re is None else re) + 1j * (0.0 if im is None else np.asarray(im))
@@ -397,13 +397,13 @@ def _cosh(z: Pair) -> Pair:
 
 
 def _turned(z: Pair) -> Pair:
-    """iz"""
+    """Return i·z."""
     x, y = z
     return _minus(None, y), x
 
 
 def _turned_back(z: Pair) -> Pair:
-    """−iz"""
+    """Return −i·z."""
     x, y = z
     return y, _minus(None, x)
 

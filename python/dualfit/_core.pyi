@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 _Array: TypeAlias = NDArray[np.float64]
 #: Any sequence of numbers.
 _Numbers: TypeAlias = Sequence[float] | _Array
-#: An operation, the earlier operations that it takes, a number.
+#: An operation: its name, the indices of its operands, a number.
 _Node: TypeAlias = tuple[str, Sequence[int], float]
 #: Values in order, or (name, value) pairs.
 _Begin: TypeAlias = _Array | Sequence[tuple[str, float]]
 
-# Dictionaries that are handed over may lack keys, so that they are mappings here: `points.rs` has `columns`, `y`, `sigma`,
-# `absolute`, `x_sigma`, `mask`, `omit`; `batch.rs` has those of a stack, `stream.rs` those of files,
-# `settings.rs` what is said of a fit.
+# Dictionaries of arguments may lack keys; therefore they are declared as mappings. Their keys are the fields of
+# structures in Rust: `Points` (points.rs), `Stack` (batch.rs), `Files` (stream.rs), `Settings` (settings.rs).
 _Points: TypeAlias = Mapping[str, Any]
 _Stack: TypeAlias = Mapping[str, Any]
 _Files: TypeAlias = Mapping[str, Any]
@@ -48,13 +47,13 @@ GROUP: int
 __version__: str
 
 class FitError(ValueError):
-    """What makes a request senseless; the message names the place, the number and the remedy."""
+    """Error in a request. The message contains the location, the number and the remedy."""
 
 class PartialError(FitError):
-    """The model has a value at the start and a partial has none, as that of (k/x)**n by n at x = 0."""
+    """Error if a partial has no value at the start although the model has one: (k/x)**n with respect to n at x = 0."""
 
 class CudaError(FitError):
-    """A CUDA device was asked for, and cannot be used; the message says why."""
+    """Error if a requested CUDA device cannot be used. The message contains the reason."""
 
 @final
 class Model:
@@ -76,7 +75,7 @@ class Model:
 
 @final
 class LibraryModel:
-    """A model of the library, a formula, or what they are put together to."""
+    """A library model, a formula, or a combination of them."""
 
     @staticmethod
     def by_name(name: str, prefix: str = "") -> LibraryModel: ...
@@ -110,7 +109,7 @@ class LibraryModel:
 
 @final
 class Fit:
-    """Parameters, errors, and how the fit ended."""
+    """Result of a fit: parameters, standard errors, termination."""
 
     @property
     def names(self) -> list[str]: ...
@@ -206,27 +205,33 @@ class BatchFit:
 
 @final
 class Profile:
-    """The best fits with one parameter held at values on both sides of its best one."""
+    """Fits with one parameter fixed at values on both sides of its estimate."""
 
     @property
     def name(self) -> str:
-        """The parameter."""
+        """Name of the parameter."""
     @property
     def value(self) -> float:
-        """Its best value."""
+        """Estimate of the parameter."""
     @property
     def values(self) -> _Array:
-        """Where it was held, ascending."""
+        """Fixed values of the parameter, ascending."""
     @property
     def taus(self) -> _Array:
-        """The signed roots of the excess of the cost there, which an error bar takes for a straight line."""
+        """Signed square roots of (S - S_min)/s² at `values`, S twice the cost.
+
+        A standard error approximates them by a straight line.
+        """
     @property
     def params(self) -> _Array:
-        """All parameters there, one row per value."""
+        """All parameters at `values`, one row per value."""
     @property
     def better(self) -> dict[str, float] | None: ...
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The lower and the upper end of the interval of a level: infinite where nothing limits it, NaN where refits failed."""
+        """Lower and upper limit of the confidence interval.
+
+        A limit is infinite if the profile never reaches the level, and NaN if refits failed.
+        """
 
 def fit_batch(model: Model, stack: _Stack, begin: _Begin | None, settings: _Settings, keep_covariance: bool) -> BatchFit: ...
 def fit_stream(model: Model, files: _Files, begin: _Begin | None, settings: _Settings) -> Fit: ...

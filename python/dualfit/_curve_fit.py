@@ -348,7 +348,7 @@ def _array(values: Any) -> NDArray[np.float64]:
 
 
 def _finite_array(values: Any) -> NDArray[np.float64]:
-    """As `numpy.asarray_chkfinite`, with all threads."""
+    """Convert like `numpy.asarray_chkfinite`, but check large arrays with all threads."""
     array = _array(values)
     if not all_finite(array):
         raise ValueError("array must not contain infs or NaNs")
@@ -389,7 +389,7 @@ def _settings(kwargs: dict[str, Any], unit: float) -> dict[str, Any]:
     scale *= unit
     if callable(loss):
         of_square: Callable[..., Any] = loss
-        # SciPy's functions take the squared residual and also return two derivatives, which are not needed here.
+        # SciPy's functions receive the squared residual and also return two derivatives, which are not needed here.
         settings["loss"] = recorded_loss(lambda u: of_square(u * u)[0]), scale
     elif loss != "linear":
         settings["loss"] = loss, scale

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 
-#: Times of the standard library; those of pandas are among them.
+#: Types of times in the standard library; pandas' types are subclasses of these.
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 #: Dtypes that are fitted without conversion; others are converted to double precision.
 _AS_THEY_LIE = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "i2", "u4", "i4"))
@@ -36,7 +36,7 @@ def real(values: Any) -> NDArray[np.float64]:
 
 
 def per_point(values: Any, y: Any) -> NDArray[np.float64]:
-    """Convert values as `real`, and flatten them if they have the shape of `y`, which can be an image."""
+    """Convert values like `real`, and flatten them if they have the shape of `y`, which can be an image."""
     array = real(values)
     return array.reshape(-1) if array.shape == np.shape(y) else array
 
@@ -69,7 +69,7 @@ def samples(values: Any) -> NDArray[Any]:
 
 
 def meant(sigma: Any, absolute: bool) -> Any:
-    """Return sigma, or 1 if only `absolute` is given, as in SciPy."""
+    """Return sigma, or 1 if it is None and `absolute` is True, as in SciPy."""
     return 1.0 if sigma is None and absolute else sigma
 
 
@@ -88,7 +88,7 @@ def one_sigma(sigma: Any) -> float:
     Raises
     ------
     FitError
-        If it is not positive and finite. The core does not check a single relative sigma.
+        If sigma is not positive and finite. The core does not check a single relative sigma.
     """
     value = float(sigma)
     if not 0.0 < value < np.inf:

@@ -232,7 +232,7 @@ class Fit:
         Parameters
         ----------
         x : array_like, optional
-            As in the fit; the data's own by default.
+            Independent variables as in the fit; by default those of the data.
         """
         prepared = self._prepared
         if prepared is not None and prepared.f is not None:
@@ -247,7 +247,7 @@ class Fit:
         return core.predict(columns)
 
     def __call__(self, x: Any) -> Array:
-        """Evaluate the fitted curve, as `predict`."""
+        """Evaluate the fitted curve; the same as `predict`."""
         return self.predict(x)
 
     def residuals(self) -> Array:
@@ -260,7 +260,7 @@ class Fit:
         Parameters
         ----------
         x : array_like, optional
-            As in the fit; the data's own by default.
+            Independent variables as in the fit; by default those of the data.
         level : float
             The probability.
         simultaneous : bool
@@ -276,7 +276,7 @@ class Fit:
         Parameters
         ----------
         x : array_like, optional
-            As in the fit; the data's own by default.
+            Independent variables as in the fit; by default those of the data.
         level : float
             The probability.
         sigma : float or array_like, optional
@@ -287,7 +287,7 @@ class Fit:
         """
         core, columns = self._over(x)
         one = self._points.get("sigma")
-        # The core does not know a single relative sigma for all data; it is a unit of the new sigma.
+        # The core ignores a single relative sigma of all data; here it is the unit of the new sigma.
         one = float(one) if one is not None and np.ndim(one) == 0 and not self._points["absolute"] else None
         relative = (core.has_relative_sigma or one is not None) if absolute_sigma is None else not absolute_sigma
         if sigma is not None and (relative or np.ndim(sigma)):
@@ -302,7 +302,7 @@ class Fit:
         Parameters
         ----------
         x : array_like, optional
-            As in the fit; the data's own by default.
+            Independent variables as in the fit; by default those of the data.
         """
         core, columns = self._over(x)
         return [Component(*each) for each in core.components(columns)]
@@ -449,7 +449,7 @@ class Fit:
         return value
 
     def _over(self, x: Any) -> tuple[_core.Fit, list[NDArray[Any]]]:
-        """The fit with the program of the model at `x`, and the columns of these points."""
+        """Return the fit with the program of the model at `x`, and the columns of these points."""
         prepared = self._prepared
         if x is None:
             self._data("y")

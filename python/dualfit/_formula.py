@@ -8,7 +8,7 @@ import re
 from ._core import FitError
 from ._tape import Node
 
-#: Operations that are not written as functions with their own names.
+#: Operations that formulas write in another form than a function call with the name of the operation.
 _WRITTEN = {
     "add": "{} + {}", "sub": "{} - {}", "mul": "{}*{}", "div": "{}/{}", "neg": "-{}", "pow": "{}^{}", "recip": "1/{}",
     "lt": "{} < {}", "le": "{} <= {}", "eq": "{} == {}", "and": "{} and {}", "or": "{} or {}", "not": "not {}",

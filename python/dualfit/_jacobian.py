@@ -75,9 +75,9 @@ def doubts(f: Callable[[Array], Array], precision: np.dtype[Any], jacobian: Arra
            high: Array) -> tuple[float, list[int]]:
     """Compare a Jacobian with finite differences of `f` along one direction.
 
-    With partials J and the direction d, J d is compared with (f(at + d) - f(at - d)) / 2. Every parameter moves so far
-    that its partials contribute about equally to the difference. One-sided differences measure the uncertainty of the
-    comparison, at kinks and if values are rounded.
+    With partials J and the direction d, J d is compared with (f(at + d) - f(at - d)) / 2. The steps in d are chosen so
+    that all parameters contribute about equally to the difference. One-sided differences estimate the uncertainty of
+    the comparison, which is large at kinks and for rounded values.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def doubts(f: Callable[[Array], Array], precision: np.dtype[Any], jacobian: Arra
     Returns
     -------
     difference : float
-        Relative to the larger of the two; 0 if they agree or if the comparison is inconclusive.
+        Difference relative to the larger of the two; 0 if they agree or if the comparison is inconclusive.
     which : list of int
         Indices of the parameters whose partials differ if only this parameter moves.
     """

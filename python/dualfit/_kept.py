@@ -1,7 +1,7 @@
-"""Saved fits of functions: a program over x, which needs neither the function nor the data.
+"""Saved fits of functions. A saved fit contains a program over x, which needs neither the function nor the data.
 
-The program of a fit is over columns that NumPy computed from x alone. Therefore it can be evaluated only at the points
-of the data.
+The program used for fitting is different: its inputs are columns that NumPy computed from x, so that it can be
+evaluated only at the points of the data.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "delete"
 
 
 def item(value: Tracer, key: Any) -> Tracer:
-    """``value[key]``."""
+    """Return ``value[key]``."""
     if value.shape and (key is Ellipsis or (type(key) is slice and key == slice(None))):
         return value
     if _is_traced(key):

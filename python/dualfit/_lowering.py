@@ -1,7 +1,7 @@
 """Conversion of a tape with gathers to a tape over the points of its result.
 
-Backwards from the result, each node collects the maps by which its values are used. Every pair of a node and a map
-becomes a separate node, columns are indexed by the map, and no gathers remain.
+The nodes are traversed backwards from the result. Each node collects the maps through which later nodes use its values.
+Every pair of a node and a map becomes a separate node, columns are indexed by the map, and no gathers remain.
 """
 
 from __future__ import annotations

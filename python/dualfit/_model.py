@@ -27,8 +27,8 @@ from ._trace import NotTraceable, record_columns
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-#: Maximum number of rows for which an x of the shape of the stack can mean independent variables instead of points of
-#: each fit.
+#: If x has the shape of the stack and at most this number of rows, the rows can be independent variables; with more
+#: rows, they are the points of the fits.
 _MOST_VARIABLES = 8
 
 
@@ -282,7 +282,7 @@ class Model:
         return stacked(self, x, stack, p0, sigma, absolute_sigma, mask, nan_policy, covariance, dict(options))
 
     def over_columns(self, columns: int, p0: Any = None) -> Prepared:
-        """Prepare the model for raw columns of x, as files and parts have them."""
+        """Prepare the model for raw columns of x, as in files and parts of distributed fits."""
         if self._library is not None:
             return Prepared(None, self._library.model(), [], (), over_x=True)
         assert self._f is not None

@@ -156,7 +156,7 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     Parameters
     ----------
     f : callable, str or Model
-        The model, as the parts have it.
+        The model, the same as in the parts.
     ask : callable
         Sends a request to every `Part` and returns their replies, merged by `merge` in the order of the points.
     p0 : array_like or mapping of str to float, optional

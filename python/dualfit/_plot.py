@@ -1,4 +1,4 @@
-"""Pictures of fits, with matplotlib."""
+"""Plots of fits with matplotlib."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def plotted(fit: Fit, ax: Axes | None, level: float | None, points: int, compone
 def _curve(fit: Fit, fine: Any, own: Any, level: float | None) -> tuple[Any, Any, Any]:
     """Return x of the drawn curve, the curve, and the limits of its band.
 
-    x are the data's own x if the curve at a point depends on other points, or if the model has values only there.
+    The curve is drawn at x of the data if its value at a point depends on other points, or if the model has values only
+    at the data.
     """
     try:
         at, order = (fine, np.arange(fine.size)) if _is_by_point(fit, own) else (None, np.argsort(own, kind="stable"))

@@ -185,7 +185,7 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
     params : int
         Number of parameters of `f`.
     shape : tuple of int or None
-        The shape of y; None to use the shape of the model's value.
+        The shape of y; None to use the shape of the values of `f`.
     at : array
         Parameters at which `f` has values: the start.
     names : list of str, optional
@@ -207,7 +207,7 @@ def prepared(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] 
 
 def recorded(f: Callable[..., Any], x: Any, params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
              names: list[str] | None = None, with_holes: bool = False) -> Prepared:
-    """As `prepared`, for functions that can be recorded.
+    """Prepare like `prepared`, but only functions that can be recorded.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
         # Additional parameters for ties are the last ones.
         return fit.params[:len(ready.model.parameters)]
 
-    # Formulas and library models know the names of their variables.
+    # The core has the names of the variables of formulas and library models.
     place = None if f is None else functools.partial(point_of, x, ready.columns[0].size)
     try:
         fit = ready.model.fit(points, start, settings, place)

@@ -31,7 +31,7 @@ class Bar:
             self._bar = self._tqdm(total=total, unit=unit, unit_scale=event["kind"] != "step")
         bar = self._bar
         if event["kind"] == "step" and bar.total is not None:
-            return  # One of a stream, whose bar counts points.
+            return  # A step of a stream, whose bar counts points.
         done = event["iteration"] if event["kind"] == "step" else event.get("done", 0)
         # A stream is read in several passes.
         if done < bar.n:

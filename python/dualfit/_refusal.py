@@ -60,7 +60,7 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def remedy_of(module: str) -> str:
-    """Return the remedy if types or functions of a module meet tracers; "" if none is known."""
+    """Return the remedy for a module whose types or functions do not accept tracers; "" if no remedy is known."""
     return _JAX if module.partition(".")[0] in ("jax", "jaxlib") else ""
 
 

@@ -1,8 +1,8 @@
 """Recordings of a function over rows of x, one row per fit of a batch.
 
-A function that computes every point separately gives one recording for all points of all rows. Any other function (it
-subtracts its first x, it divides by a maximum) is recorded with each row, and the recordings are merged: the operations
-must be the same, and a number that differs between rows becomes a column.
+A function that computes every point separately is recorded once for all points of all rows. Any other function, for
+example one that subtracts its first x or divides by a maximum, is recorded with each row, and the recordings are
+merged: the operations must be the same, and a number that differs between rows becomes a column.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._refusal import NotTraceable, definition_of
 from ._tape import Node, Tape
 from ._trace import Recording, record, record_columns
 
-#: Nodes that hold numbers, which may differ between rows.
+#: Names of the nodes whose numbers may differ between rows.
 _NUMBERS = ("const", "column")
 
 
@@ -43,7 +43,7 @@ def record_rows(f: Callable[..., Any], x: NDArray[np.float64], n_params: int) ->
     Raises
     ------
     NotTraceable
-        As `record`; also if the operations differ between rows.
+        In the cases of `record`; also if the operations differ between rows.
     """
     if _is_by_point(f, n_params, (x.shape[1], x.size)):
         return record(f, x.reshape(-1), n_params, (x.size,)), True

@@ -117,7 +117,7 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
 
 
 def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dict[str, Any]:
-    """Convert the options for the core, for a model with these parameter names; None means the default.
+    """Convert the options for the core, for a model with these parameter names. An option that is None has its default.
 
     `unit`: unit of the residuals in the scale of a loss, relative to the core's unit.
 
@@ -201,7 +201,7 @@ def _by_name(what: str, given: Any, kind: type[Any]) -> list[tuple[str, Any]]:
     Raises
     ------
     TypeError
-        If it is not a mapping of names to values of this kind.
+        If `given` is not a mapping of names to values of this kind.
     """
     wanted = {str: "formulas, as in {\"c\": \"a/2\"}", float: "numbers"}[kind]
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
@@ -234,7 +234,7 @@ def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
 
 
 def _ends(side: str, values: Any, names: list[str]) -> list[float]:
-    """Return one bound per parameter, from one for all or one for each."""
+    """Return one bound per parameter, from a single value for all or from one value per parameter."""
     ends = np.asarray(values, dtype=np.float64)
     if ends.ndim > 1 or ends.size not in (1, len(names)):
         given = ends.size if ends.ndim < 2 else ends.shape

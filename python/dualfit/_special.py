@@ -42,7 +42,7 @@ def _ndtr(x: Any) -> Any:
 @_special
 def _log_ndtr(x: Any) -> Any:
     t = x * -sqrt(0.5)
-    # For very negative x, where erfc underflows, its scaled form is used; there t > 0.
+    # For very negative x, where erfc underflows, the scaled form erfcx is used, with t > 0.
     far = np.log(0.5 * unary("erfcx", np.maximum(t, 0.0))) - t * t
     return np.where(x < -1.0, far, np.log1p(-0.5 * unary("erfc", -t)))
 
@@ -80,7 +80,7 @@ def _rgamma(x: Any) -> Any:
     return np.where((x <= 0.0) & (x == np.floor(x)), 0.0, 1.0 / unary("gamma", x))
 
 
-#: Limit of direct evaluation: Γ overflows above 171.6.
+#: Argument up to which Γ is evaluated directly: it overflows above 171.6.
 _LARGE = 170.0
 
 
@@ -149,7 +149,8 @@ def _xlog1py(x: Any, y: Any) -> Any:
 
 
 def _product_with_log(x: Any, y: Any, log: Any, border: float, one: float) -> Any:
-    # 0 if x = 0, unless y is NaN. The logarithm of 1 is used there to avoid 0·∞.
+    # The product is 0 if x = 0, unless y is NaN. If the logarithm of y is then infinite or undefined, it is replaced
+    # by 0, because 0·∞ would be NaN.
     is_left_out = (x == 0.0) & ((y <= border) | (y == np.inf))
     return x * log(np.where(is_left_out, one, y))
 

@@ -108,7 +108,7 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     Parameters
     ----------
     f : callable, str or Model
-        ``f(x, a, b, ...)``; x is recorded, too, therefore the function cannot use all points together (a maximum).
+        ``f(x, a, b, ...)``; x is recorded, too. Therefore the function cannot combine points, for example by a maximum.
     paths : path or sequence of paths
         Files of the formats .csv, .tsv, .txt, .dat, .npy, and .parquet if pyarrow is installed; several files are read
         one after another.
@@ -118,7 +118,7 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
         The columns of the independent variables, by name or by number from 0. For chunks only the count of the columns
         is used.
     y : str or int, optional
-        The column of the observations. Give both x and y, or neither: then the first column is x and the second y.
+        The column of the observations. Give both x and y, or neither: by default, x is column 0 and y is column 1.
     sigma : str, int or float, optional
         The column of standard deviations of y, or a number (a float) for all points.
     absolute_sigma : bool

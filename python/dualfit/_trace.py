@@ -50,7 +50,7 @@ class Recording:
 #: Numbers of points for which a recording must be the same, if it is used for any number of points. A function that
 #: branches on the number of points is detected if it does so between the first and the last.
 _SOME_POINTS = (7, 11, 100_003)
-#: Reason and remedy, if it is not the same.
+#: Reason and remedy if the recordings differ.
 _OF_ALL_POINTS = ("it asks for something of all points together (a sum, a maximum, their number, a single one), which are "
                   "not here", "compute it before, and let the function use the number")
 
@@ -67,7 +67,7 @@ def record(f: Callable[..., Any], x: Any, n_params: int, shape: Shape | None, ap
     n_params : int
         Number of parameters.
     shape : tuple of int or None
-        The shape of the points, as of y; None to use the shape of the result.
+        The shape of the points, equal to the shape of y; None to use the shape of the result.
     apart : bool
         If True, equal columns are not merged, so that the nodes do not depend on the values of x.
 
@@ -115,7 +115,7 @@ def record_columns(f: Callable[..., Any], columns: int, n_params: int,
     Raises
     ------
     NotTraceable
-        As `record`; also if the function needs the values of x.
+        In the cases of `record`; also if the function needs the values of x.
     """
     first, *others = (_of_points(f, points, columns, n_params) for points in sizes)
     if any(other.nodes != first.nodes for other in others):
@@ -152,7 +152,7 @@ def _recorded(tape: Tape, f: Callable[..., Any], arguments: tuple[Any, ...],
               shape: Shape | None) -> Recording:
     try:
         result = f(*arguments)
-        if tape.refusal is not None:  # The function caught it and went another way than it goes for numbers.
+        if tape.refusal is not None:  # The function caught the exception and took another branch than for numbers.
             raise tape.refusal
         return _recording(tape, result, shape)
     except Exception as error:

@@ -23,7 +23,7 @@ UFUNCS: dict[np.ufunc, str | Handler] = {}
 SPECIAL: dict[str, str | Handler] = {}
 #: Handlers of binary operations with at least one complex operand.
 COMPLEX: dict[str, Handler] = {}
-#: Maximum number of different values in an array of objects; it is recorded as a choice among them at each point.
+#: Maximum number of different values in an array of objects, which is recorded as a choice among these at each point.
 MOST_CHOICES = 128
 
 

@@ -62,7 +62,7 @@ class Value:
     __slots__ = ("tape", "at", "shape", "has_views")
 
     __array_priority__ = 1e6
-    # Higher than 4000 of a DataFrame, so that pandas lets the tracer handle the operation.
+    # Higher than the priority of a DataFrame (4000), so that pandas lets the tracer handle the operation.
     __pandas_priority__ = 10_000
 
     def __init__(self, tape: Tape, at: int, shape: Shape) -> None:

@@ -34,7 +34,7 @@ _MOST_AGREED = 1024
 _LIBRARIES = frozenset({"numpy", "scipy", "math", "cmath"})
 #: Types whose values do not change.
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), np.float64})
-#: Function of columns and one value per point: returns True if the recording has these values.
+#: Function of columns and values, one per point: returns True if the recording has these values at these columns.
 Agrees = Callable[[list[NDArray[Any]], NDArray[np.float64]], bool]
 
 _DIFFERS = ("its values differ from what was recorded of it: it has state, randomness, asks what its parameters are, or "
@@ -92,8 +92,8 @@ def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[N
           p: NDArray[np.float64], most: int = FEW) -> None:
     """Compare a recording with its function, at no more than `most` points.
 
-    A function whose values depend on all points together (it divides by a maximum, it integrates) is called with all
-    points.
+    A function whose values depend on all points together, for example one that divides by a maximum or integrates, is
+    called with all points.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[N
     Raises
     ------
     NotTraceable
-        If they differ.
+        If function and recording differ.
     """
     points = columns[0].size
     is_whole = points <= most
@@ -136,12 +136,12 @@ def check(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[N
 
 def check_end(f: Callable[..., Any], x: Any, shape: tuple[int, ...], columns: list[NDArray[Any]], agrees: Agrees,
               p: NDArray[np.float64], most: int = _MANY) -> None:
-    """As `check`, at the fitted parameters `p`.
+    """Compare like `check`, at the fitted parameters `p`.
 
     Raises
     ------
     NotTraceable
-        If they differ, or the function raises an exception there.
+        If function and recording differ, or if the function raises an exception at `p`.
     """
     try:
         check(f, x, shape, columns, agrees, p, most)
@@ -171,7 +171,7 @@ def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDAr
     Raises
     ------
     NotTraceable
-        If they differ in a row.
+        If function and recording differ in a row.
     """
     x = guarded(x)
     rows = [column.reshape(x.shape) for column in columns]

@@ -12,7 +12,7 @@ import dualfit.dask
 
 
 def load(ends: tuple[int, int]):
-    """A part of the points, on the worker that will keep it."""
+    """Return a part of the points. Runs on the worker that keeps the part."""
     x, y = shared_points.points(*ends)
     return x, y, ends[0]
 

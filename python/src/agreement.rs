@@ -3,8 +3,8 @@
 /// Tolerated relative difference from rounding. Cancellation of terms amplifies it beyond the error of one operation.
 const TOLERANCE: f64 = 1e-6;
 
-/// Returns true if all `values` equal the expected ones to rounding of the largest finite one. NaN agrees with NaN, and
-/// an infinity with the same infinity.
+/// Returns true if each of `values` differs from the expected value by at most `TOLERANCE` times the largest finite
+/// expected magnitude. NaN agrees with NaN, and an infinity with the same infinity.
 pub(crate) fn agree(values: &[f64], expected: &[f64]) -> bool {
     let sizes = expected.iter().map(|value| value.abs()).filter(|size| size.is_finite());
     let allowed = TOLERANCE * sizes.fold(0.0, f64::max);

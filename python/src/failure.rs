@@ -102,7 +102,7 @@ const WORDS: &[(&str, &str)] = &[
 pub(crate) fn in_python(message: &str) -> String {
     let message =
         WORDS.iter().fold(message.to_owned(), |text, (rust, python)| text.replace(rust, python));
-    // The x of a point is empty if it has no columns that the caller knows.
+    // The text of x is empty if the point has no columns of the caller.
     let message = message.replace(" ()", "");
     // A start by name: `[("a", 1.0), ("b", 1.0)]`.
     let Some((before, pairs, after)) = message.split_once("[(\"").and_then(|(before, rest)| {

@@ -217,7 +217,8 @@ impl Settings {
     }
 }
 
-/// Starting point: values in the order of the parameters (for a batch also of all fits), or values of some by name.
+/// Starting point: values in the order of the parameters (for a batch also one row per fit), or pairs of name and
+/// value.
 #[derive(FromPyObject)]
 pub(crate) enum Begin<'py> {
     Values(PyReadonlyArray1<'py, f64>),

@@ -167,7 +167,7 @@ pub(crate) fn fit_stream(
     Ok(Fit { fit, calls: None })
 }
 
-/// Fits points of a distributed fit: `ask` takes a request and returns the merged replies of all parts.
+/// Computes a distributed fit. `ask` receives a request and returns the merged replies of all parts.
 #[pyfunction]
 #[pyo3(signature = (model, ask, begin, settings, checkpoint=None))]
 pub(crate) fn fit_parts(
@@ -181,7 +181,7 @@ pub(crate) fn fit_parts(
     let (curve, begin) = (model.told(&settings)?, start(begin.as_ref())?);
     let kept = Raised::default();
     let in_ask = kept.clone();
-    // The code behind `ask` can be bound to this thread, for example MPI.
+    // `ask` can call code that must run on this thread, for example MPI.
     let outcome = watched(py, curve, Thread::Callers, None, settings.callback, move |curve| {
         let ask = move |question: &[u8]| {
             Python::attach(|py| {

@@ -30,7 +30,7 @@ pub(crate) enum Thread {
 }
 
 impl Thread {
-    /// Chooses the thread for a fit with this number of points. `calls`: of a model that calls Python.
+    /// Chooses the thread for a fit with this number of points. `calls`: the function, if the model calls Python.
     pub(crate) fn of_fit(points: usize, calls: Option<&Calls>) -> Thread {
         if calls.is_none() && points > MANY { Thread::Own } else { Thread::Callers }
     }
@@ -55,7 +55,7 @@ impl Watch {
 }
 
 /// Runs `work` with `curve` without the interpreter lock, and returns its result.
-/// `calls`: of a model that calls Python.
+/// `calls`: the function, if the model calls Python.
 ///
 /// # Errors
 /// Returns the exception of a signal handler, of the callback or of the model; else the error of the fit.

@@ -1,4 +1,4 @@
-"""Runs the Python of documents as a reader would paste it: the blocks of a file one after another, in one namespace.
+"""Run the Python code of documents as a reader would paste it: the blocks of a file in order, in one namespace.
 
 python blocks.py README.md [more.md ...]
 """
@@ -11,18 +11,18 @@ from pathlib import Path
 
 
 def blocks(path: Path) -> list[tuple[int, str]]:
-    """The blocks marked as Python, each with the number of its first line."""
+    """Return the code blocks marked as Python, each with the number of its first line."""
     text = path.read_text(encoding="utf-8")
     found = re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
 
 
 def run(path: Path) -> int:
-    """Runs the blocks of a file, and returns how many there are."""
+    """Run the blocks of a file, and return their number."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     found = blocks(path)
     for line, code in found:
-        # Empty lines before the code give exceptions the lines of the file.
+        # Empty lines before the code, so that exceptions contain the line numbers of the file.
         exec(compile("\n" * (line - 1) + code, str(path), "exec"), namespace)
     return len(found)
 

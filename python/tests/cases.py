@@ -1,6 +1,6 @@
-"""The collection of model functions, each with its fate; `test_model_functions` puts them to it.
+"""The collection of model functions, each with the expected result of recording, for `test_model_functions`.
 
-The modules `models_*` have them, written as their authors write them: by habit, without annotations.
+The functions are in the modules `models_*`, written in the styles of users, without annotations.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Case:
     Attributes
     ----------
     f, x : callable, object
-        The model and what it gets for x.
+        The model and its argument x.
     first, second : list of float
-        Parameters at which its recording has to have its values.
+        Parameters at which the recording must have the values of the function.
     fate : {"traced", "native", "checked"}
-        Recorded; refused while it is recorded; or recorded, but with other values than its own, because it
-        has state or randomness or asks what its parameters are: whoever records holds one against the other
-        at a few points.
+        "traced": recorded. "native": cannot be recorded. "checked": recorded with other values than those of the
+        function, because it has state or randomness or tests the types of its parameters; the comparison at a few
+        points detects this.
     """
 
     f: Callable[..., Any]
@@ -46,7 +46,7 @@ CASES: dict[str, Case] = {}
 def model(
     *params: float, x: Any = T, fate: str = "traced", at: list[float] | None = None
 ) -> Callable[[Any], Any]:
-    """Adds a case."""
+    """Return a decorator that adds a function as a case."""
 
     def add(f: Any) -> Any:
         name = getattr(f, "__name__", type(f).__name__)

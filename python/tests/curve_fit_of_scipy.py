@@ -1,4 +1,4 @@
-"""A plugin for pytest that puts `dualfit.curve_fit` in the place of SciPy's, before SciPy's tests import it."""
+"""Plugin for pytest that replaces SciPy's `curve_fit` by dualfit's, before SciPy's tests import it."""
 
 import scipy.optimize
 import scipy.optimize._minpack_py

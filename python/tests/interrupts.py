@@ -1,6 +1,6 @@
-"""Fits that SIGINT ends, in a process of their own: prints how long after the signal each ended, as JSON.
+"""Fits in a separate process that SIGINT ends. Prints as JSON how each fit ended, and its delay after the signal.
 
-Run as ``python interrupts.py case ...``; `test_interrupts` does.
+Run by `test_interrupts` as ``python interrupts.py case ...``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import dualfit
 
 warnings.simplefilter("ignore")
 
-#: Nothing but the signal ends these fits within a minute.
+#: Options with which only the signal ends a fit within a minute.
 ENDLESS: dict[str, Any] = {"ftol": 0, "xtol": 0, "gtol": 0, "etol": 0, "max_evaluations": 100_000}
 
 
@@ -34,13 +34,13 @@ def decay(x, a, b, c):
 
 
 def never_the_same(x, a, b, c):
-    """It cannot be recorded, and its noise lets no fit of it end."""
+    """A function that cannot be recorded, with noise that prevents convergence."""
     time.sleep(0.005)
     return decay(x, a, b, c) + 1e-3 * np.random.default_rng().normal(size=x.shape)
 
 
 def slow(x, a, b, c):
-    """It cannot be recorded."""
+    """A slow function that cannot be recorded."""
     time.sleep(0.002)
     return decay(x, a, b, c) if a > -99 else np.zeros_like(x)
 
@@ -79,7 +79,7 @@ CASES: dict[str, Callable[[], Any]] = {
 
 
 def interrupted(work: Callable[[], Any]) -> tuple[str, float]:
-    """How `work` ended, and how long after the signal."""
+    """Call `work`. Return how it ended, and the time from the signal to its end, in seconds."""
     sent = [0.0]
 
     def send() -> None:
@@ -103,7 +103,7 @@ def interrupted(work: Callable[[], Any]) -> tuple[str, float]:
 
 
 if __name__ == "__main__":
-    # Programs that a shell starts in the background ignore it.
+    # Programs that a shell starts in the background ignore SIGINT by default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     found = {name: interrupted(CASES[name]) for name in sys.argv[1:]}
     after = dualfit.fit(decay, few, stack[0], [1, 1, 0]).converged

@@ -1,4 +1,4 @@
-"""Models of several variables, in other shapes and types, and by complex values."""
+"""Models with several variables, with other shapes and types, and with complex intermediate values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the types of `dualfit.models`, whose functions are made as they are asked for.
+"""Write the type stub of `dualfit.models`, whose functions are created at their first use.
 
 python models_stub.py > ../dualfit/models.pyi
 """
@@ -61,7 +61,7 @@ def __dir__() -> list[str]: ...
 
 
 def stub() -> str:
-    """The text of `models.pyi`: a function for each model of the library and each of lmfit's names."""
+    """Return the text of `models.pyi`: a function for each library model and for each name of lmfit."""
     known = {name: name for name in models.names()} | models._LMFIT
     functions = [f'\ndef {name}(prefix: str = "") -> Model:\n    """Parameters: {", ".join(models.by_name(model).parameters)}."""\n'
                  for name, model in known.items()]

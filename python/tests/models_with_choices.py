@@ -1,4 +1,4 @@
-"""Models with choices; functions of functions, classes, arguments; effects, state and looks."""
+"""Models with choices; functions of functions, classes, arguments; side effects, state and tests of types."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def series_until_it_is_small(x, a, b):
     return b * total
 
 
-# Effects, state and looks.
+# Side effects, state and tests of types.
 
 
 @model(2.0, 0.5)

@@ -8,7 +8,7 @@ import numpy as np
 from cases import model
 from scipy import special as sp
 
-# What needs numbers, all points together, or a solver.
+# Models that need numbers, all points together, or a solver.
 
 
 @model(1.0, 0.5, fate="native")

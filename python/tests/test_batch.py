@@ -1,4 +1,4 @@
-"""`fit_batch`: each row is fitted as it would be alone, whatever its neighbours are, and nothing is copied."""
+"""`fit_batch`: the fit of a row does not depend on the other rows, and nothing is copied."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_sample_types(kind: str) -> None:
     stack = np.clip(STACK, 0, 1 if kind == "?" else None).astype(kind)
     batch = fit_batch(decay, x, stack, [30, 1])
     alike(batch, singles(stack))
-    # Samples are widened without loss, so that nothing depends on their type.
+    # Samples are converted to double precision exactly, so that the result does not depend on their type.
     assert bits(batch) == bits(fit_batch(decay, x, stack.astype(float), [30, 1]))
 
 
@@ -119,7 +119,7 @@ def test_own_x() -> None:
 
 
 def test_own_x_of_a_function_that_sees_all_its_points() -> None:
-    """It sees those of its fit, and no others."""
+    """The function receives only the points of its fit."""
     own = x * (1 + np.arange(12)[:, None])
 
     def scaled(x, a, b):
@@ -142,7 +142,7 @@ def test_a_function_that_is_called_as_it_is(own: bool) -> None:
 
 @pytest.mark.parametrize("fits", [2, 3])
 def test_two_variables(fits: int) -> None:
-    """x may then have the shape of a stack of two fits, and is not each fit's own."""
+    """x of two variables can have the shape of a stack of two fits, but is shared by the fits."""
     rows = np.stack([x, np.cos(x)])
     f = lambda x, a, b: a * x[0] + b * x[1]  # noqa: E731
     formula = Model("a*u + b*v", variables=["u", "v"])
@@ -226,7 +226,7 @@ def test_options() -> None:
     assert not stopped.converged.any()
 
 
-# Many, one, none
+# Many fits, one fit, no fit
 
 
 def test_one_fit() -> None:
@@ -267,7 +267,7 @@ def test_pickles() -> None:
     assert none.params.shape == (0, 2)
 
 
-# What makes no sense
+# Invalid arguments
 
 
 @pytest.mark.parametrize(("call", "kind", "words"), [
@@ -275,7 +275,7 @@ def test_pickles() -> None:
     (lambda: fit_batch(decay, x, STACK[:, :-1], [30, 1]), ValueError, r"\(40,\) \(39,\): x has 40 points but y has 39"),
     (lambda: fit_batch("a*x + b", x, STACK[:, :-1]), ValueError,
      r"x has 40 points, but each fit of the stack has 39 \(its last axis\); .* or an x of the shape \(12, 39\)"),
-    # 40 fits of 39 points are as many samples as 39 fits of 40 points.
+    # 40 fits of 39 points have the same number of samples as 39 fits of 40 points.
     (lambda: fit_batch("a*x + b", x, np.ones((40, 39))), ValueError, "x has 40 points, but each fit of the stack has 39"),
     (lambda: fit_batch("a*x + b", np.tile(x, (5, 1)), STACK), ValueError, "x has 200 points, but each fit of the stack has 40"),
     (lambda: fit_batch(decay, x[:0], np.zeros((3, 0)), [30, 1]), ValueError, "no data points"),

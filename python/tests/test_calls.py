@@ -1,4 +1,4 @@
-"""How often a model is called, and models that cannot be recorded: the same answers, and one warning that says why."""
+"""Numbers of calls of a model; models that cannot be recorded: same results, one warning with the reason."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def filled(x, a, b, c):
 
 
 def stepped(x, a, b, c):
-    """Euler's steps of dz/dx = -b z, made ever finer until they agree."""
+    """Euler's method for dz/dx = -b z with smaller and smaller steps until the result is accurate."""
     exact, steps, last = np.exp(-b * x), 1, np.inf
     while abs(last - exact[-1]) > 1e-3:
         last, steps = (1 - b * x[-1] / steps) ** steps, 2 * steps
@@ -90,7 +90,7 @@ def test_the_same_answer_with_one_warning(f: Callable[..., Any]) -> None:
     with pytest.warns(dualfit.NotTracedWarning, match="called as it is") as caught:
         popt, pcov = dualfit.curve_fit(f, x, y, [1, 1, 1])
     assert len(caught) == 1
-    # Partials are differences, which leave less than 1e-6 of a standard error.
+    # The partials are finite differences, which change the parameters by less than 1e-6 standard errors.
     assert np.max(np.abs(popt - expected) / errors) < 2e-6
     assert np.max(np.abs(pcov - covariance) / np.outer(errors, errors)) < 1e-5
 
@@ -121,7 +121,7 @@ def test_the_warning_points_at_the_call(call: Callable[[], Any]) -> None:
     assert (caught[0].filename, caught[0].lineno) == (__file__, call.__code__.co_firstlineno)
 
 
-# Partials that the caller gives
+# Partials from the caller
 
 
 @pytest.mark.filterwarnings("error")
@@ -146,7 +146,7 @@ def test_partials_of_a_list_of_rows() -> None:
     np.testing.assert_allclose(popt, dualfit.curve_fit(decay, x, y)[0], rtol=1e-8)
 
 
-# How often
+# Numbers of calls
 
 
 @pytest.mark.filterwarnings("error")
@@ -173,7 +173,8 @@ def test_a_function_is_called_to_be_recorded_and_compared() -> None:
 
     for _ in range(5):
         dualfit.curve_fit(f, x, y)
-    # Recorded, compared before the fit since what it sees has changed, and after it.
+    # Three calls per fit: for the recording, for the comparison before the fit, because the function accesses a changed
+    # value, and for the comparison after the fit.
     assert calls == 5 * 3
 
 

@@ -1,5 +1,7 @@
-"""Functions whose values are no full doubles: JAX, casts to float32, rounded values, tables. Errors are those of the function in
-doubles."""
+"""Functions with values of less than double precision: JAX, casts to float32, rounded values, tables.
+
+The standard errors equal those of the function in double precision.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def by_jax(x, a, k, c):
 
 
 def called(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function behind `float`, which cannot be recorded."""
+    """Return the function with its parameters converted by `float`, so that it cannot be recorded."""
     return lambda x, a, k, c: f(x, float(a), float(k), float(c))
 
 
@@ -64,7 +66,7 @@ def test_errors_are_those_of_the_function_in_doubles(f: Callable[..., Any]) -> N
         assert (np.abs(found.params - expected.params) < 0.2 * expected.std_errors).all()
         good += bool((np.abs(found.std_errors / expected.std_errors - 1) < 0.03).all())
     assert good >= 0.95 * fits, f"{good} of {fits}"
-    # Of the others no step lowers the cost by more than its noise.
+    # In the other fits, no step lowers the cost by more than its noise.
     assert converged >= 0.95 * fits, f"{converged} of {fits}"
 
 
@@ -78,6 +80,6 @@ def test_functions_of_doubles_are_called_as_often_as_before() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dualfit.NotTracedWarning)
         fit = dualfit.fit(called(counted), x, y, [2, 2, 0])
-    # Central differences at the start are the only ones there: two calls for each parameter beside the value.
+    # The only calls at the start are the value and central differences: two calls per parameter.
     start = [p for p in calls if np.allclose(p, (2, 2, 0), rtol=1e-4, atol=1e-4)]
     assert fit.converged and len(set(start)) == 7

@@ -1,4 +1,4 @@
-"""`curve_fit` gives what SciPy's gives, however the call is written."""
+"""`curve_fit` returns the same results as SciPy's, for all forms of calls."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plane(x, a, b):
 
 
 class Of:
-    """A line as each kind of callable that a class may have."""
+    """A line as each kind of callable of a class."""
 
     def method(self, x, a, b):
         return a * x + b
@@ -63,17 +63,17 @@ class Of:
 
 
 def off(found: Any, expected: Any) -> tuple[float, float]:
-    """How far parameters and covariances are apart, in standard errors."""
+    """Return the maximum differences of parameters and of covariances, in units of standard errors."""
     errors = np.sqrt(np.diag(expected[1]))
     return (np.max(np.abs(found[0] - expected[0]) / errors),
             np.max(np.abs(found[1] - expected[1]) / np.outer(errors, errors)))
 
 
 def same(call: Call, params: float = 1e-4, covariance: float = 1e-4) -> Any:
-    """Both results of a call, which agree as far as SciPy's are exact.
+    """Return both results of a call, after checking that they agree within the accuracy of SciPy's.
 
-    It stops where the cost changes by less than 1e-8 of it, which leaves 1e-4 standard errors, and its covariance has
-    partials by forward differences, which leave up to 5e-5 of it here.
+    SciPy stops if the relative change of the cost is below 1e-8, which leaves errors of 1e-4 standard errors. Its
+    covariance is based on forward differences, which cause relative errors of up to 5e-5 here.
     """
     found, expected = call(dualfit.curve_fit), call(optimize.curve_fit)
     off_params, off_covariance = off(found, expected)
@@ -114,7 +114,7 @@ def test_problem(name: str) -> None:
     curve = f(at, *true)
     values = curve + 0.05 * np.std(curve) * np.random.default_rng(5).normal(size=curve.shape)
     same(lambda curve_fit: curve_fit(f, at, values, p0))
-    # Central differences and no tolerance: SciPy is exact to about 1e-8 then.
+    # With central differences and minimal tolerances, SciPy is accurate to about 1e-8.
     exact = optimize.curve_fit(f, at, values, p0, method="trf", jac="3-point", x_scale="jac", ftol=1e-15, xtol=1e-15,
                                gtol=1e-15)
     params, covariance = off(dualfit.curve_fit(f, at, values, p0), exact)
@@ -122,7 +122,7 @@ def test_problem(name: str) -> None:
     assert covariance < 1e-7
 
 
-#: The same data, said in many ways.
+#: The same data in many forms of calls.
 CALLS: dict[str, Call] = {
     "lm": lambda curve_fit: curve_fit(decay, x, y, method="lm"),
     "trf": lambda curve_fit: curve_fit(decay, x, y, method="trf"),

@@ -1,4 +1,4 @@
-"""What `curve_fit` returns beside the parameters: covariances, and what `full_output` adds."""
+"""Results of `curve_fit` other than the parameters: covariances, and the outputs of `full_output`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def jacobian(p: Any) -> NDArray[np.float64]:
 
 
 def exact_covariance(x: NDArray[np.float64], y: NDArray[np.float64], start: list[float]) -> NDArray[np.float64]:
-    """The covariance of a decay at the minimum, from Newton's steps for the gradient in decimal numbers."""
+    """Return the covariance of a decay at the minimum, which Newton's method finds in arithmetic with 50 digits."""
     with localcontext() as context:
         context.prec = 50
         points = [(Decimal(float(u)), Decimal(float(v))) for u, v in zip(x, y)]
@@ -58,7 +58,7 @@ def exact_covariance(x: NDArray[np.float64], y: NDArray[np.float64], start: list
 
 
 def inverted(m: list[list[Decimal]]) -> list[list[Decimal]]:
-    """Of a matrix of 3 × 3, by cofactors."""
+    """Return the inverse of a 3 × 3 matrix, by cofactors."""
 
     def minor(i: int, j: int) -> Decimal:
         (a, b), (c, d) = ([m[r][s] for s in range(3) if s != j] for r in range(3) if r != i)
@@ -69,7 +69,7 @@ def inverted(m: list[list[Decimal]]) -> list[list[Decimal]]:
 
 
 def test_covariance_of_gh4555b() -> None:
-    """SciPy's test holds the covariance to numbers that SciPy printed once, whose partials were forward differences."""
+    """SciPy's test compares the covariance with numbers that SciPy once computed by forward differences."""
     noise = np.random.default_rng(408113519974467917).normal(size=50)
     values = decay(x, 2.5, 1.3, 0.5) + 0.2 * noise
     exact = exact_covariance(x, values, [2.5, 1.3, 0.5])
@@ -137,14 +137,14 @@ def test_losses(loss: Any, scale: float) -> None:
     popt, pcov = call(dualfit.curve_fit)
     errors = np.sqrt(np.diag(expected[1]))
     assert np.max(np.abs(popt - expected[0]) / errors) < 2e-3
-    # SciPy leaves out what outliers add; the factor is Huber's, by its definition.
+    # SciPy ignores the contribution of outliers; the ratio is Huber's factor.
     factor = pcov / expected[1]
     assert np.ptp(factor) < 5e-3 * factor.max()
     assert factor.max() == pytest.approx(max(1.0, _pull(loss, scale, (outlying - decay(x, *popt)) / sigma)), rel=2e-3)
 
 
 def _pull(loss: Any, scale: float, residuals: Any) -> float:
-    """The variance of the parameters under a loss over that without outliers: Huber's second form (1981, section 7.6)."""
+    """Return the factor by which outliers increase the variance: Huber's second form (1981, section 7.6)."""
     z = (residuals / scale) ** 2
     outside = z > 1
     size = np.where(outside, z, 1.0)
@@ -162,7 +162,7 @@ def _pull(loss: Any, scale: float, residuals: Any) -> float:
 
 
 def test_covariance_under_a_loss_is_a_sandwich() -> None:
-    """Where sigma is known up to a factor SciPy takes the loss for squares; here what outliers pull counts."""
+    """For relative sigma, SciPy treats the loss like a sum of squares; here the scatter of the outliers counts, too."""
     scale = 0.1
     popt, pcov = dualfit.curve_fit(decay, x, outlying, method="trf", loss="soft_l1", f_scale=scale)
     residuals = outlying - decay(x, *popt)
@@ -191,15 +191,16 @@ def test_full_output(given: Any) -> None:
     assert ier in (1, 2, 3, 4)
 
     np.testing.assert_allclose(info["fvec"], expected[2]["fvec"], atol=1e-5)
-    # From 0 since MINPACK was written in C, SciPy 1.15.
+    # SciPy's indices begin with 0 since version 1.15, whose MINPACK is written in C.
     np.testing.assert_array_equal(info["ipvt"], expected[2]["ipvt"] - expected[2]["ipvt"].min())
-    # MINPACK's R: upper triangular, in the order of the pivots, its diagonal falling; R'R is the inverse of the covariance.
+    # MINPACK's R is upper triangular in the order of the pivots, with a decreasing diagonal. R'R is the inverse of the
+    # covariance.
     r = np.triu(info["fjac"].T[:3])
     assert np.all(np.diff(np.abs(np.diag(r))) <= 0)
     order = np.argsort(info["ipvt"])
     np.testing.assert_allclose(np.linalg.inv(r.T @ r)[np.ix_(order, order)], pcov, rtol=1e-6)
     np.testing.assert_allclose(np.abs(r), np.abs(np.triu(expected[2]["fjac"].T[:3])), rtol=1e-3, atol=1e-5)
-    # At a minimum the residuals are orthogonal to all partials, of which Q is a basis.
+    # At a minimum the residuals are orthogonal to all partials, whose basis is Q.
     assert np.all(np.abs(info["qtf"]) < 1e-6 * np.linalg.norm(info["fvec"]))
 
 

@@ -1,4 +1,4 @@
-"""Fits on a CUDA device answer what the CPU answers, through every entry; skipped where there is none."""
+"""Fits on a CUDA device agree with fits on the CPU, for every entry point; skipped if there is no device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import dualfit
 from dualfit import fit_batch, fit_stream, models
 
-#: Those that can be computed on; where there has to be one, "cuda" in DUALFIT_REQUIRE, its absence fails.
+#: Usable devices. If DUALFIT_REQUIRE contains "cuda", the tests fail without a device.
 USABLE = [device for device in dualfit.devices() if device.problem is None]
 needs_device = pytest.mark.skipif(
     not USABLE and "cuda" not in os.environ.get("DUALFIT_REQUIRE", ""), reason="no CUDA device that can be computed on")
@@ -29,7 +29,7 @@ def decay(x, a, b, c):
 
 
 def alike(device: Any, host: Any) -> None:
-    """The same minimum, to a millionth of an error bar, and the same errors."""
+    """Check that the minima agree to 1e-6 standard errors, and that the standard errors agree."""
     assert np.all(device.converged) and np.all(host.converged)
     assert (np.abs(device.params - host.params) <= 1e-6 * host.std_errors).all()
     np.testing.assert_allclose(device.std_errors, host.std_errors, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""What the documents show runs: the blocks of pages, and the examples of docstrings."""
+"""The code of the documentation runs: code blocks of pages, and examples of docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is minimised: priors, errors of x, counts, losses; each against another way to the same numbers."""
+"""Cost functions: priors, errors of x, counts, losses; each compared with an independent computation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def decay(x, a, b, c):
 
 
 def test_priors_of_a_linear_model() -> None:
-    """The closed form: with J the partials and W, P the inverse variances, (J'WJ + P) p = J'Wy + P m."""
+    """Compare with the closed form (J'WJ + P) p = J'Wy + P m: partials J, inverse variances W and P, means m."""
     sigma = 0.05 + 0.02 * np.cos(x)
     means, widths = np.array([-0.3, 1.5]), np.array([0.02, 0.1])
     fit = dualfit.fit(lambda x, a, b: a * x + b, x, y, sigma=sigma, absolute_sigma=True,
@@ -57,14 +57,14 @@ def test_priors_need_errors_of_y() -> None:
 
 
 def distances(p: Any, f: Callable[..., Any], at: Any, values: Any, x_sigma: float, sigma: float) -> Any:
-    """Distances of points from a curve: p holds the parameters and then each point's true x."""
+    """Return distances of points from a curve. p contains the parameters, then the true x of each point."""
     k = p.size - at.size
     return np.concatenate([(p[k:] - at) / x_sigma, (f(p[k:], *p[:k]) - values) / sigma])
 
 
 @pytest.mark.parametrize("x_sigma", [0.1, [np.full(50, 0.1)], np.full(50, 0.1)], ids=["number", "list", "array"])
 def test_errors_of_x(x_sigma: Any) -> None:
-    """Against a fit of the parameters together with each point's true x."""
+    """Compare with a fit of the parameters together with the true x of each point."""
     at = x + 0.1 * noise[1]
     fit = dualfit.fit(decay, at, y, [2, 1, 0.5], sigma=0.05, absolute_sigma=True, x_sigma=x_sigma)
     full = optimize.least_squares(distances, np.r_[2, 1, 0.5, at], args=(decay, at, y, 0.1, 0.05), method="lm", xtol=1e-14,
@@ -93,7 +93,7 @@ def test_errors_of_two_x() -> None:
                       x_sigma=[0.1, 0.2])
 
     def effective(p: Any) -> Any:
-        """For a plane the distance is the residual over its whole variance."""
+        """Return the distances from a plane: residuals divided by their total standard deviations."""
         return (p[0] * u + p[1] * v - y) / np.sqrt(0.05**2 + (p[0] * 0.1) ** 2 + (p[1] * 0.2) ** 2)
 
     expected = optimize.least_squares(effective, [1, 1], xtol=1e-14, ftol=1e-14, gtol=1e-14)
@@ -120,7 +120,7 @@ def test_counts_by_maximum_likelihood() -> None:
     counts = np.random.default_rng(2).poisson(decay(x, 9.0, 1.3, 1.5))
 
     def rise(p: Any) -> Any:
-        """Minus the logarithm of the likelihood, without what does not depend on p."""
+        """Return minus the log-likelihood, without terms that do not depend on p."""
         curve = decay(x, *p)
         return np.sum(curve - counts * np.log(curve))
 

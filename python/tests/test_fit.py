@@ -1,4 +1,4 @@
-"""`dualfit.fit`: what is said of parameters, the kinds of data, and what the result says where something is doubtful."""
+"""`dualfit.fit`: parameter settings, kinds of data, and warnings of the result."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_omit() -> None:
     assert (fit.points, fit.omitted) == (48, 2)
 
 
-# The end
+# Termination and statistics
 
 
 def test_statistics() -> None:
@@ -291,7 +291,7 @@ def test_a_formula_of_t() -> None:
 
 @pytest.mark.parametrize("form", ["function", "formula"])
 def test_ties_name_added_parameters(form: str) -> None:
-    """lmfit's recipe for two ordered times: the distance is a parameter that the model does not have."""
+    """lmfit's recipe for two ordered times: their difference is an additional parameter."""
     t = np.linspace(0, 6, 80)
     two = 3 * np.exp(-t / 0.4) + 2 * np.exp(-t / 2.5) + 0.01 * np.sin(17 * np.arange(80) ** 2)
 

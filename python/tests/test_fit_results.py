@@ -1,4 +1,4 @@
-"""What a fit is asked for afterwards, and how it is kept: curves, diagnostics, pickles, JSON, tables, pictures."""
+"""Methods of results, and saved results: curves, diagnostics, pickles, JSON, tables, plots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def decay(x, a, b, c):
 
 
 def with_columns(x, a, b):
-    """Its program is over sin² and x³ rather than over x."""
+    """A function whose program has the columns sin² and x³ instead of x."""
     return a * np.sin(x) ** 2 + b * x**3
 
 
@@ -160,7 +160,7 @@ def test_json(name: str) -> None:
 
 
 def test_json_of_a_function_that_is_no_program_over_x() -> None:
-    """It takes columns by name, or all points at once; or it is called as it is."""
+    """The function uses columns by name or all points together, or it is called directly."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dualfit.NotTracedWarning)
         kept = [fits()["table"], dualfit.fit(lambda x, a, b: a * x / x.max() + b * x**2, x, y, [1, 1]),
@@ -179,7 +179,7 @@ def test_pickles_of_functions_that_are_called_as_they_are() -> None:
     np.testing.assert_array_equal(again.predict(at), fit.predict(at))
     nameless = pickle.loads(pickle.dumps(dualfit.fit(lambda x, a, b, c: branching(x, a, b, c), x, y, [1, 1, 1])))
     assert str(nameless).splitlines()[:6] == str(fit).splitlines()[:6]
-    # The function came along, and the band is of it.
+    # The function was pickled with the fit, and the band belongs to this function.
     np.testing.assert_allclose(again.confidence_band(at).std_errors, fit.confidence_band(at).std_errors, rtol=1e-5)
     for ask in (nameless.predict, nameless.confidence_band):
         with pytest.raises(ValueError, match="function is not with this fit|without its model"):
@@ -198,7 +198,7 @@ def test_json_that_is_no_fit(text: str) -> None:
 
 
 class Tags(HTMLParser):
-    """Which elements are open, and whether each is closed in its turn."""
+    """Parser that stores the open elements, and checks that each is closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -262,7 +262,7 @@ def test_plot_without_a_band(axes: Any) -> None:
 
 
 def test_plot_of_a_function_of_all_points(axes: Any) -> None:
-    """Where it is fitted: among other points it is another curve."""
+    """The curve is drawn at the points of the data, because it depends on all points."""
     own = np.concatenate([x[:10], x[10:] ** 2])[::-1].copy()
     fit = dualfit.fit(lambda x, a, b: a * (x - x.mean()) ** 2 + b * x[0], own, np.cos(own), [1, 1])
     fit.plot(axes)

@@ -37,7 +37,7 @@ def sorted_in_place(x, a, k, c):
 
 
 def called(x, a, k, c):
-    """One that cannot be recorded."""
+    """A function that changes x in place and cannot be recorded."""
     np.subtract(x, 0.5, out=x)
     return a * np.exp(-float(k) * x) + c
 
@@ -56,7 +56,7 @@ ENTRIES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def of_another(f: Any) -> dualfit.Fit:
-    """A fit that has the function `f`, which did nothing in place while it was fitted."""
+    """Return a fit whose function is replaced by `f` after the fit."""
     fit = dualfit.fit(lambda x, a, k, c: a * np.exp(-k * x) + c, X, Y, START)
     assert fit._prepared is not None
     fit._prepared.f = f
@@ -169,7 +169,7 @@ def test_parameters_in_arrays_are_recorded(f: Any, params: int) -> None:
         warnings.simplefilter("error", dualfit.NotTracedWarning)
         popt, _ = dualfit.curve_fit(f, X, f(X, *truth), start)
     np.testing.assert_allclose(f(X, *popt), f(X, *truth), rtol=1e-6)
-    # A few operations at all points, and not some for each point.
+    # The number of operations does not depend on the number of points.
     assert len(record(f, X, params, X.shape).nodes) < 60
 
 

@@ -138,7 +138,7 @@ def test_a_term_that_loses_its_effect_is_named() -> None:
 
 @pytest.mark.parametrize("factor", [10, 20, 40])
 def test_a_decay_on_an_offset_from_ones(factor: float) -> None:
-    """A short first step leads into the valley of an ever slower decay; `curve_fit` then tries a long first step."""
+    """A short first step leads to slower and slower decays; `curve_fit` then tries a long first step."""
     popt, _ = dualfit.curve_fit(decay, x, y + factor)
     np.testing.assert_allclose(popt, FIT.params + [0, 0, factor], rtol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Errors of the result: propagated ones, bands, profiles; against closed forms and differences."""
+"""Uncertainties of results (propagation, bands, profiles), compared with closed forms and finite differences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LINE = dualfit.fit(line, x, y)
 
 
 def propagated(formula: Any, fit: dualfit.Fit) -> tuple[float, float]:
-    """The value and its error, with a gradient by central differences."""
+    """Return the value of a formula and its standard error, from a gradient by central differences."""
     p = fit.params
     steps = 1e-6 * np.abs(p) * np.eye(p.size)
     gradient = [(formula(*(p + step)) - formula(*(p - step))) / (2 * step.max()) for step in steps]
@@ -88,7 +88,7 @@ def test_known_errors_have_intervals_of_the_normal_distribution() -> None:
 
 
 def leverage(at: Any) -> Any:
-    """Of a straight line through the points x."""
+    """Return the leverage of the points `at` for a straight line fitted to the points x."""
     return 1 / 50 + (at - x.mean()) ** 2 / np.sum((x - x.mean()) ** 2)
 
 
@@ -107,7 +107,7 @@ def test_bands_of_a_straight_line(level: float) -> None:
     reach = stats.t.ppf((1 + level) / 2, 48)
     holds(LINE.confidence_band(at, level), a * at + b, scatter * np.sqrt(leverage(at)), reach)
     holds(LINE.prediction_band(at, level), a * at + b, scatter * np.sqrt(1 + leverage(at)), reach)
-    # Working and Hotelling's band, which holds for the whole line.
+    # The band of Working and Hotelling, which covers the whole line.
     wide = np.sqrt(2 * stats.f.ppf(level, 2, 48))
     holds(LINE.confidence_band(at, level, simultaneous=True), a * at + b, scatter * np.sqrt(leverage(at)), wide)
 
@@ -141,7 +141,7 @@ def test_the_band_of_what_is_not_determined_is_infinite() -> None:
 
 @pytest.mark.parametrize("kind", ["array", "dictionary", "table"])
 def test_bands_where_a_variable_is_held(kind: str) -> None:
-    """What is constant at the points of a band is not constant at those of the data."""
+    """A variable that is constant at the points of a band is not constant at the points of the data."""
 
     def points(u: Any, v: Any) -> Any:
         if kind == "array":
@@ -166,13 +166,13 @@ def test_bands_where_a_variable_is_held(kind: str) -> None:
 
 
 def test_bands_of_a_function_that_sees_all_points() -> None:
-    """At other points it is another function, and the band is of that: `predict` is its center."""
+    """At other points it is another function. The band belongs to that function: its center equals `predict`."""
     fit = dualfit.fit(lambda x, a, b: a * x / 4 + b * (x - x.mean()) ** 2, x, y)
     np.testing.assert_allclose(fit.confidence_band().center, fit.predict(), rtol=1e-9)
     fit = dualfit.fit(lambda x, a, b: a * x if x.size == 50 else a * x + b, x, y)
     band = fit.confidence_band([1.0, 2.0])
     np.testing.assert_allclose(band.center, fit.predict([1.0, 2.0]), rtol=1e-12)
-    # b has no effect on the data, and is not known.
+    # b has no effect on the data and is therefore undetermined.
     assert np.isinf(band.upper).all()
 
 
@@ -190,7 +190,7 @@ def test_the_profile_of_a_straight_line_is_the_t_interval() -> None:
 
 
 def test_a_profile_that_is_no_parabola() -> None:
-    """Its ends are where the cost of the best fit with b held has risen by the quantile of t."""
+    """At the limits, the increase of the cost of the fits with fixed b corresponds to the quantile of t."""
     few = np.array([0.0, 0.5, 1.0, 2.0, 4.0])
     values = 2.5 * np.exp(-1.3 * few) + 0.5 + np.array([0.1, -0.15, 0.1, 0.05, -0.1])
     fit = dualfit.fit(decay, few, values, [2.5, 1.3, 0.5])
@@ -225,7 +225,7 @@ def test_profiles_that_cannot_be() -> None:
             ask("a", level=1.5)
 
 
-# The same of a function that is called as it is
+# The same for a function that is called directly
 
 
 @pytest.mark.filterwarnings("ignore::dualfit.NotTracedWarning")

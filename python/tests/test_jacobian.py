@@ -1,4 +1,4 @@
-"""Jacobians that are given to `curve_fit`: `col_deriv`, shapes, and the comparison with finite differences at the start."""
+"""Jacobians passed to `curve_fit`: `col_deriv`, shapes, and the comparison with finite differences at the start."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_partials_by_column(method: str) -> None:
 
 
 def test_one_parameter_needs_no_second_axis() -> None:
-    """As for `leastsq`."""
+    """Partials of shape (n,) are accepted, as by `leastsq`."""
     popt, _ = dualfit.curve_fit(lambda x, a: a * x, X, 2 * X, jac=lambda x, a: x)
     np.testing.assert_allclose(popt, [2.0], rtol=1e-12)
 
@@ -89,7 +89,7 @@ def partials_of_bent(x, a, b):
     return np.stack([-b * np.sign(x - a), np.abs(x - a)], axis=1)
 
 
-#: Functions with their partials, where neither precision, nor size, nor kinks, nor bounds raise an alarm.
+#: Functions with correct partials. Low precision, small numbers, kinks and bounds must not cause a warning.
 RIGHT: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "as it is": (decay, partials, START, {}),
     "zeros": (decay, partials, [0.0, 0.0, 0.0], {}),
@@ -120,7 +120,7 @@ def test_a_right_jacobian_is_not_doubted(name: str) -> None:
         try:
             dualfit.curve_fit(f, X, Y, start, jac=jac, **options)
         except RuntimeError:
-            pass  # The data are not of this function.
+            pass  # The fit need not converge: the function does not fit the data.
     assert not [str(w.message) for w in caught if "`jac`" in str(w.message)]
 
 

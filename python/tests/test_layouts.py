@@ -1,4 +1,4 @@
-"""Where values lie: indexing, shapes, joining and short sums of what depends on parameters, against NumPy."""
+"""Layout of traced values: indexing, shapes, joining and short sums, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_operations import agree
 
-# The points x are 6, X is 2 × 3 of them, C is a column, R a row.
+# x: 6 points. X: 2 × 3 points. C: a column of X. R: a row of X.
 
 X = np.arange(6.0).reshape(2, 3) + 0.5
 C, R = X[:, :1], X[:1]

@@ -1,4 +1,4 @@
-"""lmfit's values and standard errors of typical problems are ours."""
+"""Values and standard errors of typical problems agree with lmfit's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def decay(x: Any, amplitude: float, rate: float, offset: float) -> Any:
 
 
 def agree(ours: dualfit.Fit, theirs: Any, names: list[str]) -> None:
-    """Both stop near the minimum: within a thousandth of an error bar; the errors are those of near places."""
+    """Compare two fits. Both stop about a thousandth of a standard error from the minimum."""
     for name in names:
         parameter = theirs.params[name]
         assert abs(ours.values[name] - parameter.value) <= 2e-3 * ours.errors[name], name
@@ -86,7 +86,7 @@ def test_voigt() -> None:
     agree(ours, reference.fit(y, start, x=x), ["amplitude", "center", "sigma", "gamma"])
 
 
-#: lmfit's models by their names there, what they are called with, and ours.
+#: Names of lmfit's models, their arguments, and names of the corresponding library models.
 MODELS = [(name, {}, ours) for name, ours in models._LMFIT.items()] + [
     ("StepModel", {"form": form}, f"step_{form}") for form in ("linear", "atan", "erf", "logistic")] + [
     ("RectangleModel", {"form": form}, f"rectangle_{form}") for form in ("atan", "erf", "logistic")]
@@ -98,10 +98,10 @@ def test_models_have_lmfits_values(name: str, form: dict[str, str], ours: str) -
     near = {"center": 3.0, "center1": 2.0, "center2": 7.0, "sigma": 1.2, "expon": 1.7, "beta": 1.4}
     values = {parameter: near.get(parameter, 0.6 + 0.1 * k) for k, parameter in enumerate(model.parameters)}
     expected = reference.func(x, **values, **form)
-    # A fit of its own values that may go nowhere.
+    # A fit of the values of lmfit's model with all parameters fixed.
     fit = model.fit(x, expected, values, fixed=model.parameters)
     assert np.abs(fit.predict(x) - expected).max() <= 1e-13 * np.abs(expected).max()
-    if ours not in ("voigt", "skewed_voigt"):  # lmfit's gamma is sigma, unless it is told otherwise.
+    if ours not in ("voigt", "skewed_voigt"):  # lmfit's gamma equals sigma by default.
         assert model.parameters == reference.param_names
 
 

@@ -1,4 +1,4 @@
-"""How fits behave among other things that go on: threads, processes, exceptions, callbacks, bars."""
+"""Fits next to other activities of a program: threads, processes, exceptions, callbacks, bars."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def branching(x, a, b, c):
     return decay(x, a, b, c) if a > -99 else np.zeros_like(x)
 
 
-# The interpreter is free meanwhile
+# Fits release the interpreter lock
 
 
 def test_other_threads_go_on() -> None:
@@ -51,7 +51,7 @@ def test_other_threads_go_on() -> None:
     finally:
         over.set()
         thread.join()
-    # Without the interpreter it would have counted for a few milliseconds at most.
+    # If fits held the interpreter lock, the thread would have counted for a few milliseconds at most.
     assert meanwhile > 100_000
 
 
@@ -59,7 +59,7 @@ def test_other_threads_go_on() -> None:
 
 
 def third_time(count: int) -> Callable[..., Any]:
-    """A function that cannot be recorded, and divides by zero when it is called for the `count`th time."""
+    """Return a function that cannot be recorded and that divides by zero in call number `count`."""
     left = count
 
     def f(x, a, b, c):
@@ -87,7 +87,7 @@ def test_what_a_function_raises_comes_through(fit: Any, count: int) -> None:
 
 
 class Broken:
-    """A function that cannot be recorded, and raises as long as it is told to."""
+    """A function that cannot be recorded and that raises `error` if it is set."""
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
@@ -178,7 +178,7 @@ def test_the_errstate_of_the_caller_holds() -> None:
 
 
 def job(k: int) -> bytes:
-    """The bits of a fit: each of its own data, by one of four functions."""
+    """Fit data number `k` with one of four functions. Return the bits of the result."""
     many = np.linspace(0, 4, 20_000 + k)
     values = decay(many, 2 + k, 1, 0.5) + 0.05 * np.random.default_rng(k).normal(size=many.size)
     f = [decay, branching, "a*exp(-b*x) + c", lambda x, a, b, c: decay(x, a, b, c) * (k + 1)][k % 4]

@@ -1,4 +1,4 @@
-"""Messages name what the user has: the x of a point, names of parameters, words of Python, remedies that there are."""
+"""Messages contain the values and names of the user: x of a point, parameters, terms of Python, existing remedies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def table() -> Any:
     return pandas.DataFrame({"dose": x, "time": x[::-1].copy()})
 
 
-#: A call, and words of its message. Point 29 has x = 4, and x = 0 in the second variable.
+#: A call, and a part of its message. At point 29, the first variable is 4 and the second one 0.
 POINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "recorded": (lambda: fit(beside_a_wall, x + 1, y, [1, 1]), r"at point 0 \(x = 1\)"),
     "curve_fit": (lambda: curve_fit(beside_a_wall, x + 1, y, [1, 1]), r"at point 0 \(x = 1\)"),
@@ -72,7 +72,7 @@ def test_points_are_named_by_the_x_that_was_given(call: Callable[[], Any], words
 
 
 ones = np.ones(30)
-#: Requests that make no sense, one of each kind.
+#: Invalid requests, one of each kind.
 SENSELESS: dict[str, Callable[[], Any]] = {
     "covariance and x_sigma": lambda: fit(decay, x, y, [1, 1], sigma=np.eye(30), x_sigma=0.1),
     "x_sigma alone": lambda: fit(decay, x, y, [1, 1], x_sigma=0.1),

@@ -1,4 +1,4 @@
-"""Models: those of the library, sums of them and of functions, starts that they find."""
+"""Models: library models, sums of library models and functions, and initial guesses."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_parse() -> None:
     (lambda f, g: 1 / (1 + f), lambda f, g: 1 / (1 + f)),
 ])
 def test_arithmetic_of_library_models(joined: Any, value: Any) -> None:
-    """The value at given parameters: a fit with all of them at the truth ends there."""
+    """Compare the values of combined models with those of their formulas."""
     f, g = models.gaussian("f_"), models.linear("g_")
     true = {"f_amplitude": 2.0, "f_center": 4.0, "f_sigma": 1.5, "g_slope": 0.5, "g_intercept": 1.0}
     model = joined(f, g)
@@ -203,7 +203,7 @@ def test_functions_beside_models_by_name() -> None:
     truth = [0.3, 1.5, 4.0, 4.0, 1.0]
     expected = late(x, 0.3, 1.5) + models.gaussian().evaluate(x, truth[2:])
     np.testing.assert_allclose(model.evaluate(x, truth), expected, rtol=1e-12)
-    # The default of the signature is the start; what the library finds it finds.
+    # The default of the signature is the starting value. The library model computes its initial guess.
     model = Model(lambda x, rate, size=2.0: size * np.exp(-rate * x)) + models.gaussian("g_")
     fit = model.fit(x, decay(x, 1.5, 0.7) + models.gaussian().evaluate(x, truth[2:]), {"rate": 0.5})
     assert fit.start[1] == 2.0

@@ -1,4 +1,4 @@
-"""Derived quantities by their names, wherever a parameter's name is taken."""
+"""Derived quantities by name, in every function that accepts the name of a parameter."""
 
 from __future__ import annotations
 

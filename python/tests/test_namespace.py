@@ -1,4 +1,4 @@
-"""The public names of the package: exactly those of this list, so that none appears or is lost by accident."""
+"""Public names of the package: exactly those of this list, so that no name is added or removed by accident."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PUBLIC = {
 
 
 def test_public_names() -> None:
-    # In a process of its own: here other tests may have imported `dualfit.dask` and `dualfit.mpi`.
+    # In a separate process, because other tests may have imported `dualfit.dask` and `dualfit.mpi` in this one.
     program = "import dualfit, json; print(json.dumps([name for name in vars(dualfit) if not name.startswith('_')]))"
     found = json.loads(subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True).stdout)
-    # Importing SciPy for `OptimizeWarning` waits until it is used.
+    # `OptimizeWarning` is created at its first use, because it imports SciPy.
     assert {*found, "OptimizeWarning"} == PUBLIC
     assert set(dualfit.__all__) == PUBLIC | {"__version__"}
     assert all(hasattr(dualfit, name) for name in dualfit.__all__)

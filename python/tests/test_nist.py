@@ -1,4 +1,4 @@
-"""NIST's certified nonlinear regressions, from both starts, by `curve_fit` and by `fit`."""
+"""NIST's certified nonlinear regressions: both starting points, with `curve_fit` and with `fit`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ MODELS: dict[str, Callable[..., NDArray[np.float64]]] = {
 
 @dataclass
 class Problem:
-    """x: (n,), or (predictors, n); starts: both of them; certified, errors: one value per parameter."""
+    """x: shape (n,) or (predictors, n). starts: both starting points. certified, errors: one value per parameter."""
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -100,14 +100,14 @@ def problem(name: str) -> Problem:
 
 
 def digits(found: NDArray[np.float64], certified: NDArray[np.float64]) -> float:
-    """The digits of the worst parameter that agree, of the eleven that are certified."""
+    """Return the number of correct digits of the worst parameter, at most the 11 certified digits."""
     with np.errstate(divide="ignore"):
         return float(np.clip(-np.log10(np.abs(found - certified) / np.abs(certified)), 0, 11).min())
 
 
 def holds(name: str, params: NDArray[np.float64], errors: NDArray[np.float64], case: Problem) -> None:
     assert digits(params, case.certified) >= 6
-    # Lanczos1 is exact to 1e-13, of which doubles keep three digits: tests/data/README.md.
+    # Lanczos1 is exact to 1e-13: in doubles, the residuals have only three digits; see tests/data/README.md.
     assert name == "Lanczos1" or digits(errors, case.errors) >= 4
 
 

@@ -1,4 +1,4 @@
-"""The notebook of the documents runs, and makes its pictures."""
+"""The notebook of the documentation runs without errors and draws its figures."""
 
 from __future__ import annotations
 

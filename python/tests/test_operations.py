@@ -1,7 +1,7 @@
-"""Every operation that is recorded, against NumPy and SciPy on drawn numbers, and every one that is refused.
+"""Every recorded operation, compared with NumPy and SciPy for random numbers, and every unsupported operation.
 
-An operand is one of several forms: traced or not, a number or one per point, in Python's or in NumPy's types.
-Traced values at points are x + p with the parameter p = -0.0, which is x to the last bit.
+An operand has one of several forms: traced or not, a number or one value per point, of types of Python or NumPy.
+Traced values at points are x + p with the parameter p = -0.0, which equals x bit for bit.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ anything = st.one_of(st.sampled_from(BORDERS), st.floats(-10.0, 10.0), st.floats
 
 
 def numbers(low: float, high: float, *borders: float) -> Any:
-    """Numbers of a domain, with borders of it that are of interest."""
+    """Return a strategy for numbers between `low` and `high`, which draws these and the `borders` more often."""
     return st.one_of(st.sampled_from([low, high, *borders]), st.floats(low, high))
 
 
@@ -61,7 +61,7 @@ def arrays(elements: Any) -> Any:
 
 
 def program_values(f: Callable[..., Any], x: Any, params: list[float], shape: tuple[int, ...] | None) -> Any:
-    """The values of what is recorded of f."""
+    """Record f and return the values of the recording."""
     recording = record(f, x, len(params), shape)
     columns = recording.columns or [np.zeros(max(int(np.prod(recording.shape)), 1))]
     model = _core.Model.traced(len(columns), len(params), recording.nodes)
@@ -73,13 +73,12 @@ def assert_same(actual: Any, expected: Any, rtol: float = 1e-13) -> None:
     assert actual.shape == expected.shape
     with np.errstate(all="ignore"):
         same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
-        # Numbers below the normal ones have fewer digits.
+        # Subnormal numbers have fewer digits.
         same |= abs(actual - expected) <= rtol * abs(expected) + 1e-307
     assert same.all(), (actual[~same], expected[~same])
 
 
-#: Forms of operands: what f makes of a parameter, of points and of a number, and what NumPy gets in its
-#: place.
+#: Forms of operands: function of a parameter, points and a number for the recording, and the same for NumPy.
 FORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "traced points": (lambda p, x, n: x + p, lambda p, x, n: x),
     "traced number": (lambda p, x, n: p + n, lambda p, x, n: np.float64(n)),
@@ -103,7 +102,7 @@ PAIRS = (
 
 
 def check(do: Callable[..., Any], forms: tuple[str, ...], points: list[Any]) -> None:
-    """One operation on operands of given forms."""
+    """Compare one operation on operands of given forms with NumPy."""
     stack = np.array(points)
 
     def f(x: Any, p: Any) -> Any:
@@ -143,7 +142,7 @@ def test_ufuncs_of_two_numbers(name: str, forms: tuple[str, str], first: Any, se
 
 
 def test_signs_of_numbers() -> None:
-    # Of NaN, too, NumPy takes the sign, which the core does not know.
+    # NumPy also uses the sign of NaN, which the core ignores.
     x = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf])
     agree(lambda x, p: np.copysign(3.0 + p, x + p), x)
     agree(lambda x, p: np.copysign(x, p - 1.0), x)
@@ -152,7 +151,7 @@ def test_signs_of_numbers() -> None:
 def agree(
     f: Callable[..., Any], x: Any, *params: float, rtol: float = 1e-13, shape: tuple[int, ...] | None = None
 ) -> None:
-    """That what is recorded of f has the values of f, one of whose parameters is -0.0 by default."""
+    """Check that the recording of f has the values of f. By default, f has one parameter with the value -0.0."""
     at = list(params or [-0.0])
     with np.errstate(all="ignore"):
         expected = np.asarray(f(x, *map(np.float64, at)), float)
@@ -161,7 +160,7 @@ def agree(
 
 
 def refused(f: Callable[..., Any], x: Any = None, params: int = 1, match: str | None = None) -> NotTraceable:
-    """The exception that says why f cannot be recorded."""
+    """Return the exception that f raises when it is recorded."""
     x = np.linspace(0.5, 3.0, POINTS) if x is None else x
     with pytest.raises(NotTraceable, match=match) as caught:
         record(f, x, params, None)
@@ -212,7 +211,7 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
 @given(x=arrays(st.one_of(st.sampled_from(BORDERS), st.floats(-10.0, 10.0))))
 @settings(fixed, max_examples=5)
 def test_operators_in_both_orders(do: Any, other: str, x: Any) -> None:
-    # A single precision that NumPy computes in is not that of the core.
+    # The conversion to single precision may overflow.
     with np.errstate(over="ignore"):
         second = OTHERS[other](x)
 

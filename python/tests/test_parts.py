@@ -272,7 +272,7 @@ def test_errors(call: Any, kind: type[Exception], words: str) -> None:
 
 
 def test_absolute_sigma_alone_says_that_it_is_one_in_every_entry() -> None:
-    """As in SciPy, pcov is not scaled."""
+    """pcov is not scaled, as in SciPy."""
     _, covariance = dualfit.curve_fit(decay, x, y, START, absolute_sigma=True)
     expected = np.sqrt(np.diag(covariance))
     alone = dualfit.fit(decay, x, y, START, absolute_sigma=True).std_errors

@@ -1,4 +1,4 @@
-"""Callbacks hear of every step, may stop a fit, and their exceptions come through; bars show what they hear."""
+"""Callbacks are called for every step, can stop a fit, and can raise exceptions; bars show the same events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def branching(x, a, b, c):
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of more points than 1 MiB holds."""
+    """Return a file with points of more than 1 MiB."""
     place = tmp_path_factory.mktemp("points") / "points.npy"
     np.save(place, np.stack([np.tile(x, 1000), np.tile(y, 1000)], axis=1))
     return place
@@ -129,7 +129,7 @@ def test_a_callback_may_fit() -> None:
 
 
 class Shown:
-    """In the place of tqdm."""
+    """Replacement of tqdm that stores its state."""
 
     bars: list[Shown] = []
 

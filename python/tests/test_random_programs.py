@@ -1,6 +1,6 @@
-"""Random programs of operations, views, aliases and changes in place: what is recorded has their values.
+"""Random programs of operations, views, aliases and in-place changes: their recordings have the same values.
 
-Nothing is said of which of them can be recorded: only that none is recorded silently wrong.
+The tests do not check which programs can be recorded, only that no recording is wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dualfit._trace import record
 
 X = np.linspace(0.3, 2.1, 6)
 
-#: Values made of one or two others.
+#: Functions that compute a value from one or two others.
 MADE: list[Callable[[Any, Any], Any]] = [
     lambda u, v: u + v,
     lambda u, v: u - v,
@@ -96,7 +96,7 @@ def into(u: Any, v: Any) -> Any:
     return np.add(u, v, out=u)
 
 
-#: Changes in place of the first.
+#: In-place changes of the first value.
 CHANGED: list[Callable[[Any, Any], Any]] = [
     added,
     added,
@@ -115,7 +115,7 @@ steps = st.lists(
 
 
 def program(steps: list[tuple[bool, int, int, int]]) -> Callable[..., Any]:
-    """The function that carries them out: each makes a value, or changes one and binds its name anew."""
+    """Return a function that executes the steps. Each computes a value, or changes one and binds its name again."""
 
     def f(x: Any, a: Any, b: Any) -> Any:
         pool: list[Any] = [np.array(x), a * x, np.cos(x), b, a + x * b]
@@ -142,10 +142,10 @@ def test_random_programs(steps: list[tuple[bool, int, int, int]]) -> None:
             ]
             record(f, X, 2, None)
         except (TypeError, ValueError, IndexError, AttributeError, np.exceptions.AxisError):
-            return  # One that NumPy cannot carry out, or that is refused.
+            return  # NumPy cannot execute the program, or it cannot be recorded.
         for params, values in zip(([1.3, 0.4], [-0.2, 2.5]), expected, strict=True):
             actual = program_values(f, X, params, None)
-            # Rounding of the largest value: terms cancel.
+            # The tolerance is relative to the largest value, because terms cancel.
             rounding = 1e-9 * np.abs(values[np.isfinite(values)]).max(initial=1.0)
             is_near = np.abs(actual - values) <= rounding
             assert_same(np.where(is_near, values, actual), values)

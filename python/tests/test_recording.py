@@ -1,4 +1,4 @@
-"""What a recording is: its columns and nodes, its exceptions, and what it leaves as it was."""
+"""Properties of recordings: columns and nodes, exceptions, and values that must not change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_series_and_frames() -> None:
             assert_same(program_values(f, x, params, None), expected, 1e-12)
 
 
-# What a recording is.
+# Properties of recordings.
 
 
 def test_a_recording() -> None:

@@ -1,4 +1,4 @@
-"""What cannot be recorded, from every function that takes values that depend on parameters."""
+"""Operations that cannot be recorded, for every function that accepts values that depend on parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SciPy's own tests of `curve_fit`, with ours in its place."""
+"""SciPy's tests of `curve_fit`, run with dualfit's function instead of SciPy's."""
 
 import os
 import re
@@ -12,10 +12,10 @@ import dualfit
 
 pytest.importorskip("scipy")
 
-#: Tests of SciPy's that fail here, and why.
+#: Tests of SciPy that fail with dualfit, and the reasons.
 DIFFERENT = {
-    # It holds pcov to 1.7e-6 of numbers that SciPy printed, which come from forward differences; ours agree with an
-    # evaluation in 50 digits, see `test_covariance_of_gh4555b`.
+    # The test compares pcov, to 1.7e-6, with numbers that SciPy computed by forward differences. dualfit's pcov agrees
+    # with a computation in 50 digits; see `test_covariance_of_gh4555b`.
     "test_gh4555b",
 }
 

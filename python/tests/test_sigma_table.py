@@ -27,7 +27,7 @@ def line(x, a, b):
 
 
 def scale(kind: str) -> float:
-    """Of losses: twice a typical residual, in units of sigma."""
+    """Return the scale of losses: 2x a typical residual, in units of sigma."""
     return 0.4 if kind == "none" else 3.0
 
 
@@ -63,7 +63,7 @@ ENTRIES = {f.__name__: f for f in (fit, curve_fit, fit_batch, fit_stream, fit_pa
 
 
 def terms(loss: str | None, z: NDArray[np.float64]) -> tuple[Any, Any]:
-    """The first two derivatives of a loss."""
+    """Return the first two derivatives of a loss."""
     far = np.maximum(z, 1.0)
     inside = np.where(z < 1, 1 - z, 0.0)
     return {
@@ -77,7 +77,7 @@ def terms(loss: str | None, z: NDArray[np.float64]) -> tuple[Any, Any]:
 
 
 def assert_by_definition(kind: str, absolute: bool, loss: str | None, params: Any, errors: Any) -> None:
-    """The weighted residuals are orthogonal to the partials, and the errors are Huber's (1981, section 7.6)."""
+    """Check that the weighted residuals are orthogonal to the partials, and the errors: Huber (1981, section 7.6)."""
     factor = {"none": np.eye(24), "scalar": one * np.eye(24), "vector": np.diag(each), "matrix": np.linalg.cholesky(matrix)}[kind]
     rows = np.linalg.solve(factor, np.stack([np.ones(24), x], axis=1))
     residuals = np.linalg.solve(factor, y - line(x, *params))
@@ -99,7 +99,7 @@ def test_each_meaning_of_sigma(entry: str, kind: str, absolute: bool) -> None:
     for loss in LOSSES:
         options = {} if loss is None else {"loss": loss, "loss_scale": scale(kind)}
         if kind == "none" and absolute and loss is not None:
-            continue  # Sigma is 1 there, at which no point of these is an outlier.
+            continue  # Sigma is 1 in this case, and no point is an outlier.
         arguments = SIGMAS[kind], absolute
         unknown = entry == "fit_parts" and kind == "scalar" and not absolute and loss is not None
         if (kind == "matrix" and entry not in ("fit", "curve_fit")) or unknown:
@@ -112,7 +112,7 @@ def test_each_meaning_of_sigma(entry: str, kind: str, absolute: bool) -> None:
 @pytest.mark.parametrize("kind,absolute", [*product(SIGMAS, (False, True))][1:])
 def test_counts_take_no_sigma(kind: str, absolute: bool) -> None:
     if kind == "scalar" and not absolute:
-        return  # It says nothing, of counts either.
+        return  # A single relative sigma contains no information, also for counts.
     for call in (fit, fit_batch):
         with pytest.raises((dualfit.FitError, ValueError), match="sigma"):
             call(SIGMAS[kind], absolute, poisson=True)
@@ -124,7 +124,7 @@ def test_new_observations_take_sigma_as_the_data_do(kind: str, absolute: bool) -
     found = dualfit.fit(line, x, y, [1, 1], sigma=SIGMAS[kind], absolute_sigma=absolute)
     curve = found.confidence_band([2.0]).std_errors
     scatter = np.sqrt(2 * found.statistics["cost"] / 22)
-    # One relative sigma is a unit, in which the core does not know the residuals.
+    # A single relative sigma is a unit of the residuals, which the core ignores.
     unit = 1.0 if absolute or kind == "none" else scatter / one if kind == "scalar" else scatter
     for given in (0.3, np.array([0.3])):
         near = found.prediction_band([2.0], sigma=given).std_errors
@@ -134,7 +134,7 @@ def test_new_observations_take_sigma_as_the_data_do(kind: str, absolute: bool) -
 
 
 def test_a_relative_matrix_is_scaled() -> None:
-    """Twice the errors of the data are four times a matrix, which makes no difference unless it is absolute."""
+    """Errors of 2x correspond to a matrix of 4x; this affects the result only if sigma is absolute."""
     for sigma, twice in ((each, 2 * each), (np.diag(each**2), 4 * np.diag(each**2)), (matrix, 4 * matrix)):
         np.testing.assert_allclose(fit(sigma, False)[1], fit(twice, False)[1], rtol=1e-9)
         np.testing.assert_allclose(2 * fit(sigma, True)[1], fit(twice, True)[1], rtol=1e-9)

@@ -1,4 +1,4 @@
-"""Functions as `curve_fit` may meet them, and what it calls their parameters."""
+"""Kinds of functions that are passed to `curve_fit`, and the names of their parameters."""
 
 from __future__ import annotations
 

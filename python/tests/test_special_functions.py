@@ -1,4 +1,4 @@
-"""SciPy's special functions and complex arithmetic, as recorded, against themselves on drawn numbers."""
+"""Recorded special functions of SciPy and complex arithmetic, compared with direct calls for random numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ real = numbers(-30.0, 30.0, 0.0, -0.0, 1.0, -1.0, 0.5, 1e-9, -1e-9, 1e-300, floa
 positive = numbers(1e-9, 600.0, 1.0, 0.5, 2.0, 1e-300, float("nan"))
 whole_line = st.one_of(anything, st.floats(-1000.0, 1000.0))
 
-#: Functions of one number: where they are drawn, and to what relative difference they agree.
+#: Functions of one number: strategy for the numbers, and tolerated relative difference.
 ONE: dict[str, tuple[Any, float]] = {
     "erf": (whole_line, 1e-13),
     "erfc": (whole_line, 1e-13),
@@ -47,7 +47,7 @@ ONE: dict[str, tuple[Any, float]] = {
     "psi": (positive, 1e-12),
     "digamma": (positive, 1e-12),
     "exp1": (numbers(0.0, 600.0, 1e-9, 1.0, float("inf"), float("nan")), 1e-12),
-    # Between their zeros: near one a relative difference says nothing.
+    # Between the zeros: near a zero the relative difference is meaningless.
     "j0": (numbers(-2.0, 2.0, 0.0), 1e-12),
     "j1": (numbers(-3.5, 3.5, 0.0, 1e-9), 1e-12),
     "y0": (numbers(1.2, 3.5), 1e-12),
@@ -149,7 +149,7 @@ def test_a_function_of_another_library_with_a_known_name_is_refused() -> None:
     refused(lambda x, a: gamma(a * x))
 
 
-# Complex values on the way.
+# Complex intermediate values.
 
 COMPLEX: dict[str, Callable[[Any], Any]] = {
     name: getattr(np, name)
@@ -207,7 +207,7 @@ def test_complex_values(name: str, re: Any, im: Any) -> None:
     z = np.stack([re, im])
 
     def size(value: Any) -> Any:
-        # Rounding of a part is in proportion to the whole; a logarithm near 0 has the rounding of its
+        # The rounding error of a part is proportional to the magnitude; that of a logarithm near 0 is the error of its
         # argument.
         return value if not np.iscomplexobj(value) else value.real + np.abs(value) + 1.0
 
@@ -274,7 +274,7 @@ def test_what_is_refused_of_complex_values() -> None:
         refused(lambda x, a, f=f: f(a * x + 1j * x))
 
 
-# Partials where branches meet, and where a product of 0 and infinity would be one.
+# Partials where branches meet, and where a product of 0 and infinity could occur.
 
 PARTIALS: dict[str, tuple[Callable[[Any], Any], float, float]] = {
     "logaddexp of equal numbers": (lambda a: np.logaddexp(a, 1.0), 1.0, 0.5),

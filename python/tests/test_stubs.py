@@ -1,4 +1,4 @@
-"""Types: the stubs say what is there, the package has no errors of types, and neither have users' programs but for wrong ones."""
+"""Types: the stubs match the package, and type checkers find errors only in the wrong program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dualfit import models
 
 PACKAGE = Path(__file__).parents[1]
 USE = Path(__file__).parent / "typed_use.py"
-#: Each of these lines is wrong.
+#: Lines with one type error each.
 WRONG = [
     'models.gaussion("a_")',
     "models.gaussian(3)",
@@ -35,7 +35,7 @@ WRONG_LINES = {("wrong_use.py", 2 + k) for k in range(len(WRONG))}
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What each of the checkers that are there says of the package, of a good program and of a wrong one."""
+    """Return the output of each installed type checker for the package, a correct program and a wrong one."""
     folder = tmp_path_factory.mktemp("types")
     wrong = folder / "wrong_use.py"
     wrong.write_text("import dualfit; from dualfit import models\n" + "\n".join(WRONG) + "\n", encoding="utf-8")
@@ -49,8 +49,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "basedpyright": ["basedpyright", "--outputjson", "--level", "error", "--project", str(folder),
                          "--pythonpath", sys.executable],
     }
-    # Stubs are compared with what the tests import, which an installed wheel has elsewhere: not beside the sources, which
-    # lack the compiled part then.
+    # Stubs are compared with the imported package. If a wheel is installed, this is not the source folder, which then
+    # lacks the compiled part.
     env = dict(os.environ, PYTHONPATH=str(Path(models.__file__).parents[1]), MYPYPATH=str(PACKAGE))
     running = {name: subprocess.Popen([sys.executable, "-m", *command], cwd=folder, env=env, text=True,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

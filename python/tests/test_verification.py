@@ -1,7 +1,7 @@
-"""Recordings are held against the functions that they are of: whatever the function sees, and at every entry.
+"""Recordings are compared with their functions, for everything that a function can access and in every entry point.
 
-A function that asks whether its parameters are plain numbers does one thing while it is recorded and another one when it
-is called. What is fitted is what it does when it is called.
+A function that tests whether its parameters are plain numbers behaves differently when it is recorded and when it is
+called. The fitted function is the called one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def of_a_nested_function(quadratic: bool) -> Callable[..., Any]:
     return f
 
 
-#: One code object for any number of functions, so that nothing of it tells them apart.
+#: Factories of functions with the same code object, so that the code does not distinguish the functions.
 FACTORIES = [of_a_closure, of_a_global, of_a_default, of_an_object, of_a_list, of_a_function, of_a_nested_function]
 
 
@@ -104,7 +104,7 @@ def test_another_function_of_the_same_code(factory: Callable[[bool], Any]) -> No
 
 
 def capped(x, a, b):
-    """Another function where it is fitted than at the start, if its parameters are plain numbers."""
+    """A function that differs from its recording only at the fitted parameters, not at the start."""
     if isinstance(a, float) and a > 1.5:
         return 1.5 * x + b
     return a * x + b
@@ -120,7 +120,7 @@ def test_the_end_of_a_fit_is_compared_too() -> None:
             warnings.simplefilter("always")
             found = fit()
         assert any(issubclass(w.category, dualfit.NotTracedWarning) for w in caught)
-        # A minimum of the function as it is, whose slope ends at 1.5.
+        # The minimum of the called function, whose slope is at most 1.5.
         assert own_cost(capped, X, y, found) <= expected * (1 + 1e-6)
 
 
@@ -130,7 +130,7 @@ def own_cost(f: Any, x: Any, y: Any, params: Any) -> float:
 
 @pytest.mark.parametrize("f", [of_a_closure(True), capped])
 def test_points_that_are_not_here(f: Any) -> None:
-    """Streams, parts and errors of x need a recording, so that a function that differs from it is refused."""
+    """Streams, parts and errors of x need a recording; therefore a function that differs from it is an error."""
     y = 2.0 * X + 0.5
     for fit in (lambda: dualfit.fit_stream(f, chunks=lambda: [(X, y)], p0=START),
                 lambda: dualfit.fit_parts(f, dualfit.Part(of_a_closure(False), X, y).answer, START),

@@ -1,7 +1,7 @@
 """Functions that read elements of x, its extrema, its mean or its size, closures, globals and defaults.
 
-Every entry fits the function as it is when it is called with the x of the fit: the cost that dualfit reports is the
-function's own half sum of squares, and `predict`, the center of a band and a fit that was pickled have its values.
+Every entry point fits the function that is called with the x of the fit: the reported cost is half the sum of squares
+of this function, and `predict`, the center of a band and a pickled fit have its values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ fixed = settings(derandomize=True, deadline=None, max_examples=120, database=Non
 #: A number that functions read as a global.
 SCALE = 1.0
 
-#: What a function reads of x.
+#: Values that a function reads from x.
 READS: list[Callable[[Any], Any]] = [
     lambda x: 0.0,
     lambda x: x[0],
@@ -43,7 +43,7 @@ READS: list[Callable[[Any], Any]] = [
     lambda x: np.sort(x)[1],
     lambda x: np.interp(x, [0.0, 3.0], [0.0, 1.0]),
 ]
-#: Curves of x, a number (or an array) that was read of x, another number, and two parameters.
+#: Curves: functions of x, of a value read from x (a number or an array), of another number, and of two parameters.
 CURVES: list[Callable[..., Any]] = [
     lambda x, c, s, a, b: a * np.exp(-0.3 * s * (x - c)) + b,
     lambda x, c, s, a, b: a * np.exp(-0.2 * b * s * (x - c)),
@@ -56,7 +56,7 @@ CURVES: list[Callable[..., Any]] = [
     lambda x, c, s, a, b: a * x + s * b if x.max() > x.size / 4 else a * np.sqrt(1.0 + x) + b,
     lambda x, c, s, a, b: a * np.exp(-0.2 * b * x) * np.exp(0.2 * b * c) * s,
 ]
-#: How the other number reaches the function.
+#: Ways in which the function accesses the other number.
 HABITS = ["closure", "global", "default", "attribute"]
 
 
@@ -90,7 +90,7 @@ START = [1.3, 0.8]
 
 
 def rows(seed: int, fits: int, points: int) -> tuple[Any, Any]:
-    """Rows of x, most alike and some moved, stretched or in another order, and noise."""
+    """Return rows of x and noise. Most rows are equal; some are shifted, stretched or permuted."""
     rng = np.random.default_rng(seed)
     x = np.tile(np.linspace(0.0, 3.0, points), (fits, 1))
     for k in range(fits):
@@ -160,7 +160,7 @@ def test_streams_and_parts(f: Any, seed: int, points: int) -> None:
         try:
             found = fit()
         except dualfit.NotTraceable:
-            continue  # It looks at points that are not here.
+            continue  # The function needs points of other parts.
         scale = 0.05**2 if k == 2 else 1.0
         assert_near(found.cost * scale, own_cost(f, x, y, found.params), 1e3)
 
@@ -170,7 +170,7 @@ def decay_from_the_first(x, a, k):
 
 
 def test_a_batch_of_decays_that_begin_at_their_own_times() -> None:
-    """Three of a hundred begin later: not among the rows that a sample of eight compares."""
+    """Three of a hundred rows begin later, and are not among the eight rows that are compared before the fit."""
     x = np.tile(np.linspace(0, 5, 60), (100, 1))
     x[[3, 17, 50]] += 1
     stack = np.array([decay_from_the_first(row, 2.0, 0.7) for row in x])
@@ -187,7 +187,7 @@ def test_a_batch_that_branches_on_its_x_is_called() -> None:
     x = np.tile(np.linspace(0, 5, 30), (20, 1))
     x[13] += 1
     stack = np.array([f(row, 2.0, 0.7) for row in x])
-    # What depends on x alone is a column, so that the operations are the same.
+    # Values that depend only on x are columns, so that the operations are the same.
     np.testing.assert_allclose(dualfit.fit_batch(f, x, stack, [1, 1]).params, np.tile([2.0, 0.7], (20, 1)), rtol=1e-7)
 
     def g(x, a, b):
@@ -217,13 +217,13 @@ def test_one_meaning_of_predict(is_pickled: bool) -> None:
         np.testing.assert_allclose(kept.predict(at), expected, rtol=1e-12)
         np.testing.assert_allclose(kept.confidence_band(at).center, expected, rtol=1e-12)
     else:
-        # A program over x cannot know the largest x, so that there is none.
+        # A program over x cannot contain the maximum of x; therefore the fit has no program over x.
         with pytest.raises(ValueError, match="the function is not with this fit"):
             kept.predict(at)
 
 
 def test_a_band_where_the_function_is_another_one() -> None:
-    """The band is that of the function at the x that is given: by its partials there, times the covariance of the fit."""
+    """The band belongs to the function at the given x: its partials at these points and the covariance of the fit."""
 
     def f(x, a, b):
         return a * x + b if x[0] < 1.0 else a * np.exp(-b * x)
@@ -239,7 +239,7 @@ def test_a_band_where_the_function_is_another_one() -> None:
 
 
 def test_a_size_that_decides_on_the_function() -> None:
-    """More points than a program is recorded for without its x."""
+    """A function that depends on the number of points is recorded with each x, and is an error if there is no x."""
 
     def f(x, a, b):
         return a * x + b if x.size < 100 else a * x**2 + b

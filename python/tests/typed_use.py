@@ -1,4 +1,4 @@
-"""What users write, for type checkers. It is checked, and it runs."""
+"""A typical program of a user, which type checkers check and the tests run."""
 
 from __future__ import annotations
 

@@ -2,22 +2,26 @@
 
 use super::CurveFit;
 use super::device::BatchFitData;
-use super::ready::Ready;
+use crate::curve_fit::request::Ready;
 use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Sigma;
 use crate::error::{Error, Result};
 use crate::fit::batch::arrays::{Arrays, BatchPart};
+use crate::fit::batch::engine::fill_all_threads;
 use crate::fit::batch::engine::{BatchRequest, run};
 use crate::fit::batch::place::place;
 use crate::fit::batch::residual_tests::correlated;
 use crate::fit::batch::{BatchFit, ChiSquareOf, Made, device};
 use crate::fit::placement::{GivenDevice, Placement, names};
 use crate::fit::propagated::Formula;
-use crate::fit::restart::first_options;
+use crate::fit::retry::first_options;
+use crate::fit::spec::FitSpec;
 use crate::model::Expression;
 use crate::observe::span;
+use crate::solver::observe::Observer;
 use crate::threads;
+use std::sync::Arc;
 use std::time::Instant;
 
 impl CurveFit {
@@ -67,13 +71,14 @@ impl CurveFit {
         let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
         self.check_whole(data, starts)?;
-        self.with_batch(data, starts, begun, |request, ready| {
-            let adapted = self.batch_starts(request)?;
-            let request = &request.with_starts(adapted.as_ref());
-            let mut arrays = self.batch_arrays(request);
-            let made = self.make_fits(request, ready, given, arrays.whole())?;
-            self.batch_fit(request, ready, arrays, made)
-        })
+        let ready = self.ready(&self.free_positions())?;
+        let spec = self.batch_spec(ready, data)?;
+        let request = self.batch_request(&spec, data, starts, begun);
+        let adapted = self.batch_starts(&request)?;
+        let request = &request.with_starts(adapted.as_ref());
+        let mut arrays = self.batch_arrays(request);
+        let made = self.make_fits(request, ready, given, arrays.whole())?;
+        self.batch_fit(request, ready, arrays, made)
     }
 
     /// # Errors
@@ -103,45 +108,46 @@ impl CurveFit {
         starts.check(data.n_fits(), self.names.len())
     }
 
-    /// Returns the result of `work` for a validated batch.
-    pub(super) fn with_batch<R>(
-        &self,
+    /// Returns the specification of the fits of a validated batch.
+    ///
+    /// # Errors
+    /// The errors of [`spec`](Self::spec).
+    pub(super) fn batch_spec<'a>(
+        &'a self,
+        ready: &'a Ready,
         data: &BatchData<'_>,
-        starts: &Starts<'_>,
+    ) -> Result<FitSpec<'a>> {
+        let stopper = self.cancel.clone().map(|token| Arc::new(token) as Arc<Observer>);
+        let spec = self.spec(ready, &self.free_positions(), &data.x_sigma, stopper)?;
+        Ok(FitSpec { on_one_thread: fill_all_threads(data.n_fits()), ..spec })
+    }
+
+    /// Returns the request for the fits of a validated batch.
+    pub(super) fn batch_request<'a>(
+        &'a self,
+        spec: &'a FitSpec<'a>,
+        data: &'a BatchData<'a>,
+        starts: &'a Starts<'a>,
         begun: Instant,
-        work: impl FnOnce(&BatchRequest<'_>, &Ready) -> Result<R>,
-    ) -> Result<R> {
-        let free = self.free_positions();
-        let ready = self.ready(&free)?;
-        let prepared = ready.prepared(&data.x_sigma)?;
-        let unused = self.unused(&ready.model, &free)?;
-        let request = BatchRequest {
-            prepared: &prepared,
+    ) -> BatchRequest<'a> {
+        BatchRequest {
+            spec,
             data,
             starts,
-            names: &self.names,
-            bounds: &self.bounds,
-            unused: &unused,
-            scales: &self.scales,
-            priors: &self.priors,
-            loss: self.loss,
-            estimator: self.estimator,
             precision: self.precision,
-            options: &self.options,
-            first_options: &first_options(&self.options, free.len()),
+            first_options: first_options(&self.options, spec.prepared.free.len()),
             observer: self.observer.as_deref(),
-            cancel: self.cancel.as_ref(),
             clamp_start: self.clamp_start,
             underdetermined: self.underdetermined,
             begun,
-        };
-        work(&request, &ready)
+        }
     }
 
     /// Allocates the arrays for the results.
     pub(super) fn batch_arrays(&self, request: &BatchRequest<'_>) -> Arrays {
         let has_bound = |&i: &usize| self.bounds[i].0.is_finite() || self.bounds[i].1.is_finite();
-        let bounded = request.starts.is_bounded() || request.prepared.free.iter().any(has_bound);
+        let bounded =
+            request.starts.is_bounded() || request.spec.prepared.free.iter().any(has_bound);
         let (fits, width) = (request.data.n_fits(), self.names.len());
         Arrays::new(fits, width, bounded, self.wants_covariances())
     }
@@ -169,7 +175,9 @@ impl CurveFit {
             names: self.names.clone(),
             derived,
             derived_by_model: self.derived_by_model,
-            fixed: (0..self.names.len()).map(|i| !request.prepared.free.contains(&i)).collect(),
+            fixed: (0..self.names.len())
+                .map(|i| !request.spec.prepared.free.contains(&i))
+                .collect(),
             arrays,
             priors: self.priors.len(),
             chi_square: match self.estimator {
@@ -204,8 +212,9 @@ impl CurveFit {
         let found = found.transpose()?;
         let request = request.with_starts(found.as_ref());
         let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
-        let Placement { mut reason, device } =
+        let Placement { reason, device } =
             place(&wanted, covariances, ready.printed.as_deref(), &request)?;
+        let mut reason = reason.into_owned();
         let Some(on) = device else {
             run(&request, out)?;
             return Ok(Made { reason, device: None, parts: None });

@@ -6,9 +6,9 @@
 
 use super::CurveFit;
 use super::search::batch::{FitEnd, SEARCHED, Templates};
-use super::search::options::SearchWhen;
 use super::start::{CompleteStart, Finder};
 use crate::backend::Backend;
+use crate::curve_fit::search::SearchWhen;
 use crate::data::batch::Starts;
 use crate::data::points::Points;
 use crate::data::start::Start;
@@ -43,7 +43,7 @@ impl CurveFit {
     ) -> Result<Starts<'s>> {
         let silent = self.silent();
         let mut finder = Finder::new(&silent, start)?;
-        finder.on_one_thread = request.is_wide();
+        finder.on_one_thread = request.spec.on_one_thread;
         let unknown = || CompleteStart::given(vec![f64::NAN; self.names.len()]);
         let find = |fit: usize| -> Result<(CompleteStart, Option<FitStatus>)> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
@@ -125,7 +125,7 @@ impl CurveFit {
                 return Ok(None);
             }
             if searched.is_none() {
-                searched = Some((begin.linear()?, sought));
+                searched = Some((begin.linear()?.clone(), sought));
             }
             let Ok(start) = finder.found_from(begin, &points) else { continue };
             ends.extend(self.end(points, start.values)?);
@@ -244,9 +244,8 @@ impl CurveFit {
     fn end<'p>(&self, points: Points<'p>, start: Vec<f64>) -> Result<Option<FitEnd<'p>>> {
         let start = CompleteStart::given(self.completed(start)?);
         let alone = CurveFit { backend: Backend::Cpu, ..self.silent() };
-        let searched = alone.request(&points, start, None, Spent::default(), |request| {
-            request.search(Instant::now())
-        });
+        let request = alone.request(&points, start, None, Spent::default());
+        let searched = request.and_then(|request| request.search(Instant::now()));
         match searched {
             Ok(end) => {
                 let (params, cost, evaluations) = (end.params, end.cost, end.work.evaluations);

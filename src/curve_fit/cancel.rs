@@ -2,7 +2,7 @@
 
 use super::CurveFit;
 use crate::fit::start_search::StartSearch;
-use crate::solver::cancel::CancelToken;
+use crate::solver::observe::CancelToken;
 use crate::solver::observe::{Event, Observe, Observer};
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::fit::placement::{GivenDevice, Uploaded, failed};
 use std::borrow::Cow;
 use std::fmt;
+use std::slice::from_ref;
 use std::sync::{Arc, OnceLock};
 
 /// A CUDA device. Opening one that is open already costs nothing.
@@ -181,7 +182,7 @@ impl FitData<'_, '_> {
     pub(super) fn given(&self) -> Option<GivenDevice<'_>> {
         let FitData::Device(DeviceData { device, resident, .. }) = self else { return None };
         let uploaded = Uploaded::Points(resident);
-        Some(GivenDevice { device, others: &[], uploaded, take_over: false })
+        Some(GivenDevice { devices: from_ref(device), uploaded, take_over: false })
     }
 }
 
@@ -247,7 +248,8 @@ impl<'a> BatchFitData<'_, 'a> {
             BatchFitData::Memory(data) => (data, None),
             BatchFitData::Device(DeviceBatch { device, data, resident }) => {
                 let uploaded = Uploaded::Batch(resident);
-                (data, Some(GivenDevice { device, others: &[], uploaded, take_over: false }))
+                let devices = from_ref(device);
+                (data, Some(GivenDevice { devices, uploaded, take_over: false }))
             }
         }
     }

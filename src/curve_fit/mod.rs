@@ -15,16 +15,15 @@ pub(crate) mod multi_start;
 mod parameters;
 mod prior;
 pub(crate) mod profile;
-mod ready;
-mod request;
+pub(crate) mod request;
 pub(crate) mod search;
 mod start;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
-#[cfg(test)]
-use crate::backend::cuda::device::Device;
 use crate::backend::{Backend, Precision};
+use crate::curve_fit::request::Ready;
+use crate::curve_fit::search::SearchOptions;
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
 use crate::data::loss::{Estimator, Loss};
@@ -44,14 +43,13 @@ use crate::model::program::Program;
 use crate::model::ties::Tie;
 use crate::model::var::Var;
 use crate::observe::span;
-use crate::solver::cancel::CancelToken;
+use crate::solver::observe::CancelToken;
 use crate::solver::observe::{Event, Observer};
 use crate::solver::options::Options;
 use device::FitData;
 use models::array;
 use parameters::ends;
-use ready::Ready;
-use search::options::SearchOptions;
+use request::AssignedDevices;
 use start::CompleteStart;
 use std::borrow::Cow;
 use std::fmt;
@@ -184,15 +182,7 @@ pub struct CurveFit {
     /// The first error in the settings of the parameters.
     refused: Option<Error>,
     ready: OnceLock<Arc<Ready>>,
-    /// Test double of a device.
-    #[cfg(test)]
-    pub(crate) device: Option<Arc<Device>>,
-    /// Further test doubles of devices.
-    #[cfg(test)]
-    pub(crate) other_devices: Vec<Arc<Device>>,
-    /// If true, the fit continues on the CPU if the test double fails.
-    #[cfg(test)]
-    pub(crate) take_over: bool,
+    pub(crate) assigned: AssignedDevices,
 }
 
 /// Computes an initial guess, one value per parameter, from the points and the known values; NaN for an unknown
@@ -230,12 +220,7 @@ impl CurveFit {
             components: Arc::default(),
             refused: None,
             ready: OnceLock::new(),
-            #[cfg(test)]
-            device: None,
-            #[cfg(test)]
-            other_devices: Vec::new(),
-            #[cfg(test)]
-            take_over: false,
+            assigned: AssignedDevices::default(),
         }
     }
 
@@ -360,7 +345,7 @@ impl CurveFit {
         let found = self.found(&start, &points)?;
         let fit_from = |found: CompleteStart| {
             let spent = Spent { validating, ..found.spent() };
-            self.request(&points, found, data.given(), spent, |request| request.fit())
+            self.request(&points, found, data.given(), spent)?.fit()
         };
         let (values, searched) = (found.values.clone(), found.search.is_some());
         let fit = fit_from(found);

@@ -1,9 +1,9 @@
 //! Constructors of models from all supported forms, export of models, and their preparation for fits.
 
 use super::CurveFit;
-use super::ready::Ready;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::compiled_model::CompiledModel;
+use crate::curve_fit::request::Ready;
 use crate::data::columns::Arguments;
 use crate::error::names::check_distinct;
 use crate::error::{Error, Result};
@@ -317,9 +317,9 @@ impl CurveFit {
     }
 
     /// Returns the model in its `free` parameters.
-    pub(super) fn ready(&self, free: &[usize]) -> Result<Arc<Ready>> {
+    pub(super) fn ready(&self, free: &[usize]) -> Result<&Arc<Ready>> {
         if let Some(ready) = self.ready.get() {
-            return Ok(ready.clone());
+            return Ok(ready);
         }
         let _span = span!(DEBUG, "prepare", parameters = free.len());
         let (model, ties) = (self.effective_model()?, self.placed_ties()?);
@@ -334,7 +334,7 @@ impl CurveFit {
             Model::Native(native) => (Prepared::native(native, free, &self.bounds), None),
         };
         let fresh = Arc::new(Ready { model, ties: Arc::new(ties), prepared, printed });
-        Ok(self.ready.get_or_init(|| fresh).clone())
+        Ok(self.ready.get_or_init(|| fresh))
     }
 
     /// Drops the model prepared for the previous settings.

@@ -172,12 +172,16 @@ pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
 impl CurveFit {
     /// Sets the typical size of a parameter, positive, for a parameter whose start is 0 or far from its result.
     ///
-    /// Steps of the differences that are a native model's partials are relative to the parameter as it
-    /// is, and to no less than a thousandth of this size; without it, of a thousandth of the start or, if
-    /// the start is 0, of 1. The minimisation that follows a fit from a solved start that did not converge (see
-    /// [`Start`](crate::Start)) changes a parameter by fractions of its value or of this size, whichever is
-    /// larger. Nothing else depends on it: traced models have exact partials, and the solver scales
-    /// parameters by their effect on the points.
+    /// The partials of a native model without its own partials are differences. Their step is relative to the present
+    /// value of the parameter, or to a thousandth of the typical size if that is larger; if the value is 0, it is
+    /// relative to the typical size. By default the typical size is the magnitude of the start, or 1 if the start is 0.
+    ///
+    /// If the linear parameters of the start were solved for (see [`Start`](crate::Start)) and the fit does not
+    /// converge, a further search varies the nonlinear parameters. It changes them by fractions of their values or of
+    /// their typical sizes, whichever are larger.
+    ///
+    /// Nothing else depends on the typical size: traced models have exact partials, and the solver scales parameters by
+    /// their effect on the points.
     ///
     /// ```
     /// let line = dualfit::CurveFit::native(2, |x: f64, p: &[f64]| p[0] * (x - p[1]))
@@ -224,9 +228,9 @@ impl CurveFit {
     /// Adds a quantity that is computed from the parameters and reported with its error: `.derive("fwhm",
     /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
     /// names of the parameters, tied and fixed ones too, and of other derived quantities, in any order.
-    /// [`fit`](CurveFit::fit) refuses a formula that cannot be read, a name in it that is neither a parameter nor a
-    /// quantity, quantities that follow from themselves, and a quantity that is called as a parameter or another
-    /// quantity is. [`Fit::quantity`](crate::Fit::quantity) has the value and the error.
+    /// [`Fit::quantity`](crate::Fit::quantity) returns the value and the error. [`fit`](CurveFit::fit) returns an error
+    /// if a formula cannot be read, contains a name that is neither a parameter nor a derived quantity, or depends on
+    /// its own quantity, or if the name of the quantity is already the name of a parameter or another quantity.
     #[must_use]
     pub fn derive(mut self, name: &str, formula: &str) -> CurveFit {
         if let Err(error) = self.add_derived(name, formula) {
@@ -253,9 +257,9 @@ impl CurveFit {
     }
 
     /// # Errors
-    /// [`Error::Name`](crate::Error::Name) for a name that a parameter has or another quantity, or that cannot be
-    /// shown; [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is none of the
-    /// parameters.
+    /// Returns [`Error::Name`](crate::Error::Name) if the name of a quantity is the name of a parameter or of an
+    /// earlier quantity, or cannot be printed; [`Error::UnknownParameter`](crate::Error::UnknownParameter) if a formula
+    /// contains a name that is not a parameter.
     pub(super) fn check_derived(&self) -> Result<()> {
         check_shown(self.derived.iter().map(|(name, _)| name))?;
         for (i, (name, _)) in self.derived.iter().enumerate() {
@@ -281,10 +285,10 @@ impl CurveFit {
     /// [`parse`](CurveFit::parse), over the names of the parameters; it may name other tied ones, and parameters that
     /// [`parameter`](CurveFit::parameter) has added.
     ///
-    /// The formula replaces the parameter in the model, with exact partials, on every backend. A
-    /// tied parameter is not estimated and uses no degree of freedom. A fit has its value, and its
-    /// error and correlations follow from the other parameters. It has no start: its value in a
-    /// complete start is ignored, and bounds of the model do not apply. [`fit`](CurveFit::fit) reports errors in ties:
+    /// The formula replaces the parameter in the model, with exact partials, on every backend. A tied parameter is not
+    /// estimated and uses no degree of freedom. The result of a fit contains the value of the tied parameter; its
+    /// error and correlations follow from the other parameters. It has no start: its value in a complete start is
+    /// ignored, and bounds of the model do not apply. [`fit`](CurveFit::fit) reports errors in ties:
     /// unknown names, a circle, a tied parameter that is fixed or has bounds set by name.
     ///
     /// ```
@@ -338,12 +342,7 @@ impl CurveFit {
             self.refuse(NameError::taken(name, "a parameter of the model", "an added one", remedy));
             return self;
         }
-        self.names.push(name.to_owned());
-        self.bounds.push((f64::NEG_INFINITY, f64::INFINITY));
-        self.bounded.push(false);
-        self.fixed.push(false);
-        self.scales.push(f64::NAN);
-        self.model = self.model.map(|model| model.with_parameter(name));
+        self.add_parameter(name);
         if let Some(guess) = self.guess.take() {
             let of_model = move |points: &Observations, known: &Known| {
                 let mut values = guess(points, known);
@@ -353,6 +352,18 @@ impl CurveFit {
             self.guess = Some(Arc::new(of_model));
         }
         self.changed()
+    }
+
+    /// Appends a free parameter that the model's formula does not contain.
+    pub(super) fn add_parameter(&mut self, name: &str) {
+        self.names.push(name.to_owned());
+        self.bounds.push((f64::NEG_INFINITY, f64::INFINITY));
+        self.bounded.push(false);
+        self.fixed.push(false);
+        self.scales.push(f64::NAN);
+        if let Ok(model) = &mut self.model {
+            *model = model.clone().with_parameter(name);
+        }
     }
 
     /// Removes the bounds of tied parameters that were set by the model or for all parameters. Bounds that were set for
@@ -377,19 +388,6 @@ impl CurveFit {
             flat.push((tie.name.clone(), expression));
         }
         Ok(flat)
-    }
-
-    /// Returns the model with an additional last parameter that the model's formula does not contain.
-    pub(super) fn with_further_parameter(&self, name: &str) -> Result<CurveFit> {
-        let mut curve = self.clone();
-        curve.model = Ok(self.model.as_ref().map_err(Clone::clone)?.with_further_parameter(name));
-        curve.names.push(name.to_owned());
-        curve.bounds.push((f64::NEG_INFINITY, f64::INFINITY));
-        curve.bounded.push(false);
-        curve.fixed.push(false);
-        curve.scales.push(f64::NAN);
-        curve.guess = None;
-        Ok(curve.changed())
     }
 
     /// Returns the ties in the order of their evaluation.

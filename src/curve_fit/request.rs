@@ -4,58 +4,58 @@
 use super::CurveFit;
 use super::parameters::told_of_ties;
 use super::start::CompleteStart;
+use crate::backend::cpu::Prepared;
+use crate::backend::cuda::compiled_model::CompiledModel;
+use crate::backend::cuda::device::Device;
 use crate::data::points::Points;
+use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
-#[cfg(test)]
-use crate::fit::placement::Uploaded;
-use crate::fit::placement::{GivenDevice, PlacementRequest};
-use crate::fit::supply::InMemory;
+use crate::fit::placement::{GivenDevice, PlacementRequest, Uploaded};
+use crate::fit::point_source::InMemory;
+use crate::fit::spec::FitSpec;
 use crate::model::native::Model;
+use crate::model::ties::Ties;
+use crate::solver::observe::Observer;
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
+/// Devices that compute every fit of a model, independent of its backend. Tests assign doubles of devices.
+#[derive(Clone, Default)]
+pub(crate) struct AssignedDevices {
+    /// Empty if the backend chooses among the devices of the machine.
+    pub(crate) devices: Vec<Arc<Device>>,
+    /// If true, the CPU continues a fit after all devices have failed.
+    pub(crate) take_over: bool,
+}
+
 impl CurveFit {
-    /// Returns the requested placement of a fit.
+    /// Returns the requested placement of a fit. `given`: the device that holds the data, if any.
     pub(super) fn wanted<'a>(&'a self, given: Option<GivenDevice<'a>>) -> PlacementRequest<'a> {
-        #[cfg(test)]
-        let given = given.or(self.device.as_ref().map(|device| GivenDevice {
-            device,
-            others: &self.other_devices,
+        let AssignedDevices { devices, take_over } = &self.assigned;
+        let assigned = (!devices.is_empty()).then_some(GivenDevice {
+            devices,
             uploaded: Uploaded::None,
-            take_over: self.take_over,
-        }));
+            take_over: *take_over,
+        });
         let CurveFit { backend, costs, .. } = *self;
-        PlacementRequest { backend, costs, given }
+        PlacementRequest { backend, costs, given: given.or(assigned) }
     }
 
-    /// Passes the request for a fit to `answer` and returns its result. `given`: a device to use, with the points if
-    /// they are on it.
-    pub(super) fn request<R>(
-        &self,
-        points: &Points<'_>,
+    /// Prepares the model, chooses the backend, and returns the request for a fit of `points` from `start`. `given`: a
+    /// device to use, with the points if they are on it.
+    ///
+    /// # Errors
+    /// Errors in the model, priors or number of points; errors of a device that the caller requires.
+    pub(super) fn request<'a>(
+        &'a self,
+        points: &'a Points<'_>,
         start: CompleteStart,
         given: Option<GivenDevice<'_>>,
         spent: Spent,
-        answer: impl FnOnce(Request<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let (mut answer, mut found) = (Some(answer), None);
-        self.with_request(points, start, given, spent, &mut |request| {
-            found = answer.take().map(|answer| answer(request));
-        })?;
-        // `with_request` succeeded, therefore `answer` was called.
-        found.unwrap_or(Err(Error::NoParameters))
-    }
-
-    /// Implements [`request`](Self::request) without a copy of the code for each type of result.
-    fn with_request(
-        &self,
-        points: &Points<'_>,
-        start: CompleteStart,
-        given: Option<GivenDevice<'_>>,
-        spent: Spent,
-        answer: &mut dyn FnMut(Request<'_>),
-    ) -> Result<()> {
+    ) -> Result<Request<'a>> {
         let begun = Instant::now();
         let free = self.free_positions();
         self.check_priors(points.is_absolute())?;
@@ -63,40 +63,55 @@ impl CurveFit {
             return Err(Error::TooFewPoints { points: points.used, parameters: free.len() });
         }
         let ready = self.ready(&free)?;
-        let unused = self.unused(&ready.model, &free)?;
-        let prepared = ready.prepared(&points.x_sigma)?;
-        let prepare_time = begun.elapsed();
-        let wanted = self.wanted(given);
         let watch =
             self.watch_after(spent.search).map(|observer| told_of_ties(observer, &ready.ties));
+        let spec = self.spec(ready, &free, &points.x_sigma, watch)?;
+        let prepare_time = begun.elapsed();
         let rules = (self.loss, self.precision);
-        let execution = Execution::of(&wanted, rules, ready.printed.as_ref(), points)?;
-        let supply = InMemory::new(points, &execution);
-        answer(Request {
+        let kernels = (ready.printed.as_ref(), free.len());
+        let execution = Execution::of(&self.wanted(given), rules, kernels, points)?;
+        Ok(Request {
+            spec,
             model: &ready.model,
-            prepared: &prepared,
-            supply: &supply,
+            source: Arc::new(InMemory::new(points, execution)),
             points: points.overview(),
-            names: &self.names,
             start: start.values,
-            bounds: &self.bounds,
             fixed: self.fixed_or_equal(&free),
             ties: ready.ties.clone(),
             components: self.components.clone(),
             derived: &self.derived,
-            priors: &self.priors,
-            unused,
-            loss: self.loss,
-            options: &self.options,
-            observer: watch.as_deref(),
             starts_refined: false,
             linear: start.solved,
-            scales: &self.scales,
-            on_one_thread: false,
             prepare_time,
             spent,
-        });
-        Ok(())
+        })
+    }
+
+    /// Returns the specification of a fit with the free parameters `free`.
+    ///
+    /// # Errors
+    /// [`Error::NoParameterDependence`] if the model contains none of the `free` parameters, and
+    /// [`Error::ModelKind`] for a native model of data with errors in x.
+    pub(super) fn spec<'a>(
+        &'a self,
+        ready: &'a Ready,
+        free: &[usize],
+        x_sigma: &XSigma<'_>,
+        observer: Option<Arc<Observer>>,
+    ) -> Result<FitSpec<'a>> {
+        Ok(FitSpec {
+            unused: self.unused(&ready.model, free)?,
+            prepared: ready.prepared(x_sigma)?,
+            names: &self.names,
+            bounds: &self.bounds,
+            scales: &self.scales,
+            priors: &self.priors,
+            loss: self.loss,
+            estimator: self.estimator,
+            options: self.options,
+            observer,
+            on_one_thread: false,
+        })
     }
 
     /// Returns for each parameter true if it is fixed, kept by equal bounds or tied.
@@ -126,5 +141,28 @@ impl CurveFit {
             return Err(Error::NoParameterDependence { names });
         }
         Ok(unused)
+    }
+}
+
+/// A model with partials with respect to its free parameters, in the form that each backend requires.
+pub(super) struct Ready {
+    /// Model in which tied parameters are replaced by their formulas.
+    pub(super) model: Model,
+    pub(super) ties: Arc<Ties>,
+    pub(super) prepared: Prepared,
+    /// Code for devices; `None` for a native model.
+    pub(super) printed: Option<Arc<CompiledModel>>,
+}
+
+impl Ready {
+    /// Returns the model for data with such errors in x.
+    ///
+    /// # Errors
+    /// [`Error::ModelKind`](crate::Error::ModelKind) for a native model of such data.
+    pub(super) fn prepared(&self, x_sigma: &XSigma<'_>) -> Result<Cow<'_, Prepared>> {
+        Ok(match x_sigma.is_exact() {
+            true => Cow::Borrowed(&self.prepared),
+            false => Cow::Owned(self.prepared.with_errors_in_x(&self.model, x_sigma.inexact())?),
+        })
     }
 }

@@ -1,11 +1,11 @@
 //! Starting points of fits: the caller's values, and the computation of missing ones.
 
 use super::CurveFit;
-use super::ready::Ready;
 use super::search::Search;
-use super::search::options::SearchWhen;
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
+use crate::curve_fit::request::Ready;
+use crate::curve_fit::search::SearchWhen;
 use crate::data::Data;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::overview::Observations;
@@ -13,7 +13,7 @@ use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::names::position;
 use crate::error::{Error, Result, StartError, TieError};
-use crate::fit::engine::{Request, Spent, error_at_start};
+use crate::fit::engine::{Spent, error_at_start};
 use crate::fit::linear_start::solved;
 use crate::fit::start_search::StartSearch;
 use crate::model::known::Known;
@@ -220,7 +220,7 @@ struct Solver {
 }
 
 impl Solver {
-    fn ready(&self) -> Result<Arc<Ready>> {
+    fn ready(&self) -> Result<&Arc<Ready>> {
         self.curve.ready(&self.solved)
     }
 }
@@ -241,7 +241,7 @@ impl Begin {
     ///
     /// # Errors
     /// Errors in the model.
-    pub(super) fn linear(&self) -> Result<Arc<Ready>> {
+    pub(super) fn linear(&self) -> Result<&Arc<Ready>> {
         self.solver.ready()
     }
 }
@@ -377,7 +377,7 @@ impl<'c> Finder<'c> {
         points: &Points<'_>,
     ) -> Result<Option<CompleteStart>> {
         let (curve, begun) = (self.curve, Instant::now());
-        let search = Search { curve, linear: &*solver.ready()?, base, unknown, candidates };
+        let search = Search { curve, linear: solver.ready()?, base, unknown, candidates };
         let Some(found) = search.best(points)? else { return Ok(None) };
         Ok(Some(CompleteStart {
             solved: solver.solved.clone(),
@@ -441,14 +441,10 @@ impl<'c> Finder<'c> {
         let measured = points.as_measurements();
         let measured = measured.as_ref().unwrap_or(points);
         let solved_by = |solver: &CurveFit| {
-            let (begin, on_one_thread) = (values.clone(), self.on_one_thread);
-            solver.request(
-                measured,
-                CompleteStart::given(begin),
-                None,
-                Spent::default(),
-                |request| solved(&Request { on_one_thread, ..request }),
-            )
+            let begin = CompleteStart::given(values.clone());
+            let mut request = solver.request(measured, begin, None, Spent::default())?;
+            request.spec.on_one_thread = self.on_one_thread;
+            solved(&request)
         };
         let mut found = solved_by(&solver.curve)?;
         // The solution can have values that are invalid as expected counts.

@@ -17,12 +17,12 @@ pub trait Columns<'a> {
     fn columns(self) -> Result<Vec<Values<'a>>>;
 }
 
-/// Form in which a closure receives its independent variables.
+/// Argument type with which a closure receives its independent variables.
 pub trait Arguments {
     /// Creates the arguments from one variable per column. Missing variables are NaN.
     fn arguments(columns: &[Var]) -> Self;
 
-    /// Returns the number of columns that the closure takes; `None` if it takes any number.
+    /// Returns the number of columns of the closure's argument; `None` if any number is possible.
     fn count() -> Option<usize>;
 }
 
@@ -102,6 +102,8 @@ pub(crate) fn column_name(index: usize, count: usize) -> String {
     if count == 1 { "x".into() } else { format!("x column {index}") }
 }
 
+/// Checks the lengths of the columns of x.
+///
 /// # Errors
 /// [`Error::LengthMismatch`] for the first column whose length is not `expected`.
 pub(crate) fn expect_columns(columns: &[Values<'_>], expected: usize) -> Result<()> {

@@ -3,9 +3,10 @@
 use crate::math;
 use std::sync::OnceLock;
 
-/// Minimum expectation for the series in its reciprocal; their error is at most 1e-4 there.
+/// Minimum expectation μ for the series in 1/μ, whose error is at most 1e-4 there.
 const LARGE: f64 = 20.0;
-/// Number of intervals of √μ for μ up to `LARGE`. Moments are interpolated linearly in each, with an error of 1e-3.
+/// Number of intervals of the table, of equal length in √μ, for μ up to `LARGE`. Linear interpolation of the moments
+/// has an error of 1e-3.
 const INTERVALS: usize = 512;
 /// Excess over the expectation up to which counts are summed: larger counts have a probability below 1e-20.
 const BEYOND: f64 = 70.0;
@@ -34,7 +35,7 @@ pub(crate) fn expected_deviance(mu: f64) -> [f64; 2] {
     [0, 1].map(|k| table[i][k] + part * (table[i + 1][k] - table[i][k]))
 }
 
-/// Computes the moments as sums over k.
+/// Computes mean and variance of the deviance as sums over k.
 fn summed(mu: f64) -> [f64; 2] {
     if mu == 0.0 {
         return [0.0; 2];
@@ -57,7 +58,7 @@ fn summed(mu: f64) -> [f64; 2] {
 mod tests {
     use super::expected_deviance;
 
-    /// Sums over the probabilities of SciPy 1.17.1 (`scipy.stats.poisson.pmf`).
+    /// Compares with sums over the probabilities of SciPy 1.17.1 (`scipy.stats.poisson.pmf`).
     #[test]
     fn moments_are_those_of_the_distribution() {
         let recorded = [

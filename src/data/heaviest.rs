@@ -3,7 +3,7 @@
 use super::points::Points;
 
 impl Points<'_> {
-    /// Returns Σ w²y² in row units, with weights limited to `most`.
+    /// Returns Σ w²y². w is the row unit, divided by sigma if it is known, but at most `most`.
     pub(crate) fn square_of_limited(&self, most: f64) -> f64 {
         self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
     }

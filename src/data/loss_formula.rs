@@ -16,7 +16,7 @@ use std::sync::Mutex;
 pub struct LossFormula(&'static TracedLoss);
 
 struct TracedLoss {
-    /// ρ, dρ/du and d²ρ/du² of the only column u.
+    /// Program with the only column u that computes ρ, dρ/du and d²ρ/du².
     program: Program,
     redescends: bool,
 }
@@ -25,12 +25,14 @@ static FORMULAS: Mutex<Vec<&'static TracedLoss>> = Mutex::new(Vec::new());
 
 /// Values of |u| at which a formula is checked, on both sides of 0.
 const LOOKED_AT: [f64; 12] = [1e-6, 1e-3, 0.1, 0.3, 0.7, 1.0, 1.5, 3.0, 10.0, 100.0, 1e4, 1e6];
-/// Threshold below which values count as 0, compared with ρ(1) of about 1.
+/// Absolute tolerance of ρ = 0 and dρ/du = 0 at u = 0; ρ(1) is about 1.
 const ZERO: f64 = 1e-12;
-/// Relative tolerance of ρ = u² near 0.
+/// Tolerance of d²ρ/du² near 0, which must be 2 as for ρ = u².
 const NEAR: f64 = 1e-3;
 
 impl LossFormula {
+    /// Traces and checks a formula.
+    ///
     /// # Errors
     /// Errors of [`Loss::custom`](crate::Loss::custom).
     pub(super) fn trace(formula: impl FnOnce(Var) -> Var) -> Result<LossFormula> {
@@ -54,13 +56,13 @@ impl LossFormula {
         &self.0.program
     }
 
-    /// Returns true if the pull of a point decreases with its distance.
+    /// Returns true if the pull |dρ/du| of a point decreases for large |u|.
     pub(crate) fn redescends(&self) -> bool {
         self.0.redescends
     }
 }
 
-/// Checks a loss. Returns true if it redescends.
+/// Checks that `program` is a loss. Returns true if it is redescending.
 ///
 /// # Errors
 /// [`Error::BadOption`] if the function is not a loss.

@@ -1,4 +1,4 @@
-//! Totals over all points of a fit, independent of their storage, and the points as plain numbers for the search for a
+//! Totals over all points of a fit, independent of their storage, and copies of the points in f64 for the search for a
 //! start.
 
 use super::loss::{Estimator, Loss, darkest};
@@ -34,7 +34,7 @@ pub(crate) struct Overview {
 }
 
 impl Overview {
-    /// Returns the totals before any point was validated.
+    /// Returns the totals of a fit of which no point has been validated.
     pub(crate) fn unknown(estimator: Estimator) -> Overview {
         Overview {
             used: 0,
@@ -50,8 +50,8 @@ impl Overview {
         }
     }
 
-    /// Returns the value with which kernels compare residuals under `loss`: its scale in row units, 1 for least
-    /// squares; for counts the limit of dark expectations.
+    /// Returns the constant with which kernels compare residuals under `loss`: its scale times the row unit, or 1 if it
+    /// has no scale; for counts [`darkest`](Self::darkest).
     pub(crate) fn kernel_scale(&self, loss: Loss) -> f64 {
         match self.estimator {
             Estimator::Poisson => self.darkest,
@@ -64,7 +64,7 @@ impl Overview {
         (self.used + self.omitted + self.ignored) as u64
     }
 
-    /// Returns true if the units and the limit of dark expectations are the defaults, with which points are summed
+    /// Returns true if the units and [`darkest`](Self::darkest) have their default values, with which points are summed
     /// before the totals are known.
     pub(crate) fn is_ordinary(&self) -> bool {
         self.units == Units::ORDINARY && self.darkest == darkest(1.0)

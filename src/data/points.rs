@@ -50,8 +50,8 @@ pub(crate) struct Points<'a> {
     darkest: f64,
 }
 
-/// Powers of two by which y, the weights 1/σ and the weighted residuals are multiplied to be of
-/// order 1; all 1 for data of ordinary size.
+/// Powers of two by which y, the weights 1/σ and the weighted residuals (rows) are multiplied so that they are of
+/// order 1 and their squares stay in range; all 1 for data of ordinary size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Units {
     pub(crate) y: f64,
@@ -63,7 +63,7 @@ impl Units {
     /// Units of data of ordinary size.
     pub(crate) const ORDINARY: Units = Units { y: 1.0, weight: 1.0, row: 1.0 };
 
-    /// Returns units for weights and rows of at most about 2 to these powers. `y`: unit of y.
+    /// Returns the units for the largest weight and the largest row, given as binary exponents. `y`: unit of y.
     pub(super) fn of_exponents(y: f64, weight: i32, row: i32) -> Units {
         Units { y, weight: unit_of_exponent(weight), row: unit_of_exponent(row) }
     }
@@ -246,7 +246,8 @@ impl<'a> Points<'a> {
         Ok(())
     }
 
-    /// Returns the points with exact x and equal errors of counts, for least squares; `None` if this changes nothing.
+    /// Returns the points for least squares: without errors of x, and counts with equal sigma. Returns `None` if the
+    /// points already have this form.
     pub(crate) fn as_measurements(&self) -> Option<Points<'a>> {
         if self.estimator == Estimator::LeastSquares && self.x_sigma.is_exact() {
             return None;
@@ -356,7 +357,8 @@ impl<'a> Points<'a> {
         })
     }
 
-    /// Returns the largest magnitudes in a range of valid values. `summaries`: of y, in consecutive parts of the range.
+    /// Returns the largest magnitudes in a range, or `None` if a value is invalid. `summaries`: moments of y in
+    /// consecutive parts of the range.
     pub(super) fn plain_largest(
         &self,
         Range { start, end }: Range<usize>,

@@ -1,5 +1,6 @@
-//! A sample of the points: one point of each stretch of equal length. The number of the stretch alone determines the
-//! point. Therefore samples of parts of the points can be merged to the sample of all points.
+//! A sample of the points: the points are divided into stretches of equal length, and one point of each is drawn. The
+//! number of the stretch alone determines which one. Therefore samples of parts of the points can be merged to the
+//! sample of all points.
 //!
 //! The number of points need not be known: when the sample is full, pairs of adjacent stretches are merged, and one of
 //! their two points is kept, with equal probability.
@@ -34,12 +35,13 @@ pub(crate) const LEAST_SAMPLE: usize = 1 << 12;
 /// Number of possible levels.
 const LEVELS: u32 = u64::BITS;
 
-/// Returns true if a stretch of 2 to the power of `level` points keeps the point of its second half.
+/// Returns true if the point of a stretch of 2 to the power of `level` points is the point of its second half, false
+/// if it is the point of its first half.
 fn takes_second(stretch: u64, level: u32) -> bool {
     SplitMix64::seed_from_u64(stretch ^ (u64::from(level) << 58)).random()
 }
 
-/// Returns the number of the point of a stretch of 2 to the power of `level` points: the point of one of its halves.
+/// Returns the number of the drawn point of a stretch of 2 to the power of `level` points.
 fn drawn_of(stretch: u64, level: u32) -> u64 {
     (1..=level).rev().fold(stretch, |at, level| 2 * at + u64::from(takes_second(at, level)))
 }
@@ -66,7 +68,7 @@ impl Sample {
         Sample { columns, numbers: Vec::new(), x, most: most.max(2), level: 0 }
     }
 
-    /// Returns true if a sample that was read from bytes is consistent.
+    /// Returns true if this sample, which was read from bytes, is consistent.
     pub(crate) fn is_sound(&self) -> bool {
         let even = self.columns.iter().all(|column| column.len() == self.len());
         let ascending = self.numbers.windows(2).all(|pair| pair[0] < pair[1]);
@@ -74,7 +76,7 @@ impl Sample {
         self.columns.len() > self.x && even && ascending && has_room && self.level < LEVELS
     }
 
-    /// Returns true if both can be samples of one fit.
+    /// Returns true if both samples can belong to one fit.
     pub(crate) fn is_like(&self, other: &Sample) -> bool {
         let of = |s: &Sample| (s.columns.len(), s.x, s.most);
         of(self) == of(other)
@@ -173,7 +175,7 @@ impl Sample {
         self.numbers.retain(|_| stays.next().copied().unwrap_or(false));
     }
 
-    /// Returns the number of distinct points, counted up to `enough`.
+    /// Returns the number of points with distinct x, counted up to `enough`.
     pub(crate) fn distinct(&self, enough: usize) -> usize {
         let x = &self.columns[..self.x];
         let mut seen: Vec<usize> = Vec::new();

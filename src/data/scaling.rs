@@ -1,5 +1,5 @@
-//! Magnitudes and numbers of points, computed in one scan and merged over parts, and powers of two as units that
-//! keep squares in the range of f64.
+//! Largest magnitudes and counts of points, which can be merged over parts of the points, and units: powers of two
+//! that keep squares in the range of f64.
 
 use super::values::{Values, each, wide};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub(super) struct Largest {
     pub(super) row: f64,
 }
 
-/// Number of points of each kind.
+/// Numbers of used points, of omitted points (masked or missing), and of points ignored because sigma is infinite.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally {
     pub(super) used: usize,
@@ -53,7 +53,7 @@ pub(super) fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
     match values {
         Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
         Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
-        // Integers.
+        // Integers are always finite.
         _ => true,
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn unit_of(magnitude: f64) -> f64 {
     }
 }
 
-/// Returns the unit of magnitudes of about 2 to the power `exponent`, which may be far outside the range of
+/// Returns the unit of magnitudes of about 2 to the power `exponent`. The magnitude may be far outside the range of
 /// f64.
 pub(super) fn unit_of_exponent(exponent: i32) -> f64 {
     if (-300..=300).contains(&exponent) { 1.0 } else { power_of_two(-exponent) }

@@ -7,10 +7,10 @@ use nalgebra::DMatrix;
 /// ([`BatchData`](crate::BatchData)) and streams ([`Stream`](crate::Stream)). The choice is explicit because it
 /// determines the standard errors of the parameters: they are absolute only if the standard deviations of the data are.
 ///
-/// Under a robust [loss](crate::Loss) a covariance that is not scaled grows if outliers pull more than normal errors
-/// of the given size.
+/// Under a robust [loss](crate::Loss) even an unscaled covariance grows if outliers pull more than normal errors of
+/// the given sigma.
 ///
-/// Variants that a function does not support are an [`Error::UnsuitedSigma`].
+/// A function that does not support a variant returns [`Error::UnsuitedSigma`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Sigma<'a> {
@@ -56,7 +56,7 @@ pub(crate) enum Weights<'a> {
     Covariance { matrix: &'a DMatrix<f64>, absolute: bool },
 }
 
-/// Scatter of a single observation, the same for all points if possible.
+/// Scatter of a single observation: one value for all points, if possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Spread {
@@ -71,6 +71,8 @@ pub(crate) enum Spread {
 }
 
 impl Sigma<'_> {
+    /// Checks the value of a constant.
+    ///
     /// # Errors
     /// [`Error::BadOption`] for a constant that is not a valid standard deviation.
     pub(crate) fn check(&self) -> Result<()> {
@@ -83,7 +85,7 @@ impl Sigma<'_> {
         }
     }
 
-    /// Returns the error for a column of a source in an `entry` without a source.
+    /// Returns the error for `RelativeColumn` or `AbsoluteColumn` in `entry`, which has no source.
     pub(super) fn without_source(&self, entry: &'static str) -> Error {
         self.unsuited(entry, "give the values with Sigma::Relative or Sigma::Absolute")
     }
@@ -116,7 +118,7 @@ impl Sigma<'_> {
     }
 }
 
-/// Returns true if a number is a valid standard deviation of a fit or of all fits.
+/// Returns true if `sigma` is a valid constant standard deviation: positive and finite.
 pub(crate) fn is_deviation(sigma: f64) -> bool {
     sigma > 0.0 && sigma.is_finite()
 }

@@ -1,11 +1,11 @@
 //! The starting point that the caller supplies.
 
-/// The starting point of a fit: values for all parameters, for some of them by name, or for none.
+/// The starting point of a fit: values of all parameters, values of some parameters by name, or no values.
 ///
 /// Arrays, slices and vectors of numbers, one per parameter in the model's order, convert into it, as do arrays, slices
 /// and vectors of pairs of a name and a number. Missing values are computed in this order:
 ///
-/// 1. a parameter with equal bounds is set to this value;
+/// 1. a parameter with equal bounds is set to their common value;
 /// 2. the model's [`guess`](crate::CurveFit::guess), if it has one, is called; a value outside the bounds is
 ///    moved to the nearest bound. The guess of a sum of several library models is only one candidate of the search
 ///    below if no nonlinear parameter is given, in a batch for 24 of the fits;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const MEMORY_LIMIT: usize = 256 << 20;
 /// Default number of chunks that are read ahead.
 const PREFETCH: usize = 2;
-/// Default maximum number of points of a chunk: a megabyte or two of each column, so that the data are still in the
+/// Default maximum number of points of a chunk: one megabyte of each column in f64, so that the data are still in the
 /// processor's cache when they are used.
 const MOST_POINTS: usize = 32 * PIECE;
 /// Fraction of the memory limit for chunks; the rest is for the sample and sums.
@@ -185,7 +185,7 @@ impl<'a> Stream<'a> {
             return Err(Error::MemoryLimit { limit: self.memory_limit, needed });
         }
         let wanted = whole_pieces(self.chunk_points.unwrap_or(MOST_POINTS));
-        // At most the number of points, if it is known.
+        // A chunk need not be larger than the number of points, if it is known.
         let all = shape.points.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         Ok(wanted.min(fitting).min(whole_pieces(all)))
     }
@@ -211,7 +211,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Returns the contents of each point.
+    /// Returns the shape of the source: the types of the columns, and the number of points if it is known.
     ///
     /// # Errors
     /// If the source panics, or if sigma does not match the source or the estimator.
@@ -234,8 +234,10 @@ impl<'a> Stream<'a> {
         Ok(Prefetch::new(self.source, shape, capacity, self.prefetch, kept))
     }
 
+    /// Checks that the setting of sigma matches the source.
+    ///
     /// # Errors
-    /// If sigma does not match the source.
+    /// If they do not match.
     fn check(&self, shape: &Shape) -> Result<()> {
         let said = match (self.points.sigma, shape.sigma) {
             (Sigma::Unknown, true) => {

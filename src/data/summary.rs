@@ -15,14 +15,15 @@ const BLOCK: usize = 256;
 /// Number of independent partial sums, which let the compiler vectorise the additions.
 const LANES: usize = 8;
 
-/// Σw², the weighted mean of y, and Σ(w (y − mean))². The weights w are in row units of the points, y is in its own
-/// unit.
+/// Σw², the weighted mean of y, and Σ(w (y − mean))². [`into_row_units`](Self::into_row_units) converts the sums to
+/// their final units: the mean is in the unit of y, the scatter is multiplied by the square of the row unit (the power
+/// of two by which weighted residuals are multiplied, [`Units`]), and Σw² stays in the unit of the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     weight: f64,
     pub(crate) mean: f64,
     pub(crate) scatter: f64,
-    /// Σw²(y² + t²), in row units like the scatter. t is the smallest normal number: the rounding error of a value is ε
+    /// Σw²(y² + t²), in the same unit as the scatter. t is the smallest normal number: the rounding error of a value is ε
     /// times the larger of |y| and t.
     pub(crate) square: f64,
 }
@@ -58,8 +59,8 @@ impl Points<'_> {
 }
 
 impl Moments {
-    /// Returns the moments of the used points. `scanned`: result of [`of_range`](Self::of_range) for all points before
-    /// the units were known, which is used if the units are ordinary.
+    /// Returns the moments of the used points. `scanned`: result of [`of_range`](Self::of_range) for all points with
+    /// units of 1, which is reused if the units of the points are 1.
     pub(super) fn of(points: &Points<'_>, scanned: Option<Moments>) -> Moments {
         if let Some(correlation) = &points.correlation {
             return Moments::of_correlated(points, correlation);
@@ -97,8 +98,8 @@ impl Moments {
         }
     }
 
-    /// Returns Σw² over the square of the largest weight, in the same unit: the approximate number of points with the
-    /// weight of the heaviest point.
+    /// Returns Σw² / `largest`²: the approximate number of points with the weight of the heaviest point. `largest`:
+    /// largest weight, in the unit of the weights.
     pub(super) fn weights_like(&self, largest: f64) -> f64 {
         self.weight / (largest * largest)
     }
@@ -114,8 +115,8 @@ impl Moments {
         self
     }
 
-    /// Returns the moments of correlated points, which are whitened like the residuals: L⁻¹ y, and L⁻¹ 1 times a power
-    /// of two k instead of the weights.
+    /// Returns the moments of correlated points. Like the residuals, they are whitened: L⁻¹ y replaces w y, and k L⁻¹ 1
+    /// replaces the weights w, where k is a power of two.
     fn of_correlated(points: &Points<'_>, correlation: &Correlation) -> Moments {
         let unit = points.units.row;
         let mut y: Vec<f64> = correlation.index.iter().map(|&i| points.y.at(i) * unit).collect();

@@ -71,12 +71,13 @@ impl Survey {
         }
     }
 
-    /// Returns true if a survey that was read from bytes can belong to these pieces.
+    /// Returns true if this survey, which was read from bytes, is consistent with the pieces `pieces`.
     pub(crate) fn is_sound(&self, pieces: Range<u64>) -> bool {
         self.sums.is_sound(pieces, |_| true)
     }
 
-    /// Merges the sums after the last whole group. No points can be added afterwards.
+    /// Merges the sums of the last pieces, which are too few for a complete group of [`Tree`]. Afterwards no points can
+    /// be added.
     pub(crate) fn close(&mut self) {
         self.sums.close();
     }
@@ -87,10 +88,10 @@ impl Survey {
         [used, omitted, ignored].into_iter().fold(0, |sum, n| sum.saturating_add(n as u64))
     }
 
-    /// Adds the survey of the following points.
+    /// Adds the survey of the points that follow the points of this survey.
     ///
     /// # Errors
-    /// A message if the points do not follow.
+    /// A message if the points of `other` do not follow.
     pub(crate) fn follow(&mut self, other: Survey) -> std::result::Result<(), String> {
         self.sums.follow(other.sums)?;
         self.tally = self.tally.merge(other.tally);
@@ -103,11 +104,11 @@ impl Survey {
         Ok(())
     }
 
-    /// Validates a chunk. `first`: number of its first point. Returns its points, in ordinary units.
+    /// Validates a chunk. `first`: number of its first point. Returns its points, with all units 1.
     ///
     /// # Errors
-    /// Errors of [`Points::validate`], with the index among all points. The count of values that are not finite is
-    /// the count in this chunk.
+    /// Errors of [`Points::validate`]. The index in an error is the index among all points; the count of values that
+    /// are not finite includes only this chunk.
     pub(crate) fn add<'a>(
         &mut self,
         chunk: Given<'a>,
@@ -168,7 +169,7 @@ impl Survey {
         estimator == Estimator::LeastSquares && self.units() != Units::ORDINARY
     }
 
-    /// Replaces the sums by those of `other`, the survey of a second pass.
+    /// Replaces the sums by the sums of `other`, the survey of a second pass.
     pub(crate) fn take_sums(&mut self, other: Survey) {
         self.sums = other.sums;
     }

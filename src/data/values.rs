@@ -79,7 +79,7 @@ impl Values<'_> {
         self.len() == 0
     }
 
-    /// Returns the bytes of a value; 0 for an empty array.
+    /// Returns the size of one value, in bytes; 0 for an empty array.
     pub(crate) fn width(&self) -> usize {
         each!(self, v => v.first().map_or(0, size_of_val))
     }
@@ -122,7 +122,8 @@ impl Values<'_> {
     }
 }
 
-/// Error of conversions into [`Values`] that cannot fail.
+/// Needed by functions that accept any conversion into [`Values`]: for a conversion that cannot fail, the error type
+/// is `Infallible`.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Error {
         match never {}
@@ -131,8 +132,9 @@ impl From<std::convert::Infallible> for Error {
 
 /// A number type of data.
 ///
-/// The conversions are generic over this trait instead of one implementation per type. Therefore the compiler can infer
-/// the argument type of a closure before it knows the type of `[1.0, 2.0]`.
+/// The conversions into [`Values`] are generic over this trait. Separate implementations per number type would break
+/// type inference for literals such as `[1.0, 2.0]`: the compiler needs the argument type of a model's closure before
+/// it has chosen their number type.
 pub trait Real: Copy + private::Sealed {
     /// Returns the slice as [`Values`].
     fn values(slice: &[Self]) -> Values<'_>;

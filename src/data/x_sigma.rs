@@ -30,8 +30,10 @@ impl<'a> XSigma<'a> {
         XSigma { columns }
     }
 
+    /// Checks the lengths of the columns.
+    ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the length of a column is neither 1 nor one of these lengths.
+    /// [`Error::LengthMismatch`] if the length of a column is neither 1 nor in `lengths`.
     pub(crate) fn expect(&self, lengths: &[usize], remedy: &'static str) -> Result<()> {
         for (c, column) in self.columns.iter().enumerate() {
             let len = column.len();
@@ -79,6 +81,8 @@ impl<'a> XSigma<'a> {
         Ok(())
     }
 
+    /// Checks that `sigma`, the sigma of y, can be combined with errors of x.
+    ///
     /// # Errors
     /// [`Error::UnsuitedSigma`] if errors of x cannot be compared with errors of y.
     pub(crate) fn check_beside(&self, sigma: Sigma<'_>) -> Result<()> {
@@ -118,7 +122,7 @@ impl<'a> XSigma<'a> {
         &self.columns
     }
 
-    /// Returns the bytes per sample in columns with more than one value.
+    /// Returns the total size of one value of each column with more than one value, in bytes.
     pub(crate) fn bytes_per_sample(&self) -> usize {
         self.columns.iter().filter(|c| c.len() > 1).map(Values::width).sum()
     }

@@ -26,17 +26,19 @@ use std::sync::OnceLock;
 /// Errors and correlations of all parameters of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Covariance {
-    /// Standard errors, computed without the variances.
+    /// Standard errors. The variances are computed from them, so that errors are right even if their squares leave the
+    /// range of f64.
     pub(crate) errors: Vec<f64>,
     /// Factor of the covariance, p × rank, in the units of the parameters: D⁻¹ V Σ⁻¹ times the standard deviation of a
     /// row. The covariance is `half`·`half`ᵀ. Rows of parameters that were not estimated are 0.
     pub(crate) half: BlockMatrix,
     /// The same factor for rows with standard deviation 1 in row units; used for leverages.
     pub(crate) unscaled: BlockMatrix,
-    /// Undetermined directions, p × (estimated − rank): parameters divided by `units`.
+    /// Undetermined directions, p × (estimated − rank): changes of the parameters, each divided by its element of
+    /// `units`.
     pub(crate) null: BlockMatrix,
-    /// One unit per parameter: the change that corresponds to a column of length 1 in row units; 0 if the parameter was
-    /// not estimated.
+    /// One unit per parameter: the change of the parameter that changes the residuals, in row units, by a vector of
+    /// length 1; 0 if the parameter was not estimated.
     pub(crate) units: Vec<f64>,
     pub(crate) rank: usize,
     pub(crate) condition: f64,
@@ -72,7 +74,8 @@ pub(crate) struct CovarianceInputs<'a> {
     pub(crate) params: usize,
     /// Number of points.
     pub(crate) points: usize,
-    /// Standard deviation of a row for a given rank: s in row units, or the row unit itself for absolute errors.
+    /// Returns the standard deviation of a row, in row units, for a given rank: the estimate s, or the row unit if the
+    /// errors of the data are absolute.
     pub(crate) row_error: &'a dyn Fn(usize) -> f64,
 }
 
@@ -333,7 +336,7 @@ mod tests {
     use super::{Covariance, CovarianceInputs};
     use crate::normal::{RFactor, Spectrum};
 
-    /// Two columns of length √(1 + δ²) whose difference is δ, the unit errors, and n points.
+    /// Covariance for the columns (1, 0) and (1, δ), rows with standard deviation 1, and the given number of points.
     fn nearly_equal_columns(delta: f64, points: usize) -> Covariance {
         let mut factor = RFactor::zero(2);
         factor.r[..2].copy_from_slice(&[1.0, 0.0]);

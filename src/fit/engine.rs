@@ -3,15 +3,13 @@
 use super::Fit;
 use super::curvature_bias;
 use super::lack_of_fit::ResidualTests;
-use super::priors::{Prior, WithPriors};
-use super::search::{PointSource, Rules, View, Visit, Workspace};
+use super::point_source::{PointEvaluator, PointSource, View};
+use super::search::{SearchRequest, Workspace};
+use super::spec::FitSpec;
 use super::start_search::StartSearch;
 use super::stats::Stats;
-use super::supply::{EvaluatorOptions, Supply};
 use super::warnings::{of_search, warnings};
-use crate::backend::cpu::Prepared;
-use crate::backend::cuda::source::Arithmetic;
-use crate::data::loss::{Estimator, Loss};
+use crate::data::loss::Estimator;
 use crate::data::overview::Overview;
 use crate::error::{Error, NamedValues, Result};
 use crate::model::Expression;
@@ -21,8 +19,6 @@ use crate::model::ties::Ties;
 use crate::normal::arrow::full;
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
-use crate::solver::observe::{Observer, Patience, Stopper};
-use crate::solver::options::Options;
 use crate::solver::outcome::{BadPoint, Failure, Fault, Outcome};
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
@@ -44,15 +40,12 @@ pub(crate) struct Spent {
 /// Request for one fit. Arrays have one value per parameter.
 #[derive(Clone)]
 pub(crate) struct Request<'a> {
+    pub(crate) spec: FitSpec<'a>,
     pub(crate) model: &'a Model,
-    pub(crate) prepared: &'a Prepared,
-    /// Access to the points.
-    pub(crate) supply: &'a dyn Supply,
+    pub(crate) source: Arc<dyn PointSource + 'a>,
     /// Summary of the points.
     pub(crate) points: Overview,
-    pub(crate) names: &'a [String],
     pub(crate) start: Vec<f64>,
-    pub(crate) bounds: &'a [(f64, f64)],
     pub(crate) fixed: Vec<bool>,
     /// Parameters that are computed from others; the model contains their formulas instead.
     pub(crate) ties: Arc<Ties>,
@@ -60,47 +53,33 @@ pub(crate) struct Request<'a> {
     pub(crate) components: Arc<[ComponentModel]>,
     /// Names and formulas of quantities that are reported with the fit.
     pub(crate) derived: &'a [(String, Expression)],
-    /// Parameters that do not occur in the model.
-    pub(crate) unused: Vec<bool>,
-    pub(crate) priors: &'a [Prior],
-    pub(crate) loss: Loss,
-    pub(crate) options: &'a Options,
-    pub(crate) observer: Option<&'a Observer>,
     /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) starts_refined: bool,
     /// Positions of the linear parameters whose starting values are a least-squares solution.
     pub(crate) linear: Vec<usize>,
-    /// Typical sizes of the parameters; NaN if unknown.
-    pub(crate) scales: &'a [f64],
-    /// If true, passes on the CPU run on the calling thread only, because the other threads have their own fits.
-    pub(crate) on_one_thread: bool,
     pub(crate) prepare_time: Duration,
     pub(crate) spent: Spent,
 }
 
 impl Request<'_> {
+    /// Searches for the parameters and analyses the result.
     pub(crate) fn fit(&self) -> Result<Fit> {
         let begun = Instant::now();
-        let mut fit = None;
-        let searched = Workspace::with(self.problem(), |space| {
-            space.run(&self.rules(), self, begun, &mut |space, points| {
-                let concluded = self.conclude(space, points, begun.elapsed());
-                fit = Some(concluded.map(|(fit, _)| fit));
-                Ok(())
-            })
-        });
-        searched.map_err(|failure| self.refused(failure))?;
-        // `run` always calls the callback on success.
-        fit.unwrap_or(Err(Error::StoppedInFirstPass))
+        let mut space = Workspace::of_thread(self.problem());
+        let searched = space.run(&self.search_request(), begun);
+        let mut points = searched.map_err(|failure| self.refused(failure))?;
+        let (fit, _) = self.conclude(&mut space, &mut *points, begun.elapsed())?;
+        space.keep();
+        Ok(fit)
     }
 
     /// Returns the outcome of the search, without covariance. Time limits count from `begun`.
     pub(crate) fn search(&self, begun: Instant) -> Result<Outcome> {
-        let searched = Workspace::with(self.problem(), |space| {
-            space.run(&self.rules(), self, begun, &mut |_, _| Ok(()))?;
-            Ok(space.outcome().clone())
-        });
-        let mut outcome = searched.map_err(|failure| self.refused(failure))?;
+        let mut space = Workspace::of_thread(self.problem());
+        let searched = space.run(&self.search_request(), begun).map(drop);
+        searched.map_err(|failure| self.refused(failure))?;
+        let mut outcome = space.outcome().clone();
+        space.keep();
         self.ties.complete(&mut outcome.params);
         Ok(outcome)
     }
@@ -111,21 +90,21 @@ impl Request<'_> {
         outcome: Outcome,
         solving: Duration,
     ) -> Result<(Fit, ResidualTests)> {
-        let mut points = self.evaluator(View::of(self.loss, &self.start))?;
-        Workspace::with(self.problem(), |space| {
-            *space.outcome_mut() = outcome;
-            self.conclude(space, &mut *points, solving)
-        })
+        let mut points = self.evaluator(&View::of(self.spec.loss, &self.start))?;
+        let mut space = Workspace::of_thread(self.problem());
+        *space.outcome_mut() = outcome;
+        let concluded = self.conclude(&mut space, &mut *points, solving)?;
+        space.keep();
+        Ok(concluded)
     }
 
-    fn rules(&self) -> Rules<'_> {
-        Rules {
-            loss: self.loss,
-            options: self.options,
-            observer: self.observer,
+    fn search_request(&self) -> SearchRequest<'_> {
+        SearchRequest {
+            spec: &self.spec,
+            source: &*self.source,
+            options: self.spec.options,
             refined: self.starts_refined,
             linear: &self.linear,
-            scales: self.scales,
             errors_in_x: self.points.errors_in_x,
         }
     }
@@ -144,12 +123,12 @@ impl Request<'_> {
         let mut params = outcome.params.clone();
         self.ties.complete(&mut params);
         let row_error = space.row_error();
-        let sizes = (self.names.len(), points.used);
+        let sizes = (self.spec.names.len(), points.used);
         let free = &space.problem.free;
         let mut covariance = end.covariance(free, &outcome.columns, sizes, &row_error);
         covariance.tie(&self.ties, &params);
         let cost_unit = space.cost_unit(covariance.rank);
-        let mut at_bound = vec![None; self.names.len()];
+        let mut at_bound = vec![None; self.spec.names.len()];
         free.iter().zip(&end.sides).for_each(|(&k, &side)| at_bound[k] = side);
         let termination = end.stopped.map_or(outcome.termination, Termination::from);
         let at_end = (&outcome.params[..], termination);
@@ -157,11 +136,11 @@ impl Request<'_> {
         let stats = self.stats(evaluator, outcome, end.passes, [solving, begun.elapsed()]);
         let mut fit = Fit {
             model: self.model.clone(),
-            names: self.names.to_vec(),
+            names: self.spec.names.to_vec(),
             params,
             at_bound,
             covariance,
-            loss: self.loss,
+            loss: self.spec.loss,
             scaled: !points.absolute,
             estimator: points.estimator,
             cost: outcome.cost,
@@ -182,18 +161,18 @@ impl Request<'_> {
             components: self.components.clone(),
             derived: Vec::new(),
             formulas: Vec::new(),
-            priors: self.priors.to_vec(),
-            bounds: self.bounds.to_vec(),
-            spread: self.supply.spread(),
+            priors: self.spec.priors.to_vec(),
+            bounds: self.spec.bounds.to_vec(),
+            spread: self.source.spread(),
             part: None,
         };
         fit.derive(self.derived)?;
-        let distinct = self.supply.distinct(fit.estimated());
-        let mut effects = vec![None; self.names.len()];
+        let distinct = self.source.distinct(fit.estimated());
+        let mut effects = vec![None; self.spec.names.len()];
         free.iter().zip(&outcome.effects).for_each(|(&k, &effect)| effects[k] = Some(effect));
-        let mut unused = self.unused.clone();
+        let mut unused = self.spec.unused.clone();
         free.iter().zip(&outcome.unused).for_each(|(&k, &found)| unused[k] |= found);
-        fit.warnings = warnings(&fit, &unused, self.bounds, distinct, &effects);
+        fit.warnings = warnings(&fit, &unused, self.spec.bounds, distinct, &effects);
         if tests.are_made() {
             tests.apply(&mut fit);
         }
@@ -223,7 +202,7 @@ impl Request<'_> {
             iterations: outcome.work.iterations,
             retried: outcome.retried,
             operations: match self.model {
-                Model::Traced(_) => Some(self.prepared.operations()),
+                Model::Traced(_) => Some(self.spec.prepared.operations()),
                 Model::Native(_) => None,
             },
             prepare_seconds: self.prepare_time.as_secs_f64(),
@@ -232,42 +211,29 @@ impl Request<'_> {
             start_search: self.spent.search,
             solve_seconds: solving.as_secs_f64(),
             covariance_seconds: analysing.as_secs_f64(),
-            ..self.supply.stats(evaluator)
+            ..self.source.stats(evaluator)
         }
     }
 
     /// Creates an evaluator of the points for `view`, priors included.
-    pub(super) fn evaluator<'e>(
-        &'e self,
-        view: View<'e>,
-    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
-        let stopper = self.observer.as_ref().map(|observer| observer as &dyn Stopper);
-        let patience = Patience { until: view.until, stopper };
-        let (model, on_one_thread) = (self.prepared, self.on_one_thread);
-        let options = EvaluatorOptions { model, view, patience, on_one_thread };
-        let points = self.supply.evaluator(&options)?;
-        // Plain points only serve to find a starting point; their units differ.
-        if self.priors.is_empty() || view.plain {
-            return Ok(points);
-        }
-        let (free, row_unit) = (&self.prepared.free, self.points.units.row);
-        Ok(Box::new(WithPriors::new(points, self.priors, free, row_unit)))
+    pub(super) fn evaluator(&self, view: &View<'_>) -> Result<PointEvaluator<'_>> {
+        self.spec.evaluator(&*self.source, view, self.points.units.row)
     }
 
     pub(super) fn problem(&self) -> Problem {
         Problem {
-            unused: self.prepared.free.iter().map(|&k| self.unused[k]).collect(),
-            opaque: self.prepared.is_native(),
-            free: self.prepared.free.clone(),
-            shape: self.supply.shape().unwrap_or_else(|| full(self.prepared.free.len())),
+            unused: self.spec.prepared.free.iter().map(|&k| self.spec.unused[k]).collect(),
+            opaque: self.spec.prepared.is_native(),
+            free: self.spec.prepared.free.clone(),
+            shape: self.source.shape().unwrap_or_else(|| full(self.spec.prepared.free.len())),
             start: self.start.clone(),
-            bounds: self.bounds.to_vec(),
+            bounds: self.spec.bounds.to_vec(),
             square: self.points.summary.square,
             scatter: self.points.summary.scatter,
             signal: self.points.summary.signal(self.points.estimator == Estimator::Poisson),
             points: self.points.used,
             absolute: self.points.absolute,
-            loss: self.loss,
+            loss: self.spec.loss,
             row_unit: self.points.units.row,
         }
     }
@@ -275,18 +241,22 @@ impl Request<'_> {
     /// Converts a failure of the solver into the error for the user.
     pub(crate) fn refused(&self, failure: Failure) -> Error {
         match failure {
-            Failure::Start(bad) => {
-                error_at_start(self.model, self.names, &self.prepared.free, &self.start, bad)
-            }
+            Failure::Start(bad) => error_at_start(
+                self.model,
+                self.spec.names,
+                &self.spec.prepared.free,
+                &self.start,
+                bad,
+            ),
             Failure::Overflow => {
-                Error::OverflowAtStart { params: NamedValues::new(self.names, &self.start) }
+                Error::OverflowAtStart { params: NamedValues::new(self.spec.names, &self.start) }
             }
             Failure::Observer(message) => Error::ObserverPanicked { message },
-            Failure::Backend(Fault::Device(error)) => self.supply.failed(error),
+            Failure::Backend(Fault::Device(error)) => self.source.failed(error),
             Failure::Backend(Fault::Points(error)) => error,
             Failure::Backend(Fault::Stopped(_)) => Error::StoppedInFirstPass,
             Failure::Backend(Fault::Panicked { message, point, params }) => {
-                let params = NamedValues::new(self.names, &params);
+                let params = NamedValues::new(self.spec.names, &params);
                 let place = match point {
                     Some((index, x)) => {
                         format!("point {index} ({}) for {params}", variables(self.model, &x))
@@ -296,21 +266,6 @@ impl Request<'_> {
                 Error::ModelPanicked { message, place }
             }
         }
-    }
-}
-
-impl PointSource for Request<'_> {
-    fn with_points(
-        &self,
-        view: View<'_>,
-        work: &mut Visit<'_>,
-    ) -> std::result::Result<(), Failure> {
-        let points = self.evaluator(view);
-        work(&mut *points.map_err(|error| Failure::Backend(Fault::Points(error)))?)
-    }
-
-    fn rough_arithmetic(&self) -> Arithmetic {
-        self.supply.rough_arithmetic()
     }
 }
 
@@ -349,21 +304,24 @@ thread_local! {
 }
 
 impl Workspace {
-    /// Does `work` in the workspace of this thread's last fit, if that had as many parameters, so that small fits one
-    /// after another allocate little. A fit within a native model finds it taken, and gets one of its own.
-    pub(crate) fn with<R>(problem: Problem, work: impl FnOnce(&mut Workspace) -> R) -> R {
+    /// Returns the workspace of this thread's last fit if that had as many parameters, otherwise a new one. Small fits
+    /// one after another therefore allocate little. A fit within a native model gets a workspace of its own, because
+    /// the outer fit has taken the kept one.
+    fn of_thread(problem: Problem) -> Box<Workspace> {
         let alike =
             |last: &Problem| last.start.len() == problem.start.len() && last.shape == problem.shape;
-        let mut space = match LAST.take().filter(|last| alike(&last.problem)) {
+        match LAST.take().filter(|last| alike(&last.problem)) {
             Some(mut last) => {
                 last.problem = problem;
                 last.forget_stages();
                 last
             }
             None => Box::new(Workspace::new(problem)),
-        };
-        let result = work(&mut space);
-        LAST.set(Some(space).filter(|space| space.problem.free.len() <= KEPT));
-        result
+        }
+    }
+
+    /// Keeps the workspace for the next fit of this thread, unless it is large.
+    fn keep(self: Box<Workspace>) {
+        LAST.set(Some(self).filter(|space| space.problem.free.len() <= KEPT));
     }
 }

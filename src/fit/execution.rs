@@ -1,9 +1,10 @@
 //! Placement of a fit of points in memory, and its data on devices.
 
 use super::placement::{
-    ALL_FIXED, ERRORS_IN_X, Estimate, FILL, Loaded, NATIVE, Obstacle, Placement, PlacementRequest,
-    Uploaded, failed, failed_on, not_loaded,
+    Estimate, FILL, Loaded, Obstacle, Placement, PlacementRequest, Uploaded, failed, failed_on,
+    kernels_of, not_loaded,
 };
+use super::point_source::PointEvaluator;
 use crate::backend::Precision;
 use crate::backend::choice::{Workload, f64_lanes};
 use crate::backend::cpu::{Cpu, Whitened};
@@ -20,7 +21,6 @@ use crate::backend::cuda::streamed::DoubleBuffer;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
-use crate::solver::evaluator::Evaluator;
 use crate::threads;
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,43 +61,32 @@ impl Execution {
     pub(crate) fn of(
         wanted: &PlacementRequest<'_>,
         (loss, precision): (Loss, Precision),
-        printed: Option<&Arc<CompiledModel>>,
+        (printed, free): (Option<&Arc<CompiledModel>>, usize),
         points: &Points<'_>,
     ) -> Result<Execution> {
         let uploaded = match wanted.uploaded() {
             Uploaded::Points(resident) => Some(resident),
             _ => None,
         };
-        let printed = match (printed, &points.correlation) {
-            (None, _) => return Placement::hindered(wanted, &NATIVE),
-            (_, Some(_)) => {
-                let correlated = ("a covariance matrix of y", "use Backend::Cpu");
-                return Placement::hindered(wanted, &Obstacle::Refused(correlated.0, correlated.1));
-            }
-            _ if !points.x_sigma.is_exact() => {
-                return Placement::hindered(wanted, &ERRORS_IN_X);
-            }
-            (Some(printed), _) if printed.free() == 0 => {
-                return Placement::hindered(wanted, &ALL_FIXED);
-            }
-            (Some(printed), _) => printed,
-        };
+        let correlated = Obstacle::Refused("a covariance matrix of y", "use Backend::Cpu");
+        let kernels = kernels_of(printed, free, points.x_sigma.is_exact());
+        let kernels = kernels
+            .and_then(|k| if points.correlation.is_none() { Ok(k) } else { Err(correlated) });
         let segment = uploaded.map_or(wanted.costs.segment(), |there| there.segment);
-        let estimate = || {
+        let estimate = |printed: &Arc<CompiledModel>| {
             let work = Workload {
                 points: points.used,
                 bytes_per_point: bytes_per_point(points),
                 units: printed.units,
                 uploaded: uploaded.is_some(),
             };
-            let variant = variant(points, loss, Arithmetic::Double);
+            let (printed, variant) = (printed.clone(), variant(points, loss, Arithmetic::Double));
             let is_loaded = move |device: &Device| printed.is_loaded(device, &variant);
             let segments = points.len().div_ceil(segment);
             Estimate::of_passes(wanted.costs, work, (1.0, segments), is_loaded)
         };
-        Placement::choose(wanted, estimate, |devices, take_over| {
-            let loaded = Loaded::new(devices, take_over);
-            let printed = printed.clone();
+        Placement::choose(wanted, kernels, estimate, |printed, devices, take_over| {
+            let (loaded, printed) = (Loaded::new(devices, take_over), printed.clone());
             FitOnDevice::place(loaded, printed, (points, segment), uploaded, (loss, precision))
         })
     }
@@ -135,12 +124,16 @@ impl Execution {
         cpu: Cpu<'e>,
         points: &'e Points<'e>,
         (loss, arithmetic): (Loss, Arithmetic),
-    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
+    ) -> Result<PointEvaluator<'e>> {
         match &self.device {
             Some(on) => match on.passes(points, (loss, arithmetic), Leaves::SEGMENTS) {
-                Ok(passes) => Ok(Box::new(WithCpuFallback::new(passes, cpu, on.loaded.take_over))),
+                Ok(passes) => {
+                    let passes = WithCpuFallback::new(passes, cpu, on.loaded.take_over);
+                    Ok(PointEvaluator::Other(Box::new(passes)))
+                }
                 Err(error) if on.loaded.take_over => {
-                    Ok(Box::new(WithCpuFallback::without_device(cpu, error.to_string())))
+                    let alone = WithCpuFallback::without_device(cpu, error.to_string());
+                    Ok(PointEvaluator::Other(Box::new(alone)))
                 }
                 Err(error) => Err(error),
             },
@@ -150,10 +143,10 @@ impl Execution {
 }
 
 /// Creates an evaluator of the points, correlated or not, on the CPU.
-pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> Box<dyn Evaluator + Send + 'e> {
+pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> PointEvaluator<'e> {
     match &points.correlation {
-        Some(correlation) => Box::new(Whitened::new(cpu, correlation)),
-        None => Box::new(cpu),
+        Some(correlation) => PointEvaluator::Other(Box::new(Whitened::new(cpu, correlation))),
+        None => PointEvaluator::Cpu(cpu),
     }
 }
 

@@ -5,7 +5,7 @@
 //! If the solution violates bounds, steps from the nearest point inside the bounds replace it.
 
 use super::engine::Request;
-use super::search::View;
+use super::point_source::View;
 use crate::constants::WELL_CONDITIONED;
 use crate::data::loss::Loss;
 use crate::error::Result;
@@ -28,7 +28,7 @@ const RANK: f64 = 1e-13;
 pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     let (problem, options) = (request.problem(), Options::default());
     let refused = |failure| request.refused(failure);
-    let mut evaluator = request.evaluator(View::of(Loss::Linear, &request.start))?;
+    let mut evaluator = request.evaluator(&View::of(Loss::Linear, &request.start))?;
     let task = Task::new(&problem, &options);
     let there = evaluate(&mut *evaluator, &task, Termination::MaxEvaluations);
     let there = there.map_err(refused)?;

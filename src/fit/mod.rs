@@ -1,6 +1,5 @@
 //! Result of a fit: parameters, standard errors, goodness of fit and warnings.
 
-mod approach;
 pub(crate) mod bands;
 pub(crate) mod batch;
 mod block_covariance;
@@ -14,29 +13,30 @@ pub(crate) mod distributions;
 pub(crate) mod end;
 pub(crate) mod engine;
 pub(crate) mod execution;
-mod judge;
 pub(crate) mod lack_of_fit;
 mod latex;
 pub(crate) mod linear_start;
 pub(crate) mod marginal;
 pub(crate) mod multi_start;
 pub(crate) mod placement;
+pub(crate) mod point_source;
 pub(crate) mod priors;
 pub(crate) mod propagated;
 pub(crate) mod replicates;
 pub(crate) mod report;
-pub(crate) mod restart;
+pub(crate) mod retry;
 mod rounding;
 #[cfg(feature = "json")]
 pub(crate) mod saved;
 pub(crate) mod search;
+pub(crate) mod spec;
 pub(crate) mod start_search;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
-pub(crate) mod supply;
 pub(crate) mod table;
 pub(crate) mod variable_projection;
+pub(crate) mod verify;
 pub(crate) mod warning;
 pub(crate) mod warnings;
 

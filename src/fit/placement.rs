@@ -13,6 +13,7 @@ use crate::backend::{Backend, Processor};
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
 use crate::threads::{self, lock};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 /// Fraction of a device's free memory that data may take.
@@ -26,15 +27,15 @@ const SOON: f64 = 5e-4;
 pub(crate) struct PlacementRequest<'a> {
     pub(crate) backend: Backend,
     pub(crate) costs: Costs,
-    /// Devices that replace the registered ones.
+    /// Devices that the caller supplies; they are used instead of the devices that `backend` would open.
     pub(crate) given: Option<GivenDevice<'a>>,
 }
 
-/// Devices supplied by the caller.
+/// Devices that the caller supplied.
 #[derive(Clone, Copy)]
 pub(crate) struct GivenDevice<'a> {
-    pub(crate) device: &'a Arc<Device>,
-    pub(crate) others: &'a [Arc<Device>],
+    /// At least one device.
+    pub(crate) devices: &'a [Arc<Device>],
     pub(crate) uploaded: Uploaded<'a>,
     /// If true, the CPU continues the fit if the device fails.
     pub(crate) take_over: bool,
@@ -62,12 +63,30 @@ pub(super) enum Obstacle {
     Idle(&'static str),
 }
 
-pub(super) const NATIVE: Obstacle =
+const ALL_FIXED: Obstacle = Obstacle::Idle("all parameters are fixed");
+const ERRORS_IN_X: Obstacle = Obstacle::Refused("errors in x", "use Backend::Cpu");
+const NATIVE: Obstacle =
     Obstacle::Refused("a native model", "trace the model, or use Backend::Cpu");
-pub(super) const ERRORS_IN_X: Obstacle = Obstacle::Refused("errors in x", "use Backend::Cpu");
-pub(super) const ALL_FIXED: Obstacle = Obstacle::Idle("all parameters are fixed");
 
-/// Estimated seconds of a fit on a given number of devices like the given one.
+/// Returns the model, which has its kernels, if devices can compute the fit. `free`: number of free parameters. Each
+/// kind of fit adds its own obstacles.
+///
+/// # Errors
+/// The first obstacle: no free parameters, errors in x, or a native model (`model` is `None`).
+pub(super) fn kernels_of<M>(
+    model: Option<&M>,
+    free: usize,
+    is_x_exact: bool,
+) -> std::result::Result<&M, Obstacle> {
+    match model {
+        _ if free == 0 => Err(ALL_FIXED),
+        _ if !is_x_exact => Err(ERRORS_IN_X),
+        None => Err(NATIVE),
+        Some(model) => Ok(model),
+    }
+}
+
+/// Function from a device and a number of devices like it to the estimated seconds of a fit on them.
 type SecondsOnDevices<'e> = dyn Fn(&Device, usize) -> f64 + 'e;
 
 /// Estimated seconds of a fit.
@@ -77,14 +96,15 @@ pub(super) struct Estimate<'e> {
     pub(super) compile: f64,
     /// Returns true if the kernels are loaded on the device.
     pub(super) is_loaded: Box<dyn Fn(&Device) -> bool + 'e>,
-    /// Seconds on devices that have the kernels.
+    /// Seconds on devices that have already loaded the kernels.
     pub(super) on_devices: Box<SecondsOnDevices<'e>>,
     /// Maximum number of devices that the work can occupy.
     pub(super) most_devices: usize,
 }
 
 impl<'e> Estimate<'e> {
-    /// Estimates a fit by passes over points. `slower`: time of a device's pass relative to one over resident points.
+    /// Estimates the time of a fit from its passes over the points. `slower`: time of a pass on a device divided by the
+    /// time of a pass over resident points.
     pub(super) fn of_passes(
         costs: Costs,
         work: Workload,
@@ -112,9 +132,9 @@ pub(super) fn on_threads(seconds: impl Fn(usize) -> f64) -> f64 {
     if alone < SOON { alone } else { seconds(threads::count()) }
 }
 
-/// Chosen backend: the device data of the fit if a device computes it, and the reason in one sentence.
+/// Chosen backend, with the reason in one sentence. `device`: the fit's data on devices; `None` for the CPU.
 pub(crate) struct Placement<T> {
-    pub(crate) reason: String,
+    pub(crate) reason: Cow<'static, str>,
     pub(crate) device: Option<T>,
 }
 
@@ -127,13 +147,14 @@ pub(crate) struct Loaded {
     /// If true, the CPU continues the fit if all devices fail.
     pub(crate) take_over: bool,
     pub(crate) upload_seconds: f64,
-    /// Seconds to compile the kernels of the fit's own loss.
+    /// Seconds to load or compile the kernels for the loss that the caller chose; kernels for other losses of the
+    /// search are not included.
     pub(crate) compile_seconds: f64,
     pub(crate) origin: Origin,
 }
 
 impl Loaded {
-    /// Creates the list, with no failed device and with times of 0.
+    /// Creates a value without failed devices and with times of 0.
     pub(crate) fn new(devices: Vec<Arc<Device>>, take_over: bool) -> Loaded {
         let (upload_seconds, compile_seconds, origin) = (0.0, 0.0, Origin::Memory);
         Loaded {
@@ -156,7 +177,7 @@ impl Loaded {
         lock(&self.lost).iter().any(|(lost, _)| *lost == device)
     }
 
-    /// Returns messages about the failed devices; empty if all devices failed.
+    /// Returns one message per failed device whose work other devices have taken; empty if all devices failed.
     fn taken_over(&self) -> Vec<String> {
         let lost = lock(&self.lost);
         let said = |(device, why): &(usize, String)| taken_over(&self.devices[*device], why);
@@ -184,8 +205,8 @@ impl Loaded {
         }
     }
 
-    /// Recreates a device's share with `make` on another device that works; `None` if no device works. `error`: failure
-    /// of the device, unless it was recorded before.
+    /// Recreates the share of a failed device with `make` on a working device; `None` if no device works. `error`: the
+    /// failure of the device, if it has not been recorded yet.
     pub(super) fn moved<T>(
         &self,
         device: usize,
@@ -222,7 +243,7 @@ pub(crate) fn names<'d>(devices: impl IntoIterator<Item = &'d Arc<Device>>) -> S
 }
 
 impl<T> Placement<T> {
-    pub(crate) fn on_cpu(reason: impl Into<String>) -> Placement<T> {
+    pub(crate) fn on_cpu(reason: impl Into<Cow<'static, str>>) -> Placement<T> {
         Placement { reason: reason.into(), device: None }
     }
 
@@ -243,30 +264,35 @@ impl<T> Placement<T> {
         }
     }
 
-    /// Chooses the requested backend, or the one that is likely to be faster. `prepare` creates the fit's data on the
-    /// devices; its second argument is true if the CPU continues after all devices fail.
+    /// Chooses the requested backend, or the backend that is likely to be faster. `kernels`: the kernels of the fit, or
+    /// the obstacle. `prepare` creates the fit's data on the devices; its last argument is true if the CPU continues
+    /// the fit after all devices have failed.
     ///
     /// # Errors
-    /// If the caller requires devices: [`Error::CudaUnavailable`] and errors of `prepare`.
-    pub(super) fn choose<'e>(
+    /// If the caller requires devices: [`Error::NotOnDevice`], [`Error::CudaUnavailable`] and errors of `prepare`.
+    pub(super) fn choose<'e, K: Clone>(
         wanted: &PlacementRequest<'_>,
-        estimate: impl FnOnce() -> Estimate<'e>,
-        prepare: impl FnOnce(Vec<Arc<Device>>, bool) -> Result<T>,
+        kernels: std::result::Result<K, Obstacle>,
+        estimate: impl FnOnce(K) -> Estimate<'e>,
+        prepare: impl FnOnce(K, Vec<Arc<Device>>, bool) -> Result<T>,
     ) -> Result<Placement<T>> {
+        let kernels = match kernels {
+            Ok(kernels) => kernels,
+            Err(obstacle) => return Placement::hindered(wanted, &obstacle),
+        };
         let (devices, take_over, reason) = match (wanted.given, wanted.backend) {
             (_, Backend::Cpu) => return Ok(Placement::on_cpu("asked for")),
-            (Some(GivenDevice { device, others, take_over, .. }), _) => {
-                let all = [device].into_iter().chain(others).cloned().collect();
-                (all, take_over, "asked for".to_owned())
+            (Some(GivenDevice { devices, take_over, .. }), _) => {
+                (devices.to_vec(), take_over, "asked for".to_owned())
             }
             (None, Backend::Cuda(devices)) => (opened(devices)?, false, "asked for".to_owned()),
-            (None, _) => match sooner(wanted.costs.startup_seconds, &estimate()) {
+            (None, _) => match sooner(wanted.costs.startup_seconds, &estimate(kernels.clone())) {
                 Ok((devices, reason)) => (devices, true, reason),
                 Err(reason) => return Ok(Placement::on_cpu(reason)),
             },
         };
-        match prepare(devices, take_over) {
-            Ok(prepared) => Ok(Placement { reason, device: Some(prepared) }),
+        match prepare(kernels, devices, take_over) {
+            Ok(prepared) => Ok(Placement { reason: reason.into(), device: Some(prepared) }),
             Err(error) if take_over => Ok(Placement::on_cpu(format!("the device failed: {error}"))),
             Err(error) => Err(error),
         }
@@ -274,7 +300,7 @@ impl<T> Placement<T> {
 
     /// Returns statistics of the passes, without the solver's counts. `loaded`: the chosen devices.
     pub(super) fn stats(&self, loaded: Option<&Loaded>, evaluator: &dyn Evaluator) -> Stats {
-        let (mut reason, used) = (self.reason.clone(), evaluator.device());
+        let (mut reason, used) = (self.reason.to_string(), evaluator.device());
         for taken_over in loaded.map(Loaded::taken_over).unwrap_or_default() {
             reason = format!("{reason}; {taken_over}");
         }
@@ -317,8 +343,9 @@ fn opened(devices: Devices) -> Result<Vec<Arc<Device>>> {
     numbers.into_iter().map(open).collect()
 }
 
-/// Returns the devices that are likely to be faster than the CPU, or the reason to use the CPU. The candidates are the
-/// device of `DUALFIT_DEVICE`, or the first device, and devices like it. `startup`: seconds to start a device.
+/// Returns the devices that are likely to be faster than the CPU, or the reason to use the CPU. The candidates are one
+/// device (selected by `DUALFIT_DEVICE`, otherwise the first) and all devices like it. `startup`: seconds to start a
+/// device.
 fn sooner(
     startup: f64,
     estimate: &Estimate<'_>,

@@ -4,12 +4,12 @@
 //! the column of p; therefore it contributes to steps, errors and degrees of freedom like a point. It is not
 //! subject to a loss and never counts as heavy: unlike the row of a point, it is constant.
 
+use super::point_source::PointEvaluator;
 use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::ops::DerefMut;
 
 /// A normal prior.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,18 +21,22 @@ pub(crate) struct Prior {
 }
 
 /// Points, and priors of the parameters.
-pub(crate) struct WithPriors<'e, P> {
-    /// The evaluator of the points, or its owner.
-    pub(crate) points: P,
-    pub(crate) priors: &'e [Prior],
+pub(crate) struct WithPriors<'e> {
+    points: PointEvaluator<'e>,
+    priors: &'e [Prior],
     /// The column of each prior's parameter, if that is free.
-    pub(crate) columns: Vec<Option<usize>>,
-    pub(crate) row_unit: f64,
+    columns: Vec<Option<usize>>,
+    row_unit: f64,
 }
 
-impl<'e, P> WithPriors<'e, P> {
+impl<'e> WithPriors<'e> {
     /// `free`: positions of the free parameters.
-    pub(crate) fn new(points: P, priors: &'e [Prior], free: &[usize], row_unit: f64) -> Self {
+    pub(crate) fn new(
+        points: PointEvaluator<'e>,
+        priors: &'e [Prior],
+        free: &[usize],
+        row_unit: f64,
+    ) -> Self {
         let places: HashMap<usize, usize> = free.iter().enumerate().map(|(j, &k)| (k, j)).collect();
         let columns = priors.iter().map(|prior| places.get(&prior.param).copied()).collect();
         WithPriors { points, priors, columns, row_unit }
@@ -46,7 +50,7 @@ struct Row {
     residual: f64,
 }
 
-impl<P> WithPriors<'_, P> {
+impl WithPriors<'_> {
     fn rows(&self, params: &[f64], columns: &[f64]) -> impl Iterator<Item = Row> {
         self.priors.iter().zip(&self.columns).map(move |(prior, column)| {
             let weight = self.row_unit / prior.sigma;
@@ -58,7 +62,7 @@ impl<P> WithPriors<'_, P> {
     }
 }
 
-impl<P: DerefMut<Target: Evaluator>> Evaluator for WithPriors<'_, P> {
+impl Evaluator for WithPriors<'_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
         self.points.normal(params, columns, out)?;
         for Row { column, residual } in self.rows(params, columns) {

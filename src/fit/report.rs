@@ -10,10 +10,10 @@ use std::fmt;
 
 /// Correlations below this are not printed.
 const WEAK_CORRELATION: f64 = 0.1;
-/// Correlations printed at most; the strongest come first.
+/// Maximum number of printed correlations; the strongest come first.
 const MOST_CORRELATIONS: usize = 12;
-/// Rows of a table, and warnings, printed at most. Of a joint fit the first set's parameters come first, the shared
-/// ones among them.
+/// Maximum number of printed rows of a table, and of printed warnings. A joint fit lists the parameters of its first
+/// set first, including the shared parameters.
 pub(crate) const MOST_ROWS: usize = 60;
 
 /// The setting that requests a search after a rejected fit.
@@ -180,8 +180,8 @@ impl Fit {
         }
     }
 
-    /// Titles of twice the cost, and of its ratio to the degrees of freedom: under a robust loss it is not a sum of
-    /// squares.
+    /// Returns the titles of twice the cost and of its ratio to the degrees of freedom. Under a robust loss, twice the
+    /// cost is not a sum of squares.
     fn loss_titles(&self) -> [&'static str; 2] {
         match (self.estimator, self.loss.scale()) {
             (Estimator::Poisson, _) => ["deviance", "deviance / dof"],
@@ -190,7 +190,8 @@ impl Fit {
         }
     }
 
-    /// Residuals are in units of sigma if one was given for y or x, and of their own deviation for counts.
+    /// Returns the title of the RMSE. Residuals are in units of sigma if sigma of y or x is known; residuals of counts
+    /// are in units of their own standard deviation.
     fn rmse_title(&self) -> &'static str {
         if self.spread == Spread::Measured { "RMSE" } else { "RMSE / sigma" }
     }
@@ -203,7 +204,7 @@ impl Fit {
     }
 
     fn correlation_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Of those that the table shows.
+        // Only correlations of parameters that the table shows.
         let shown: Vec<usize> = (0..self.names.len().min(MOST_ROWS)).collect();
         let correlation = self.covariance.correlations(&shown);
         let n = shown.len();
@@ -255,7 +256,7 @@ fn more(f: &mut fmt::Formatter<'_>, count: usize, what: &str) -> fmt::Result {
     }
 }
 
-/// A standard error of a derived quantity, or the reason why there is none.
+/// Formats the standard error of a derived quantity, or the reason why the quantity has no standard error.
 fn error_cell(error: f64) -> String {
     match error {
         e if e.is_finite() => format!("± {:>12}", significant(e, 4)),

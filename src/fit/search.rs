@@ -1,12 +1,15 @@
-//! Search of one fit from its starting point to its termination: stages, restarts and analysis of the result.
+//! Search of one fit from its starting point to its termination: stages, further attempts and analysis of the result.
 //!
-//! Single fits, batches, streams, joint fits and multi-start fits all use it. Redescending losses use stages on
-//! decreasing scales ([`approach`](super::approach)). Arctan and Tukey losses start with a stage of Cauchy loss, and
-//! f64 can follow a stage in f32. A search that ends without a minimum can be repeated ([`restart`](super::restart)).
-//! Counts and limits include all stages and attempts.
+//! Single fits, batches, streams, joint fits and multi-start fits all use it. Redescending losses use stages: far from
+//! the points such a loss has almost no gradient. Therefore the fit begins with Cauchy loss whose scale is the distance
+//! to the points: nearly all points keep weight, outliers less. The distance at its result is the next scale, until the
+//! fit's own loss can take over (graduated non-convexity: Blake and Zisserman, Visual Reconstruction, 1987). Arctan and
+//! Tukey losses start with a stage of Cauchy loss of their own scale, and f64 can follow a stage in f32. A search that
+//! ends without a minimum can be repeated ([`retry`](super::retry)). Counts and limits include all stages and attempts.
 
-use super::approach::{FALL, ROUGH, came_to_nothing};
 use super::end::End;
+use super::point_source::{PointEvaluator, PointSource, View};
+use super::spec::FitSpec;
 use crate::backend::cuda::source::Arithmetic;
 use crate::constants::FAR;
 use crate::data::loss::{Loss, distance};
@@ -14,69 +17,32 @@ use crate::normal::{Influence, Normal, Summary};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::linear_model::LinearModel;
 use crate::solver::minimise::Minimiser;
-use crate::solver::observe::{Observer, end_of};
+use crate::solver::observe::end_of;
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault, Outcome};
 use crate::solver::task::{Problem, Task, Work};
 use crate::solver::termination::Termination;
 use std::time::Instant;
 
+/// Minimum factor by which the scale decreases from stage to stage, even if the distance does not, as with noise or
+/// outliers.
+const FALL: f64 = 10.0;
+/// Tolerance of a stage whose result is only a starting point.
+const ROUGH: f64 = 1e-3;
 /// Tolerance of a stage in f32, above the rounding of its sums of squares.
 const ROUGH_SUMS: f64 = 1e-5;
 
-/// Source of evaluators of the points of a fit.
-pub(crate) trait PointSource {
-    /// Calls `work` with an evaluator of the points for `view`.
-    ///
-    /// # Errors
-    /// If `work` fails, or if a device fails that the caller requires.
-    fn with_points(&self, view: View<'_>, work: &mut Visit<'_>) -> Result<(), Failure>;
-
-    /// Returns the arithmetic of a stage whose result is only the starting point of the next stage.
-    fn rough_arithmetic(&self) -> Arithmetic {
-        Arithmetic::Double
-    }
-}
-
-/// Callback that receives an evaluator of the points.
-pub(crate) type Visit<'v> = dyn FnMut(&mut dyn Evaluator) -> Result<(), Failure> + 'v;
-
-/// Callback at the end of a search, with the workspace and an evaluator.
-pub(crate) type Conclude<'c> =
-    dyn FnMut(&mut Workspace, &mut dyn Evaluator) -> Result<(), Failure> + 'c;
-
-/// Options of a stage's evaluator.
+/// Request for a search: the specification of the fit, its points, and properties of its start.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(crate) loss: Loss,
-    pub(crate) arithmetic: Arithmetic,
-    /// Starting point of the search; it sets the scale of the parameters.
-    pub(crate) start: &'a [f64],
-    /// Time at which passes are interrupted.
-    pub(crate) until: Option<Instant>,
-    /// If true, the CPU evaluates the points as measurements with exact x, for any estimator and backend of the fit.
-    pub(crate) plain: bool,
-}
-
-impl<'a> View<'a> {
-    /// Creates a view in f64 without a time limit.
-    pub(crate) fn of(loss: Loss, start: &'a [f64]) -> View<'a> {
-        View { loss, arithmetic: Arithmetic::Double, start, until: None, plain: false }
-    }
-}
-
-/// Options of a search.
-#[derive(Clone, Copy)]
-pub(crate) struct Rules<'a> {
-    pub(crate) loss: Loss,
-    pub(crate) options: &'a Options,
-    pub(crate) observer: Option<&'a Observer>,
+pub(crate) struct SearchRequest<'s> {
+    pub(crate) spec: &'s FitSpec<'s>,
+    pub(crate) source: &'s dyn PointSource,
+    /// Tolerances and limits of the present attempt; `spec` has those of the caller.
+    pub(crate) options: Options,
     /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) refined: bool,
     /// Positions of the parameters in which the model is linear and whose start was solved for.
-    pub(crate) linear: &'a [usize],
-    /// Typical sizes of the parameters, NaN where they are not known.
-    pub(crate) scales: &'a [f64],
+    pub(crate) linear: &'s [usize],
     /// If true, x has errors.
     pub(crate) errors_in_x: bool,
 }
@@ -85,7 +51,7 @@ pub(crate) struct Rules<'a> {
 #[derive(Clone, Copy)]
 struct Stage<'a> {
     view: View<'a>,
-    options: &'a Options,
+    options: Options,
 }
 
 /// Relation between the scatter of rows and sigma.
@@ -195,53 +161,53 @@ impl Workspace {
         }
     }
 
-    /// Searches from `problem.start`, then calls `conclude` with an evaluator. Time limits count from `begun`. A result
-    /// at the time limit still gets its errors.
-    pub(crate) fn run(
+    /// Searches from `problem.start`. Returns an evaluator at the end of the search. Time limits count from `begun`; a
+    /// result at the time limit still gets its errors.
+    pub(crate) fn run<'s>(
         &mut self,
-        rules: &Rules<'_>,
-        source: &dyn PointSource,
+        request: &SearchRequest<'s>,
         begun: Instant,
-        conclude: &mut Conclude<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<PointEvaluator<'s>, Failure> {
         (self.begun, self.earlier) = (begun, Work::default());
-        let mut again = false;
-        let options = self.first_options(rules);
-        self.attempt(&Rules { options: &options, ..*rules }, source, &mut |space, points| {
-            again = space.has_another_way(rules);
-            if again { Ok(()) } else { conclude(space, points) }
-        })?;
-        if !again {
-            return Ok(());
+        let options = self.first_options(request);
+        let points = self.attempt(&SearchRequest { options, ..*request })?;
+        if !self.has_another_way(&request.options, request.linear) {
+            return Ok(points);
         }
-        self.restart(rules, source);
-        let start = self.problem.start.clone();
-        source.with_points(View::of(rules.loss, &start), &mut |points| conclude(self, points))
+        drop(points);
+        self.retry(request);
+        self.evaluator(request, &View::of(request.spec.loss, &self.problem.start))
     }
 
-    /// Runs all stages from `problem.start` and restores `problem.start` on success.
-    pub(super) fn attempt(
+    /// Runs all stages from `problem.start` and restores `problem.start` on success. Returns the evaluator of the last
+    /// stage.
+    pub(super) fn attempt<'s>(
         &mut self,
-        rules: &Rules<'_>,
-        source: &dyn PointSource,
-        then: &mut Conclude<'_>,
-    ) -> Result<(), Failure> {
+        request: &SearchRequest<'s>,
+    ) -> Result<PointEvaluator<'s>, Failure> {
         let mut start = std::mem::take(&mut self.start);
         start.clone_from(&self.problem.start);
         self.forget_stages();
-        let until = end_of(self.begun, rules.options.max_time);
-        let view = View { until, ..View::of(rules.loss, &start) };
-        let done = self.first_stage(rules, source, view).and_then(|ended| {
-            source.with_points(view, &mut |points| {
-                self.last_stage(rules, source, (view, points), ended)?;
-                self.problem.start.clone_from(&start);
-                points.take_time();
-                self.judge(rules, points)?;
-                then(self, points)
-            })
-        });
+        let until = end_of(self.begun, request.options.max_time);
+        let view = View { until, ..View::of(request.spec.loss, &start) };
+        let ended = self.first_stage(request, view)?;
+        let mut points = self.evaluator(request, &view)?;
+        self.last_stage(request, (view, &mut *points), ended)?;
+        self.problem.start.clone_from(&start);
         self.start = start;
-        done
+        points.take_time();
+        self.verify(request, &mut *points)?;
+        Ok(points)
+    }
+
+    /// Creates an evaluator of the points for `view`.
+    pub(super) fn evaluator<'s>(
+        &self,
+        request: &SearchRequest<'s>,
+        view: &View<'_>,
+    ) -> Result<PointEvaluator<'s>, Failure> {
+        let points = request.spec.evaluator(request.source, view, self.problem.row_unit);
+        points.map_err(|error| Failure::Backend(Fault::Points(error)))
     }
 
     /// Resets the state of the stages before another attempt or fit.
@@ -257,31 +223,31 @@ impl Workspace {
     /// the curve have spurious minima. Returns the limit that ended the stage, if any.
     fn first_stage(
         &mut self,
-        rules: &Rules<'_>,
-        source: &dyn PointSource,
+        request: &SearchRequest<'_>,
         view: View<'_>,
     ) -> Result<Option<Termination>, Failure> {
-        let arithmetic = source.rough_arithmetic();
+        let arithmetic = request.source.rough_arithmetic();
         let is_rough = arithmetic != Arithmetic::Double;
-        let loss = rules.loss.first().unwrap_or(rules.loss);
+        let loss = request.spec.loss.first().unwrap_or(request.spec.loss);
         // One evaluation is kept for the last stage.
-        let most = rules.options.evaluations(self.problem.free.len()).saturating_sub(1);
-        let is_needed = rules.loss.first().is_some() || is_rough || rules.errors_in_x;
-        if rules.refined || !is_needed || self.problem.free.is_empty() || most == 0 {
+        let most = request.options.evaluations(self.problem.free.len()).saturating_sub(1);
+        let is_needed = request.spec.loss.first().is_some() || is_rough || request.errors_in_x;
+        if request.refined || !is_needed || self.problem.free.is_empty() || most == 0 {
             return Ok(None);
         }
-        let least = match rules.loss.first() {
-            _ if rules.errors_in_x => ROUGH,
+        let least = match request.spec.loss.first() {
+            _ if request.errors_in_x => ROUGH,
             None => ROUGH_SUMS,
             Some(_) => 0.0,
         };
-        let Options { ftol, xtol, .. } = *rules.options;
+        let Options { ftol, xtol, .. } = request.options;
         let (ftol, xtol) = (ftol.max(least), xtol.max(least));
-        let options = Options { max_evaluations: Some(most), ftol, xtol, ..*rules.options };
-        let plain = rules.errors_in_x;
-        let stage = Stage { view: View { loss, arithmetic, plain, ..view }, options: &options };
-        let done =
-            source.with_points(stage.view, &mut |points| self.stage(rules, source, &stage, points));
+        let options = Options { max_evaluations: Some(most), ftol, xtol, ..request.options };
+        let plain = request.errors_in_x;
+        let stage = Stage { view: View { loss, arithmetic, plain, ..view }, options: options };
+        let done = self
+            .evaluator(request, &stage.view)
+            .and_then(|mut points| self.stage(request, &stage, &mut *points));
         match done {
             Ok(()) => {}
             // A model that is not finite in f32 may be finite in f64.
@@ -294,8 +260,8 @@ impl Workspace {
         }
         let reason = self.outcome().termination;
         // If f32 failed, f64 uses the same starting point.
-        let back = match rules.errors_in_x {
-            true => self.was_nearer(source, view)?,
+        let back = match request.errors_in_x {
+            true => self.was_nearer(request, view)?,
             false => is_rough && came_to_nothing(reason),
         };
         match back {
@@ -307,31 +273,26 @@ impl Workspace {
     }
 
     /// Returns true if the start of the stage has a lower cost than its end.
-    fn was_nearer(&mut self, source: &dyn PointSource, view: View<'_>) -> Result<bool, Failure> {
+    fn was_nearer(&mut self, request: &SearchRequest<'_>, view: View<'_>) -> Result<bool, Failure> {
         self.minimiser.ends.best.work.other_passes += 2;
-        let mut nearer = false;
-        source.with_points(view, &mut |points| {
-            points.normal(view.start, &self.ones, &mut self.known)?;
-            let before = self.known.cost;
-            points.normal(&self.minimiser.ends.best.params, &self.ones, &mut self.known)?;
-            nearer = !(self.known.cost <= before || before.is_nan());
-            Ok(())
-        })?;
-        Ok(nearer)
+        let mut points = self.evaluator(request, &view)?;
+        points.normal(view.start, &self.ones, &mut self.known)?;
+        let before = self.known.cost;
+        points.normal(&self.minimiser.ends.best.params, &self.ones, &mut self.known)?;
+        Ok(!(self.known.cost <= before || before.is_nan()))
     }
 
     /// Runs the stage with the requested loss. If a limit has `ended` the previous stage, only evaluates the cost.
     fn last_stage(
         &mut self,
-        rules: &Rules<'_>,
-        source: &dyn PointSource,
+        request: &SearchRequest<'_>,
         (view, points): (View<'_>, &mut dyn Evaluator),
         ended: Option<Termination>,
     ) -> Result<(), Failure> {
-        let stage = Stage { view, options: rules.options };
+        let stage = Stage { view, options: request.options };
         match self.has_before {
-            true => self.minimise(rules, &stage, points, (ended, false)),
-            false => self.stage(rules, source, &stage, points),
+            true => self.minimise(request, &stage, points, (ended, false)),
+            false => self.stage(request, &stage, points),
         }
     }
 
@@ -339,18 +300,17 @@ impl Workspace {
     /// stages on wider scales run first.
     fn stage(
         &mut self,
-        rules: &Rules<'_>,
-        source: &dyn PointSource,
+        request: &SearchRequest<'_>,
         stage: &Stage<'_>,
         points: &mut dyn Evaluator,
     ) -> Result<(), Failure> {
         let gauge = stage.view.loss.gauge();
-        let gauge = gauge.filter(|_| !rules.refined && !self.problem.free.is_empty());
+        let gauge = gauge.filter(|_| !request.refined && !self.problem.free.is_empty());
         let Some(scale) = gauge else {
-            return self.minimise(rules, stage, points, (None, false));
+            return self.minimise(request, stage, points, (None, false));
         };
-        match self.approach(rules, source, (stage, scale), points) {
-            Ok(ended) => self.minimise(rules, stage, points, (ended, ended.is_none())),
+        match self.approach(request, (stage, scale), points) {
+            Ok(ended) => self.minimise(request, stage, points, (ended, ended.is_none())),
             Err(failure) => self.or_before(Err(failure)),
         }
     }
@@ -359,15 +319,14 @@ impl Workspace {
     /// Returns the limit that ended them, if any.
     fn approach(
         &mut self,
-        rules: &Rules<'_>,
-        source: &dyn PointSource,
+        request: &SearchRequest<'_>,
         (stage, scale): (&Stage<'_>, f64),
         points: &mut dyn Evaluator,
     ) -> Result<Option<Termination>, Failure> {
         let most = stage.options.evaluations(self.problem.free.len()).saturating_sub(1);
-        let Options { ftol, xtol, .. } = *stage.options;
+        let Options { ftol, xtol, .. } = stage.options;
         let (ftol, xtol) = (ftol.max(ROUGH), xtol.max(ROUGH));
-        let options = Options { max_evaluations: Some(most), ftol, xtol, ..*stage.options };
+        let options = Options { max_evaluations: Some(most), ftol, xtol, ..stage.options };
         let mut scales = f64::INFINITY;
         loop {
             points.normal(&self.problem.start, &self.ones, &mut self.known)?;
@@ -384,10 +343,9 @@ impl Workspace {
             // The pass that computed the distance cannot be reused on another scale.
             self.work.other_passes += 1;
             let loss = Loss::Cauchy { scale: scales * scale };
-            let wide = Stage { view: View { loss, ..stage.view }, options: &options };
-            source.with_points(wide.view, &mut |points| {
-                self.minimise(rules, &wide, points, (None, false))
-            })?;
+            let wide = Stage { view: View { loss, ..stage.view }, options: options };
+            let mut points = self.evaluator(request, &wide.view)?;
+            self.minimise(request, &wide, &mut *points, (None, false))?;
             let reason = self.outcome().termination;
             if !came_to_nothing(reason) {
                 self.problem.start.clone_from(&self.minimiser.ends.best.params);
@@ -403,7 +361,7 @@ impl Workspace {
     /// `is_known`: whether the normal equations there are known.
     fn minimise(
         &mut self,
-        rules: &Rules<'_>,
+        request: &SearchRequest<'_>,
         stage: &Stage<'_>,
         points: &mut dyn Evaluator,
         (ended, is_known): (Option<Termination>, bool),
@@ -411,8 +369,8 @@ impl Workspace {
         self.problem.loss = stage.view.loss;
         let task = Task {
             problem: &self.problem,
-            options: stage.options,
-            observer: rules.observer,
+            options: &stage.options,
+            observer: request.spec.observer(),
             begun: self.begun,
             work: self.work,
             known: is_known.then_some(&self.known),
@@ -467,6 +425,12 @@ impl Workspace {
     pub(crate) fn analyse_without_points(&mut self) -> bool {
         self.end.analyse_without_points(&self.problem, &self.minimiser.ends.best)
     }
+}
+
+/// Returns true if the stage failed and its result must not seed the next one.
+fn came_to_nothing(reason: Termination) -> bool {
+    use Termination::{Degenerate, ModelNonFinite, ZeroGradientAtStart};
+    matches!(reason, ZeroGradientAtStart | Degenerate | ModelNonFinite)
 }
 
 /// Evaluates the cost with all parameters fixed.

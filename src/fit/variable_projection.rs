@@ -1,15 +1,17 @@
-//! A search in the nonlinear parameters alone, the linear ones solved for at every trial point.
+//! Search over the nonlinear parameters only; at each trial point the linear parameters are solved for.
 //!
-//! Variable projection (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973; its step after Kaufman, BIT
-//! 15, 1975). With J = [L N], the columns of the linear parameters first, and its triangular factor
-//! [R₁₁ R₁₂; 0 R₂₂], the step of the nonlinear ones is that of R₂₂ δ ≈ −z₂ in a trust region that the
-//! linear ones do not enter. Two passes a trial: one to solve for the linear parameters there, one for
-//! the cost and the factor at the solution. Where linear parameters have no start, this finds its way
-//! from values of the nonlinear ones that are far off, when steps in all of them together do not: those
-//! follow the linear parameters along a curved valley, or out of sight.
+//! The method is variable projection (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973) with the step of Kaufman (BIT
+//! 15, 1975). The Jacobian is J = [L N] with the columns L of the linear parameters first. Let
+//! [R₁₁ R₁₂ z₁; 0 R₂₂ z₂] be the triangular factor of [J r] without its last row. The step δ of the nonlinear
+//! parameters minimises ‖R₂₂ δ + z₂‖ in a trust region, which does not limit the linear parameters. A trial needs
+//! two passes: one to solve for the linear parameters, and one for the cost and the factor at the solution.
+//!
+//! This search needs no start of the linear parameters, and it can succeed although the nonlinear parameters start
+//! far from the solution. A minimisation over all parameters fails in this case: its steps follow a curved valley of
+//! the linear parameters, or lead to extreme values.
 
 use super::linear_start::stepped;
-use super::search::Rules;
+use super::search::SearchRequest;
 use crate::normal::{Arrow, RFactor, Summary, Triangular};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::minimise::evaluate;
@@ -22,24 +24,25 @@ use crate::solver::trust_region::{TrustRegion, scaled_norm};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Trial points at most.
+/// Maximum number of trial points.
 const MOST_TRIALS: usize = 300;
-/// The first radius: parameters change by half of what they are. From far off, partials say where to
-/// go but not how far; with steps of a tenth to once their size all of NIST's problems are solved, with
-/// twice it one jumps over a pole.
+/// Initial radius of the trust region: parameters change by at most half of their size. Far from the solution, partials
+/// determine the direction of a step but not its length. With a radius of 0.1 to 1 all problems of NIST are solved;
+/// with 2, the iteration jumps over a pole in one problem.
 const FIRST_RADIUS: f64 = 0.5;
-/// A step that promises or brings less than this part of the cost ends the search: its end is a start.
+/// A predicted or actual decrease of the cost by less than this fraction ends the search. Its result is only a starting
+/// point, therefore more accuracy is not needed.
 const LITTLE: f64 = 1e-6;
 
-/// All parameters where the search ends that begins at those of `problem`, and the passes that it took.
+/// Runs the search from the start of `problem`. Returns all parameters of the best point, and the number of passes.
 pub(super) fn projected(
     points: &mut dyn Evaluator,
     problem: &Problem,
-    rules: &Rules<'_>,
+    request: &SearchRequest<'_>,
 ) -> Result<(Vec<f64>, usize), Failure> {
     let options = Options::default();
     let there = evaluate(points, &Task::new(problem, &options), Termination::MaxEvaluations)?;
-    let linear: HashSet<usize> = rules.linear.iter().copied().collect();
+    let linear: HashSet<usize> = request.linear.iter().copied().collect();
     let shape = &problem.shape;
     let is_own = |j: usize| shape.is_full() || j < shape.first_common();
     let is_linear = |j: &usize| is_own(*j) && linear.contains(&problem.free[*j]);
@@ -52,9 +55,9 @@ pub(super) fn projected(
         })
         .collect();
     let second: Vec<usize> = groups.iter().flat_map(|[_, second]| second).copied().collect();
-    let size = |&j: &usize| rules.scales[problem.free[j]] / there.columns[j];
+    let size = |&j: &usize| request.spec.scales[problem.free[j]] / there.columns[j];
     let sizes = second.iter().map(size).collect();
-    let observer = rules.observer;
+    let observer = request.spec.observer();
     let mut search = ProjectedSearch {
         evaluator: points,
         problem,
@@ -72,19 +75,19 @@ pub(super) fn projected(
 struct ProjectedSearch<'a> {
     evaluator: &'a mut dyn Evaluator,
     problem: &'a Problem,
-    /// The start, and the powers of two of the columns.
+    /// Evaluation at the start. `there.columns`: the power of two that multiplies each column of the Jacobian.
     there: Outcome,
-    /// Of each block, and of those without one, which free parameters are linear, and which are not.
+    /// Indices of the free parameters of each block, and last of the common parameters: `[linear, nonlinear]` each.
     groups: Vec<[Vec<usize>; 2]>,
-    /// All that are not.
+    /// Indices of all nonlinear parameters, in the order of `groups`.
     second: Vec<usize>,
-    /// Their typical sizes in the units of their columns, NaN where they are not known.
+    /// Typical sizes of the nonlinear parameters, divided by `there.columns`; NaN if unknown.
     sizes: Vec<f64>,
     passes: usize,
     observer: Option<&'a Observer>,
 }
 
-/// A point with the linear parameters solved for.
+/// A trial point after the linear parameters were solved for.
 struct Solved {
     params: Vec<f64>,
     cost: f64,
@@ -136,14 +139,14 @@ impl ProjectedSearch<'_> {
         best.params
     }
 
-    /// The nonlinear parameters in the units of their columns.
+    /// Returns the nonlinear parameters, divided by `there.columns`.
     fn scaled(&self, params: &[f64]) -> Vec<f64> {
         let unit = |&j: &usize| params[self.problem.free[j]] / self.there.columns[j];
         self.second.iter().map(unit).collect()
     }
 
-    /// A trust region of relative changes: columns say nothing of sizes where a parameter has hardly an
-    /// effect yet.
+    /// Scales the trust region by the sizes of the parameters, so that it limits relative changes. Lengths of columns
+    /// are not suitable as scales: they are nearly 0 where a parameter has hardly any effect.
     fn rescale(&self, scale: &mut [f64], params: &[f64]) {
         let now = self.scaled(params).into_iter().zip(&self.sizes);
         for (s, (p, typical)) in scale.iter_mut().zip(now) {
@@ -166,7 +169,7 @@ impl ProjectedSearch<'_> {
         displaced
     }
 
-    /// The factor of [L N r] by groups, the columns of each in this order.
+    /// Returns the factor of [J r] with the columns in the order of `groups`: in each group L, then N.
     fn factor(&mut self, params: &[f64]) -> Option<RFactor> {
         let mut given = RFactor::shaped(&self.problem.shape);
         self.passes += 1;
@@ -175,7 +178,7 @@ impl ProjectedSearch<'_> {
         given.is_finite().then(|| given.kept(&order))
     }
 
-    /// The linear parameters solved for; `None` where the model has no finite value.
+    /// Solves for the linear parameters at fixed nonlinear parameters; `None` if a factor or the cost is not finite.
     fn solved(&mut self, mut params: Vec<f64>) -> Option<Solved> {
         let whole = self.factor(&params)?;
         for ([first, _], rows) in self.groups.iter().zip(groups_of(&whole)) {
@@ -191,7 +194,7 @@ impl ProjectedSearch<'_> {
         cost.is_finite().then(|| Solved { params, cost, step: self.nonlinear(&there) })
     }
 
-    /// R₂₂ and z₂ of a factor.
+    /// Extracts R₂₂ and z₂ from a factor.
     fn nonlinear(&self, whole: &RFactor) -> Triangular {
         let mut counts = self.groups.iter().map(|[_, second]| second.len());
         let common = counts.next_back().unwrap_or(0);
@@ -210,17 +213,18 @@ impl ProjectedSearch<'_> {
     }
 }
 
-/// Rows of a factor: those of a block, or of the corner.
+/// The rows of a factor that belong to one block, or to the corner (the common parameters).
 struct Rows<'f> {
     /// Column-major.
     r: &'f [f64],
-    /// Of a column.
+    /// Length of a column.
     height: usize,
-    /// Rows above that of what no parameter can fit.
+    /// Number of rows that belong to parameters. The corner has one more row: the part of the residuals that no
+    /// parameter can fit.
     m: usize,
 }
 
-/// The blocks of a factor, then its corner.
+/// Returns the rows of each block of a factor, and last the corner.
 fn groups_of(factor: &RFactor) -> impl Iterator<Item = Rows<'_>> {
     let (blocks, corner) = factor.parts();
     let n = factor.arrow().common();
@@ -233,7 +237,7 @@ impl Rows<'_> {
         self.r[j * self.height + i]
     }
 
-    /// The column of residuals.
+    /// Returns the index of the column of residuals.
     fn last(&self) -> usize {
         (self.r.len() / self.height.max(1)).saturating_sub(1)
     }
@@ -242,7 +246,7 @@ impl Rows<'_> {
         (0..self.height).map(|i| self.at(i, self.last()).powi(2)).sum()
     }
 
-    /// The factor of the first l columns and the residuals.
+    /// Returns the triangular factor of the first `l` columns and the residuals.
     fn linear(&self, l: usize) -> RFactor {
         let mut part = RFactor::zero(l);
         for i in 0..l {
@@ -252,8 +256,8 @@ impl Rows<'_> {
         part
     }
 
-    /// Writes the rows below the first l, without the first l columns: the triangle, the columns next to it, and the
-    /// residuals.
+    /// Copies the rows below the first `l` rows, without the first `l` columns. `r` receives the triangle and the
+    /// columns to its right, `z` the residuals.
     fn below(&self, l: usize, r: &mut [f64], z: &mut [f64]) {
         let m = self.m - l;
         for (j, column) in (l..self.last()).zip(r.chunks_exact_mut(m.max(1))) {

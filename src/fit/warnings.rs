@@ -1,10 +1,10 @@
 //! Detection of the warnings of a fit.
 
 use super::Fit;
-use super::approach::is_little;
 use super::covariance::Direction;
 use super::distributions::f_upper;
 use super::start_search::{StartSearch, TESTED};
+use super::verify::is_little;
 use super::warning::Warning;
 use crate::data::loss::Estimator;
 use crate::error::quote::significant;

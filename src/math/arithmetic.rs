@@ -1,8 +1,8 @@
-//! The arithmetic of the functions of this module: numbers, their bits and conditions.
+//! Arithmetic that the functions of `math` are written in: numbers, their bits and conditions.
 //!
-//! For `f64` a function is the body of a loop that the compiler vectorises. For a recorder it produces a list of
-//! operations, from which machine code is generated (`backend/cpu/assembly`). One source serves both, so that they
-//! give the same bits.
+//! With `f64`, a function is the body of a loop that the compiler vectorises. With the number types of a recorder, it
+//! produces a list of operations, from which machine code is generated (`backend/cpu/assembly`). Both have the same
+//! source and therefore return the same bits.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
@@ -52,7 +52,7 @@ pub(crate) trait Lane:
         self.scaled_by_halves(power)
     }
 
-    /// Computes [`scaled`](Lane::scaled) by two powers of two, neither of which overflows or underflows.
+    /// Computes [`scaled`](Lane::scaled) with two powers of two, neither of which overflows or underflows.
     #[inline(always)]
     fn scaled_by_halves(self, (k, bits): (Self, Self::Bits)) -> Self {
         let (_, half) = nearest(k * 0.5);
@@ -153,7 +153,7 @@ impl LaneBits for u64 {
 impl Truth for bool {
     type Number = f64;
 
-    /// Compiles to a blend. With a plain `if` LLVM may generate branches, which prevent the vectorisation of a whole
+    /// Selects with a blend. With a plain `if`, LLVM may generate branches, which prevent the vectorisation of a whole
     /// loop (`digamma` on AVX2: 18 ns instead of 10).
     #[inline(always)]
     fn select(self, yes: impl Into<f64>, no: impl Into<f64>) -> f64 {
@@ -165,8 +165,8 @@ impl Truth for bool {
 /// leaves that integer, in two's complement, in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// Rounds `x` to an integer. Returns it as a double, and as bits of which the low 51 are the integer in
-/// two's complement. Valid for |x| < 2^51; NaN gives NaN and arbitrary bits.
+/// Rounds `x` to an integer. Returns the integer as a double, and as bits whose low 51 contain the integer in two's
+/// complement. Valid for |x| < 2^51. For NaN, returns NaN and arbitrary bits.
 #[inline(always)]
 pub(super) fn nearest<L: Lane>(x: L) -> (L, L::Bits) {
     let shifted = x + ROUNDER;

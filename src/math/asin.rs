@@ -1,8 +1,8 @@
 //! asin and acos.
 //!
-//! With w = |x| for |x| <= 1/2 and w = √((1 - |x|)/2) above (then asin |x| = π/2 - 2 asin w), both
-//! need asin w = w + w z P(z) on z = w² <= 1/4 only; P of degree 12 (weighted Remez,
-//! `coefficients.py asin`; error 2^-59.1). The square root is computed with its rounding error.
+//! Both are computed from asin w: w = |x| for |x| <= 1/2, else w = √((1 - |x|)/2) with asin |x| = π/2 - 2 asin w. Then
+//! z = w² <= 1/4, and asin w = w + w z P(z) with P of degree 12 (weighted Remez, `coefficients.py asin`; error
+//! 2^-59.1). The square root is computed together with its rounding error.
 
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, polynomial};
@@ -10,7 +10,7 @@ use super::bits::{fast_two_sum, polynomial};
 const PI_2: f64 = std::f64::consts::FRAC_PI_2;
 const PI_2_LO: f64 = f64::from_bits(0x3c91_a626_3314_5c07);
 
-/// Returns true if |x| <= 1/2, and asin w as w + tail. NaN for |x| > 1.
+/// Returns the truth of |x| <= 1/2, then w and tail with asin w = w + tail. w and tail are NaN for |x| > 1.
 #[inline(always)]
 fn reduced<L: Lane>(x: L) -> (L::Truth, L, L) {
     let a = x.abs();
@@ -43,7 +43,7 @@ pub(crate) fn asin<L: Lane>(x: L) -> L {
 pub(crate) fn acos<L: Lane>(x: L) -> L {
     let (near, w, tail) = reduced(x);
     let negative = x.lt(0.0);
-    // |x| <= 1/2: π/2 - asin x. Above: 2 asin w, for negative x taken from π.
+    // |x| <= 1/2: π/2 - asin x. |x| > 1/2: 2 asin w, or π - 2 asin w if x is negative.
     let base = near.select(PI_2, negative.select(2.0 * PI_2, 0.0));
     let base_lo = near.select(PI_2_LO, negative.select(2.0 * PI_2_LO, 0.0));
     let factor = near.select(negative.select(1.0, -1.0), negative.select(-2.0, 2.0));

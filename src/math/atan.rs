@@ -1,9 +1,13 @@
 //! atan and atan2.
 //!
-//! For a, b >= 0 the angle of (b, a) is the arc tangent of one of three quotients t with |t| <= tan(π/8), plus
-//! a constant: a/b and 0 for a <= tan(π/8) b; (a - b)/(a + b) and π/4 up to a <= tan(3π/8) b; -b/a and π/2
-//! beyond. t is computed with its rounding error, and atan t = t + t z A(z), z = t², A of degree 10
-//! (weighted Remez, `coefficients.py atan`; error 2^-58.6).
+//! For a, b >= 0 the angle of (b, a) is a constant plus the arc tangent of a quotient t with |t| <= tan(π/8):
+//!
+//! - a <= tan(π/8) b: 0 and t = a/b;
+//! - tan(π/8) b < a <= tan(3π/8) b: π/4 and t = (a - b)/(a + b);
+//! - a > tan(3π/8) b: π/2 and t = -b/a.
+//!
+//! t is computed together with its rounding error, and atan t = t + t z A(z), z = t², with A of degree 10 (weighted
+//! Remez, `coefficients.py atan`; error 2^-58.6).
 
 use super::arithmetic::{Lane, LaneBits, Truth};
 use super::bits::{fast_two_sum, polynomial, two_sum};
@@ -15,8 +19,8 @@ const PI_4_LO: f64 = f64::from_bits(0x3c81_a626_3314_5c07);
 const PI_2_LO: f64 = 2.0 * PI_4_LO;
 const PI_LO: f64 = 4.0 * PI_4_LO;
 
-/// Returns the angle of (b, a) as hi + lo, for a, b >= 0. The larger must be small enough that the
-/// sum does not overflow and large enough that the reciprocal does not.
+/// Returns the angle of (b, a) as hi + lo, for a, b >= 0. The larger of a and b must be so small that a + b does not
+/// overflow, and so large that its reciprocal does not overflow.
 #[inline(always)]
 fn first_quadrant<L: Lane>(a: L, b: L) -> (L, L) {
     let low = a.le(b * TAN_PI_8);
@@ -55,14 +59,14 @@ pub(crate) fn atan<L: Lane>(x: L) -> L {
 #[inline(always)]
 pub(crate) fn atan2<L: Lane>(y: L, x: L) -> L {
     let (a, b) = (y.abs(), x.abs());
-    // With 0, an infinity acts like 1; two infinities act like (1, 1), two zeros like (1, 0).
+    // If a coordinate is infinite, infinite coordinates become 1 and finite coordinates 0. Two zeros become (1, 0).
     let infinite = a.eq(f64::INFINITY) | b.eq(f64::INFINITY);
     let a = infinite.select(a.eq(f64::INFINITY).select(1.0, 0.0), a);
     let b = infinite.select(b.eq(f64::INFINITY).select(1.0, 0.0), b);
     let largest = a.gt(b).select(a, b);
     let b = largest.eq(0.0).select(1.0, b);
-    // A power of two scales the larger to 2^-574..=2^524. If that makes the smaller
-    // inexact, the quotient is subnormal.
+    // A power of two scales the larger coordinate to 2^-574..=2^524. If this makes the smaller coordinate inexact, the
+    // quotient is subnormal.
     let scale = largest.lt(3.054_936_363_499_605e-151).select(3.273_390_607_896_142e150, 1.0); // 2^∓500
     let scale = largest.gt(3.273_390_607_896_142e150).select(3.054_936_363_499_605e-151, scale);
     let (angle, angle_lo) = first_quadrant(a * scale, b * scale);

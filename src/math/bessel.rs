@@ -1,18 +1,18 @@
 //! Bessel functions of orders 0 and 1, of the first and second kind.
 //!
-//! - x < 8/5: the power series in z = x²/4 (DLMF 10.2.2, 10.8.1 and 10.8.2), for Y with the logarithm as a
-//!   pair of doubles (weighted Remez, `coefficients.py j0_near j1_near y0_near y1_near`; degrees 8 and 9;
-//!   errors below 2^-56).
-//! - 8/5 <= x < 8: Taylor's series about the nearest zero ζ of either order, stored as two doubles. One more number,
-//!   the slope at ζ, gives value and slope there for both orders, since J0' = -J1 and J1' = J0 - J1/x (DLMF 10.6.3 and
-//!   10.6.2). Bessel's equation (DLMF 10.2.1) gives all further coefficients. Near its own zeros the
-//!   function keeps its relative accuracy. Beyond 8 the same series is used in a small neighbourhood of each of the
-//!   first 20 zeros.
+//! - x < 8/5: the power series in z = x²/4 (DLMF 10.2.2, 10.8.1 and 10.8.2). Its polynomials have degrees 8 and 9
+//!   (weighted Remez, `coefficients.py j0_near j1_near y0_near y1_near`; errors below 2^-56). The logarithm in Y is a
+//!   pair of doubles.
+//! - 8/5 <= x < 8: Taylor's series about the nearest zero ζ of either order, stored as two doubles. The slope at ζ,
+//!   also stored, determines value and slope at ζ for both orders, since J0' = -J1 and J1' = J0 - J1/x (DLMF 10.6.3 and
+//!   10.6.2). Bessel's equation (DLMF 10.2.1) determines all further coefficients. Near its own zeros the function
+//!   keeps its relative accuracy. Beyond 8 the same series is used in a small neighbourhood of each of the first 20
+//!   zeros.
 //! - x >= 8: √(2/(πx)) M cos θ for J and √(2/(πx)) M sin θ for Y (DLMF 10.18.4) with the modulus M = 1 +
 //!   u G(u) and the phase θ = x - (ν/2 + 1/4)π + (a + b u + u² G(u))/x, u = 1/x² (DLMF 10.18.17 and
-//!   10.18.18), in which G are quotients of degree 5 over 5 and 6 over 6 (`coefficients.py modulus0 phase0
+//!   10.18.18). The two G are quotients of degree 5 over 5 and 6 over 6 (`coefficients.py modulus0 phase0
 //!   ...`; errors below 2^-62 of M and 2^-50 of the phase's G). x of any size is first reduced modulo π/2 to a
-//!   pair of doubles, and a + b u is a pair too. The error of θ is therefore about 2^-50/x⁵: near the
+//!   pair of doubles, and a + b u is a pair, too. Therefore the error of θ is about 2^-50/x⁵, and near the
 //!   zeros beyond the 20th the relative error stays below 1e-10.
 
 use super::bits::{fast_two_sum, nearest, polynomial};
@@ -22,18 +22,18 @@ use super::reduce_huge::Reduced;
 use super::trig::{reduce, sin_shifted_in_parts};
 
 const ZEROS: usize = 20;
-/// ζ as two doubles, and the slope there.
+/// ζ as two doubles, and the slope at ζ.
 type Zero = (f64, f64, f64);
-/// The zeros of order 0, then those of order 1.
+/// Zeros of order 0, then zeros of order 1.
 type Zeros = [[Zero; ZEROS]; 2];
 
-/// The power series is used below this x.
+/// Limit of x below which the power series is used.
 const SERIES: f64 = 1.6;
-/// Modulus and phase are used from this x.
+/// Smallest x for which modulus and phase are used.
 const FAR: f64 = 8.0;
-/// Within this distance of a zero Taylor's series is more accurate, also beyond `FAR`.
+/// Distance from a zero within which Taylor's series is more accurate, also beyond `FAR`.
 const NEAR_ZERO: f64 = 1.0 / 64.0;
-/// Below this |x| J1(x) rounds to x/2 and Y1(x) to -2/(πx).
+/// Limit of |x| below which J1(x) rounds to x/2 and Y1(x) to -2/(πx).
 const LINEAR_LIMIT: f64 = 1e-10;
 const FRAC_2_PI: Pair = (std::f64::consts::FRAC_2_PI, -3.935735335036497e-17);
 
@@ -55,7 +55,7 @@ fn about_zero(order: u32, at: u32, zero: Zero, d: Pair) -> f64 {
     let d2 = d.0 * d.0;
     let r = d.0 / zero.0;
     let r2 = r * r;
-    // The first two terms of Σ b_n, b_n = a_n dⁿ.
+    // The first two terms of Taylor's series Σ b_n, b_n = a_n dⁿ.
     let (start, (first, first_lo)) = if order == at {
         (0.0, multiply((zero.2, 0.0), d))
     } else if order == 0 {
@@ -83,8 +83,8 @@ fn about_zero(order: u32, at: u32, zero: Zero, d: Pair) -> f64 {
     value + (lost + (sum + first_lo))
 }
 
-/// Returns the zero of this order nearest to x, or an adjacent one, and the difference of x to it. The zeros are near
-/// (n + ν/2 - 1/4)π, for the second kind near (n + ν/2 - 3/4)π; here n starts at 0.
+/// Returns the zero of this order nearest to x, or an adjacent zero, and the difference between x and this zero. Zero
+/// number n = 1, 2, ... is near (n + ν/2 - 1/4)π, for the second kind near (n + ν/2 - 3/4)π; in the code n starts at 0.
 #[inline(always)]
 fn nearest_zero(order: u32, second: bool, zeros: &Zeros, x: f64) -> (Zero, Pair) {
     let first = 0.5 * f64::from(order) - if second { 0.75 } else { 0.25 } + 1.0;
@@ -133,7 +133,7 @@ fn y_near(order: u32, x: f64) -> f64 {
     multiply(FRAC_2_PI, sum).0
 }
 
-/// Returns Jν(x), or Yν(x) as the `second` kind, for finite x >= 8.
+/// Returns Jν(x), or Yν(x) if `second`, for finite x >= 8.
 #[inline(always)]
 fn far(order: u32, second: bool, x: f64) -> f64 {
     const FRAC_PI_4: Pair = (std::f64::consts::FRAC_PI_4, 3.061616997868383e-17);
@@ -205,16 +205,16 @@ fn beyond(order: u32, second: bool, zeros: &Zeros, x: f64) -> f64 {
     if x < f64::INFINITY { far(order, second, x) } else { 0.0 / x }
 }
 
-/// Returns J0(x). The maximum measured error is 1.3 ulp of the larger of |J0| and √(2/(πx)) (or 1),
-/// and near the first 20 zeros of |J0|.
+/// Returns J0(x). The maximum measured error is 1.3 ulp of the larger of |J0| and √(2/(πx)) (or 1), and near the first
+/// 20 zeros 1.3 ulp of |J0|.
 #[inline(always)]
 pub(crate) fn j0(x: f64) -> f64 {
     let a = x.abs();
     if a < SERIES { j_series(0, a).0 } else { beyond(0, false, &J_ZEROS, a) }
 }
 
-/// Returns J1(x). The maximum measured error is 1.5 ulp of the larger of |J1| and √(2/(πx)) (or x/2),
-/// and near the first 20 zeros of |J1|.
+/// Returns J1(x). The maximum measured error is 1.5 ulp of the larger of |J1| and √(2/(πx)) (or x/2), and near the
+/// first 20 zeros 1.5 ulp of |J1|.
 #[inline(always)]
 pub(crate) fn j1(x: f64) -> f64 {
     let a = x.abs();
@@ -267,7 +267,7 @@ pub(crate) fn y1(x: f64) -> f64 {
     }
 }
 
-/// Generated by `coefficients.py j0_zeros j1_zeros y0_zeros y1_zeros`.
+/// Zeros of J0 and J1. Both tables are generated by `coefficients.py j0_zeros j1_zeros y0_zeros y1_zeros`.
 static J_ZEROS: Zeros = [
     [
         (2.404825557695773, -1.176691651530894e-16, -0.5191474972894667),

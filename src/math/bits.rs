@@ -1,5 +1,5 @@
-//! Exact building blocks of the functions: selects, error-free sums and products,
-//! rounding to an integer and powers of two by arithmetic on the bits, polynomials by Horner's rule.
+//! Building blocks of the functions: selects, error-free sums and products, rounding to an integer, powers of two from
+//! their bits, and polynomials.
 //!
 //! All code compiles to plain vector instructions. There are no casts between `f64` and integers
 //! and no arithmetic 64-bit shifts, which AVX2 lacks; integers are stored in the low mantissa
@@ -8,7 +8,7 @@
 use super::arithmetic::{Lane, Truth};
 pub(super) use super::arithmetic::{nearest, power_of_two};
 
-/// Returns `yes` or `no`, both already computed, as a blend.
+/// Selects `yes` or `no`, both already computed, with a blend.
 #[inline(always)]
 pub(super) fn select(condition: bool, yes: f64, no: f64) -> f64 {
     condition.select(yes, no)
@@ -45,7 +45,7 @@ pub(super) fn constant<L: Lane>(_like: L, value: f64) -> L {
     L::from(value)
 }
 
-/// Evaluates c0 + z (c1 + z (c2 + ...)); every step is fused.
+/// Evaluates c0 + z (c1 + z (c2 + ...)) with fused multiply-adds (Horner's rule).
 macro_rules! polynomial {
     ($z:expr; $last:expr $(,)?) => { $crate::math::bits::constant($z, $last) };
     ($z:expr; $first:expr, $($rest:expr),+ $(,)?) => {
@@ -54,8 +54,8 @@ macro_rules! polynomial {
 }
 pub(super) use polynomial;
 
-/// Evaluates the same polynomial as E(z²) + z O(z²), two chains of half the length: for long functions, whose
-/// latency is not hidden by the next iterations (erfc on AVX2: 6.3 ns instead of 7.0 ns by Horner's rule).
+/// Evaluates the same polynomial as E(z²) + z O(z²), two chains of half the length. This is faster in long functions,
+/// whose latency is not hidden by the next iterations (erfc on AVX2: 6.3 ns instead of 7.0 ns with Horner's rule).
 macro_rules! polynomial_in_halves {
     (@horner $z:expr; $last:expr) => { $crate::math::bits::constant($z, $last) };
     (@horner $z:expr; $first:expr, $($rest:expr),+) => {
@@ -77,7 +77,7 @@ macro_rules! polynomial_in_halves {
 }
 pub(super) use polynomial_in_halves;
 
-/// Returns the positions of the values in ascending order of value (argsort); equal values keep their order.
+/// Returns the positions of the values in ascending order of the values (argsort). Equal values keep their order.
 pub(crate) fn ascending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

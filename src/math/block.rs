@@ -1,8 +1,8 @@
-//! Every function for slices of equal length, as loops that LLVM vectorises after they are inlined
-//! into a function with a suitable `#[target_feature]`. The results have the same bits as `lane`.
+//! All functions for slices of equal length. LLVM vectorises their loops after it inlines them into a function with a
+//! suitable `#[target_feature]`. The results have the same bits as `lane`.
 //!
-//! A function with a rare slow path (huge angles, ...) first runs its branch-free core for
-//! all elements. If an element needs the slow path, a second loop recomputes those elements.
+//! A function with a rare slow path (huge angles, ...) first runs its branch-free core for all elements. If elements
+//! need the slow path, a second loop recomputes them.
 
 use super::lane::{self, for_each_method};
 
@@ -58,7 +58,7 @@ block!(processor signum (x));
 block!(processor fmod (x, y));
 block!(processor sqrt (x));
 
-/// Computes ψ⁽ⁿ⁾ of each element by a loop of scalar calls.
+/// Computes ψ⁽ⁿ⁾ of each element with a scalar call.
 pub(crate) fn polygamma(n: u32, a: &[f64], out: &mut [f64]) {
     for (o, &x) in out.iter_mut().zip(a) {
         *o = lane::polygamma(n, x);

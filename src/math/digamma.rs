@@ -1,13 +1,13 @@
 //! ψ(x) = Γ'(x)/Γ(x).
 //!
 //! - x in [1, 2): ψ(x) = (x - x0) D(x - 3/2) with the zero x0 = 1.4616... in two doubles, D of degree
-//!   22 (weighted Remez, `coefficients.py digamma`), so that the zero keeps its relative accuracy;
+//!   22 (weighted Remez, `coefficients.py digamma`), so that the relative accuracy is kept near the zero;
 //! - x < 8: ψ(x + 1) = ψ(x) + 1/x reduces x to [1, 2); the reciprocals are summed as pairs of doubles;
 //! - x >= 8: ln x - 1/(2x) - T(1/x²)/x², T of degree 6 (`coefficients.py digamma_far`; absolute error
 //!   2^-63).
 //!
-//! For negative x the reflection ψ(x) = ψ(1 - x) - π cot πx is used, in the slow path of blocks. Near the
-//! zeros of ψ there, one between any two poles, the error is absolute: below 2^-52 of the larger of 1 and ψ(1 - x).
+//! For negative x the reflection ψ(x) = ψ(1 - x) - π cot πx is used, in the slow path of blocks. There ψ has one zero
+//! between any two poles. Near these zeros the error is absolute: below 2^-52 of the larger of 1 and ψ(1 - x).
 
 use super::bits::{fast_two_sum, polynomial_in_halves, select, two_product, two_sum};
 use super::ln::ln_in_parts;
@@ -84,7 +84,7 @@ fn positive(x: f64) -> (f64, f64) {
 /// Returns ψ(x) for x > 0, ±0, infinity and NaN.
 #[inline(always)]
 pub(super) fn digamma_fast(x: f64) -> f64 {
-    // For tiny x, ψ(x) rounds to -1/x, which may overflow, and at ±0 is ∓infinity.
+    // For tiny x, ψ(x) rounds to -1/x, which may overflow. At ±0 it is ∓infinity.
     let tiny = x.abs() < 1e-17;
     let (hi, _) = positive(select(tiny, 1.0, x));
     let value = select(tiny, -1.0 / x, hi);

@@ -2,15 +2,15 @@
 //!
 //! With a = |x| and z = x²:
 //!
-//! - erf x = x (2/√π) + x z E(z), E of degree 10 (weighted Remez on a <= 1, `coefficients.py erf`; error
-//!   2^-56.6), as hi + lo. Used by erf for a < 1, and by erfc = 1 - erf for a < 0.75;
+//! - erf x = x (2/√π) + x z E(z) as hi + lo, with E of degree 10 (weighted Remez on a <= 1, `coefficients.py erf`;
+//!   error 2^-56.6). Used by erf for a < 1, and by erfc = 1 - erf for a < 0.75;
 //! - erfc a = e^(-a²) G(t) / (1 + 2 a) with t = (a - 3) / (a + 3) for larger a, the transformation of
 //!   Shepherd and Laframboise (Math. Comp. 36, 1981), which maps the half line to an interval on
 //!   which G varies between 1.1 and 1.26. G has degree 20 (`coefficients.py erfc`; error 2^-56.6
-//!   with its constant term in two doubles). a² is computed with its rounding error; without it the tail would have
-//!   a relative error of that size;
-//! - erf a = 1 - erfc a needs erfc a to an absolute error only: e^(-a²) H(t) in plain doubles, H of
-//!   degree 11 (`coefficients.py erf_far`; error 2^-56.3).
+//!   with its constant term in two doubles). The rounding error of a² is taken into account, since the tail would
+//!   otherwise have a relative error of that size;
+//! - erf a = 1 - erfc a needs only a small absolute error of erfc a: e^(-a²) H(t) in plain doubles, with H of degree 11
+//!   (`coefficients.py erf_far`; error 2^-56.3).
 
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, polynomial_in_halves, two_product};
@@ -19,13 +19,13 @@ use super::exp::{exp, exp_parts};
 const TWO_OVER_SQRT_PI_HI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
 const TWO_OVER_SQRT_PI_LO: f64 = f64::from_bits(0x3c71_ae3a_914f_ed80);
 
-/// Limit between the two forms of erfc: 1 - erf cancels beyond.
+/// Limit between the two forms of erfc. Beyond it, 1 - erf cancels.
 pub(super) const ERFC_SMALL: f64 = 0.75;
 
 /// Limit between the two forms of erf.
 const ERF_SMALL: f64 = 1.0;
 
-/// Upper end of the polynomial's range; erfc is 0 and erf ±1 well below it.
+/// Upper end of the polynomial's range. Well below it, erfc reaches 0 and erf ±1.
 pub(super) const LARGE: f64 = 28.0;
 
 /// Returns erf x as hi + lo for |x| <= 1.
@@ -40,7 +40,7 @@ fn erf_small<L: Lane>(x: L) -> (L, L) {
     fast_two_sum(main, (x * z).mul_add(e, x.mul_add(TWO_OVER_SQRT_PI_LO, err)))
 }
 
-/// Returns e^(a²) erfc a for a >= 0.75; beyond 28 its value at 28.
+/// Returns e^(a²) erfc a for a >= 0.75. Returns the value at 28 for a > 28.
 #[inline(always)]
 pub(super) fn erfc_scaled<L: Lane>(a: L) -> (L, L) {
     const C0: f64 = 1.2530080582697296;

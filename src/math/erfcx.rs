@@ -1,9 +1,12 @@
 //! The scaled complementary error function, erfcx x = e^(x²) erfc x.
 //!
-//! With a = |x|: for a < 0.75 the product of erfc a and e^(x²), with the rounding error of x²; up to 28 the quotient
-//! G(t)/(1 + 2a), which erfc multiplies by the exponential (`erf.rs`); beyond, the asymptotic series in
-//! 1/a² (DLMF 7.12.1) to seven terms; the next term is below 1e-17. For x <= -0.75 it is
-//! 2e^(x²) - erfcx a, which is infinite for x <= -26.65.
+//! With a = |x|:
+//!
+//! - a < 0.75: the product of erfc a and e^(x²), including the rounding error of x²;
+//! - 0.75 <= a < 28: the quotient G(t)/(1 + 2a), which erfc multiplies by the exponential (`erf.rs`);
+//! - a >= 28: the asymptotic series in 1/a² (DLMF 7.12.1) to seven terms; the next term is below 1e-17.
+//!
+//! For x <= -0.75, erfcx x is 2e^(x²) - erfcx a, which is infinite for x <= -26.65.
 
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, polynomial, two_product};

@@ -1,4 +1,4 @@
-//! e^x, 2^x, and e^(hi + lo) for functions that need the exponent to more than double precision.
+//! e^x, 2^x, and e^(hi + lo) for functions whose exponent needs more than double precision.
 //!
 //! x = k ln 2 + r with |r| <= ln(2)/2, and e^r = 1 + r + r²/2 + r³ Q(r) with Q of degree 9 (weighted
 //! Remez, `coefficients.py exp`; error 2^-58.9 of e^r - 1). ln 2 is split so that k · `LN2_HI` is
@@ -13,10 +13,10 @@ pub(super) const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fefa_3800);
 pub(super) const LN2_LO: f64 = f64::from_bits(0x3d2e_f357_93c7_6730);
 pub(super) const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// Beyond ±this, e^x is always infinite or 0; the limit keeps k within the range of `Lane::scaled`.
+/// Limit of |x| beyond which e^x is always infinite or 0. It keeps k within the range of `Lane::scaled`.
 const EXPONENT_BOUND: f64 = 800.0;
 
-/// Beyond ±this, 2^x is always infinite or 0.
+/// Limit of |x| beyond which 2^x is always infinite or 0.
 const EXP2_BOUND: f64 = 1100.0;
 
 /// Returns (e^r - 1 - r) / r².
@@ -28,7 +28,7 @@ pub(super) fn remainder<L: Lane>(r: L) -> L {
     q.mul_add(r, 0.5)
 }
 
-/// Limits `x` to ±`EXPONENT_BOUND`; NaN stays.
+/// Limits `x` to ±`EXPONENT_BOUND`. NaN remains NaN.
 #[inline(always)]
 fn bounded<L: Lane>(x: L) -> L {
     let x = x.gt(EXPONENT_BOUND).select(EXPONENT_BOUND, x);
@@ -66,7 +66,7 @@ pub(crate) fn exp2<L: Lane>(x: L) -> L {
 }
 
 /// Returns hi, lo and k with e^(x + x_lo) = (hi + lo) 2^k to about 2^-60, for |x_lo| much smaller than 1. The caller
-/// multiplies and rounds before it scales.
+/// multiplies and rounds first, and then scales by 2^k.
 #[inline(always)]
 pub(super) fn exp_parts<L: Lane>(x: L, x_lo: L) -> (L, L, (L, L::Bits)) {
     // At the bound the result is already 0 or infinite, and x_lo may be NaN.

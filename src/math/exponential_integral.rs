@@ -1,7 +1,7 @@
 //! E₁(x), the exponential integral ∫ e^-t/t dt from x to infinity.
 //!
 //! - x <= 5/4: -γ - ln x + x - x²/4 + x³ N(x), N of degree 11 (weighted Remez, `coefficients.py e1_near`;
-//!   error 2^-55.1; DLMF 6.6.2), in pairs of doubles, because the terms cancel;
+//!   error 2^-55.1; DLMF 6.6.2), with pairs of doubles because the terms cancel;
 //! - x > 5/4: e^-x / (x + T(1/x)), T a quotient of degree 10 over 10 (`coefficients.py e1_far`; error
 //!   2^-55.3): the form of the continued fraction DLMF 6.9.1. e^-x is a pair whose power of two is applied last,
 //!   so that the result underflows gradually.

@@ -10,8 +10,8 @@
 //!   w = (2h/π) Σ' e^(-t²) (b (r² + t²) + i a (r² - t²)) / |z² - t²|² + 2e^(-z²) / (1 ± e^(-2πiz/h))
 //!   ```
 //!
-//!   with r = |z|, t = (k + 1/2)h and the plus sign, or t = kh and the minus sign: the variant whose nodes
-//!   are farther from a. The last term is omitted for b >= π/h, where it is below 1e-16.
+//!   with r = |z| and either t = (k + 1/2)h and the plus sign, or t = kh and the minus sign. The variant whose nodes
+//!   are farther from a is used. The last term is omitted for b >= π/h, where it is below 1e-16.
 //!   The error of the method is e^(-π²/h²) = 4e-17.
 //! - |z| >= 10: the asymptotic series (i/√π) Σ (2n-1)!!/2ⁿ z^(-2n-1) to n = 11. Near the real axis
 //!   e^(-x²) is added to the real part; at y = 0 it is the whole real part.
@@ -19,8 +19,8 @@
 //! Every term of the real part is positive, and every term of the imaginary part has the factor a. Therefore
 //! each part keeps its relative accuracy even if it is much smaller than the other.
 //!
-//! The derivative is 2i/√π - 2zw for |z| < 10. For larger |z|, where this cancels, it is the series
-//! -(2i/√π) z⁻² Σ (2n+1)!!/2ⁿ⁺¹ z^(-2n).
+//! The derivative is 2i/√π - 2zw for |z| < 10. For larger |z|, where this difference cancels, it is computed with the
+//! series -(2i/√π) z⁻² Σ (2n+1)!!/2ⁿ⁺¹ z^(-2n).
 
 use super::arithmetic::Lane;
 use super::bits::{nearest, select, two_product, two_sum};
@@ -39,14 +39,14 @@ const TWO_OVER_SQRT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
 /// Limit between the two methods, for |z|.
 const NEAR: f64 = 10.0;
 
-/// Beyond this the powers of |z| leave the range of a double; z is then scaled by `SCALE`.
+/// Limit beyond which powers of |z| leave the range of a double; z is then scaled by `SCALE`.
 const LARGE: f64 = 3.273390607896142e150; // 2^500
 const SCALE: f64 = 2.409919865102884e-181; // 2^-600
 
-/// Below this y, e^(-x²) must be added to the series; above, it is negligible.
+/// Limit of y below which e^(-x²) must be added to the series. Above it, e^(-x²) is negligible.
 const NEXT_TO_AXIS: f64 = 1e-10;
 
-/// The largest valid angle of `sin_fast` and `cos_fast`.
+/// Largest valid angle of `sin_fast` and `cos_fast`.
 const LARGEST_ANGLE: f64 = 1_073_741_824.0;
 
 /// w and w' at one point.
@@ -58,7 +58,8 @@ struct Values {
     slope_im: f64,
 }
 
-/// Returns e^(b² - a²) and the cosine and sine of 2ab; the latter are NaN if the angle is too large to be accurate.
+/// Returns e^(b² - a²) and the cosine and sine of 2ab. Cosine and sine are NaN if the angle is too large to be
+/// accurate.
 #[inline(always)]
 fn exponential(a: f64, b: f64) -> (f64, f64, f64) {
     let (difference, d_lo) = two_sum(b, -a);
@@ -91,7 +92,7 @@ fn near(a: f64, b: f64, (e, cosine, sine): (f64, f64, f64)) -> (f64, f64) {
     let difference = (a - b) * (a + b);
     let square = a.mul_add(a, b * b);
     let (mut re, mut im): (f64, f64) = (0.0, 0.0);
-    // t² and (2h/π) e^(-t²) of the nodes (k + 1/2)h and kh; half the weight at t = 0.
+    // t² and (2h/π) e^(-t²) of the nodes (k + 1/2)h, then of the nodes kh; half the weight at t = 0.
     macro_rules! add {
         ($(($half:expr, $half_weight:expr, $whole:expr, $whole_weight:expr);)*) => {$(
             let t2 = select(halves, $half, $whole);
@@ -117,8 +118,8 @@ fn near(a: f64, b: f64, (e, cosine, sine): (f64, f64, f64)) -> (f64, f64) {
         (0.06544984694978737, 0.30509839916005094, 0.0, 0.16286750396763996);
     }
 
-    // 2e^(-z²) / (1 ± E): numerator and denominator are divided by the square of g = |E|; |c| is the cosine with the
-    // sign.
+    // 2e^(-z²) / (1 ± E): numerator and denominator are divided by the square of g = |E|. The sign ± turns the cosine c
+    // into |c|.
     let inverse = exp(-TWO_PI_OVER_STEP * b);
     let (c, s) = (c.abs(), select(halves, s, -s));
     let down = inverse.mul_add(inverse, (2.0 * inverse).mul_add(c, 1.0));
@@ -166,7 +167,7 @@ fn far(a: f64, b: f64, e: f64) -> Values {
     }
     let beside = select(b < NEXT_TO_AXIS, e, 0.0);
     let (p, q) = (p * INVERSE_SQRT_PI, q * INVERSE_SQRT_PI);
-    // w = (q + ip)(re + i im), w' = -2i u Σ / √π. u is 1/z² again; it gets the factor 1/√π that (p, q) have.
+    // w = (q + ip)(re + i im), w' = -2i u Σ / √π. (p, q) include the factor 1/√π, (u, v) the factor 2/√π.
     let (u, v) = (2.0 * u * INVERSE_SQRT_PI, 2.0 * v * INVERSE_SQRT_PI);
     let at_axis = select(beside == 0.0, 0.0, -2.0 * a * beside);
     Values {

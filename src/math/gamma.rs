@@ -6,7 +6,7 @@
 //!   `ln_gamma` (DLMF 5.11.1), with ln x to 2^-68 because the exponent reaches 709;
 //! - x < 0: Γ(x) Γ(-x) = -π / (x sin πx) (DLMF 5.5.3).
 //!
-//! Factors and exponents are pairs of doubles, so that the error is little more than the last rounding.
+//! Factors and exponents are pairs of doubles, so that the error is only slightly larger than the last rounding error.
 
 use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, polynomial_in_halves, two_product, two_sum};
@@ -21,11 +21,11 @@ const PI: Pair = (std::f64::consts::PI, 1.2246467991473532e-16);
 const STIRLING_CONSTANT: Pair = (0.4189385332046727, 1.6728209650585413e-17);
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// Stirling's series is used from this x.
+/// Smallest x for which Stirling's series is used.
 const FAR: f64 = 7.5;
-/// Below this |x| Γ(x) rounds to 1/x.
+/// Limit of |x| below which Γ(x) rounds to 1/x.
 const TINY: f64 = 1e-17;
-/// Γ overflows from 171.63 on, and its reciprocal underflows soon afterwards.
+/// Limit of x beyond which Γ has overflowed (from 171.63 on), and its reciprocal has underflowed.
 const BOUND: f64 = 200.0;
 
 /// Returns Γ(x) for 0 < x < 7.5.

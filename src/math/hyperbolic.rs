@@ -1,14 +1,14 @@
-//! e^x - 1, sinh, cosh, tanh, all from e^x - 1 = 2^k (1 + p) - 1 with p = e^r - 1 as two doubles.
+//! e^x - 1, sinh, cosh and tanh, computed from e^x - 1 = 2^k (1 + p) - 1 with p = e^r - 1 as two doubles.
 //!
-//! `exp_m1_parts` returns 2^-j (e^x - 1) as hi + lo, with the sum 2^k p + (2^k - 1) error-free, so that no
-//! range of x cancels. j = 1 or 2 keeps 2^k finite wherever the result (e^x - 1, or sinh x = e^x / 2)
-//! is finite. r and e^r - 1 - r are the same as in `exp`.
+//! `exp_m1_parts` returns 2^-j (e^x - 1) as hi + lo. The sum 2^k p + (2^k - 1) is error-free, so that nothing cancels
+//! for any x. j = 1 or 2 keeps 2^k finite wherever the result (e^x - 1, or sinh x = e^x / 2) is finite. r and
+//! `e^r - 1 - r` are the same as in `exp`.
 
 use super::arithmetic::{Lane, LaneBits, Truth};
 use super::bits::{fast_two_sum, nearest, power_of_two, two_sum};
 use super::exp::{LN2_HI, LN2_LO, LOG2_E, remainder};
 
-/// Below this |x| all odd functions here round to x. The limit preserves subnormals and the sign of zero.
+/// Limit of |x| below which all odd functions here round to x. It preserves subnormals and the sign of zero.
 const LINEAR_LIMIT: f64 = 1.862_645_149_230_957e-9; // 2^-29
 
 /// Returns p, `p_lo` and the bits of k, where x = k ln 2 + r and p + `p_lo` = e^r - 1.

@@ -2,7 +2,7 @@
 //!
 //! - asinh a: t = a + a²/(1 + √(1 + a²));
 //! - acosh x: t = (x - 1) + √((x - 1)(x + 1));
-//! - atanh a: half of it, with t = 2a/(1 - a).
+//! - atanh a: half of ln(1 + t), with t = 2a/(1 - a).
 //!
 //! (DLMF 4.37.16, 4.37.19 and 4.37.24.) Above 2^60 asinh and acosh are ln x + ln 2.
 
@@ -11,7 +11,7 @@ use super::bits::{fast_two_sum, two_product, two_sum};
 use super::ln_variants::ln_1p_of_sum;
 use super::pair::root;
 
-/// Below this |x| asinh and atanh round to x. The limit preserves subnormals and the sign of zero.
+/// Limit of |x| below which asinh and atanh round to x. It preserves subnormals and the sign of zero.
 const LINEAR_LIMIT: f64 = 1.862_645_149_230_957e-9; // 2^-29
 const HUGE: f64 = 1_152_921_504_606_846_976.0; // 2^60
 

@@ -1,8 +1,7 @@
-//! Every function for one number, always inlined. The loops of `block` and the scalar functions
-//! of `math` use them.
+//! All functions for one number, always inlined. The loops of `block` and the scalar functions of `math` use them.
 
-/// The list from which the three forms are generated: the file of each function, its arguments, and, if
-/// rare numbers (huge angles, …) need a slow path: the fast function, the slow function and the test for rare numbers.
+/// List from which the three forms are generated: the file, name and arguments of each function. If rare arguments
+/// (huge angles, …) need a slow path, the fast function, the slow function and the test for rare arguments follow.
 macro_rules! for_each_method {
     ($callback:ident) => {
         $callback! {

@@ -6,8 +6,8 @@
 //! ln(1 + f) = 2 atanh(s) = 2 s + s R,   R = z L(z),   2 s = f - f²/2 + s f²/2
 //! ```
 //!
-//! so that ln x = k ln 2 + f - (f²/2 - s (f²/2 + R)). Only small terms are rounded before
-//! the last sum. L has degree 6 (weighted Remez, `coefficients.py ln`; error 2^-58.9 of ln(1 + f)).
+//! and therefore ln x = k ln 2 + f - (f²/2 - s (f²/2 + R)). Only small terms are rounded before the last sum. L has
+//! degree 6 (weighted Remez, `coefficients.py ln`; error 2^-58.9 of ln(1 + f)).
 
 use super::arithmetic::{Lane, LaneBits, Truth};
 use super::bits::{fast_two_sum, polynomial, two_product};
@@ -18,14 +18,14 @@ const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE_EXPONENT: u64 = 1 << 52;
 const TWO_52: u64 = 0x4330_0000_0000_0000;
 
-/// Splits x = 2^k m with m in [√½, √2), for finite x > 0, subnormal or not. Returns (m, k).
+/// Returns (m, k) with x = 2^k m and m in [√½, √2), for finite x > 0, including subnormals.
 #[inline(always)]
 pub(super) fn split<L: Lane>(x: L) -> (L, L) {
     let subnormal = x.lt(f64::MIN_POSITIVE);
     let normal = subnormal.select(x * 18_014_398_509_481_984.0, x); // 2^54
     let offset =
         subnormal.select(4_503_599_627_370_496.0 + 1024.0 + 54.0, 4_503_599_627_370_496.0 + 1024.0);
-    // (k + 1024) is in the exponent field, without a sign; a logical shift moves it down.
+    // The exponent field contains k + 1024, which is not negative; a logical shift moves it to the low bits.
     let shifted = normal.to_bits().less(SQRT_HALF).plus(1024 * ONE_EXPONENT);
     let k = ((shifted >> 52) | TWO_52.into()).number() - offset;
     let exponent = shifted & 0xfff0_0000_0000_0000.into();
@@ -66,8 +66,8 @@ pub(crate) fn ln<L: Lane>(x: L) -> L {
     with_special_arguments(x, hi + small)
 }
 
-/// Returns ln x as hi + lo with an error of 2^-58 of the larger of |ln x| and ln 2, relative to ln x near 1;
-/// for finite x > 0. f²/2 is summed with its rounding error, so that only s (f²/2 + R) is rounded.
+/// Returns ln x as hi + lo, for finite x > 0. Near x = 1 the error is 2^-58 |ln x|, elsewhere 2^-58 times the larger of
+/// |ln x| and ln 2. f²/2 is summed with its rounding error, so that only s (f²/2 + R) is rounded.
 #[inline(always)]
 pub(super) fn ln_in_parts<L: Lane>(x: L) -> (L, L) {
     let (m, k) = split(x);
@@ -82,14 +82,15 @@ pub(super) fn ln_in_parts<L: Lane>(x: L) -> (L, L) {
 
 /// Returns ln x as hi + lo to about 2^-68 of its value, for finite x > 0.
 ///
-/// A centre c next to m, out of three, leaves ln(m/c) = 2 atanh(s), s = (m - c)/(m + c), |s| < 0.06, with
-/// m - c exact. 2 atanh(s) = 2 s + (2/3) s³ + s z² W(z) with s and s³ in double-double. z² W is below
-/// 2^-18 of the whole, so W can be a double: degree 4, `coefficients.py pow`; error 2^-72.2.
+/// One of three centres c is close to m. Then ln(m/c) = 2 atanh(s) with s = (m - c)/(m + c), |s| < 0.06, and m - c is
+/// exact. 2 atanh(s) = 2 s + (2/3) s³ + s z² W(z) with s and s³ in double-double. The last term is below 2^-18 of the
+/// sum, so W can be a double: degree 4, `coefficients.py pow`; error 2^-72.2.
 #[inline(always)]
 pub(super) fn ln_in_two<L: Lane>(x: L) -> (L, L) {
     const TWO_THIRDS_HI: f64 = 2.0 / 3.0;
     const TWO_THIRDS_LO: f64 = f64::from_bits(0x3c85_5555_5555_5555);
-    /// The centres 51/64 and 81/64; the logarithm of each, as a multiple of 2^-42 like `LN2_HI`, and the remainder.
+    /// The centres 51/64 and 81/64. Each logarithm is the sum of a multiple of 2^-42 (`_HI`, as in `LN2_HI`) and a
+    /// remainder (`_LO`).
     const LOW: f64 = 0.796875;
     const LN_LOW_HI: f64 = f64::from_bits(0xbfcd_1037_f265_6000);
     const LN_LOW_LO: f64 = f64::from_bits(0x3d08_4a7e_75b6_f6e4);
@@ -103,7 +104,7 @@ pub(super) fn ln_in_two<L: Lane>(x: L) -> (L, L) {
     let ln_centre_lo = low.select(LN_LOW_LO, high.select(LN_HIGH_LO, 0.0));
 
     let f = m - centre;
-    let (d, d_lo) = fast_two_sum(centre, m); // exact in either order: d - centre needs 53 bits only
+    let (d, d_lo) = fast_two_sum(centre, m); // exact even if m > centre, since d - centre fits into 53 bits
     let inverse = L::from(1.0) / d;
     let s = f * inverse;
     let s_lo = (-s).mul_add(d_lo, (-s).mul_add(d, f)) * inverse;

@@ -1,9 +1,9 @@
 //! ln |Γ(x)|.
 //!
-//! Three forms for x > 0 are blended and share one logarithm:
+//! For x > 0, three forms share one logarithm, and the result is selected from them:
 //!
 //! - x in [1.5, 2.5): ln Γ(2 + v) = v G(v), G of degree 18 (weighted Remez, `coefficients.py
-//!   ln_gamma`), so that the zero at 2 keeps its relative accuracy;
+//!   ln_gamma`), so that the relative accuracy is kept near the zero at 2;
 //! - x < 7.5: the recurrence Γ(x + 1) = x Γ(x) reduces x to this range. ln Γ = v G(v) ± ln(product), where the
 //!   two terms never cancel by more than a factor of 3; at the zero x = 1 both vanish;
 //! - x >= 7.5: Stirling, (x - 1/2)(ln x - 1) + ln(2π)/2 - 1/2 + S(1/x²)/x, S of degree 5
@@ -11,7 +11,7 @@
 //!
 //! The terms are summed as pairs of doubles. For negative x the reflection
 //! Γ(x) Γ(1 - x) = π / sin πx is used, in the slow path of blocks. There ln |Γ| has two zeros between any two
-//! adjacent poles, and near these the *absolute* error is below 2^-52 times the larger of 1 and |ln Γ(x)|; the
+//! adjacent poles. Near these zeros the *absolute* error is below 2^-52 times the larger of 1 and |ln Γ(x)|, but the
 //! relative accuracy is lost, as in most libraries.
 
 use super::bits::{fast_two_sum, polynomial, select, two_product, two_sum};
@@ -130,7 +130,7 @@ pub(super) fn ln_gamma_negative(x: f64) -> f64 {
     value + (value_err + (err + (LN_PI_LO - l_lo - product_err / product - g_lo)))
 }
 
-/// Returns ln |Γ(x)|. The maximum measured error is 1.6 ulp for x > 0. Integers x <= 0 and infinities give infinity.
+/// Returns ln |Γ(x)|, infinity for integers x <= 0 and for infinities. The maximum measured error is 1.6 ulp for x > 0.
 #[inline(always)]
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     if is_negative(x) { ln_gamma_negative(x) } else { ln_gamma_fast(x) }

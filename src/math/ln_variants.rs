@@ -9,7 +9,7 @@ const LOG2_E: f64 = std::f64::consts::LOG2_E;
 const LOG2_E_LO: f64 = f64::from_bits(0x3c77_77d0_ffda_0d24);
 const LOG10_E: f64 = std::f64::consts::LOG10_E;
 const LOG10_E_LO: f64 = f64::from_bits(0x3c69_5355_baaa_fad3);
-/// log10 2 with 42 bits, so that its product with k is exact, and the remainder.
+/// log10 2 rounded to 42 bits, so that its product with k is exact. `LOG10_2_LO` is the remainder.
 const LOG10_2_HI: f64 = f64::from_bits(0x3fd3_4413_509f_7800);
 const LOG10_2_LO: f64 = f64::from_bits(0x3d1f_ef31_1f12_b358);
 
@@ -21,7 +21,7 @@ pub(crate) fn ln_1p<L: Lane>(x: L) -> L {
     x.abs().lt(1.110_223_024_625_156_5e-16).select(x, value) // 2^-53, and the sign of zero
 }
 
-/// Returns 1 + x, and ln(1 + x + `x_lo`) + `doublings` ln 2 if that is positive and finite.
+/// Returns 1 + x and ln(1 + x + `x_lo`) + `doublings` ln 2. The logarithm is valid if 1 + x is positive and finite.
 ///
 /// 1 + x = u + `u_lo` = 2^k (m + c): for k = 0 the series is evaluated at f = m - 1 + c = x itself; otherwise
 /// the rounding error of f is included with the slope 1/(1 + f), approximated as 1 - f + f²/2.

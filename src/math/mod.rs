@@ -4,13 +4,13 @@
 //! - `block::exp(a, out)`: slices of equal length, for inlining into a `#[target_feature]` function;
 //! - `math::exp(x)`: an ordinary function for scalar use.
 //!
-//! The three give the same bits, on every instruction set: the code is branch-free arithmetic in
-//! which each fused multiply-add is written out and nothing else is fused. (Only the payload of a
-//! NaN is unspecified.) Special values follow C99 Annex F and subnormals are kept, in and out,
-//! because an overflow or NaN that a model produces must not be hidden from the fit.
+//! The three forms return the same bits on every instruction set: the code is branch-free arithmetic in which each
+//! fused multiply-add is written out and nothing else is fused. (Only the payload of a NaN is unspecified.) Special
+//! values follow C99 Annex F, and subnormal arguments and results are supported, because an overflow or NaN that a
+//! model produces must not be hidden from the fit.
 //!
-//! Coefficients come from `coefficients.py` beside this file. Each file states its method and its
-//! error as measured by the tests.
+//! Coefficients come from `coefficients.py` in this directory. Each file states its method and its error as measured by
+//! the tests.
 
 pub(crate) mod arithmetic;
 mod asin;

@@ -24,13 +24,13 @@ use super::exp::exp_parts;
 use super::ln::ln_in_parts;
 use super::pair::{Pair, add, divide, multiply, root};
 
-/// The form of Iν for large arguments is used from here.
+/// Smallest argument for which the form of Iν for large arguments is used.
 const I_FAR: f64 = 12.0;
-/// The form of Kν for large arguments is used from here.
+/// Limit above which the form of Kν for large arguments is used.
 const K_FAR: f64 = 1.0;
-/// Beyond this e^x overflows and e^-x underflows, for any factor used here.
+/// Limit of x beyond which e^x overflows and e^-x underflows, for any factor used here.
 const BOUND: f64 = 800.0;
-/// Below this |x| I1(x) rounds to x/2 and K1(x) to 1/x.
+/// Limit of |x| below which I1(x) rounds to x/2 and K1(x) to 1/x.
 const LINEAR_LIMIT: f64 = 1e-10;
 
 /// Returns Iν(a) (2/a)^ν for 0 <= a < 12.

@@ -5,7 +5,7 @@ use super::bits::{fast_two_sum, two_product, two_sum};
 
 pub(super) type Pair = (f64, f64);
 
-/// Returns a + b; if the two cancel, the error is relative to the larger.
+/// Returns a + b. If a and b cancel, the error is relative to the larger of them.
 #[inline(always)]
 pub(super) fn add(a: Pair, b: Pair) -> Pair {
     let (sum, err) = two_sum(a.0, b.0);

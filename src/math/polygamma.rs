@@ -1,4 +1,4 @@
-//! ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, n >= 1; a plain scalar function.
+//! ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, n >= 1. It is a scalar function without vectorised form.
 //!
 //! For x > 0, |ψ⁽ⁿ⁾(x)| = n! ζ(n + 1, x). With s = n + 1 the Hurwitz zeta function is summed by the Euler-Maclaurin
 //! formula (DLMF 25.11.5), relative to its first term: for b = x + M,
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! where b >= s + 10 makes each term of the last sum smaller than its predecessor by a factor of 6². For x < 0 the
-//! terms 1/(x + i)ˢ to the left of the origin are a difference of two such sums, mirrored, which needs no derivatives
-//! of cot πx.
+//! terms 1/(x + i)ˢ to the left of the origin are mirrored, and their sum is a difference of two such sums. This avoids
+//! derivatives of cot πx.
 //!
 //! The measured error for 0 < x < 30 is 5 ulp for n <= 4, 8 for n <= 20, 10 for n <= 170. For larger n, where n!
 //! overflows, it is the error of e^(ln n! - s ln x): 92 ulp at n = 200, x = 40. For x < 0 and even n it is
@@ -94,8 +94,8 @@ fn magnitude(n: u32, x: f64) -> f64 {
     root * zeta * factorial * root
 }
 
-/// Returns ψ⁽ⁿ⁾(x); n = 0 is the digamma function. At the poles x = 0, -1, ... odd n give infinity; even n NaN,
-/// except ∓infinity at ±0. NaN at -infinity.
+/// Returns ψ⁽ⁿ⁾(x); n = 0 is the digamma function. At the poles x = 0, -1, ... the result is infinity for odd n, and
+/// NaN for even n, except ∓infinity at ±0. At -infinity it is NaN.
 pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     if n == 0 {
         return digamma(x);

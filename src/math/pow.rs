@@ -1,7 +1,7 @@
 //! x^y = e^(y ln |x|) with ln |x| and the product in double-double.
 //!
-//! |y ln x| reaches 745, and its absolute error becomes the relative error of the result. Therefore the
-//! logarithm needs 2^-64 (`ln_in_two`). Selects handle signs, integers and the special cases of C99 F.9.4.4.
+//! |y ln x| reaches 745, and its absolute error becomes the relative error of the result. Therefore the logarithm needs
+//! a relative error of 2^-64 (`ln_in_two`). Selects handle signs, integers and the special cases of C99 F.9.4.4.
 
 use super::arithmetic::{Lane, LaneBits, Truth};
 use super::bits::two_product;
@@ -10,7 +10,7 @@ use super::ln::ln_in_two;
 
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
-/// Returns true if |y| = `a` is an integer (every double from 2^52 on is).
+/// Returns true if |y| = `a` is an integer. Every double from 2^52 on is an integer.
 #[inline(always)]
 fn is_integer<L: Lane>(a: L) -> L::Truth {
     let rounded = a.lt(TWO_52).select((a + TWO_52) - TWO_52, a);

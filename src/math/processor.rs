@@ -1,4 +1,4 @@
-//! Functions that are single instructions on most processors, in the same form as the other functions.
+//! Functions that are single instructions on most processors, with the same signatures as the other functions.
 
 /// Returns |x|.
 #[inline(always)]
@@ -18,19 +18,19 @@ pub(crate) fn ceil(x: f64) -> f64 {
     x.ceil()
 }
 
-/// Returns the nearest integer to x, halves away from zero.
+/// Returns the integer nearest to x. Halves are rounded away from zero.
 #[inline(always)]
 pub(crate) fn round(x: f64) -> f64 {
     x.round()
 }
 
-/// Returns 1 with the sign of x, also for a zero; NaN stays.
+/// Returns 1 with the sign of x, also for zeros; NaN for NaN.
 #[inline(always)]
 pub(crate) fn signum(x: f64) -> f64 {
     x.signum()
 }
 
-/// Returns the remainder of the division of x by y with the quotient truncated towards 0; exact.
+/// Returns the exact remainder of x divided by y, with the quotient truncated towards 0.
 #[inline(always)]
 pub(crate) fn fmod(x: f64, y: f64) -> f64 {
     x % y

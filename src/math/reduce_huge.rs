@@ -1,9 +1,9 @@
 //! Payne-Hanek reduction modulo π/2 for finite |x| > 2^30, in integer arithmetic.
 //!
-//! x = M 2^e with a 53-bit integer M. Of the bits of 2/π = Σ `word_i` 2^(-64 (i+1)) only a window matters: the bits of
-//! weight 2^(2-e) and above contribute multiples of 4 to x 2/π and can be dropped. The window has four 64-bit words and
-//! begins with the first bit that is not dropped. M times the window modulo 2^256 has at least 190 correct bits, of
-//! which the first two are the quadrant and the others the fraction. At most 62 bits of the fraction are leading zeros.
+//! x = M 2^e with a 53-bit integer M, and 2/π = Σ `word_i` 2^(-64 (i+1)). Only a window of the bits of 2/π matters: the
+//! bits of weight 2^(2-e) and above contribute multiples of 4 to x 2/π and can be dropped. The window begins with the
+//! first bit that is not dropped, and has four 64-bit words. M times the window modulo 2^256 has at least 190 correct
+//! bits: two bits of the quadrant, then the bits of the fraction. At most 62 bits of the fraction are leading zeros.
 //! (Payne & Hanek, SIGNUM 1983; Muller, Elementary Functions, ch. 11.)
 
 use super::arithmetic::Lane;
@@ -54,7 +54,7 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     let bits = x.to_bits();
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
     let e = ((bits >> 52) & 0x7ff) as usize; // biased, 1053..=2046: x = M 2^(e - 1075)
-    // The bits of 2/π with weight 2^-skip and above are dropped: times M 2^(e-1075) they are multiples of 4.
+    // The bits of 2/π with weight 2^-skip and above are dropped: their products with M 2^(e-1075) are multiples of 4.
     let skip = e.saturating_sub(1075 + 2);
     let (first, shift) = (skip / 64, skip % 64);
     // A window of 256 bits that starts exactly at `skip`.
@@ -84,8 +84,8 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
             (hi << (128 - lift)) | (lo >> lift),
         ),
     };
-    // Two integer bits, then the fraction in [0, 1). If it is at least 1/2, 1 is subtracted and the sign is stored
-    // apart.
+    // Two integer bits, then the fraction in [0, 1). If the fraction is at least 1/2, 1 is subtracted from it, and its
+    // sign is stored separately.
     let mut n = (hi >> 126) as u64;
     let fraction_hi = (hi << 2) | (lo >> 126);
     let fraction_lo = lo << 2;
@@ -96,7 +96,7 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     } else {
         (fraction_hi, fraction_lo)
     };
-    // Normalise: move the leading bit to the top, then take two doubles of 53 and 64 bits.
+    // Normalises: moves the leading bit to the top, then extracts two doubles of 53 and 64 bits.
     let zeros = hi.leading_zeros(); // at most 62, see above
     let top = if zeros == 0 { hi } else { (hi << zeros) | (lo >> (128 - zeros)) };
     let unit = f64::from_bits(u64::from(1023 - 128 - zeros) << 52); // 2^-(128 + zeros)
@@ -104,7 +104,7 @@ pub(super) fn reduce_huge(x: f64) -> Reduced<f64> {
     let (f, f_lo) = fast_two_sum(a as f64 * (TWO_64 * 2048.0) * unit, b as f64 * 2048.0 * unit);
     let (r, r_err) = two_product(f, PI_2_HI);
     let (r, r_lo) = fast_two_sum(r, f.mul_add(PI_2_LO, f_lo.mul_add(PI_2_HI, r_err)));
-    // Apply the sign of the fraction and the sign of x: sin and tan are odd, and so is n.
+    // Applies the sign of the fraction and the sign of x. The sign of x also changes the sign of n.
     let flip = negative != (x < 0.0);
     let (hi, lo) = if flip { (-r, -r_lo) } else { (r, r_lo) };
     let n = if x < 0.0 { n.wrapping_neg() } else { n };

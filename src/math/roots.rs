@@ -6,10 +6,10 @@ use super::ln::split;
 
 /// Returns the cube root. The maximum measured error is 0.52 ulp.
 ///
-/// |x| = 2^(3j) v with v in [0.353, 2.83]. y = v^(-1/3) needs no division: it starts from a polynomial
-/// (degree 4, weighted Remez, `coefficients.py cbrt`; error 0.007), and one step of
-/// y (1 - e)^(-1/3) = y (1 + e/3 + 2e²/9 + 14e³/81 + 35e⁴/243 + ...), e = 1 - v y³, improves it to 2^-30.
-/// A Newton step then corrects the root v y²; its residual v - c³ is exact to twice the precision.
+/// |x| = 2^(3j) v with v in [0.353, 2.83]. y = v^(-1/3) is computed without division: a polynomial approximates y
+/// (degree 4, weighted Remez, `coefficients.py cbrt`; error 0.007). One step with e = 1 - v y³ reduces the error to
+/// 2^-30: `y (1 - e)^(-1/3) = y (1 + e/3 + 2e²/9 + 14e³/81 + 35e⁴/243 + ...)`. A Newton step then corrects the root
+/// `c = v y²`. Its residual v - c³ is computed with twice the precision.
 #[inline(always)]
 pub(crate) fn cbrt<L: Lane>(x: L) -> L {
     let a = x.abs();
@@ -35,8 +35,8 @@ pub(crate) fn cbrt<L: Lane>(x: L) -> L {
 
 /// Returns √(x² + y²) without intermediate overflow or underflow. The maximum measured error is 0.501 ulp.
 ///
-/// Both are scaled by a power of two. The squares are summed in double-double, and the residual corrects the root
-/// once.
+/// x and y are scaled by a power of two. Their squares are summed in double-double, and one step with the residual
+/// corrects the root.
 #[inline(always)]
 pub(crate) fn hypot<L: Lane>(x: L, y: L) -> L {
     const UP: f64 = f64::from_bits((1023 + 600) << 52);

@@ -1,5 +1,5 @@
-//! The functions as ordinary calls: the `lane` code in a clone compiled for AVX2 and FMA if the
-//! processor supports them, so that `mul_add` is an instruction and not a library call. The bits are the same.
+//! Scalar forms of all functions. If the processor supports AVX2 and FMA, they call a clone of the `lane` code that is
+//! compiled for these instructions, so that `mul_add` is not a library call. The bits are the same.
 
 use super::lane::{self, for_each_method};
 

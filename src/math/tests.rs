@@ -1,6 +1,5 @@
-//! Tests of the elementary functions: accuracy compared with a correctly rounding library and
-//! with a recorded 100-digit table, special values, and equality of bits of all forms on all instruction
-//! sets.
+//! Tests of the elementary functions: accuracy compared with a correctly rounding library and with a recorded 100-digit
+//! table, special values, and identical bits of all forms on all instruction sets.
 
 mod accuracy;
 mod faddeeva;

@@ -3,14 +3,14 @@
 //! x = n π/2 + r by Cody and Waite's reduction, π/2 as three doubles (161 bits) and r as two:
 //!
 //! - n `P1` is a multiple of 2^-52, and so is x for |x| >= 1 (below, n <= 1 and Sterbenz applies);
-//!   their difference is below 1, hence one fused operation gives it exactly;
-//! - n `P2` enters as an exact product by `two_sum`, n `P3` rounded. The omitted part of π/2 contributes
+//!   their difference is below 1, so one fused operation computes it exactly;
+//! - n `P2` is computed exactly and added with `two_sum`; n `P3` is rounded. The omitted part of π/2 contributes
 //!   n 2^-162 < 2^-131 for |x| <= 2^30. No double in that range is closer than 2^-62 to a multiple
 //!   of π/2 other than 0 (Muller, Elementary Functions, ch. 11), so r has a relative error of 2^-69.
 //!
-//! Then, with z = r², sin r = r + r z S(z) and cos r = 1 - z/2 + z² C(z), both of degree 5 (weighted
-//! Remez on |r| <= π/4, `coefficients.py sin cos`; errors 2^-57.2 and 2^-59.9). |x| > 2^30 needs the
-//! slow reduction in `reduce_huge`, which is not vectorised: blocks recompute those elements afterwards.
+//! Then, with z = r², sin r = r + r z S(z) and cos r = 1 - z/2 + z² C(z), with S and C of degree 5 (weighted Remez on
+//! |r| <= π/4, `coefficients.py sin cos`; errors 2^-57.2 and 2^-59.9). |x| > 2^30 needs the slow reduction in
+//! `reduce_huge`, which is not vectorised: blocks recompute these elements afterwards.
 
 use super::arithmetic::{Lane, LaneBits, Truth};
 use super::bits::{fast_two_sum, nearest, polynomial, two_product, two_sum};
@@ -24,10 +24,10 @@ const TWO_OVER_PI: f64 = std::f64::consts::FRAC_2_PI;
 /// Largest |x| of the fast reduction.
 const FAST_LIMIT: f64 = 1_073_741_824.0;
 
-/// Below this |x| sin x and tan x round to x. The selects preserve the sign of zero.
+/// Limit of |x| below which sin x and tan x round to x. The selects with this limit preserve the sign of zero.
 const LINEAR_LIMIT: f64 = 7.450_580_596_923_828e-9; // 2^-27
 
-/// Returns true if x needs `reduce_huge` (infinities do not: the fast path returns NaN for them).
+/// Returns true if x needs `reduce_huge`. Infinities do not need it, since the fast path returns NaN for them.
 #[inline(always)]
 pub(crate) fn is_huge<L: Lane>(x: L) -> L::Truth {
     x.abs().gt(FAST_LIMIT) & x.abs().lt(f64::INFINITY)

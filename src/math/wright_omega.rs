@@ -1,21 +1,21 @@
 //! Wright's ω of a real number: ω + ln ω = x. ω(x) is Lambert's W(eˣ) without the overflow.
 //!
 //! The initial approximation is accurate to a few hundredths: x - ln x · x/(x + 1) for x >= 1 and a rational function
-//! of eˣ below. Two fourth-order steps of Fritsch, Shafer and Crowley (Comm. ACM 16, 1973) follow, as Lawrence,
-//! Corless and Jeffrey use them for ω (ACM TOMS 38, 2012, Algorithm 917). For negative x the residual x - ω - ln ω has
-//! the error of x itself; therefore a Newton step on ω e^ω = eˣ follows for x < 1. For x < -50 ω is eˣ.
+//! of eˣ for x < 1. Two fourth-order steps of Fritsch, Shafer and Crowley (Comm. ACM 16, 1973) follow, as in Lawrence,
+//! Corless and Jeffrey (ACM TOMS 38, 2012, Algorithm 917). For negative x the residual x - ω - ln ω has a rounding
+//! error relative to x; therefore a Newton step on ω e^ω = eˣ follows for x < 1. For x < -50, ω is eˣ.
 
 use super::bits::select;
 use super::exp::exp;
 use super::ln::ln;
 
-/// Below this ω(x) rounds to eˣ.
+/// Limit of x below which ω(x) rounds to eˣ.
 const EXPONENTIAL: f64 = -50.0;
 
 /// Limit between the two initial approximations.
 const MIDDLE: f64 = 1.0;
 
-/// Takes one step towards ω + ln ω = x, which reduces an error d to about d⁴.
+/// Computes one step towards ω + ln ω = x. It reduces an error d to about d⁴.
 #[inline(always)]
 fn step(x: f64, omega: f64) -> f64 {
     let residual = (x - omega) - ln(omega);

@@ -17,7 +17,7 @@ impl Model {
 }
 
 impl Native {
-    /// Returns the function with one more parameter. The function and its partials receive only their own parameters.
+    /// Returns the function with one more parameter, which is not passed to the original function and its partials.
     fn with_parameter(mut self) -> Native {
         let own = self.params;
         self.calls = match self.calls {

@@ -1,15 +1,15 @@
 //! Partials with their constant factors collected.
 //!
-//! Derivatives are products of many factors, and most factors are the same at every point: of the Gaussian's
-//! a·(2(x − μ)/2σ²)·e only (x − μ)·e is not. Such factors are collected into one coefficient per
-//! partial, computed once per pass. A point then needs no division and few products. The value
-//! keeps its bits: in its code only signs move, onto factors that are the same at every point. A partial is the
-//! same product in another order.
+//! Derivatives are products of many factors, and most factors are the same at every point: in the derivative
+//! a·(2(x − μ)/2σ²)·e of a Gaussian, only (x − μ)·e differs between points. The constant factors are collected into one
+//! coefficient per partial, which is computed once per pass. Each point then needs no division and few products. The
+//! value does not change by a bit: in its code only signs move, to factors that are the same at every point. A partial
+//! is the same product in another order.
 //!
 //! In another order a product may leave the range of f64 although the original does not. If a coefficient
 //! or one of its partial products is not between 1e-100 and 1e100, the caller must use the original program.
-//! If a result is not finite, the original program shows if the order is the cause. One effect remains: a
-//! partial below 1e-200 may lose digits; such partials come from factors out of range.
+//! If a result is not finite, the result of the original program shows whether the order is the cause. One effect
+//! remains: a partial below 1e-200 may lose digits; such partials come from factors out of range.
 
 use super::op::{Binary, Id, Node, Nodes, Unary};
 use super::optimise::{depends_on_point, without_dead_code};
@@ -30,7 +30,7 @@ pub(crate) fn is_safe(coefficient: f64) -> bool {
     (1e-100..=1e100).contains(&coefficient.abs())
 }
 
-/// A node as number · uniform · core.
+/// A node as the product number · uniform · core: a constant, a factor that is the same at every point, and the rest.
 #[derive(Clone, Copy, Debug)]
 struct Product {
     number: f64,
@@ -65,7 +65,8 @@ pub(crate) fn collect(program: &Program) -> Collected {
     // Coefficients are kept as if they were outputs.
     let (nodes, mut kept) = without_dead_code(&writer.nodes.list, &all);
     let coefficients = kept.split_off(count);
-    // Factors that are extracted from a node that many partials share are multiplied back in each partial.
+    // A factor extracted from a node that many partials share is multiplied back in each partial. This can cost more
+    // than it saves.
     if work(&nodes) >= work(&program.nodes) {
         return Collected { program: program.clone(), coefficients: Vec::new() };
     }
@@ -130,7 +131,7 @@ impl Writer {
         self.nodes.push(node)
     }
 
-    /// Copies a node as it is, its operands with all their factors.
+    /// Copies a node unchanged; its operands include all their factors.
     fn copied(&mut self, node: Node, products: &[Product], per_point: bool) -> Product {
         let operands: Vec<(Id, Id)> =
             node.operands().map(|id| (id, self.node_of(products[id as usize]))).collect();
@@ -208,7 +209,7 @@ impl Writer {
         }
     }
 
-    /// Writes a ∘ b, where `None` stands for 1.
+    /// Writes a·b or a/b; `None` means 1.
     fn both(&mut self, op: Binary, a: Option<Id>, b: Option<Id>) -> Option<Id> {
         match (a, b) {
             (Some(a), Some(b)) => {

@@ -22,7 +22,7 @@ pub(crate) struct ComponentModel {
 }
 
 impl ComponentModel {
-    /// Creates the term. `None` if a name of the formula is not among the `columns` and `params` of the sum.
+    /// Creates the term. Returns `None` if a name of the formula is not among the `columns` and `params` of the sum.
     pub(crate) fn new(
         name: String,
         factor: f64,
@@ -38,7 +38,7 @@ impl ComponentModel {
         Some(ComponentModel { name, factor, formula, columns, params })
     }
 
-    /// Returns the term as a model of all variables and parameters of the `sum`; formulas replace the tied parameters.
+    /// Returns the term as a model of all variables and parameters of the `sum`. Formulas replace the tied parameters.
     ///
     /// # Errors
     /// None in practice: replaying a program cannot panic.

@@ -1,8 +1,8 @@
-//! Dual numbers: values with their derivatives. The table of functions supplies the derivatives of functions.
+//! Dual numbers: values with their partial derivatives. The derivatives of functions are in the table `functions`.
 //!
 //! A dual number a + Σ aᵢ εᵢ with εᵢεⱼ = 0 carries a value and `K` partial derivatives; every
-//! function f acts as f(a) + Σ f'(a) aᵢ εᵢ. Evaluated with [`Var`](crate::Var), `Dual` records the program
-//! of a model's partials; evaluated with `f64` it is the reference that the tests compare that program with.
+//! function f acts as f(a) + Σ f'(a) aᵢ εᵢ. A model called with `Dual<Var, K>` ([`Var`](crate::Var)) records the
+//! program of its partials. `Dual<f64, K>` is the reference for this program in the tests.
 //!
 //! Products with a partial that is known to be zero are omitted. Therefore
 //! 0 · ∞ does not turn a partial into NaN, and a traced derivative has no dead arithmetic.
@@ -13,7 +13,7 @@ use super::scalar::{Mask, Scalar};
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// The largest derivative of functions that overflow. Beyond it every sum of squares overflows anyway.
+/// Maximum derivative of functions that overflow. Above this limit every sum of squares overflows anyway.
 const LARGEST_SLOPE: f64 = 1e280;
 
 /// A value of type `S` and its derivatives with respect to `K` independent quantities.
@@ -26,8 +26,8 @@ pub struct Dual<S, const K: usize> {
 }
 
 impl<S: Scalar, const K: usize> Dual<S, K> {
-    /// Returns the quantity number `index`: its partial with respect to itself is 1, the others are 0. An `index` of
-    /// `K` or more gives a constant.
+    /// Returns the independent quantity number `index`: its partial with respect to itself is 1, the others are 0. If
+    /// `index` is `K` or more, it is a constant.
     pub fn variable(value: S, index: usize) -> Self {
         let partials = from_fn(|k| S::from(if k == index { 1.0 } else { 0.0 }));
         Dual { value, partials }
@@ -38,8 +38,8 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
         Dual { value, partials: [S::from(0.0); K] }
     }
 
-    /// Returns the argument of a function that [settles](super::op::Facts::settles). If the argument is infinite, as
-    /// the exponent b·ln x is at x = 0, its non-finite partials become 0. Multiplied by the function's slope 0 they
+    /// Returns the argument of a function that [settles](super::op::Facts::settles). If the argument is infinite, for
+    /// example an exponent b·ln x at x = 0, its non-finite partials become 0. Their product with the function's slope 0
     /// would be NaN.
     fn settled(self) -> Self {
         if !self.value.may_be_infinite() {
@@ -214,7 +214,7 @@ impl<S: Scalar, const K: usize> Scalar for Dual<S, K> {
         let exponent = exponent.into();
         let (x, y) = (self.value, exponent.value);
         let power = x.powf(y);
-        // ∂/∂x = y·xʸ/x. At x = 0 it is the limit, 0 for y > 1 and 1 for y = 1, or by convention 0.
+        // ∂/∂x = y·xʸ/x. At x = 0 it is the limit for y ≥ 1 (0 for y > 1, 1 for y = 1), and by convention 0 for y < 1.
         let at_zero = y.eq(1.0).select(1.0, 0.0);
         let by_base = x.eq(0.0).select(at_zero, y * power / x);
         // ∂/∂y = xʸ·ln x → 0 for x → 0 if the power itself is finite. As a function of y the power settles, like exp.

@@ -5,8 +5,8 @@ use super::scalar::Scalar;
 use super::var::Var;
 use crate::error::Result;
 
-/// A formula with its independent variables and its parameters, made by
-/// [`parse`](Expression::parse). It gives the same bits as a closure with the same operations: operands keep
+/// A formula with its independent variables and its parameters, created by
+/// [`parse`](Expression::parse). It computes the same bits as a closure with the same operations: operands keep
 /// the order in which they were written, and nothing is reassociated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expression(pub(crate) Program);

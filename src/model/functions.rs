@@ -1,4 +1,4 @@
-//! The table of the functions that a model may call: one entry has all data of one function.
+//! The table of the functions that a model may call. Each entry has all data of one function.
 //!
 //! `for_each_function!(callback)` passes the table to a macro, which generates code from it:
 //!
@@ -15,8 +15,8 @@
 //!
 //! and its value is computed by `math::method` and `math::block::method`. The derivative is generic over the scalar
 //! `S` and uses the argument `x` and the value `f`. For a function of two numbers it is a pair: the partials with
-//! respect to the first and to the second. Its helpers beside the methods of `Scalar` are in `dual`. An entry without
-//! a derivative has its whole method there.
+//! respect to the first and to the second. Helper functions of derivatives are in `dual`, as are the whole methods
+//! of entries without a derivative.
 
 macro_rules! for_each_function {
     ($callback:ident $(, $more:tt)*) => { $callback! { $($more,)*
@@ -116,10 +116,10 @@ macro_rules! for_each_function {
         /// Returns exp(self²)·erfc(self), which stays in range where erfc underflows; infinite below −26.6.
         erfcx = Erfcx {
             cost: 60.0;
-            // erfcx y = w(iy), whose derivative iw′(iy) does not cancel as 2y·erfcx y − 2/√π does.
+            // The derivative iw′(iy) of erfcx y = w(iy) avoids the cancellation in 2y·erfcx y − 2/√π.
             |y, _| -S::from(0.0).faddeeva_slope_im(y)
         }
-        /// Returns Wright's ω, the solution of ω + ln ω = self: Lambert's W(exp(self)) without the overflow.
+        /// Returns Wright's ω, the solution of ω + ln ω = self: Lambert's W(exp(self)) without overflow.
         wright_omega = WrightOmega {
             cost: 150.0, cuda_file: Some("wright_omega.cuh");
             // ω/(1 + ω), and 1 where ω is infinite.
@@ -135,7 +135,8 @@ macro_rules! for_each_function {
             cost: 60.0, cuda: "tgamma", latex: r"\Gamma";
             |x, f| (x.polygamma(0) * f).clamp(-LARGEST_SLOPE, LARGEST_SLOPE)
         }
-        /// Returns the exponential integral E₁(self), the integral of exp(−t)/t from `self` > 0 on (DLMF 6.2.1).
+        /// Returns the exponential integral E₁(self) for `self` > 0: the integral of exp(−t)/t from `self` to ∞
+        /// (DLMF 6.2.1).
         e1 = E1 {
             cost: 60.0, text: &["e1", "exp1"], latex: "E_1",
             cuda_file: Some("exponential_integral.cuh");
@@ -201,7 +202,7 @@ macro_rules! for_each_function {
         ceil = Ceil { latex: r"\left\lceil @ \right\rceil" }
         /// Returns the nearest integer, halves away from 0; its partials are 0.
         round = Round { cost: 2.0 }
-        /// Returns 1 with the sign of `self`, also for a zero, as [`f64::signum`]; its partials are 0.
+        /// Returns 1 with the sign of `self`, also for ±0, like [`f64::signum`]; its partials are 0.
         signum = Signum { cost: 2.0, latex: r"\operatorname{sgn}" }
     }
     two {
@@ -220,7 +221,7 @@ macro_rules! for_each_function {
             |x, y, h| (except(h.eq(0.0), x / h), except(h.eq(0.0), y / h))
         }
         /// Returns the remainder of the division of `self` by `divisor` with the quotient truncated towards 0. It has
-        /// the sign of `self`, like `%` in Rust and C. At a jump its partials are those next to the jump.
+        /// the sign of `self`, like `%` in Rust and C. At a jump the partials are those next to the jump.
         fmod(divisor) = Fmod {
             cost: 20.0;
             |x, y, _| {
@@ -228,9 +229,10 @@ macro_rules! for_each_function {
                 (S::from(1.0), quotient.lt(0.0).select(-quotient.ceil(), -quotient.floor()))
             }
         }
-        // w = u + iv is analytic: ∂u/∂x = ∂v/∂y = Re w′ and ∂v/∂x = −∂u/∂y = Im w′; so are its derivatives.
+        // Cauchy-Riemann equations of w = u + iv: ∂u/∂x = ∂v/∂y = Re w′ and ∂v/∂x = −∂u/∂y = Im w′. They hold for the
+        // derivatives of w, too.
         /// Returns the real part of Faddeeva's function w(z) = exp(−z²)·erfc(−iz) at z = `self` + i`y` (Abramowitz and
-        /// Stegun 7.1.3): the Voigt profile up to its scale. Below the real axis it grows as
+        /// Stegun 7.1.3): the Voigt profile up to a constant factor. Below the real axis it grows as
         /// exp(y² − x²); there it is NaN if 2·|xy| exceeds 2³⁰ and exp(y² − x²) is not 0.
         faddeeva_re(y) = FaddeevaRe {
             cost: 200.0, cuda_file: Some("faddeeva.cuh");
@@ -243,8 +245,8 @@ macro_rules! for_each_function {
             |x, y, _| (x.faddeeva_slope_im(y), x.faddeeva_slope_re(y))
         }
         /// Returns the real part of w′(z) = 2i/√π − 2z·w(z), the derivative of Faddeeva's function, at `self` + i`y`.
-        /// It keeps its digits for large |z|, where that difference cancels. Its own partials, which are second
-        /// derivatives of w, lose relative accuracy as |z|².
+        /// It is accurate also for large |z|, where this difference cancels. The relative error of its partials, which
+        /// are second derivatives of w, grows as |z|².
         faddeeva_slope_re(y) = FaddeevaSlopeRe {
             cost: 200.0, text: &[], cuda_file: Some("faddeeva.cuh");
             |x, y, _| {

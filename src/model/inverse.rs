@@ -7,8 +7,8 @@ use super::program::Program;
 use super::var::Var;
 
 /// Returns the expression of a parameter in terms of `value`, the name of the formula's value, and the other
-/// parameters. `pivot`: position of the parameter in the formula. At the parameter values `at` the branch of a root is
-/// chosen.
+/// parameters. `pivot`: index of the parameter in the formula. The parameter values `at` determine the branch of a
+/// root.
 ///
 /// Returns `None` if the parameter occurs more than once, or in the argument of an operation without an inverse.
 pub(crate) fn inverse(
@@ -36,14 +36,14 @@ pub(crate) fn inverse(
         steps.iter().zip(&signs).fold(p[pivot], inverted)
     });
     let inverse = Expression(traced.ok()?).renamed(names);
-    // Roots have a range: the inverse must reproduce the parameter at `at`, up to rounding.
+    // A root does not reach all numbers: the inverse must reproduce the parameter at `at`, up to rounding.
     let mut given = at.to_vec();
     given[pivot] = formula.evaluate(&[], at);
     let found = inverse.evaluate(&[], &given);
     ((found - at[pivot]).abs() <= 1e-9 * at[pivot].abs()).then_some(inverse)
 }
 
-/// An operation between the value and the parameter.
+/// An operation on the path from the value to the parameter.
 struct Step {
     node: Node,
     /// The operand that contains the parameter.

@@ -27,7 +27,7 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(
 
 impl Program {
     /// Returns the program as JSON: names of operations, operands as indices of earlier nodes, numbers to the
-    /// last bit. Other formats of `serde` work, too.
+    /// last bit. Programs can also be written in other formats of `serde`.
     ///
     /// # Errors
     /// None in practice: every program can be written.

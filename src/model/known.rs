@@ -13,7 +13,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Creates an entry for parameters with these bounds, without starting values and ties.
+    /// Creates the facts for parameters with these bounds, without starting values and ties.
     pub(crate) fn within(limits: Vec<(f64, f64)>) -> Known {
         Known { starts: vec![None; limits.len()], limits, ties: Ties::default() }
     }

@@ -1,8 +1,8 @@
 //! Conversion of a program to LaTeX, in the form that a person would write.
 //!
-//! Nodes are visited in order, without recursion, so depth needs no stack. Each node becomes a sum of products
-//! ([`Sum`]), in which equal factors are powers and quotients are one fraction. A large expression that is used
-//! more than once gets a name, u₁, u₂, …, so that the text is never much longer than the program.
+//! Nodes are visited in order, without recursion; therefore deep programs do not need a deep stack. Each node becomes a
+//! sum of products ([`Sum`]), in which equal factors are powers and quotients are one fraction. A large expression that
+//! is used more than once gets a name, u₁, u₂, …, so that the text is never much longer than the program.
 
 mod symbol;
 mod term;
@@ -24,8 +24,8 @@ impl Program {
     /// and used more than once are called u₁, u₂, … and follow the formula in an `aligned`
     /// environment. Needs the package `amsmath`.
     ///
-    /// The algebra is the program's: operations stay as they are, except for the order of
-    /// factors and terms. A constant equal to 2π, √2 or a similar value is written in that form.
+    /// The formula has the operations of the program; only the order of factors and terms differs.
+    /// A constant equal to 2π, √2 or a similar value is written in that form.
     pub fn latex(&self) -> String {
         let Some(&output) = self.outputs.first() else { return String::new() };
         let (nodes, outputs) = without_dead_code(&self.nodes, &[output]);

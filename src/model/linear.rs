@@ -1,10 +1,14 @@
 //! Detection of the parameters in which a model is linear.
 //!
-//! A value is jointly affine in a set of parameters if it is a sum of terms, each with at most
-//! one of them as a factor, to the first power. One pass over the program finds the
-//! pairs of parameters that exclude each other: the parameters of the two factors of a product, and
-//! all parameters in the argument of a function, in a divisor or in a condition, each also with itself. A set is
-//! affine if it contains no such pair.
+//! A value is jointly affine in a set of parameters if it is a sum of terms, each with at most one of these
+//! parameters, as a factor to the first power. One pass over the program finds the pairs of parameters that
+//! exclude each other:
+//!
+//! - a parameter of the first and a parameter of the second operand of a product or quotient;
+//! - any two parameters in the argument of a function, in a divisor or in a condition; each of them also excludes
+//!   itself.
+//!
+//! The value is affine in a set that contains no such pair.
 
 use super::op::{Binary, Node, Unary};
 use super::program::Program;
@@ -12,7 +16,7 @@ use super::program::Program;
 /// The pairs of parameters in which a program is not jointly affine. A pair of a parameter with itself means that
 /// the program is not affine in this parameter alone.
 pub(crate) struct Conflicts {
-    /// For each parameter the set of parameters that it conflicts with.
+    /// One set per parameter: the parameters that it conflicts with.
     pairs: Vec<ParameterSet>,
 }
 

@@ -5,14 +5,15 @@ use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
-/// The value at one point: independent variables, then parameters.
+/// Function that returns the value at one point. Arguments: independent variables, parameters.
 pub(crate) type Value = dyn Fn(&[f64], &[f64]) -> f64 + Send + Sync;
-/// The partial derivatives at one point, one per parameter, into the slice.
+/// Function that writes the partial derivatives at one point into the slice, one per parameter.
 type Jacobian = dyn Fn(&[f64], &[f64], &mut [f64]) + Send + Sync;
 
-/// The values at all points: independent variables, each with one number per point, then parameters.
+/// Function that writes the values at all points. Arguments: independent variables, each with one number per point;
+/// parameters; values.
 type ArrayValue = dyn Fn(&[&[f64]], &[f64], &mut [f64]) + Send + Sync;
-/// The partial derivatives at all points, one row per parameter.
+/// Function that writes the partial derivatives at all points, one row per parameter.
 pub(crate) type ArrayJacobian = dyn Fn(&[&[f64]], &[f64], &mut [&mut [f64]]) + Send + Sync;
 
 /// Calling convention of the function.
@@ -24,14 +25,14 @@ pub(crate) enum Calls {
     Arrays(ArrayCalls),
 }
 
-/// A function of one point, with its own partial derivatives or numerical ones.
+/// A function of one point, with a function for its partials, or `None` for numerical partials.
 #[derive(Clone)]
 pub(crate) struct PointCalls {
     pub(crate) value: Arc<Value>,
     pub(crate) jacobian: Option<Arc<Jacobian>>,
 }
 
-/// A function of all points, with its own partial derivatives or numerical ones.
+/// A function of all points, with a function for its partials, or `None` for numerical partials.
 #[derive(Clone)]
 pub(crate) struct ArrayCalls {
     pub(crate) value: Arc<ArrayValue>,
@@ -40,7 +41,7 @@ pub(crate) struct ArrayCalls {
     pub(crate) parallel: bool,
 }
 
-/// A function of points and the parameters, with its own partial derivatives or numerical ones.
+/// A native function of points and parameters, with the data that a fit needs.
 #[derive(Clone)]
 pub(crate) struct Native {
     pub(crate) calls: Calls,
@@ -48,7 +49,7 @@ pub(crate) struct Native {
     pub(crate) params: usize,
     /// A typical size of each parameter, NaN if unknown.
     pub(crate) scales: Vec<f64>,
-    /// True if the function is a placeholder for a function that could not be saved.
+    /// True if this is a placeholder for a function that could not be saved.
     pub(crate) lost: bool,
 }
 
@@ -59,10 +60,10 @@ pub(crate) enum Model {
     Native(Native),
 }
 
-/// Minimum size of a parameter for step sizes, as a fraction of its start. A step relative to the parameter alone
-/// vanishes with it, and rounding dominates the difference. Let c be this fraction. If the start equals the model's
-/// own scale, rounding leaves a relative error of up to ε^⅔/c = 4e-8 in a partial. If the start is 1/c times too large,
-/// truncation costs only ε^⅔, as for a parameter of the right size. One thousandth is adequate for both cases.
+/// Minimum size of a parameter for step sizes, as a fraction c of its start. A step relative to the parameter alone
+/// vanishes as the parameter approaches 0, and rounding dominates the difference. If the start equals the scale of
+/// the model, rounding leaves a relative error of up to ε^⅔/c = 4e-8 in a partial. If the start is 1/c times too
+/// large, the truncation error is only ε^⅔, as for a parameter of the right size. c = 1/1000 suits both cases.
 const PART_OF_START: f64 = 1e-3;
 
 /// The relative step of a central difference: the cube root of the precision balances truncation,
@@ -71,7 +72,7 @@ const CENTRAL_STEP: f64 = 6.055_454_452_393_343e-6;
 /// The relative step of a forward difference: the square root of the precision balances h against ε/h.
 const FORWARD_STEP: f64 = 1.490_116_119_384_765_6e-8;
 
-/// Relative steps of differences with respect to one parameter.
+/// Relative steps of finite differences with respect to one parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Precision {
     pub(crate) central: f64,
@@ -99,8 +100,8 @@ impl Native {
         matches!(self.calls, Calls::Arrays(_))
     }
 
-    /// Returns the minimum size of each parameter, to which steps of differences are relative. It follows from the
-    /// scale or, if that is unknown, from the starting point of the fit; a start of 0 counts as 1.
+    /// Returns the minimum size of each parameter for the steps of differences. It is a fraction of the scale or, if
+    /// the scale is unknown, of the starting value; a start of 0 counts as 1.
     pub(crate) fn least_sizes(&self, start: &[f64]) -> impl Iterator<Item = f64> {
         let size = |(&p, &scale): (&f64, &f64)| match (scale.is_nan(), p == 0.0) {
             (false, _) => scale,
@@ -108,40 +109,6 @@ impl Native {
             (true, false) => p.abs(),
         };
         start.iter().zip(&self.scales).map(move |pair| PART_OF_START * size(pair))
-    }
-
-    fn with_further_parameter(&self) -> Native {
-        let n = self.params;
-        let calls = match &self.calls {
-            Calls::Points(PointCalls { value, jacobian }) => {
-                let value = value.clone();
-                let jacobian = jacobian.clone().map(|jacobian| {
-                    let with_zero = move |x: &[f64], p: &[f64], out: &mut [f64]| {
-                        jacobian(x, &p[..n], &mut out[..n]);
-                        out[n] = 0.0;
-                    };
-                    Arc::new(with_zero) as Arc<_>
-                });
-                let value = Arc::new(move |x: &[f64], p: &[f64]| value(x, &p[..n]));
-                Calls::Points(PointCalls { value, jacobian })
-            }
-            Calls::Arrays(ArrayCalls { value, jacobian, parallel }) => {
-                let value = value.clone();
-                let jacobian = jacobian.clone().map(|jacobian| {
-                    let with_zeros = move |x: &[&[f64]], p: &[f64], rows: &mut [&mut [f64]]| {
-                        jacobian(x, &p[..n], &mut rows[..n]);
-                        rows[n].fill(0.0);
-                    };
-                    Arc::new(with_zeros) as Arc<_>
-                });
-                let value = Arc::new(move |x: &[&[f64]], p: &[f64], out: &mut [f64]| {
-                    value(x, &p[..n], out);
-                });
-                Calls::Arrays(ArrayCalls { value, jacobian, parallel: *parallel })
-            }
-        };
-        let scales = self.scales.iter().copied().chain([f64::NAN]).collect();
-        Native { calls, scales, params: n + 1, ..*self }
     }
 
     /// Returns a placeholder for a function that could not be saved: its value is NaN everywhere.
@@ -172,7 +139,7 @@ impl Steps<'_> {
         self.precisions.get(k).copied().unwrap_or(Precision::DOUBLE)
     }
 
-    /// Returns parameter `k` of `p` one small step away: upwards, or downwards if a bound is in the way.
+    /// Returns parameter `k` of `p` moved by the step of a forward difference: up, or down at the upper bound.
     pub(crate) fn beside(&self, p: &[f64], k: usize) -> f64 {
         let (lower, upper) = self.bounds[k];
         let step = self.precision(k).forward * self.size(p, k);
@@ -211,7 +178,7 @@ impl Steps<'_> {
 }
 
 impl Model {
-    /// Returns the values at `n` points, point by point if the model can be called so.
+    /// Returns the values at `n` points. A native model that takes arrays is called once, other models once per point.
     pub(crate) fn values(&self, columns: &[Vec<f64>], n: usize, p: &[f64]) -> Vec<f64> {
         let at = |i: usize| columns.iter().map(|column| column[i]).collect::<Vec<f64>>();
         match self {
@@ -225,18 +192,6 @@ impl Model {
                     out
                 }
             },
-        }
-    }
-
-    /// Returns the model with an additional last parameter `name`, on which it does not depend.
-    pub(crate) fn with_further_parameter(&self, name: &str) -> Model {
-        match self {
-            Model::Traced(program) => {
-                let mut program = Program::clone(program);
-                program.params.push(name.to_owned());
-                Model::Traced(Arc::new(program))
-            }
-            Model::Native(native) => Model::Native(native.with_further_parameter()),
         }
     }
 

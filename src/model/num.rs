@@ -1,5 +1,5 @@
-//! The traits of the crate `num_traits` for [`Var`] and [`Dual`]. Functions that are generic over these traits can
-//! be models.
+//! Implementation of traits of the crate `num_traits` for [`Var`] and [`Dual`]. Functions that are generic over these
+//! traits can be models.
 //!
 //! `Num` itself is not implemented: it requires comparisons that return a bool, and a recorded variable has no value
 //! yet.

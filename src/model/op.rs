@@ -1,7 +1,7 @@
 //! The operations that a program is made of.
 //!
-//! Every operation takes and returns `f64`. A comparison returns 1 if it is true and 0 if
-//! not; `And`, `Or`, `Not` and `Select` take such numbers.
+//! Operands and results have the type `f64`. A comparison returns 1 if it is true and 0 if it is
+//! false; `And`, `Or`, `Not` and the condition of `Select` have such numbers as operands.
 
 use super::functions::for_each_function;
 use super::scalar::Scalar;
@@ -11,7 +11,7 @@ use std::collections::hash_map::Entry;
 /// Index of a node in its program or tape.
 pub(crate) type Id = u32;
 
-/// Data of an operation, besides its value and its derivative.
+/// Properties of an operation other than its value and derivative.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     /// The sign or name that printed and saved programs use.
@@ -155,9 +155,9 @@ for_each_function!(operators_and);
 pub(crate) enum Node {
     /// A number, stored as its bits: equal numbers share a node, and −0 differs from 0.
     Const(u64),
-    /// An independent variable, by its column.
+    /// The independent variable with this index.
     Column(u32),
-    /// A parameter, by its position.
+    /// The parameter with this index.
     Param(u32),
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
@@ -195,7 +195,7 @@ impl Binary {
         matches!(self, Add | Mul | Eq | And | Or)
     }
 
-    /// Returns true if it is printed between its operands.
+    /// Returns true if the operation is printed between its operands.
     pub(crate) fn is_infix(self) -> bool {
         use Binary::{Add, And, Div, Eq, Le, Lt, Mul, Or, Sub};
         matches!(self, Add | Sub | Mul | Div | Lt | Le | Eq | And | Or)

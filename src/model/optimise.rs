@@ -1,7 +1,7 @@
 //! Optimisation of a tape before it becomes a program.
 //!
-//! Tracing has already folded constants and shared equal operations, and it never records the zeros and ones of dual
-//! parts. The remaining steps remove operations that no output needs, and find the operations that are the same at
+//! Tracing has already folded constants and shared equal operations, and it never records partials that are known to
+//! be 0 or 1. The remaining steps remove operations that no output needs, and find the operations that are the same at
 //! every point, which a pass computes once.
 
 use super::op::{Id, Node};

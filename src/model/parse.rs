@@ -17,7 +17,7 @@
 //! name       = ( letter | "_" ) { letter | "_" | digit } ;  (* letters of any alphabet *)
 //! ```
 //!
-//! So `-x^2` is −(x²), `2^-x` needs no parentheses, and `!` applies to a whole comparison. `log` is the
+//! Therefore `-x^2` is −(x²), `2^-x` needs no parentheses, and `!` applies to a whole comparison. `log` is the
 //! natural logarithm, as in NumPy and MATLAB. A name followed by `(` is a function. Any other name is a
 //! declared variable, else the constant `pi` or `e`, else a parameter.
 //!
@@ -84,7 +84,7 @@ impl Expression {
     }
 }
 
-/// Rejects a parameter that equals an unused variable except for capitals, for example `T` if the variable is `t`.
+/// Rejects a parameter that differs from an unused variable in case only, for example `T` if the variable is `t`.
 fn nearly_variable(
     text: &str,
     variables: &[&str],
@@ -126,8 +126,8 @@ struct Pending<'a> {
     operation: Operation,
 }
 
-/// State of the parser: the tokens around the current position, and the parts parsed so far. Their operations are on
-/// the topmost tape.
+/// State of the parser: the tokens around the current position, and the parts parsed so far. The operations of the
+/// parts are on the topmost tape.
 struct Parser<'a> {
     /// The tokens after `current`.
     tokens: Tokens<'a>,

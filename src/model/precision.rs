@@ -1,31 +1,35 @@
 //! Precision of the values of a native model, which sets the steps of its differences.
 //!
 //! A function may compute in f32, round its values to a grid or look them up in a table. A difference with the step for
-//! doubles then consists of rounding. The first central differences of a fit show signs of it at no cost ([`Signs`]):
-//! all values fit into f32, a parameter moved up changes a value while the same parameter moved down does not, or the
-//! second difference f⁺ − 2f + f⁻ is not small beside the first, f⁺ − f⁻. Only then are further values requested: the
-//! step grows until the second difference is small beside the first. If the ratio of the second difference to the
-//! first falls with the step, the second difference is noise; if it grows, it is curvature. With σ the noise of a
-//! value, s the size of the parameter and f′ the derivative, η = σ/(f′s) replaces ε in the formulas for the step:
-//! h = η^⅓ s for central and η^½ s for forward differences.
+//! doubles then consists of rounding errors. The first central differences of a fit show one of these signs of it at
+//! no cost ([`Signs`]):
+//!
+//! - all values fit into f32;
+//! - a value changes if a parameter moves in one direction, but not in the other;
+//! - the second difference f⁺ − 2f + f⁻ is not small compared with the first, f⁺ − f⁻.
+//!
+//! Only then are further values computed: the step grows until the second difference is small compared with the first.
+//! If the ratio of the second to the first difference falls as the step grows, the second difference is noise; if the
+//! ratio grows, it is curvature. With σ the noise of a value, s the size of the parameter and f′ the derivative,
+//! η = σ/(f′s) replaces ε in the formulas for the step: h = η^⅓ s for central and η^½ s for forward differences.
 
 use super::native::{Precision, Steps};
 
-/// Largest relative change of a value that can be rounding of a function that computes in f64.
+/// Maximum relative change of a value that rounding in f64 can explain.
 const ROUNDING: f64 = 1024.0 * f64::EPSILON;
-/// Number of low bits of a double that are 0 in each f32.
+/// Number of low bits that are 0 in a double that was converted from f32.
 const LOW_BITS_OF_SINGLE: u32 = 29;
-/// A parameter is suspected if at least one in this many changes is one-sided. At a kink next to a point all changes
-/// are.
+/// A parameter is suspected if at least one in this many changes is one-sided. At a kink next to a point, all changes
+/// are one-sided.
 const ONE_SIDED: usize = 10;
-/// A ratio of second to first differences above this is a sign of noise, or of curvature, which longer steps reveal.
-/// A function that computes in f32 and returns doubles has 0.01.
+/// A ratio of second to first differences above this is a sign of noise or of curvature; longer steps distinguish them.
+/// A function that computes in f32 and returns doubles has the ratio 0.01.
 const NOISY: f64 = 1.0 / 512.0;
-/// Below this ratio of second to first differences, the noise of a value is less than 1% of its change.
+/// Below this ratio of second to first differences, the noise of a value is about 2% of the first difference or less.
 const CLEAN: f64 = 0.05;
 /// Maximum accepted ratio of second to first differences. A jump, which no step makes smooth, has the ratio 1.
 const ACCEPTED: f64 = 0.5;
-/// As the step grows, the ratio of noise falls at least to this fraction of its first value; a kink keeps its ratio.
+/// As the step grows, the ratio falls at least to this fraction of its first value for noise, but not at a kink.
 const FALL: f64 = 0.5;
 /// Factor between successive trial steps: five factors lead from the step for doubles to `LARGEST_STEP`.
 const GROWTH: f64 = 8.0;
@@ -42,7 +46,7 @@ impl Precision {
     }
 }
 
-/// Counts of changes by one parameter.
+/// Counts of points whose values change with one parameter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Changes {
     /// Number of points at which the values above and below differ.
@@ -55,16 +59,16 @@ struct Changes {
 
 /// Signs of imprecise values, from a pass with central differences.
 ///
-/// Counts are integers, so that parts of the points may be merged in any order.
+/// Counts are integers. Therefore the order in which parts of the points are merged does not matter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signs {
-    /// Bits of all values, combined by or.
+    /// Bitwise OR of all values.
     bits: u64,
     /// One entry for each free parameter.
     changes: Vec<Changes>,
 }
 
-/// Number of values that a forward difference by one parameter changes, and the number predicted from the last
+/// Counts of values that change in a forward difference by one parameter, and of changes predicted from the last
 /// derivative.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moves {
@@ -84,8 +88,8 @@ impl Moves {
         }
     }
 
-    /// Suspects the values if some are stuck, unless the longer step of a central difference does not change them
-    /// either.
+    /// Suspects the values if more than one in [`ONE_SIDED`] predicted changes is missing. To confirm the suspicion,
+    /// at least half of the missing changes must occur over the longer step of a central difference.
     pub(crate) fn suspicion(&self) -> Option<Suspicion> {
         let least = self.changed + self.stuck.div_ceil(2);
         (self.stuck * ONE_SIDED > self.expected).then_some(Suspicion {
@@ -96,25 +100,25 @@ impl Moves {
     }
 }
 
-/// A parameter for which values may be imprecise, and the evidence for it.
+/// Evidence that the values are imprecise with respect to one parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Suspicion {
-    /// Relative distance of adjacent values of the shortest type that holds all values.
+    /// Relative spacing of adjacent numbers in the shortest format that represents all values.
     unit: f64,
-    /// No value changed over the step of a central difference: the parameter is unused, or the step too short.
+    /// No value changed over the step of a central difference: the parameter is unused, or the step is too short.
     nothing: bool,
-    /// If fewer values change over that step, the function is not imprecise.
+    /// Minimum number of values that change over this step if the function is imprecise.
     least: usize,
 }
 
 impl Suspicion {
-    /// A suspicion of noise without any sign of it.
+    /// A suspicion of noise without evidence, for functions whose values are always examined.
     pub(crate) const OF_NOISE: Suspicion =
         Suspicion { unit: f64::EPSILON, nothing: false, least: 0 };
 }
 
 impl Signs {
-    /// Forgets all values.
+    /// Resets the signs for `free` free parameters.
     pub(crate) fn restart(&mut self, free: usize) {
         self.bits = 0;
         self.changes.clear();
@@ -158,14 +162,14 @@ impl Signs {
         }
     }
 
-    /// Returns the relative distance of adjacent values of the shortest type that holds all values.
+    /// Returns the relative spacing of adjacent numbers in the shortest format that represents all values.
     fn unit(&self) -> f64 {
         let low = self.bits.trailing_zeros().min(f64::MANTISSA_DIGITS - 1);
         f64::EPSILON * f64::from(low).exp2()
     }
 
-    /// Returns one entry per free parameter. A parameter is suspected if all values are of a shorter type, if none
-    /// changes, if many changes are one-sided, or if most are noisy.
+    /// Returns one entry per free parameter. A parameter is suspected if all values fit into f32, if no value changes,
+    /// if many changes are one-sided, or if most changes are noisy.
     pub(crate) fn suspicions(&self) -> Vec<Option<Suspicion>> {
         (0..self.changes.len()).map(|j| self.suspicion(j)).collect()
     }
@@ -222,11 +226,11 @@ impl Change {
 /// Precisions with respect to all parameters, and the parameters for which they were measured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Precisions {
-    /// Precision of each parameter; empty if all are the precision of doubles.
+    /// Precision of each parameter; empty if all parameters have the precision of doubles.
     by: Vec<Precision>,
     /// Parameters that were measured.
     measured: Vec<usize>,
-    /// The largest noise of the values for any of the measured parameters, relative to their root mean square.
+    /// Maximum noise of the values for any measured parameter, relative to the root mean square of the values.
     noise: f64,
     /// True if the first central differences have been examined.
     examined: bool,
@@ -241,7 +245,7 @@ impl Precisions {
         self.examined = false;
     }
 
-    /// Returns one precision per parameter; empty if all are the precision of doubles.
+    /// Returns one precision per parameter; empty if all parameters have the precision of doubles.
     pub(crate) fn by(&self) -> &[Precision] {
         &self.by
     }
@@ -256,8 +260,8 @@ impl Precisions {
         self.noise
     }
 
-    /// Measures the precision for the suspected ones of the parameters `free`, each once. `values` computes the values
-    /// at given parameters. Returns the parameters whose steps have changed.
+    /// Measures the precision for each suspected parameter of `free` that has not been measured before. `values`
+    /// computes the values at given parameters. Returns the parameters whose steps have changed.
     pub(crate) fn examine<E>(
         &mut self,
         suspicions: &[Option<Suspicion>],
@@ -332,7 +336,7 @@ fn noise_of<E>(
         } else if ratio > 2.0 * best.map_or(ratio, |best| best.ratio()) {
             break;
         }
-        // After the first step alone, noise and curvature cannot be distinguished.
+        // One step cannot distinguish noise from curvature.
         if ratio <= CLEAN && !is_first {
             break;
         }
@@ -351,7 +355,7 @@ fn noise_of<E>(
         noise = noise.max(onset.first / (2.0 * 12.0_f64.sqrt()));
     }
     if single && (first.ratio() <= CLEAN || !falls) {
-        // Rounding to the type only: uniformly distributed over its unit.
+        // Rounding to f32 only: the error is uniformly distributed over one unit.
         noise = seen.unit * best.value / 12.0_f64.sqrt();
     }
     let over_size = best.first / (2.0 * best.step) * size;

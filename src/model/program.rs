@@ -1,7 +1,7 @@
 //! A traced model: straight-line code in single-assignment form.
 //!
-//! A program is the record of a closure that was called once with [`Var`]s. It can be evaluated with
-//! any [`Scalar`]: with `f64` it is the model again, with `Dual<Var>` it records the program of the
+//! A program contains the operations of a closure that was called once with [`Var`]s. It can be evaluated with
+//! any [`Scalar`]: with `f64` it computes the model, with `Dual<Var>` it records the program of the
 //! model and its partial derivatives.
 
 use super::dual::Dual;
@@ -18,8 +18,8 @@ use std::any::Any;
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Number of partials recorded in one replay of a program: enough to need few replays for models of
-/// hundreds of parameters, and few enough to avoid idle lanes for small models.
+/// Number of partials recorded in one replay of a program. It is a compromise: models with hundreds of parameters
+/// need few replays, and models with few parameters leave few partials unused.
 const PARTIALS_PER_REPLAY: usize = 8;
 
 /// A model as straight-line code, with its value as first output and, after

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 pub(super) const VERSION: u32 = 1;
-/// Highest order of a polygamma function that is accepted; models use small orders.
+/// Maximum accepted order of a polygamma function; models use small orders.
 const HIGHEST_ORDER: u32 = 1 << 16;
 
 /// A program in its saved form.

@@ -72,9 +72,9 @@ pub trait Scalar:
     fn polygamma(self, order: u32) -> Self;
     /// Returns `self` to a real power. At 0 the partials are their limits if these are finite, else 0.
     fn powf(self, exponent: impl Into<Self>) -> Self;
-    /// Returns the smaller of two; NaN if either is. At equality it has the partials of `other`.
+    /// Returns the smaller of two values; NaN if either is NaN. If both are equal, it has the partials of `other`.
     fn min(self, other: impl Into<Self>) -> Self;
-    /// Returns the larger of two; NaN if either is. At equality it has the partials of `other`.
+    /// Returns the larger of two values; NaN if either is NaN. If both are equal, it has the partials of `other`.
     fn max(self, other: impl Into<Self>) -> Self;
 
     /// Returns true where self < other.
@@ -121,16 +121,16 @@ pub trait Scalar:
     fn sinc(self) -> Self {
         let angle = self * PI;
         let square = angle * angle;
-        // Near 0 a series replaces the quotient, whose derivative cancels.
+        // Near 0 a series replaces the quotient, because the derivative of the quotient suffers from cancellation.
         let series = INVERSE_ODD_FACTORIALS.into_iter().rev();
         let series = series.fold(Self::from(0.0), |sum, c| sum * square + c);
         square.lt(0.25).select(series, angle.sin() / angle)
     }
-    /// Returns 1/(exp(self) + 1): the occupation by fermions of a state that is `self`·kT above their potential.
+    /// Returns 1/(exp(self) + 1): the mean number of fermions in a state `self`·kT above the chemical potential.
     fn fermi(self) -> Self {
         (self.exp() + 1.0).recip()
     }
-    /// Returns 1/(exp(self) − 1): the occupation by bosons of a state that is `self`·kT above their potential.
+    /// Returns 1/(exp(self) − 1): the mean number of bosons in a state `self`·kT above the chemical potential.
     fn bose(self) -> Self {
         self.exp_m1().recip()
     }
@@ -166,16 +166,16 @@ pub trait Scalar:
     #[doc(hidden)]
     fn is_known_zero(self) -> bool;
 
-    /// Returns true if the scalar can be infinite at a point where the model is finite. A recorded variable counts as
-    /// such if it contains the logarithm of an independent variable, which is −∞ at 0.
+    /// Returns true if the scalar can be infinite at a point where the model is finite. For a recorded variable it is
+    /// true if the variable depends on the logarithm of an independent variable, which is −∞ at 0.
     #[doc(hidden)]
     fn may_be_infinite(self) -> bool;
 }
 
 /// The result of a comparison between scalars of type `S`.
 pub trait Mask<S>: Copy + Debug {
-    /// Returns `yes` where the comparison is true, `no` elsewhere. The other branch does not affect value
-    /// or derivative, even if it is NaN.
+    /// Returns `yes` where the comparison is true, `no` elsewhere. The branch that is not selected affects neither
+    /// value nor derivative, even if it is NaN.
     fn select(self, yes: impl Into<S>, no: impl Into<S>) -> S;
     /// Returns true where both are true.
     fn and(self, other: Self) -> Self;
@@ -200,13 +200,13 @@ impl Mask<f64> for bool {
     }
 }
 
-/// Returns the smaller of two; NaN if either is.
+/// Returns the smaller of two values; NaN if either is NaN.
 #[inline(always)]
 pub(crate) fn minimum(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() { a } else { b }
 }
 
-/// Returns the larger of two; NaN if either is.
+/// Returns the larger of two values; NaN if either is NaN.
 #[inline(always)]
 pub(crate) fn maximum(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }

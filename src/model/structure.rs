@@ -17,8 +17,8 @@ pub(crate) enum Position {
 }
 
 impl Program {
-    /// Returns the additive terms of the model: for each the parameters, out of `params`, that occur in it. Terms that
-    /// share a parameter are merged.
+    /// Returns for each additive term of the model the elements of `params` that occur in the term. Terms that share a
+    /// parameter are merged.
     pub(crate) fn terms(&self, params: &[usize]) -> Vec<Vec<usize>> {
         let mut terms: Vec<Vec<usize>> = Vec::new();
         for summand in self.outputs.first().map_or_else(Vec::new, |&output| self.summands(output)) {
@@ -64,7 +64,7 @@ impl Program {
             if !program.uses(i) {
                 return None;
             }
-            // The other parameters take two sets of values; they may change the phase by a constant only.
+            // Two sets of values of the other parameters are tested; they may change the phase by a constant only.
             let change = |other: f64, from: f64, to: f64| -> Vec<f64> {
                 let mut params: Vec<f64> =
                     (0..self.params.len()).map(|k| other + k as f64).collect();
@@ -86,8 +86,9 @@ impl Program {
         })
     }
 
-    /// Returns one value per parameter: its kind of position, and the node along which it is one. A position is
-    /// subtracted from, or compared with, a function of the variables alone, or such a difference.
+    /// Returns one value per parameter: its kind of position and the node that it is subtracted from or compared with;
+    /// `None` for other parameters. The node is a function of the variables alone (`Own`), or such a function with
+    /// parameters subtracted or added (`Distance`).
     pub(crate) fn positions(&self) -> Vec<Option<(Position, Id)>> {
         let mut found = vec![None; self.params.len()];
         let depends = self.dependencies();
@@ -135,7 +136,7 @@ impl Program {
         (0..n).map(at).collect()
     }
 
-    /// Returns one pair per node: true if it depends on variables, and true if it depends on parameters.
+    /// Returns two bools per node: dependence on variables and dependence on parameters.
     fn dependencies(&self) -> Vec<(bool, bool)> {
         let mut depends: Vec<(bool, bool)> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {

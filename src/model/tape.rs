@@ -53,8 +53,8 @@ pub(crate) fn record<R>(record: impl FnOnce(TapeId) -> R) -> (R, Tape) {
     (result, tape.unwrap_or_else(empty))
 }
 
-/// Appends a node to the topmost tape, or finds the existing equal node, and returns it with the
-/// identity of the tape. `None` outside any trace, or if an operand belongs to another tape.
+/// Appends a node to the topmost tape, or finds the existing equal node. Returns the identity of the tape and the
+/// node, or `None` outside any trace and if an operand belongs to another tape.
 pub(crate) fn push(node: Node, operand_tapes: &[TapeId]) -> Option<(TapeId, Id)> {
     TAPES.with_borrow_mut(|tapes| {
         let tape = tapes.last_mut()?;

@@ -1,8 +1,8 @@
 //! Parameters that are tied to others by expressions, and their substitution in a model.
 //!
-//! A program is recorded again with the expressions in place of the tied parameters. Its partials with respect to
-//! the other parameters are then exact, and tied parameters do not occur in it. A native function is
-//! called with the tied values, and the chain rule transforms its own partials.
+//! A program is recorded again with the expressions in place of the tied parameters. The new program does not contain
+//! tied parameters, and its partials with respect to the other parameters are exact. A native function is
+//! called with the tied values, and the chain rule transforms the partials that it computes.
 
 use super::dual::Dual;
 use super::expression::Expression;
@@ -57,7 +57,7 @@ impl Tie {
 }
 
 impl Ties {
-    /// Returns the ties, each after those that it depends on.
+    /// Returns the ties in an order in which each depends only on earlier ones.
     pub(crate) fn said(&self) -> impl Iterator<Item = &Tie> {
         self.0.iter().map(|placed| &placed.tie)
     }
@@ -93,8 +93,8 @@ impl Ties {
         Ok(Ties(ordered))
     }
 
-    /// Joins the ties of several sets. Each set comes with the indices of its parameters among all parameters,
-    /// whose names are `names`. The ties are renamed accordingly.
+    /// Joins the ties of several sets. `sets`: for each set the ties, and the indices of its parameters in `names`, the
+    /// names of all parameters. The ties are renamed accordingly.
     ///
     /// # Errors
     /// Returns an error if sets that share a parameter tie it to different formulas, or if only some of them tie it.
@@ -110,7 +110,7 @@ impl Ties {
             let name = names[placed.index].clone();
             Err(TieError::DiffersBetweenSets { name }.into())
         };
-        // For each parameter its tie, and the number of sets that have the parameter but do not tie it.
+        // One entry per parameter: its tie, and the number of sets that have the parameter but do not tie it.
         let (mut known, mut free) = (vec![None; names.len()], vec![0_usize; names.len()]);
         for (ties, to) in sets {
             to.iter().for_each(|&k| free[k] += 1);
@@ -176,7 +176,7 @@ impl Ties {
                 for (&k, partial) in some.iter().zip(partials) {
                     match row_of[k].map(|at: usize| &rows[at].1) {
                         None => *row.entry(k).or_default() += partial,
-                        // Chain rule, if the other parameter is tied itself.
+                        // Chain rule if the other parameter is also tied.
                         Some(further) => further.iter().for_each(|(k, slope)| {
                             *row.entry(*k).or_default() += partial * slope;
                         }),
@@ -252,8 +252,9 @@ impl Ties {
         p
     }
 
-    /// Applies the chain rule: adds the partials with respect to tied parameters to the partials with respect to the
-    /// parameters that these depend on. `rows` has the partials of each parameter.
+    /// Applies the chain rule: multiplies the partials with respect to a tied parameter by the partials of its formula,
+    /// and adds them to the partials with respect to the parameters of the formula. `rows`: the partials of each
+    /// parameter.
     fn chain(&self, p: &[f64], rows: &mut [&mut [f64]]) {
         for (tied, by_others) in self.partials(p) {
             let by_tied = rows[tied].to_vec();
@@ -265,7 +266,7 @@ impl Ties {
     }
 }
 
-/// Returns the names of the ties of a cycle: each depends on the next, the last on the first.
+/// Returns the names of tied parameters that form a cycle: each depends on the next, the last on the first.
 fn circle(waiting: &[Placed]) -> Vec<String> {
     let next =
         |placed: &Placed| waiting.iter().position(|other| placed.places.contains(&other.index));

@@ -1,12 +1,12 @@
 //! Units of the parameters of a traced model, derived from the units of its variables and its value.
 //!
 //! A unit is a vector of exponents: one for each independent variable, one for the model's value, and the power of ten
-//! that constants contribute. Products add these vectors and powers multiply them. Sums, comparisons and choices need
-//! operands of one unit; most functions need an argument without unit. Each of these conditions is a linear equation in
-//! the units of the parameters. The equations determine the units of most parameters: in `a*exp(-E/(8.314*x))`, E has
-//! the unit of x and is about 8.314 times as large as x if the exponent is about 1.
+//! that constants contribute. Products add these vectors and powers multiply them. The operands of sums, comparisons
+//! and choices must have the same unit, and the arguments of most functions must be dimensionless. Each of these
+//! conditions is a linear equation in the units of the parameters. The equations determine the units of most
+//! parameters: in `a*exp(-E/(8.314*x))`, E has the unit of x and is about 8.314·x if the exponent is about 1.
 //!
-//! Numbers in sums may have any unit. They count as dimensionless only if no other equation contradicts.
+//! Numbers in sums may have any unit. They count as dimensionless only if this does not contradict other equations.
 
 use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
@@ -39,7 +39,7 @@ impl Unit {
         near(self.value, other.value) && columns.into_iter().all(|(&a, &b)| near(a, b))
     }
 
-    /// Returns the independent variable whose power with this exponent is the whole unit.
+    /// Returns the independent variable if the unit is its power with this exponent and nothing else.
     pub(crate) fn single_column(&self, exponent: f64) -> Option<usize> {
         let mut used = (0..self.columns.len()).filter(|&k| self.columns[k] != 0.0);
         let column = used.next()?;
@@ -68,8 +68,8 @@ pub(crate) fn of_params(program: &Program) -> Vec<Option<Unit>> {
 }
 
 /// The unit of a node: coefficients of the parameters' units, then exponents of the variables, of the value and of 10.
-/// A power whose exponent is not a number contributes under the key of the exponent's node: a sum of such powers has
-/// one unit only if their bases have one.
+/// The entries of a power with a variable exponent have the key of the exponent's node: a sum of such powers has a
+/// unit only if their bases have the same unit.
 type Form = BTreeMap<Option<Id>, Vec<f64>>;
 
 /// Knowledge about the unit of a node.
@@ -83,7 +83,7 @@ enum Quantity {
     Unknown,
 }
 
-/// Linear equations in the units of the parameters. The entries of a row are as in [`Form`] and add up to 0.
+/// Linear equations in the units of the parameters. A row has the entries of a [`Form`] that must be dimensionless.
 #[derive(Default)]
 struct System {
     params: usize,
@@ -146,8 +146,8 @@ impl System {
         }
     }
 
-    /// Computes the unit of a·b (`sign` = 1) or of a/b (`sign` = −1). If a factor is a logarithm, its argument is
-    /// dimensionless unless another equation contradicts this.
+    /// Computes the unit of a·b (`sign` = 1) or of a/b (`sign` = −1). If a factor is a logarithm, its argument counts
+    /// as dimensionless unless another equation contradicts this.
     fn product(&mut self, a: &Quantity, b: &Quantity, sign: f64) -> Quantity {
         let mut form = |quantity: &Quantity| match quantity {
             Quantity::Unit(form) => Some(form.clone()),
@@ -363,7 +363,7 @@ mod tests {
         let of = |text: &str, name: &str| {
             units(text).into_iter().find(|(own, _)| own == name).unwrap().1
         };
-        // A product of two parameters, and a quotient.
+        // Only the unit of the product a·b is determined.
         assert_eq!(of("exp(-a*b*x)", "a"), None);
         assert_eq!(of("c*exp(-a*b*x)", "c"), Some((0.0, 1.0, 0.0)));
         // A contradiction is left out, not solved.

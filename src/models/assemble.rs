@@ -152,7 +152,7 @@ impl PartialFormula {
         }
         self.depth = self.depth.max(right.depth);
         self.strength = strength;
-        fits(self.formula.len())?;
+        check_length(self.formula.len())?;
         Ok(self)
     }
 
@@ -172,7 +172,7 @@ impl PartialFormula {
             places += usize::from(name == variable);
             None
         });
-        fits(self.formula.len().saturating_add(argument.len().saturating_mul(places)))?;
+        check_length(self.formula.len().saturating_add(argument.len().saturating_mul(places)))?;
         let inserted = |name: &str| (name == variable).then(|| argument.clone());
         let formula = replace_names(&self.formula, inserted);
         let (variables, strength, shown) = (inner.variables, self.strength, self.shown);
@@ -180,11 +180,13 @@ impl PartialFormula {
     }
 }
 
-fn fits(length: usize) -> Result<()> {
+/// # Errors
+/// [`ModelError::TooLarge`] if a formula has more than [`LONGEST`] bytes.
+fn check_length(length: usize) -> Result<()> {
     if length <= LONGEST {
         return Ok(());
     }
-    let what = format!("{length} characters long");
+    let what = format!("{length} bytes long");
     Err(Error::from(ModelError::TooLarge { what, most: LONGEST }))
 }
 

@@ -15,14 +15,14 @@ pub(crate) struct Definition {
     pub(crate) parameters: &'static [Parameter],
     /// Derived quantities, for example `fwhm` or `height`: names, and formulas over the parameters.
     pub(crate) derived: &'static [(&'static str, &'static str)],
-    /// Kind of the model, which decides when it is estimated in a sum of models.
+    /// Kind of the model, which determines when it is estimated in a sum of models.
     pub(crate) kind: ModelKind,
-    /// Initial guess, one value per parameter, for noisy points of this model without a background. The caller
-    /// corrects values that are not finite or outside their bounds.
+    /// Function that returns an initial guess, one value per parameter, for noisy points of this model without a
+    /// background. The caller corrects values that are not finite or outside their bounds.
     pub(crate) estimate: fn(&Observations) -> Vec<f64>,
 }
 
-/// Kind of a model, which decides when and where it is estimated as a term of a sum.
+/// Kind of a model, which determines when and where it is estimated as a term of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ModelKind {
     /// Background of peaks. It is estimated first, from the ends of the range.

@@ -27,7 +27,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// Creates a library model. `None` if its formula cannot be parsed; tests check that this never happens.
+    /// Creates a library model. Returns `None` if its formula cannot be parsed; tests check that this never happens.
     pub(super) fn defined(definition: &'static Definition, prefix: &str) -> Option<Leaf> {
         let expression = Expression::parse(definition.formula, definition.variables).ok()?;
         let owned = |&(name, formula): &(&str, &str)| (name.to_owned(), formula.to_owned());

@@ -1,9 +1,7 @@
-//! Models that people fit every day, by name: a formula, what its parameters mean, and a start found
-//! in the data.
+//! Library of common models: formulas with documented parameters and an initial guess from the data.
 //!
-//! Each function makes a [`Model`]; its argument is a prefix for the names of the parameters, which
-//! may be empty. Models are put together with `+ - * /` and [`of`](Model::of), and fitted as
-//! [`CurveFit`](crate::CurveFit)s:
+//! Each function creates a [`Model`]. Its argument is a prefix for the names of the parameters and may be empty.
+//! Models are combined with `+ - * /` and [`of`](Model::of), and converted to a [`CurveFit`](crate::CurveFit):
 //!
 //! ```
 //! use dualfit::{CurveFit, models};
@@ -13,13 +11,14 @@
 //! assert_eq!(curve.parameters()[3], "g2_amplitude");
 //! ```
 //!
-//! Of equal models the first is found on the left, unless a start, bounds or ties say otherwise: `fit(data,
-//! [("g1_center", 9.5)])` begins with the first peak there, and finds the second elsewhere.
+//! If a sum contains the same model several times, the initial guess orders these terms from left to right, unless
+//! starts, bounds or ties require another order: with `fit(data, [("g1_center", 9.5)])` the first peak starts there and
+//! the second elsewhere.
 //!
-//! The same as text is read by [`parse`]; [`names`] lists the models.
+//! [`parse`] reads the same composites from text; [`names`] lists the models.
 //!
-//! **Widths** are more than 0: their lower bound is the smallest normal number, so that no formula
-//! divides by 0. The `amplitude` of peaks that are probability densities is their **area**.
+//! **Widths** are greater than 0: their lower bound is the smallest normal number. Therefore no formula
+//! divides by 0. The `amplitude` of a peak whose shape is a probability density is its **area**.
 
 mod assemble;
 pub(crate) mod definition;

@@ -62,8 +62,8 @@ pub(super) enum Joint {
 }
 
 impl Joint {
-    /// Returns the text of the operator, its precedence, and the lowest precedences of a left and of a right operand
-    /// that need no parentheses.
+    /// Returns the text of the operator and three precedences: of the operator, and the lowest of a left and of a right
+    /// operand without parentheses.
     pub(super) fn written(self) -> (&'static str, u8, u8, u8) {
         match self {
             Joint::Add => (" + ", 1, 1, 1),

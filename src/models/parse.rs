@@ -55,7 +55,7 @@ struct CompositeParser<'a> {
 /// A numeric argument before the prefix.
 struct Argument {
     value: f64,
-    /// The value as a whole number, if it was written as one.
+    /// The value if it was written as a whole number.
     whole: Option<i32>,
     column: usize,
 }

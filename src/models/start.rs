@@ -1,4 +1,5 @@
-//! Initial guess for a composite. Its parts are estimated one after the other, each from the remainder of the others.
+//! Initial guess for a composite. Its parts are estimated one after the other, each from the points without the effect
+//! of the other parts.
 
 use super::leaf::Leaf;
 use super::model::{Joint, Model};
@@ -10,7 +11,6 @@ use std::sync::Arc;
 
 mod assign;
 mod sum;
-mod together;
 
 /// Name of the parameter for the position of a term.
 const CENTER: &str = "center";
@@ -102,8 +102,8 @@ impl NamedValue<'_> {
         Some(self.known.range(term.first + term.position(parameter)?))
     }
 
-    /// Writes the estimate of a term into `params`. If `is_held`, values are moved into their known ranges, so the
-    /// remainder for other terms is that of the known term. A center with a known start keeps its estimate, which is
+    /// Writes the estimate of a term into `params`. If `is_held`, values are first moved into their known ranges,
+    /// because other terms are estimated from the remainder. A center with a known start keeps its estimate, which is
     /// near this start.
     fn place(&self, term: &PlacedTerm, found: &[f64], params: &mut [f64]) {
         let places = params.iter_mut().enumerate().skip(term.first).zip(found);
@@ -290,7 +290,7 @@ impl Tree {
         }
     }
 
-    /// Returns the kind, which decides when this part is estimated in a sum.
+    /// Returns the kind, which determines when this part is estimated in a sum.
     fn kind(&self) -> super::definition::ModelKind {
         use super::definition::ModelKind;
         match self {
@@ -306,7 +306,7 @@ impl Tree {
 }
 
 impl PlacedTerm {
-    /// Returns the indices of its parameters in the composite.
+    /// Returns the indices of the term's parameters in the composite.
     fn places(&self) -> Range<usize> {
         self.first..self.first + self.leaf.parameters.len()
     }
@@ -356,8 +356,8 @@ impl PlacedTerm {
     }
 }
 
-/// Estimates the factors of a product one by one. The first one determines the shape; the others are taken as 1. Each
-/// further factor is estimated from y divided by the known factors, at points where these are not small.
+/// Estimates the factors of a product one by one. The first factor determines the shape; for it the others count as 1.
+/// Each further factor is estimated from y divided by the known factors, at points where their product is not small.
 fn find_product(factors: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     use super::definition::ModelKind;
     let shapes = |(exponent, factor): &&(f64, Tree)| {

@@ -12,7 +12,7 @@ type NamedTerm = (String, f64, Expression);
 /// A part of a composite.
 struct Part {
     whole: Model,
-    /// The terms with their factors, if it is a sum.
+    /// The terms with their factors if the part is a sum.
     sum: Option<Vec<(f64, Model)>>,
 }
 

@@ -1,5 +1,5 @@
-//! Quadratic models of several fits, one fit per SIMD lane: the same computation from the normal equations as
-//! [`LinearModel`](crate::solver::linear_model::LinearModel) does for one fit.
+//! Quadratic models of several fits, one fit per SIMD lane. They are computed from the normal equations in the same way
+//! as [`LinearModel`](crate::solver::linear_model::LinearModel) for one fit.
 
 use super::pair;
 
@@ -9,18 +9,18 @@ pub(crate) const ABREAST: usize = 8;
 /// One number per fit.
 pub(crate) type Lanes = [f64; ABREAST];
 
-/// The models of fits of n free parameters. Triangles are packed by columns, see [`pair`].
+/// Models of fits of n free parameters. Triangles are packed by columns, see [`pair`].
 #[derive(Default)]
 pub(crate) struct ModelsAbreast {
     /// ‖Jⱼ‖
     pub(crate) norms: Vec<Lanes>,
-    /// The triangular factor of J.
+    /// Triangular factor of J.
     pub(crate) r: Vec<Lanes>,
     /// Qᵀr
     pub(crate) z: Vec<Lanes>,
-    /// The Gauss-Newton step, −R⁻¹z.
+    /// Gauss-Newton step, −R⁻¹z.
     pub(crate) step: Vec<Lanes>,
-    /// The smallest squared pivot of the normal matrix scaled to a unit diagonal; 0 if there is no factor.
+    /// Smallest squared pivot of the normal matrix scaled to a unit diagonal; 0 if there is no factor.
     pub(crate) least_pivot: Lanes,
 }
 
@@ -51,7 +51,7 @@ impl ModelsAbreast {
                     for above in &column[..j] {
                         rest = each([rest, *above], |[rest, a]| rest - a * a);
                     }
-                    // A NaN pivot counts as not above the noise.
+                    // A NaN pivot counts as noise.
                     *least_pivot = each([*least_pivot, rest, diagonal], |[least, pivot, whole]| {
                         let sound = if pivot > noise * whole { pivot } else { 0.0 };
                         if sound < least { sound } else { least }
@@ -80,7 +80,7 @@ impl ModelsAbreast {
     }
 }
 
-/// Computes one number per fit from other numbers of the same fit.
+/// Computes one number per fit from N numbers of the same fit.
 #[inline(always)]
 fn each<const N: usize>(of: [Lanes; N], make: impl Fn([f64; N]) -> f64) -> Lanes {
     std::array::from_fn(|lane| make(std::array::from_fn(|k| of[k][lane])))

@@ -1,26 +1,26 @@
-//! Block structure of the parameters: rows contain the parameters of one block and the common ones.
+//! Block structure of the parameters: each row has entries for the parameters of one block and for the common ones.
 //!
-//! In a fit of many sets each set has parameters of its own, and all share some. If they are ordered set by set with
-//! the common ones last, JᵀJ has the shape of an arrow: a block for each set, a border, and a corner. Its triangular
-//! factor has the same shape, because the elimination of a block's columns changes only the border and the corner
-//! (Björck, Numerical Methods for Least Squares Problems, 1996, section 6.3: block angular problems). A problem
-//! without such a structure has no blocks and common parameters only.
+//! In a fit of many sets, each set has its own parameters, and some parameters are common to all sets. If the
+//! parameters are ordered set by set with the common ones last, JᵀJ has the shape of an arrow: a block for each set, a
+//! border, and a corner. Its triangular factor has the same shape, because the elimination of a block's columns changes
+//! only the border and the corner (Björck, Numerical Methods for Least Squares Problems, 1996, section 6.3: block
+//! angular problems). A problem without this structure has no blocks: all its parameters are common.
 //!
-//! An upper triangle of this shape is one array. First come the rows of each block: a trapezoid, stored column by
-//! column. It has one row per column of its own, and these columns come first. Then follows the square of the common
-//! columns.
+//! An upper triangle of this shape is one array: a trapezoid for each block, then the square of the common columns. The
+//! trapezoid of a block is stored column by column, first the block's own columns, then the common columns. It has one
+//! row per own column.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The block structure of a problem.
+/// Block structure of a problem.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arrow {
     /// End of the parameter range of each block.
     ends: Vec<usize>,
-    /// Sum of the squared sizes of each block and its predecessors, from which the offset of its rows follows.
+    /// Cumulative sums of the squared block sizes, which determine the offsets of the rows of the blocks.
     squares: Vec<usize>,
-    /// Number of common parameters. They follow the blocks and share rows with all others.
+    /// Number of common parameters. They follow the blocks and share rows with all other parameters.
     common: usize,
 }
 
@@ -65,7 +65,7 @@ impl Arrow {
         self.ends.is_empty()
     }
 
-    /// Returns the block of parameter j, or `None` if it is a common one.
+    /// Returns the block of parameter j, or `None` if the parameter is common.
     pub(crate) fn block_of(&self, j: usize) -> Option<usize> {
         (j < self.first_common()).then(|| self.ends.partition_point(|&end| end <= j))
     }
@@ -101,7 +101,7 @@ impl Arrow {
     }
 
     /// Returns the offset of the products of block b. Each block has the triangle of the products of its own columns,
-    /// and their products with the common columns and r.
+    /// and the products of these columns with the common columns and r.
     pub(crate) fn begin_of_products(&self, b: usize) -> usize {
         match b.checked_sub(1) {
             Some(before) => {
@@ -148,7 +148,7 @@ impl Arrow {
         })
     }
 
-    /// Returns the square of the common columns of such a triangle.
+    /// Returns the square of the common columns of a triangle with `further` extra columns.
     pub(crate) fn corner<'a>(&self, r: &'a [f64], further: usize) -> &'a [f64] {
         &r[self.room_of_blocks(further)..]
     }
@@ -158,7 +158,8 @@ impl Arrow {
         &mut r[self.room_of_blocks(further)..]
     }
 
-    /// Sets the shape to that for the parameters `kept`, block by block, of a problem of shape `all`.
+    /// Sets the shape to the shape of the parameters `kept` (ascending) of a problem of shape `all`. A block remains
+    /// even if it becomes empty.
     pub(crate) fn keep(&mut self, all: &Arrow, kept: &[usize]) {
         self.ends.clear();
         self.squares.clear();

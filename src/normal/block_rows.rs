@@ -1,5 +1,5 @@
-//! Addition of single rows of [J r] to a triangular factor of any [shape](super::arrow), by rotations. Rows with large
-//! entries stay above the others, which preserves accuracy.
+//! Addition of single rows of [J r] to a triangular factor of any [shape](super::arrow) with plane rotations. Rows with
+//! large entries stay above the others, which preserves accuracy.
 
 use super::arrow::Arrow;
 use super::small::rotate_in;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// A row with entries in the columns of one block, in the common columns, and r.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BlockRow {
-    /// Block of its own columns; ignored if the shape has no blocks.
+    /// Index of the block; ignored if the shape has no blocks.
     pub(crate) block: usize,
-    /// Entries in the block's own columns, in the common columns, and r.
+    /// Entries in the block's own columns, then in the common columns, then r.
     pub(crate) values: Vec<f64>,
 }
 
@@ -22,7 +22,7 @@ impl BlockRow {
         rows.chunks_exact(k).map(row).collect()
     }
 
-    /// Computes the residual of the row after the step `step` of all parameters, which have this shape.
+    /// Computes the residual of the row after a step. `step`: one number per parameter of `shape`.
     pub(crate) fn after(&self, shape: &Arrow, step: &[f64]) -> f64 {
         let own = if shape.is_full() { 0..0 } else { shape.block(self.block) };
         let columns = step[own].iter().chain(&step[shape.first_common()..]);
@@ -31,7 +31,7 @@ impl BlockRow {
     }
 }
 
-/// Sorts the rows, largest entries first.
+/// Sorts the rows by their largest entry, in descending order.
 pub(crate) fn heaviest_first(mut rows: Vec<BlockRow>) -> Vec<BlockRow> {
     let size = |row: &BlockRow| row.values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -39,7 +39,7 @@ pub(crate) fn heaviest_first(mut rows: Vec<BlockRow>) -> Vec<BlockRow> {
 }
 
 impl RFactor {
-    /// Returns the factor of the rows `heavy`, which outweigh others, and below them the rows of `self`.
+    /// Returns the factor of the rows `heavy`, which outweigh the others, with the rows of `self` below them.
     pub(crate) fn below(&self, heavy: &[BlockRow]) -> RFactor {
         let mut out = RFactor::shaped(&self.arrow());
         let has_blocks = self.shape().is_some();
@@ -57,13 +57,13 @@ impl RFactor {
             (Some(b), Some(shape)) => shape.block(b).len(),
             _ => 0,
         };
-        // A row without a block needs only the corner.
+        // A row without a block has entries only in the corner.
         let (block, corner) = self.block_mut(block.unwrap_or(0));
         rotate_in(block, own, &mut row);
         rotate_in(corner, row.len() - own, &mut row[own..]);
     }
 
-    /// Returns the rows of block b, and the triangle of the common columns and r. The former is empty if there are no
+    /// Returns the rows of block b, and the triangle of the common columns and r. The rows are empty if there are no
     /// blocks.
     pub(crate) fn block_mut(&mut self, b: usize) -> (&mut [f64], &mut [f64]) {
         let Some(shape) = self.shape.as_deref() else { return (&mut [], &mut self.r) };
@@ -87,7 +87,8 @@ impl RFactor {
         self.add(block, row);
     }
 
-    /// Returns the factor of the columns `kept`, block by block, and r; rows with large entries stay above the others.
+    /// Returns the factor of the columns `kept` and r, with the same blocks. Rows with large entries stay above the
+    /// others.
     pub(crate) fn kept(&self, kept: &[usize]) -> RFactor {
         let mut shape = Arrow::default();
         shape.keep(&self.arrow(), kept);

@@ -2,19 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Sums over the points under a robust loss, with the influence ψ = ρ'r of a residual r and its derivative
-/// ψ' = ρ' + 2zρ''.
+/// Sums over the points under a robust loss ρ(z) of the residual r, with z = (r/C)² and the scale C of the loss.
+/// ψ = ρ'r is the influence of the residual, and ψ' = ρ' + 2zρ'' its derivative by r. A row is the row of the
+/// Jacobian and the residual of one point, weighted; its unit (row unit) is a power of two by which weighted residuals
+/// are multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Influence {
     /// Sum of ρ', the weight of a point.
     pub(crate) weight: f64,
-    /// Sum of ψ², in squares of row units.
+    /// Sum of ψ², in row units squared.
     pub(crate) squares: f64,
     /// Sum of ψ'.
     pub(crate) slopes: f64,
     /// Sum of ψ'².
     pub(crate) slope_squares: f64,
-    /// Sum of the squared factors of rows; a squared factor is ψ' where that is positive.
+    /// Sum of s², where s is the factor by which the loss multiplies the row of a point. s² = ψ' if ψ' is positive;
+    /// otherwise s² is 2⁻⁵².
     pub(crate) row_squares: f64,
 }
 
@@ -40,7 +43,7 @@ impl Influence {
         [self.weight, self.squares, self.slopes, self.slope_squares, self.row_squares]
     }
 
-    /// Adds the sums of other points, whose row unit is `unit` times the unit of these.
+    /// Adds the sums of other points, whose row unit is `unit` times the row unit of `self`.
     pub(crate) fn add(&mut self, other: &Influence, unit: f64) {
         self.weight += other.weight;
         self.squares += other.squares * unit * unit;
@@ -49,12 +52,12 @@ impl Influence {
         self.row_squares += other.row_squares;
     }
 
-    /// Returns the divisor of twice the increase of the cost for comparison with χ², in squares of row units, for
-    /// `points` points of which a fit determines `rank` directions. NaN if it is undefined: without a
-    /// degree of freedom, or if ψ̄' ≤ 0.
+    /// Returns the scale of the cost in squares of row units: twice the increase of the cost, divided by this scale, is
+    /// compared with χ². `points`: number n of points; `rank`: number p of directions that the points determine. The
+    /// scale is NaN without a degree of freedom, or if ψ̄' ≤ 0.
     ///
-    /// It is K·Σψ²/(n − p)/ψ̄' with K = 1 + p/n·var ψ'/ψ̄'² (Huber, Robust Statistics, 1981, section 7.6; for tests
-    /// Schrader and Hettmansperger, Biometrika 67, 1980). Without a loss it is the sum of squares over n − p.
+    /// The scale is K·Σψ²/(n − p)/ψ̄' with K = 1 + p/n·var ψ'/ψ̄'² (Huber, Robust Statistics, 1981, section 7.6; for
+    /// tests Schrader and Hettmansperger, Biometrika 67, 1980). Without a loss it is the sum of squares over n − p.
     pub(crate) fn scale(&self, points: usize, rank: usize) -> f64 {
         let (n, degrees) = (points as f64, points.saturating_sub(rank) as f64);
         let slope = self.slopes / n;
@@ -65,15 +68,16 @@ impl Influence {
         }
     }
 
-    /// Returns the standard deviation of a row. The covariance is its square times (JᵀWJ)⁻¹ with the squared
-    /// factors of rows in W; their mean differs from ψ̄' if some ψ' are negative.
+    /// Returns the standard deviation of a row. The covariance is the square of this number times (JᵀWJ)⁻¹, where W
+    /// contains the squared factors of rows. The mean of the squared factors differs from ψ̄' if some ψ' are negative.
     pub(crate) fn row_error(&self, points: usize, rank: usize) -> f64 {
         (self.scale(points, rank) * (self.row_squares / self.slopes)).sqrt()
     }
 
-    /// Returns [`row_error`](Influence::row_error) for known and independent errors of y: at least `unit`, their
-    /// standard deviation in row units. For normal errors of that size the expected estimate does not exceed `unit`,
-    /// because |ψ(r)| ≤ |r| and thus E ψ² ≤ E rψ = E ψ' by Stein's lemma. Outliers make it exceed `unit`.
+    /// Returns the standard deviation of a row if the errors of y are known and independent: the larger of `unit` and
+    /// [`row_error`](Influence::row_error). `unit`: known standard deviation of the errors of y, in row units. For
+    /// normal errors of that size the expected estimate does not exceed `unit`, because |ψ(r)| ≤ |r| and thus
+    /// E ψ² ≤ E rψ = E ψ' by Stein's lemma. Outliers increase the estimate.
     pub(crate) fn row_error_from(&self, unit: f64, points: usize, rank: usize) -> f64 {
         at_least(unit, self.row_error(points, rank), points, rank)
     }
@@ -84,7 +88,7 @@ impl Influence {
     }
 }
 
-/// Returns the larger of two numbers, or the known one if no degree of freedom remains to estimate the other.
+/// Returns the larger of two numbers, or the known number if no degree of freedom remains for the estimate.
 fn at_least(known: f64, estimated: f64, points: usize, rank: usize) -> f64 {
     if points <= rank || estimated < known { known } else { estimated }
 }
@@ -93,7 +97,7 @@ fn at_least(known: f64, estimated: f64, points: usize, rank: usize) -> f64 {
 mod tests {
     use super::Influence;
 
-    /// For least squares, ψ = r and ψ' = 1 for any number of parameters.
+    /// Tests least squares: there ψ = r and ψ' = 1, so that the scale is the sum of squares over n − p.
     #[test]
     fn without_a_loss_it_is_the_scatter_of_the_residuals() {
         let squares = Influence::of_squares(20, 45.0);
@@ -112,7 +116,7 @@ mod tests {
         }
     }
 
-    /// Known errors are a lower limit, and the only estimate without a degree of freedom.
+    /// Tests that known errors are a lower limit, and the only estimate without a degree of freedom.
     #[test]
     fn known_errors_grow_with_the_pull_of_outliers() {
         let sums = Influence::of([20.0, 45.0, 15.0, 14.0, 15.0]);
@@ -122,12 +126,12 @@ mod tests {
         assert_eq!(sums.row_error_from(8.0, 20, 3), 8.0);
         assert_eq!(sums.scale_from(8.0, 20, 3), 64.0);
         assert_eq!(sums.row_error_from(1.0, 3, 3), 1.0);
-        // If ψ̄' is negative, the errors cannot be estimated, even if the errors of y are known.
+        // If ψ̄' is negative, the standard deviation of a row is unknown, even if the errors of y are known.
         let away = Influence { slopes: -3.0, ..sums };
         assert!(away.row_error_from(1.0, 20, 3).is_nan());
     }
 
-    /// Sets with different row units give the same sums after conversion.
+    /// Tests that sets with different row units have the same sums after conversion.
     #[test]
     fn units_of_rows_do_not_matter() {
         let (one, two) = ([9.0, 4.0, 8.0, 8.0, 8.5], [7.0, 6.0, 5.0, 5.5, 6.0]);

@@ -22,7 +22,7 @@ pub(crate) struct Normal {
     pub(crate) products: Vec<f64>,
     /// Half the sum of the squared residuals or, with a robust loss, of their losses.
     pub(crate) cost: f64,
-    /// The block structure, if any; saved and transmitted summaries have none.
+    /// Block structure, if any. Saved and transmitted summaries do not contain it.
     #[serde(skip)]
     shape: Option<Arc<Arrow>>,
 }
@@ -54,7 +54,7 @@ pub(crate) const fn pair(i: usize, j: usize) -> usize {
     j * (j + 1) / 2 + i
 }
 
-/// Returns the position of the product of columns i ≤ j in a block of `own` columns; i is one of these.
+/// Returns the position of the product of columns i ≤ j in a block of `own` columns; column i is one of them.
 pub(crate) const fn pair_of_block(i: usize, j: usize, own: usize) -> usize {
     if j < own { pair(i, j) } else { pair(0, own) + (j - own) * own + i }
 }
@@ -84,7 +84,7 @@ impl Normal {
         self.shape.as_ref()
     }
 
-    /// Returns (JᵀJ)ᵢⱼ; only for parameters without blocks.
+    /// Returns (JᵀJ)ᵢⱼ. Valid only for parameters without blocks.
     pub(crate) fn jtj(&self, i: usize, j: usize) -> f64 {
         self.products[pair(i.min(j), i.max(j))]
     }
@@ -205,9 +205,9 @@ pub(crate) struct RFactor {
     /// R as a matrix of (n + 1) × (n + 1), column-major; if the shape has blocks, a triangle of this shape with one
     /// extra column for r.
     pub(crate) r: Vec<f64>,
-    /// Sums for a robust loss; zeros without one.
+    /// Sums for a robust loss; zeros without a robust loss.
     pub(crate) influence: Influence,
-    /// The block structure, if any; saved and transmitted summaries have none.
+    /// Block structure, if any. Saved and transmitted summaries do not contain it.
     #[serde(skip)]
     pub(super) shape: Option<Arc<Arrow>>,
 }

@@ -1,4 +1,4 @@
-//! Trees of the summaries of passes.
+//! Tests of trees that merge the summaries of pieces.
 
 use super::{GROUP, Summary, Tree};
 use crate::normal::{Normal, RFactor};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Numbers of pieces at the borders of groups and of nodes, and one more or less.
+/// Numbers of pieces at the borders of groups and of nodes, and one piece more or less.
 const BORDERS: [u64; 14] = [0, 1, 2, 3, 64, 255, 256, 257, 511, 512, 513, 767, 768, 769];
 
 /// Returns a summary of integers, whose sums are exact in any order.
@@ -23,7 +23,7 @@ fn factor(piece: u64) -> RFactor {
     factor
 }
 
-/// Sums up `pieces`; after piece number `saved` the tree is serialized and read again.
+/// Sums up `pieces` pieces. After `saved` pieces the tree is serialized and deserialized.
 fn sum_of<S: Summary + Clone + Serialize + DeserializeOwned>(
     empty: &S,
     piece: impl Fn(u64) -> S,
@@ -89,7 +89,7 @@ fn a_sum_may_be_taken_on_the_way() {
     }
 }
 
-/// Returns a summary whose sums round; its values depend on the number of the piece.
+/// Returns a summary whose sums have rounding errors. Its values depend on the number of the piece.
 fn rounding(piece: u64) -> Normal {
     let number =
         |k: u64| ((piece * 6 + k) as f64 * 0.7391).sin() * 10f64.powi((piece % 7) as i32 - 3);
@@ -111,7 +111,7 @@ fn bits(sums: Tree<Normal>) -> Vec<u64> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Groups on different processes, merged in any order, give the same bits as all groups on one process.
+    /// Tests that groups on different processes, merged in any order, have the same bits as all groups on one process.
     #[test]
     fn no_bit_depends_on_who_holds_what(
         groups in 1u64..40,
@@ -141,7 +141,7 @@ proptest! {
         prop_assert_eq!(bits(together), bits(whole));
     }
 
-    /// Threads take pieces in any distribution, and their memory is reused.
+    /// Tests that the bits do not depend on the distribution of pieces over threads, with reused memory.
     #[test]
     fn no_bit_depends_on_which_thread_has_what(
         pieces in 1u64..600,

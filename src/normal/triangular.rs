@@ -1,16 +1,16 @@
 //! Triangular least-squares problems ‖R δ + z‖ of any [shape](super::arrow), block by block.
 //!
-//! Each operation consists of the dense operation of `small` on the corner of the common columns and on the trapezoid
-//! of each block; time and memory grow with the number of blocks. The elimination of a block leaves rows without
-//! entries in its columns; these rows are folded into the corner.
+//! Each operation applies a dense operation of `small` to the trapezoid of each block and to the corner of the common
+//! columns, so that time and memory grow linearly with the number of blocks. The elimination of a block's columns
+//! leaves rows without entries in these columns; these rows are folded into the corner.
 
 use super::RFactor;
 use super::arrow::Arrow;
 use super::small::{self, by_size, fold_few, fold_pivots};
 use crate::normal::small::jacobi_svd;
 
-/// R, upper triangular, and z. The rows of blocks come first, the rows of the corner last; z has the order of the
-/// parameters.
+/// Least-squares problem ‖R δ + z‖ with upper triangular R. The rows of the blocks come first, the rows of the corner
+/// last. z has the order of the parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Triangular {
     pub(crate) shape: Arrow,
@@ -54,7 +54,7 @@ impl Triangular {
         }
     }
 
-    /// Returns true if R is numerically nonsingular: no column lies within rounding in the span of its predecessors.
+    /// Returns true if R is numerically nonsingular: no column is, within rounding, in the span of its predecessors.
     pub(crate) fn is_regular(&self) -> bool {
         if self.shape.is_full() {
             return small::is_regular(&self.r, self.shape.common());
@@ -62,7 +62,7 @@ impl Triangular {
         self.dependent().is_empty()
     }
 
-    /// Returns the columns that lie within rounding in the span of their predecessors, or contain NaN.
+    /// Returns the columns that are, within rounding, in the span of their predecessors, or contain NaN.
     pub(crate) fn dependent(&self) -> Vec<usize> {
         let common = self.shape.common();
         let (mut found, mut squares) = (Vec::new(), vec![0.0; common]);
@@ -123,7 +123,7 @@ impl Triangular {
         delta.iter_mut().for_each(|d| *d = -*d);
     }
 
-    /// Calls `row` with (R v)ᵢ and zᵢ for each row.
+    /// Calls `row` with i, (R v)ᵢ and zᵢ for each row i.
     pub(crate) fn rows_times(&self, v: &[f64], mut row: impl FnMut(usize, f64, f64)) {
         let common = self.shape.common();
         let first = self.shape.first_common();
@@ -142,7 +142,7 @@ impl Triangular {
         }
     }
 
-    /// Calls `column` with (Rᵀv)ⱼ for each column.
+    /// Calls `column` with j and (Rᵀv)ⱼ for each column j.
     pub(crate) fn columns_times(&self, v: &[f64], mut column: impl FnMut(usize, f64)) {
         let common = self.shape.common();
         let first = self.shape.first_common();
@@ -176,8 +176,8 @@ impl Triangular {
         0.5 * square + slope
     }
 
-    /// Computes the problem in the variables `moving` (ascending) only, with the others displaced by `delta`, into
-    /// `out`.
+    /// Restricts the problem to the variables `moving` (ascending), with all other variables displaced by `delta`.
+    /// Writes the result to `out`.
     pub(crate) fn restrict(
         &self,
         moving: &[usize],
@@ -202,7 +202,7 @@ impl Triangular {
             let here = moving[begun..].partition_point(|&j| j < own.end);
             let moves = &moving[begun..begun + here];
             let k = here + width;
-            // The trapezoid of the kept columns, and the m rows that are folded into it.
+            // The trapezoid of the kept columns, and the m rows to fold into the trapezoid.
             let begin = width * width;
             work.resize(begin + here * k + m * k, 0.0);
             let (corner, room) = work.split_at_mut(begin);
@@ -257,7 +257,7 @@ impl Triangular {
         }
     }
 
-    /// Computes into `s` the triangular problem with the minimiser of ‖R x − z‖² + ‖D x‖². `d`: the diagonal of D.
+    /// Writes to `s` a triangular problem that has the same minimiser as ‖R x − z‖² + ‖D x‖². `d`: the diagonal of D.
     pub(crate) fn damped(&self, d: &[f64], s: &mut Triangular, work: &mut Vec<f64>) {
         let shape = &self.shape;
         let (common, first) = (shape.common(), shape.first_common());
@@ -310,7 +310,7 @@ impl Triangular {
 }
 
 impl RFactor {
-    /// Returns R and z, without the norm of the residual that no parameter can fit.
+    /// Returns R and z. Omits the norm of the part of the residual that no parameter can fit.
     pub(crate) fn problem(&self) -> Triangular {
         let mut problem = Triangular::zero(&self.arrow());
         problem.set_factor(self);
@@ -362,16 +362,16 @@ fn change(r: &[f64], n: usize, z: &[f64], delta: &[f64]) -> f64 {
 // Singular values and right singular vectors of a Jacobian with columns of unit length, for the
 // covariance.
 
-/// The singular value decomposition J D⁻¹ = U Σ Vᵀ of m columns of a Jacobian; D contains their lengths.
+/// Singular value decomposition J D⁻¹ = U Σ Vᵀ of m columns of a Jacobian. D contains the lengths of the columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spectrum {
-    /// m lengths; 1 for a column of zeros.
+    /// m column lengths; 1 for a column of zeros.
     pub(crate) lengths: Vec<f64>,
     /// m singular values, descending.
     pub(crate) sigma: Vec<f64>,
     /// m × m, column-major: the right singular vectors in the order of `sigma`.
     pub(crate) v: Vec<f64>,
-    /// True if the decomposition converged. If the factor is not finite, it is false, and `sigma` and `v` are NaN.
+    /// True if the decomposition converged. False, with `sigma` and `v` NaN, if the factor is not finite.
     pub(crate) found: bool,
 }
 
@@ -386,7 +386,8 @@ impl Spectrum {
     }
 }
 
-/// Returns the triangular factor of the kept columns, each scaled to length 1 (or left 0), and the lengths.
+/// Returns the triangular factor of the kept columns, and the lengths of these columns. Each column is scaled to length
+/// 1, except columns of zeros.
 fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
     let (n, m) = (factor.n, kept.len());
     let mut rows = vec![0.0; n * m];

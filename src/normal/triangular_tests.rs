@@ -1,4 +1,5 @@
-//! Problems of arrow shape compared with the same problems as full matrices, by products and solutions of nalgebra.
+//! Compares problems of arrow shape with the same problems as full matrices, whose products and solutions nalgebra
+//! computes.
 
 use super::{Arrow, RFactor, Triangular};
 use nalgebra::{Cholesky, DMatrix, DVector};
@@ -76,7 +77,7 @@ impl Problem {
         self.z.len()
     }
 
-    /// Returns a random vector; each element is at most 1 over the length of its column.
+    /// Returns a random vector. The magnitude of each element is at most 1 over the length of its column.
     fn step(&mut self) -> DVector<f64> {
         let random = &mut self.random;
         self.lengths.map(|length| (2.0 * random.random::<f64>() - 1.0) / length)
@@ -206,7 +207,7 @@ fn damps(problem: &mut Problem, strength: f64) {
         stands_for(&damped, &all, &b);
         let mut delta = vec![f64::NAN; n];
         damped.gauss_newton(&mut delta);
-        // Scaled, the normal equations keep enough digits.
+        // With scaled columns, the normal equations keep enough digits.
         let units = lengths(&all);
         let scaled = DMatrix::from_fn(2 * n, n, |i, j| all[(i, j)] / units[j]);
         let step = -Cholesky::new(scaled.tr_mul(&scaled)).unwrap().solve(&scaled.tr_mul(&b));
@@ -237,7 +238,7 @@ fn restricts(problem: &mut Problem, moving: &[usize]) {
         assert_eq!((&out.shape, out.n()), (&shape, moving.len()));
         stands_for(&out, &a, &b);
     }
-    // Without displacement it is the factor of fewer columns.
+    // Without displacement, the restricted problem is the factor of the kept columns.
     let kept = factor(problem).kept(moving).problem();
     stands_for(&kept, &a, &problem.z);
 }
@@ -299,7 +300,7 @@ fn a_column_in_the_span_of_those_before_is_seen_in_every_place() {
                 for part in [0.0, 1e-17, f64::NAN] {
                     let mut singular = problem.given.clone();
                     singular.r[at] *= part;
-                    // The very first column has no predecessors.
+                    // A column with only a diagonal element does not depend on its predecessors.
                     let is_alone = problem.lengths[j] == problem.full[(j, j)].abs();
                     let is_regular = is_alone && part > 0.0;
                     assert_eq!(singular.is_regular(), is_regular, "{blocks:?} {common} {j} {part}");

@@ -128,7 +128,7 @@ impl Recorder {
     }
 
     fn listen(&self, to: LevelFilter) {
-        // This fails only if the subscriber no longer exists. Then nothing is recorded anyway.
+        // This fails only if the subscriber no longer exists, and then nothing is recorded.
         let _ = self.level.reload(to);
     }
 }
@@ -165,7 +165,7 @@ impl Write for Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        // The receiver no longer exists if the trace was leaked with `mem::forget`.
+        // Sending fails only if the trace no longer exists. Then nobody reads the outcome.
         let _ = self.outcome.send(self.failed.take());
     }
 }

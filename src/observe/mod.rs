@@ -1,22 +1,24 @@
-//! Seeing what happens: the phases of a fit as spans.
+//! Spans for the phases of a fit.
 //!
-//! [`span!`] marks a phase from where it stands to the end of the block. The feature `tracing` makes it
-//! a span of that crate, the feature `nvtx` a range for NVIDIA's profilers. Without features it is
-//! nothing at all, and its fields are not computed; with `tracing` and nobody who listens it is the
-//! look at a flag.
+//! [`span!`] marks a phase that lasts until the end of the block. With the feature `tracing` it creates
+//! a span of that crate; with the feature `nvtx`, a range for NVIDIA's profilers. Without these features it
+//! compiles to nothing, and its fields are not evaluated. With `tracing` but without a subscriber it checks
+//! one flag.
 //!
-//! | span | level | around |
+//! | span | level | phase |
 //! |---|---|---|
-//! | `fit`, `batch`, `multi_start`, `stream` | info | a call of that name; `stream` is `fit_stream` |
-//! | `trace`, `differentiate`, `prepare` | debug | the closure's one call, its partials, the code for the CPU |
-//! | `validate`, `upload` | debug | the check of the data, their copy to a device |
-//! | `compile`, `load` | debug | NVRTC, the driver taking what it made |
-//! | `start` | debug | one search of many |
-//! | `covariance` | debug | the analysis of the end |
+//! | `fit`, `batch`, `multi_start`, `stream` | info | a call of this name; `stream` is `fit_stream` |
+//! | `parts`, `global_fit`, `profile`, `contour`, `bootstrap` | info | `fit_parts`, a joint fit, calls of these names |
+//! | `differential_evolution`, `generation` | info, debug | a call of this name, one generation |
+//! | `trace`, `differentiate`, `prepare` | debug | call of the closure, its partials, code for the CPU |
+//! | `validate`, `upload` | debug | check of the data, copy of the data to a device |
+//! | `compile`, `load` | debug | compilation by NVRTC, loading of its output by the driver |
+//! | `start` | debug | determination of the starting point; in a multi-start, the fit from one start |
+//! | `covariance` | debug | analysis of the result |
 //! | `portion` | debug | consecutive fits of a batch, on one thread or a device |
-//! | `read`, `wait`, `chunk` | debug | of a stream: a chunk being read, waited for, worked on |
-//! | `step` | trace | a turn of the solver |
-//! | `pass` | trace | an evaluation over all points; of a stream debug |
+//! | `read`, `wait`, `chunk` | debug | in a stream: reading a chunk, waiting for it, evaluating it |
+//! | `step` | trace | one iteration of the solver |
+//! | `pass` | trace | one evaluation at all points; debug in a stream |
 //! | `pieces` | trace | consecutive pieces of a pass, on one thread |
 
 #[cfg(feature = "chrome-trace")]
@@ -24,7 +26,7 @@ pub(crate) mod chrome;
 #[cfg(feature = "nvtx")]
 pub(crate) mod nvtx;
 
-/// A phase that ends when this is dropped.
+/// A phase that ends when this value is dropped.
 #[must_use = "a phase ends when its span is dropped"]
 pub(crate) struct Span {
     #[cfg(feature = "tracing")]

@@ -138,7 +138,7 @@ struct Since {
 }
 
 impl Since {
-    /// Returns `before` if the same pass continues; otherwise creates a reference from `progress`.
+    /// Returns `before` if its pass continues; otherwise creates a reference from `progress`.
     fn of(before: Option<Since>, progress: &StreamProgress) -> Since {
         let StreamProgress { pass, points, elapsed, .. } = *progress;
         match before {

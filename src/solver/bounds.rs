@@ -1,6 +1,6 @@
-//! Bounds by an active set. Parameters on a bound stay there while the gradient pushes them outwards. A step that would
-//! leave the box is recomputed with the violating parameters set on their bounds, unless the linear model pushes them
-//! inwards again.
+//! Bounds, by an active-set method. Parameters on a bound stay there while the gradient pushes them outwards. A step
+//! that would leave the box is recomputed with the violating parameters set on their bounds. Parameters that the
+//! linear model then pushes inwards are released again.
 
 use super::linear_model::LinearModel;
 use super::trust_region::TrustRegion;
@@ -40,9 +40,9 @@ impl Limits<'_> {
         }
     }
 
-    /// Returns true if q[j] is on a bound and the cost pushes it against the bound by more than rounding, or if it has
-    /// no effect there; `cost`: at the point. A parameter whose column others can replace is not held:
-    /// its slope is 0 where theirs are.
+    /// Returns true if q[j] is on a bound and the gradient pushes it outwards by more than rounding, or if q[j] is on a
+    /// bound and its column is 0. `cost`: the cost at q. A parameter whose column is a linear combination of columns of
+    /// other parameters is not held firmly: if the gradient is 0 for those parameters, it is also 0 for this one.
     pub(crate) fn holds_firmly(&self, q: &[f64], model: &LinearModel, cost: f64, j: usize) -> bool {
         let residual = (2.0 * cost).sqrt();
         let pushed = model.gradient[j].abs() > HELD * model.norms[j] * residual;
@@ -65,7 +65,7 @@ impl Limits<'_> {
 /// Finds steps within a trust region and a box.
 pub(crate) struct BoundedStep {
     region: TrustRegion,
-    /// Parameters that still move.
+    /// Parameters that are not set on a bound.
     moving: Vec<usize>,
     /// Parameters that crossed a bound in the last round.
     left: Vec<usize>,
@@ -73,7 +73,7 @@ pub(crate) struct BoundedStep {
     set: Vec<(usize, f64)>,
     /// For each parameter, true if it was released from a bound.
     released: Vec<bool>,
-    /// Parameters that may be released: block, push inwards, parameter.
+    /// Parameters that may be released, as (block, inward push, parameter).
     candidates: Vec<(usize, f64, usize)>,
     /// Triangular problem of the moving parameters.
     problem: Triangular,
@@ -107,9 +107,10 @@ impl BoundedStep {
     /// Writes the step from `q` to `delta`. Returns its damping λ, and true if a bound cut the step. Parameters outside
     /// `moving` do not change.
     ///
-    /// Each round sets at least one more parameter on a bound. If no parameter crosses a bound, one parameter per block
-    /// is released if the linear model pushes it inwards, because rounds that set several parameters set too many. Each
-    /// parameter is released at most once; therefore there are at most 3n rounds.
+    /// Each round sets the parameters that cross a bound on this bound. If a round sets several parameters, some of
+    /// them may not belong on their bounds. Therefore, as soon as no parameter crosses a bound, one parameter of each
+    /// block is released: the one that the linear model pushes inwards most strongly. Then the rounds continue. Since
+    /// each parameter is released at most once, there are at most 3n rounds.
     #[allow(clippy::too_many_arguments)] // the state of an iteration, each by its name
     pub(crate) fn step(
         &mut self,
@@ -162,13 +163,13 @@ impl BoundedStep {
         (lambda, self.moving.len() < moving.len())
     }
 
-    /// Releases, in each block and among the common parameters, the parameter that the linear model at the step pushes
-    /// most strongly inwards from the bound that it was set on. Returns true if a parameter was released.
+    /// Releases one parameter of each block and one common parameter: the one that the linear model at the step pushes
+    /// inwards most strongly from the bound on which it was set. Returns true if a parameter was released.
     fn release(&mut self, model: &LinearModel, delta: &[f64]) -> bool {
         if self.set.is_empty() {
             return false;
         }
-        // The residual of the model, Rδ + z, and its gradient.
+        // The residual of the linear model, Rδ + z, and the gradient of the cost there.
         let rest = &mut self.rest;
         model.problem.rows_times(delta, |i, row, z| rest[i] = z + row);
         let size = rest.iter().map(|t| t * t).sum::<f64>().sqrt();
@@ -185,7 +186,7 @@ impl BoundedStep {
                 candidates.push((block, push, j));
             }
         }
-        // The strongest push of each block first.
+        // Sorts the strongest push of each block first.
         candidates.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         candidates.dedup_by_key(|candidate| candidate.0);
         if candidates.is_empty() {

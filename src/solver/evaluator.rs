@@ -3,32 +3,31 @@
 use super::outcome::{BadPoint, Fault};
 use crate::normal::{BlockRow, Normal, RFactor};
 
-/// Evaluates a model over the points of one fit and sums them up.
+/// Evaluates a model at the points of one fit and sums over the points.
 ///
-/// `params` has all parameters, free and fixed. Summaries are in the units of the fit: rows
-/// multiplied by the points' row unit over σ, column j multiplied by `columns[j]`, so that they are
-/// the derivatives by pⱼ / columns[j].
+/// `params` contains all parameters, free and fixed. Summaries are in the units of the fit: rows of the Jacobian are
+/// multiplied by row unit/σ, and column j is multiplied by `columns[j]`. Thus column j contains derivatives
+/// with respect to pⱼ / columns[j]. The row unit is a power of two that keeps squares of residuals in range.
 pub(crate) trait Evaluator {
-    /// The normal equations at `params`. Under a robust loss rows are multiplied by
+    /// Computes the normal equations at `params`. With a robust loss, rows are multiplied by
     /// √max(ρ' + 2zρ'', 0.1 ρ', 2⁻⁵²), so that JᵀJ stays useful far from the solution.
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault>;
 
-    /// The triangular factor at `params`. Under a robust loss rows are multiplied by
-    /// √max(ρ' + 2zρ'', 2⁻⁵²). For the covariance, and for steps where the normal equations are too
-    /// ill-conditioned to give them.
+    /// Computes the R factor at `params`. With a robust loss, rows are multiplied by √max(ρ' + 2zρ'', 2⁻⁵²). The factor
+    /// is used for the covariance, and for steps if the normal equations are too ill-conditioned.
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault>;
 
-    /// The largest |∂f/∂pⱼ| over the points in row units, whitened where data are correlated, for each
-    /// free parameter j.
+    /// Computes the largest |∂f/∂pⱼ| over the points for each free parameter j, in row units. Correlated data are
+    /// whitened first.
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
 
-    /// Threads that share a pass.
+    /// Returns the number of threads that share a pass.
     fn threads(&self) -> usize;
 
-    /// Bytes used in addition to the data: summaries, and scratch memory for each thread.
+    /// Returns the bytes used in addition to the data: summaries, and scratch memory of each thread.
     fn scratch_bytes(&self) -> usize;
 
-    /// The `count` largest weights of points with individual errors, in row units and in descending
+    /// Returns the `count` largest weights of points with individual errors, in row units and in descending
     /// order; empty if `count` weights are known to be at least `level` times the largest.
     fn heaviest(&mut self, _count: usize, _level: f64) -> Vec<f64> {
         Vec::new()
@@ -40,8 +39,9 @@ pub(crate) trait Evaluator {
         None
     }
 
-    /// The rows of [J r] of the points that weigh more than that limit, which together with those of the limited
-    /// weight are the rows of their own weights; the heaviest first.
+    /// Returns rows of [J r] for the points whose weights exceed the limit of
+    /// [`limit_weights`](Evaluator::limit_weights), the heaviest first. Added to the rows with limited weights, they
+    /// are equivalent to the rows with full weights.
     fn heavy_rows(&mut self, _params: &[f64], _columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
         Ok(Vec::new())
     }
@@ -51,8 +51,8 @@ pub(crate) trait Evaluator {
         Ok(true)
     }
 
-    /// Noise of the model's values beyond the rounding of doubles, as a part of their root mean square: that of
-    /// functions which return f32, round their values or look them up. 0 for all others. Known after the first pass.
+    /// Returns the noise of the model values beyond the rounding of f64, as a fraction of their root mean square. It is
+    /// not 0 for functions that return f32, round their values or use lookup tables. It is known after the first pass.
     fn noise(&self) -> f64 {
         0.0
     }
@@ -66,15 +66,15 @@ pub(crate) trait Evaluator {
         Ok(())
     }
 
-    /// Distance of x from 0 relative to its range: the largest max |x| / (max x − min x) of the independent variables;
-    /// 0 if unknown.
+    /// Returns the distance of x from 0 relative to its range: the largest max |x| / (max x − min x) of the independent
+    /// variables; 0 if unknown.
     fn offset(&mut self) -> f64 {
         0.0
     }
 
-    /// Expected normal equations at these parameters, if x has errors, for data whose variance about the curve is
-    /// `variance` times the variance from the given errors of x and y. Otherwise 0. Jᵀr is not 0 if the curve bends
-    /// within the errors.
+    /// Computes the expected normal equations at these parameters if x has errors; otherwise 0. The variance of the
+    /// data about the curve is assumed to be `variance` times the variance from the given errors of x and y. Jᵀr is not
+    /// 0 if the curve bends within the errors.
     fn expected_normal(
         &mut self,
         (_params, _variance): (&[f64], f64),
@@ -92,8 +92,8 @@ pub(crate) trait Evaluator {
     /// Removes the time limit of later passes, except for a stream.
     fn take_time(&mut self) {}
 
-    /// Calls `visit` with the residuals at `params` of each data set, in the order of the sets; of a long one with
-    /// those of some of its points. For tests of whether the data reject the curve. Partials are not evaluated.
+    /// Calls `visit` with the residuals of each data set at `params`, in the order of the sets; for a long set, with
+    /// the residuals of a sample of its points. Tests of the goodness of fit use them. Partials are not evaluated.
     fn residuals(
         &mut self,
         _params: &[f64],
@@ -102,54 +102,53 @@ pub(crate) trait Evaluator {
         Ok(())
     }
 
-    /// The first point where the model or a partial is not finite at `params`, if there is one.
+    /// Returns the first point where the model or a partial is not finite at `params`, if there is one.
     fn first_bad_point(&mut self, params: &[f64]) -> Option<BadPoint>;
 
-    /// Use of a device by the passes, if they ran on one.
+    /// Returns the use of a device by the passes, if they ran on a device.
     fn device(&self) -> Option<DeviceUse> {
         None
     }
 }
 
-/// Residuals of a data set in an order in which neighbours are close to each other.
+/// Residuals of a data set or of a sample of its points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ResidualSample {
-    /// The data set, counted from 0.
+    /// Index of the data set, counted from 0.
     pub(crate) set: usize,
-    /// Weighted residuals (f − y)/σ in row units, times ρ' under a robust loss; of counts Pearson's (f − y)/√f. In
-    /// the order of the data.
+    /// Weighted residuals (f − y)/σ in row units, multiplied by ρ' if there is a robust loss; for counts, Pearson
+    /// residuals (f − y)/√f. They are in the order of the data.
     pub(crate) values: Vec<f64>,
-    /// The positions of these in ascending order of x, if the model has one independent variable that does not rise
-    /// or fall from point to point.
+    /// Positions in `values` in ascending order of x, if the model has one independent variable and x is not monotonic.
     pub(crate) by_x: Option<Vec<usize>>,
     /// Σ (y/σ)² of the sample in row units.
     pub(crate) square: f64,
-    /// The sum of squares that rounding of y to its type leaves: f32, or whole numbers.
+    /// Sum of squares caused by rounding of y to f32 or to whole numbers.
     pub(crate) rounding: f64,
-    /// Points of the data set that count.
+    /// Number of points of the data set that have weight.
     pub(crate) points: usize,
     /// Deviance if y are counts.
     pub(crate) deviance: Option<MeanDeviance>,
 }
 
-/// The deviance of a single count if the curve is right, on average over a sample.
+/// Expected deviance of a single count for a correct curve, averaged over a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct MeanDeviance {
     /// Expectation of the deviance.
     pub(crate) mean: f64,
     /// Variance of the deviance.
     pub(crate) variance: f64,
-    /// Possible error of the expectation if the sample contains only some of the points.
+    /// Possible error of the expectation if the sample contains only a part of the points.
     pub(crate) margin: f64,
 }
 
 /// Use of a device by the passes of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DeviceUse {
-    /// Bytes of its memory, data included.
+    /// Bytes of device memory, data included.
     pub(crate) bytes: usize,
     /// Number of chunks in which the points passed through the device; 1 if all points are resident.
     pub(crate) chunks: usize,
-    /// The reason why the CPU took over.
+    /// The reason why the CPU continued instead of the device.
     pub(crate) failed: Option<String>,
 }

@@ -1,12 +1,12 @@
-//! Points that outweigh all others, level by level.
+//! Fits in which a few points outweigh all others: the weight limit is raised level by level.
 //!
-//! Up to n points, n the number of free parameters, may have errors so small that they act as constraints:
-//! the model passes through them independent of the others. With their full weights the cost is a narrow
-//! curved valley in which steps are short, and rounding of the heavy residuals hides the
-//! residuals of the others. The minimum does not depend on large weights: a weight
-//! w times that of the others moves it by about 1/w² of an error. Therefore the search begins with weights that
-//! keep the valley wide, continues with the largest weights that rounding allows, and applies the full weights
-//! at the end: the heavy rows then sharpen the last factor ([`RFactor::below`]).
+//! Heavy points are up to n points (n: number of free parameters) whose errors are so small that they act as
+//! constraints: the model passes through them regardless of the other points. With their full weights the cost is a
+//! narrow curved valley in which steps are short, and rounding of the heavy residuals hides the residuals of the other
+//! points. The exact size of a large weight hardly affects the minimum: a weight w times that of the other points
+//! moves it by about 1/w² of an error. Therefore the search begins with weights limited such that the valley is wide,
+//! continues with the largest weights that rounding allows, and applies the full weights only at the end, where the
+//! rows of heavy points are added to the last R factor ([`RFactor::below`]).
 
 use super::evaluator::Evaluator;
 use super::outcome::{Failure, Outcome};
@@ -17,21 +17,23 @@ use crate::normal::{BlockRow, RFactor};
 /// Ratio of the weight of a heavy point to the weight of the (n + 1)-th heaviest. Above about this ratio, a fit that
 /// begins near such a point needs many times the usual number of evaluations.
 const HEAVY: f64 = 1e4;
-/// The weight of the first level, in weights of the (n + 1)-th heaviest point: the valley is wide.
+/// Weight limit of the first level, as a multiple of the weight of the (n + 1)-th heaviest point: the valley is wide.
 const WIDE: f64 = 1e2;
-/// The weight of the next level, which is the last if the model passes through all heavy points: the minimum is within
-/// 1e-12 of an error of its exact position, and the rounding of heavy residuals is 1e-10 of a point's own value.
+/// Weight limit of the second level, in the same unit. This level is the last one if the model passes through all
+/// heavy points: the minimum is then within 1e-12 of an error of its exact position, and the rounding of heavy
+/// residuals is 1e-10 of a point's own value.
 const NARROW: f64 = 1e6;
 
-/// The part of a parameter that the last step may change it by.
+/// Maximum relative change of a parameter by the last step.
 const LAST: f64 = 1e-7;
 
-/// The part of a heavy residual that a step leaves of it at most if the model passes through the point.
+/// The model passes through a heavy point if the last step reduces its residual to at most this fraction.
 const PASSED: f64 = 1e-3;
-/// From a level whose heavy points contradict each other to the next: there they count by their own weights.
+/// Ratio of the weight limits of later levels. These are needed if heavy points contradict each other, because the
+/// ratios of their own weights then matter.
 const RISE: f64 = 1e4;
 
-/// Weights of the points of a fit of which a few outweigh all others.
+/// Weights of a fit in which a few points outweigh all others.
 #[derive(Clone, Copy)]
 pub(super) struct Heavy {
     /// The largest weight.
@@ -46,7 +48,7 @@ impl Heavy {
         Heavy::among(&evaluator.heaviest(n + 1, 1.0 / HEAVY))
     }
 
-    /// Selects from weights in descending order.
+    /// Returns the first and last of these weights, which are in descending order; `None` if the first is not heavy.
     fn among(weights: &[f64]) -> Option<Heavy> {
         let (&first, &base) = weights.first().zip(weights.last())?;
         (base > 0.0 && first > HEAVY * base).then_some(Heavy { first, base })
@@ -76,19 +78,19 @@ impl Heavy {
     }
 }
 
-/// Returns true if some of the points outweigh the others in a fit of `n` free parameters.
+/// Returns true if a fit of `n` free parameters to these points has heavy points.
 pub(crate) fn has_heavy_points(points: &Points<'_>, n: usize) -> bool {
     Heavy::among(&points.heaviest(n + 1, 1.0 / HEAVY)).is_some()
 }
 
-/// Returns the same result for standard deviations.
+/// Returns true if a fit of `n` free parameters to points with these standard deviations has heavy points.
 pub(crate) fn has_heavy(sigma: &[f64], n: usize) -> bool {
     let least = sigma.iter().copied().fold(f64::INFINITY, f64::min);
     sigma.len() > n && sigma.iter().filter(|&&s| s <= HEAVY * least).nth(n).is_none()
 }
 
-/// Returns true if full weights would not move the result of a level: the model passes through all heavy
-/// points, so that their weights do not matter.
+/// Returns true if full weights would not change the result of a level, because the model passes through all heavy
+/// points.
 fn is_settled(
     evaluator: &mut dyn Evaluator,
     problem: &Problem,
@@ -101,7 +103,7 @@ fn is_settled(
     let inside = inside(problem, params);
     let step = last_step(&factor.below(&rows), &inside, problem, columns, params);
     let Some(step) = step else { return Ok(false) };
-    // The remainder of a heavy residual after that step; bounds may keep the model away from the heavy points.
+    // Heavy residuals after the step are tested because bounds may keep the model away from heavy points.
     let mut changes = vec![0.0; problem.free.len()];
     for (j, to) in step {
         changes[j] = (to - params[problem.free[j]]) / columns[j];
@@ -126,9 +128,10 @@ pub(crate) fn inside(problem: &Problem, params: &[f64]) -> Vec<usize> {
     (0..problem.free.len()).filter(is_inside).collect()
 }
 
-/// The full step that this factor says, of the free parameters `kept`, as positions among the free ones and values:
-/// with it the model passes through heavy points to rounding, where limited weights left it 1e-12 of an error
-/// away. `None` where it is more than that, or leaves the bounds.
+/// Returns the full step of the free parameters `kept` according to this factor, as pairs of the position among the
+/// free parameters and the new value. After the step the model passes through heavy points to rounding; limited
+/// weights left it 1e-12 of an error away. Returns `None` if a relative change exceeds [`LAST`], the step leaves the
+/// bounds, or the factor is singular.
 pub(crate) fn last_step(
     factor: &RFactor,
     kept: &[usize],

@@ -112,8 +112,8 @@ impl LinearModel {
         Some(pivots.fold(least, f64::min))
     }
 
-    /// Takes the model of a fit beside others, and its Gauss-Newton step. Returns whether that kept enough digits; if not,
-    /// it is without meaning.
+    /// Takes the model of a fit beside others, and its Gauss-Newton step. Returns whether that kept enough digits; if
+    /// not, it is without meaning.
     pub(crate) fn set_lane(
         &mut self,
         models: &ModelsAbreast,

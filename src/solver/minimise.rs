@@ -20,7 +20,7 @@ pub(crate) fn minimise(evaluator: &mut dyn Evaluator, task: &Task<'_>) -> Result
     Ok(minimiser.ends.best)
 }
 
-/// Minimises by the loop alone, as a reference for the solver of the kernels.
+/// Minimises with the loop only, without second derivatives and levels, as a reference for the solver of the kernels.
 #[cfg(test)]
 pub(crate) fn minimise_by_the_loop(
     evaluator: &mut dyn Evaluator,
@@ -33,7 +33,7 @@ pub(crate) fn minimise_by_the_loop(
     Ok(ends.best)
 }
 
-/// Evaluates at the start without a step, for a fit that ended before this stage with the given termination.
+/// Evaluates at the starting point without a step, for a fit that ended before this stage with the given termination.
 pub(crate) fn evaluate(
     evaluator: &mut dyn Evaluator,
     task: &Task<'_>,
@@ -75,7 +75,7 @@ impl Minimiser {
         let (mut most, mut level, mut done) = (heavy.widest(), task.problem.clone(), task.work);
         loop {
             level.square = evaluator.limit_weights(most).unwrap_or(task.problem.square);
-            // Results known at the start belong to the previous weights.
+            // Known normal equations at the starting point were computed with the previous weights.
             let at_level = Task { problem: &level, work: done, known: None, ..*task };
             let search = Search::new(&at_level, state);
             best_of_runs(&mut OnHost::new(evaluator, search), &level, ends)?;
@@ -89,8 +89,8 @@ impl Minimiser {
         }
     }
 
-    /// Takes Newton's steps with second derivatives from `task.problem.start`. The outcome in `ends.best` has converged
-    /// if they led to a minimum.
+    /// Performs Newton steps with second derivatives from `task.problem.start`. The outcome in `ends.best` has
+    /// converged if they reached a minimum.
     pub(crate) fn take_newton_steps(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -124,7 +124,7 @@ impl Minimiser {
 pub(super) struct OnHost<'a> {
     pub(super) evaluator: &'a mut dyn Evaluator,
     pub(super) search: Search<'a>,
-    /// If true, second derivatives decide ends that the loop does not decide.
+    /// True if second derivatives classify terminations that the loop does not decide.
     looks_again: bool,
 }
 
@@ -195,8 +195,8 @@ impl<'a> OnHost<'a> {
         OnHost { evaluator, search, looks_again: true }
     }
 
-    /// Ends a run that found no lower cost. Noise of the values may be why, and the next run then has steps that suit
-    /// it.
+    /// Ends a run that found no lower cost. If noise of the model values is the reason, it is estimated here, and the
+    /// next run adapts its steps to it.
     fn without_progress(&mut self) -> Result<Termination, Failure> {
         match self.evaluator.look_for_noise(&self.search.state.params) {
             Err(Fault::Stopped(stop)) => Ok(self.search.stopped(stop)),
@@ -204,7 +204,8 @@ impl<'a> OnHost<'a> {
         }
     }
 
-    /// The normal equations at the start, with columns brought into the range where squares are safe.
+    /// Evaluates the normal equations at the starting point. If squares are not safe from overflow and underflow,
+    /// columns are scaled first.
     fn evaluate_start(&mut self) -> Result<(), Failure> {
         let (evaluator, search) = (&mut *self.evaluator, &mut self.search);
         let state = &mut *search.state;

@@ -2,7 +2,6 @@
 
 mod anderson;
 pub(crate) mod bounds;
-pub(crate) mod cancel;
 mod convergence;
 pub(crate) mod evaluator;
 pub(crate) mod levels;

@@ -21,7 +21,7 @@ pub(crate) struct Outcome {
     pub(crate) termination: Termination,
     /// Work of all runs together.
     pub(crate) work: Work,
-    /// The power of two by which the column of each free parameter was multiplied.
+    /// For each free parameter, the power of two by which its column of the Jacobian was multiplied.
     pub(crate) columns: Vec<f64>,
     /// ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
     pub(crate) effects: Vec<f64>,
@@ -29,7 +29,7 @@ pub(crate) struct Outcome {
     pub(crate) unused: Vec<bool>,
     /// True if a second run, with another scaling or start, was made.
     pub(crate) retried: bool,
-    /// Maximum weight of a point, in row units.
+    /// Upper limit that the search set for 1/sigma of a point, in row units; infinite if it set none.
     pub(crate) most_weight: f64,
 }
 

@@ -1,10 +1,10 @@
-//! Classification of an end by second derivatives, if the linear model of the residuals does not decide.
+//! Classification of a termination by second derivatives, if the linear model of the residuals does not suffice.
 //!
-//! Steps and stopping rules use JᵀJ for the Hessian of the cost. If columns of J vanish or coincide
-//! at the minimum while residuals do not vanish, the omitted term Σ rᵢ∇²fᵢ decides alone: for a model that is even
-//! in a parameter with its best value 0, or if two terms become equal. The linear model then predicts decreases
-//! that do not occur, and a minimum looks like a failure; or it has no slope at a saddle. Differences of
-//! the gradient, which every evaluation computes exactly, give the whole Hessian.
+//! Steps and stopping rules use JᵀJ as the Hessian of the cost. If columns of J vanish or coincide at the minimum
+//! while residuals do not vanish, only the omitted term Σ rᵢ∇²fᵢ distinguishes a minimum from a saddle. Examples: a
+//! model that is even in a parameter whose best value is 0, and two terms that become equal. The linear model then
+//! predicts decreases that do not occur, so that a minimum looks like a failure; or its slope is zero at a saddle.
+//! The full Hessian is computed from differences of the gradient, which every evaluation computes exactly.
 
 use super::bounds::{Limits, Side};
 use super::minimise::OnHost;
@@ -17,23 +17,24 @@ use crate::normal::Summary;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use std::collections::HashSet;
 
-/// Step of the differences, as a fraction of a parameter's size: the cube root of ε, which balances the truncation
-/// error against rounding.
+/// Step of the finite differences, as a fraction of a parameter's size: the cube root of ε, which balances truncation
+/// error and rounding error.
 const DIFFERENCE: f64 = 6e-6;
-/// Gradients of a model whose values have the relative noise η are wrong by η^⅔: the part is then the cube root of
-/// that, and curvatures are known to the part η^⁴⁄⁹.
+/// If the values of a model have the relative noise η, the relative error of its gradients is η^⅔. The step is then
+/// the cube root of this error, η^²⁄⁹, and the relative error of curvatures is η^⁴⁄⁹.
 const OF_NOISE: f64 = 2.0 / 9.0;
-/// A curvature below this part of the largest, of parameters scaled to curvature 1, is 0 to the accuracy
-/// of differences.
+/// A curvature below this fraction of the largest one is 0 to the accuracy of differences. Parameters are scaled to
+/// curvature 1.
 const FLAT: f64 = 1e-7;
-/// The size of a parameter here is a change, of it alone, that changes the cost by this part or little less.
+/// In this module, the size of a parameter is a change of this parameter alone that changes the cost by this fraction
+/// or slightly less.
 const SEEN: f64 = 1e-3;
-/// Sizes are searched up to this multiple of the parameter or its start.
+/// Sizes are searched up to this multiple of the parameter's natural size or of its starting value.
 const FARTHEST: f64 = 10.0;
 /// Maximum number of trials of a size; they suffice to find any size in the range of f64.
 const TRIALS: usize = 24;
-/// A parameter has lost its effect if a change of it that the cost shows on one side changes the cost by less
-/// than this part on the other.
+/// A parameter has lost its effect if a change that is significant in one direction changes the cost by less than
+/// this fraction in the other direction.
 const NO_EFFECT: f64 = 1e-8;
 /// Size of a parameter that is 0 if nothing else is known about it.
 const FROM_ZERO: f64 = 0.01;
@@ -41,15 +42,15 @@ const FROM_ZERO: f64 = 0.01;
 const NOISY: f64 = 100.0;
 /// A parameter is near a bound if their distance is less than this fraction of its size.
 const CREEPING: f64 = 1e-6;
-/// Newton steps towards a minimum that the Gauss-Newton steps could not reach.
+/// Maximum number of Newton steps with one Hessian, towards a minimum that Gauss-Newton steps could not reach.
 const NEWTON_STEPS: usize = 4;
 /// Maximum number of Hessians for these Newton steps.
 const HESSIANS: usize = 8;
 /// Maximum number of times that a step is shortened if it does not lower the cost.
 const SHORTENINGS: i32 = 5;
-/// Lengths of trial steps down from a saddle, in sizes of the parameter that changes most.
+/// Lengths of trial steps down from a saddle, in units of the size of the parameter that changes most.
 const DESCENTS: [f64; 5] = [1e-2, 0.1, 0.5, 2.0, 10.0];
-/// Maximum number of parameters that are examined together; each needs several evaluations of all points.
+/// Maximum number of parameters that are examined together; each parameter requires several evaluations of all points.
 const MOST_UNDECIDED: usize = 64;
 /// A decrease of the cost by more than this fraction is larger than the rounding error of the sums.
 const FALL: f64 = 1e-12;
@@ -59,11 +60,11 @@ struct Undecided {
     of: Vec<usize>,
     /// Size of each parameter: a change of this parameter alone that is significant in the cost.
     sizes: Vec<f64>,
-    /// True if the cost resolves each size on both sides of the parameter.
+    /// True if the change by each size is significant in both directions.
     on_both_sides: bool,
 }
 
-/// Hessian of the cost with respect to these parameters, scaled to 1 on its diagonal.
+/// Hessian of the cost with respect to the undecided parameters, scaled to a unit diagonal.
 struct Curvature<'a> {
     by: &'a Undecided,
     /// Change of each parameter that corresponds to 1 in the scaled Hessian.
@@ -75,15 +76,15 @@ struct Curvature<'a> {
 
 /// Result of Newton's steps.
 enum Walk {
-    /// The remaining predicted decrease is within the tolerances.
+    /// A minimum was reached: the remaining predicted decrease is within the tolerances.
     Arrived,
-    /// The cost is lower there, and another Hessian may lead further.
+    /// The cost is lower at the last point, and a new Hessian may lower it further.
     Lower,
     Stuck,
 }
 
 impl Curvature<'_> {
-    /// Returns the limit up to which eigenvalues are 0 to the accuracy of differences.
+    /// Returns the magnitude up to which eigenvalues count as 0, because of the accuracy of differences.
     fn flat(&self) -> f64 {
         self.least * self.eigen.eigenvalues.amax()
     }
@@ -98,7 +99,7 @@ impl Curvature<'_> {
 }
 
 impl OnHost<'_> {
-    /// Classifies an end that the linear model does not decide; other ends are not changed.
+    /// Classifies a termination that the linear model does not decide. Other terminations are returned unchanged.
     pub(super) fn look_again(&mut self, reason: Termination) -> Result<Next, Failure> {
         if !self.search.is_doubtful(reason) || self.search.interrupted().is_some() {
             return Ok(Next::End(reason));
@@ -109,8 +110,8 @@ impl OnHost<'_> {
         }
     }
 
-    /// Performs Newton steps from the starting point of the run. They converge if Gauss-Newton steps are slow because
-    /// of large residuals and a curved model: the minimum of the cost is then strict.
+    /// Performs Newton steps from the starting point of the run. They converge even if Gauss-Newton steps are slow
+    /// because residuals are large and the model is curved, provided that the minimum of the cost is strict.
     pub(super) fn newton_from_start(&mut self) -> Result<Termination, Failure> {
         let State { model, normal, .. } = &mut *self.search.state;
         model.set_lengths(normal);
@@ -133,7 +134,7 @@ impl OnHost<'_> {
                 self.set_on_bounds(&by.of)?;
                 break;
             }
-            // A flat valley may contain lower points at any distance along it.
+            // A flat valley may contain lower points at any distance.
             if !(by.on_both_sides && curvature.is_strict()) {
                 break;
             }
@@ -156,8 +157,8 @@ impl OnHost<'_> {
         }
     }
 
-    /// Sets parameters that are near a bound on it, if the cost does not rise. This is needed, for example, for a
-    /// parameter that enters the model as its square: it approaches its bound 0 as slowly as any other minimum.
+    /// Moves parameters that are near a bound onto this bound, if the cost does not rise. This is needed, for example,
+    /// for a parameter that enters the model as its square and approaches its bound 0 slowly.
     fn set_on_bounds(&mut self, of: &[usize]) -> Result<(), Failure> {
         let beside = |&j: &usize| self.search.bound_beside(j).map(|bound| (j, bound));
         let moved: Vec<(usize, f64)> = of.iter().filter_map(beside).collect();
@@ -171,8 +172,8 @@ impl OnHost<'_> {
         Ok(())
     }
 
-    /// Returns the parameters to examine. If there are more than [`MOST_UNDECIDED`], these are the doubtful ones; the
-    /// result is empty if these are too many as well, or if the fit has not converged.
+    /// Returns the parameters to examine. If there are more than [`MOST_UNDECIDED`] and the fit has converged, only the
+    /// doubtful parameters are returned. If these are also too many, or the fit has not converged, the result is empty.
     fn undecided(&mut self, reason: Termination) -> Result<Undecided, Failure> {
         let mut of = self.search.undecided();
         if of.len() > MOST_UNDECIDED {
@@ -190,8 +191,8 @@ impl OnHost<'_> {
         Ok(by)
     }
 
-    /// Returns the Hessian at the current point; `None` if the model has no value near the point, or if no parameter
-    /// has an effect.
+    /// Returns the Hessian at the current point. Returns `None` if the model has no finite value near the point, if no
+    /// parameter has an effect, or if a limit ends the fit.
     fn curvature<'u>(&mut self, by: &'u Undecided) -> Result<Option<Curvature<'u>>, Failure> {
         let Undecided { of, sizes, .. } = by;
         let m = of.len();
@@ -231,8 +232,9 @@ impl OnHost<'_> {
         Ok(Some(Curvature { by, unit, eigen: scaled.symmetric_eigen(), least }))
     }
 
-    /// Returns a change of parameter j alone that changes the cost by almost [`SEEN`], within a factor of ten, or the
-    /// largest trial change if the cost shows no change; and true if the cost shows it on both sides.
+    /// Returns the size of parameter j, and true if a change by this size is significant in both directions. The size
+    /// is a change of this parameter alone that changes the cost by slightly less than the fraction [`SEEN`]; a change
+    /// at most ten times larger exceeds [`SEEN`]. If no trial change exceeds it, the size is the largest trial change.
     fn size_in_cost(&mut self, j: usize, of: &[usize]) -> Result<(f64, bool), Failure> {
         let state = &self.search.state;
         let begun =
@@ -246,7 +248,7 @@ impl OnHost<'_> {
             let [low, high] = self.changes(j, size, of)?;
             let shown = low.max(high) > SEEN;
             *(if shown { &mut seen } else { &mut hidden }) = Some(size);
-            // From the smallest change that is significant in the cost, or from the largest change if none is.
+            // Uses the smallest change that is significant in the cost or, if there is none, the largest change.
             if shown || seen.is_none() {
                 least = low.min(high);
             }
@@ -267,8 +269,8 @@ impl OnHost<'_> {
         Ok((hidden.unwrap_or(size), least > NO_EFFECT))
     }
 
-    /// Returns the relative changes of the cost if parameter j is lower and higher by `by`; infinite if the cost is not
-    /// finite there or a bound excludes the value.
+    /// Returns the relative changes of the cost if parameter j is decreased and increased by `by`. A change is infinite
+    /// if the cost is not finite there. If j is on a bound, both values are the change away from the bound.
     fn changes(&mut self, j: usize, by: f64, of: &[usize]) -> Result<[f64; 2], Failure> {
         let state = &self.search.state;
         let (at, cost, (low, high)) = (state.q[j], state.normal.cost, state.limits[j]);
@@ -287,8 +289,9 @@ impl OnHost<'_> {
         Ok(found)
     }
 
-    /// Evaluates with the free parameters `moved` changed. Returns the gradient with respect to the parameters `of`;
-    /// `None` if the model has no value there, or a limit ends the fit.
+    /// Evaluates the trial point that differs from the current point in the free parameters `moved`. Returns the
+    /// gradient with respect to the parameters `of`; `None` if the model has no finite value there, or a limit ends the
+    /// fit.
     pub(super) fn gradient_at(
         &mut self,
         moved: &[(usize, f64)],
@@ -314,7 +317,7 @@ impl OnHost<'_> {
         Ok(normal.is_finite().then(slopes))
     }
 
-    /// Performs Newton steps with this Hessian while they lower the cost or rounding hides their effect.
+    /// Performs Newton steps with this Hessian as long as they lower the cost or do not raise it beyond rounding.
     fn newton(&mut self, curvature: &Curvature<'_>) -> Result<Walk, Failure> {
         let Curvature { by: Undecided { of, .. }, unit, eigen, .. } = curvature;
         let begun = self.search.state.normal.cost;
@@ -339,7 +342,7 @@ impl OnHost<'_> {
                 false => Walk::Stuck,
             };
             let arrived = fall <= tolerance;
-            // A fall that does not shrink, or a last step that rounding swallows, ends it.
+            // The walk ends if the predicted decrease no longer shrinks, or if the last step is lost in rounding.
             let enough = step == NEWTON_STEPS || fall >= 0.25 * promised;
             if (arrived && enough) || self.search.interrupted().is_some() {
                 return Ok(if arrived { Walk::Arrived } else { Walk::Stuck });
@@ -359,8 +362,8 @@ impl OnHost<'_> {
         Ok(Walk::Stuck)
     }
 
-    /// Moves along these changes, with a shorter step if the cost rises and the end is not `near`. Returns the gradient
-    /// there; `None` if no step succeeds.
+    /// Changes the parameters by `changes`; if the cost rises, repeats this with shorter steps, unless the minimum is
+    /// `near`. Returns the gradient at the new point; `None` if no step succeeds.
     fn go(
         &mut self,
         of: &[usize],
@@ -384,7 +387,8 @@ impl OnHost<'_> {
         Ok(None)
     }
 
-    /// Returns parameters within the bounds at which the cost is lower than at this saddle; `None` if none are found.
+    /// Returns parameters within the bounds at which the cost is lower than at this saddle; `None` if there are none
+    /// along the direction of most negative curvature.
     fn below(&mut self, curvature: &Curvature<'_>) -> Result<Option<Vec<f64>>, Failure> {
         let Curvature { by: Undecided { of, sizes, .. }, unit, eigen, .. } = curvature;
         let down = eigen.eigenvectors.column(eigen.eigenvalues.imin());
@@ -413,8 +417,9 @@ impl OnHost<'_> {
 }
 
 impl Search<'_> {
-    /// Returns true if the linear model does not decide about the current point: no step lowered the cost, a
-    /// column vanished or depends on others, or a bound holds a parameter without slope.
+    /// Returns true if the linear model does not classify the current point: no step lowered the cost, a column of J
+    /// vanished or is linearly dependent, or a parameter is on or near a bound although the cost does not push it
+    /// outwards.
     pub(super) fn is_doubtful(&self, reason: Termination) -> bool {
         use Termination::{Cost, Degenerate, Gradient, NoProgress, Step};
         match reason {
@@ -429,7 +434,7 @@ impl Search<'_> {
         }
     }
 
-    /// Returns true if columns of parameters that occur in the model depend on others.
+    /// Returns true if the column of a parameter that occurs in the model is a linear combination of other columns.
     fn has_dependent_columns(&self) -> bool {
         let State { model, unused, .. } = &*self.state;
         !model.is_regular() && model.problem.dependent().iter().any(|&j| !unused[j])
@@ -460,7 +465,7 @@ impl Search<'_> {
         of
     }
 
-    /// Returns the bound that parameter j is near, but not on.
+    /// Returns a bound that parameter j is near but not on.
     fn bound_beside(&self, j: usize) -> Option<f64> {
         let (q, (low, high)) = (self.state.q[j], self.state.limits[j]);
         let near = |bound: &f64| {

@@ -43,7 +43,7 @@ pub(super) enum Phase {
     Propose,
     /// The trial is evaluated.
     Judge,
-    /// A step was accepted, and the linear model is there.
+    /// A step was accepted, and the linear model at its end is known.
     Accepted,
     /// A further step for the last digits.
     Refine,
@@ -73,7 +73,8 @@ pub(super) struct Prospect {
     pub(super) change: f64,
 }
 
-/// The state of a minimisation. `q` are the free parameters in units of the columns' powers of two.
+/// The state of a minimisation. `q` are the free parameters, each divided by the power of two in `columns` by which its
+/// column of the Jacobian is multiplied.
 pub(super) struct State {
     pub(super) phase: Phase,
     pub(super) scaling: Scaling,
@@ -103,7 +104,7 @@ pub(super) struct State {
     pub(super) factor: RFactor,
     /// Buffers for the Gauss-Newton problem of the moving parameters.
     pub(super) reduced: Reduced,
-    /// True if its step includes all parameters, with a regular factor.
+    /// True if the step in `reduced` moves all free parameters, and the R factor is regular.
     pub(super) has_full_step: bool,
     /// Results known in advance at the trial point.
     pub(super) ahead: Ahead,
@@ -130,15 +131,16 @@ pub(super) struct Step {
     pub(super) length: f64,
     /// True if a bound cut the step.
     pub(super) cut: bool,
-    /// True if it predicts the effect of a full step.
+    /// True if the step shows what further full steps will do: no bound cut it, and either it was not damped or there
+    /// is no full step.
     pub(super) full: bool,
     /// The damping λ of the step.
     pub(super) damping: f64,
     pub(super) actual: f64,
     pub(super) predicted: f64,
     pub(super) ratio: f64,
-    /// The largest factor by which the step changed the length of a column of J. It and `along` are set for accepted
-    /// steps of fits that may end within their standard errors.
+    /// The largest factor by which the step changed the length of a column of J. `bend` and `along` are computed for
+    /// accepted steps, and only if the option `etol` is set.
     pub(super) bend: f64,
     /// Inner product of the step and the gradient at its end.
     pub(super) along: f64,
@@ -151,7 +153,7 @@ pub(super) struct Refinement {
     /// Termination of the fit after the refinement.
     pub(super) reason: Termination,
     pub(super) steps: usize,
-    /// The change that a full step makes at the point before; 0 at the first.
+    /// `change` of the [`Prospect`] at the previous point of the refinement; 0 at its first point.
     pub(super) change: f64,
     /// The change that the next full step makes at the best point.
     pub(super) best_change: f64,
@@ -159,7 +161,7 @@ pub(super) struct Refinement {
     pub(super) ceiling: f64,
     /// True if the current point is the best.
     pub(super) at_best: bool,
-    /// Parameters that moved before the last step.
+    /// Number of parameters that bounds did not hold when the last step was taken.
     pub(super) moving: usize,
 }
 
@@ -269,8 +271,9 @@ impl State {
 }
 
 impl State {
-    /// Moves the linear model to the current point, which was the trial if the model there is known. Returns true if
-    /// the model has enough digits.
+    /// Sets the linear model to that of the current point. If it was computed when this point was still the trial
+    /// (`ahead`), it is taken from there, otherwise from the normal equations. Returns true if the model has enough
+    /// digits.
     pub(super) fn take_model(&mut self) -> bool {
         if self.ahead.is_known {
             std::mem::swap(&mut self.model, &mut self.ahead.model);

@@ -4,47 +4,48 @@ use crate::solver::observe::Stop;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The reason why a fit stopped. Only the first four mean that a minimum was found. In all cases the
-/// fit has the best parameters reached.
+/// The reason why a fit stopped. Only the first four variants mean that a minimum was found. In all cases the
+/// fit contains the best parameters reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Termination {
     /// The residuals are orthogonal to every partial derivative, to `gtol`.
     Gradient,
-    /// A full step would lower the cost, or did and could lower it, by no more than `ftol` of it, or
-    /// than rounding.
+    /// A full step would lower the cost by no more than the fraction `ftol` or the rounding error; or the last full
+    /// step lowered it, and was predicted to lower it, by no more than the fraction `ftol`.
     Cost,
-    /// A full step would change, or did change, no parameter by more than `xtol` of its size, or none by more than
-    /// `etol` of its standard error.
+    /// A full step would change, or the last full step changed, each parameter by at most `xtol` times its size; or a
+    /// full step would change each parameter by at most `etol` times its standard error.
     Step,
-    /// The model passes through all points, to rounding.
+    /// The model passes through all points to rounding.
     ExactFit,
-    /// No step lowers the cost any more although the tolerances are not met, and the second derivatives do
-    /// not confirm a minimum: the data do not determine all parameters (see the warnings),
-    /// the tolerances are below rounding, or the derivatives are wrong.
+    /// No step lowers the cost any more although the tolerances are not met, and the second derivatives do not confirm
+    /// a minimum. Possible causes: the data do not determine all parameters (see the warnings), the tolerances are
+    /// below rounding, or the derivatives are wrong.
     NoProgress,
     /// The limit of evaluations was reached.
     MaxEvaluations,
     /// The time limit was reached.
     TimeLimit,
-    /// The caller stopped it: its observer, or a [`CancelToken`](crate::CancelToken).
+    /// The caller stopped the fit, by its observer or by a [`CancelToken`](crate::CancelToken).
     Stopped,
-    /// Around the best parameters the model has no finite value, so that no step could be taken.
+    /// The model has no finite value around the best parameters, so that no step could be taken.
     ModelNonFinite,
-    /// No parameter has an effect at the start, so there is no direction to go: the start is far from
-    /// the data, or the model is constant in steps.
+    /// No parameter has an effect at the starting point, so that there is no descent direction: the starting point is
+    /// far from the data, or the model is piecewise constant.
     ZeroGradientAtStart,
-    /// On the way a parameter lost all effect on the model (an exponential underflowed, a peak left
-    /// the data), so its value means nothing.
+    /// During the iteration a parameter lost all effect on the model (an exponential underflowed, a peak left the
+    /// data), so that its value has no meaning.
     Degenerate,
-    /// Under a loss that redescends (Cauchy's, arctan's, Tukey's) no more points count than there are
-    /// parameters: nearly all are beyond its scale, and there is such a minimum wherever the model passes
-    /// through a few points.
+    /// With a redescending loss (Cauchy, arctan, Tukey), no more points have weight than there are parameters: nearly
+    /// all points are beyond the scale of the loss. Such a minimum exists wherever the model passes through a few
+    /// points.
     BeyondScale,
     /// All parameters are fixed: the model was evaluated and nothing was fitted.
     AllFixed,
-    /// Rounding hides the minimum: terms of the model cancel to little more than their rounding, or x is so far from 0,
-    /// compared with its range, that partials coincide that would differ. Subtract `x[0]` from x.
+    /// Rounding hides the minimum. Either terms of the model cancel to little more than their rounding error, or x is
+    /// so far from 0, compared with its range, that different partials coincide after rounding. In the second case,
+    /// subtract `x[0]` from x.
     LostInRounding,
 }
 
@@ -55,9 +56,25 @@ impl Termination {
         matches!(self, Stopped | MaxEvaluations | TimeLimit)
     }
 
-    /// Returns true if the caller or a limit of time stopped it on its way.
+    /// Returns true if the caller or the time limit stopped the fit.
     pub(crate) fn is_stopped(self) -> bool {
         matches!(self, Termination::Stopped | Termination::TimeLimit)
+    }
+
+    /// Returns a short description, by which summaries of batches count their fits.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            _ if self.is_converged() => "converged",
+            Termination::MaxEvaluations => "limit of evaluations reached",
+            Termination::TimeLimit | Termination::Stopped => "time limit reached",
+            Termination::ZeroGradientAtStart => "no parameter has an effect at the start",
+            Termination::Degenerate => "a parameter lost its effect",
+            Termination::BeyondScale => "nearly all points beyond the scale of the loss",
+            Termination::LostInRounding => "rounding hides the minimum",
+            Termination::ModelNonFinite => "model not finite around the best parameters",
+            Termination::AllFixed => "all parameters fixed",
+            _ => "no step lowers the cost",
+        }
     }
 
     /// Returns true if the parameters are a minimum of the cost.

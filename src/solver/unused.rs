@@ -1,15 +1,17 @@
-//! Parameters that do not occur in a model which is a function that cannot be inspected.
+//! Parameters that do not occur in a native model.
 //!
-//! Their column of the Jacobian is 0, like the column of a parameter that has lost its effect, such as the parameters of a peak far from
-//! all points. The cost separates the two: for unused parameters it is the same to the last bit for all values. A traced model shows
-//! its parameters.
+//! Their column of the Jacobian is 0, like the column of a parameter that has lost its effect, such as the parameters
+//! of a peak far from all points. The cost separates the two: for unused parameters it is the same to the last bit for
+//! all values. A traced model shows its parameters.
 
 use super::minimise::OnHost;
 use super::outcome::Failure;
 
 impl OnHost<'_> {
-    /// Marks free parameters that do not occur in the model as unused: those without effect, unless one of them gets an effect
-    /// elsewhere, which may then give the others theirs. Returns true if there are any.
+    /// Looks for free parameters that do not occur in the model, marks them as unused, and returns true if there are
+    /// any. Candidates are the parameters without effect at the current point. None is marked if one of them, or all of
+    /// them together, have an effect at other values: a parameter that gains an effect may give an effect to the
+    /// others.
     pub(super) fn finds_unused(&mut self) -> Result<bool, Failure> {
         let state = &self.search.state;
         let is_open = |&j: &usize| state.model.norms[j] == 0.0 && !state.unused[j];
@@ -29,8 +31,9 @@ impl OnHost<'_> {
         Ok(true)
     }
 
-    /// Returns true if other values of these parameters, moved together, change the cost. They are far apart, on both sides,
-    /// and no round numbers, so that one at which the model switches shows.
+    /// Returns true if the cost changes when these parameters are moved together. The trial values are far apart, of
+    /// both signs, and not round numbers. Thus they probably lie on both sides of a threshold at which the model
+    /// switches between two formulas.
     fn have_effect(&mut self, parameters: &[usize]) -> Result<bool, Failure> {
         let mut costs = None;
         for (factor, shift) in

@@ -144,7 +144,8 @@ fn a_limit_of_time_is_kept_within_a_pass() {
     // The fit of a batch says it, and the fits after it have their own time.
     let stack: Vec<f64> = x[..4000].to_vec();
     let batch = model.fit_batch(BatchData::shared(&x[..2000], &stack).unwrap(), [1.0, 0.5]);
-    let late = FitStatus::Limit(Termination::TimeLimit);
+    let (termination, undetermined) = (Termination::TimeLimit, None);
+    let late = FitStatus::Ended { termination, undetermined };
     assert_eq!(batch.unwrap().statuses(), [late, late]);
 }
 

@@ -2,7 +2,11 @@
 //! callers rely on around them.
 
 use dualfit::device::Processor;
-use dualfit::{Backend, CurveFit, Data, Error, Loss, Mask, Missing, Scalar, Sigma, Var, curve_fit};
+use dualfit::error::{ErrorKind, SourceError};
+use dualfit::{
+    Backend, CurveFit, Data, Error, Event, Fit, GlobalFit, Loss, Mask, Missing, Scalar, Sigma,
+    Start, Var, curve_fit,
+};
 
 /// a·exp(−b·x) + c at a = 2.5, b = 1.3, c = 0.5 with disturbances of ±0.05 that are the same everywhere.
 fn data() -> (Vec<f64>, Vec<f64>, Vec<f64>) {
@@ -409,5 +413,31 @@ fn names_appear_in_every_message() -> Result<(), Error> {
     for message in messages {
         assert!(message.contains("rate"), "{message}");
     }
+    Ok(())
+}
+
+#[test]
+fn an_error_has_the_kind_of_the_part_that_it_is_about() -> Result<(), Error> {
+    let (x, y, _) = data();
+    let curve = CurveFit::new(decay).names(["amplitude", "rate", "offset"]);
+    let start = [2.0, 0.5, 0.3];
+    let kind = |fit: Result<Fit, Error>| fit.unwrap_err().kind();
+    let ended = |_: &Event<'_>| panic!("on purpose");
+    let native = CurveFit::native(1, |x, p| p[0] * x).backend(Backend::cuda(0));
+    let singular = CurveFit::new(|x, [a]: [Var; 1]| a / (x - x));
+    let good = Data::new(&x, &y)?;
+    assert_eq!(Data::new(&x, &y[1..]).unwrap_err().kind(), ErrorKind::Data);
+    assert_eq!(kind(curve.clone().fix("speed").fit(&good, start)), ErrorKind::Parameter);
+    assert_eq!(kind(curve.fit(&good, [2.0, 0.5])), ErrorKind::Parameter);
+    assert_eq!(CurveFit::parse("a*", ["x"]).unwrap_err().kind(), ErrorKind::Model);
+    assert_eq!(kind(singular.fit(&good, [1.0])), ErrorKind::Model);
+    assert_eq!(kind(native.fit(&good, [1.0])), ErrorKind::Device);
+    assert_eq!(kind(curve.clone().observe(ended).fit(&good, start)), ErrorKind::Stopped);
+    let source: Error = SourceError::new("the file", "there is none").into();
+    assert_eq!(source.kind(), ErrorKind::Io);
+    let mut gap = y.clone();
+    gap[7] = f64::NAN;
+    let joint = GlobalFit::new(&curve).fit([Data::new(&x, &gap)?, good], Start::Guess);
+    assert_eq!(joint.unwrap_err().kind(), ErrorKind::Data);
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use dualfit::source::SliceSource;
 use dualfit::{
-    BatchData, CurveFit, Data, Estimator, FitStatus, GlobalFit, Loss, Missing, MultiStart, Options,
-    Sigma, Stream,
+    BatchData, CurveFit, Data, Estimator, GlobalFit, Loss, Missing, MultiStart, Options, Sigma,
+    Stream,
 };
 use nalgebra::DMatrix;
 use rand::rngs::StdRng;
@@ -169,7 +169,7 @@ fn request_of_many(random: &mut Random) -> Result<(), dualfit::Error> {
             let batch = fitter.keep_covariance(random.one_in(2)).fit_batch(&data, start)?;
             assert_eq!((batch.n_fits(), batch.params().len()), (fits, 2 * fits));
             for fit in batch.iter() {
-                let is_made = matches!(fit.status(), FitStatus::Converged(_));
+                let is_made = fit.status().is_determined();
                 assert!(
                     !is_made || fit.params().iter().all(|p| p.is_finite()),
                     "{:?}",

@@ -48,7 +48,7 @@ fn in_all<'s>(
 }
 
 fn is_converged(status: FitStatus) -> bool {
-    matches!(status, FitStatus::Converged(_))
+    status.is_determined()
 }
 
 /// Distance of the parameters of `made` from `exact`, in standard errors: mean square and maximum. Fits

@@ -155,7 +155,7 @@ impl Answer {
     /// Of a fit of a batch.
     pub fn of_batch(view: BatchFitView<'_>) -> Answer {
         let ended = match view.status() {
-            FitStatus::Singular { parameter, termination } => {
+            FitStatus::Ended { termination, undetermined: Some(parameter) } => {
                 format!("{termination:?}, {parameter} undetermined")
             }
             FitStatus::NonFinite { point } => not_finite(point),

@@ -35,8 +35,8 @@ enum Place {
     Name(PathBuf),
 }
 
-/// Checks that all outputs differ from the inputs and from each other. `outputs`: options with their paths; `-` is
-/// standard output. Returns true if an output goes to standard output, and the report therefore goes to stderr.
+/// Checks that all outputs differ from the inputs and from each other. Returns true if an output is written to
+/// standard output; the report is then written to stderr. `outputs`: options with their paths; `-` is standard output.
 pub(crate) fn check(
     inputs: &[&Path],
     outputs: &[(&'static str, Option<&Path>)],
@@ -75,7 +75,8 @@ pub(crate) fn check(
     Ok(!json && !on_stdout.is_empty())
 }
 
-/// Returns `None` if the path is not a regular file, for example a terminal or `/dev/null`: it can be read and written.
+/// Returns the identity of the file at a path. `None` if it is not a regular file, for example a terminal or
+/// `/dev/null`: such a file can be both input and output.
 fn place(path: &Path) -> Option<Place> {
     match fs::metadata(path) {
         Ok(about) if !about.is_file() => None,

@@ -1,5 +1,4 @@
-//! Interpretation of the text of a model, as models of the library or as a formula, and of its names as columns or
-//! parameters.
+//! Parsing of the text of a model: as library models or as a formula. Names in the text are columns or parameters.
 
 use crate::arguments::words::Range;
 use crate::output::note;
@@ -59,8 +58,9 @@ fn is_one_name(text: &str) -> bool {
     matches!(&names_in(text)[..], [only] if only.text == text.trim())
 }
 
-/// Chooses the error for a text that is neither a library model nor a formula. Returns the library's error if the text
-/// calls a library model, or a name that is similar to one and is not a function.
+/// Returns the error for a text that is neither a library model nor a formula. It is `by_library` if the text calls a
+/// library model, or a name that is similar to one and is not a function; otherwise `as_formula`. A text that calls
+/// library models and functions gets a separate error.
 fn misunderstood(text: &str, by_library: Error, as_formula: Error) -> Refusal {
     let mut known = models::names();
     known.extend(OF_NUMBERS);
@@ -123,8 +123,8 @@ fn names_in(text: &str) -> Vec<Name<'_>> {
     names
 }
 
-/// Returns the name of each independent variable in the model: the column's name if it occurs in the text, else `x`, or
-/// `x1`, `x2`, … if they occur, or `x`, `y`, `z`. Names in `said` are parameters, which no variable may use.
+/// Returns the name of each independent variable in the model: the first of the column's name, `x1`, `x2`, …, and `x`,
+/// `y`, `z` that occurs in the text. Names in `said` are parameters and are not used for variables.
 pub(crate) fn variables_of(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
     let names = names_in(text);
     let occurs = |name: &str| names.iter().any(|found| found.text == name && !found.is_called);

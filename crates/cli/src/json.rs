@@ -72,7 +72,7 @@ pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
         derived.map(|d| json!({ "name": d.name, "value": d.value, "std_error": d.std_error }));
     json!({
         "converged": fit.converged(),
-        // The name of the termination, and its description.
+        // Name and description of the termination.
         "termination": format!("{:?}", fit.termination()),
         "message": in_our_words(&fit.termination().to_string()),
         "parameters": (0..n).map(|i| parameter(model, fit, i)).collect::<Value>(),

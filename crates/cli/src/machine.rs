@@ -10,7 +10,7 @@ use std::time::Instant;
 const TRUTH: [f64; 3] = [2.5, 1.3, 0.5];
 const START: [f64; 3] = [1.0, 1.0, 0.0];
 const NOISE: f64 = 0.05;
-/// Maximum number of points of a fit, limited by the memory of three columns.
+/// Maximum number of points of a fit, limited by memory: x and y then take 2 GiB each.
 const MOST_POINTS: usize = 1 << 28;
 
 /// Prints the CUDA devices, optionally with their bandwidths, or the reason why there is no device.

@@ -68,7 +68,7 @@ fn misread(error: &clap::Error) -> Outcome<u8> {
     }
 }
 
-/// Formats the error of a value parser after the option and the value.
+/// Formats the error of a value parser as `OPTION VALUE: reason`.
 fn of_a_value(error: &clap::Error) -> Option<String> {
     let why = (error.kind() == ErrorKind::ValueValidation).then(|| error.source())??;
     let option = error.get(ContextKind::InvalidArg)?.to_string();

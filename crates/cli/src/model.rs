@@ -31,7 +31,7 @@ impl Model {
         let (mut start, bounds) = (Pairs::of(&asked.start), Pairs::of(&asked.bound));
         let fix = Pairs::of(&asked.fix);
         let fixed: Vec<String> = names_of(&fix).map(String::from).collect();
-        // Parameters that `--fix` fixes at a value; those without a value are fixed at their start.
+        // Parameters that `--fix` fixes at a given value. Parameters without one are fixed at their starting value.
         let values = fix.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let values: Vec<(String, f64)> = values.collect();
         for (option, formulas) in [("--tie", &asked.tie), ("--derive", &asked.derive)] {
@@ -93,7 +93,7 @@ impl Model {
         Ok(Model { text: asked.model.clone(), variables, curve, start, bounds: limits, fixed })
     }
 
-    /// Returns the bounds of a parameter, the last ones if they were set several times; ±∞ if it has no bounds.
+    /// Returns the bounds of a parameter; ±∞ if it has no bounds. If bounds were set several times, the last ones apply.
     pub(crate) fn bounds_of(&self, name: &str) -> Range {
         let said = self.bounds.iter().rev().find(|(other, _)| other == name);
         said.map_or((f64::NEG_INFINITY, f64::INFINITY), |(_, ends)| *ends)
@@ -133,7 +133,7 @@ pub(crate) fn expect(
     Err(Refusal::usage(message))
 }
 
-/// Returns a hint if `name` is a constant of formulas, which cannot be a parameter.
+/// Returns a hint if `name` is a constant of formulas and therefore cannot be a parameter; otherwise an empty text.
 fn taken(name: &str) -> &'static str {
     match name {
         "e" => "; in a formula e is the number 2.718…, so call the parameter otherwise",

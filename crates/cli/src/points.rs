@@ -18,7 +18,7 @@ pub(crate) struct Roles {
 
 impl Roles {
     /// Returns the columns of the independent variables and of sigma. By default x is the first column, or the second
-    /// column if the first holds the groups. `by`: the column of groups.
+    /// column if the first contains the groups. `by`: the column with the groups.
     pub(crate) fn of_points(
         table: &Table,
         asked: &TableArguments,
@@ -30,7 +30,7 @@ impl Roles {
         Ok((x, sigma))
     }
 
-    /// Returns the roles with one response; by default the first column that is not used yet.
+    /// Returns the roles with one response. By default the response is the first column that has no other role.
     pub(crate) fn choose(
         table: &Table,
         asked: &TableArguments,
@@ -84,7 +84,7 @@ pub(crate) struct Points<'a> {
     relative: bool,
     /// Row in the table, one per point.
     rows: Vec<usize>,
-    /// Rows left out because a value was missing, and because they were out of range.
+    /// Number of rows left out because of a missing value, and because a value was out of range.
     pub(crate) missing: usize,
     pub(crate) outside: usize,
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The fit converged, or the command succeeded.
 pub(crate) const DONE: u8 = 0;
-/// The fit ran and did not converge, or some fits of a batch did not.
+/// The fit did not converge, or some fits of a batch did not converge.
 pub(crate) const NOT_CONVERGED: u8 = 1;
 /// An option, the model, a column or a number is invalid.
 pub(crate) const USAGE: u8 = 2;

@@ -8,7 +8,7 @@ use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Exit code that shells report for a program that was ended by an interrupt.
+/// Exit code that shells report for a program that an interrupt ended.
 const INTERRUPTED: i32 = 130;
 /// Time after which the progress of a fit or a batch is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ pub(crate) fn watched(curve: &CurveFit) -> CurveFit {
     })
 }
 
-/// Returns a function to call after each of `n_fits` fits. It shows the progress of long batches.
+/// Returns a function that the caller calls after each of `n_fits` fits. It shows the progress of long batches.
 pub(crate) fn counting(n_fits: usize) -> impl Fn() + Sync {
     let (bar, finished, begun) = (progress::bar(), AtomicUsize::new(0), Instant::now());
     move || {

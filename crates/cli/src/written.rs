@@ -1,4 +1,4 @@
-//! Output files of a fit: its picture, and the fitted points with values of the model.
+//! Output files of a fit: the plot, and the fitted points with the values of the model.
 
 use crate::arguments::FitArguments;
 use crate::output::{is_stdout, put, put_table};

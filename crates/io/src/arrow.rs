@@ -24,14 +24,13 @@ const LONGEST_DESCRIPTION: usize = 64 << 20;
 /// stream may use.
 const LARGEST_BATCH: u64 = 1 << 30;
 
-/// Bytes with which a file in the file format begins and ends. A stream does not contain them.
+/// First and last bytes of a file in the file format. A stream does not contain them.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// A file in Arrow's IPC format (`.arrow`, `.feather` of version 2) or of its stream format
-/// (`.arrows`) as a source. Columns are selected by name or by number; by default x is the first and y the
-/// second. They are floating-point numbers (f64 and f32) or integers. A null is NaN;
-/// [`Missing`](dualfit::Missing) selects its treatment. Batches may be compressed with LZ4 or
-/// Zstandard.
+/// A file in Arrow's IPC file format (`.arrow`, `.feather` of version 2) or stream format (`.arrows`) as a source.
+/// Columns are selected by name or by number; by default x is the first column and y the second. Supported types are
+/// floating-point numbers (f64 and f32) and integers. A null is read as NaN; [`Missing`](dualfit::Missing) selects its
+/// treatment. Batches may be compressed with LZ4 or Zstandard.
 ///
 /// A batch is decoded as a whole. Batches should therefore be small compared with the memory.
 ///

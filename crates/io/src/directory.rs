@@ -1,4 +1,4 @@
-//! The files of a folder as one source, one of them open at a time.
+//! The files of a folder as one source. One file is open at a time.
 
 use crate::format::file::Stamp;
 use dualfit::error::{SourceChange, SourceError};
@@ -6,7 +6,7 @@ use dualfit::source::{Chunk, Fingerprint, Shape, Source};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-/// The points of many files in order, each opened by a closure when its turn comes.
+/// The points of many files, one file after another. A closure opens each file when its points are read.
 ///
 /// ```no_run
 /// use dualfit_io::{DirectorySource, NpySource};
@@ -17,7 +17,7 @@ pub struct DirectorySource<S, F> {
     files: Vec<PathBuf>,
     /// State of each file when it was first opened.
     stamps: Vec<Stamp>,
-    /// Points of each file, where they are known before they are read.
+    /// Number of points of each file; `None` if it is unknown before reading.
     points: Vec<Option<u64>>,
     open: F,
     shape: Shape,
@@ -34,12 +34,11 @@ impl<S, F> fmt::Debug for DirectorySource<S, F> {
 }
 
 impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> DirectorySource<S, F> {
-    /// The files of a folder in the order of their names; not those of folders in it, and not those
-    /// whose names begin with a dot. Each is opened once here.
+    /// Creates a source of the files of a folder, in the order of their names. Subfolders and files whose names begin with
+    /// a dot are left out. Each file is opened once here.
     ///
     /// # Errors
-    /// If the folder cannot be read or has no files, if one of them cannot be opened, or has other
-    /// columns than the first.
+    /// If the folder cannot be read or has no files, or if a file cannot be opened or has other columns than the first.
     pub fn open(folder: impl AsRef<Path>, open: F) -> Result<Self, SourceError> {
         let folder = folder.as_ref();
         let place = || folder.display().to_string();
@@ -59,10 +58,10 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> DirectorySource<S
         Self::files(files, open)
     }
 
-    /// These files, in this order. Each is opened once here.
+    /// Creates a source of these files, in this order. Each file is opened once here.
     ///
     /// # Errors
-    /// If there are none, if one of them cannot be opened, or has other columns than the first.
+    /// If the list is empty, or if a file cannot be opened or has other columns than the first.
     pub fn files<P: Into<PathBuf>>(
         files: impl IntoIterator<Item = P>,
         open: F,
@@ -92,7 +91,7 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> DirectorySource<S
         Ok(DirectorySource { files, stamps, points, open, shape, is_slow, current, source })
     }
 
-    /// The file whose turn it is, opened if it is not; none after the last.
+    /// Returns the source of the current file, which is opened if necessary; `None` after the last file.
     fn source(&mut self) -> Result<Option<&mut S>, SourceError> {
         let Some(file) = self.files.get(self.current) else { return Ok(None) };
         if self.source.is_none() {
@@ -147,7 +146,7 @@ impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> Source for Direct
     fn skip(&mut self, count: u64) -> Result<u64, SourceError> {
         let mut skipped = 0;
         while skipped < count {
-            // Files whose lengths are known and that are passed over whole stay closed.
+            // A file of known length that is skipped completely is not opened.
             let known = self.points.get(self.current).copied().flatten();
             if let Some(whole) = known.filter(|&whole| whole <= count - skipped)
                 && self.source.is_none()

@@ -19,19 +19,19 @@ pub enum TableError {
     /// A file changed while it was read.
     #[error("the file changed while it was read: {0}; leave it alone, or read a copy")]
     Changed(#[from] SourceChange),
-    /// The reader of the file's format was left out when the program was built.
+    /// The program was built without the reader of the file's format.
     #[error(
         "{place}: {format} is read with the feature `{feature}` of the crate dualfit-io: write dualfit-io = {{ version = \"…\", features = [\"{feature}\"] }} in Cargo.toml"
     )]
     FeatureOff {
         /// The file.
         place: String,
-        /// Its format.
+        /// The format of the file.
         format: &'static str,
-        /// The feature.
+        /// The feature that includes the reader.
         feature: &'static str,
     },
-    /// There is no such column.
+    /// No column has the requested name.
     #[error(
         "{place}: there is no column \"{}\"{}; the columns are {}",
         visible(name),
@@ -43,20 +43,20 @@ pub enum TableError {
         place: String,
         /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The existing names.
         known: Vec<String>,
     },
-    /// The table has fewer columns.
+    /// The table has too few columns for the requested number.
     #[error("{place}: there is no column {number}, only {count} numbered from 0")]
     ColumnNumber {
         /// The file.
         place: String,
         /// The requested number, from 0.
         number: usize,
-        /// Columns that there are.
+        /// Number of columns in the table.
         count: usize,
     },
-    /// Several columns have the name.
+    /// Several columns have the requested name.
     #[error(
         "{place}: columns {first} and {second}, counted from 0, are both called \"{}\"; choose by number",
         visible(name)
@@ -66,15 +66,15 @@ pub enum TableError {
         place: String,
         /// The requested name.
         name: String,
-        /// The first column of that name, from 0.
+        /// The first column with this name, from 0.
         first: usize,
-        /// The second.
+        /// The second column with this name, from 0.
         second: usize,
     },
-    /// A date or time that can be read in several ways or none, or does not suit those above it.
+    /// A date or time is ambiguous, invalid, or inconsistent with the values above it.
     #[error("{place}: \"{}\" in column \"{}\" {fault}", visible(text), visible(column))]
     Time {
-        /// Its position.
+        /// Position of the text.
         place: String,
         /// The column.
         column: String,
@@ -83,22 +83,22 @@ pub enum TableError {
         /// The problem and the remedy.
         fault: &'static str,
     },
-    /// A row belongs to no group.
+    /// A row has no value in the column of groups.
     #[error(
         "{place}: column \"{}\" has no value ({count} such row(s)), so that the row belongs to no group; write one there, or leave the row out",
         visible(column)
     )]
     NoGroup {
-        /// Position of the first of these rows.
+        /// Position of the first row without a value.
         place: String,
         /// The column.
         column: String,
-        /// Number of these rows.
+        /// Number of rows without a value.
         count: usize,
     },
 }
 
-/// ` (did you mean "time"?)`, or nothing.
+/// Returns ` (did you mean "time"?)`, or an empty text if no known name is similar.
 fn meant(name: &str, known: &[String]) -> String {
     nearest(name, known.iter().map(|known| without_unit(known)))
         .map_or_else(String::new, |meant| format!(" (did you mean \"{}\"?)", visible(meant)))
@@ -115,7 +115,7 @@ pub(crate) fn listed<N: AsRef<str>>(names: impl ExactSizeIterator<Item = N>) -> 
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-/// `Time` of `Time (s)`, `Time [s]` and `Time / s`.
+/// Removes the unit from a name: returns `Time` for `Time (s)`, `Time [s]` and `Time / s`.
 pub fn without_unit(name: &str) -> &str {
     name.split(['(', '[', '/']).next().map(str::trim).filter(|n| !n.is_empty()).unwrap_or(name)
 }

@@ -51,10 +51,10 @@ pub use raw::{RawFile, RawSource};
 pub use record_batches::RecordBatchSource;
 pub use table::{ColumnKeys, DataSet, Groups, Table};
 
-/// The version of that crate whose record batches a [`RecordBatchSource`] reads.
+/// The crate `arrow-array` in the version whose record batches a [`RecordBatchSource`] reads.
 #[cfg(feature = "arrow")]
 pub use arrow_array;
-/// The version of that crate whose schemas describe them.
+/// The crate `arrow-schema` in the version whose schemas describe these record batches.
 #[cfg(feature = "arrow")]
 pub use arrow_schema;
 

@@ -1,14 +1,14 @@
-//! Dates and times as a table has them.
+//! Dates and times in tables.
 
 use std::fmt;
 
-/// A date, a time of day, or both: the first value of a column of them, from which the others are counted.
+/// A date, a time of day, or both: the first value of a column of dates or times, from which the others are counted.
 ///
-/// `Display` writes it as ISO 8601 does, in UTC if its offset from that is known.
+/// `Display` formats it in ISO 8601, in UTC if the offset from UTC is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     pub(crate) clock: Clock,
-    /// Since 1970-01-01T00:00:00 on that clock, or since midnight.
+    /// Nanoseconds since 1970-01-01T00:00:00 on this clock; for a time of day, since midnight.
     pub(crate) nanoseconds: i128,
 }
 
@@ -21,7 +21,7 @@ pub struct Moment {
 pub(crate) enum Clock {
     /// Dates with times whose offset from UTC is known.
     Universal,
-    /// Dates with times of no time zone.
+    /// Dates with times, without a time zone.
     Local,
     /// Dates alone.
     Calendar,
@@ -30,24 +30,25 @@ pub(crate) enum Clock {
 }
 
 impl Moment {
-    /// Seconds since 1970-01-01T00:00:00, in UTC if the offset is known, else on the table's own clock; of a
-    /// time of day, since midnight.
+    /// Returns the seconds since 1970-01-01T00:00:00, in UTC if the offset is known, otherwise in the local time of the
+    /// table. For a time of day: the seconds since midnight.
     pub fn seconds(self) -> f64 {
         seconds(self.nanoseconds)
     }
 
-    /// Returns true if its offset from UTC is known: it is an instant.
+    /// Returns true if the offset from UTC is known, so that the moment is an instant.
     pub fn is_universal(self) -> bool {
         self.clock == Clock::Universal
     }
 
-    /// Seconds since `first`, a moment of the same clock.
+    /// Returns the seconds since `first`, a moment of the same clock.
     pub(crate) fn since(self, first: Moment) -> f64 {
         seconds(self.nanoseconds - first.nanoseconds)
     }
 }
 
-/// The nearest double, wherever one of these units counts them in 53 bits: division rounds once.
+/// Converts nanoseconds to seconds. The result is the nearest f64 if the time is a multiple of one of these units with
+/// a factor of at most 53 bits, because then only the division rounds.
 fn seconds(nanoseconds: i128) -> f64 {
     const UNITS: [(i128, f64); 4] =
         [(1, 1e9), (1_000, 1e6), (1_000_000, 1e3), (1_000_000_000, 1.0)];
@@ -58,7 +59,7 @@ fn seconds(nanoseconds: i128) -> f64 {
     (nanoseconds / unit) as f64 / per_second
 }
 
-/// In which order dates of numbers alone are written that do not begin with the year.
+/// Order of day and month in numeric dates that do not begin with the year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DateOrder {
@@ -83,14 +84,14 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// The number of a month by its English name, or by three or more letters of it.
+/// Returns the number of a month from its English name or from the first three or more letters of it.
 fn month(word: &str) -> Option<usize> {
     let word = word.to_ascii_lowercase();
     let found = MONTHS.iter().position(|month| word.len() >= 3 && month.starts_with(&word));
     Some(found? + 1)
 }
 
-/// The parts of the date at the beginning of a text, and the remaining text.
+/// Returns the three parts of the date at the beginning of a text, and the remaining text.
 fn date_parts(text: &str) -> Option<([&str; 3], &str)> {
     let digit = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_digit());
     let bytes = text.as_bytes();
@@ -111,7 +112,7 @@ fn date_parts(text: &str) -> Option<([&str; 3], &str)> {
     Some((['-', '/', '.'].into_iter().find_map(parts)?, behind))
 }
 
-/// The date that a text begins with in the order of ISO 8601, where it says which part is what.
+/// Converts the date at the beginning of a text to ISO 8601. `None` if the order of its parts is unknown.
 #[cfg(any(feature = "csv", feature = "parquet", feature = "arrow"))]
 fn in_iso_order(text: &str, order: Option<DateOrder>) -> Option<String> {
     let ([first, second, third], behind) = date_parts(text)?;
@@ -161,8 +162,8 @@ mod calendar {
     use jiff::{Timestamp, tz::TimeZone};
 
     impl Moment {
-        /// As ISO 8601 has it, with `T` or a space before the time, or with a date in another order, if the name of
-        /// a month or `order` says which.
+        /// Parses a date or time in ISO 8601, with `T` or a space before the time. The date may have another order if the
+        /// name of a month or `order` determines it.
         pub(crate) fn parse(text: &str, order: Option<DateOrder>) -> Option<Moment> {
             let text = in_iso_order(text, order).unwrap_or_else(|| text.to_owned());
             let since_1970 = |moment: DateTime| {
@@ -191,7 +192,7 @@ mod calendar {
             Some(Moment { clock, nanoseconds })
         }
 
-        /// In ISO 8601, if it is in years that this has.
+        /// Formats the moment in ISO 8601; `None` if the year is out of its range.
         pub(super) fn written(self) -> Option<String> {
             let instant = Timestamp::from_nanosecond(self.nanoseconds).ok()?;
             let moment = TimeZone::UTC.to_datetime(instant);
@@ -207,7 +208,7 @@ mod calendar {
 
 #[cfg(not(any(feature = "csv", feature = "parquet", feature = "arrow")))]
 impl Moment {
-    /// Without readers of text and times there are none.
+    /// Returns `None`: no enabled reader has dates or times.
     pub(crate) fn parse(_: &str, _: Option<DateOrder>) -> Option<Moment> {
         None
     }

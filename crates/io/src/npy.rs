@@ -46,7 +46,7 @@ impl NpySource {
     /// previous array.
     ///
     /// # Errors
-    /// As [`open`](NpySource::open), and if the arrays differ in length.
+    /// The errors of [`open`](NpySource::open), and an error if the arrays differ in length.
     pub fn open_all<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
     ) -> Result<NpySource, SourceError> {

@@ -1,4 +1,4 @@
-//! Files of bare numbers: one file per column, or rows of several numbers.
+//! Binary files of bare numbers: one file per column, or rows of several numbers.
 
 use crate::format::binary::{Binary, Encoding, Field, NumberType, Table};
 use crate::format::file::DataFile;
@@ -6,9 +6,8 @@ use crate::format::source::{FileSource, file_source};
 use dualfit::error::SourceError;
 use std::path::PathBuf;
 
-/// The layout of a file of bare numbers: rows without gaps to the end of the
-/// file, the numbers of a row in order. By default little-endian and without a
-/// header.
+/// The layout of a binary file: after a header, contiguous rows of numbers up to the end of the file. By default
+/// the numbers are little-endian and there is no header.
 #[derive(Clone, Debug)]
 pub struct RawFile {
     path: PathBuf,
@@ -18,20 +17,20 @@ pub struct RawFile {
 }
 
 impl RawFile {
-    /// `numbers`: the numbers of each row, one for a file of a single column.
+    /// Creates a layout. `numbers`: types of the numbers in a row; one type for a file with a single column.
     pub fn new(path: impl Into<PathBuf>, numbers: impl IntoIterator<Item = NumberType>) -> RawFile {
         let numbers = numbers.into_iter().collect();
         RawFile { path: path.into(), numbers, header: 0, big_endian: false }
     }
 
-    /// Bytes before the first row.
+    /// Sets the length of the header before the first row, in bytes.
     #[must_use]
     pub fn header(mut self, bytes: u64) -> RawFile {
         self.header = bytes;
         self
     }
 
-    /// The highest byte of each number comes first.
+    /// Declares that the numbers are big-endian.
     #[must_use]
     pub fn big_endian(mut self) -> RawFile {
         self.big_endian = true;
@@ -73,10 +72,10 @@ impl RawFile {
     }
 }
 
-/// Files of bare numbers as a source. Their columns are numbered through all files from 0; x is
-/// column 0 and y column 1 until something else is said.
+/// Binary files of numbers as a source. Columns are numbered from 0, continuously through all files. By default x is
+/// column 0 and y is column 1.
 ///
-/// Points are kept in memory in single precision where that holds the file's numbers exactly.
+/// A column is stored in memory in single precision if this represents all numbers of its type exactly.
 ///
 /// ```no_run
 /// use dualfit_io::{NumberType::F32, NumberType::F64, RawFile, RawSource};
@@ -95,11 +94,11 @@ pub struct RawSource {
 file_source!(RawSource);
 
 impl RawSource {
-    /// Files of one number of rows.
+    /// Opens files with the same number of rows.
     ///
     /// # Errors
-    /// If a file cannot be opened, is no whole number of rows, or has not as many as the first; if
-    /// there are not two columns.
+    /// If a file cannot be opened, does not contain an integer number of rows, or has another number of rows than the
+    /// first; if there are fewer than two columns.
     pub fn open(files: impl IntoIterator<Item = RawFile>) -> Result<RawSource, SourceError> {
         let files: Vec<RawFile> = files.into_iter().collect();
         let layout =

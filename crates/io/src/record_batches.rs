@@ -1,5 +1,5 @@
-//! Record batches of Arrow as a source, from an iterator of the caller's: what query engines, table formats and
-//! object stores give.
+//! Arrow record batches as a source, from an iterator of the caller: for query engines, table formats and object
+//! stores.
 
 use crate::format::arrays::{append, refusal};
 use crate::format::file::DataFile;
@@ -18,15 +18,16 @@ const PLACE: &str = "record batches";
 
 type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send + 'a>;
 
-/// Record batches of Arrow as a source: the rows that an iterator gives, of a query engine, a table format, an object
-/// store or an array in memory. It is opened anew for each pass. Columns are selected by name or by number; by default x is
-/// the first and y the second. They are floating-point numbers (f64 and f32) or integers. A null is
-/// NaN; [`Missing`](dualfit::Missing) selects its treatment. Batches may have any number of rows, also none.
-/// Their type is in [`arrow_array`](crate::arrow_array). An engine with another major version of that crate can pass them
-/// as bytes, written by its `StreamWriter` and read by the `StreamReader` of the version here (crate `arrow-ipc`).
+/// Arrow record batches as a source. An iterator of the caller returns the batches: of a query engine, a table format,
+/// an object store or an array in memory. It is opened again for each pass. Columns are selected by name or by number;
+/// by default x is the first column and y the second. Supported types are floating-point numbers (f64 and f32) and
+/// integers. A null is read as NaN; [`Missing`](dualfit::Missing) selects its treatment. Batches may have any number of
+/// rows, including 0. The type of a batch is defined in [`arrow_array`](crate::arrow_array). An engine with another
+/// major version of that crate can pass batches as bytes, written by its `StreamWriter` and read by the `StreamReader`
+/// of the version here (crate `arrow-ipc`).
 ///
-/// Files on a disk are simpler and are read faster by [`ParquetSource`](crate::ParquetSource) and
-/// [`ArrowSource`](crate::ArrowSource), folders of them by [`DirectorySource`](crate::DirectorySource).
+/// For files on a disk, [`ParquetSource`](crate::ParquetSource) and [`ArrowSource`](crate::ArrowSource) are simpler and
+/// faster; for folders, [`DirectorySource`](crate::DirectorySource).
 ///
 /// ```
 /// use dualfit_io::{arrow_array::ArrayRef, arrow_array::Float64Array, arrow_array::RecordBatch};
@@ -53,15 +54,17 @@ type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send +
 ///
 /// # Requirements on the rows
 ///
-/// The rows and their order are the same in each pass: a query needs an `ORDER BY` if its engine works in parallel. A pass
-/// with another number of rows, or with different first rows, ends the fit with [`Error::SourceChanged`](dualfit::Error::SourceChanged).
-/// All batches have the columns of the schema, in its order, and the columns that are read have
-/// its types. Project to the columns that are read: this saves the decoding of the others.
+/// The rows and their order must be the same in each pass: a query needs an `ORDER BY` if its engine works in parallel.
+/// A pass with another number of rows, or with different first rows, ends the fit with
+/// [`Error::SourceChanged`](dualfit::Error::SourceChanged). All batches must have the columns of the schema, in its
+/// order, and the selected columns must have its types. Project to the selected columns to save the decoding of the
+/// others.
 ///
 /// # Errors during reading
 ///
-/// Errors of the closure and of the iterator, with the number of the row, counted from 0 over all batches; a batch with
-/// other columns. If the closure or the iterator panics, the fit ends with [`Error::SourcePanicked`](dualfit::Error::SourcePanicked).
+/// Reading fails with the errors of the closure and of the iterator, and if a batch has other columns. Errors contain
+/// the number of the row, counted from 0 over all batches. If the closure or the iterator panics, the fit ends with
+/// [`Error::SourcePanicked`](dualfit::Error::SourcePanicked).
 #[derive(Debug)]
 pub struct RecordBatchSource<'a> {
     reader: FileSource<Handed<'a>>,
@@ -70,11 +73,12 @@ pub struct RecordBatchSource<'a> {
 file_source!(RecordBatchSource<'_>);
 
 impl<'a> RecordBatchSource<'a> {
-    /// `schema`: the columns of the batches. `open` opens a new iterator over all of them, from the first. It is called when
-    /// the first row of a pass is read, on the thread that reads, and for the [fingerprint](dualfit::source::Source::fingerprint).
+    /// Creates a source. `schema`: the columns of the batches. `open` returns a new iterator over all batches. It is
+    /// called on the reading thread when the first row of a pass is read, and for the
+    /// [fingerprint](dualfit::source::Source::fingerprint).
     ///
     /// # Errors
-    /// If the schema has not two columns. `open` is not called yet.
+    /// If the schema has fewer than two columns. `open` is not called yet.
     pub fn new<I, T, E>(
         schema: impl Into<SchemaRef>,
         open: impl Fn() -> Result<I, E> + Send + 'a,
@@ -107,23 +111,23 @@ impl<'a> RecordBatchSource<'a> {
         Ok(RecordBatchSource { reader: FileSource::new(handed, roles) })
     }
 
-    /// Sets the number of rows of all batches, if it is known, for the progress of the fit. Another number
-    /// of rows is then an error.
+    /// Sets the total number of rows, if it is known, for the progress of the fit. If the batches have another number
+    /// of rows, this is then an error.
     pub fn points(mut self, points: u64) -> Self {
         self.reader.format.points = Some(points);
         self
     }
 
-    /// Sets a fingerprint of the rows: a text that changes when they do, such as the version of a table. A checkpoint is
-    /// resumed only with the same text. Without it, `open` is called again at the end of each pass and before
-    /// the first, and the first 4096 rows are compared; set a text if this takes long.
+    /// Sets a fingerprint of the rows: a text that changes when the rows change, such as the version of a table. A
+    /// checkpoint is resumed only with the same text. Without a text, `open` is called additionally before the first
+    /// pass and at the end of each pass, and the first 4096 rows are compared; set a text if this takes long.
     pub fn identity(mut self, text: impl Into<String>) -> Self {
         self.reader.format.known = Some(text.into());
         self
     }
 
-    /// Declares that the batches are in memory and cost nothing to return again: the fit keeps no points from pass to pass.
-    /// Without it a fit keeps points up to its [memory limit](dualfit::Stream::memory_limit).
+    /// Declares that the batches are in memory, so that reading them again costs nothing: the fit keeps no points
+    /// between passes. By default a fit keeps points up to its [memory limit](dualfit::Stream::memory_limit).
     pub fn in_memory(mut self) -> Self {
         self.reader.format.is_slow = false;
         self
@@ -138,18 +142,18 @@ struct Handed<'a> {
     /// Fingerprint set by the caller.
     known: Option<String>,
     is_slow: bool,
-    /// None before the first row, and after a panic of the caller's.
+    /// The open iterator; `None` before the first row, and after an error or a panic of the iterator.
     rows: Option<Rows<'a>>,
 }
 
 /// Columns that the batches must have.
 struct Columns {
     schema: SchemaRef,
-    /// The columns that are read.
+    /// The selected columns.
     used: Vec<usize>,
 }
 
-/// An iterator that was opened.
+/// An open iterator over batches.
 struct Rows<'a> {
     batches: Batches<'a>,
     /// Remaining rows of the last batch, at least one.
@@ -161,7 +165,7 @@ fn refused_at(row: u64, message: impl Into<String>) -> SourceError {
 }
 
 impl Columns {
-    /// Refuses a batch with other columns.
+    /// Returns an error if a batch has other columns. `row`: number of its first row.
     fn suit(&self, batch: &RecordBatch, row: u64) -> Result<(), SourceError> {
         let found = batch.schema_ref();
         if Arc::ptr_eq(found, &self.schema) {
@@ -194,7 +198,8 @@ impl Columns {
 }
 
 impl Rows<'_> {
-    /// Shows the next rows to `take`, at most `most` from number `next` on, as the first of a batch. Returns how many.
+    /// Passes the next rows, at most `most` of them and starting at row `next`, to `take`: as a batch and the number of
+    /// its first rows to use. Returns this number; 0 at the end.
     fn advance(
         &mut self,
         columns: &Columns,
@@ -204,7 +209,7 @@ impl Rows<'_> {
     ) -> Result<usize, SourceError> {
         let new = || loop {
             let Some(batch) = self.batches.next() else {
-                // An iterator that has ended is dropped and not called again.
+                // An iterator that has ended is dropped, so that it is not called again.
                 self.batches = Box::new(iter::empty());
                 return Ok(None);
             };
@@ -251,8 +256,8 @@ impl<'a> Handed<'a> {
         Ok(Rows { batches: (self.open)()?, rest: None })
     }
 
-    /// Result of `step` for the rows from number `next` on. The rows are put back only if `step` returns: rows
-    /// left by a panic are not read.
+    /// Calls `step` for the rows from row `next` on. The iterator is kept only if `step` succeeds: after an error or a
+    /// panic, it is not read again.
     fn step(
         &mut self,
         next: u64,
@@ -280,9 +285,10 @@ impl Format for Handed<'_> {
         Vec::new()
     }
 
-    /// Names and types of the columns that are read, and what the caller says or the first rows.
+    /// Returns names and types of the selected columns, and the fingerprint set by the caller or else a digest of the
+    /// first rows.
     fn contents(&self, roles: &Roles) -> Result<String, SourceError> {
-        /// Rows that the digest is of.
+        /// Maximum number of rows in the digest.
         const LOOKED_AT: usize = 4096;
         let field = |&column: &usize| {
             let field = self.columns.schema.field(column);
@@ -320,7 +326,7 @@ impl Format for Handed<'_> {
         self.points
     }
 
-    /// Closes the open iterator. The next one is opened when it is read.
+    /// Closes the open iterator. The next iterator is opened by the next read.
     fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError> {
         self.rows = None;
         self.columns.used = roles.used();

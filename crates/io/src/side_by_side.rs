@@ -1,14 +1,14 @@
 //! Parallel decoding of the parts of a file, on threads outside of rayon's pool.
 //!
-//! With threads of the pool a deadlock is possible: a fit that runs as a task of the pool waits for the thread that
-//! reads, and this thread would wait for a free thread of the same pool.
+//! Threads of the pool could cause a deadlock: a fit that runs as a task of the pool waits for the reading thread,
+//! which would wait for a free thread of the same pool.
 
 use dualfit::source::decoding_threads;
 use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Locks a mutex, also after a panic of a thread that held it: such a thread leaves no partial change.
+/// Locks a mutex. A poisoned mutex is accepted, because threads do not leave partial changes when they panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! No file makes a reader panic, hang, or take memory that the file does not have: good files of every
-//! format are damaged at random and read in random steps.
+//! Fuzz test of the readers: no file causes a panic, a hang, or a use of memory out of proportion to its size. Valid
+//! files of every format are damaged at random and read in random steps.
 //!
-//! It tries `DUALFIT_FUZZ_FILES` files. `DUALFIT_FUZZ_SEED` begins with another file; the seed of a file that
-//! fails is printed.
+//! `DUALFIT_FUZZ_FILES` sets the number of files, and `DUALFIT_FUZZ_SEED` the seed of the first one. The seed of a file
+//! that fails is printed.
 
 use dualfit::error::SourceError;
 use dualfit::source::{Chunk, Source};
@@ -16,12 +16,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Files that are tried by default, in a few seconds.
+/// Default number of files, which takes a few seconds.
 const FILES: u64 = 2_000;
-/// Seconds after which a reader counts as hanging: each takes milliseconds, on a busy machine perhaps seconds.
+/// Time limit of a reader, in seconds. Usual times are milliseconds, or seconds on a busy machine.
 const TOO_LONG: f64 = 60.0;
 
-/// The system's allocator, which knows how much is held and the most that was.
+/// The system's allocator with counters of the current and the peak memory use.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -32,11 +32,11 @@ fn grow(bytes: usize) {
     PEAK.fetch_max(held, Ordering::Relaxed);
 }
 
-// SAFETY: every call is the system allocator's; counting allocates nothing.
+// SAFETY: every call is forwarded to the system's allocator; counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller fulfils the same contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -72,7 +72,7 @@ fn csv_with(path: &Path, options: CsvOptions) -> Result<Box<dyn Source>, SourceE
     boxed(CsvSource::open_with(path, options)?.x([0])?.y(1)?.sigma(2))
 }
 
-/// Good files, and how they are opened.
+/// Returns valid files, each with a function that opens it.
 fn formats() -> Vec<(Vec<u8>, Open)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/files");
     let recorded = |name: &str| std::fs::read(folder.join(name)).unwrap();
@@ -126,14 +126,14 @@ fn formats() -> Vec<(Vec<u8>, Open)> {
     formats
 }
 
-/// A few damages, of one place or of many.
+/// Damages bytes at 1, 2, 4 or 8 random positions.
 fn damage(bytes: &mut Vec<u8>, random: &mut StdRng) {
     for _ in 0..1 << random.random_range(0..4) {
         let length = bytes.len();
         if length == 0 {
             return;
         }
-        // Half of them where headers and footers are.
+        // Half of the positions are in headers and footers.
         let at = match random.random_range(0..4) {
             0 => random.random_range(0..length.min(256)),
             1 => length - 1 - random.random_range(0..length.min(2048)),
@@ -151,14 +151,14 @@ fn damage(bytes: &mut Vec<u8>, random: &mut StdRng) {
             3 => bytes[at..at + span].fill_with(|| random.random()),
             4 => bytes[at] = random.random(),
             5 => {
-                // A number of eight, four or two bytes made huge, or negative.
+                // Replace an integer of eight, four or two bytes by a huge or negative one.
                 let number = [u64::MAX, 1 << 60, 1 << 40, 1 << 31, i64::MAX as u64, 0x7fff_ffff];
                 let number = number[random.random_range(0..number.len())].to_le_bytes();
                 let width = [2, 4, 8][random.random_range(0..3)].min(length - at);
                 bytes[at..at + width].copy_from_slice(&number[..width]);
             }
             6 => {
-                // A decimal number, or one in varying bytes, made long.
+                // Lengthen a decimal number or a variable-length integer.
                 let digits: &[u8] = if random.random() { b"99999999999" } else { &[0xff; 5] };
                 bytes.splice(at..at, digits.iter().copied());
             }
@@ -167,7 +167,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut StdRng) {
     }
 }
 
-/// Opens and reads in random steps, past errors and after rewinding.
+/// Opens a file and reads it in random steps. Continues after errors and rewinds.
 fn read_somehow(path: &Path, open: Open, random: &mut StdRng) {
     let Ok(mut source) = open(path) else { return };
     let shape = source.shape();

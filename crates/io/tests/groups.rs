@@ -1,4 +1,4 @@
-//! Groups of a table: each fitted as alone, in a batch, and all together.
+//! Groups of a table: fits of the groups in a batch equal separate fits; joint fits.
 
 use dualfit::{CurveFit, Data, FitStatus, GlobalFit, Missing};
 use dualfit_io::{CsvOptions, Table, TableError};
@@ -11,10 +11,10 @@ fn decay() -> CurveFit {
     CurveFit::new(|t, [a, rate]| a * (-rate * t).exp()).names(["a", "rate"])
 }
 
-/// Of a group as it is known: its rows of t and y.
+/// Expected group: its label, t and y.
 type Known = (&'static str, Vec<f64>, Vec<f64>);
 
-/// A table of three groups whose rows lie anywhere, of different lengths, and each group by itself.
+/// Returns a table of three groups of different lengths with interleaved rows, and the expected groups.
 fn mixed() -> (String, Vec<Known>) {
     let mut known: Vec<Known> = ["run 7", "a", "ß"].map(|label| (label, vec![], vec![])).to_vec();
     let mut text = String::from("run,t,y\n");
@@ -86,7 +86,7 @@ fn a_group_that_cannot_be_fitted_harms_no_other() {
     assert_eq!(statuses[2], FitStatus::BadData { point: 1 });
     let omitting = set.clone().missing(Missing::Omit);
     assert!(decay().fit_batch(omitting.batch().unwrap(), [1.0, 1.0]).unwrap().fit(2).converged());
-    // The row of the table that is missing.
+    // The row of the table with the missing value.
     assert_eq!((set.row(5), set.table().line(4, 2)), (Some(4), Some("t.csv:6:7".into())));
     let mask = vec![true, true, true, true, false, true, true, true];
     let masked = set.mask(mask).unwrap();
@@ -101,7 +101,7 @@ fn rows_of_no_group_are_refused() {
         "t.csv:3:1: column \"id\" has no value (2 such row(s)), so that the row belongs to no group; write one there, or leave the row out"
     );
     assert!(matches!(error, TableError::NoGroup { count: 2, .. }));
-    // A word that means a missing number may be the name of a sample.
+    // A word that means a missing number can be the label of a group.
     let groups = table("id,t,y\nnone,0,1\n-,1,2\n1,2,3\n1.0,3,4\n").groups("id").unwrap();
     assert_eq!(groups.labels(), ["none", "-", "1", "1.0"]);
 }

@@ -94,7 +94,8 @@ fn error(output: &Output) -> String {
     said
 }
 
-/// No rank waits for one that has given up. All ranks know the error, but MPI ends the job when the first prints it.
+/// No rank waits for one that has given up. All ranks receive the error, but MPI ends the job when the first rank
+/// prints it.
 #[test]
 fn what_is_wrong_with_the_files_of_a_rank_is_said_by_all() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,8 @@
-//! Axes: from numbers to pixels, and the round numbers along them.
+//! Axes: mapping of values to positions, and ticks at round numbers.
 
 use super::canvas::{TICK, superscript, text_width};
 
-/// The range of an axis, and whether steps are factors.
+/// The range of an axis, which is linear or logarithmic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     pub(super) low: f64,
@@ -11,13 +11,14 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis with even steps.
+    /// Returns a linear axis.
     pub(super) fn linear(low: f64, high: f64) -> Axis {
         Axis { low, high, log: false }
     }
 
-    /// From the smallest to the largest of the finite `values`, and `margin` of that at both ends; a range
-    /// about the value where all are equal. A logarithmic axis shows the positive ones.
+    /// Returns an axis from the smallest to the largest finite value, extended at both ends by the fraction `margin` of
+    /// this range. If all values are equal, the range encloses this value. A logarithmic axis uses only the positive
+    /// values.
     pub(super) fn around(values: impl Iterator<Item = f64>, log: bool, margin: f64) -> Axis {
         let fits = |v: &f64| v.is_finite() && (!log || *v > 0.0);
         let step = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
@@ -43,7 +44,8 @@ impl Axis {
         Axis::linear((low - more).max(-1e307), (high + more).min(1e307))
     }
 
-    /// Position of a value between the low end (0) and the high end (1). Values without a logarithm are below all.
+    /// Returns the relative position of a value: 0 at the low end, 1 at the high end. On a logarithmic axis, values
+    /// without a logarithm are at −∞.
     pub(super) fn part(&self, value: f64) -> f64 {
         match self.log {
             true if value <= 0.0 => f64::NEG_INFINITY,
@@ -52,7 +54,7 @@ impl Axis {
         }
     }
 
-    /// The value at a part of the way.
+    /// Returns the value at a relative position.
     pub(super) fn at(&self, part: f64) -> f64 {
         match self.log {
             true => (self.low.ln() + part * (self.high.ln() - self.low.ln())).exp(),
@@ -60,7 +62,7 @@ impl Axis {
         }
     }
 
-    /// Ticks for an axis of `pixels` pixels, about `apart` pixels from one to the next.
+    /// Returns the ticks for an axis of `pixels` pixels. `apart`: approximate distance of adjacent ticks, in pixels.
     pub(super) fn ticks(&self, pixels: f64, apart: f64) -> Ticks {
         let wanted = (pixels / apart).round() as usize;
         match self.log {
@@ -81,19 +83,19 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Each tick with its length in pixels.
+    /// Returns the value of each tick with the length of its mark in pixels.
     pub(super) fn lengths(&self) -> impl Iterator<Item = (f64, f64)> {
         let major = self.major.iter().map(|(value, _)| (*value, 5.0));
         major.chain(self.minor.iter().map(|value| (*value, 2.5)))
     }
 
-    /// Pixels of the longest label.
+    /// Returns the width of the longest label in pixels.
     pub(super) fn width(&self) -> f64 {
         self.major.iter().map(|(_, label)| text_width(label, TICK)).fold(0.0, f64::max)
     }
 }
 
-/// About `wanted` ticks from `low` to `high`, steps of 1, 2 or 5 times a power of ten.
+/// Returns about `wanted` ticks from `low` to `high`, with a step of 1, 2 or 5 times a power of ten.
 pub(super) fn linear(low: f64, high: f64, wanted: usize) -> Ticks {
     let span = high - low;
     if !(span > 0.0 && span.is_finite()) {
@@ -111,7 +113,7 @@ pub(super) fn linear(low: f64, high: f64, wanted: usize) -> Ticks {
             (1.0, 5)
         }
     };
-    // Steps below 1 are divided by, because negative powers of ten are no exact numbers.
+    // Negative powers of ten are not exact in f64: divide by the positive power instead.
     let value = |k: f64| match exponent < 0 {
         true => k * times / unit(-exponent),
         false => k * times * unit(exponent),
@@ -131,12 +133,12 @@ pub(super) fn linear(low: f64, high: f64, wanted: usize) -> Ticks {
     Ticks { major: places.into_iter().zip(labels).collect(), minor, common }
 }
 
-/// The labels of places whose last digit is that of 10 to the power `last`, and what they have in
-/// common.
+/// Returns the labels of tick positions, and their common factor and offset. The last digit of the labels has the value
+/// 10 to the power `last`.
 fn labels(places: &[f64], last: i32) -> (Vec<String>, String) {
     let largest = places.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let span = places.last().unwrap_or(&0.0) - places.first().unwrap_or(&0.0);
-    // Where all digits but the last are the same, they are written once.
+    // If the leading digits are the same in all labels, they become a common offset.
     let offset = match largest > 2e4 * span && span > 0.0 {
         true => places.first().copied().unwrap_or(0.0),
         false => 0.0,
@@ -161,7 +163,8 @@ fn labels(places: &[f64], last: i32) -> (Vec<String>, String) {
     (places.iter().map(label).collect(), format!("{factor}{added}").trim().to_owned())
 }
 
-/// Powers of ten from `low` to `high`, both above 0, every k-th so that there are about `wanted`.
+/// Returns ticks at powers of ten from `low` to `high`, both above 0: every k-th power, so that there are about
+/// `wanted`. A range of less than about a factor of 20 has linear ticks.
 pub(super) fn logarithmic(low: f64, high: f64, wanted: usize) -> Ticks {
     let (from, to) = (low.log10(), high.log10());
     if to - from < 1.3 {
@@ -189,7 +192,7 @@ pub(super) fn logarithmic(low: f64, high: f64, wanted: usize) -> Ticks {
     Ticks { major: major.collect(), minor, common: String::new() }
 }
 
-/// A minus as long as a plus.
+/// Replaces hyphens by minus signs, which are as wide as a plus.
 fn minus(text: &str) -> String {
     text.replace('-', "−")
 }

@@ -1,19 +1,18 @@
-//! A picture in the making: lines, areas, discs and letters in pixels. They are written as SVG, and a PNG
-//! is that SVG, rasterised by `resvg`.
+//! Canvas for lines, areas, discs and text, in pixels. It is written as SVG; for a PNG, `resvg` rasterises this SVG.
 
 use crate::error::PlotError;
 use dualfit::text::visible;
 use resvg::{tiny_skia, usvg};
 use std::path::Path;
 
-/// A place: pixels from the left and from the top.
+/// A position: pixels from the left and from the top.
 pub(super) type Place = (f64, f64);
 
 /// Red, green and blue.
 pub(super) type Color = (u8, u8, u8);
 
-// The colours are Okabe and Ito's, which people with any colour vision can tell apart (Wong, Points of
-// view: Color blindness, Nature Methods 8, 441, 2011); bands are the curve's colour, lightened.
+// The colours are from the palette of Okabe and Ito, which people with any colour vision can distinguish (Wong, Points
+// of view: Color blindness, Nature Methods 8, 441, 2011). Bands have a lighter shade of the curve's colour.
 pub(super) const WHITE: Color = (255, 255, 255);
 pub(super) const INK: Color = (38, 38, 38);
 pub(super) const POINT: Color = (64, 64, 64);
@@ -22,14 +21,14 @@ pub(super) const FAINT: Color = (200, 200, 200);
 pub(super) const CURVE: Color = (213, 94, 0);
 pub(super) const BAND: Color = (247, 211, 184);
 pub(super) const PREDICTION: Color = (253, 238, 227);
-/// For curves of parts, one after the other.
+/// Colours of components and further curves, in their order.
 pub(super) const PARTS: [Color; 5] =
     [(0, 114, 178), (0, 158, 115), (204, 121, 167), (86, 180, 233), (230, 159, 0)];
-/// For contours, from the innermost outwards.
+/// Colours of contours, from the innermost outwards.
 pub(super) const CONTOURS: [Color; 4] =
     [(0, 114, 178), (86, 180, 233), (0, 158, 115), (230, 159, 0)];
 
-/// Marks and gaps of lines for parts, in pixels: of the first five, of the next five, and so on.
+/// Dash patterns of components, in pixels of marks and gaps: for the first five, for the next five, and so on.
 pub(super) const DASHES: [&[f64]; 3] = [&[6.0, 3.0], &[1.5, 2.5], &[8.0, 2.5, 1.5, 2.5]];
 
 /// Widths of lines, in pixels.
@@ -37,23 +36,23 @@ pub(super) const LINE: f64 = 1.6;
 pub(super) const PART: f64 = 1.3;
 pub(super) const THIN: f64 = 0.9;
 
-/// Sizes of letters, in pixels.
+/// Font sizes, in pixels.
 pub(super) const TITLE: f64 = 15.0;
 pub(super) const LABEL: f64 = 14.0;
 pub(super) const TICK: f64 = 12.5;
 
-/// Pixels of a side, from the least to the most.
+/// Allowed lengths of a side, in pixels.
 const SIDES: std::ops::RangeInclusive<u32> = 160..=8192;
-/// The unit of an SVG's coordinates, which are whole numbers, is this part of a pixel.
+/// Units of the SVG's coordinates per pixel. The coordinates are integers.
 const FINE: f64 = 10.0;
-/// Pixels of a PNG per pixel of the picture, along each side.
+/// Pixels of a PNG per pixel of the picture, in each direction.
 const ENLARGED: f32 = 2.0;
 /// Font that does not depend on the fonts of the machine: Ubuntu Light, under the Ubuntu font licence.
 const LETTERS: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
-/// Size of raised digits, in that of the others.
+/// Size of superscript digits relative to the font size.
 const RAISED: f64 = 0.72;
 
-/// Which part of a text lies at its place.
+/// Part of a text that is at the given position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Anchor {
     Start,
@@ -61,7 +60,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A rectangle by its sides.
+/// A rectangle, given by the positions of its sides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     pub(super) left: f64,
@@ -70,7 +69,7 @@ pub(super) struct Area {
     pub(super) bottom: f64,
 }
 
-/// A picture of `width` × `height` pixels, and the marks in it as elements of an SVG.
+/// A picture of `width` × `height` pixels. `marks`: the elements of the SVG.
 #[derive(Debug)]
 pub(super) struct Canvas {
     pub(super) width: f64,
@@ -95,7 +94,7 @@ impl Area {
         (self.left..=self.right).contains(&x) && (self.top..=self.bottom).contains(&y)
     }
 
-    /// With `more` pixels on each side.
+    /// Returns the area extended by `more` pixels on each side.
     pub(super) fn widened(&self, more: f64) -> Area {
         let Area { left, right, top, bottom } = *self;
         Area { left: left - more, right: right + more, top: top - more, bottom: bottom + more }
@@ -106,7 +105,7 @@ impl Area {
         [(left, top), (right, top), (right, bottom), (left, bottom)]
     }
 
-    /// The part of a line that lies inside (Liang and Barsky's clipping).
+    /// Returns the part of a line inside the area (clipping algorithm of Liang and Barsky).
     fn clip(&self, (x0, y0): Place, (x1, y1): Place) -> Option<(Place, Place)> {
         let (dx, dy) = (x1 - x0, y1 - y0);
         let (mut from, mut to) = (0.0, 1.0);
@@ -133,6 +132,8 @@ impl Area {
 }
 
 impl Canvas {
+    /// Creates an empty picture.
+    ///
     /// # Errors
     /// [`PlotError::Size`] if a side is too short or too long.
     pub(super) fn new((width, height): (u32, u32)) -> Result<Canvas, PlotError> {
@@ -146,7 +147,7 @@ impl Canvas {
         self.dashed_path(places, color, width, &[]);
     }
 
-    /// `dashes`: lengths of marks and gaps in turn; none for a line without gaps.
+    /// Draws a line. `dashes`: alternating lengths of marks and gaps, in pixels; empty for a solid line.
     pub(super) fn dashed_path(
         &mut self,
         places: &[Place],
@@ -170,7 +171,7 @@ impl Canvas {
         }
     }
 
-    /// A curve within an area; it is cut where it leaves it and where a place is not finite.
+    /// Draws a curve within an area. The curve is interrupted outside of the area and at positions that are not finite.
     pub(super) fn curve(
         &mut self,
         area: &Area,
@@ -208,7 +209,7 @@ impl Canvas {
         }
     }
 
-    /// Its sides are not smoothed, so that there is no seam between it and a neighbour.
+    /// Draws a rectangle. Its sides are not antialiased, so that no seam is visible between adjacent rectangles.
     pub(super) fn rectangle(&mut self, area: &Area, color: Color) {
         self.polygon(&area.corners(), color, " shape-rendering=\"crispEdges\"");
     }
@@ -218,7 +219,7 @@ impl Canvas {
         self.marks += &format!("<polygon fill=\"{fill}\"{sides} points=\"{points}\"/>\n");
     }
 
-    /// The sides of an area.
+    /// Draws the sides of an area.
     pub(super) fn outline(&mut self, area: &Area) {
         let [a, b, c, d] = area.corners();
         self.path(&[a, b, c, d, a, b], INK, THIN);
@@ -230,7 +231,7 @@ impl Canvas {
             &format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{}\"/>\n", hex(color));
     }
 
-    /// A disc that is white inside.
+    /// Draws a circle that is white inside.
     pub(super) fn ring(&mut self, center: Place, radius: f64, color: Color) {
         self.disc(center, radius + 0.5, color);
         self.disc(center, radius - 0.5, WHITE);
@@ -240,7 +241,7 @@ impl Canvas {
         self.write(text, at, size, anchor, "");
     }
 
-    /// A text that reads from below.
+    /// Draws a text rotated by 90°, which reads upwards.
     pub(super) fn upwards(&mut self, text: &str, at: Place, size: f64) {
         let turned = format!(" transform=\"rotate(270, {}, {})\"", fine(at.0), fine(at.1));
         self.write(text, at, size, Anchor::Middle, &turned);
@@ -257,7 +258,7 @@ impl Canvas {
         };
         let text = visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let (x, y, size, ink) = (fine(x), fine(y), fine(size), hex(INK));
-        // What the letters were measured with comes first.
+        // The first font is the one with which `text_width` measures.
         self.marks += &format!(
             "<text x=\"{x}\" y=\"{y}\" dy=\"0.33em\" text-anchor=\"{anchor}\" font-size=\"{size}\" \
              font-family=\"Ubuntu, Helvetica, Arial, sans-serif\" fill=\"{ink}\"{turned}>{text}</text>\n"
@@ -274,7 +275,7 @@ impl Canvas {
         )
     }
 
-    /// The bytes of a PNG, or what the rasteriser refused.
+    /// Returns the bytes of a PNG, or the error of the rasteriser.
     fn png(&self) -> Result<Vec<u8>, String> {
         let mut options = usvg::Options::default();
         options.fontdb_mut().load_font_data(LETTERS.to_vec());
@@ -288,7 +289,7 @@ impl Canvas {
         pixels.encode_png().map_err(|error| error.to_string())
     }
 
-    /// Writes the picture in the format that the name of the file says.
+    /// Writes the picture in the format of the file's extension.
     pub(super) fn save(&self, path: &Path) -> Result<(), PlotError> {
         let unwritten = |message: String| PlotError::NotWritten { path: path.into(), message };
         let kind = path.extension().map(|kind| kind.to_string_lossy().to_ascii_lowercase());
@@ -301,7 +302,7 @@ impl Canvas {
     }
 }
 
-/// Pixels that a text takes along its line.
+/// Returns the width of a text in pixels.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let letters = ttf_parser::Face::parse(LETTERS, 0).ok();
     let width = |c: char| {
@@ -315,7 +316,7 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     size * visible(text).chars().map(width).sum::<f64>()
 }
 
-/// The SVG with raised digits as ordinary ones, raised, because the letters have but a few of the former.
+/// Replaces superscript characters by shifted ordinary digits, because the font contains only a few superscripts.
 fn raised(svg: &str) -> String {
     let pieces = svg.split_inclusive(|c| lowered(c).is_none());
     let raise = |piece: &str| {
@@ -332,7 +333,7 @@ fn raised(svg: &str) -> String {
     pieces.map(raise).collect()
 }
 
-/// A length in the units of an SVG.
+/// Converts pixels to units of the SVG.
 fn fine(pixels: f64) -> i64 {
     (pixels * FINE).round() as i64
 }
@@ -347,7 +348,7 @@ fn points(places: &[Place]) -> String {
     points.join(" ")
 }
 
-/// The places that a line needs to stay within a twentieth of a pixel (Douglas and Peucker's algorithm).
+/// Removes positions of a line that change it by less than a twentieth of a pixel (algorithm of Douglas and Peucker).
 fn simplified(places: &[Place]) -> Vec<Place> {
     const TOLERANCE: f64 = 0.05;
     let Some(last) = places.len().checked_sub(1).filter(|last| *last > 1) else {
@@ -376,7 +377,7 @@ fn simplified(places: &[Place]) -> Vec<Place> {
 
 const RAISED_DIGITS: [char; 11] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹', '⁻'];
 
-/// A whole number as raised digits.
+/// Formats an integer in superscript characters.
 pub(super) fn superscript(number: i32) -> String {
     let raised = |c: char| match c.to_digit(10) {
         Some(d) => RAISED_DIGITS.get(d as usize).copied().unwrap_or(c),
@@ -385,7 +386,7 @@ pub(super) fn superscript(number: i32) -> String {
     number.to_string().chars().map(raised).collect()
 }
 
-/// The ordinary form of a superscript character.
+/// Returns the ordinary form of a superscript character; `None` for other characters.
 fn lowered(c: char) -> Option<char> {
     let at = RAISED_DIGITS.iter().position(|r| *r == c)?;
     char::from_digit(at as u32, 10).or(Some('−'))

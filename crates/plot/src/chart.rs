@@ -1,4 +1,4 @@
-//! Charts: marks over one or two axes, with frame, ticks and legend. Each kind of picture but the map is one.
+//! Charts: one or two panels of marks, with frames, ticks and a legend. All plots except maps are charts.
 
 use super::axis::Axis;
 use super::canvas::{
@@ -7,16 +7,16 @@ use super::canvas::{
 use super::legend::{self, Entry};
 use crate::error::PlotError;
 
-/// Pixels from one label to the next along both axes, about.
+/// Approximate distances of adjacent labels along x and y, in pixels.
 const APART: [f64; 2] = [85.0, 48.0];
 
-/// A chart of one panel, or of two over the same horizontal axis.
+/// A chart with one panel, or with two panels that share the horizontal axis.
 #[derive(Debug)]
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) x: Axis,
     pub(super) x_label: String,
-    /// From the top.
+    /// Panels, from the top.
     pub(super) panels: Vec<Panel>,
     pub(super) legend: Vec<Entry>,
 }
@@ -25,20 +25,20 @@ pub(super) struct Chart {
 pub(super) struct Panel {
     pub(super) y: Axis,
     pub(super) label: String,
-    /// In the order in which they are drawn.
+    /// Marks, in the order in which they are drawn.
     pub(super) marks: Vec<Mark>,
 }
 
-/// An element of a chart, in values along the axes.
+/// An element of a chart. Coordinates are values along the axes.
 #[derive(Debug)]
 pub(super) enum Mark {
-    /// A line through points; it is broken where one is not finite.
+    /// A line through points. It is interrupted at points that are not finite.
     Line {
         points: Vec<(f64, f64)>,
         color: Color,
         width: f64,
     },
-    /// The same with gaps.
+    /// A dashed line through points.
     Dashed {
         points: Vec<(f64, f64)>,
         color: Color,
@@ -64,7 +64,7 @@ pub(super) enum Mark {
     },
 }
 
-/// Two axes in an area.
+/// An area of the canvas with its two axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) area: Area,
@@ -78,7 +78,7 @@ impl Mark {
         Mark::Line { points: vec![from, to], color, width }
     }
 
-    /// The places that a legend should not cover.
+    /// Returns the positions that a legend should not cover.
     fn places(&self, frame: &Frame) -> Vec<Place> {
         match self {
             Mark::Line { points, .. } | Mark::Dashed { points, .. } | Mark::Cloud { points } => {
@@ -126,7 +126,7 @@ impl Mark {
                 for (at, range) in covered.into_iter().enumerate() {
                     let Some((top, bottom)) = range else { continue };
                     let left = area.left + at as f64;
-                    // At least as high as a small point.
+                    // At least 1 pixel, the height of a small point.
                     let top = top.min(bottom - 1.0);
                     let strip = Area { left, right: left + 1.0, top, bottom };
                     canvas.rectangle(&strip, ERROR_BAR);
@@ -137,7 +137,7 @@ impl Mark {
 }
 
 impl Chart {
-    /// Draws the chart. The legend stands in a corner of the upper panel if one is free, otherwise above it.
+    /// Draws the chart. The legend is placed in a free corner of the upper panel, or above it if no corner is free.
     pub(super) fn draw(&self, size: (u32, u32)) -> Result<Canvas, PlotError> {
         let mut canvas = Canvas::new(size)?;
         let mut frames = self.frames(&canvas, 0.0);
@@ -166,14 +166,14 @@ impl Chart {
         Ok(canvas)
     }
 
-    /// The frames of the panels, with `above` pixels for a legend over them.
+    /// Returns the frames of the panels, with `above` pixels for a legend above them.
     fn frames(&self, canvas: &Canvas, above: f64) -> Vec<Frame> {
         let title = if self.title.is_empty() { 0.0 } else { 26.0 };
         let (top, bottom) = (22.0 + title + above, canvas.height - 48.0);
         let split = bottom - 0.27 * (bottom - top);
         let spans = match self.panels.as_slice() {
             [_, lower] => {
-                // A power of ten of the lower panel stands between the two.
+                // The common factor of the lower panel's labels is between the panels.
                 let common = lower.y.ticks(bottom - split, APART[1]).common;
                 let between = if common.is_empty() { 8.0 } else { 24.0 };
                 vec![(top, split - 8.0), (split + between, bottom)]
@@ -195,7 +195,7 @@ impl Chart {
 
 impl Frame {
     pub(super) fn place(&self, (x, y): (f64, f64)) -> Place {
-        // Far outside is as good as further outside, and has no overflow.
+        // Positions far outside are clamped, to avoid overflow of the coordinates.
         let part = |axis: &Axis, v: f64| axis.part(v).clamp(-1e6, 1e6);
         let Area { left, bottom, .. } = self.area;
         let x = left + part(&self.x, x) * self.area.width();
@@ -210,7 +210,7 @@ impl Frame {
         self.y.ticks(self.area.height(), APART[1])
     }
 
-    /// Frame, ticks and numbers. `numbers`: whether the horizontal axis has any.
+    /// Draws the frame, ticks and labels. `numbers`: true if the horizontal axis has labels.
     fn draw(&self, canvas: &mut Canvas, numbers: bool) {
         let Area { left, right, top, bottom } = self.area;
         let (across, up) = (self.x.ticks(self.area.width(), APART[0]), self.y_ticks());

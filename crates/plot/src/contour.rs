@@ -1,4 +1,4 @@
-//! The region of two parameters that agrees with the data.
+//! Plots of joint confidence regions of two parameters.
 
 use super::axis::Axis;
 use super::canvas::{CONTOURS, Canvas, FAINT, LINE, THIN};
@@ -8,14 +8,15 @@ use crate::error::{PlotError, Result};
 use dualfit::result::{Contour, ContourLine};
 use std::path::Path;
 
-/// A path of one level, as points of both parameters.
+/// A path at one level, as pairs of values of both parameters.
 #[derive(Clone, Debug)]
 struct DrawnLine {
     level: f64,
     points: Vec<(f64, f64)>,
 }
 
-/// The contours of two parameters, the best values, and the interval of each parameter alone as lines across.
+/// Plot of the contours of two parameters, their best values, and the interval of each single parameter as lines across
+/// the picture.
 #[derive(Clone, Debug)]
 pub struct ContourPlot {
     names: [String; 2],
@@ -26,13 +27,13 @@ pub struct ContourPlot {
 }
 
 impl ContourPlot {
-    /// Of the parameters with these names.
+    /// Creates an empty plot for the parameters with these names.
     pub fn new(names: [&str; 2]) -> ContourPlot {
         let names = names.map(str::to_owned);
         ContourPlot { names, lines: Vec::new(), best: None, intervals: [None; 2], size: (520, 440) }
     }
 
-    /// The lines around the joint regions that [`CurveFit::contour`](dualfit::CurveFit::contour) computed, and the
+    /// Creates a plot of the joint regions that [`CurveFit::contour`](dualfit::CurveFit::contour) computed, with the
     /// best values.
     pub fn of(contour: &Contour) -> ContourPlot {
         let [first, second] = &contour.names;
@@ -45,8 +46,9 @@ impl ContourPlot {
         paths.fold(plot, |plot, (level, path)| plot.line(level, path))
     }
 
-    /// Adds a line at a confidence level between 0 and 1: values of the first and the second parameter along it,
-    /// in order; equal ends close it. Lines of one level have one colour.
+    /// Adds a line at a confidence level between 0 and 1. `points`: values of the first and the second parameter along
+    /// the line; if the first point equals the last one, the line is closed. Lines at the same level have the same
+    /// colour.
     #[must_use]
     pub fn line(mut self, level: f64, points: impl IntoIterator<Item = (f64, f64)>) -> ContourPlot {
         self.lines.push(DrawnLine { level, points: points.into_iter().collect() });
@@ -60,7 +62,7 @@ impl ContourPlot {
         self
     }
 
-    /// Shows the interval of each parameter alone.
+    /// Draws the interval of each single parameter.
     #[must_use]
     pub fn intervals(mut self, first: (f64, f64), second: (f64, f64)) -> ContourPlot {
         self.intervals = [Some(first), Some(second)];
@@ -74,10 +76,10 @@ impl ContourPlot {
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// Returns the picture as the text of an SVG file.
     ///
     /// # Errors
-    /// [`PlotError::Nothing`] without a line of two finite points.
+    /// [`PlotError::Nothing`] if there are fewer than two finite points.
     pub fn to_svg(&self) -> Result<String> {
         Ok(self.canvas()?.svg())
     }
@@ -85,7 +87,8 @@ impl ContourPlot {
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
     ///
     /// # Errors
-    /// As [`to_svg`](ContourPlot::to_svg), and if the file cannot be written or its name says neither.
+    /// The errors of [`to_svg`](ContourPlot::to_svg), and an error if the file cannot be written or if its name has
+    /// another extension.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.canvas()?.save(path.as_ref())
     }

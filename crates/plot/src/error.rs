@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Result of drawing a figure.
 pub type Result<T> = std::result::Result<T, PlotError>;
 
-/// Why a picture cannot be drawn or written.
+/// The reason why a picture cannot be drawn or written.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlotError {
@@ -20,19 +20,19 @@ pub enum PlotError {
         /// The message of the system.
         message: String,
     },
-    /// The name of the file does not say which kind of picture it is.
+    /// The extension of the file is neither `.svg` nor `.png`.
     #[error("the picture {} is of no known kind; let its name end in .svg or .png", path.display())]
     Extension {
         /// The file.
         path: PathBuf,
     },
-    /// There is nothing that could be shown.
+    /// There are no finite values to draw.
     #[error("there is nothing to draw: {what}")]
     Nothing {
         /// The missing part.
         what: &'static str,
     },
-    /// A logarithmic axis cannot show this.
+    /// A value is not positive, so that a logarithmic axis cannot show it.
     #[error(
         "{axis} is {value} at index {index}, which a logarithmic axis cannot show; mask the point, or draw the axis linearly"
     )]
@@ -49,10 +49,10 @@ pub enum PlotError {
         "a curve is drawn over one independent variable, but the data have {columns}; draw a cut through them, or a map"
     )]
     Columns {
-        /// Their number.
+        /// Number of independent variables.
         columns: usize,
     },
-    /// A picture that is too small for its contents.
+    /// A side of the picture is too short or too long.
     #[error(
         "a picture of {width} × {height} pixels is too small or too large; each side has 160 to 8192"
     )]

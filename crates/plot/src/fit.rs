@@ -1,4 +1,4 @@
-//! The data of a fit with its curve, bands and residuals.
+//! Plots of fits: data, curve, bands and residuals.
 
 use super::axis::Axis;
 use super::canvas::{
@@ -14,16 +14,15 @@ use dualfit::result::{Band, Component, NewPoint};
 
 use std::path::Path;
 
-/// Points of the curve.
+/// Number of intervals of the grid on which the curve is evaluated.
 const CURVE_POINTS: usize = 1500;
-/// Points up to which each is drawn.
+/// Maximum number of points that are drawn separately.
 const DISTINCT: usize = 3000;
 
-/// A picture of a fit over its one independent variable: points with error bars, the curve and, as options,
-/// bands and a panel of residuals.
+/// Plot of a fit with one independent variable: points with error bars, the curve and, optionally, bands and a panel of
+/// residuals.
 ///
-/// Masked points are hollow. For more than some thousand points the picture shows the range that they cover in
-/// each pixel column.
+/// Masked points are hollow. More than 3000 points are shown as the range that they cover in each pixel column.
 #[derive(Clone, Debug)]
 pub struct FitPlot<'a> {
     fit: &'a Fit,
@@ -49,18 +48,18 @@ struct FurtherCurve {
     y: Vec<f64>,
 }
 
-/// The points as they are drawn.
+/// The points of the plot.
 struct DrawnPoints {
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Standard deviations, if something is known of them.
+    /// Standard deviations; `None` if they are unknown.
     sigma: Option<Vec<f64>>,
     /// True for each fitted point.
     counts: Vec<bool>,
 }
 
 impl<'a> FitPlot<'a> {
-    /// Of `fit`, which was fitted to `data`.
+    /// Creates a plot of `fit`, which was fitted to `data`.
     pub fn new(fit: &'a Fit, data: impl Into<Data<'a>>) -> FitPlot<'a> {
         FitPlot {
             fit,
@@ -79,7 +78,7 @@ impl<'a> FitPlot<'a> {
         }
     }
 
-    /// A title; none by default, as in papers.
+    /// Sets the title. By default there is no title, as in papers.
     #[must_use]
     pub fn title(mut self, title: &str) -> FitPlot<'a> {
         self.title = title.into();
@@ -107,14 +106,14 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Draws the horizontal axis logarithmically.
+    /// Selects a logarithmic horizontal axis.
     #[must_use]
     pub fn log_x(mut self, log: bool) -> FitPlot<'a> {
         self.log.0 = log;
         self
     }
 
-    /// Draws the vertical axis logarithmically.
+    /// Selects a logarithmic vertical axis.
     #[must_use]
     pub fn log_y(mut self, log: bool) -> FitPlot<'a> {
         self.log.1 = log;
@@ -128,7 +127,7 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Draws the [prediction band](Fit::prediction_band) of this level, for observations like the fitted
+    /// Draws the [prediction band](Fit::prediction_band) of this level, for observations with the errors of the fitted
     /// ones.
     #[must_use]
     pub fn prediction_band(mut self, level: f64) -> FitPlot<'a> {
@@ -136,7 +135,7 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Draws a panel of residuals y − model below, over their standard deviations where these are known.
+    /// Draws a lower panel of residuals y − model, divided by their standard deviations if these are known.
     #[must_use]
     pub fn residuals(mut self, residuals: bool) -> FitPlot<'a> {
         self.residuals = residuals;
@@ -150,8 +149,9 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Draws the [components](Fit::components) of a sum of models with dashes, named by their prefixes: each peak and the
-    /// background. If a band is drawn, each component has its own, too. A model without components, or with a single one, draws none.
+    /// Draws the [components](Fit::components) of a sum of models, for example each peak and the background, as dashed
+    /// lines with their prefixes as names. If a confidence band is drawn, each component also gets its band. A model
+    /// without components, or with a single one, draws nothing.
     #[must_use]
     pub fn components(mut self, components: bool) -> FitPlot<'a> {
         self.components = components;
@@ -165,11 +165,11 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// Returns the picture as the text of an SVG file.
     ///
     /// # Errors
-    /// A [`PlotError`] if the data have several independent variables, nothing finite, or values that a
-    /// logarithmic axis cannot show, but for counts of 0, which are left out of the picture; what [`Fit::predict`] and the bands refuse.
+    /// A [`PlotError`] if the data have several independent variables, no finite point, or values that a logarithmic
+    /// axis cannot show (counts of 0 are left out instead); the errors of [`Fit::predict`] and of the bands.
     pub fn to_svg(&self) -> Result<String> {
         Ok(self.canvas()?.svg())
     }
@@ -177,7 +177,8 @@ impl<'a> FitPlot<'a> {
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
     ///
     /// # Errors
-    /// As [`to_svg`](FitPlot::to_svg), and if the file cannot be written or its name says neither.
+    /// The errors of [`to_svg`](FitPlot::to_svg), and an error if the file cannot be written or if its name has another
+    /// extension.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.canvas()?.save(path.as_ref())
     }
@@ -207,7 +208,7 @@ impl<'a> FitPlot<'a> {
         let ends = |i: usize| [points.y[i], points.y[i] - error(i), points.y[i] + error(i)];
         let heights = || indices().flat_map(ends).chain(curve.iter().copied());
         let components = self.components_over(&grid)?;
-        // The tails of a peak go to 0, and a logarithmic axis with them.
+        // On a logarithmic axis, the tails of a peak, which approach 0, do not extend the range.
         let least = heights().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
         let of_parts = components.iter().chain(&self.parts).flat_map(|part| &part.y).copied();
         let of_parts = of_parts.filter(|y| !self.log.1 || *y >= least);
@@ -256,7 +257,7 @@ impl<'a> FitPlot<'a> {
         Chart { title, x, x_label, panels, legend }.draw(self.size)
     }
 
-    /// The components of a sum, if they are drawn, as curves named by their prefixes.
+    /// Returns the components of a sum as curves named by their prefixes; empty if components are not drawn.
     fn components_over(&self, grid: &[f64]) -> Result<Vec<FurtherCurve>> {
         let all = if self.components { self.fit.components(grid)? } else { Vec::new() };
         let curve = |component: Component| {
@@ -309,14 +310,14 @@ impl<'a> FitPlot<'a> {
         self.fit.estimator() == Estimator::Poisson
     }
 
-    /// Number of counts of 0 that a logarithmic axis cannot show.
+    /// Returns the number of counts of 0 that a logarithmic axis cannot show.
     fn unseen(&self, points: &DrawnPoints) -> usize {
         let zeros =
             points.y.iter().zip(&points.counts).filter(|(y, counts)| **counts && **y == 0.0);
         if self.log.1 && self.of_counts() { zeros.count() } else { 0 }
     }
 
-    /// Residuals, over their standard deviations where these are known.
+    /// Returns the panel of residuals, divided by their standard deviations if these are known.
     fn residual_panel(&self, points: &DrawnPoints, x: &Axis) -> Result<Panel> {
         let (mut residuals, model) =
             (self.fit.residuals(&self.data)?, self.fit.predict(&points.x)?);
@@ -333,7 +334,7 @@ impl<'a> FitPlot<'a> {
         let most = fitted.map(|(residual, _)| residual.abs()).fold(0.0, f64::max);
         let most = if most > 0.0 { 1.15 * most.min(1e306) } else { 1.0 };
         let mut marks = points.marks(&residuals, None);
-        // The line at zero is seen through points, but not through a cloud of them.
+        // The line at zero is drawn below separate points, but above a cloud of points.
         let at = usize::from(residuals.len() > DISTINCT);
         marks.insert(at, Mark::segment((x.low, 0.0), (x.high, 0.0), CURVE, THIN));
         let known = counts || points.sigma.is_some();
@@ -343,7 +344,8 @@ impl<'a> FitPlot<'a> {
 }
 
 impl DrawnPoints {
-    /// The points at the heights `y`, with error bars if `sigma` is given; many points are a cloud.
+    /// Returns the marks of the points at the heights `y`, with error bars if `sigma` is given. Many points are one
+    /// cloud.
     fn marks(&self, y: &[f64], sigma: Option<&[f64]>) -> Vec<Mark> {
         let shown = |i: &usize| self.x[*i].is_finite() && y[*i].is_finite();
         let shown: Vec<usize> = (0..y.len()).filter(shown).collect();
@@ -369,7 +371,7 @@ impl DrawnPoints {
     }
 }
 
-/// A colour for areas behind lines of the same one.
+/// Returns a light shade of a colour, for areas behind lines of this colour.
 fn pale((r, g, b): Color) -> Color {
     let pale = |part: u8| 255 - (255 - part) / 5;
     (pale(r), pale(g), pale(b))

@@ -1,15 +1,15 @@
-//! Which mark means what, where no data are.
+//! Legends: explanations of the marks, placed where they do not cover data.
 
 use super::canvas::{Anchor, Area, Canvas, Color, LINE, PART, POINT, Place, TICK, text_width};
 
-/// A mark and what it means.
+/// An entry of a legend: a mark and its explanation.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) sample: LegendMark,
     pub(super) text: String,
 }
 
-/// Mark of an entry.
+/// Sample of a mark in a legend.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LegendMark {
     Point,
@@ -19,7 +19,7 @@ pub(super) enum LegendMark {
     Area(Color),
 }
 
-/// Height of a line of text, and width of a sample with the gap behind it.
+/// Height of a line of text, and width of a sample with the gap after it, in pixels.
 const ROW: f64 = 18.0;
 const SAMPLE: f64 = 30.0;
 
@@ -28,7 +28,7 @@ impl Entry {
         Entry { sample, text: text.into() }
     }
 
-    /// Pixels that it takes, with the gap behind it.
+    /// Returns the width of the entry in pixels, with the gap after it.
     fn width(&self) -> f64 {
         SAMPLE + text_width(&self.text, TICK) + 18.0
     }
@@ -51,8 +51,8 @@ impl Entry {
     }
 }
 
-/// The entries beside each other in rows of at most `width` pixels, each as its row and its distance from
-/// the left.
+/// Arranges the entries in rows of at most `width` pixels. Returns, for each entry, its row and its distance from the
+/// left.
 fn rows(entries: &[Entry], width: f64) -> Vec<(usize, f64)> {
     let (mut row, mut used) = (0, 0.0);
     let place = |entry: &Entry| {
@@ -66,12 +66,13 @@ fn rows(entries: &[Entry], width: f64) -> Vec<(usize, f64)> {
     entries.iter().map(place).collect()
 }
 
-/// Pixels that the legend takes above an area so wide, with a gap over it.
+/// Returns the height in pixels of a legend above an area of this `width`, with a gap above the legend.
 pub(super) fn height(entries: &[Entry], width: f64) -> f64 {
     rows(entries, width).last().map_or(0.0, |(row, _)| ROW * (row + 1) as f64 + 4.0)
 }
 
-/// The corner of the area in which the entries, one below the other, cover none of the `taken` places.
+/// Returns a corner of the area in which the entries, one below the other, cover no place in `taken`; `None` if there
+/// is no such corner.
 pub(super) fn free_corner(entries: &[Entry], area: &Area, taken: &[Place]) -> Option<Area> {
     let widest = entries.iter().map(Entry::width).fold(0.0, f64::max);
     let (width, height) = (widest - 10.0, ROW * entries.len() as f64 + 6.0);
@@ -91,14 +92,14 @@ pub(super) fn free_corner(entries: &[Entry], area: &Area, taken: &[Place]) -> Op
     corners.into_iter().map(corner).find(is_free)
 }
 
-/// Puts the entries into a corner, one below the other.
+/// Draws the entries in a corner, one below the other.
 pub(super) fn draw_in(canvas: &mut Canvas, entries: &[Entry], corner: &Area) {
     for (i, entry) in entries.iter().enumerate() {
         entry.draw(canvas, (corner.left, corner.top + ROW * (i as f64 + 0.5)));
     }
 }
 
-/// Puts the entries above the area, where [`height`] pixels are free beyond the gap.
+/// Draws the entries above the area, which has [`height`] free pixels above the gap.
 pub(super) fn draw_above(canvas: &mut Canvas, entries: &[Entry], area: &Area, gap: f64) {
     let top = area.top - gap - height(entries, area.width());
     for (entry, (row, along)) in entries.iter().zip(rows(entries, area.width())) {
@@ -106,7 +107,7 @@ pub(super) fn draw_above(canvas: &mut Canvas, entries: &[Entry], area: &Area, ga
     }
 }
 
-/// A level between 0 and 1 as legends write it: `68.27 %`.
+/// Formats a level between 0 and 1 for legends: `68.27 %`.
 pub(super) fn percent(level: f64) -> String {
     format!("{} %", (1e4 * level).round() / 100.0)
 }

@@ -1,6 +1,6 @@
-//! Pictures of fits for papers, as SVG and PNG: the data with their curve, bands and residuals
-//! ([`FitPlot`]), maps of what a batch found ([`MapPlot`]), regions of two parameters ([`ContourPlot`]) and the
-//! profile of one ([`ProfilePlot`]).
+//! Plots of fits for papers, as SVG and PNG: data with curve, bands and residuals ([`FitPlot`]), maps of the results of
+//! a batch ([`MapPlot`]), confidence regions of two parameters ([`ContourPlot`]) and the profile of one parameter
+//! ([`ProfilePlot`]).
 //!
 //! ```
 //! use dualfit::{CurveFit, Data};
@@ -14,8 +14,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Letters come with the crate, so that nothing depends on the fonts of the machine. Labels may have
-//! raised digits, as in `field / V m⁻¹`.
+//! The crate contains its font, so that the pictures do not depend on the fonts of the machine. Labels may contain
+//! superscript digits, as in `field / V m⁻¹`.
 
 mod axis;
 mod canvas;

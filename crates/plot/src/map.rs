@@ -1,4 +1,4 @@
-//! A number for each pixel as a colour: what a batch found.
+//! Maps: a two-dimensional array of numbers, such as results of a batch, as colours.
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Area, Canvas, Color, INK, LABEL, THIN, TICK, TITLE};
@@ -6,20 +6,20 @@ use crate::error::{PlotError, Result};
 use std::ops::Range;
 use std::path::Path;
 
-/// Cells along a side at most; larger maps show the mean of several.
+/// Maximum number of cells along a side. In larger maps, a cell shows the mean of several numbers.
 const CELLS: usize = 512;
-/// Pixels from one label of the bar to the next, about.
+/// Approximate distance of adjacent labels of the colour bar, in pixels.
 const APART: f64 = 48.0;
-/// The part of the numbers, at either end, that may be beyond the range.
+/// Fraction of the numbers, at each end, that may be outside of the default range.
 const BEYOND: f64 = 1.0 / 400.0;
-/// Minimum ratio of the range of all numbers to the shown range for that.
+/// Minimum ratio of the range of all numbers to the default range for leaving numbers out.
 const WILD: f64 = 4.0;
 /// Color of missing values.
 const MISSING: Color = (190, 190, 190);
 
-/// A map of n × m numbers, such as one parameter of all fits of a batch, with a bar that says which colour is
-/// which number. The colours are those of viridis, in which equal steps look equal. Numbers that are not
-/// finite are grey; those beyond the range have the colour of its end.
+/// Map of n × m numbers, such as one parameter of all fits of a batch, with a colour bar. The colour scale is viridis,
+/// which is perceptually uniform. Numbers that are not finite are grey. Numbers outside of the range have the colour of
+/// its nearest end.
 #[derive(Clone, Debug)]
 pub struct MapPlot {
     rows: usize,
@@ -32,10 +32,10 @@ pub struct MapPlot {
 }
 
 impl MapPlot {
-    /// `values`: row-major, `columns` to a row, the first row at the top.
+    /// Creates a map. `values`: in row-major order, with `columns` values per row; the first row is at the top.
     ///
     /// # Errors
-    /// [`PlotError::Nothing`] if they do not make whole rows.
+    /// [`PlotError::Nothing`] if there are no values, or if their number is not a multiple of `columns`.
     pub fn new(values: impl IntoIterator<Item = f64>, columns: usize) -> Result<MapPlot> {
         let values: Vec<f64> = values.into_iter().collect();
         if columns == 0 || values.is_empty() || !values.len().is_multiple_of(columns) {
@@ -47,16 +47,16 @@ impl MapPlot {
         Ok(MapPlot { rows, columns, values, range: None, title, label, size: (560, 460) })
     }
 
-    /// The numbers of the first and the last colour. Otherwise they are the smallest and the largest; but where a
-    /// quarter of a percent at either end would make the range more than four times as wide, it leaves those out,
-    /// and the picture says how many they are.
+    /// Sets the numbers of the first and the last colour. The default is the smallest and the largest number. If a
+    /// quarter of a percent of the numbers at each end makes this range more than 4x as wide, the default range leaves
+    /// them out, and the picture shows their count.
     #[must_use]
     pub fn range(mut self, low: f64, high: f64) -> MapPlot {
         self.range = Some((low, high));
         self
     }
 
-    /// A title; none by default.
+    /// Sets the title. By default there is no title.
     #[must_use]
     pub fn title(mut self, title: &str) -> MapPlot {
         self.title = title.into();
@@ -70,15 +70,15 @@ impl MapPlot {
         self
     }
 
-    /// Width and height in pixels, 560 × 460 by default; a wide map takes less height. A PNG has twice as
-    /// many pixels along each side.
+    /// Sets width and height in pixels, 560 × 460 by default; the picture of a wide map is less high. A PNG has 2x the
+    /// pixels along each side.
     #[must_use]
     pub fn size(mut self, width: u32, height: u32) -> MapPlot {
         self.size = (width, height);
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// Returns the picture as the text of an SVG file.
     ///
     /// # Errors
     /// [`PlotError::Nothing`] if no value is finite.
@@ -89,7 +89,8 @@ impl MapPlot {
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
     ///
     /// # Errors
-    /// As [`to_svg`](MapPlot::to_svg), and if the file cannot be written or its name says neither.
+    /// The errors of [`to_svg`](MapPlot::to_svg), and an error if the file cannot be written or if its name has another
+    /// extension.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.canvas()?.save(path.as_ref())
     }
@@ -119,7 +120,7 @@ impl MapPlot {
         Ok(canvas)
     }
 
-    /// The ends of the numbers, without those that would leave the others one colour.
+    /// Returns the default range: without outliers that would leave too few colours for the other numbers.
     fn usual(&self) -> [f64; 2] {
         let mut finite: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
         finite.sort_unstable_by(f64::total_cmp);
@@ -142,7 +143,7 @@ impl MapPlot {
             let color = |column| self.color(row..below, column, side, scale);
             let colors: Vec<Color> = cells.map(color).collect();
             let mut from = 0;
-            // Neighbours of one colour are one rectangle.
+            // Adjacent cells of the same colour are one rectangle.
             for same in colors.chunk_by(PartialEq::eq) {
                 let to = (from + same.len() * side).min(self.columns);
                 let (left, right) = (map.left + pixel * from as f64, map.left + pixel * to as f64);
@@ -152,7 +153,7 @@ impl MapPlot {
         }
     }
 
-    /// The colour of the mean of a cell's finite values; a cell has at most `side` columns.
+    /// Returns the colour of the mean of a cell's finite values. A cell has at most `side` columns.
     fn color(&self, rows: Range<usize>, column: usize, side: usize, scale: &Axis) -> Color {
         let columns = column..(column + side).min(self.columns);
         let row = |row| &self.values[row * self.columns..][columns.clone()];
@@ -162,7 +163,7 @@ impl MapPlot {
         if count == 0.0 { MISSING } else { viridis(scale.part(sum / count)) }
     }
 
-    /// Rows and columns are counted from 0, at the middle of their cells.
+    /// Draws the frame, with ticks at the centres of rows and columns, which are counted from 0.
     fn frame(&self, canvas: &mut Canvas, map: &Area, pixel: f64) {
         let Area { left, top, bottom, .. } = *map;
         canvas.outline(map);
@@ -182,7 +183,7 @@ impl MapPlot {
         }
     }
 
-    /// The bar that says which colour is which number.
+    /// Draws the colour bar, and the count of the numbers outside of the range.
     fn bar(&self, canvas: &mut Canvas, map: &Area, scale: &Axis) {
         const STEPS: usize = 128;
         let (left, right) = (map.right + 16.0, map.right + 32.0);
@@ -212,7 +213,8 @@ impl MapPlot {
     }
 }
 
-/// The colour at a part of the way; 64 shades, so that neighbours share rectangles.
+/// Returns the colour at a relative position of the scale. There are only 64 shades, so that adjacent cells often share
+/// a rectangle.
 fn viridis(part: f64) -> Color {
     const SHADES: f64 = 64.0;
     let shade = (part.clamp(0.0, 1.0) * SHADES).floor().min(SHADES - 1.0);

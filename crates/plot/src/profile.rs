@@ -1,4 +1,4 @@
-//! Pictures of profiles: the increase of the cost with the distance of one parameter from its best value.
+//! Plots of profiles: the increase of the cost with the distance of one parameter from its best value.
 
 use super::axis::Axis;
 use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, THIN};
@@ -8,8 +8,8 @@ use crate::error::{PlotError, Result};
 use dualfit::Profile;
 use std::path::Path;
 
-/// The profile of one parameter: the increase of the cost over its values, with the parabola that the
-/// standard error stands for and an interval, if they are given.
+/// Plot of the profile of one parameter: the increase of the cost over its values, optionally with the parabola that
+/// corresponds to the standard error, and with an interval.
 #[derive(Clone, Debug)]
 pub struct ProfilePlot {
     name: String,
@@ -21,7 +21,7 @@ pub struct ProfilePlot {
 }
 
 impl ProfilePlot {
-    /// `points`: values of the parameter, ascending, with the increase of χ² there.
+    /// Creates a plot. `points`: values of the parameter, ascending, each with the increase of χ².
     pub fn new(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> ProfilePlot {
         ProfilePlot {
             name: name.to_owned(),
@@ -33,22 +33,22 @@ impl ProfilePlot {
         }
     }
 
-    /// A profile as [`CurveFit::profile`](dualfit::CurveFit::profile) finds it: τ², the increase of χ² over the
-    /// variance of the residuals.
+    /// Creates a plot of a profile that [`CurveFit::profile`](dualfit::CurveFit::profile) computed. It shows τ², the
+    /// increase of χ² divided by the variance of the residuals.
     pub fn of(profile: &Profile) -> ProfilePlot {
         let squares = profile.taus().into_iter().map(|tau| tau * tau);
         let points = profile.values().into_iter().zip(squares);
         ProfilePlot::new(profile.name(), points).y_label("τ²")
     }
 
-    /// Draws ((p − best)/error)², which the profile would be if the model were linear.
+    /// Draws the parabola ((p − best)/error)², which is the profile of a linear model.
     #[must_use]
     pub fn parabola(mut self, best: f64, std_error: f64) -> ProfilePlot {
         self.symmetric = Some((best, std_error));
         self
     }
 
-    /// Shows an interval, and the increase at its ends.
+    /// Draws an interval, and the increase of the cost at its ends.
     #[must_use]
     pub fn interval(mut self, lower: f64, upper: f64, increase: f64) -> ProfilePlot {
         self.interval = Some((lower, upper, increase));
@@ -69,10 +69,10 @@ impl ProfilePlot {
         self
     }
 
-    /// The picture as the text of an SVG file.
+    /// Returns the picture as the text of an SVG file.
     ///
     /// # Errors
-    /// [`PlotError::Nothing`] without two finite points.
+    /// [`PlotError::Nothing`] if there are fewer than two finite points.
     pub fn to_svg(&self) -> Result<String> {
         Ok(self.canvas()?.svg())
     }
@@ -80,7 +80,8 @@ impl ProfilePlot {
     /// Writes the picture to a file whose name ends in `.svg` or `.png`.
     ///
     /// # Errors
-    /// As [`to_svg`](ProfilePlot::to_svg), and if the file cannot be written or its name says neither.
+    /// The errors of [`to_svg`](ProfilePlot::to_svg), and an error if the file cannot be written or if its name has
+    /// another extension.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         self.canvas()?.save(path.as_ref())
     }

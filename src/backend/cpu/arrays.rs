@@ -23,7 +23,7 @@ pub(super) enum Differences {
 #[derive(Default)]
 pub(super) struct ArrayPass {
     columns: Vec<Vec<f64>>,
-    /// Indices of the points with finite coordinates, if not all are finite. The model receives only these.
+    /// Indices of the points with finite coordinates, if not all are finite. The model receives only these points.
     seen: Option<Vec<usize>>,
     points: usize,
     /// Precisions of the values, from the first differences.
@@ -37,7 +37,7 @@ pub(super) struct ArrayPass {
 pub(super) struct ArrayRequest<'a> {
     pub(super) calls: &'a ArrayCalls,
     pub(super) params: &'a [f64],
-    /// Positions of the parameters with respect to which partials are taken, ascending.
+    /// Positions of the parameters with respect to which partials are computed, ascending.
     pub(super) free: &'a [usize],
     pub(super) steps: Steps<'a>,
     pub(super) patience: Patience<'a>,
@@ -46,7 +46,7 @@ pub(super) struct ArrayRequest<'a> {
 }
 
 impl<'a> ArrayRequest<'a> {
-    /// Creates the request of a prediction: on all threads, without a time limit.
+    /// Creates the request for a prediction: on all threads, without a time limit.
     pub(super) fn new(
         calls: &'a ArrayCalls,
         params: &'a [f64],
@@ -72,8 +72,8 @@ impl ArrayPass {
         arrays
     }
 
-    /// Copies the coordinates of `n` points. The model is called with all points of finite coordinates, even if the
-    /// fit leaves them out, since its value at a point may depend on the other points.
+    /// Copies the coordinates of `n` points. The model is called with all points of finite coordinates, including
+    /// points that the fit leaves out, since its value at a point may depend on the other points.
     pub(super) fn load(&mut self, columns: &[Values<'_>], n: usize) {
         let finite = |i: usize| columns.iter().all(|column| column.at(i).is_finite());
         let whole = columns.iter().all(Values::is_finite);
@@ -142,7 +142,7 @@ impl ArrayPass {
         Ok(())
     }
 
-    /// Computes the partials by differences. Their steps depend on the precision of the values.
+    /// Computes the partials by finite differences, whose steps depend on the precision of the values.
     fn numerical(
         &mut self,
         request: ArrayRequest<'_>,
@@ -156,7 +156,7 @@ impl ArrayPass {
         done
     }
 
-    /// Takes differences, and repeats those whose steps prove too short for the precision of the values.
+    /// Computes finite differences. Repeats the differences whose steps are too short for the precision of the values.
     fn measured(
         &self,
         request: ArrayRequest<'_>,
@@ -208,7 +208,7 @@ impl ArrayPass {
         Ok(())
     }
 
-    /// Looks for noise of the values along all parameters for which the precision was not measured.
+    /// Measures the noise of the values along all parameters for which the precision was not measured yet.
     pub(super) fn look_for_noise(&mut self, request: ArrayRequest<'_>) -> Result<(), Fault> {
         if request.calls.jacobian.is_some() {
             return Ok(());
@@ -221,7 +221,7 @@ impl ArrayPass {
         done.map(drop)
     }
 
-    /// Computes forward differences with respect to parameter `k`. `partial`: holds the previous partials, and is
+    /// Computes forward differences with respect to parameter `k`. `partial`: contains the previous partials, and is
     /// overwritten.
     fn forward(
         &self,
@@ -315,7 +315,8 @@ impl ArrayPass {
         self.columns.iter().map(Vec::as_slice).collect()
     }
 
-    /// Copies the numbers of the points that the model received to the positions of these points; the others are NaN.
+    /// Copies the numbers of the points that the model received to the positions of these points. Sets all other
+    /// positions to NaN.
     fn spread(&self, found: &[f64], out: &mut [f64]) {
         match &self.seen {
             None => out.copy_from_slice(found),

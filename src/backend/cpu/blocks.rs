@@ -38,7 +38,7 @@ impl Cpu<'_> {
                     }
                     next += 1;
                 }
-                // Consecutive points are used in place.
+                // Consecutive points are read in place.
                 let gapless = |first: &usize| picked[picked.len() - 1] - first + 1 == picked.len();
                 len = picked.len();
                 block = match picked.first() {
@@ -175,8 +175,8 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Examines, once, the precision that a pass observed for a model called with single points. Returns true if the
-    /// steps of its differences changed; the caller then repeats the pass.
+    /// Examines the signs of coarse values that the first pass collected, if a native model is called point by point.
+    /// Returns true if the steps of the finite differences changed; the caller then repeats the pass.
     pub(super) fn settle_steps(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let PreparedForm::Native { native, bounds, .. } = &self.model.kind else {
             return Ok(false);

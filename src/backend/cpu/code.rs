@@ -1,8 +1,8 @@
 //! Code of a program for the block interpreter.
 //!
 //! Numbers that are the same at every point (uniform numbers) are computed once per pass. The other nodes become
-//! instructions on blocks of points. Liveness analysis lets instructions share registers, so that the
-//! live values of a block stay in the caches near the core.
+//! instructions on blocks of points. Liveness analysis lets instructions share registers, so that the live values of a
+//! block stay in the caches near the core.
 
 use super::gram::LANES;
 use crate::model::collect::{Collected, collect, is_safe};
@@ -10,9 +10,9 @@ use crate::model::op::{Binary, Id, Node, Unary};
 use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
 
-/// Points per block: long enough that dispatch costs little, and short enough for the caches. The registers of
-/// a model, 4 kB each, stay in the L2 cache, and the registers of a step in the L1 cache. 256 was slower, and
-/// 1024 was not faster (measured).
+/// Number of points per block: enough to make dispatch cheap, and few enough for the caches. The registers of a model,
+/// 4 kB each, stay in the L2 cache, and the registers of a step in the L1 cache. 256 points were slower, and 1024 were
+/// not faster (measured).
 pub(super) const BLOCK: usize = 512;
 
 /// Location of the numbers of a block.
@@ -24,8 +24,8 @@ pub(super) enum Operand {
     Register(usize),
 }
 
-/// One step over a block. `out` is never a register that the step reads. `uniform` is an index into
-/// the uniform numbers.
+/// One step over a block. `out` is never a register that the step reads. `uniform` is an index into the uniform
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Instruction {
     Unary {
@@ -75,16 +75,16 @@ pub(super) struct Code {
     /// The uniform nodes that are not constants, in order.
     uniform_nodes: Vec<(usize, Node)>,
     pub(super) steps: Vec<Instruction>,
-    /// Registers that hold a uniform number in all lanes, filled once per chunk: (uniform, register).
+    /// Registers that contain a uniform number in all lanes, as (uniform, register). They are filled once per chunk.
     pub(super) broadcasts: Vec<(usize, usize)>,
     pub(super) registers: usize,
     /// The value of the model, then its partials.
     pub(super) outputs: Vec<Operand>,
-    /// Indices of the numbers that must be in the safe range; otherwise the code must not be used.
+    /// Indices of the numbers that must be in the safe range. If a number is outside, the code must not be used.
     coefficients: Vec<usize>,
-    /// Number of columns up to the last one that is read.
+    /// Number of columns up to and including the last one that is read.
     pub(super) columns: usize,
-    /// Registers of the outputs that steps compute, each once.
+    /// Registers of the outputs that steps compute, without repetition.
     pub(super) computed: Vec<usize>,
 }
 
@@ -153,7 +153,8 @@ impl Code {
         self.coefficients.iter().all(|&i| is_safe(values[i]))
     }
 
-    /// Computes the same for fits in lanes, each at its own parameters. `values`: empty, or from an earlier call.
+    /// Computes the uniform numbers for fits in lanes, each at its own parameters. `values`: empty, or from an earlier
+    /// call.
     pub(super) fn uniforms_abreast(
         &self,
         params: [&[f64]; LANES],
@@ -208,7 +209,7 @@ fn read(steps: &[Instruction], broadcasts: &[(usize, usize)]) -> Vec<usize> {
     all
 }
 
-/// Returns the registers of the outputs that steps compute, each once.
+/// Returns the registers of the outputs that steps compute, without repetition.
 fn computed(outputs: &[Operand], broadcasts: &[(usize, usize)]) -> Vec<usize> {
     let mut computed = Vec::new();
     for &output in outputs {
@@ -275,7 +276,7 @@ impl Compiler {
         step
     }
 
-    /// Returns the location of node `id`. A uniform number gets its own register, which keeps it for the chunk.
+    /// Returns the location of node `id`. A uniform number gets its own register, which contains it during the chunk.
     fn source(&mut self, id: Id, per_point: &[bool]) -> Operand {
         let i = id as usize;
         if let Some(source) = self.sources[i] {
@@ -309,7 +310,7 @@ impl Instruction {
     }
 }
 
-/// Returns true for the frequent operations, which have a kernel with a number as one operand.
+/// Returns true for operations that have a kernel with a number as one operand: the frequent ones.
 fn takes_number(op: Binary) -> bool {
     use Binary::{Add, Div, Max, Min, Mul, Sub};
     matches!(op, Add | Sub | Mul | Div | Min | Max)

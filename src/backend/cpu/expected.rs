@@ -2,8 +2,8 @@
 //!
 //! Each point of a sample is replaced by the closest point of the curve, and then displaced along x and y by √variance
 //! times its errors. The average over normal displacements uses the cubature rule of Stroud and Secrest (Math. Comp.
-//! 17, 1963). It is exact for polynomials of degree 5. For D displacements its nodes are the point itself, 2D points on
-//! the axes and 2D(D − 1) points between them.
+//! 17, 1963), which is exact for polynomials of degree 5. The nodes of the rule for D displacements are the point
+//! itself, 2D points on the axes and 2D(D − 1) points between the axes.
 
 use super::Cpu;
 use super::in_row_units;
@@ -108,7 +108,7 @@ impl Sample {
     }
 }
 
-/// Returns the weights and displacements, in standard deviations, of the rule in `dimensions` variables.
+/// Returns the weights and nodes of the cubature rule for `dimensions` displacements, in standard deviations.
 fn nodes(dimensions: usize) -> Vec<(f64, Vec<f64>)> {
     let d = dimensions as f64;
     let mut nodes = vec![(2.0 / (d + 2.0), vec![0.0; dimensions])];
@@ -135,7 +135,7 @@ fn nodes(dimensions: usize) -> Vec<(f64, Vec<f64>)> {
 mod tests {
     use super::nodes;
 
-    /// Moments of independent standard normal variables: 1, 0, 1, 0, 3, 0 of the orders 0 to 5.
+    /// Tests the moments of independent standard normal variables: 1, 0, 1, 0, 3, 0 for the orders 0 to 5.
     #[test]
     fn moments_up_to_order_5_are_exact() {
         let moment = [1.0, 0.0, 1.0, 0.0, 3.0, 0.0];

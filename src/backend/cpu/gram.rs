@@ -1,8 +1,8 @@
 //! The Gram matrix of a block's columns: all pairwise products, summed over the points.
 //!
-//! Products are taken in tiles of three columns by two, so that five loads feed six fused
-//! multiply-adds and the running sums fit the registers of every instruction set. Every sum has
-//! eight lanes, independent of the width of the vectors, so all instruction sets give the same bits.
+//! Products are computed in tiles of three columns by two: five loads feed six fused multiply-adds, and the running
+//! sums fit into the registers of every instruction set. Every sum has eight lanes, independent of the width of the
+//! vectors. Therefore all instruction sets return the same bits.
 
 use crate::normal::pair;
 
@@ -16,15 +16,18 @@ const RIGHT: usize = 2;
 pub(super) struct Tile<'a> {
     left: [&'a [f64]; LEFT],
     right: [&'a [f64]; RIGHT],
-    /// Number of columns on the left and on the right; the other slots repeat the last column.
+    /// Number of columns on the left and on the right. Unused slots repeat the last column.
     size: (usize, usize),
     first: (usize, usize),
 }
 
-/// Adds Σ aᵢaⱼ over the points of a block to `lanes`, eight partial sums for each pair i ≤ j at
-/// `8 * pair(i, j)`. `column(i)`: column i of `k`, all of the same length. `tile`: adds the products
-/// of one tile, like [`add_tile`]. `rests`: adds the products of the points after the last full group of
-/// eight, like [`add_rests`]. `room`: buffer for these points.
+/// Adds Σ aᵢaⱼ over the points of a block to `lanes`, which contains eight partial sums at `8 * pair(i, j)` for each
+/// pair i ≤ j.
+///
+/// - `column(i)`: column i of `k`, all of the same length.
+/// - `tile`: adds the products of one tile, like [`add_tile`].
+/// - `rests`: adds the products of the points after the last full group of eight, like [`add_rests`].
+/// - `room`: buffer for these points.
 pub(super) fn add_products<'a>(
     k: usize,
     column: impl Fn(usize) -> &'a [f64],
@@ -61,7 +64,7 @@ pub(super) fn add_rests(rests: &[[f64; LANES]], lanes: &mut [f64]) {
     }
 }
 
-/// Adds the products of a tile.
+/// Adds the products of a tile to `lanes`.
 #[inline(always)]
 pub(super) fn add_tile(tile: &Tile<'_>, lanes: &mut [f64]) {
     match tile.size {
@@ -100,8 +103,8 @@ macro_rules! tile {
                 $($sum = fused(&$x[g], &$y[g], $sum);)*
             }
             $(
-                // Keeps the sums in whole registers until here. Without it the optimiser arranges
-                // them for the addition below, and inserts shuffles into the loop.
+                // Keeps the sums in whole registers during the loop. Without `black_box`, the optimiser
+                // rearranges them for the addition below and inserts shuffles into the loop.
                 let $sum = std::hint::black_box($sum);
                 let (i, j) = (tile.first.0 + $i, tile.first.1 + $j);
                 // Tiles on the diagonal include pairs below it, which are not stored.

@@ -1,8 +1,8 @@
 //! Loops over a block of points, compiled once per instruction set and chosen at run time.
 //!
-//! Each kernel is a plain loop inside a function with the target features of its instruction set, and the
-//! compiler vectorises it. All fused multiply-adds are explicit and all sums have a fixed number of
-//! lanes, so that all instruction sets give the same bits.
+//! Each kernel is a plain loop, vectorised by the compiler, in a function with the target features of its instruction
+//! set. All fused multiply-adds are explicit and all sums have a fixed number of lanes, so that all instruction sets
+//! return the same bits.
 
 use super::gram::{self, LANES, Tile};
 use super::poisson;
@@ -25,7 +25,7 @@ type OnThree = unsafe fn(&[f64], &[f64], &[f64], &mut [f64]);
 /// out = f(a, number)
 type OnNumber = unsafe fn(&[f64], f64, &mut [f64]);
 
-/// out = f(a, numbers), with number i modulo the lanes for element i
+/// out[i] = f(a[i], numbers[i mod `LANES`])
 type OnLanes = unsafe fn(&[f64], &[f64; LANES], &mut [f64]);
 
 /// Vectors that machine code can use.
@@ -60,12 +60,12 @@ pub(crate) struct Kernels {
     models: unsafe fn(&[[f64; LANES]], usize, &mut ModelsAbreast),
 }
 
-/// Arguments: lower limits of the expectation; values of the model and counts; residuals and factors of rows, which are
-/// written; sums to which the costs are added.
+/// Kernel for Poisson data. Arguments: lower limits of the expectation; values of the model, and counts; output for
+/// residuals; output for factors of rows; sums to which the costs are added.
 type OnCounts = unsafe fn(&[f64; LANES], [&[f64]; 2], &mut [f64], &mut [f64], &mut RobustSums);
 
-/// Returns the best kernels for this processor, or those that `DUALFIT_ISA` names: `avx512`, `avx2` or `baseline`. The
-/// variable is ignored if the processor does not support its value.
+/// Returns the best kernels for this processor, or the kernels that the environment variable `DUALFIT_ISA` names:
+/// `avx512`, `avx2` or `baseline`. The variable is ignored if the processor does not support its value.
 pub(crate) fn detect() -> &'static Kernels {
     static BEST: OnceLock<&'static Kernels> = OnceLock::new();
     BEST.get_or_init(|| {
@@ -122,7 +122,7 @@ impl Kernels {
         unsafe { (self.right)(op)(a, number, out) }
     }
 
-    /// Computes out = op(number, b), for those of these operations that do not commute.
+    /// Computes out = op(number, b), for the operations of [`with_right`](Kernels::with_right) that do not commute.
     pub(super) fn with_left(&self, op: Binary, number: f64, b: &[f64], out: &mut [f64]) {
         // SAFETY: `available` returns a `Kernels` only if the processor has its features.
         unsafe { (self.left)(op)(b, number, out) }
@@ -300,8 +300,8 @@ macro_rules! instruction_set {
                     $(#[target_feature(enable = $features)])?
                     fn kernel(a: &[f64], numbers: &[f64; LANES], out: &mut [f64]) {
                         let f = $f;
-                        // The compiler would unroll a loop over eight lanes and then vectorise it
-                        // with gathered loads, so the loop must be longer.
+                        // The loop is longer than eight lanes: the compiler would unroll a loop over eight lanes and
+                        // then vectorise it with gathered loads.
                         const LONG: usize = 8 * LANES;
                         let numbers: [f64; LONG] = std::array::from_fn(|i| numbers[i % LANES]);
                         let (parts, rest) = a.as_chunks::<LONG>();
@@ -443,7 +443,7 @@ for_each_function!(instruction_set, baseline, ("NEON", None));
 #[cfg(not(target_arch = "aarch64"))]
 for_each_function!(instruction_set, baseline, ("baseline", None));
 
-/// Computes powers like [`crate::model::scalar::power`]: squares are products, which are rounded correctly.
+/// Computes powers like [`crate::model::scalar::power`]. Squares are computed as products, which are rounded correctly.
 #[inline(always)]
 fn power(a: &[f64], b: &[f64], out: &mut [f64]) {
     block::pow(a, b, out);

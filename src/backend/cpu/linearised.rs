@@ -28,11 +28,11 @@ pub(crate) struct At<'a> {
     pub(crate) model: &'a Model,
     /// All parameters.
     pub(crate) params: &'a [f64],
-    /// Positions of the parameters with respect to which partials are taken, ascending.
+    /// Positions of the parameters with respect to which partials are computed, ascending.
     pub(crate) by: &'a [usize],
     /// Bounds of all parameters. Finite differences of a native model stay within them.
     pub(crate) bounds: &'a [(f64, f64)],
-    /// Starting point of the fit, from which the magnitudes of the parameters are taken.
+    /// Starting point of the fit. It determines the magnitudes of the parameters.
     pub(crate) start: &'a [f64],
 }
 
@@ -116,8 +116,8 @@ impl At<'_> {
         }
     }
 
-    /// Maps all points of a model that is called with single points. Repeats it with longer steps if the steps of the
-    /// finite differences prove too short for the precision of the values.
+    /// Implements [`map`](At::map) for a model that is called with single points. If the steps of the finite
+    /// differences are too short for the precision of the values, repeats the evaluation with longer steps.
     fn by_calls<R: Send>(
         &self,
         calls: &PointCalls,
@@ -199,7 +199,7 @@ fn guarded<R>(i: usize, call: impl FnOnce() -> R) -> Result<R> {
     })
 }
 
-/// Returns the result of `one` for each of `n` points. Each thread takes several points at a time.
+/// Returns the result of `one` for each of `n` points. Each thread processes several points at a time.
 fn of_points<R: Send>(n: usize, one: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
     let of_piece = |points: Range<usize>| points.map(&one).collect::<Result<Vec<R>>>();
     let mut all = Vec::with_capacity(n);

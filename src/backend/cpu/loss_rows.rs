@@ -1,4 +1,4 @@
-//! Correction of the rows of a block for a loss. A custom loss is a formula, which is evaluated like a model.
+//! Correction of the rows of a block for a loss. The formula of a custom loss is evaluated like a model.
 
 use super::assembly::Assembled;
 use super::code::{BLOCK, Code};
@@ -25,8 +25,8 @@ impl LossRows {
         self.row = self.row.take().or_else(register);
     }
 
-    /// Corrects weighted residuals and the factors of their rows. `weighted`: true if rows have factors. Returns
-    /// true if the corrected rows have factors.
+    /// Corrects weighted residuals and the factors of their rows. `weighted`: true if the rows already have factors.
+    /// Returns true if the corrected rows have factors.
     pub(super) fn correct(
         &mut self,
         kernels: &Kernels,
@@ -73,12 +73,12 @@ impl Compiled {
     }
 }
 
-/// Evaluator of formulas of one worker.
+/// Evaluator of loss formulas, one per worker.
 #[derive(Default)]
 pub(super) struct FormulaMachine {
     compiled: Option<Arc<Compiled>>,
     machine: Machine,
-    /// Residuals over the scale.
+    /// Residuals divided by the scale.
     ratios: Register,
 }
 

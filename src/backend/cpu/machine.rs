@@ -23,7 +23,7 @@ pub(super) fn register() -> Register {
 pub(super) enum Block<'a> {
     /// Consecutive points from the given index on.
     Run(usize),
-    /// Points by index.
+    /// Points with these indices.
     Picked(&'a [usize]),
 }
 
@@ -45,8 +45,7 @@ pub(super) struct Machine {
     pub(super) table: Table,
 }
 
-/// Independent variables of a block. Consecutive f64 values are used in the caller's memory; all others
-/// are gathered.
+/// Independent variables of a block. Consecutive f64 values are read in place; all other values are gathered.
 pub(super) struct Inputs<'a> {
     pub(super) columns: &'a [Values<'a>],
     block: Block<'a>,
@@ -66,7 +65,7 @@ impl Machine {
         self.columns.resize_with(self.columns.len().max(columns), register);
     }
 
-    /// Fills the registers that hold a uniform number, for blocks of up to `points` points.
+    /// Fills the registers that contain a uniform number, for blocks of up to `points` points.
     pub(super) fn broadcast(&mut self, code: &Code, uniforms: Uniforms<'_>, points: usize) {
         let points = points.next_multiple_of(LANES).min(BLOCK);
         for &(uniform, r) in &code.broadcasts {
@@ -80,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// Gathers the columns that cannot be used in place.
+    /// Gathers the columns that cannot be read in place.
     pub(super) fn load(&mut self, inputs: &Inputs<'_>) {
         for (values, register) in inputs.columns.iter().zip(&mut self.columns) {
             let Some(lanes) = register else { continue };
@@ -101,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// Computes the outputs with machine code. Returns false if there is none.
+    /// Computes the outputs with machine code. Returns false if the interpreter has to compute them.
     fn run_assembled(
         &mut self,
         code: &Assembled,
@@ -180,7 +179,7 @@ pub(super) fn lanes(register: &Register, n: usize) -> &[f64] {
     register.as_ref().map_or(&[], |lanes| &lanes.0[..n])
 }
 
-/// Copies the values of the points of a block to `out`, unless they can be used in place.
+/// Copies the values of the points of a block to `out`, unless they can be read in place.
 fn gather(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
     match (values, block) {
         (Values::F64(_), Block::Run(_)) => {}

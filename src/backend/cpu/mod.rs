@@ -74,6 +74,16 @@ pub(crate) struct Cpu<'a> {
     /// Time limit of a pass of a native model.
     patience: Patience<'a>,
     scratch: Scratch,
+    /// Receives the scratch memory when the evaluator is dropped.
+    owner: Option<&'a Mutex<Scratch>>,
+}
+
+impl Drop for Cpu<'_> {
+    fn drop(&mut self) {
+        if let Some(owner) = self.owner {
+            *lock(owner) = std::mem::take(&mut self.scratch);
+        }
+    }
 }
 
 /// Scratch memory of an evaluator, without the threads' registers. The fits of a batch reuse it, so that they need
@@ -127,18 +137,22 @@ impl<'a> Cpu<'a> {
         loss: Loss,
         start: &[f64],
     ) -> Cpu<'a> {
-        Cpu::reusing(Scratch::default(), model, points, loss, start)
+        Cpu::over(Scratch::default(), model, points, loss, (start, false))
     }
 
-    /// Like [`new`](Cpu::new), with the scratch of a previous evaluator of the same model.
+    /// Like [`new`](Cpu::new), with the scratch of a previous evaluator of the same model. The evaluator returns it to
+    /// `owner` when it is dropped.
     pub(crate) fn reusing(
-        scratch: Scratch,
+        owner: &'a Mutex<Scratch>,
         model: &'a Prepared,
         points: &'a Points<'a>,
         loss: Loss,
         start: &[f64],
     ) -> Cpu<'a> {
-        Cpu::over(scratch, model, points, loss, (start, false))
+        let scratch = std::mem::take(&mut *lock(owner));
+        let mut cpu = Cpu::over(scratch, model, points, loss, (start, false));
+        cpu.owner = Some(owner);
+        cpu
     }
 
     /// `part`: if true, the scratch may come from another part of the points of the same fit.
@@ -177,6 +191,7 @@ impl<'a> Cpu<'a> {
             worthless: f64::INFINITY,
             patience: Patience::default(),
             scratch,
+            owner: None,
         }
     }
 
@@ -218,8 +233,8 @@ impl<'a> Cpu<'a> {
     }
 
     /// Returns the scratch, for the next evaluator.
-    pub(crate) fn into_scratch(self) -> Scratch {
-        self.scratch
+    pub(crate) fn into_scratch(mut self) -> Scratch {
+        std::mem::take(&mut self.scratch)
     }
 
     /// Uses the given kernels instead of the best ones, for tests of the instruction sets.

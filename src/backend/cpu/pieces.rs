@@ -10,8 +10,8 @@ use std::ops::Range;
 
 /// Minimum number of calls of a native model per piece. A call of a cheap model takes about 100 ns.
 const FEWEST_CALLS: usize = 32;
-/// Maximum number of pieces for calls of a native model, if pieces are not limited to [`PIECE`] points: enough to
-/// balance the load of all cores.
+/// Maximum number of pieces for calls of a native model: enough to balance the load of all cores. It is exceeded only
+/// if pieces would be longer than [`PIECE`].
 const OF_CALLS: usize = 256;
 /// Number of tasks per thread, so that threads do not wait long for the last task.
 const TASKS: usize = 16;
@@ -29,7 +29,7 @@ impl Pieces {
         Pieces { points, length: PIECE }
     }
 
-    /// Divides the points for a native model, of which a single call may take milliseconds.
+    /// Divides the points for a native model, for which a single call may take milliseconds.
     pub(super) fn of_calls(points: usize) -> Pieces {
         Pieces { points, length: points.div_ceil(OF_CALLS).clamp(FEWEST_CALLS, PIECE) }
     }
@@ -76,7 +76,7 @@ impl Pieces {
         self.points.min(piece * self.length)
     }
 
-    /// Returns the points of these pieces, piece by piece, as (start, end).
+    /// Returns the points of each of these pieces as (start, end).
     pub(super) fn points_of(&self, pieces: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let all = *self;
         pieces.map(move |piece| all.range(piece)).map(|points| (points.start, points.end))

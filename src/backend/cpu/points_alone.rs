@@ -7,7 +7,7 @@ use super::{Cpu, Pass};
 use crate::data::values::Values;
 use crate::solver::outcome::{BadPoint, Fault};
 
-/// Relative difference between model and y up to which they count as equal.
+/// Maximum relative difference between model and y that counts as equal.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
 /// Location of the evaluation, if x has errors.
@@ -20,8 +20,8 @@ enum At {
 }
 
 impl Cpu<'_> {
-    /// Calls `visit` for every used point, with its index and outputs, the value first. Ends when `visit`
-    /// returns false.
+    /// Calls `visit` for every used point with its index and its outputs, the value first. Ends when `visit` returns
+    /// false.
     fn each_point(
         &mut self,
         (params, at): (&[f64], At),
@@ -98,7 +98,7 @@ impl Cpu<'_> {
         self.each_point((params, At::Closest), |i, output| {
             let weight = points.weight(i);
             if weight > most {
-                // The sums contain the remainder of the squared weight.
+                // The sums already include `most`² of the squared weight; the row contains the rest.
                 let weight = ((weight - most) * (weight + most)).sqrt();
                 let partial = |(j, column): (usize, &f64)| output(1 + j) * column * weight;
                 rows.extend(columns.iter().enumerate().map(partial));

@@ -1,13 +1,13 @@
-//! Poisson data over a block: rows whose normal equations are those of the Poisson likelihood.
+//! Poisson data over a block: rows that yield the normal equations of the Poisson likelihood.
 //!
-//! Half the deviance, f − y + y·ln(y/f), has the gradient (1 − y/f)·∂f and the Fisher information
-//! ∂f ∂fᵀ/f. With rows scaled by s = 1/√f and the residual (1 − y/f)/s, the ordinary normal equations
-//! give both; the cost is summed separately. The steps are those of Fisher scoring.
+//! Half the deviance, f − y + y·ln(y/f), has the gradient (1 − y/f)·∂f and the Fisher information ∂f ∂fᵀ/f. With rows
+//! scaled by s = 1/√f and the residual (1 − y/f)/s, the ordinary normal equations contain this gradient and this
+//! information; the cost is summed separately. The steps are the steps of Fisher scoring.
 //!
 //! The gradient does not depend on s, so s may be limited if f is close to 0 or far below y. The information 1/f is
-//! unbounded as f goes to 0: one point with f near 0 would outweigh all others, and a parameter on which it depends
-//! would stay at its starting value. Therefore s² = 1/max(f, `darkest`), or 2⁻²⁰y/f² if that is larger; the latter
-//! limits the residual to 2¹⁰√y. Without this limit residuals of about y/√f would dominate the sums, and the digits of
+//! unbounded as f approaches 0: one point with f near 0 would outweigh all others, and the parameters that determine
+//! its f would stay at their starting values. Therefore s² is 1/max(f, `darkest`) or 2⁻²⁰y/f², whichever is larger. The
+//! second limits the residual to 2¹⁰√y. Without it, residuals of about y/√f would dominate the sums, and the digits of
 //! the other points would be lost.
 
 use super::gram::LANES;
@@ -16,7 +16,8 @@ use crate::math::lane;
 
 /// Lower limit of the factor s of a row, in units of √y/f.
 const OUTLYING: f64 = 1.0 / 1024.0;
-/// |f − y|/(f + y) below which the cost of a point is computed by a series, as the formula suffers from cancellation.
+/// |f − y|/(f + y) below which the cost of a point is computed with a series, since the formula suffers from
+/// cancellation.
 const NEAR: f64 = 0.125;
 /// 1/19, 1/17, … 1/3: coefficients of artanh(v)/v³ − 1/v² in powers of v². The first omitted term is below 1e-18 of the
 /// cost.
@@ -32,9 +33,13 @@ const SERIES: [f64; 9] = [
     1.0 / 3.0,
 ];
 
-/// Computes rows from the values of the model and the counts `y`. `darkest`: lower limit of f in the factor s; point i
-/// uses element i mod [`LANES`]. `value`: f. `residual`: receives (1 − y/f)/s. `row`: receives s. The costs are added
-/// to `sums`. All slices have the same length.
+/// Computes rows from the values of the model and the counts `y`, and adds the costs to `sums`. All slices have the
+/// same length.
+///
+/// - `darkest`: lower limit of f in the factor s; point i uses element i mod [`LANES`].
+/// - `value`: f.
+/// - `residual`: receives (1 − y/f)/s.
+/// - `row`: receives s.
 #[inline(always)]
 pub(super) fn weigh(
     darkest: &[f64; LANES],
@@ -53,8 +58,8 @@ pub(super) fn weigh(
     }
 }
 
-/// Returns the factor of a row, its residual and its cost. They are NaN if f is negative, and not finite if y is
-/// positive and f is 0.
+/// Returns the factor, the residual and the cost of a row. All three are NaN if f is negative. Residual and cost are
+/// not finite if y is positive and f is 0.
 #[inline(always)]
 fn point(f: f64, y: f64, darkest: f64) -> [f64; 3] {
     let d = f - y;
@@ -73,7 +78,7 @@ fn point(f: f64, y: f64, darkest: f64) -> [f64; 3] {
     let counted = y > 0.0;
     let score = if counted { d / f } else { 1.0 };
     let cost = if counted { deviance } else { f };
-    // Without this factor NaN would disappear in the comparisons above, and a negative f would count as `darkest`.
+    // Without this factor the comparisons above would drop NaN, and a negative f would count as `darkest`.
     let valid = if f >= 0.0 { 1.0 } else { f64::NAN };
     [s * valid, score / s * valid, cost * valid]
 }
@@ -82,7 +87,8 @@ fn point(f: f64, y: f64, darkest: f64) -> [f64; 3] {
 mod tests {
     use super::point;
 
-    /// Compares costs with the formula; tests/poisson has recorded costs of ordinary numbers.
+    /// Compares costs with the formula. `tests/accuracy/poisson` compares costs of ordinary numbers with recorded
+    /// values.
     #[test]
     fn costs_hold_at_the_ends_of_the_range() {
         for (f, y, exact) in [
@@ -97,7 +103,7 @@ mod tests {
         assert_eq!(point(5e-324, 5e-324, 1e-9)[2], 0.0);
     }
 
-    /// The limits of s do not change the gradient: s times the residual is the score 1 − y/f everywhere.
+    /// Tests that the limits of s do not change the gradient: s times the residual is the score 1 − y/f everywhere.
     #[test]
     fn rows_have_the_score_everywhere_and_the_information_where_it_is_bounded() {
         let darkest = 2f64.powi(-20);

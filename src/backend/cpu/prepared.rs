@@ -8,8 +8,8 @@ use crate::model::native::{Model, Native};
 use crate::model::program::Program;
 use std::sync::{Arc, OnceLock};
 
-/// A model prepared for evaluation on the CPU, with partials with respect to the free parameters only. It does
-/// not depend on data, and many fits can use it.
+/// Model prepared for evaluation on the CPU, with partials with respect to the free parameters only. It does not depend
+/// on data, and many fits can share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub(super) kind: PreparedForm,
@@ -21,8 +21,8 @@ pub(crate) struct Prepared {
 
 #[derive(Clone, Debug)]
 pub(super) enum PreparedForm {
-    /// `collected`: code with collected factors; `plain`: code as traced, for parameters at which these factors are out
-    /// of range.
+    /// `collected`: code in which the constant factors of each partial are collected into one coefficient, see
+    /// `model::collect`. `plain`: code as traced, for parameters at which a coefficient is too small or too large.
     Traced {
         collected: Arc<Assembled>,
         plain: Arc<PlainCode>,
@@ -59,13 +59,13 @@ impl Prepared {
         }
     }
 
-    /// Returns true if the model is a function that is called, not traced.
+    /// Returns true if the model is native.
     pub(crate) fn is_native(&self) -> bool {
         matches!(self.kind, PreparedForm::Native { .. })
     }
 
-    /// Returns the number of element operations per point and pass, or `None` for a native model that is called with
-    /// single points, as its cost is unknown.
+    /// Returns the number of element operations per point and pass. Returns `None` for a native model that is called
+    /// with single points, since its cost is unknown.
     pub(crate) fn work_of_a_point(&self) -> Option<usize> {
         let k = self.outputs();
         match &self.kind {
@@ -108,7 +108,8 @@ impl Prepared {
         1 + self.free.len()
     }
 
-    /// Returns the number of registers of the interpreter. The plain code may need another number.
+    /// Returns the number of registers of the interpreter for the collected code. The plain code may need a different
+    /// number.
     pub(super) fn registers(&self) -> usize {
         match &self.kind {
             PreparedForm::Traced { collected, .. } => collected.registers,
@@ -121,7 +122,7 @@ impl Prepared {
 #[derive(Clone, Copy)]
 pub(super) struct Pass<'a> {
     pub(super) params: &'a [f64],
-    /// The numbers that are the same at every point.
+    /// Numbers that are the same at every point.
     pub(super) uniforms: &'a [f64],
     /// `None` for a native model.
     pub(super) code: Option<&'a Assembled>,
@@ -172,7 +173,7 @@ impl<'a> Pass<'a> {
         Pass { params, uniforms, code, outputs, slopes }
     }
 
-    /// Creates a pass with the code as traced, at any parameters.
+    /// Creates a pass with the code as traced, which is valid at all parameters.
     pub(super) fn plain(
         model: &'a Prepared,
         params: &'a [f64],
@@ -190,9 +191,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Creates a pass with the code as traced, to repeat a piece of a pass from [`new`](Pass::new) whose sums are not
-    /// finite: collected factors may be the cause. Returns `None` for a native model. `numbers`: initialised on first
-    /// use.
+    /// Creates a pass with the code as traced, for a piece whose sums are not finite after a pass from
+    /// [`new`](Pass::new): the collected factors may be the cause. Returns `None` for a native model. `numbers`:
+    /// initialised on first use.
     pub(super) fn once_more(
         model: &'a Prepared,
         params: &'a [f64],

@@ -47,7 +47,7 @@ impl Cpu<'_> {
             sample.rounding += (spacing(&points.y, y) * weight).powi(2) / 12.0;
         })?;
         if self.loss != Loss::Linear {
-            // The correction turns residuals into ψ/s and rows into s; their product is ψ.
+            // The correction sets residuals to ψ/s and rows to s. The product of both is ψ.
             let mut row = vec![1.0; sample.values.len()];
             let (rule, sums) = ((self.loss, 0.0), &mut RobustSums::default());
             let formulas = &mut FormulaMachine::default();
@@ -60,7 +60,7 @@ impl Cpu<'_> {
         Ok(sample)
     }
 
-    /// Picks the points of the sample in the order of the data, the same points as for a stream.
+    /// Picks the points of the sample, in the order of the data. A stream picks the same points.
     pub(super) fn pick(&self, picks: &mut Vec<usize>) {
         let n = self.points.len();
         picks.clear();
@@ -71,8 +71,8 @@ impl Cpu<'_> {
         }
     }
 
-    /// Returns true if x rises or falls from each of these points to the next, or if there are several variables,
-    /// which have no order.
+    /// Returns true if x only rises or only falls from point to point, or if there are several variables, which have no
+    /// order.
     fn is_ordered(&self, picks: &[usize]) -> bool {
         let [x] = &self.points.columns[..] else { return true };
         let (mut rises, mut falls) = (true, true);
@@ -175,7 +175,7 @@ fn spacing(values: &Values<'_>, y: f64) -> f64 {
     }
 }
 
-/// Returns the averages of the moments of single counts.
+/// Returns the averages of the moments of single counts, and the margin of the mean.
 fn mean_deviance(expected: &[[f64; 2]]) -> MeanDeviance {
     let n = expected.len() as f64;
     let of_each = |k: usize| expected.iter().map(|moments| moments[k]).sum::<f64>() / n;

@@ -2,10 +2,9 @@
 //!
 //! With z = (r/C)², the loss of a point is ½C²ρ(z), its gradient ρ'·Jᵀr, and its Gauss-Newton matrix
 //! (ρ' + 2zρ'')·JᵀJ. If the row of the point is scaled by s = √(ρ' + 2zρ'') and its residual by ρ'/s, the
-//! ordinary normal equations give both (Triggs et al. 2000). s² is max(ρ' + 2zρ'', floor·ρ',
-//! 2⁻⁵²). In normal equations the floor is 0.1, so that outliers still contribute to the
-//! step. R factors have the floor 0, as in SciPy. They give the covariance, and the steps of
-//! ill-conditioned problems.
+//! ordinary normal equations contain this gradient and matrix (Triggs et al. 2000). s² is max(ρ' + 2zρ'', floor·ρ',
+//! 2⁻⁵²). In normal equations the floor is 0.1, so that outliers still contribute to the step. In R factors the floor
+//! is 0, as in SciPy. R factors determine the covariance, and the steps of ill-conditioned problems.
 
 use super::gram::{LANES, collapse};
 use crate::data::loss::Loss;
@@ -15,12 +14,12 @@ use crate::normal::Influence;
 /// Minimum of s², the square of a row factor.
 const LEAST: f64 = f64::EPSILON;
 
-/// Partial sums over points, lane by lane.
+/// Partial sums over points, one per lane.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RobustSums {
     /// Sums of the loss, ½C²ρ.
     pub(super) costs: [f64; LANES],
-    /// Sums of an [`Influence`]. They are summed only if the floor is 0, since only R factors need them, and not for
+    /// Sums of an [`Influence`]. They are computed only if the floor is 0, since only R factors need them, and not for
     /// Poisson data.
     influence: [[f64; LANES]; Influence::SUMS],
 }
@@ -47,8 +46,8 @@ impl RobustSums {
 /// ρ, ρ' and ρ' + 2zρ'' at z.
 type LossTerms = (f64, f64, f64);
 
-/// Replaces `residual` r by ρ'r/s and sets `row` to s. Adds losses and, if the floor is 0, influences to `sums`.
-/// Both slices have one value per point of the block.
+/// Replaces each residual r by ρ'r/s and sets `row` to s. Adds losses and, if the floor is 0, influences to `sums`.
+/// Both slices contain one value per point of the block.
 #[inline(always)]
 pub(super) fn correct(
     loss: Loss,
@@ -102,7 +101,7 @@ pub(super) fn by_formula(
     let half_square = 0.5 * scale * scale;
     for (i, (r, s)) in residual.iter_mut().zip(row).enumerate() {
         let (u, curvature) = (*r / scale, 0.5 * second[i]);
-        // At a residual of 0 the quotient has this limit.
+        // The limit of the quotient for a residual of 0.
         let gradient = if u == 0.0 { curvature } else { 0.5 * first[i] / u };
         let terms = (value[i], gradient, curvature);
         let (rho, influence) = point(scale, floor, r, s, &|_| terms);
@@ -164,7 +163,7 @@ fn point(
     let square = if square > LEAST { square } else { LEAST };
     *s = square.sqrt();
     let psi = *r * gradient;
-    // A NaN residual must stay NaN: the comparisons above would lose it.
+    // Computed from `r`, so that a NaN residual remains NaN: the comparisons above drop NaN.
     *r = psi / *s;
     (rho, Influence::of([gradient, psi * psi, curvature, curvature * curvature, square]))
 }

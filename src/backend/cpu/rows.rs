@@ -14,8 +14,8 @@ use crate::data::values::Values;
 use crate::model::op::Binary;
 use crate::normal::{Influence, Normal, RFactor, pair};
 
-/// Distance between columns of the folded matrix. It is not a power of two, so that columns do
-/// not compete for the same cache sets.
+/// Distance between columns of the folded matrix. It is not a power of two, so that columns do not compete for the same
+/// cache sets.
 pub(super) const STRIDE: usize = BLOCK + 8;
 /// Numbers per cache line.
 const ALIGNMENT: usize = 8;
@@ -29,7 +29,7 @@ pub(super) struct BlockRows {
     factor: Register,
     response: Register,
     lanes: Vec<f64>,
-    /// For each column, the points after the last full group of eight.
+    /// For each column, the numbers of the points after the last full group of eight.
     rests: Vec<[f64; LANES]>,
     matrix: Vec<f64>,
     loss: LossRows,
@@ -43,7 +43,7 @@ pub(super) struct BlockValues<'a> {
 }
 
 impl BlockValues<'_> {
-    /// Returns the values of the model if `i` is 0, else its partials with respect to free parameter i − 1.
+    /// Returns the values of the model if `i` is 0, else the partials with respect to free parameter i − 1.
     fn output(&self, i: usize) -> &[f64] {
         self.machine.source(self.outputs[i], self.points.inputs)
     }
@@ -75,8 +75,8 @@ pub(super) struct Target<'a> {
 }
 
 impl BlockRows {
-    /// Reserves memory for `k` columns, residual included. The sums shrink too: otherwise, after a model of a thousand
-    /// columns, half a million sums would be cleared for each piece of a model of three.
+    /// Reserves memory for `k` columns, including the residual. The memory for sums shrinks too: otherwise, after a
+    /// model of a thousand columns, half a million sums would be cleared for each piece of a model of three columns.
     pub(super) fn reserve(&mut self, k: usize) {
         self.columns.resize_with(self.columns.len().max(k), register);
         self.loss.reserve();
@@ -228,8 +228,8 @@ impl BlockRows {
         self.products(kernels, &[], view, factored);
     }
 
-    /// Adds the products of the rows of the block. Their residuals and factors must be set. `scales`: the
-    /// factors of the columns, or empty if all are 1.
+    /// Adds the products of the rows of the block, whose residuals and factors must already be set. `scales`: the
+    /// factors of the columns, or empty if all are 1. `factored`: true if rows have factors other than 1.
     fn products(
         &mut self,
         kernels: &Kernels,

@@ -1,9 +1,9 @@
 //! Evaluation of eight small fits of one model in lanes: each SIMD lane belongs to one fit.
 //!
-//! A small fit has too few points for long blocks: the interpreter's dispatch, the ends of vectors and
-//! the sums across lanes would take as long as the arithmetic. Here a block holds the points of eight
-//! fits: number i·8 + l is point i of the fit in lane l. So every loop is long, every vector is full, and
-//! the sums of a lane are the sums of its fit. The result of a lane does not depend on the other lanes.
+//! A small fit has too few points for long blocks: the interpreter's dispatch, the ends of vectors and the sums across
+//! lanes would take as long as the arithmetic. Here a block contains the points of eight fits: number i·8 + l is point
+//! i of the fit in lane l. So every loop is long, every vector is full, and the sums of a lane are the sums of its fit.
+//! The result of a lane does not depend on the other lanes.
 
 use super::assembly::{Assembled, Rows, Same, Weighted, in_a_row};
 use super::closest::BlockPoints;
@@ -43,13 +43,14 @@ pub(crate) struct SimdBatch {
     code: Arc<Assembled>,
     manner: Manner,
     kernels: &'static Kernels,
-    /// Number of points of the fit in each lane; 0 before the first.
+    /// Number of points of the fit in each lane; 0 before its first fit.
     lengths: [usize; LANES],
     /// One column per variable: eight lanes per point.
     columns: Vec<Vec<f64>>,
     y: Vec<f64>,
     weights: Vec<f64>,
-    /// Poisson data: expectation below which the weight of a point without events does not increase further.
+    /// Poisson data: expectation below which the weight of a point without events does not increase further, one number
+    /// per lane.
     darkest: [f64; LANES],
     /// Uniform numbers, which are the same at every point of a fit: eight lanes per number.
     uniforms: Vec<[f64; LANES]>,
@@ -61,7 +62,7 @@ pub(crate) struct SimdBatch {
 }
 
 impl SimdBatch {
-    /// Creates an evaluator of a model of `columns` independent variables. Returns `None` if the model is not traced.
+    /// Creates an evaluator for a model of `columns` independent variables. Returns `None` if the model is not traced.
     pub(crate) fn new(model: &Prepared, columns: usize, manner: Manner) -> Option<SimdBatch> {
         let PreparedForm::Traced { collected: code, .. } = &model.kind else { return None };
         Some(SimdBatch {
@@ -81,8 +82,8 @@ impl SimdBatch {
         })
     }
 
-    /// Loads the used points of another fit into a lane, in their order. Their row unit must be 1. Without
-    /// weights, all fits must have the same number of used points.
+    /// Loads the used points of another fit into a lane, in the order of the data. The points must have row unit 1.
+    /// Without weights, all fits must have the same number of used points.
     pub(crate) fn load(&mut self, lane: usize, points: &Points<'_>) {
         let (n, room) = (points.used, self.y.len() / LANES);
         if n > room {
@@ -137,7 +138,7 @@ impl SimdBatch {
         }
     }
 
-    /// Computes the normal equations of all lanes, each at its own parameters. `None` if a lane is not
+    /// Computes the normal equations of all lanes, each at its own parameters. `params`: `None` for lanes that are not
     /// needed.
     pub(crate) fn evaluate(&mut self, params: [Option<&[f64]>; LANES]) {
         let Some(any) = params.iter().flatten().next().copied() else { return };
@@ -157,7 +158,7 @@ impl SimdBatch {
         let uniforms = Uniforms::OfLanes(&self.uniforms);
         machine.broadcast(&self.code, uniforms, numbers);
         rows.clear();
-        // A pass does not allocate for models of few variables.
+        // Avoids an allocation for models of few variables.
         let mut few = [Values::F64(&[]); FEW];
         let many: Vec<Values<'_>>;
         let columns = if self.columns.len() <= FEW {
@@ -186,8 +187,8 @@ impl SimdBatch {
         rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
     }
 
-    /// Adds the products of the first numbers with machine code, if no loss or estimator changes them. Returns the
-    /// count of these numbers.
+    /// Adds the products of the leading numbers of the block (points times lanes) with machine code, if no loss or
+    /// estimator changes the products. Returns the count of these numbers.
     fn assembled_sums(&self, numbers: usize, machine: &mut Machine, rows: &mut BlockRows) -> usize {
         let Manner { loss, estimator, weighted, .. } = self.manner;
         let is_plain = loss == Loss::Linear && estimator == Estimator::LeastSquares;
@@ -235,7 +236,8 @@ impl SimdBatch {
             true => 0.5 * out.products.last().copied().unwrap_or(0.0),
             false => self.costs[lane],
         };
-        // Collected factors may cause a value that is not finite. A fit alone can be evaluated without them.
+        // Collected factors may cause a value that is not finite. A fit outside the batch can be evaluated without
+        // them.
         self.usable[lane] && out.is_finite()
     }
 }

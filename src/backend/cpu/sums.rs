@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 /// Maximum number of pieces that one call of machine code sums.
 const AHEAD: usize = 32;
 
-/// Range of the points of a piece, and end of the points of its task.
+/// Points of a piece as (start, end), and the end of the points of its task.
 type Stretch = ((usize, usize), usize);
 
 /// Consecutive pieces that one thread sums.
@@ -60,15 +60,16 @@ impl<S: Summary + Clone> Tasks<S> {
         self.all.sum_into(out);
     }
 
-    /// Adds all tasks after the pieces that `sums` already contains.
+    /// Appends the sums of all tasks to `sums`, after the pieces that it already contains.
     fn add_to(&mut self, sums: &mut Tree<S>) {
         self.tasks.iter_mut().for_each(|task| sums.take(&mut task.sums));
     }
 }
 
 impl Cpu<'_> {
-    /// Sums each piece with `piece`. `first`: number of the first piece. If the sums of a piece are not finite, repeats
-    /// it without collected factors.
+    /// Computes the sums of each piece with `piece`. If the sums of a piece are not finite, they are computed again
+    /// with the program as traced, because the program with collected coefficients (`model/collect.rs`) may be the
+    /// cause. `first`: number of the first piece.
     fn sum_up<S: Summary + Clone>(
         &self,
         (tasks, empty): (&mut Vec<Task<S>>, impl Fn() -> S),
@@ -108,7 +109,7 @@ impl Cpu<'_> {
         tasks.iter_mut().find_map(|task| task.fault.take()).map_or(Ok(()), Err)
     }
 
-    /// Computes the normal equations of all pieces into the scratch.
+    /// Computes the normal equations of all pieces and stores them in the scratch.
     fn normals(&mut self, params: &[f64], columns: &[f64], first: u64) -> Result<(), Fault> {
         let worthless = std::mem::replace(&mut self.worthless, f64::INFINITY);
         let outputs = self.model.outputs();
@@ -121,7 +122,7 @@ impl Cpu<'_> {
             let tasks = &self.scratch.normals.tasks;
             let cost: f64 =
                 tasks.iter().flat_map(|task| task.sums.sums()).map(|sums| sums.cost).sum();
-            // Partials are not needed either if values are NaN.
+            // Partials are not needed if the cost is too high or NaN.
             if cost.is_nan() || cost >= worthless {
                 return Ok(());
             }
@@ -129,7 +130,7 @@ impl Cpu<'_> {
                 arrays.partials(request, Differences::Forward)
             })?;
         } else {
-            // The last digits of the solution, second derivatives and the covariance need the accuracy of these.
+            // The last digits of the solution, second derivatives and the covariance need this accuracy.
             self.fill_arrays(params, Differences::Central)?;
         }
         self.normal_pass(params, columns, first)
@@ -168,9 +169,9 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Initialises the sums of a piece with the sums of its first points from machine code, if it supports this pass.
-    /// Returns the number of these points. One call of machine code also sums the following pieces, up to point
-    /// `until`: the processor can prefetch memory as long as the loop is not interrupted.
+    /// Initialises the sums of a piece with machine code, if it supports this pass. Returns the number of leading
+    /// points that the sums include. One call of machine code also sums the following pieces, up to point `until`,
+    /// because the processor can prefetch memory as long as the loop is not interrupted.
     fn assembled_sums(
         &self,
         pass: Pass<'_>,
@@ -199,8 +200,8 @@ impl Cpu<'_> {
         done
     }
 
-    /// Adds the products of the first of these points to the sums of their pieces, with machine code. Returns the
-    /// number of these points.
+    /// Adds the products of points to the sums of their pieces with machine code. Returns the number of leading points
+    /// that were added.
     fn assembled_run(
         &self,
         pass: Pass<'_>,
@@ -239,7 +240,7 @@ impl Cpu<'_> {
         code.add_sums(self.kernels.vectors, &rows, table, sums)
     }
 
-    /// Computes the R factors of all pieces into the scratch.
+    /// Computes the R factors of all pieces and stores them in the scratch.
     fn factors(&mut self, params: &[f64], columns: &[f64], first: u64) -> Result<(), Fault> {
         self.fill_arrays(params, Differences::Central)?;
         let mut numbers = std::mem::take(&mut self.scratch.numbers);
@@ -295,7 +296,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Adds the normal equations of these points, which follow the points in `sums`.
+    /// Appends the normal equations of all points to `sums`. These points follow the points that `sums` contains.
     pub(crate) fn add_normal(
         &mut self,
         params: &[f64],
@@ -307,7 +308,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Adds the R factor of these points, which follow the points in `sums`.
+    /// Appends the R factors of all points to `sums`. These points follow the points that `sums` contains.
     pub(crate) fn add_factor(
         &mut self,
         params: &[f64],
@@ -358,8 +359,8 @@ impl Cpu<'_> {
     }
 }
 
-/// Registers, row columns and scratch of one thread. Pieces and fits reuse them, so that a pass does not
-/// allocate.
+/// Memory of one thread: registers of the machine, the rows of [J r] of a block, stored by columns, and scratch. Pieces
+/// and fits reuse it, so that a pass does not allocate.
 #[derive(Default)]
 pub(super) struct Worker {
     pub(super) machine: Machine,
@@ -373,17 +374,17 @@ pub(super) struct Worker {
     pub(super) x: Vec<f64>,
     pub(super) p: Vec<f64>,
     pub(super) partials: Vec<f64>,
-    /// Signs of limited precision of their values.
+    /// Evidence that a native model computes its values with limited precision.
     pub(super) signs: Signs,
     /// Buffers for sampled residuals and the indices of their points.
     pub(super) residuals: Vec<f64>,
     pub(super) sampled: Vec<usize>,
 }
 
-/// Sums that machine code computed for a run of pieces, eight lanes each.
+/// Sums that machine code computed for consecutive pieces, eight lanes each.
 #[derive(Default)]
 struct Ahead {
-    /// First point of the sums, and end of their points.
+    /// First point in the sums, and the end of their points.
     begin: usize,
     end: usize,
     sums: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Tests of the block interpreter: it computes the same bits as the recorded program, with every instruction set.
+//! Tests of the block interpreter: every instruction set computes the same bits as the recorded program.
 
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod assembled;
@@ -40,7 +40,7 @@ fn interpret(
     params: &[f64],
 ) -> Vec<Vec<f64>> {
     let mut machine = Machine::default();
-    // The previous numbers of a register must not matter.
+    // The result must not depend on the previous numbers of a register.
     machine.reserve(code.registers + 1, columns.len());
     for lanes in machine.registers.iter_mut().flatten() {
         lanes.0.fill(f64::NAN);
@@ -67,7 +67,7 @@ fn runs(n: usize) -> (Vec<Block<'static>>, Vec<usize>) {
     (starts.into_iter().map(Block::Run).collect(), lengths)
 }
 
-/// Asserts that every instruction set gives the same bits as the program at all points.
+/// Asserts that every instruction set computes the same bits as the program at all points.
 fn check(
     program: &Program,
     columns: &[Values<'_>],
@@ -76,7 +76,7 @@ fn check(
 ) -> Result<(), String> {
     let at = |i: usize| columns.iter().map(|c| c.at(i)).collect::<Vec<f64>>();
     let expected: Vec<Vec<f64>> = (0..n).map(|i| program.outputs(&at(i), params)).collect();
-    // Every other point first, then the rest, like blocks in which points are left out.
+    // Every other point first, then the rest, so that blocks skip points.
     let order: Vec<usize> = (0..n).step_by(2).chain((1..n).step_by(2)).collect();
     let picked: Vec<&[usize]> = order.chunks(BLOCK).collect();
     let picked_lengths: Vec<usize> = picked.iter().map(|p| p.len()).collect();
@@ -177,7 +177,8 @@ impl Sums {
         Sums { x, y, sigma, mask }
     }
 
-    /// Returns the data in four variants: plain, weighted, in single precision, and masked.
+    /// Returns the data in five variants: plain, weighted, weighted and masked, in single precision, and with constant
+    /// sigma.
     fn kinds<'a>(&'a self, single: &'a [Vec<f32>; 2]) -> Vec<Data<'a>> {
         let plain = || Data::new(&self.x, &self.y).expect("data");
         let weighted = || plain().sigma(Sigma::Relative(&self.sigma)).expect("sigma");
@@ -210,7 +211,7 @@ fn sums(points: &Points<'_>, loss: Loss, kernels: &'static Kernels, n: usize) ->
     let prepared = Prepared::traced(decay().into(), &[0, 1, 2]);
     let mut cpu = Cpu::new(&prepared, points, loss, &[]).with_kernels(kernels);
     let (mut normal, mut factor) = (Normal::zero(3), RFactor::zero(3));
-    // Two passes, to detect an effect of the state that the first one leaves.
+    // Two passes, to detect an effect of state from the first pass.
     for _ in 0..2 {
         cpu.normal(&PARAMETERS, &SCALES, &mut normal).expect("normal equations");
         cpu.factor(&PARAMETERS, &SCALES, &mut factor).expect("a factor");
@@ -267,7 +268,7 @@ fn sums_are_those_of_the_definition() {
         let points = Points::validate(data).expect("points");
         for loss in losses() {
             let (normal, factor) = sums(&points, loss, kernels::detect(), n);
-            // Sums over rows: the gradient, the cost, and JᵀJ with the factors of both floors.
+            // Sums over rows: the gradient, the cost, the influence, and JᵀJ with the factors of both floors.
             let (mut cost, mut gradient, mut influence) = (0.0, [0.0; 3], [0.0; 5]);
             let mut products = [[[0.0; 3]; 3]; 2];
             for i in points.kept() {

@@ -46,7 +46,7 @@ impl<'a> Whitened<'a> {
         }
     }
 
-    /// Computes the columns at `params`: whitened, scaled and corrected for the loss.
+    /// Computes the whitened and scaled columns at `params`, corrected for the loss.
     fn evaluate(&mut self, params: &[f64], scales: &[f64], floor: f64) -> Result<(), Fault> {
         let _span = span!(TRACE, "pass", points = self.inner.points.used);
         self.whiten(params, scales)?;
@@ -54,11 +54,11 @@ impl<'a> Whitened<'a> {
         Ok(())
     }
 
-    /// Computes the columns at `params`: whitened and scaled.
+    /// Computes the whitened and scaled columns at `params`.
     fn whiten(&mut self, params: &[f64], scales: &[f64]) -> Result<(), Fault> {
         self.inner.fill_arrays(params, Differences::Central)?;
         let mut numbers = std::mem::take(&mut self.inner.scratch.numbers);
-        // The time of the model matters little compared with whitening, so the plain code is used.
+        // Whitening takes much longer than the model, so the plain code suffices.
         let pass = Pass::plain(self.inner.model, params, &mut numbers);
         let columns = &mut self.columns;
         let k = columns.len();
@@ -134,7 +134,7 @@ impl Evaluator for Whitened<'_> {
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
-        // Magnitudes before whitening do not determine the magnitudes after it.
+        // The magnitudes before whitening do not determine the magnitudes after whitening.
         self.whiten(params, &vec![1.0; out.len()])?;
         for (largest, column) in out.iter_mut().zip(&self.columns) {
             *largest = column.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
@@ -159,7 +159,7 @@ impl Evaluator for Whitened<'_> {
         self.inner.scratch_bytes() + self.correlation.bytes() + numbers * size_of::<f64>()
     }
 
-    /// The residuals are combinations of points, which have no order in x.
+    /// Visits the whitened residuals. Each is a combination of points, so there is no order in x.
     fn residuals(
         &mut self,
         params: &[f64],

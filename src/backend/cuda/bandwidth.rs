@@ -1,4 +1,4 @@
-//! Measured bandwidth to a device, back from it, and of its memory.
+//! Measured bandwidths between the host and a device, and of the device's memory.
 
 use super::cache::Cache;
 use super::cuda_driver::{self, CudaDriver};

@@ -65,7 +65,7 @@ pub enum Origin {
 /// the same key wait instead of compiling it again.
 type ImagePlace = Arc<Mutex<Option<Image>>>;
 
-/// Images in memory and, unless it is switched off, on disk.
+/// Images in memory and, unless the disk cache is switched off, on disk.
 #[derive(Debug)]
 pub(crate) struct Cache {
     memory: Mutex<HashMap<Key, ImagePlace>>,
@@ -207,7 +207,7 @@ impl DiskCache {
     }
 
     fn remove(&self, key: &Key) {
-        // If a file cannot be removed, it is found corrupt or is rejected by the driver again.
+        // If a file cannot be removed, the next read finds it corrupt again or the driver rejects it again.
         let _ = fs::remove_file(self.path(key));
     }
 

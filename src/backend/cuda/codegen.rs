@@ -1,9 +1,9 @@
-//! A program as CUDA C++: the part of a translation unit that depends on the model.
+//! Translation of a program to CUDA C++: the part of a translation unit that depends on the model.
 //!
-//! Values that are the same at every point go to `model_uniforms`, always in f64,
-//! because they are computed once per block; `model_point` takes those of its numbers that it needs as `u`.
-//! The rest is one statement per operation, in the order and with the numbers of the program's
-//! listing. The same program always gives the same text. Names are in comments only.
+//! `model_uniforms` computes the values that are the same at every point, always in f64, because it runs once per
+//! block. It stores the values that `model_point` needs in `u`. `model_point` has one statement per operation, in the
+//! order and with the numbers of the program's listing. The same program always yields the same text. Names occur only
+//! in comments.
 
 mod expression;
 
@@ -32,8 +32,8 @@ pub(crate) enum Storage {
 pub(crate) enum Arithmetic {
     /// f64 throughout.
     Double,
-    /// f32 for the model and the products of its rows; their sums are in pairs of f32 if
-    /// `compensated`, else in f64.
+    /// f32 for the model and the products of its rows; the sums of the products are pairs of f32 if
+    /// `compensated`, otherwise f64.
     Single { compensated: bool },
 }
 
@@ -47,7 +47,7 @@ impl Storage {
         }
     }
 
-    /// The type in C++.
+    /// Returns the type in C++.
     pub(super) fn name(self) -> &'static str {
         match self {
             Storage::U8 => "unsigned char",
@@ -105,7 +105,8 @@ struct PrintedModel<'a> {
     per_point: Vec<bool>,
     /// Nodes whose values `model_uniforms` stores, in the order of `u`.
     stored: Vec<Id>,
-    /// The stored values and constants that each point divides by. The reciprocals of the stored values follow in `u`.
+    /// The stored values and constants that are divisors at every point. In `u`, the reciprocals of these stored values
+    /// follow the stored values.
     divisors: Vec<Id>,
 }
 
@@ -122,7 +123,7 @@ impl<'a> PrintedModel<'a> {
             .filter(|&i| needed[i] && !per_point[i] && !matches!(nodes[i], Node::Const(_)))
             .map(|i| i as Id)
             .collect();
-        // A division of floats takes only a few operations.
+        // In f32 a division takes only a few operations and needs no reciprocal.
         let mut divisors: Vec<Id> = match arithmetic {
             Arithmetic::Double => (0..nodes.len())
                 .filter(|&i| per_point[i])

@@ -59,7 +59,7 @@ impl CompiledModel {
         CompiledModel { program, units, texts: Mutex::default() }
     }
 
-    /// Number of free parameters.
+    /// Returns the number of free parameters.
     pub(crate) fn free(&self) -> usize {
         self.program.partials.len()
     }

@@ -29,7 +29,7 @@ impl<'a> WithCpuFallback<'a> {
         WithCpuFallback { device: None, cpu, take_over: true, failed: Some(failed) }
     }
 
-    /// Returns true if the device did the work; otherwise the CPU must.
+    /// Runs a pass on the device. Returns false if the CPU must run it.
     fn on_device(
         &mut self,
         pass: impl FnOnce(&mut Cuda<'a>) -> Result<(), DriverError>,
@@ -99,7 +99,7 @@ impl Evaluator for WithCpuFallback<'_> {
         self.cpu.heaviest(count, level)
     }
 
-    /// Passes on a device have no time limit.
+    /// Continues on the CPU, because passes on a device cannot limit weights.
     fn limit_weights(&mut self, most: f64) -> Option<f64> {
         if self.device.take().is_some() {
             self.failed = Some("a few points outweigh all others by far".to_owned());

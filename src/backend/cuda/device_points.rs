@@ -21,10 +21,10 @@ pub(crate) struct DevicePoints {
     constant_weight: f64,
     /// Capacity of the buffers, in points.
     pub(crate) capacity: usize,
-    /// Points in them.
+    /// Number of points in the buffers.
     pub(crate) points: usize,
-    /// For resident points: number of points of a segment, and for each segment the number of points here before its
-    /// end.
+    /// For resident points: number of points of a segment, and for each segment the number of points before its end on
+    /// this device.
     pub(crate) segment: usize,
     ends: Vec<usize>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn weighting(points: &Points<'_>) -> Weighting {
     }
 }
 
-/// The columns of x, then y.
+/// Returns the columns of x, then y.
 fn columns<'p, 'a>(points: &'p Points<'a>) -> impl Iterator<Item = &'p Values<'a>> {
     points.columns.iter().chain([&points.y])
 }
@@ -140,7 +140,7 @@ impl DevicePoints {
         index.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[index]
     }
 
-    /// Returns true if points like these fit this memory.
+    /// Returns true if this memory has the storage for points like these.
     pub(crate) fn takes(&self, points: &Points<'_>) -> bool {
         let mine = self.columns.iter().map(|(storage, _)| *storage);
         mine.eq(columns(points).map(storage)) && self.weight.is_some() == points.sigmas().is_some()

@@ -11,7 +11,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// The device's number, as [`Backend::Cuda`](crate::Backend::Cuda) takes it.
+    /// Number of the device, as in [`Backend::Cuda`](crate::Backend::Cuda).
     pub ordinal: usize,
     /// The product's name.
     pub name: String,
@@ -53,7 +53,7 @@ impl DeviceInfo {
         })
     }
 
-    /// Measures the bandwidth from the host to the device and of the device's memory, in about a second.
+    /// Measures the bandwidth between host and device and of the device's memory, in about a second.
     ///
     /// # Errors
     /// Returns [`Error::CudaUnavailable`] if the device cannot be used, or if it failed.

@@ -10,7 +10,7 @@ pub(crate) use crate::error::no_cuda::DriverError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Address(pub(crate) u64);
 
-/// A loaded module, as its driver numbers it.
+/// Number of a loaded module, assigned by its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Module(pub(crate) u64);
 
@@ -63,7 +63,7 @@ impl Properties {
     }
 }
 
-/// A device as the rest of the crate sees it.
+/// Interface of a device for the rest of the crate.
 pub(crate) trait Driver: Send + Sync {
     fn properties(&self) -> &Properties;
 
@@ -81,8 +81,7 @@ pub(crate) trait Driver: Send + Sync {
     }
 
     /// Releases memory of [`allocate`](Self::allocate) or [`allocate_mapped`](Self::allocate_mapped). There is no
-    /// error,
-    /// because a lost device has already lost its memory.
+    /// error, because a lost device has already lost its memory.
     fn release(&self, address: Address);
 
     /// As [`release`](Self::release), for memory that no pending work uses.
@@ -101,7 +100,7 @@ pub(crate) trait Driver: Send + Sync {
     /// ahead of earlier calls, and later uploads ahead begin after the work of earlier calls.
     fn fence(&self) -> Result<(), DriverError>;
 
-    /// Waits for all work, for uploads ahead only as far as a fence requires it, and copies from the device. A download
+    /// Waits for all work, including uploads ahead of earlier fences, and copies from the device. A download
     /// ahead waits only for work that was queued before the last fence.
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError>;
 
@@ -118,7 +117,7 @@ pub(crate) trait Driver: Send + Sync {
         false
     }
 
-    /// Starts a kernel; `arguments` are the bytes of each of its parameters, in order.
+    /// Starts a kernel. `arguments`: the bytes of each of its parameters, in order.
     fn launch(
         &self,
         module: Module,

@@ -125,7 +125,7 @@ impl Share {
 }
 
 /// Returns the sums of the segments of each share. All devices work at the same time: the work of every device is
-/// queued before the host waits, as far as there are slots for the sums.
+/// queued before the host waits, unless the slots for the sums are full.
 fn sums<S: Summed + Clone>(
     shares: &mut [Share],
     (points, segment, leaves): (&Points<'_>, usize, Leaves),
@@ -176,12 +176,11 @@ impl<'a> Cuda<'a> {
         self.shares.iter().map(|share| share.chunks(self.segment)).max().unwrap_or(1)
     }
 
-    /// Runs a pass over all points: the normal equations at `params` or, for at most
-    /// [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) free
-    /// parameters, the R factor.
+    /// Runs a pass over all points. It computes the normal equations at `params` or, for at most
+    /// [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) free parameters, the R factor.
     ///
     /// # Errors
-    /// The error of the last device if all devices have failed.
+    /// Returns the error of the last device if all devices have failed.
     pub(crate) fn pass<S: Summed + Clone>(
         &mut self,
         params: &[f64],

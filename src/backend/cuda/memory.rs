@@ -82,8 +82,8 @@ impl Buffer {
         self.driver.upload(to, bytemuck::cast_slice(values), queue)
     }
 
-    /// Waits for the device, as far as the queue of the driver requires it, and reads `out.len()` values from
-    /// index `first` on.
+    /// Waits for the device as [`download`](Driver::download) by this queue requires it, and reads `out.len()` values
+    /// from index `first` on.
     pub(crate) fn read<T: Pod>(
         &self,
         queue: Queue,

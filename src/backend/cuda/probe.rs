@@ -16,7 +16,7 @@ use std::{env, fs};
 pub(crate) const LIBRARIES: [&str; 2] =
     if cfg!(windows) { ["cuda.dll", "nvcuda.dll"] } else { ["libcuda.so", "libcuda.so.1"] };
 
-/// All functions of the driver that this module and [`device`](super::device) call.
+/// All functions of the driver that this module and [`cuda_driver`](super::cuda_driver) call.
 pub(crate) const SYMBOLS: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
@@ -184,7 +184,7 @@ fn check(library: &Library, call: &str, code: c_int) -> Result<(), NoCuda> {
 fn text(library: &Library, code: c_int) -> String {
     type GetErrorString = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
     // SAFETY: the signature is that of cuda.h. The text is a constant of the library with a NUL at
-    // its end, or the pointer is left null, or set so, for a code that the driver does not know.
+    // its end; for a code that the driver does not know, the pointer stays or becomes null.
     unsafe {
         let mut text: *const c_char = std::ptr::null();
         if let Ok(get) = library.get::<GetErrorString>("cuGetErrorString") {

@@ -49,7 +49,7 @@ impl Spec<'_> {
     }
 }
 
-/// A text of `kernels/`, with its name for the messages of compilers and profilers.
+/// Lists files of `kernels/`: the name of each, for messages of compilers and profilers, and its text.
 macro_rules! kernels {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name)))),*]
@@ -57,7 +57,7 @@ macro_rules! kernels {
 }
 pub(super) use kernels;
 
-/// Constants with names, and quotients with a common divisor, for every unit.
+/// Named constants, and quotients with a common divisor, for every unit.
 const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh", "quotient.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
 /// Functions that CUDA lacks, for models that use them: the `cuda_file` of [`Facts`](crate::model::op::Facts).

@@ -2,11 +2,14 @@
 
 use super::passes::Passes;
 use super::question::{Answer, At, Question};
+use crate::backend::cpu::Prepared;
 use crate::backend::cuda::source::FEW_PARAMETERS;
 use crate::backend::cuda::streamed::DeviceStream;
 use crate::backend::stream::pass_cache::Evaluated;
+use crate::data::loss::Loss;
 use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator};
+use crate::solver::observe::Patience;
 use crate::solver::outcome::{BadPoint, Fault};
 use crate::threads::{self, lock};
 use std::sync::Mutex;
@@ -14,7 +17,14 @@ use std::sync::Mutex;
 /// A model over the points of a stream.
 pub(crate) struct StreamEvaluator<'e, 'a> {
     passes: &'e Mutex<Passes<'a>>,
-    evaluated: Evaluated<'e>,
+    model: &'e Prepared,
+    loss: Loss,
+    /// Time limit and stop request of the passes.
+    patience: Patience<'e>,
+    /// Starting point of the fit; it sets the typical sizes of the parameters.
+    start: Vec<f64>,
+    /// Upper limit of the weight of a point, in row units.
+    most_weight: f64,
     /// The device that evaluates the passes; `None` without a device or after it failed.
     device: Option<DeviceStream>,
     /// If true, the CPU continues the fit when the device fails.
@@ -23,8 +33,29 @@ pub(crate) struct StreamEvaluator<'e, 'a> {
 }
 
 impl<'e, 'a> StreamEvaluator<'e, 'a> {
-    pub(crate) fn new(passes: &'e Mutex<Passes<'a>>, evaluated: Evaluated<'e>) -> Self {
-        StreamEvaluator { passes, evaluated, device: None, take_over: false, failed: None }
+    /// `start`: starting point of the fit.
+    pub(crate) fn new(
+        passes: &'e Mutex<Passes<'a>>,
+        (model, loss, patience): (&'e Prepared, Loss, Patience<'e>),
+        start: Vec<f64>,
+    ) -> Self {
+        StreamEvaluator {
+            passes,
+            model,
+            loss,
+            patience,
+            start,
+            most_weight: f64::INFINITY,
+            device: None,
+            take_over: false,
+            failed: None,
+        }
+    }
+
+    /// Returns the settings of a pass.
+    fn evaluated(&self) -> Evaluated<'_> {
+        let StreamEvaluator { model, loss, most_weight, ref start, patience, .. } = *self;
+        Evaluated { model, loss, most_weight, start, patience }
     }
 
     /// Sets the device that evaluates the passes, or the reason why it failed before the first pass.
@@ -59,7 +90,7 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
     }
 
     fn ask(&mut self, question: &Question) -> Result<Answer, Fault> {
-        lock(self.passes).ask(self.evaluated, question)
+        lock(self.passes).ask(self.evaluated(), question)
     }
 
     /// Evaluates a question of a method that cannot return a fault. Returns `None` if it fails; the next pass then
@@ -72,19 +103,19 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
 
 impl Evaluator for StreamEvaluator<'_, '_> {
     fn normal(&mut self, params: &[f64], columns: &[f64], out: &mut Normal) -> Result<(), Fault> {
-        let key = self.evaluated.key(params, columns);
+        let key = self.evaluated().key(params, columns);
         if self.on_device(|passes, device| passes.answer_on(device, &key, out))? {
             return Ok(());
         }
-        lock(self.passes).result(self.evaluated, &key, out)
+        lock(self.passes).result(self.evaluated(), &key, out)
     }
 
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault> {
-        let key = self.evaluated.key(params, columns);
+        let key = self.evaluated().key(params, columns);
         // The device does not store the rows of models with many parameters, therefore the CPU computes their R factor.
         let done = out.n <= FEW_PARAMETERS
             && self.on_device(|passes, device| passes.answer_on(device, &key, out))?;
-        if done { Ok(()) } else { lock(self.passes).result(self.evaluated, &key, out) }
+        if done { Ok(()) } else { lock(self.passes).result(self.evaluated(), &key, out) }
     }
 
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault> {
@@ -113,10 +144,10 @@ impl Evaluator for StreamEvaluator<'_, '_> {
         if self.device.take().is_some() {
             self.failed = Some("a few points outweigh all others by far".to_owned());
         }
-        if self.evaluated.most_weight == most {
+        if self.most_weight == most {
             return None;
         }
-        self.evaluated.most_weight = most;
+        self.most_weight = most;
         match self.look(&Question::LimitWeights) {
             Some(Answer::LimitWeights(sums)) => Some(sums.sum().unwrap_or_default().0),
             _ => Some(0.0),
@@ -124,7 +155,7 @@ impl Evaluator for StreamEvaluator<'_, '_> {
     }
 
     fn heavy_rows(&mut self, params: &[f64], columns: &[f64]) -> Result<Vec<BlockRow>, Fault> {
-        if self.evaluated.most_weight == f64::INFINITY {
+        if self.most_weight == f64::INFINITY {
             return Ok(Vec::new());
         }
         let at = At { params: params.to_vec(), columns: columns.to_vec() };

@@ -1,7 +1,7 @@
 //! The leader of a distributed batch: it sends portions to workers, makes some itself, and collects the results.
 //!
-//! Portions are taken in the order of the fits. A portion of a lost worker is taken next. Therefore, if
-//! fits cannot begin, the error is the error of the first of them, as in a local batch.
+//! Portions are taken in the order of the fits. A portion of a lost worker is taken next. Therefore, if the starts of
+//! some fits are invalid, the batch returns the error of the first of these fits, as a local batch does.
 
 use super::portions::Sizes;
 use crate::curve_fit::{CurveFit, Ready};
@@ -9,8 +9,9 @@ use crate::data::batch::sent::{SentData, SentStarts};
 use crate::error::{Error, Result, WorkerError};
 use crate::fit::batch::Made;
 use crate::fit::batch::arrays::BatchPart;
-use crate::fit::batch::engine::BatchRequest;
+use crate::fit::batch::engine::{BatchRequest, fill_all_threads};
 use crate::fit::batch::message::{Answered, BatchParts, LostWorker, Question, read_answer};
+use crate::fit::spec::FitSpec;
 use crate::fit::stream::checkpoint::Identity;
 use crate::model::program::panic_message;
 use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
@@ -130,8 +131,10 @@ impl<'p> Leader<'_, '_, 'p> {
         let (fits, mut offsets) = (part.first..part.first + part.len(), Vec::new());
         let data = self.request.data.piece(&fits, &mut offsets);
         let starts = self.request.starts.piece(&fits, part.width);
-        let request =
-            BatchRequest { data: &data, starts: &starts, observer: None, ..*self.request };
+        let on_one_thread = fill_all_threads(data.n_fits());
+        let spec = FitSpec { on_one_thread, ..self.request.spec.clone() };
+        let (spec, data, starts) = (&spec, &data, &starts);
+        let request = BatchRequest { spec, data, starts, observer: None, ..*self.request };
         part.first = 0;
         self.curve.make_fits(&request, self.ready, None, part)
     }
@@ -298,7 +301,7 @@ impl<'p> Leader<'_, '_, 'p> {
     }
 }
 
-/// Returns a call of the engine.
+/// Makes a call to the transport and returns its result.
 ///
 /// # Errors
 /// Returns the message of a panic.
@@ -324,9 +327,9 @@ pub trait Workers {
     /// If the worker cannot be reached: it is lost, and nothing more is sent to it in this batch.
     fn send(&mut self, worker: usize, question: &[u8]) -> io::Result<()>;
 
-    /// Waits for the next reply from any worker; called only while a worker has a request. An error next to
-    /// the worker's number means that this worker is lost: others repeat its portion, and it is not used in this batch
-    /// any more.
+    /// Waits for the next reply from any worker and returns the worker's number and the reply. An error instead of the
+    /// reply means that this worker is lost: others repeat its portion, and it is not used in this batch any more.
+    /// Called only while a worker has a request.
     ///
     /// # Errors
     /// If no worker can reply: all are lost, and the leader makes the remaining fits. The transport must then discard

@@ -104,40 +104,41 @@ impl CurveFit {
         let _span = span!(INFO, "batch", fits = data.n_fits(), parameters = self.names.len());
         let begun = Instant::now();
         self.check_whole(data, starts)?;
-        self.with_batch(data, starts, begun, |request, ready| {
-            // Starts are adapted from fits of the whole batch.
-            let adapted = self.batch_starts(request)?;
-            let request = &request.with_starts(adapted.as_ref());
-            let mut arrays = self.batch_arrays(request);
-            let (count, covariances) = (workers.count(), !arrays.covariances.is_empty());
-            let all = arrays.whole();
-            // More workers than fits have nothing to do.
-            let count = count.min(all.len());
-            let made = match count {
-                0 => {
-                    let by_leader = usize::from(all.len() > 0);
-                    let mut made = self.make_fits(request, ready, None, all)?;
-                    made.parts = Some(BatchParts { by_leader, ..BatchParts::default() });
-                    made
-                }
-                count => {
-                    let native = matches!(ready.model, Model::Native(_));
-                    let leader = Leader {
-                        curve: self,
-                        request,
-                        ready,
-                        identity: self.batch_identity(ready),
-                        sizes: Sizes::of(request, count, native, covariances),
-                        state: Mutex::new(State::new(all, count)),
-                    };
-                    threads::beside(|| leader.make(), || leader.ask(workers, count));
-                    // What came back when the leader had nothing left to make.
-                    leader.make();
-                    leader.conclude()?
-                }
-            };
-            self.batch_fit(request, ready, arrays, made)
-        })
+        let ready = self.ready(&self.free_positions())?;
+        let spec = self.batch_spec(ready, data)?;
+        let request = self.batch_request(&spec, data, starts, begun);
+        // Starts are adapted from fits of the whole batch.
+        let adapted = self.batch_starts(&request)?;
+        let request = &request.with_starts(adapted.as_ref());
+        let mut arrays = self.batch_arrays(request);
+        let (count, covariances) = (workers.count(), !arrays.covariances.is_empty());
+        let all = arrays.whole();
+        // More workers than fits have nothing to do.
+        let count = count.min(all.len());
+        let made = match count {
+            0 => {
+                let by_leader = usize::from(all.len() > 0);
+                let mut made = self.make_fits(request, ready, None, all)?;
+                made.parts = Some(BatchParts { by_leader, ..BatchParts::default() });
+                made
+            }
+            count => {
+                let native = matches!(ready.model, Model::Native(_));
+                let leader = Leader {
+                    curve: self,
+                    request,
+                    ready,
+                    identity: self.batch_identity(ready),
+                    sizes: Sizes::of(request, count, native, covariances),
+                    state: Mutex::new(State::new(all, count)),
+                };
+                threads::beside(|| leader.make(), || leader.ask(workers, count));
+                // What came back when the leader had nothing left to make.
+                leader.make();
+                leader.conclude()?
+            }
+        };
+        self.batch_fit(request, ready, arrays, made)
     }
 
     /// Processes a request of the leader of a batch on a worker, with an identically configured `CurveFit`: it
@@ -179,13 +180,14 @@ impl CurveFit {
         starts: &Starts<'_>,
     ) -> Result<Arrays> {
         self.check_batch(data, starts)?;
-        self.with_batch(data, starts, Instant::now(), |request, ready| {
-            let (fits, width) = (data.n_fits(), self.names.len());
-            let mut arrays = Arrays::new(fits, width, question.sides, question.covariances);
-            let request = BatchRequest { observer: None, ..*request };
-            self.make_fits(&request, ready, None, arrays.whole())?;
-            Ok(arrays)
-        })
+        let ready = self.ready(&self.free_positions())?;
+        let spec = self.batch_spec(ready, data)?;
+        let request = self.batch_request(&spec, data, starts, Instant::now());
+        let request = BatchRequest { observer: None, ..request };
+        let (fits, width) = (data.n_fits(), self.names.len());
+        let mut arrays = Arrays::new(fits, width, question.sides, question.covariances);
+        self.make_fits(&request, ready, None, arrays.whole())?;
+        Ok(arrays)
     }
 
     /// Settings that must be equal for the leader of a batch and its workers.

@@ -40,7 +40,7 @@ impl Sizes {
         native: bool,
         covariances: bool,
     ) -> Sizes {
-        let (data, width) = (request.data, request.names.len());
+        let (data, width) = (request.data, request.spec.names.len());
         let share = data.samples.len() / (PORTIONS * workers.saturating_add(1).min(1 << 20));
         let least = if native { LEAST_NATIVE } else { LEAST };
         let by_bytes = BYTES / data.bytes_per_sample().max(1);

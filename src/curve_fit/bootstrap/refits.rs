@@ -11,9 +11,9 @@ use crate::data::sigma::{Sigma, Weights};
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::batch::status::FitStatus;
-use crate::fit::engine::{Request, Spent};
+use crate::fit::engine::Spent;
 use crate::fit::priors::Prior;
-use crate::solver::cancel::CancelToken;
+use crate::solver::observe::CancelToken;
 use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
 use crate::solver::outcome::Outcome;
 use crate::solver::termination::Termination;
@@ -121,7 +121,7 @@ impl<'a> Refits<'a> {
         let mut made = Refitted::default();
         for fit in batch.iter() {
             made.add(match fit.status() {
-                FitStatus::Converged(_) => End::Converged(fit.params()),
+                status if status.is_determined() => End::Converged(fit.params()),
                 FitStatus::NotRun => End::NotRun,
                 status if status.termination() == Some(Termination::Stopped) => End::NotRun,
                 _ => End::Failed,
@@ -202,11 +202,11 @@ impl<'a> Refits<'a> {
         self.search(&self.curve.validate(&data)?, priors)
     }
 
-    fn search(&self, points: &Points<'_>, priors: &[Prior]) -> Result<Outcome> {
+    fn search<'p>(&'p self, points: &'p Points<'_>, priors: &'p [Prior]) -> Result<Outcome> {
         let start = CompleteStart::given(self.start.to_vec());
-        self.curve.request(points, start, None, Spent::default(), |request| {
-            Request { priors, on_one_thread: true, ..request }.search(Instant::now())
-        })
+        let mut request = self.curve.request(points, start, None, Spent::default())?;
+        (request.spec.priors, request.spec.on_one_thread) = (priors, true);
+        request.search(Instant::now())
     }
 
     /// Returns sigma from one value per point of a fit or of a batch.

@@ -1,8 +1,8 @@
 //! Failures of a device during a batch: refused memory, refused launches, a lost device, at every call in turn.
 
-use super::SHARED;
 use super::batches::{START, abscissae, agree, decay, decays};
 use super::trial::Trial;
+use super::{SHARED, assign};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulated::Emulator;
@@ -163,7 +163,7 @@ fn chunks_that_overlap_do_not_meet() {
     let cpu = on_cpu();
     for most in [6000, 9000, 20_000] {
         let Some((_, device)) = late(most) else { return };
-        let fitter = CurveFit { device: Some(device), take_over: false, ..decay() };
+        let fitter = assign(decay(), &device, false);
         let batch = run(fitter).unwrap();
         agree(&batch, &cpu);
         let (_, course) = batch.made.device.as_ref().unwrap();
@@ -178,7 +178,7 @@ fn uploads_of_a_chunk_wait_for_no_kernel_but_the_one_before() {
     let Some((driver, device)) = late(usize::MAX) else { return };
     let (x, costs) = (abscissae(POINTS), Costs { passes: 1e9, ..Costs::default() });
     let stack = decays(&x, 200);
-    let fitter = CurveFit { device: Some(device), take_over: false, ..decay().costs(costs) };
+    let fitter = assign(decay().costs(costs), &device, false);
     let batch = fitter.fit_batch(BatchData::shared(&x, &stack).unwrap(), START).unwrap();
     let (_, course) = batch.made.device.as_ref().unwrap();
     assert!(course.chunks >= 4, "{course:?}");

@@ -2,11 +2,11 @@
 //! neighbours have the same bits as without it, for any groups of lanes, blocks and orders.
 
 use super::batches::{Place, START, abscissae, agree_but_for, both, check, decay, decays};
-use super::on_device;
+use super::{assign, on_device};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};
-use crate::{Backend, BatchData, BatchFit, CurveFit, FitStatus, Starts};
+use crate::{Backend, BatchData, BatchFit, FitStatus, Starts};
 use std::sync::Arc;
 
 const FITS: usize = 60;
@@ -87,7 +87,7 @@ fn neither_blocks_nor_their_order_change_a_bit() {
         let emulator = emulator_or_skip(settings)?;
         let cache: &'static Cache = Box::leak(Box::new(Cache::in_memory()));
         let device = Arc::new(Device::new(emulator.clone(), emulator, cache));
-        let fitter = CurveFit { device: Some(device), ..decay() };
+        let fitter = assign(decay(), &device, false);
         Some(fitter.fit_batch(&data, &starts).unwrap())
     };
     let Some(first) = on(1, 0) else { return };

@@ -1,8 +1,8 @@
 //! Failures of a device during a fit: refused memory, refused launches, a lost device, at every call of a fit in
 //! turn. Nothing panics, nothing leaks, and a fit that may continue on the CPU gives the CPU's result.
 
-use super::SHARED;
 use super::trial::Trial;
+use super::{SHARED, assign};
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::{CompileError, Compiler, Device, Image};
 use crate::backend::cuda::testing::faulty_driver::{Call, Injected};
@@ -141,7 +141,7 @@ fn kernels_that_do_not_compile_are_shown_with_the_log_or_the_cpu_goes_on() {
     let device = Arc::new(Device::new(emulator.clone(), Arc::new(Refusing), cache));
     let [x, y, _] = data(100);
     let fit = |take_over| {
-        let model = CurveFit { device: Some(device.clone()), take_over, ..decay() };
+        let model = assign(decay(), &device, take_over);
         model.fit(Data::new(&x, &y).unwrap(), START)
     };
     match fit(false) {

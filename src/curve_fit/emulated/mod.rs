@@ -28,6 +28,7 @@ use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::emulated::{Emulator, Settings, emulator_or_skip};
 use crate::backend::cuda::memory::Pooled;
+use crate::curve_fit::request::AssignedDevices;
 use crate::device::{Device, Processor};
 use crate::support::{losses, nist};
 use crate::{Backend, CurveFit, Data, Error, Estimator, Sigma};
@@ -44,8 +45,14 @@ static SHARED: LazyLock<Option<(Arc<Emulator>, Arc<Cuda>)>> = LazyLock::new(|| {
 
 fn on_device(test: impl FnOnce(suite::Place<'_>)) {
     if let Some((_, device)) = &*SHARED {
-        test(&|model: CurveFit| CurveFit { device: Some(device.clone()), ..model });
+        test(&|model: CurveFit| assign(model, device, false));
     }
+}
+
+/// Returns the model with a device that computes all its fits; if `take_over` is true, the CPU may continue them.
+fn assign(model: CurveFit, device: &Arc<Cuda>, take_over: bool) -> CurveFit {
+    let devices = vec![device.clone()];
+    CurveFit { assigned: AssignedDevices { devices, take_over }, ..model }
 }
 
 suite::tests_on!(on_device);

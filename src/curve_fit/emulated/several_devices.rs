@@ -5,6 +5,7 @@ use super::several;
 use super::several::{SEGMENT, Shared, in_segments, of_fit};
 use super::trial::Trial;
 use crate::backend::cuda::testing::faulty_driver::Injected;
+use crate::curve_fit::request::AssignedDevices;
 use crate::device::Processor;
 use crate::{BatchData, BatchFit, CurveFit, Data, Error, Fit};
 
@@ -19,9 +20,8 @@ impl Several {
     }
 
     pub(super) fn on_devices(&self, model: CurveFit, take_over: bool) -> CurveFit {
-        let (first, others) = self.0.split_first().expect("a device");
-        let other_devices = others.iter().map(|other| other.device.clone()).collect();
-        CurveFit { other_devices, ..first.on_device(model, take_over) }
+        let devices = self.0.iter().map(|trial| trial.device.clone()).collect();
+        CurveFit { assigned: AssignedDevices { devices, take_over }, ..model }
     }
 
     fn fit(&self, take_over: bool) -> Result<Fit, Error> {
@@ -57,9 +57,9 @@ impl Several {
 fn on_devices(test: impl FnOnce(Shared<'_>)) {
     if let Some(trial) = Several::new(&[Injected::Nothing; 3], usize::MAX) {
         test(&|model, devices| {
-            let model = trial.on_devices(model, false);
-            let other_devices = model.other_devices[..devices - 1].to_vec();
-            Some(CurveFit { other_devices, ..model })
+            let mut model = trial.on_devices(model, false);
+            model.assigned.devices.truncate(devices);
+            Some(model)
         });
         trial.assert_clean();
     }

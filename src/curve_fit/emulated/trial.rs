@@ -1,6 +1,6 @@
 //! An emulated device that fails as told, with the books of its driver.
 
-use super::SHARED;
+use super::{SHARED, assign};
 use crate::CurveFit;
 use crate::backend::cuda::cache::Cache;
 use crate::backend::cuda::device::Device;
@@ -25,7 +25,7 @@ impl Trial {
 
     /// Returns the model on this device; if `take_over` is true, the CPU may continue the fit.
     pub(super) fn on_device(&self, model: CurveFit, take_over: bool) -> CurveFit {
-        CurveFit { device: Some(self.device.clone()), take_over, ..model }
+        assign(model, &self.device, take_over)
     }
 
     /// Everything is given back once the device itself is gone.

@@ -8,8 +8,8 @@ mod request;
 #[cfg(feature = "json")]
 mod saved;
 mod sets;
+mod source;
 mod start;
-mod supply;
 
 use super::{CurveFit, ends};
 use crate::curve_fit::global::layout::BadSets;

@@ -3,21 +3,23 @@
 use super::in_set;
 use super::joint_fit::{JointFit, SetView};
 use super::layout::{self, Asked, JointLayout, SetMember, SetPoints, overview_of};
-use super::supply::{JointSet, JointSupply, same_models};
+use super::source::{JointSet, JointSource, same_models};
 use crate::backend::cpu::Prepared;
 use crate::curve_fit::global::layout::{BadSets, all_good, of_each};
 use crate::curve_fit::parameters::told_of_ties;
-use crate::curve_fit::ready::Ready;
+use crate::curve_fit::request::Ready;
 use crate::curve_fit::start::CompleteStart;
 use crate::data::Data;
 use crate::data::sigma::Spread;
 use crate::error::{Error, GlobalError, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
+use crate::fit::point_source::InMemory;
 use crate::fit::propagated::Formula;
-use crate::fit::supply::InMemory;
+use crate::fit::spec::FitSpec;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -102,7 +104,7 @@ impl JointLayout {
         });
         let each = each.collect::<Result<Vec<_>>>()?;
         let models = same_models(sets, &ready);
-        let execution = Execution::of_joint_fit(&first.wanted(None))?;
+        let reason = Execution::of_joint_fit(&first.wanted(None))?.reason;
         let mut place = vec![usize::MAX; self.names.len()];
         self.free.iter().enumerate().for_each(|(j, &k)| place[k] = j);
         let sets: Vec<JointSet<'_>> = sets
@@ -112,7 +114,7 @@ impl JointLayout {
             .map(|((SetPoints { set, member, points }, prepared), model)| JointSet {
                 set: *set,
                 model,
-                supply: InMemory::new(points, &execution),
+                source: InMemory::new(points, Execution::on_cpu(reason.clone())),
                 prepared,
                 params: &member.params,
                 free: member.free(&place),
@@ -120,7 +122,7 @@ impl JointLayout {
                 factor: whole.units.row / points.units.row,
             })
             .collect();
-        let supply = JointSupply { sets, shape: self.shape.clone() };
+        let source = Arc::new(JointSource { sets, shape: self.shape.clone() });
         let model = layout::joint_model(&self.members, &programs, &self.names)?;
         let prepared = match &model {
             Model::Traced(program) => Prepared::traced(program.clone(), &self.free),
@@ -129,27 +131,31 @@ impl JointLayout {
         let scales = layout::scales_of_all(&self.members, self.names.len());
         let prepare_time = begun.elapsed();
         let watch = first.watch_after(search).map(|observer| told_of_ties(observer, &ties));
-        let request = Request {
-            model: &model,
-            prepared: &prepared,
-            supply: &supply,
-            points: whole,
+        let spec = FitSpec {
+            prepared: Cow::Owned(prepared),
             names: &self.names,
-            start,
             bounds: &self.bounds,
+            unused,
+            scales: &scales,
+            priors: &priors,
+            loss: first.loss,
+            estimator: first.estimator,
+            options: first.options,
+            observer: watch,
+            on_one_thread: false,
+        };
+        let request = Request {
+            spec,
+            model: &model,
+            source: source.clone(),
+            points: whole,
+            start,
             fixed: place.iter().map(|&j| j == usize::MAX).collect(),
             ties,
             components: Arc::default(),
             derived: &[],
-            priors: &priors,
-            unused,
-            loss: first.loss,
-            options: &first.options,
-            observer: watch.as_deref(),
             starts_refined: false,
             linear,
-            scales: &scales,
-            on_one_thread: false,
             prepare_time,
             spent,
         };
@@ -158,14 +164,14 @@ impl JointLayout {
             fit.add_derived(name, Formula { expression: formula.clone(), places });
         }
         let mut views: Vec<SetView> =
-            self.members.iter().zip(&ready).map(view_without_points).collect();
-        for set in &supply.sets {
-            let points = set.supply.points;
+            self.members.iter().zip(ready).map(view_without_points).collect();
+        for set in &source.sets {
+            let points = set.source.points;
             (views[set.set].points, views[set.set].spread) = (points.used, points.spread());
         }
         let mut chi_squares = vec![f64::NAN; views.len()];
-        let found = supply.chi_squares(&fit.params, first.loss)?;
-        supply.sets.iter().zip(found).for_each(|(set, found)| chi_squares[set.set] = found);
+        let found = source.chi_squares(&fit.params, first.loss)?;
+        source.sets.iter().zip(found).for_each(|(set, found)| chi_squares[set.set] = found);
         let left_out = left_out.iter().map(|(&set, error)| (set, error.to_string())).collect();
         Ok(JointFit { fit, chi_squares, views, left_out })
     }

@@ -1,8 +1,8 @@
 //! Passes over single sets, and over a few small sets in lanes.
 
 use crate::backend::cpu::simd_batch::SimdBatch;
+use crate::fit::point_source::PointEvaluator;
 use crate::normal::{Normal, RFactor};
-use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 
 /// Maximum relative change of a sum by the order of additions.
@@ -12,7 +12,7 @@ const ORDER: f64 = 1e-12;
 pub(super) struct SetEvaluator<'e> {
     /// Index of the set in the joint fit.
     pub(super) set: usize,
-    pub(super) evaluator: Box<dyn Evaluator + Send + 'e>,
+    pub(super) evaluator: PointEvaluator<'e>,
     /// Position of each parameter of the model among the parameters of the joint fit.
     pub(super) params: &'e [usize],
     /// Position of each free parameter of the model among the free parameters of the joint fit.

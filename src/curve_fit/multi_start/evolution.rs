@@ -149,30 +149,31 @@ impl CurveFit {
         self.accepts(data.columns.len(), &start)?;
         let members = (search.members.saturating_mul(self.free_positions().len())).max(5);
         search.check(members)?;
-        self.search_from_many(&data, (&start, &search.starts), begun, |request, plan, stop| {
-            let (first, ties) = (request.start.clone(), request.ties.clone());
-            let at = |point: &[f64]| {
-                let mut params = first.clone();
-                plan.ranges.iter().zip(point).for_each(|((i, range), &u)| params[*i] = range.at(u));
-                ties.complete(&mut params);
-                params
-            };
-            let (sampling, dimensions) = (search.starts.sampling, plan.ranges.len());
-            let mut random = Xoshiro256PlusPlus::seed_from_u64(search.starts.seed);
-            let population = |_| {
-                let drawn = points(sampling, members, dimensions, random.next_u64());
-                let own = random.clone();
-                random.jump();
-                (drawn, own)
-            };
-            let evolution = Evolution {
-                populations: (0..search.populations).map(population).collect(),
-                generations: if dimensions == 0 { 0 } else { search.generations },
-                tolerance: search.tolerance,
-                at: &at,
-            };
-            evolution.optima(request, stop)
-        })
+        let mut plan = self.plan(&search.starts)?;
+        let validated = self.validate(&data)?;
+        let (request, stop) = self.request_of_many(&validated, &start, &mut plan, begun)?;
+        let (first, ties) = (request.start.clone(), request.ties.clone());
+        let at = |point: &[f64]| {
+            let mut params = first.clone();
+            plan.ranges.iter().zip(point).for_each(|((i, range), &u)| params[*i] = range.at(u));
+            ties.complete(&mut params);
+            params
+        };
+        let (sampling, dimensions) = (search.starts.sampling, plan.ranges.len());
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(search.starts.seed);
+        let population = |_| {
+            let drawn = points(sampling, members, dimensions, random.next_u64());
+            let own = random.clone();
+            random.jump();
+            (drawn, own)
+        };
+        let evolution = Evolution {
+            populations: (0..search.populations).map(population).collect(),
+            generations: if dimensions == 0 { 0 } else { search.generations },
+            tolerance: search.tolerance,
+            at: &at,
+        };
+        evolution.optima(request, &stop)
     }
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod evolution;
 pub(crate) mod sampling;
 
 use super::CurveFit;
-use super::parameters::{ends, told_of_ties};
+use super::parameters::ends;
 use super::search::natural_ranges;
 use super::search::ranges::Range;
 use crate::data::Data;
@@ -180,35 +180,32 @@ impl CurveFit {
         let begun = Instant::now();
         let start = start.into();
         self.accepts(data.columns.len(), &start)?;
-        self.search_from_many(&data, (&start, starts), begun, |request, plan, stop| {
-            let all = self.starts(&request.start, starts, plan)?;
-            from_all(request, all, stop)
-        })
+        let mut plan = self.plan(starts)?;
+        let points = self.validate(&data)?;
+        let (request, stop) = self.request_of_many(&points, &start, &mut plan, begun)?;
+        let all = self.starts(&request.start, starts, &plan)?;
+        from_all(request, all, &stop)
     }
 
-    /// Runs `search` from many starts, `start` first. Stops as soon as the
-    /// observer breaks.
-    fn search_from_many(
-        &self,
-        data: &Data<'_>,
-        (start, asked): (&Start, &MultiStart),
+    /// Returns the request for fits from many starts, `start` first, and a signal that is set when the observer breaks.
+    /// Completes the ranges of the plan.
+    fn request_of_many<'p>(
+        &'p self,
+        points: &'p Points<'_>,
+        start: &Start,
+        plan: &mut Plan,
         begun: Instant,
-        search: impl FnOnce(Request<'_>, &Plan, &AtomicBool) -> Result<Optima>,
-    ) -> Result<Optima> {
-        let mut plan = self.plan(asked)?;
-        let points = self.validate(data)?;
-        self.close(&mut plan, &points)?;
+    ) -> Result<(Request<'p>, Arc<AtomicBool>)> {
+        self.close(plan, points)?;
         let validating = begun.elapsed();
-        let start = self.found(start, &points)?;
+        let start = self.found(start, points)?;
         let spent = Spent { validating, ..start.spent() };
+        let mut request = self.request(points, start, None, spent)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let ties = Arc::new(self.placed_ties()?);
-        let watch = self.watch_after(spent.search).map(|observer| told_of_ties(observer, &ties));
-        let observer = watch.map(|observer| Stopping { observer, stop: stop.clone() });
-        self.request(&points, start, None, spent, |request| {
-            let observer = observer.as_ref().map(|observer| observer as &Observer);
-            search(Request { observer, ..request }, &plan, &stop)
-        })
+        if let Some(observer) = request.spec.observer.take() {
+            request.spec.observer = Some(Arc::new(Stopping { observer, stop: stop.clone() }));
+        }
+        Ok((request, stop))
     }
 
     /// Validates the request without the data.

@@ -63,7 +63,9 @@ impl CurveFit {
                 UncertaintyError::NoProfile { name: name.to_owned(), reason, remedy }.into()
             );
         };
-        let mut curve = self.with_further_parameter(name)?;
+        let mut curve = CurveFit { guess: None, ..self.clone() };
+        curve.add_parameter(name);
+        curve = curve.changed();
         curve.derived.clear();
         let text = format!("the inverse of `{name}`");
         curve.ties.push(Tie { name: self.names[pivot].clone(), text, expression });

@@ -128,7 +128,8 @@ impl<'a> ByTerms<'a> {
         terms.push(next);
         let own = terms.iter().flat_map(|&t| &self.linear[t]);
         let linear: Vec<usize> = own.chain(&self.always).copied().collect();
-        let solved = self.only(&linear).ready(&linear)?;
+        let solved = self.only(&linear);
+        let solved = solved.ready(&linear)?;
         let screen = Screen { prepared: &solved.prepared, ..self.draws.screen };
         let drawn = self.drawn(&screen, part, next, first, round);
         let most = FITTED[usize::from(!part.terms.is_empty())];
@@ -137,11 +138,9 @@ impl<'a> ByTerms<'a> {
         let nonlinear = terms.iter().flat_map(|&t| &self.draws.terms[t]);
         let curve = self.only(&nonlinear.copied().chain(linear).collect::<Vec<_>>());
         let start = CompleteStart::given(start);
-        let trials = curve.request(self.points, start, None, Spent::default(), |request| {
-            let mut trials = Trials::default();
-            trials.add(&request, starts, &AtomicBool::new(false))?;
-            Ok(trials)
-        })?;
+        let request = curve.request(self.points, start, None, Spent::default())?;
+        let mut trials = Trials::default();
+        trials.add(&request, starts, &AtomicBool::new(false))?;
         round.evaluations += trials.evaluations();
         let cost = trials.least_cost();
         Ok(trials.best_params().map(|params| Part { terms, params, cost }))

@@ -1,7 +1,7 @@
 //! Setter of the search options, and the search after a fit that did not converge or that the data reject.
 
-use super::options::{SearchOptions, SearchWhen};
 use crate::curve_fit::CurveFit;
+use crate::curve_fit::search::{SearchOptions, SearchWhen};
 use crate::curve_fit::start::{CompleteStart, Finder};
 use crate::data::points::Points;
 use crate::data::start::Start;

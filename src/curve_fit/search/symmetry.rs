@@ -23,7 +23,8 @@ pub(super) struct Symmetries {
 }
 
 impl Symmetries {
-    /// Finds the symmetries that are valid at the few elements of `draws` with the best determined linear parameters.
+    /// Finds the symmetries that leave the cost unchanged at [`TESTED`] elements of `draws`: those whose linear
+    /// parameters are determined best.
     /// `base`: linear parameters from which the linear solve starts; `terms`: parameters of each additive term;
     /// `phases`: dimensionless parameters in periodic functions.
     pub(super) fn of(
@@ -117,8 +118,8 @@ impl Symmetries {
         self.turns.iter().any(|(phase, _)| *phase == k)
     }
 
-    /// Returns one copy of `params` per phase of period π, with this phase shifted by π. The shift changes the sign of
-    /// amplitudes.
+    /// Returns one copy of `params` per phase of period π, with this phase shifted by π. The amplitudes are copied; the
+    /// linear solve that follows gives them the opposite sign.
     pub(super) fn other_sides(&self, params: &[f64]) -> Vec<Vec<f64>> {
         let halves = self.turns.iter().filter(|(_, turn)| *turn < 2.0 * PI);
         let side = |&(k, turn): &(usize, f64)| {

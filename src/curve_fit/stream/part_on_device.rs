@@ -31,7 +31,8 @@ impl PartOnDevice {
         let mut wanted = curve.wanted(None);
         wanted.costs.segment_points = GROUP_POINTS as usize;
         let rule = (curve.loss, Precision::Double);
-        let place = Execution::of(&wanted, rule, ready.printed.as_ref(), points)?;
+        let kernels = (ready.printed.as_ref(), ready.prepared.free.len());
+        let place = Execution::of(&wanted, rule, kernels, points)?;
         Ok(PartOnDevice { overview: *overview, place })
     }
 

@@ -183,7 +183,7 @@ impl<'a> Part<'a> {
 
     fn said(&mut self, asked: Envelope) -> Result<Said> {
         let free = self.curve.free_positions();
-        let ready = self.curve.ready(&free)?;
+        let ready = self.curve.ready(&free)?.clone();
         let own = self.identity.get_or_init(|| self.curve.shared_identity(&ready.model, &free));
         let leaders: Vec<(&str, &str)> =
             asked.model.iter().map(|(name, value)| (&**name, &**value)).collect();

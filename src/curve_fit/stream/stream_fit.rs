@@ -16,24 +16,24 @@ use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::{Request, Spent};
 use crate::fit::lack_of_fit::ResidualTests;
-use crate::fit::search::View;
+use crate::fit::point_source::{EvaluatorOptions, PointEvaluator, PointSource, View};
+use crate::fit::spec::FitSpec;
 use crate::fit::stream::checkpoint::Store;
 use crate::fit::stream::contents::Contents;
 use crate::fit::stream::pass_observer::{Keeper, PassObserver, Shared, StepNotes, noted};
+use crate::fit::stream::source::StreamSource;
 use crate::fit::stream::stats::StreamStats;
 use crate::fit::stream::subsample_start::{SubsampleStart, forgiven};
-use crate::fit::stream::supply::StreamSupply;
-use crate::fit::supply::{EvaluatorOptions, Supply};
 use crate::fit::warning::Warning;
 use crate::model::native::Model;
 use crate::normal::Normal;
-use crate::solver::evaluator::Evaluator;
-use crate::solver::observe::{Patience, Stopper, end_of};
+use crate::solver::observe::{Observer, Patience, Stopper, end_of};
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault};
 use crate::threads::lock;
+use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Maximum number of evaluations of the fit of a sample. A fit that needs more does not indicate a good start.
@@ -89,9 +89,9 @@ pub(super) struct StreamFit<'f> {
     options: Options,
     /// The start, once it is complete.
     start: OnceLock<CompleteStart>,
-    supply: StreamSupply<'f>,
+    source: Arc<StreamSource<'f>>,
     notes: Shared,
-    watch: StepNotes,
+    watch: Arc<Observer>,
     said: StreamPoints,
     shape: Shape,
     subsample: bool,
@@ -145,18 +145,18 @@ impl<'f> StreamFit<'f> {
             until: end_of(*begun, curve.options.max_time),
         };
         let passes = Passes::new(holder, said, curve.estimator, Box::new(follower));
-        let watch = StepNotes {
+        let watch = Arc::new(StepNotes {
             notes: notes.clone(),
             observer: curve.watch().map(|observer| told_of_ties(observer, &asked.ready.ties)),
-        };
+        });
         let until = end_of(asked.begun, asked.curve.options.max_time);
-        let supply = StreamSupply::new(passes, asked.curve.cancel.clone(), until);
+        let source = Arc::new(StreamSource::new(passes, asked.curve.cancel.clone(), until));
         let options = Options { max_time: None, ..asked.curve.options };
         let course = StreamFit {
             asked,
             options,
             start,
-            supply,
+            source,
             notes,
             watch,
             said,
@@ -175,7 +175,7 @@ impl<'f> StreamFit<'f> {
         resumed: Option<Contents<'_>>,
         most: usize,
     ) -> Result<SubsampleStart> {
-        let mut passes = lock(&self.supply.passes);
+        let mut passes = lock(&self.source.passes);
         let free = self.asked.free.len();
         let mut first = match resumed {
             Some(Contents::Opened { overview, distinct, passes: earlier, opening, cache }) => {
@@ -235,7 +235,8 @@ impl<'f> StreamFit<'f> {
     pub(super) fn begin(&self, opening: &SubsampleStart) -> Result<Beginning> {
         let points = self.overview()?;
         let Asked { curve, ready, .. } = &self.asked;
-        self.supply.choose(&curve.wanted(None), curve.loss, ready.printed.as_deref(), &points)?;
+        let kernels = (ready.printed.as_deref(), ready.prepared.free.len());
+        self.source.choose(&curve.wanted(None), curve.loss, kernels, &points)?;
         let own =
             |why: &str| Beginning { refined: None, why: format!("the caller's, because {why}") };
         let Some(candidate) = &opening.candidate else { return Ok(own(&opening.reason)) };
@@ -248,7 +249,7 @@ impl<'f> StreamFit<'f> {
         }
         let start = self.start();
         let key = self.evaluated().key(start, &columns);
-        let mut at_start = lock(&self.supply.passes).cache.recall(&key).cloned();
+        let mut at_start = lock(&self.source.passes).cache.recall(&key).cloned();
         if at_start.is_none() {
             // Not cached: the start was computed after the first pass, or the points are not of ordinary size.
             let mut normal = Normal::zero(columns.len());
@@ -288,7 +289,7 @@ impl<'f> StreamFit<'f> {
     ) -> Result<Fit> {
         let mut fit = fit;
         self.test_residuals(&mut fit, opening);
-        let passes = lock(&self.supply.passes);
+        let passes = lock(&self.source.passes);
         if let Some(fault) = &passes.failed {
             return Err(self.refused(fault.clone()));
         }
@@ -351,28 +352,32 @@ impl<'f> StreamFit<'f> {
         starts_refined: bool,
         spent: Spent,
     ) -> Request<'r> {
-        let Asked { curve, model, ready, free, unused, .. } = &self.asked;
-        Request {
-            model,
-            prepared: &ready.prepared,
-            supply: &self.supply,
-            points,
+        let Asked { curve, ready, free, unused, .. } = &self.asked;
+        let spec = FitSpec {
+            prepared: Cow::Borrowed(&ready.prepared),
             names: &curve.names,
-            start: start.to_vec(),
             bounds: &curve.bounds,
+            unused: unused.clone(),
+            scales: &curve.scales,
+            priors: &curve.priors,
+            loss: curve.loss,
+            estimator: curve.estimator,
+            options: self.options,
+            observer: Some(self.watch.clone()),
+            on_one_thread: false,
+        };
+        Request {
+            spec,
+            model: &ready.model,
+            source: self.source.clone(),
+            points,
+            start: start.to_vec(),
             fixed: curve.fixed_or_equal(free),
             ties: ready.ties.clone(),
             components: curve.components.clone(),
             derived: &curve.derived,
-            priors: &curve.priors,
-            unused: unused.clone(),
-            loss: curve.loss,
-            options: &self.options,
-            observer: Some(&self.watch),
             starts_refined,
             linear: self.linear(),
-            scales: &curve.scales,
-            on_one_thread: false,
             prepare_time: self.prepare_time,
             spent,
         }
@@ -386,7 +391,7 @@ impl<'f> StreamFit<'f> {
     }
 
     fn overview(&self) -> Result<Overview> {
-        lock(&self.supply.passes).overview()
+        lock(&self.source.passes).overview()
     }
 
     /// Returns the start; empty before it is computed.
@@ -418,13 +423,10 @@ impl<'f> StreamFit<'f> {
         }
     }
 
-    fn evaluator<'e>(&'e self, start: &'e [f64]) -> Result<Box<dyn Evaluator + Send + 'e>> {
-        self.supply.evaluator(&EvaluatorOptions {
-            model: self.prepared(),
-            view: View::of(self.asked.curve.loss, start),
-            on_one_thread: false,
-            patience: self.patience(),
-        })
+    fn evaluator(&self, start: &[f64]) -> Result<PointEvaluator<'_>> {
+        let (model, patience) = (self.prepared(), self.patience());
+        let options = EvaluatorOptions { model, patience, on_one_thread: false };
+        self.source.evaluator(&options, &View::of(self.asked.curve.loss, start))
     }
 
     /// Fits a sample and returns the result.

@@ -16,7 +16,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// Returns the bytes of a value.
+    /// Returns the size of one value, in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Width::F64 => 8,
@@ -25,12 +25,12 @@ impl Width {
     }
 }
 
-/// The contents of each point of a source, and the number of points.
+/// Types of the columns of a source, and its number of points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// One entry per independent variable.
+    /// Type of each independent variable.
     pub x: Vec<Width>,
-    /// The response.
+    /// Type of the response.
     pub y: Width,
     /// True if each point has a standard deviation.
     pub sigma: bool,
@@ -44,7 +44,8 @@ impl Shape {
         Shape { x: vec![Width::F64; columns], y: Width::F64, sigma: false, points: None }
     }
 
-    /// Adds the number of points of `part`, whose points follow those of this shape.
+    /// Adds the number of points of `part`, the shape of the source that follows the sources of this shape. The errors
+    /// name `part` by `place()` and the source with this shape by `first`.
     ///
     /// # Errors
     /// If the columns differ ([`expect_columns`](Shape::expect_columns)), or the sum is 2⁶⁴ or more.
@@ -69,8 +70,8 @@ impl Shape {
     /// Checks that `part` has the same columns as this shape.
     ///
     /// # Errors
-    /// If they differ: an error at `place` that compares the columns with those of `first`, the name of the source
-    /// with this shape.
+    /// If they differ: an error with both shapes, which names `part` by `place()` and the source with this shape by
+    /// `first`.
     pub fn expect_columns(
         &self,
         part: &Shape,
@@ -92,7 +93,7 @@ impl Shape {
         Err(SourceError::new(place(), message))
     }
 
-    /// Returns the bytes of one point.
+    /// Returns the size of one point, in bytes.
     pub fn bytes_per_point(&self) -> usize {
         let columns = self.x.iter().chain([&self.y]);
         columns.map(|w| w.bytes()).sum::<usize>() + if self.sigma { 8 } else { 0 }
@@ -102,9 +103,9 @@ impl Shape {
 /// The values of one column of a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// In double precision.
+    /// Values in double precision.
     F64(Vec<f64>),
-    /// In single precision.
+    /// Values in single precision.
     F32(Vec<f32>),
 }
 
@@ -160,8 +161,8 @@ impl Column {
     }
 }
 
-/// Points from a [`Source`](super::Source), which appends to them: one column per independent variable, the response
-/// and, if present, the standard deviations, all of one length.
+/// Buffer to which a [`Source`](super::Source) appends points: one column per independent variable, the response and,
+/// if present, the standard deviations, all of the same length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
     /// One column per independent variable.
@@ -210,7 +211,7 @@ impl Chunk {
         }
     }
 
-    /// Appends points of a chunk with the same columns.
+    /// Appends the points `points` of `other`, a chunk with the same columns.
     pub fn append(&mut self, other: &Chunk, points: Range<usize>) {
         let own = self.x.iter_mut().chain([&mut self.y]);
         for (own, other) in own.zip(other.x.iter().chain([&other.y])) {

@@ -10,7 +10,7 @@ pub trait IntoPoint: private::Sealed {}
 impl<P: private::Sealed> IntoPoint for P {}
 
 mod private {
-    /// A point of `D` independent variables.
+    /// A point with `COLUMNS` independent variables. `SIGMA`: true if it has a standard deviation.
     pub trait Sealed {
         const COLUMNS: usize;
         const SIGMA: bool;

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 /// A fit reads a source from the beginning to the end several times and expects the same points in the
 /// same order each time. It reads on a separate thread.
 pub trait Source: Send {
-    /// Returns the contents of each point. The result must be the same at every call.
+    /// Returns the columns of the points and, if known, their number. The result must be the same at every call.
     fn shape(&self) -> Shape;
 
     /// Moves back to the first point.
@@ -57,7 +57,7 @@ pub trait Source: Send {
     /// this can be detected without reading all of them. It must be the same in two runs of a program.
     ///
     /// # Errors
-    /// If it cannot be determined.
+    /// If the fingerprint cannot be determined.
     fn fingerprint(&self) -> Result<String, SourceError>;
 
     /// Returns an error if the points have changed since the source was created, as far as this can be detected
@@ -65,7 +65,7 @@ pub trait Source: Send {
     /// and at the end of every pass; at the end it also compares fingerprints. By default nothing is checked.
     ///
     /// # Errors
-    /// The change.
+    /// The detected change.
     fn unchanged(&self) -> Result<(), SourceChange> {
         Ok(())
     }

@@ -36,7 +36,7 @@ pub(crate) struct Prefetch<'a> {
 pub(crate) struct ReadingTimes {
     /// Time that the reading thread spent reading.
     pub(crate) reading: Duration,
-    /// Time that the work waited for chunks.
+    /// Time that the processing of chunks waited for the next chunk.
     pub(crate) waiting: Duration,
     /// Number of points of the processed chunks.
     pub(crate) points: u64,
@@ -170,7 +170,7 @@ impl<'a> Prefetch<'a> {
     }
 }
 
-/// The ends of the queues on the side of the work: empty buffers are sent, filled buffers are received.
+/// Ends of the two queues on the side that processes chunks: it sends empty buffers and receives filled buffers.
 struct Queue {
     fill: Sender<Chunk>,
     ready: Receiver<Result<Chunk>>,
@@ -289,7 +289,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Replaces an error in a file that was changed during reading by [`Error::SourceChanged`].
+    /// Returns [`Error::SourceChanged`] if the source was changed during reading; otherwise `error`.
     fn explained(&self, error: SourceError) -> Error {
         self.source.unchanged().map_or_else(Error::from, |()| error.into())
     }
@@ -339,7 +339,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Creates an empty store for at most this number of chunks.
+    /// Creates an empty store for at most `most` chunks.
     pub(crate) fn new(most: usize) -> Kept {
         Kept { most, ..Kept::default() }
     }
@@ -377,7 +377,8 @@ thread_local! {
     static THREADS: Cell<Option<NonZero<usize>>> = const { Cell::new(None) };
 }
 
-/// Lets this thread, which reads for a fit, decode on this number of threads. Other threads use their own pool.
+/// Sets the number of threads on which the current thread, the reader of a fit, may decode. Without this setting
+/// [`decoding_threads`] returns the number of threads of the current pool.
 pub(crate) fn allow_decoding(threads: usize) {
     THREADS.set(NonZero::new(threads));
 }

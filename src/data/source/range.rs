@@ -4,8 +4,8 @@ use super::{Chunk, Shape, Source};
 use crate::error::source::{SourceChange, SourceError};
 use std::ops::Range;
 
-/// Consecutive points of a source, by their numbers, for example the part of one of several processes if all of them
-/// read the same files.
+/// Consecutive points of a source, selected by their numbers. For example, several processes read the same files, and
+/// each selects its part.
 ///
 /// ```
 /// use dualfit::source::{RangeSource, SliceSource, Source};
@@ -23,8 +23,8 @@ pub struct RangeSource<S> {
 }
 
 impl<S: Source> RangeSource<S> {
-    /// Creates a source of the points of `source` with these numbers, counted from 0; fewer if the source is shorter.
-    /// The points before them are skipped in each pass, which costs nothing for files of fixed records.
+    /// Creates a source of the points of `source` whose numbers, counted from 0, are in `range`; fewer if `source` is
+    /// shorter. Each pass skips the points before the range, which costs nothing for files of fixed records.
     pub fn new(source: S, range: Range<u64>) -> RangeSource<S> {
         RangeSource { source, range, left: 0 }
     }

@@ -4,7 +4,8 @@ use super::{Chunk, Shape, Source};
 use crate::error::source::{SourceChange, SourceError};
 use std::num::NonZeroU64;
 
-/// Maximum distance for which all points are read and some are picked; for larger distances the source skips points.
+/// Maximum distance between picked points at which the points between them are read; at larger distances the source
+/// skips them.
 const NEAR: u64 = 64;
 
 /// Maximum number of points of the source per read.
@@ -24,7 +25,7 @@ pub struct StridedSource<S> {
     source: S,
     every: u64,
     offset: u64,
-    /// Number of points of the source before the next picked point.
+    /// Number of points between the current position of the source and the next picked point.
     wait: u64,
     read: Chunk,
 }

@@ -15,9 +15,9 @@ use crate::backend::cuda::driver::Properties;
 use crate::data::batch::Deviations;
 use crate::data::loss::Loss;
 use crate::error::{Error, Result};
-use crate::fit::approach::judged;
 use crate::fit::placement::{failed, not_loaded, taken_over};
-use crate::fit::restart::may_need_a_long_step;
+use crate::fit::retry::may_need_a_long_step;
+use crate::fit::verify::checked_weight;
 use crate::observe::span;
 use crate::solver::bounds::Side;
 use crate::solver::levels::has_heavy;
@@ -97,16 +97,16 @@ impl DeviceRun {
 
 /// Returns the settings for the kernel.
 pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> {
-    let options = request.options;
-    let free = &request.prepared.free;
+    let options = request.spec.options;
+    let free = &request.spec.prepared.free;
     Job {
         data: request.data,
         starts: request.starts,
-        bounds: request.bounds,
+        bounds: request.spec.bounds,
         free,
-        unused: request.unused,
-        loss: request.loss,
-        estimator: request.estimator,
+        unused: &request.spec.unused,
+        loss: request.spec.loss,
+        estimator: request.spec.estimator,
         precision: request.precision,
         rules: KernelRules {
             ftol: options.ftol,
@@ -116,7 +116,7 @@ pub(super) fn job<'a>(request: &BatchRequest<'a>, covariances: bool) -> Job<'a> 
             initial_radius: options.initial_radius,
             evaluations: request.first_options.evaluations(free.len()),
             floor: ITERATION_FLOOR,
-            rough: rough(request.loss),
+            rough: rough(request.spec.loss),
         },
         clamp_start: request.clamp_start,
         underdetermined: request.underdetermined,
@@ -322,11 +322,11 @@ fn take(
     out.iterations[index] = iterations;
     out.evaluations[index] = evaluations;
     out.points[index] = points;
-    let weight = if request.loss == Loss::Linear { points as f64 } else { weight };
+    let weight = if request.spec.loss == Loss::Linear { points as f64 } else { weight };
     out.weights[index] = weight;
     out.ranks[index] = rank;
     if !out.sides.is_empty() {
-        for (j, &k) in request.prepared.free.iter().enumerate() {
+        for (j, &k) in request.spec.prepared.free.iter().enumerate() {
             let holds = |side: usize| held[side] >> j & 1 == 1;
             out.sides[row.start + k] = match (holds(0), holds(1)) {
                 (true, _) => Some(Side::Lower),
@@ -335,8 +335,8 @@ fn take(
             };
         }
     }
-    let estimated = request.prepared.free.len() - counts.number_held();
-    let termination = judged(termination, request.loss, (weight, points), estimated);
+    let estimated = request.spec.prepared.free.len() - counts.number_held();
+    let termination = checked_weight(termination, request.spec.loss, (weight, points), estimated);
     let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
     out.statuses[index] = FitStatus::of(termination, undetermined);
 }
@@ -353,10 +353,10 @@ fn is_for_the_host(
     (fit, bounded): (usize, bool),
 ) -> bool {
     use Termination::{Degenerate, ExactFit, NoProgress};
-    let free = request.prepared.free.len();
-    let at = index * request.names.len();
+    let free = request.spec.prepared.free.len();
+    let at = index * request.spec.names.len();
     let counts = found.counts(index);
-    let unused = request.prepared.free.iter().filter(|&&k| request.unused[k]).count();
+    let unused = request.spec.prepared.free.iter().filter(|&&k| request.spec.unused[k]).count();
     let open = free - unused - counts.number_held();
     // If the columns are linearly dependent although there are enough points, the result may be a saddle.
     let deficient =
@@ -368,9 +368,9 @@ fn is_for_the_host(
     };
     let beside = |&k: &usize| {
         let (p, near) = (found.params[at + k], BESIDE * found.errors[at + k]);
-        let (lower, upper) = match request.starts.bounds_of(fit, request.names.len()) {
+        let (lower, upper) = match request.starts.bounds_of(fit, request.spec.names.len()) {
             Some((lower, upper)) => (lower[k], upper[k]),
-            None => request.bounds[k],
+            None => request.spec.bounds[k],
         };
         let beside = |bound: f64| p != bound && (p - bound).abs() <= near;
         near.is_finite() && (beside(lower) || beside(upper))
@@ -378,13 +378,14 @@ fn is_for_the_host(
     // Only the host restarts a fit.
     let has_other_ways = bounded || !request.starts.linear(fit).is_empty();
     let again = !termination.is_converged()
-        && (counts.evaluations as usize) < request.options.evaluations(free)
-        && (may_need_a_long_step(termination) || !request.options.is_limited() && has_other_ways);
+        && (counts.evaluations as usize) < request.spec.options.evaluations(free)
+        && (may_need_a_long_step(termination)
+            || !request.spec.options.is_limited() && has_other_ways);
     matches!(termination, NoProgress | Degenerate | ExactFit)
         || again
         || heavy
         || deficient
-        || request.prepared.free.iter().any(beside)
+        || request.spec.prepared.free.iter().any(beside)
 }
 
 /// Reports to the observer that `finished` fits are done. Returns true if the observer stops the batch.

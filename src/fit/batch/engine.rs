@@ -11,17 +11,16 @@ use super::simd_batch::SimdFits;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
 use crate::backend::Precision;
-use crate::backend::cpu::Prepared;
 use crate::data::batch::{BatchData, Starts};
-use crate::data::loss::{Estimator, Loss};
+use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
-use crate::fit::priors::Prior;
-use crate::fit::search::Rules;
+use crate::fit::point_source::PointSource;
+use crate::fit::search::SearchRequest;
+use crate::fit::spec::FitSpec;
 use crate::normal::abreast::ABREAST;
 use crate::observe::span;
-use crate::solver::cancel::CancelToken;
 use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
 use crate::solver::options::Options;
 use crate::solver::task::{Problem, Task, Work};
@@ -39,29 +38,19 @@ const MOST: usize = 1024;
 /// Portions per thread for a smaller batch, so that threads wait only briefly for the last portion.
 const PORTIONS: usize = 16;
 
-/// A validated batch. Arrays have one value per parameter.
+/// A validated batch.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchRequest<'a> {
-    pub(crate) prepared: &'a Prepared,
+    /// Its observer only stops fits; no further fit begins after that.
+    pub(crate) spec: &'a FitSpec<'a>,
     pub(crate) data: &'a BatchData<'a>,
     pub(crate) starts: &'a Starts<'a>,
-    pub(crate) names: &'a [String],
-    pub(crate) bounds: &'a [(f64, f64)],
-    /// Parameters that do not occur in the model.
-    pub(crate) unused: &'a [bool],
-    /// Typical sizes of the parameters; NaN if unknown.
-    pub(crate) scales: &'a [f64],
-    pub(crate) priors: &'a [Prior],
-    pub(crate) loss: Loss,
-    pub(crate) estimator: Estimator,
     /// Floating-point precision on devices.
     pub(crate) precision: Precision,
-    pub(crate) options: &'a Options,
     /// Options of the first attempt.
-    pub(crate) first_options: &'a Options,
+    pub(crate) first_options: Options,
+    /// Receives the progress of the batch.
     pub(crate) observer: Option<&'a Observer>,
-    /// If cancelled, no further fit begins, and running fits stop.
-    pub(crate) cancel: Option<&'a CancelToken>,
     /// If true, starts outside the bounds are moved onto them.
     pub(crate) clamp_start: bool,
     /// If true, fits may have fewer points than free parameters.
@@ -86,7 +75,7 @@ impl<'a> BatchRequest<'a> {
         y: &'p mut Vec<f64>,
     ) -> std::result::Result<Points<'p>, FitStatus> {
         let mut points = Points::check(self.data.fit(fit, columns, y))?;
-        if self.estimator == Estimator::Poisson {
+        if self.spec.estimator == Estimator::Poisson {
             points.count_events()?;
         }
         Ok(points)
@@ -94,41 +83,44 @@ impl<'a> BatchRequest<'a> {
 
     /// Returns the time at which the time limit of a fit begins.
     pub(super) fn clock(&self) -> Instant {
-        if self.options.max_time.is_some() { Instant::now() } else { self.begun }
+        if self.spec.options.max_time.is_some() { Instant::now() } else { self.begun }
     }
 
-    /// Returns the options of the search of a fit.
-    pub(super) fn rules(&self, fit: usize) -> Rules<'_> {
-        Rules {
-            loss: self.loss,
-            options: self.options,
-            observer: self.cancel.map(|token| token as &Observer),
+    /// Returns the request for the search of a fit of these points.
+    pub(super) fn search_request<'s>(
+        &'s self,
+        source: &'s dyn PointSource,
+        fit: usize,
+    ) -> SearchRequest<'s> {
+        SearchRequest {
+            spec: self.spec,
+            source,
+            options: self.spec.options,
             refined: false,
             linear: self.starts.linear(fit),
-            scales: self.scales,
             errors_in_x: !self.data.x_sigma.is_exact(),
         }
     }
 
     /// Returns the task of a minimisation in parallel with others, without an observer.
     pub(super) fn task<'t>(&'t self, problem: &'t Problem) -> Task<'t> {
-        let (options, begun, work) = (self.first_options, self.begun, Work::default());
+        let (options, begun, work) = (&self.first_options, self.begun, Work::default());
         Task { problem, options, observer: None, begun, work, known: None }
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(CancelToken::is_cancelled)
+        self.spec.is_cancelled()
     }
 
     /// Returns true if there is an observer or a token.
     pub(super) fn is_watched(&self) -> bool {
-        self.observer.is_some() || self.cancel.is_some()
+        self.observer.is_some() || self.spec.observer.is_some()
     }
+}
 
-    /// Returns true if there are enough fits to keep all threads busy, one fit per thread.
-    pub(crate) fn is_wide(&self) -> bool {
-        self.data.n_fits() >= 2 * threads::count()
-    }
+/// Returns true if `fits` fits keep all threads busy, one fit per thread.
+pub(crate) fn fill_all_threads(fits: usize) -> bool {
+    fits >= 2 * threads::count()
 }
 
 /// Computes all fits of `out` that have not been run, on the threads of the current pool. One thread computes each fit

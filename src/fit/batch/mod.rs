@@ -232,7 +232,10 @@ impl BatchFit {
 
     /// Index of the first fit that did not converge; fits without a free parameter do not count.
     pub fn first_bad(&self) -> Option<usize> {
-        self.arrays.statuses.iter().position(|s| !s.converged() && *s != FitStatus::Fixed)
+        self.arrays
+            .statuses
+            .iter()
+            .position(|s| !s.converged() && s.termination() != Some(Termination::AllFixed))
     }
 
     /// Duration of the batch in seconds.

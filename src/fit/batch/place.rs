@@ -9,8 +9,7 @@ use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::backend::cuda::device::Device;
 use crate::error::Result;
 use crate::fit::placement::{
-    ALL_FIXED, ERRORS_IN_X, Estimate, NATIVE, Obstacle, Placement, PlacementRequest, Uploaded,
-    on_threads,
+    Estimate, Obstacle, Placement, PlacementRequest, Uploaded, kernels_of, on_threads,
 };
 use std::sync::Arc;
 
@@ -24,30 +23,19 @@ pub(crate) fn place<'a>(
     printed: Option<&CompiledModel>,
     request: &BatchRequest<'_>,
 ) -> Result<Placement<BatchOnDevice<'a>>> {
-    if request.prepared.free.is_empty() {
-        return Placement::hindered(wanted, &ALL_FIXED);
-    }
-    if request.data.n_fits() == 0 {
-        return Placement::hindered(wanted, &Obstacle::Idle("there are no fits"));
-    }
-    if !request.data.x_sigma.is_exact() {
-        return Placement::hindered(wanted, &ERRORS_IN_X);
-    }
-    let printed = match (printed, refused(request)) {
-        (None, _) => return Placement::hindered(wanted, &NATIVE),
-        (_, Some(obstacle)) => return Placement::hindered(wanted, &obstacle),
-        (Some(printed), None) => printed,
-    };
-    let Some(units) = BatchUnits::new(&job(request, covariances), printed) else {
-        return Placement::hindered(wanted, &NO_ROOM);
-    };
-    let (costs, units) = (wanted.costs, Arc::new(units));
-    let (work, size) = work(printed, request);
-    let estimate = || Estimate {
+    let free = request.spec.prepared.free.len();
+    let kernels = kernels_of(printed, free, request.data.x_sigma.is_exact());
+    let kernels = kernels.and_then(|printed| match obstacle(request) {
+        Some(obstacle) => Err(obstacle),
+        None => Ok((printed, BatchUnits::new(&job(request, covariances), printed).ok_or(NO_ROOM)?)),
+    });
+    let kernels = kernels.map(|(printed, units)| (work(printed, request), Arc::new(units)));
+    let costs = wanted.costs;
+    let estimate = |((work, size), units): Kernels| Estimate {
         on_cpu: on_threads(|threads| costs.batch_on_cpu(&work, size, threads)),
         compile: costs.batch_compile_seconds(),
-        is_loaded: Box::new(|device| units.are_loaded(device)),
-        on_devices: Box::new(|device, devices| {
+        is_loaded: Box::new(move |device| units.are_loaded(device)),
+        on_devices: Box::new(move |device, devices| {
             let share = Workload { points: work.points.div_ceil(devices), ..work };
             let size = (size.0.div_ceil(devices), size.1);
             costs.batch_on_device(&share, size, device.properties())
@@ -58,7 +46,7 @@ pub(crate) fn place<'a>(
         Uploaded::Batch(resident) => Some(resident),
         _ => None,
     };
-    Placement::choose(wanted, estimate, |devices, take_over| {
+    Placement::choose(wanted, kernels, estimate, |((work, size), units), devices, take_over| {
         let share = match devices.len() {
             1 => MOST_FITS,
             several => size.0.div_ceil(CHUNKS * several).min(MOST_FITS),
@@ -69,10 +57,12 @@ pub(crate) fn place<'a>(
             (device, fits.min(share))
         };
         let devices = devices.into_iter().map(with_fits).collect();
-        let units = units.clone();
         Ok(BatchOnDevice { resident, devices, units, covariances, take_over })
     })
 }
+
+/// The work of a batch, its numbers of fits and of free parameters, and its kernels.
+type Kernels = ((Workload, (usize, usize)), Arc<BatchUnits>);
 
 /// Maximum number of fits of a chunk. It is several times the number of fits that a large card computes in parallel, so
 /// that the end of a chunk costs little, and small enough for the host's work on a chunk to overlap with the next
@@ -85,17 +75,20 @@ const NO_ROOM: Obstacle =
     Obstacle::Refused("a batch of fits too large for a block's shared memory", CPU);
 
 /// Returns the feature of the request that the kernels do not support, if any.
-fn refused(request: &BatchRequest<'_>) -> Option<Obstacle> {
+fn obstacle(request: &BatchRequest<'_>) -> Option<Obstacle> {
     let data = request.data;
+    if data.n_fits() == 0 {
+        return Some(Obstacle::Idle("there are no fits"));
+    }
     let longest = || match data.equal() {
         Some(points) => Some(points),
         None => (0..data.n_fits()).map(|fit| data.range(fit).len()).max(),
     };
-    let what = if !request.priors.is_empty() {
+    let what = if !request.spec.priors.is_empty() {
         "a batch with priors"
-    } else if request.prepared.free.len() > MOST_PARAMETERS {
+    } else if request.spec.prepared.free.len() > MOST_PARAMETERS {
         "a batch with more than 16 free parameters"
-    } else if request.options.max_time.is_some() {
+    } else if request.spec.options.max_time.is_some() {
         "a batch with a limit of time"
     } else if longest() > Some(u32::MAX as usize) {
         "a batch with more than 4,294,967,295 points in a fit"

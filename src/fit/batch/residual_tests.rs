@@ -5,6 +5,7 @@ use super::engine::BatchRequest;
 use crate::backend::cpu::{Cpu, Scratch};
 use crate::fit::lack_of_fit::ResidualTests;
 use crate::threads;
+use std::sync::Mutex;
 
 /// Fits that a thread tests at a time.
 const PORTION: usize = 256;
@@ -13,7 +14,7 @@ const PORTION: usize = 256;
 /// residuals.
 pub(crate) fn correlated(request: &BatchRequest<'_>, batch: &BatchFit) -> Vec<bool> {
     let portion = |(first, found): (usize, &mut [bool])| {
-        let (mut columns, mut y, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let (mut columns, mut y, scratch) = (Vec::new(), Vec::new(), Mutex::<Scratch>::default());
         for (fit, found) in (first * PORTION..).zip(found) {
             let view = batch.fit(fit);
             let Some(termination) = view.termination().filter(|_| view.converged()) else {
@@ -21,11 +22,11 @@ pub(crate) fn correlated(request: &BatchRequest<'_>, batch: &BatchFit) -> Vec<bo
             };
             let Ok(points) = request.points(fit, &mut columns, &mut y) else { continue };
             let params = view.params();
-            let mut cpu = Cpu::reusing(scratch, request.prepared, &points, request.loss, params)
-                .on_one_thread();
+            let mut cpu =
+                Cpu::reusing(&scratch, &request.spec.prepared, &points, request.spec.loss, params)
+                    .on_one_thread();
             let tests = ResidualTests::of(&mut cpu, (params, termination), view.rank());
             *found = tests.are_correlated();
-            scratch = cpu.into_scratch();
         }
     };
     let mut found = vec![false; batch.n_fits()];

@@ -146,7 +146,7 @@ impl TryFrom<SavedBatch> for BatchFit {
             expect("batch", what, got, if got == 0 { 0 } else { expected })?;
         }
         for status in &saved.statuses {
-            if let FitStatus::Singular { parameter, .. }
+            if let FitStatus::Ended { undetermined: Some(parameter), .. }
             | FitStatus::BadStart { parameter }
             | FitStatus::BadBounds { parameter } = *status
             {

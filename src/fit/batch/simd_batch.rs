@@ -44,16 +44,16 @@ impl<'a> SimdFits<'a> {
     /// Creates the workspace. Returns `None` if the fits must be computed one by one: native models, two stages, errors
     /// in x, priors, a time limit, no free parameter, or too many points for lanes to be faster.
     pub(super) fn new(request: &BatchRequest<'a>) -> Option<SimdFits<'a>> {
-        let (data, prepared) = (request.data, request.prepared);
-        let two_stages = request.loss.first().is_some();
+        let (data, prepared) = (request.data, &request.spec.prepared);
+        let two_stages = request.spec.loss.first().is_some();
         let long = data.equal().is_some_and(|n| n > MOST_POINTS);
         // Errors in x need the closest points of each fit, and priors add rows to those of the points.
-        let shifted = !data.x_sigma.is_exact() || !request.priors.is_empty();
+        let shifted = !data.x_sigma.is_exact() || !request.spec.priors.is_empty();
         if two_stages
             || shifted
             || long
             || prepared.free.is_empty()
-            || request.options.max_time.is_some()
+            || request.spec.options.max_time.is_some()
         {
             return None;
         }
@@ -62,12 +62,12 @@ impl<'a> SimdFits<'a> {
             && data.shares_mask()
             && !matches!(data.deviations(), Deviations::OfSample(_));
         // Fits with fewer points need weights of 0, which the likelihood of counts does not support.
-        if request.estimator == Estimator::Poisson && !same_points {
+        if request.spec.estimator == Estimator::Poisson && !same_points {
             return None;
         }
         let manner = Manner {
-            loss: request.loss,
-            estimator: request.estimator,
+            loss: request.spec.loss,
+            estimator: request.spec.estimator,
             shared: same_points && !data.own,
             weighted: !(same_points && data.sigma == Sigma::Unknown),
         };
@@ -75,7 +75,7 @@ impl<'a> SimdFits<'a> {
         let bench = FitWorkspace::new(request);
         let lane = || Lane {
             problem: bench.space.problem.clone(),
-            solver: Waiting::new(request.names.len(), &bench.space.problem.shape),
+            solver: Waiting::new(request.spec.names.len(), &bench.space.problem.shape),
             fit: None,
             has_begun: false,
         };
@@ -158,7 +158,8 @@ impl<'a> SimdFits<'a> {
         let sums = place.solver.normal();
         let read = self.abreast.read(lane, sums);
         // A start far from the data needs several stages, which only a fit alone has.
-        let far = !place.has_begun && is_far(request.loss, sums.cost, 1.0, place.problem.points);
+        let far =
+            !place.has_begun && is_far(request.spec.loss, sums.cost, 1.0, place.problem.points);
         place.has_begun = true;
         let verdict = match read && !far {
             true => {
@@ -180,7 +181,10 @@ impl<'a> SimdFits<'a> {
                 space.problem.copy_from(&place.problem);
                 let (outcome, model) = space.end_mut();
                 place.solver.report(termination, outcome, model);
-                if space.has_another_way(&request.rules(out.first + index)) {
+                if space.has_another_way(
+                    &request.spec.options,
+                    request.starts.linear(out.first + index),
+                ) {
                     return self.bench.fit(request, index, out);
                 }
                 let written = self.bench.write_end(request, index, out);

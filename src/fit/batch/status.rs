@@ -9,27 +9,19 @@ use std::fmt;
 
 /// Status of a fit of a batch. Variants contain positions of parameters, and indices of points within the fit.
 ///
-/// For the variants up to [`Fixed`](FitStatus::Fixed) the fit was made, and its numbers equal the numbers of a single
-/// [`Fit`](crate::Fit) with the same termination. For the others it could not be made, for reasons that
-/// are errors for a single fit; its numbers are NaN. Fits do not affect each other.
+/// If the fit was made, its numbers equal the numbers of a single [`Fit`](crate::Fit) with the same [`Termination`]. The
+/// other variants are reasons that are errors for a single fit; the numbers of such a fit are NaN. Fits do not affect
+/// each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FitStatus {
-    /// A minimum was found, by this test.
-    Converged(Termination),
-    /// A minimum was found, but the data do not determine all parameters.
-    Singular {
-        /// The first parameter that they do not determine.
-        parameter: usize,
-        /// By which test it was found.
+    /// The fit was made.
+    Ended {
+        /// The reason why it stopped.
         termination: Termination,
+        /// The first parameter that the data do not determine, if the fit converged.
+        undetermined: Option<usize>,
     },
-    /// A limit ended the fit.
-    Limit(Termination),
-    /// The fit ended without a minimum.
-    Failed(Termination),
-    /// All parameters are fixed; only the cost was computed.
-    Fixed,
     /// The model or a partial is not finite at the start, or not positive where that is needed for
     /// counts.
     NonFinite {
@@ -69,30 +61,23 @@ pub enum FitStatus {
 }
 
 impl FitStatus {
-    /// Of a fit that ended so. `undetermined`: the first parameter that the data do not determine.
+    /// Returns the status of a fit that was made. `undetermined`: the first parameter that the data do not determine.
     pub(crate) fn of(termination: Termination, undetermined: Option<usize>) -> FitStatus {
-        use Termination::{AllFixed, MaxEvaluations, Stopped, TimeLimit};
-        match (termination, undetermined) {
-            (AllFixed, _) => FitStatus::Fixed,
-            (MaxEvaluations | TimeLimit | Stopped, _) => FitStatus::Limit(termination),
-            (_, Some(parameter)) if termination.is_converged() => {
-                FitStatus::Singular { parameter, termination }
-            }
-            _ if termination.is_converged() => FitStatus::Converged(termination),
-            _ => FitStatus::Failed(termination),
+        let undetermined = undetermined.filter(|_| termination.is_converged());
+        FitStatus::Ended { termination, undetermined }
+    }
+
+    /// Returns the reason why the fit stopped, if it was made.
+    pub fn termination(self) -> Option<Termination> {
+        match self {
+            FitStatus::Ended { termination, .. } => Some(termination),
+            _ => None,
         }
     }
 
-    /// Why the fit stopped, if it was made.
-    pub fn termination(self) -> Option<Termination> {
-        match self {
-            FitStatus::Converged(termination)
-            | FitStatus::Singular { termination, .. }
-            | FitStatus::Limit(termination)
-            | FitStatus::Failed(termination) => Some(termination),
-            FitStatus::Fixed => Some(Termination::AllFixed),
-            _ => None,
-        }
+    /// Returns true if the fit converged and the data determine all of its parameters.
+    pub fn is_determined(self) -> bool {
+        matches!(self, FitStatus::Ended { undetermined: None, .. }) && self.converged()
     }
 
     /// Returns true if the parameters are a minimum of the cost, even if it does not determine all of them; as
@@ -104,12 +89,9 @@ impl FitStatus {
     /// Returns true if a fit with this number of samples and parameters can have this status.
     pub(crate) fn is_sound(self, params: usize, samples: usize) -> bool {
         match self {
-            FitStatus::Singular { parameter, termination } => {
-                parameter < params && termination.is_converged()
+            FitStatus::Ended { termination, undetermined } => {
+                undetermined.is_none_or(|k| k < params && termination.is_converged())
             }
-            FitStatus::Converged(termination)
-            | FitStatus::Limit(termination)
-            | FitStatus::Failed(termination) => FitStatus::of(termination, None) == self,
             FitStatus::BadStart { parameter } | FitStatus::BadBounds { parameter } => {
                 parameter < params
             }
@@ -119,33 +101,17 @@ impl FitStatus {
                 point < samples
             }
             FitStatus::TooFewPoints { points } => points <= samples,
-            FitStatus::Fixed
-            | FitStatus::Overflow
-            | FitStatus::Panicked { point: None }
-            | FitStatus::NotRun => true,
+            FitStatus::Overflow | FitStatus::Panicked { point: None } | FitStatus::NotRun => true,
         }
     }
 
     /// A few words without the numbers, by which fits are counted.
     pub(crate) fn kind(self) -> &'static str {
         match self {
-            FitStatus::Converged(_) => "converged",
-            FitStatus::Singular { .. } => "converged, but a parameter is undetermined",
-            FitStatus::Limit(Termination::MaxEvaluations) => "limit of evaluations reached",
-            FitStatus::Limit(_) => "time limit reached",
-            FitStatus::Failed(Termination::ZeroGradientAtStart) => {
-                "no parameter has an effect at the start"
+            FitStatus::Ended { undetermined: Some(_), .. } => {
+                "converged, but a parameter is undetermined"
             }
-            FitStatus::Failed(Termination::Degenerate) => "a parameter lost its effect",
-            FitStatus::Failed(Termination::BeyondScale) => {
-                "nearly all points beyond the scale of the loss"
-            }
-            FitStatus::Failed(Termination::LostInRounding) => "rounding hides the minimum",
-            FitStatus::Failed(Termination::ModelNonFinite) => {
-                "model not finite around the best parameters"
-            }
-            FitStatus::Failed(_) => "no step lowers the cost",
-            FitStatus::Fixed => "all parameters fixed",
+            FitStatus::Ended { termination, .. } => termination.kind(),
             FitStatus::NonFinite { .. } => "model not finite at the start",
             FitStatus::Overflow => "residuals at the start too large to be squared",
             FitStatus::BadData { .. } => "bad data",
@@ -181,7 +147,7 @@ impl From<Failure> for FitStatus {
                 FitStatus::Panicked { point: point.map(|(index, _)| index) }
             }
             Failure::Backend(Fault::Stopped(Stop::Late)) => {
-                FitStatus::Limit(Termination::TimeLimit)
+                FitStatus::of(Termination::TimeLimit, None)
             }
             // Fits of a batch run without observer on points in memory, and a device's failure ends the
             // batch.
@@ -196,7 +162,7 @@ impl FitStatus {
     pub(crate) fn with_names(self, names: &[String]) -> String {
         let text = self.to_string();
         match self {
-            FitStatus::Singular { parameter, .. }
+            FitStatus::Ended { undetermined: Some(parameter), .. }
             | FitStatus::BadStart { parameter }
             | FitStatus::BadBounds { parameter } => match names.get(parameter) {
                 Some(name) => text.replace(&format!("parameter {parameter}"), &format!("`{name}`")),
@@ -210,10 +176,9 @@ impl FitStatus {
 impl fmt::Display for FitStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FitStatus::Converged(termination)
-            | FitStatus::Limit(termination)
-            | FitStatus::Failed(termination) => termination.fmt(f),
-            FitStatus::Singular { parameter, termination } => {
+            FitStatus::Ended { termination: Termination::AllFixed, .. } => f.write_str(self.kind()),
+            FitStatus::Ended { termination, undetermined: None } => termination.fmt(f),
+            FitStatus::Ended { termination, undetermined: Some(parameter) } => {
                 write!(f, "{termination}; the data do not determine parameter {parameter}")
             }
             FitStatus::NonFinite { point } => write!(f, "{} (point {point})", self.kind()),
@@ -233,7 +198,7 @@ impl fmt::Display for FitStatus {
             FitStatus::BadBounds { parameter } => {
                 write!(f, "the lower bound of parameter {parameter} is not below the upper one")
             }
-            FitStatus::Fixed | FitStatus::Overflow | FitStatus::NotRun => f.write_str(self.kind()),
+            FitStatus::Overflow | FitStatus::NotRun => f.write_str(self.kind()),
         }
     }
 }

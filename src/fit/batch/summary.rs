@@ -2,9 +2,9 @@
 
 use super::{BatchFit, BatchFitView};
 use crate::error::quote::significant;
-use crate::fit::approach::is_little;
 use crate::fit::propagated::Propagated;
 use crate::fit::table::{ParameterTable, TableCell};
+use crate::fit::verify::is_little;
 use std::fmt;
 
 impl BatchFit {

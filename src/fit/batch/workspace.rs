@@ -5,84 +5,50 @@ use super::arrays::BatchPart;
 use super::engine::BatchRequest;
 use super::errors::{About, Errors, Out};
 use super::status::FitStatus;
-use crate::backend::cpu::{Cpu, Scratch};
+use crate::backend::cpu::Scratch;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::data::values::Values;
-use crate::fit::priors::WithPriors;
-use crate::fit::search::{PointSource, View, Visit, Workspace};
+use crate::fit::point_source::{InMemory, View};
+use crate::fit::search::Workspace;
 use crate::normal::arrow::full;
-use crate::solver::evaluator::Evaluator;
-use crate::solver::observe::{Patience, Stopper};
-use crate::solver::outcome::Failure;
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
-use std::cell::Cell;
 use std::cmp::Ordering;
+use std::sync::Mutex;
 
 /// Memory that fits reuse, beside their data. A fit allocates memory only if its Jacobian is ill-conditioned, if it
 /// fails, or if its points must be converted to f64 and are more than those of all earlier fits.
 pub(super) struct FitWorkspace<'a> {
     pub(super) space: Workspace,
-    scratch: Cell<Scratch>,
+    scratch: Mutex<Scratch>,
     columns: Vec<Values<'a>>,
     y: Vec<f64>,
     errors: Errors,
 }
 
-/// Source of evaluators for the points of one fit. The evaluators reuse the scratch memory of the workspace.
-struct OneFit<'p, 'a> {
-    request: &'p BatchRequest<'a>,
-    points: &'p Points<'p>,
-    scratch: &'p Cell<Scratch>,
-}
-
-impl PointSource for OneFit<'_, '_> {
-    fn with_points(&self, view: View<'_>, work: &mut Visit<'_>) -> Result<(), Failure> {
-        let request = self.request;
-        let measured = if view.plain { self.points.as_measurements() } else { None };
-        let points = measured.as_ref().unwrap_or(self.points);
-        let scratch = self.scratch.take();
-        let cpu = Cpu::reusing(scratch, request.prepared, points, view.loss, view.start);
-        let stopper = request.cancel.map(|token| token as &dyn Stopper);
-        let cpu = cpu.within(Patience { until: view.until, stopper });
-        let mut cpu = if request.is_wide() { cpu.on_one_thread() } else { cpu };
-        let done = match request.priors.is_empty() || view.plain {
-            true => work(&mut cpu),
-            false => work(&mut WithPriors::new(
-                &mut cpu as &mut dyn Evaluator,
-                request.priors,
-                &request.prepared.free,
-                points.units.row,
-            )),
-        };
-        self.scratch.set(cpu.into_scratch());
-        done
-    }
-}
-
 impl<'a> FitWorkspace<'a> {
     pub(super) fn new(request: &BatchRequest<'a>) -> FitWorkspace<'a> {
-        let free = &request.prepared.free;
+        let free = &request.spec.prepared.free;
         let problem = Problem {
-            unused: free.iter().map(|&k| request.unused[k]).collect(),
-            opaque: request.prepared.is_native(),
+            unused: free.iter().map(|&k| request.spec.unused[k]).collect(),
+            opaque: request.spec.prepared.is_native(),
             free: free.clone(),
             shape: full(free.len()),
-            start: vec![0.0; request.names.len()],
-            bounds: request.bounds.to_vec(),
+            start: vec![0.0; request.spec.names.len()],
+            bounds: request.spec.bounds.to_vec(),
             square: 0.0,
             scatter: 0.0,
             signal: f64::INFINITY,
             points: 0,
             absolute: false,
-            loss: request.loss,
+            loss: request.spec.loss,
             row_unit: 1.0,
         };
         FitWorkspace {
             errors: Errors::new(free.len()),
             space: Workspace::new(problem),
-            scratch: Cell::default(),
+            scratch: Mutex::default(),
             columns: Vec::with_capacity(request.data.columns.len()),
             y: Vec::new(),
         }
@@ -98,16 +64,13 @@ impl<'a> FitWorkspace<'a> {
         let fit = out.first + index;
         let made = self.checked(request, fit, |bench, points| {
             let FitWorkspace { space, scratch, errors, .. } = bench;
-            let source = OneFit { request, points, scratch };
-            let (rules, mut status) = (request.rules(fit), FitStatus::NotRun);
-            space.run(&rules, &source, request.clock(), &mut |space, cpu| {
-                if space.outcome().termination != Termination::Stopped {
-                    space.analyse(cpu)?;
-                    status = write(space, errors, index, out);
-                }
-                Ok(())
-            })?;
-            Ok(status)
+            let source = InMemory::reusing(points, scratch);
+            let mut points = space.run(&request.search_request(&source, fit), request.clock())?;
+            if space.outcome().termination == Termination::Stopped {
+                return Ok(FitStatus::NotRun);
+            }
+            space.analyse(&mut *points)?;
+            Ok(write(space, errors, index, out))
         });
         out.statuses[index] = made.unwrap_or_else(|status| status);
     }
@@ -135,8 +98,8 @@ impl<'a> FitWorkspace<'a> {
     /// request moves starts to the nearest bound.
     fn begin(&mut self, request: &BatchRequest<'_>, fit: usize) -> Result<(), FitStatus> {
         let Problem { free, start, bounds, .. } = &mut self.space.problem;
-        start.copy_from_slice(request.starts.of(fit, request.names.len()));
-        if let Some((lower, upper)) = request.starts.bounds_of(fit, request.names.len()) {
+        start.copy_from_slice(request.starts.of(fit, request.spec.names.len()));
+        if let Some((lower, upper)) = request.starts.bounds_of(fit, request.spec.names.len()) {
             for &parameter in &*free {
                 let (low, high) = (lower[parameter], upper[parameter]);
                 // A comparison with NaN fails, too.
@@ -164,7 +127,7 @@ impl<'a> FitWorkspace<'a> {
         points: &Points<'_>,
     ) -> Result<(), FitStatus> {
         let problem = &mut self.space.problem;
-        let rows = points.used + request.priors.len();
+        let rows = points.used + request.spec.priors.len();
         if rows < problem.free.len() && !request.underdetermined {
             return Err(FitStatus::TooFewPoints { points: points.used });
         }
@@ -189,13 +152,13 @@ impl<'a> FitWorkspace<'a> {
             let fit = out.first + index;
             self.checked(request, fit, |bench, points| {
                 let FitWorkspace { space, scratch, .. } = bench;
-                let rules = request.rules(fit);
-                let view = View::of(request.loss, request.starts.of(fit, request.names.len()));
-                OneFit { request, points, scratch }.with_points(view, &mut |cpu| {
-                    space.judge(&rules, cpu)?;
-                    space.analyse(cpu)
-                })?;
-                Ok(())
+                let start = request.starts.of(fit, request.spec.names.len());
+                let source = InMemory::reusing(points, scratch);
+                let search = request.search_request(&source, fit);
+                let view = View::of(request.spec.loss, start);
+                let mut points = space.evaluator(&search, &view)?;
+                space.verify(&search, &mut *points)?;
+                Ok(space.analyse(&mut *points)?)
             })?;
         }
         Ok(write(&self.space, &mut self.errors, index, out))

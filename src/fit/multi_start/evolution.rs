@@ -10,7 +10,7 @@ use super::Optima;
 use super::run::{fills_all_threads, from_all};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
-use crate::fit::search::View;
+use crate::fit::point_source::View;
 use crate::normal::Normal;
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
@@ -58,13 +58,13 @@ impl Evolution<'_> {
         let own = request.start.clone();
         let mut populations = self.begun(&request)?;
         for generation in 1..=self.generations {
-            let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
+            let cancelled = request.spec.is_cancelled();
             if cancelled || stop.load(Relaxed) || populations.iter().all(|p| p.together) {
                 break;
             }
             let _span = span!(DEBUG, "generation", number = generation);
             self.next(&request, &mut populations)?;
-            if let Some(observer) = request.observer {
+            if let Some(observer) = request.spec.observer() {
                 let costs = populations.iter().flat_map(|p| &p.costs);
                 let row = request.points.units.row;
                 let now = GenerationProgress {
@@ -126,8 +126,8 @@ impl Evolution<'_> {
 
     /// Computes the cost at each point, in squares of row units; infinite if the cost is not defined.
     fn costs(&self, request: &Request<'_>, points: &[Vec<f64>]) -> Result<Vec<f64>> {
-        let n = request.prepared.free.len();
-        let (columns, view) = (vec![1.0; n], View::of(request.loss, &request.start));
+        let n = request.spec.prepared.free.len();
+        let (columns, view) = (vec![1.0; n], View::of(request.spec.loss, &request.start));
         let cost = |evaluator: &mut dyn Evaluator, normal: &mut Normal, point: &Vec<f64>| {
             // No cost is below 0; therefore no products are computed.
             evaluator.expect_below(0.0);
@@ -136,13 +136,15 @@ impl Evolution<'_> {
             if cost.is_nan() { f64::INFINITY } else { cost }
         };
         let several = |request: &Request<'_>, points: &[Vec<f64>]| -> Result<Vec<f64>> {
-            let (mut evaluator, mut normal) = (request.evaluator(view)?, Normal::zero(n));
+            let (mut evaluator, mut normal) = (request.evaluator(&view)?, Normal::zero(n));
             Ok(points.iter().map(|point| cost(&mut *evaluator, &mut normal, point)).collect())
         };
-        if request.supply.is_on_device() || fills_all_threads(request)? {
+        if request.source.is_on_device() || fills_all_threads(request)? {
             return several(request, points);
         }
-        let request = &Request { on_one_thread: true, ..request.clone() };
+        let mut request = request.clone();
+        request.spec.on_one_thread = true;
+        let request = &request;
         let parts = threads::map(points.chunks(PORTION), |part| several(request, part));
         let mut costs = Vec::with_capacity(points.len());
         for part in parts {

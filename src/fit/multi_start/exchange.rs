@@ -6,7 +6,7 @@
 
 use super::Trial;
 use crate::fit::engine::Request;
-use crate::fit::search::View;
+use crate::fit::point_source::View;
 use crate::normal::Normal;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ impl<'a> Exchange<'a> {
     /// Compares the costs before and after an exchange; `None` if the model cannot be evaluated.
     fn compare(&self, order: &[usize]) -> Option<bool> {
         let request = self.request;
-        let mut evaluator = request.evaluator(View::of(request.loss, &request.start)).ok()?;
+        let mut evaluator = request.evaluator(&View::of(request.spec.loss, &request.start)).ok()?;
         let mut normal = Normal::zero(self.free.len());
         let columns = vec![1.0; self.free.len()];
         let mut cost = |params: &[f64]| {

@@ -8,7 +8,7 @@ use super::exchange::Exchange;
 use super::{Optima, Optimum, Trial, TrialEnd, chance_of_unseen};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
-use crate::fit::search::View;
+use crate::fit::point_source::View;
 use crate::fit::start_search::TESTED;
 use crate::fit::warning::Warning;
 use crate::math::bits::ascending;
@@ -74,13 +74,13 @@ impl Trials {
         starts: Vec<Vec<f64>>,
         stop: &AtomicBool,
     ) -> Result<()> {
-        let in_turn = request.supply.is_on_device() || fills_all_threads(request)?;
-        let request = Request { on_one_thread: !in_turn, ..request.clone() };
+        let in_turn = request.source.is_on_device() || fills_all_threads(request)?;
+        let mut request = request.clone();
+        request.spec.on_one_thread = !in_turn;
         let before = self.trials.len();
         let search = |(i, start): (usize, &Vec<f64>)| -> Option<Result<Searched>> {
             let i = before + i;
-            let cancelled = request.observer.is_some_and(|observer| observer.is_cancelled());
-            if i > 0 && (cancelled || stop.load(Relaxed)) {
+            if i > 0 && (request.spec.is_cancelled() || stop.load(Relaxed)) {
                 return None;
             }
             let _span = span!(DEBUG, "start", number = i);
@@ -197,7 +197,7 @@ fn optima(
     let exchange = Exchange::new(request, &problem.free, trials);
     let nearness = Nearness {
         exchanges: &|order| exchange.changes_nothing(order),
-        options: request.options,
+        options: &request.spec.options,
         free: &problem.free,
         variance: points.absolute.then(|| points.units.row.powi(2)),
         degrees: points.used.saturating_sub(problem.free.len()).max(1) as f64,
@@ -230,7 +230,7 @@ fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
 
 /// Returns true if a pass over the points has work for every thread.
 pub(super) fn fills_all_threads(request: &Request<'_>) -> Result<bool> {
-    let threads = request.evaluator(View::of(request.loss, &request.start))?.threads();
+    let threads = request.evaluator(&View::of(request.spec.loss, &request.start))?.threads();
     Ok(threads > 1 && threads >= threads::count())
 }
 

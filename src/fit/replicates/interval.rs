@@ -26,7 +26,8 @@ pub(super) struct Tail {
 }
 
 /// # Errors
-/// [`UncertaintyError::TooFewReplicates`] if fewer than `beyond` of `values` values are expected outside of `tail`.
+/// [`UncertaintyError::TooFewReplicates`] if fewer than `beyond` values are expected beyond an end of the interval.
+/// `values`: number of replicates; `tail`: the fraction of them that is expected beyond this end.
 pub(super) fn expect_beyond(beyond: f64, tail: f64, values: usize, level: f64) -> Result<()> {
     let needed = (beyond / tail).ceil();
     match (values as f64) < needed {
@@ -41,7 +42,8 @@ pub(super) fn expect_beyond(beyond: f64, tail: f64, values: usize, level: f64) -
 pub(super) fn interval(values: &[f64], [lower, upper]: [Tail; 2]) -> BootstrapInterval {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    // The quantile moves as far as its neighbours by one standard deviation of p lie apart.
+    // If p changes by one standard deviation, the quantile changes by half the distance between the quantiles at
+    // p + step and p − step.
     let error = |tail: &Tail| {
         let step = tail.variance.sqrt();
         0.5 * (quantile(&sorted, tail.p + step) - quantile(&sorted, tail.p - step))
@@ -54,8 +56,8 @@ pub(super) fn interval(values: &[f64], [lower, upper]: [Tail; 2]) -> BootstrapIn
     }
 }
 
-/// The value at (n + 1)p, counted from 1, on the line between its neighbours (Davison and Hinkley, 1997, section
-/// 2.4).
+/// Returns the value at position (n + 1)p of the sorted values, where the first value has position 1. Between two
+/// positions the value is interpolated linearly (Davison and Hinkley, 1997, section 2.4).
 fn quantile(sorted: &[f64], p: f64) -> f64 {
     let last = sorted.len() - 1;
     let at = ((sorted.len() + 1) as f64 * p - 1.0).clamp(0.0, last as f64);

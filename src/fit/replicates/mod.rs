@@ -23,11 +23,11 @@ use std::fmt;
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Resample {
-    /// The fitted curve with the fit's own residuals, drawn with replacement: each in units of its sigma, divided
-    /// by √(1 − h) for its leverage h (under a robust loss by √(1 − k/n) for the rank k and n points),
-    /// and less the mean of all. It supposes that the model is right and that
-    /// errors in units of sigma have one distribution, which need not be normal; how large they are, the residuals
-    /// say and not sigma. Of correlated data it draws from L⁻¹(y − f). Not for counts, nor for errors in x.
+    /// The fitted curve plus the fit's own residuals, drawn with replacement. Each residual is in units of its sigma
+    /// and is divided by √(1 − h) for its leverage h (under a robust loss by √(1 − k/n) for the rank k and n points);
+    /// the mean of all residuals is subtracted. The method assumes that the model is right and that the errors in
+    /// units of sigma have one distribution, which need not be normal. The residuals, not sigma, determine the size of
+    /// the errors. For correlated data it draws from L⁻¹(y − f). It does not support counts or errors in x.
     #[default]
     Residuals,
     /// The fitted curve with normal errors: with the given sigma, or the estimated sigma if sigma is
@@ -90,24 +90,23 @@ impl Replicates {
     }
 
     /// Number of refits that did not converge, or did not determine a parameter that the fit determines. Their results
-    /// are left out; if they exceed a tenth of all refits, intervals are an error.
+    /// are left out. If more than a tenth of the refits failed, intervals return an error.
     pub fn failed(&self) -> usize {
         self.failed
     }
 
-    /// Number of refits that the caller stopped or that did not begin for this reason.
+    /// Number of refits that did not finish or did not start because the caller stopped the bootstrap.
     pub fn not_run(&self) -> usize {
         self.not_run
     }
 
-    /// The standard deviation of each parameter over the refits; NaN for fewer than two.
+    /// The standard deviation of each parameter over the refits; NaN for fewer than two refits.
     pub fn std_errors(&self) -> Vec<f64> {
         self.all().map(|param| param.std_error()).collect()
     }
 
-    /// For each parameter the mean of the refits minus the value of the fit: an estimate of the bias of the
-    /// fit. Subtracting it seldom helps, since it is
-    /// uncertain itself, by the standard error / √n for n replicates.
+    /// The estimated bias of each parameter: the mean over the refits minus the fitted value. Subtracting the bias
+    /// seldom helps, because its own uncertainty is the standard error / √n for n replicates.
     pub fn bias(&self) -> Vec<f64> {
         self.all().map(|param| param.bias()).collect()
     }
@@ -115,7 +114,7 @@ impl Replicates {
     /// [`Resampled::percentile_interval`] of each parameter.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that function.
     pub fn percentile_intervals(&self, level: f64) -> Result<Vec<BootstrapInterval>> {
         self.all().map(|param| param.percentile_interval(level)).collect()
     }
@@ -123,18 +122,19 @@ impl Replicates {
     /// [`Resampled::bca_interval`] of each parameter.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of that function.
     pub fn bca_intervals(&self, level: f64) -> Result<Vec<BootstrapInterval>> {
         self.all().map(|param| param.bca_interval(level)).collect()
     }
 
-    /// A parameter, a quantity from [`CurveFit::derive`](crate::CurveFit::derive), or an expression of
-    /// the parameters as for [`Fit::propagate`](crate::Fit::propagate), such as `"ln(2) / rate"`, for every refit.
+    /// Evaluates a quantity for every refit: a parameter, a quantity from
+    /// [`CurveFit::derive`](crate::CurveFit::derive), or an expression of the parameters as for
+    /// [`Fit::propagate`](crate::Fit::propagate), such as `"ln(2) / rate"`.
     ///
     /// # Errors
-    /// [`Error::Parse`](crate::Error::Parse) with the column of the offence,
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the syntax error,
     /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that the model does not have,
-    /// [`UncertaintyError::UndefinedQuantity`] if it is not finite for some refit.
+    /// [`UncertaintyError::UndefinedQuantity`] if the quantity is not finite for some refit.
     pub fn quantity(&self, expression: &str) -> Result<Resampled> {
         let asked = self.derived.iter().find(|(name, _)| name == expression);
         if let Some(k) = self.names.iter().position(|name| name == expression) {
@@ -176,12 +176,12 @@ impl Replicates {
         self.derived.iter().map(|(name, _)| self.quantity(name)).collect()
     }
 
-    /// Every parameter.
+    /// Returns the values of every parameter.
     fn all(&self) -> impl Iterator<Item = Resampled> {
         (0..self.names.len()).map(|k| self.resampled(&self.names[k], |params| params[k]))
     }
 
-    /// The values of a function of the parameters for every refit.
+    /// Evaluates a function of the parameters for every refit; it is an error if a value is not finite.
     fn each(&self, name: &str, of: impl Fn(&[f64]) -> f64) -> Result<Resampled> {
         let found = self.resampled(name, of);
         let count = found.undefined();

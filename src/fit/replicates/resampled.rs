@@ -7,8 +7,8 @@ use crate::fit::distributions::{check_level, normal_lower, normal_quantile};
 
 /// Maximum fraction of failed refits for which intervals are computed.
 const MOST_FAILED: f64 = 0.1;
-/// Values that must lie beyond each end of a percentile interval, and beyond
-/// one that BCa moves outwards, whose standard error says the rest.
+/// Minimum number of values expected beyond each end of an interval with the fraction (1 − level)/2 on each side.
+/// `BEYOND_MOVED` is the minimum for BCa, which moves the ends; the standard error of an end shows its uncertainty.
 const BEYOND: f64 = 5.0;
 const BEYOND_MOVED: f64 = 1.0;
 
@@ -18,7 +18,7 @@ pub struct Resampled {
     pub(super) name: String,
     pub(super) estimate: f64,
     pub(super) values: Vec<f64>,
-    /// The quantity without each of some groups of points.
+    /// Values of the quantity for fits that leave out one group of points each.
     pub(super) jackknife: Jackknife,
     pub(super) failed: usize,
 }
@@ -51,16 +51,16 @@ impl Resampled {
         self.mean() - self.estimate
     }
 
-    /// Between the quantiles of the values that leave (1 − `level`)/2 on either side: the percentile interval
-    /// (Efron and Tibshirani, 1993, section 13.3), of quantiles (n + 1)α of the n values in order, with a line
-    /// between neighbours. An interval of a function of the quantity is the function of its ends. Where the
-    /// estimate is biased, or its error grows with it, the [BCa interval](Resampled::bca_interval) is nearer to its
-    /// level, given enough points.
+    /// The percentile interval (Efron and Tibshirani, 1993, section 13.3). It leaves the fraction α = (1 − `level`)/2
+    /// of the values on each side. The quantile α of n values has the position (n + 1)α in their ascending order, and
+    /// is interpolated linearly. The interval of a monotonic function of the quantity is the function of both ends. The
+    /// [BCa interval](Resampled::bca_interval) contains the true value with a probability nearer to `level` if there are
+    /// enough points and the estimate is biased or its error grows with the quantity.
     ///
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1;
-    /// [`UncertaintyError::TooFewReplicates`] where fewer than 5 values lie beyond an end, as of fewer than 200
-    /// for a level of 95 %; and
+    /// [`UncertaintyError::TooFewReplicates`] if fewer than 5 values are expected beyond an end: for a level of 95 %,
+    /// if there are fewer than 200 values; and
     /// [`UncertaintyError::ReplicatesFailed`] if more than a tenth of the refits failed.
     pub fn percentile_interval(&self, level: f64) -> Result<BootstrapInterval> {
         self.check(level)?;
@@ -69,20 +69,22 @@ impl Resampled {
         Ok(interval(&self.values, [tail(outside), tail(1.0 - outside)]))
     }
 
-    /// The interval BCa, bias-corrected and accelerated (B. Efron, J. Am. Stat. Assoc. 82 (1987) 171; Efron and
-    /// Tibshirani, 1993, section 14.3): as the percentile interval, but with the quantiles
-    /// Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), z = ∓ the normal quantile of the level. The bias z₀ is Φ⁻¹ of the part of
-    /// the values below the estimate. The acceleration a, by how much the standard error grows with the quantity, is a
-    /// sixth of the skewness of its errors: Σl³/(6(Σl²)^1.5) with l the mean of the
-    /// [fits without some points](crate::CurveFit::bootstrap) less each of them, and 0 for normal errors. Its
-    /// level is right to 1/n for n points, that of the percentile interval to 1/√n, on either side. But a is estimated,
-    /// too: where few points decide, it is mostly chance, and the percentile interval covers more.
+    /// The bias-corrected and accelerated interval BCa (B. Efron, J. Am. Stat. Assoc. 82 (1987) 171; Efron and
+    /// Tibshirani, 1993, section 14.3). It is a percentile interval with the quantiles
+    /// Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), where z = ∓ the normal quantile of the level. The bias z₀ is Φ⁻¹ of the
+    /// fraction of the values below the estimate. The acceleration a is the growth of the standard error with the
+    /// quantity. It is a sixth of the skewness of the errors: a = Σl³/(6(Σl²)^1.5). Each l is the mean of the values of
+    /// the [fits without some points](crate::CurveFit::bootstrap) minus the value of one of these fits; a = 0 for normal
+    /// errors. On each side the error of the level is of order 1/n for n points, and of order 1/√n for the percentile
+    /// interval. But a is an estimate, too: if few points determine it, it is mostly chance, and the percentile
+    /// interval contains the true value more often.
     ///
     /// # Errors
-    /// As [`percentile_interval`](Resampled::percentile_interval), and if no value lies beyond an end;
-    /// [`UncertaintyError::NoBca`] if the estimate
-    /// lies outside all values or on a bound, for residuals of correlated data, and if a fit without some of the points
-    /// did not converge.
+    /// The errors of [`percentile_interval`](Resampled::percentile_interval);
+    /// [`UncertaintyError::TooFewReplicates`] if fewer than 1 value is expected beyond an end; and
+    /// [`UncertaintyError::NoBca`] if the estimate lies outside all values or on a bound, if residuals were drawn
+    /// although the errors of y are correlated, if a fit without some of the points did not converge, or if the errors
+    /// are too skew for the level.
     pub fn bca_interval(&self, level: f64) -> Result<BootstrapInterval> {
         self.check(level)?;
         let refuse = |reason, remedy| Err(UncertaintyError::NoBca { reason, remedy }.into());
@@ -102,13 +104,14 @@ impl Resampled {
         let count = |is: &dyn Fn(&f64) -> bool| self.values.iter().filter(|v| is(v)).count() as f64;
         let equal = count(&|v| *v == self.estimate);
         if equal == n {
-            // Of a fixed parameter, say.
+            // For example a fixed parameter.
             let (lower, upper) = (self.estimate, self.estimate);
             return Ok(BootstrapInterval { lower, upper, lower_error: 0.0, upper_error: 0.0 });
         }
         let (lower, upper) = (count(&|v| *v < self.estimate), count(&|v| *v > self.estimate));
         if equal > 0.0 && (lower == 0.0 || upper == 0.0) {
-            // Without a bound no two fits of different points end at the same number.
+            // Some values are equal to the estimate, and all others lie on the same side of it. Fits of different data
+            // end at exactly the same value only at a bound.
             let reason = "the estimate is on a bound, where replicates pile up";
             return refuse(reason, "take percentile intervals, or a profile");
         }
@@ -118,7 +121,8 @@ impl Resampled {
             return refuse(reason, "look at the bias: refits may end in another minimum");
         }
         let bias = normal_quantile(below);
-        // How far the normal quantile of an end moves with `below`, which is uncertain as well.
+        // `slope`: derivative of p, the fraction of values below an end, with respect to `below`. It propagates the
+        // uncertainty of `below`.
         let density = |z: f64| (-0.5 * z * z).exp();
         let tail = |z: f64| {
             let bend = 1.0 - acceleration * (bias + z);
@@ -165,20 +169,21 @@ impl Resampled {
     }
 }
 
-/// Source of the skewness of the errors of a quantity, or of all parameters.
+/// Source of the skewness of the errors, which BCa intervals need: for one quantity, or for all parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Jackknife {
-    /// They are not, to first order, as those of y.
+    /// The errors of y were drawn from a normal distribution. To first order the errors of the quantity are not skew.
     Symmetric,
-    /// The values of fits without each of some groups of points; of all parameters row-major.
+    /// Values of the fits that leave out one group of points each. For all parameters: one row per fit.
     LeftOut(Vec<f64>),
-    /// Points that are not independent cannot be left out one by one.
+    /// The errors of y are correlated. Such points cannot be left out one by one.
     Correlated,
     /// A fit without some of the points did not converge, or was stopped.
     Failed,
 }
 
-/// A sixth of the skewness of the influence of points, from values without them; 0 where they have none.
+/// Returns the acceleration of BCa: a sixth of the skewness of the influence of groups of points. `without`: values of
+/// the fits without one group each. Returns 0 if no group has an influence.
 pub(super) fn acceleration(without: &[f64]) -> f64 {
     let mean = without.iter().sum::<f64>() / without.len() as f64;
     let influence = || without.iter().map(|value| mean - value);

@@ -1,4 +1,4 @@
-//! A bootstrap as it is saved: the parameters of all refits.
+//! Saved form of a bootstrap: the parameters of all refits.
 
 use super::{Replicates, Resample};
 use crate::error::names::position;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 const VERSION: u32 = 1;
 
-/// The mirror of the replicates of a bootstrap.
+/// Saved form of [`Replicates`].
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename = "Replicates")]
 pub(super) struct SavedReplicates {
@@ -37,11 +37,11 @@ enum SavedJackknife {
 }
 
 impl Replicates {
-    /// All refits as JSON, numbers to the last bit: what [`from_json`](Replicates::from_json) makes of it gives the
-    /// same intervals. `Replicates` implements the traits of `serde`, so that other formats do as well.
+    /// Returns all refits as JSON, with numbers to the last bit: [`from_json`](Replicates::from_json) restores
+    /// replicates with the same intervals. `Replicates` implements the traits of `serde` for other formats.
     ///
     /// # Errors
-    /// None in practice: all can be written.
+    /// No errors in practice: all results can be written.
     pub fn to_json(&self) -> Result<String> {
         write(&SavedReplicates::from(self.clone()), "bootstrap")
     }
@@ -49,8 +49,8 @@ impl Replicates {
     /// Reads the output of [`to_json`](Replicates::to_json).
     ///
     /// # Errors
-    /// [`Error::Saved`] for another kind of text, an unknown version, or arrays of wrong lengths;
-    /// [`Error::UnknownParameter`] for a formula of parameters that the model does not have.
+    /// [`Error::Saved`] if the text is not a saved bootstrap, the version is unknown, or an array has the wrong length;
+    /// [`Error::UnknownParameter`] if a formula contains a parameter that the model does not have.
     pub fn from_json(text: &str) -> Result<Replicates> {
         read::<SavedReplicates>(text, "bootstrap", VERSION)?.try_into()
     }

@@ -3,6 +3,6 @@
 pub(crate) mod checkpoint;
 pub(crate) mod contents;
 pub(crate) mod pass_observer;
+pub(crate) mod source;
 pub(crate) mod stats;
 pub(crate) mod subsample_start;
-pub(crate) mod supply;

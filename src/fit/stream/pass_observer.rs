@@ -5,7 +5,7 @@ use super::contents::Contents;
 use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
-use crate::solver::cancel::CancelToken;
+use crate::solver::observe::CancelToken;
 use crate::solver::observe::{Event, Observe, Observer, Stop, StreamProgress, wants_to_stop};
 use crate::threads::lock;
 use std::borrow::Cow;

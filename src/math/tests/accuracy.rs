@@ -1,4 +1,4 @@
-//! Sweeps of every binade compared with `pxfm`, whose results are correctly rounded.
+//! Tests of the elementary functions in every binade against `pxfm`, whose results are correctly rounded.
 //!
 //! A distance of d doubles from the correctly rounded result means an error below d + 1/2 ulp.
 

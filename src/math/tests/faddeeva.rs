@@ -5,7 +5,7 @@ use super::{super as math, same};
 
 const TABLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/faddeeva.csv"));
 
-/// The name of a part of w or w' and the function that computes it.
+/// Name of a part of w or w', and the function that computes this part.
 type Part = (&'static str, fn(f64, f64) -> f64);
 
 const PARTS: [Part; 4] = [
@@ -15,7 +15,7 @@ const PARTS: [Part; 4] = [
     ("slope im", math::faddeeva_slope_im),
 ];
 
-/// Tests the largest error of each part. It is relative to the part itself for Re w and Im w above the axis, and
+/// Tests the largest error of each part. For Re w and Im w above the axis, the error is relative to the part itself,
 /// otherwise to the modulus.
 #[test]
 fn agrees_with_recorded_digits() {
@@ -56,8 +56,8 @@ fn agrees_with_recorded_digits() {
     assert!(worst[1].iter().all(|w| w.0 < 1e-12), "{worst:?}");
 }
 
-/// Re w' is small near the axis and near the centre, and must keep its relative accuracy there: the
-/// flank of a narrow line depends on it.
+/// Tests that Re w' keeps its relative accuracy near the axis and near the centre, where it is small: the flank of a
+/// narrow line depends on it.
 #[test]
 fn the_slope_keeps_digits_that_the_modulus_hides() {
     for line in TABLE.lines() {
@@ -72,8 +72,8 @@ fn the_slope_keeps_digits_that_the_modulus_hides() {
     }
 }
 
-/// Published values: the test values of `wofz` in SciPy 1.17.1, computed with WolframAlpha, and the
-/// six decimals of Abramowitz and Stegun, table 7.9.
+/// Compares with published values: the test values of `wofz` in SciPy 1.17.1, computed with WolframAlpha, and the six
+/// decimals of Abramowitz and Stegun, table 7.9.
 #[test]
 #[rustfmt::skip] // tables of cases
 #[allow(clippy::excessive_precision, reason = "digits as they were published")]

@@ -1,5 +1,5 @@
-//! Blocks, lanes and scalar functions give the same bits, for any length, any neighbouring elements and any
-//! instruction set of the loop.
+//! Tests that blocks, lanes and scalar functions return the same bits, for any length, any neighbouring elements and
+//! any instruction set of the loop.
 
 use super::super::lane::for_each_method;
 use super::super::{block, lane};

@@ -1,4 +1,4 @@
-//! The special values of IEEE 754 and C99 Annex F.
+//! Tests of the special values of IEEE 754 and C99 Annex F.
 
 use super::{super as math, same};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
@@ -117,7 +117,7 @@ fn polygamma_at_its_poles_and_at_infinity() {
     check("order 0", |x| math::polygamma(0, x), &[(1.0, math::digamma(1.0))]);
 }
 
-/// C99 F.9.4.4, line by line.
+/// Tests C99 F.9.4.4, line by line.
 #[test]
 #[rustfmt::skip] // tables of cases
 fn pow() {
@@ -176,7 +176,7 @@ fn pow() {
     }
 }
 
-/// C99 F.9.1.4 and F.9.4.3.
+/// Tests C99 F.9.1.4 and F.9.4.3.
 #[test]
 #[rustfmt::skip] // tables of cases
 fn atan2_and_hypot() {

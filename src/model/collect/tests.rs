@@ -1,5 +1,5 @@
-//! Collected partials cost less and have the same values: the value of the model to the last bit, the partials up to
-//! rounding, whose bound is a running error analysis of the plain program.
+//! Tests of collected partials: they need fewer operations, the value of the model stays the same to the last bit, and
+//! the partials stay the same up to rounding. A running error analysis of the plain program bounds the rounding.
 
 use super::{Collected, collect, is_safe, work};
 use crate::Var;

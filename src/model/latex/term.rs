@@ -10,11 +10,11 @@ pub(super) enum TermForm {
     Number,
     /// A named number.
     Constant,
-    /// A parameter, by its position: a letter, or a word in upright letters.
+    /// The parameter with this index: a letter, or a word in upright letters.
     Parameter(u32),
     /// A root or logarithm of a number.
     Root,
-    /// An independent variable, by its column.
+    /// The independent variable with this index.
     Column(u32),
     /// The name of a named expression.
     Part,
@@ -34,7 +34,7 @@ pub(super) enum TermForm {
 struct Factor {
     base: String,
     form: TermForm,
-    /// The exponent, not 0; a factor with a negative one is in the denominator.
+    /// The exponent, not 0. A factor with a negative exponent is in the denominator.
     power: i32,
 }
 
@@ -51,9 +51,9 @@ struct Term {
 #[derive(Clone, Debug)]
 pub(super) struct Sum(Vec<Term>);
 
-/// Number of last factors that are searched for an equal one.
+/// Number of trailing factors that are searched for an equal base.
 const LOOKED_AT: usize = 16;
-/// Minimum length, in characters, of a function that is written beside a fraction, not in it.
+/// Minimum length, in characters, of a function that is written next to a fraction instead of in the numerator.
 const WIDE: usize = 60;
 
 impl Sum {
@@ -136,7 +136,7 @@ impl Sum {
         Sum::atom(format!("{base}^{{{exponent}}}"), TermForm::Power)
     }
 
-    /// Returns the function with the name `function` of this sum.
+    /// Returns a call of `function` with this sum as its argument.
     pub(super) fn called(&self, function: &str) -> Sum {
         Sum::atom(format!("{function}{}", parentheses(&self.text(), true)), TermForm::Call)
     }
@@ -150,7 +150,8 @@ impl Sum {
     }
 
     /// Prints the sum. Terms that differ between points come first, then other terms, then numbers, each group in the
-    /// order of the program; exception: 1 + x. The first term is positive if any term is.
+    /// order of the program. Exception: 1 or 1/n precedes terms that differ between points, as in 1 + x. The first term
+    /// is positive if any term is positive.
     pub(super) fn text(&self) -> String {
         if let Some(factor) = self.single() {
             return factor.base.clone();
@@ -188,7 +189,7 @@ impl Sum {
         }
     }
 
-    /// Returns the sum as an integer, if it is one and not 0.
+    /// Returns the value of the sum if it is a nonzero integer.
     fn integer(&self) -> Option<i32> {
         let [Term { negative, factors, .. }] = self.0.as_slice() else { return None };
         let magnitude: i32 = match factors.as_slice() {
@@ -316,7 +317,7 @@ pub(super) fn parentheses(text: &str, call: bool) -> String {
     }
 }
 
-/// Numbers with names, which result from constant folding.
+/// Numbers with a symbol; constant folding produces such numbers.
 const NAMED: [(f64, &str); 11] = [
     (PI, "\\pi"),
     (E, "e"),

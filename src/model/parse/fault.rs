@@ -4,7 +4,7 @@ use super::operation::Operation;
 use super::tokens::{Token, TokenKind};
 use crate::error::quote::{nearest, visible};
 
-/// An error in a formula. Results contain it boxed, because the parser may be hundreds of levels deep
+/// An error in a formula. It is boxed in results, because the parser can recurse hundreds of levels deep
 /// and each level must need little stack.
 #[derive(Debug, PartialEq)]
 pub(crate) struct FormulaFault {
@@ -54,7 +54,8 @@ impl FormulaFault {
         FormulaFault::at(right.column, message)
     }
 
-    /// Returns the error for a name before a parenthesis that is not a function; `known` if it has another meaning.
+    /// Returns the error for a name before a parenthesis that is not a function. `known`: the name is a variable,
+    /// constant or parameter.
     pub(super) fn no_function<T>(callee: Token<'_>, known: bool) -> Result<T, Box<FormulaFault>> {
         let name = quote(callee.text);
         let message = if known {

@@ -16,7 +16,7 @@ pub(super) enum Operation {
     Two(fn([Var; 2]) -> Var),
     /// A function of three values, and the names of its arguments.
     Three(fn([Var; 3]) -> Var, &'static str),
-    /// A condition and two values: the first where the condition is true, the second elsewhere.
+    /// A choice between two values: the first where a condition is true, the second elsewhere.
     Select,
     /// A comparison: two values to a condition.
     Compare(fn(Var, Var) -> VarMask),
@@ -126,7 +126,7 @@ impl Stack {
 /// convolved with a Lorentzian of half width γ, Re w((x + iγ)/(|σ|√2)) / (|σ|√(2π)) (DLMF 7.19).
 ///
 /// At σ = 0 it is the Lorentzian, at γ = 0 the Gaussian. A negative γ has no physical meaning and
-/// gives the analytic continuation. It is smooth through γ = 0, so a fit can return from negative γ.
+/// yields the analytic continuation. It is smooth through γ = 0, so a fit can return from negative γ.
 fn voigt([x, sigma, gamma]: [Var; 3]) -> Var {
     let pure = sigma.eq(0.0);
     let width = pure.select(1.0, sigma.abs());
@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(value("clamp(x, 1, 2)", 1.5, y), 1.5);
     }
 
-    /// Tests DLMF 5.4.3 and 5.4.4 on the lines x = ½ and x = 1, the recurrence elsewhere, and on the real axis the
-    /// function of the table.
+    /// Tests DLMF 5.4.3 and 5.4.4 on the lines x = ½ and x = 1, the recurrence elsewhere, and equality with `ln_gamma`
+    /// on the real axis.
     #[test]
     fn the_logarithm_of_gamma_in_the_right_half_plane() {
         let of = |x: f64, y: f64| value("ln_gamma_re(x, y)", x, y);

@@ -50,7 +50,7 @@ impl<'a> Tokens<'a> {
         Tokens { rest: text, column: 1 }
     }
 
-    /// Returns the next token. After the last one it returns [`TokenKind::End`], directly behind the last token.
+    /// Returns the next token; after the last token [`TokenKind::End`], with the column behind the last token.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ fn remedy(character: char) -> &'static str {
     }
 }
 
-/// Returns the length in bytes of the number at the beginning of `text`; 0 if there is none.
+/// Returns the length in bytes of the number at the beginning of `text`; 0 if `text` does not begin with a number.
 fn number_length(text: &str) -> usize {
     let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits(0);
@@ -145,8 +145,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 /// Returns the formula with each name replaced by the result of `replace`; a name stays if the result is `None`.
-/// Functions and the words of the language are not replaced. The text after a token that cannot be read stays as it
-/// is.
+/// Functions and `and`, `or`, `not` are not replaced. The text from an invalid token on stays unchanged.
 pub(crate) fn replace_names<'a>(
     text: &'a str,
     mut replace: impl FnMut(&'a str) -> Option<String>,

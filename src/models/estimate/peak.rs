@@ -4,7 +4,7 @@ use super::sketch::Sketch;
 use crate::data::overview::Observations;
 use std::ops::Range;
 
-/// Maximum number of points that are examined. Of more points, neighbours are averaged.
+/// Maximum number of points that are examined. If there are more, neighbours are averaged.
 const MOST: usize = 4096;
 /// Maximum number of points in a window for the comparison of shapes.
 const IN_WINDOW: usize = 200;
@@ -114,8 +114,8 @@ impl Top {
         self.height.max(0.0) * (self.points as f64).sqrt()
     }
 
-    /// Returns the x to the left and to the right at which y falls to half the height. If the points end before on one
-    /// side, the distance of the other side is used.
+    /// Returns the x to the left and to the right at which y falls to half the height. If the points of one side end
+    /// above half the height, the distance of the other side is used.
     fn crossings(&self, x: &[f64], y: &[f64], sign: f64) -> (f64, f64) {
         let half = self.height / 2.0;
         let cross = |inside: usize, outside: Option<usize>| {

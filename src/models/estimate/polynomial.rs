@@ -1,10 +1,10 @@
-//! A polynomial of least squares, by polynomials that are orthogonal on the points
+//! Least-squares polynomial as a sum of polynomials that are orthogonal on the points
 //! (G. E. Forsythe, J. SIAM 5, 1957).
 
 use super::mean;
 use crate::data::overview::Observations;
 
-/// The coefficients of 1, x, x², …, `degree` + 1 of them. Those of powers that the points do not
+/// Returns the `degree` + 1 coefficients of 1, x, x², …. Coefficients that the points do not
 /// determine are 0.
 pub(crate) fn polynomial_fit(points: &Observations, degree: usize) -> Vec<f64> {
     let x = points.x();
@@ -21,7 +21,7 @@ pub(crate) fn polynomial_fit(points: &Observations, degree: usize) -> Vec<f64> {
     in_powers_of_x(&coefficients(&t, &points.y, degree), middle, half, found)
 }
 
-/// The coefficients of 1, t, t², ….
+/// Returns the coefficients of 1, t, t², ….
 fn coefficients(t: &[f64], y: &[f64], degree: usize) -> Vec<f64> {
     let mut sum = vec![0.0; degree + 1];
     let (mut values, mut before) = (vec![1.0; t.len()], vec![0.0; t.len()]);
@@ -29,7 +29,7 @@ fn coefficients(t: &[f64], y: &[f64], degree: usize) -> Vec<f64> {
     let mut norm_before = f64::INFINITY;
     for k in 0..=degree {
         let norm: f64 = values.iter().map(|v| v * v).sum();
-        // Below this the next polynomial vanishes at all points, up to rounding.
+        // With a smaller norm the polynomial is 0 at all points, up to rounding.
         if norm <= 1e-24 * t.len() as f64 || norm.is_nan() || k >= t.len() {
             break;
         }

@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn factors_are_those_of_least_squares() {
-        // Through (1, 1), (2, 2), (3, 2): the line of least squares is 2/3 + x/2.
+        // The least-squares line through (1, 1), (2, 2), (3, 2) is 2/3 + x/2.
         let points = Observations::new(vec![vec![1.0, 2.0, 3.0]], vec![1.0, 2.0, 2.0]);
         let points = Sketch::of(&points, 3);
         let found = search(&points, [], 2, |[], x, out| out.copy_from_slice(&[1.0, x]));

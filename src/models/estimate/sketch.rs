@@ -1,4 +1,4 @@
-//! Reduced points for initial guesses: few, sorted by x and scaled to size 1.
+//! Reduced points for initial guesses: a limited number of points, sorted by x and scaled to at most 1.
 
 use crate::data::overview::Observations;
 
@@ -16,7 +16,7 @@ pub(crate) struct Sketch {
 }
 
 impl Sketch {
-    /// Creates a sketch of at most `most` points. Of more points, neighbours in x are averaged.
+    /// Creates a sketch of at most `most` points. If there are more, neighbours in x are averaged.
     pub(crate) fn of(points: &Observations, most: usize) -> Sketch {
         Sketch::over(points.x().iter().copied(), &points.y, most)
     }
@@ -61,7 +61,7 @@ impl Sketch {
         if width > 0.0 { width } else { 1.0 }
     }
 
-    /// Returns the smallest x above 0; 1, the largest |x|, if no x is positive.
+    /// Returns the smallest x above 0; if no x is positive, 1, which is the largest |x|.
     pub(crate) fn least_positive(&self) -> f64 {
         self.x.iter().copied().find(|&x| x > 0.0).unwrap_or(1.0)
     }

@@ -16,7 +16,7 @@ pub(crate) struct Spot {
     pub(crate) angle: f64,
 }
 
-/// Points with coordinates and values scaled into ±1.
+/// Points with coordinates and values scaled to the range from −1 to 1.
 struct Scaled {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -33,7 +33,7 @@ impl Spot {
         let column = |i: usize| points.columns.get(i).map_or(&[][..], Vec::as_slice);
         let (middle_x, half_x) = range(column(0));
         let (middle_y, half_y) = range(column(1));
-        // The points are not sorted, because the means over cells of a grid do not need an order.
+        // The points are not sorted, because the means over cells of a grid do not depend on their order.
         let size = points.y.iter().fold(0.0, |most: f64, z| most.max(z.abs()));
         let size = if size > 0.0 { size } else { 1.0 };
         let scaled = Scaled {
@@ -91,8 +91,8 @@ struct Top {
     radius: f64,
 }
 
-/// The radius of a spot is twice the distance from its top at which the mean over a ring is below this part of its
-/// height.
+/// The radius of a spot is twice the distance from its top at which the mean over a ring falls below this fraction
+/// of its height.
 const HALF_RADIUS: f64 = 0.35;
 
 impl Top {
@@ -176,7 +176,7 @@ fn log_parabola(points: &Scaled, top: &Top) -> Option<[f64; 6]> {
     found
 }
 
-/// Returns the same coefficients for a round Gaussian with the moments of the points.
+/// Returns the coefficients as in [`log_parabola`] for a circular Gaussian with the moments of the points.
 fn moments(points: &Scaled, top: &Top) -> [f64; 6] {
     let (mut sum, mut x, mut y) = (0.0, 0.0, 0.0);
     for (px, py, z) in top.points(points) {

@@ -9,7 +9,7 @@ use crate::models::leaf::Leaf;
 use std::sync::Arc;
 
 define! {
-    /// A constant.
+    /// Constant.
     constant CONSTANT ["x"] Background
     formula "c"
     parameters { c: any "the value" }
@@ -18,7 +18,7 @@ define! {
 }
 
 define! {
-    /// A straight line.
+    /// Straight line.
     linear LINEAR ["x"] Background
     formula "slope*x + intercept"
     parameters {
@@ -30,7 +30,7 @@ define! {
 }
 
 define! {
-    /// A parabola.
+    /// Parabola.
     quadratic QUADRATIC ["x"] Background
     formula "a*x^2 + b*x + c"
     parameters {
@@ -42,15 +42,15 @@ define! {
     estimate |points| polynomial_fit(points, 2).into_iter().rev().collect()
 }
 
-/// Powers beyond this are not distinguished by double precision on any range of x.
+/// Maximum degree. Double precision does not distinguish higher powers on any range of x.
 const HIGHEST: usize = 50;
 
-/// A polynomial: `c0 + c1*x + c2*x^2 + …` up to x to the power of `degree`.
+/// Creates a polynomial `c0 + c1*x + c2*x^2 + …` of degree `degree`.
 ///
-/// Parameters, whose names get the `prefix`: `c0`, `c1`, …, the coefficients of the powers of x.
+/// The parameters are the coefficients `c0`, `c1`, … of the powers of x; `prefix` precedes their names.
 ///
 /// # Errors
-/// [`Error::Model`](crate::Error::Model) for a degree above 50.
+/// Returns [`Error::Model`](crate::Error::Model) for a degree above 50.
 pub fn polynomial(degree: usize, prefix: impl AsRef<str>) -> Result<Model> {
     if degree > HIGHEST {
         let what = format!("a polynomial of degree {degree}");

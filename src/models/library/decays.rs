@@ -7,8 +7,8 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Exponential decay to 0, by the factor e per `decay` of x. `amplitude` is the value at x = 0, even if the points
-    /// begin at a larger x.
+    /// Exponential decay to 0: the value falls by the factor e per `decay` of x. `amplitude` is the value at x = 0,
+    /// even if the points begin at a larger x.
     exponential EXPONENTIAL ["x"] Curve
     formula "amplitude*exp(-x/decay)"
     parameters {
@@ -24,7 +24,7 @@ define! {
 }
 
 define! {
-    /// Exponential decay to a constant `offset`, by the factor e per `decay` of x.
+    /// Exponential decay to a constant `offset`: the difference falls by the factor e per `decay` of x.
     exponential_offset EXPONENTIAL_OFFSET ["x"] Curve
     formula "amplitude*exp(-x/decay) + offset"
     parameters {
@@ -41,8 +41,8 @@ define! {
 }
 
 define! {
-    /// Sum of two exponentials, for example of two compartments or two kinds of emitters. The initial guess has the
-    /// faster one first.
+    /// Sum of two exponentials, for example of two compartments or two kinds of emitters. In the initial guess the
+    /// faster exponential is the first.
     biexponential BIEXPONENTIAL ["x"] Curve
     formula "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2)"
     parameters {
@@ -64,8 +64,8 @@ define! {
 }
 
 define! {
-    /// Sum of three exponentials. Points can separate them only if their lifetimes differ by factors. The initial guess
-    /// has the fastest one first.
+    /// Sum of three exponentials. Points can separate them only if their lifetimes differ by factors. In the initial
+    /// guess the fastest exponential is the first.
     triexponential TRIEXPONENTIAL ["x"] Curve
     formula "amplitude1*exp(-x/decay1) + amplitude2*exp(-x/decay2)" " + amplitude3*exp(-x/decay3)"
     parameters {

@@ -1,4 +1,4 @@
-//! Currents of a diode over its voltage.
+//! Diodes: current as a function of the voltage.
 
 use crate::data::overview::Observations;
 use crate::models::definition::define;
@@ -7,7 +7,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// The current of a diode over its voltage (Shockley, 1949): `i0·(exp(x/nvt) − 1)`.
+    /// Current of a diode as a function of its voltage (Shockley, 1949): `i0·(exp(x/nvt) − 1)`.
     diode DIODE ["x"] Curve
     formula "i0*expm1(x/nvt)"
     parameters {
@@ -25,8 +25,8 @@ define! {
 }
 
 define! {
-    /// The current of a diode behind a resistor: the solution i of `i = i0·(exp((x − i·rs)/nvt) − 1)`
-    /// (Banwell and Jayakumar, Electron. Lett. 36 (2000) 291). Without any resistance use `diode`.
+    /// Current of a diode in series with a resistor: the solution i of `i = i0·(exp((x − i·rs)/nvt) − 1)`
+    /// (Banwell and Jayakumar, Electron. Lett. 36 (2000) 291). Use `diode` if there is no resistance.
     diode_series_resistance DIODE_SERIES_RESISTANCE ["x"] Curve
     formula "nvt/rs*wright_omega(ln(i0*rs/nvt) + (x + i0*rs)/nvt) - i0"
     parameters {
@@ -41,7 +41,7 @@ define! {
     estimate resisted
 }
 
-/// Returns the saturation current, which is positive in this law, and the thermal voltage.
+/// Returns i0, which is positive in this law, and nvt.
 fn shockley(sketch: &Sketch) -> [f64; 2] {
     let ((_, high), width) = (sketch.ends(), sketch.width());
     let voltages = SearchAxis::logarithmic(width / 300.0, width * 30.0, 90);

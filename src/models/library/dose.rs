@@ -10,7 +10,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Hill function: the response goes from 0 without a dose to `emax` at large doses.
+    /// Hill function: the response is 0 without a dose and approaches `emax` at large doses.
     hill HILL ["x"] Step
     formula "emax/(1 + (x/ec50)^(-hill))"
     parameters {
@@ -29,8 +29,8 @@ define! {
 
 define! {
     /// Four-parameter logistic curve (4PL) over the dose, which may be 0. If the response falls with the dose, `hill`
-    /// is negative. Exchanging bottom and top and the sign of `hill` gives the same curve; in the initial guess `top`
-    /// is the larger level.
+    /// is negative. The curve stays the same if bottom and top are exchanged and the sign of `hill` changes; in the
+    /// initial guess `top` is the larger level.
     logistic4 LOGISTIC4 ["x"] Curve
     formula "bottom + (top - bottom)/(1 + (x/ec50)^(-hill))"
     parameters {
@@ -154,7 +154,7 @@ fn four_of_logarithm(points: &Observations) -> Vec<f64> {
 }
 
 /// Returns an initial guess near the 4PL curve. Curves with positive and with negative `hill` are two families; the
-/// guess is in the family in which `top` of the 4PL curve is the larger level.
+/// guess has the sign of `hill` for which `top` of the 4PL curve is the larger level.
 fn five(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 64);
     let [_, _, middle, slope] = four_of(&Sketch::of(points, 128));

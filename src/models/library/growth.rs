@@ -1,4 +1,4 @@
-//! Growth: exponential, by a power of x, and to a capacity.
+//! Growth: exponential, as a power of x, and to a capacity.
 
 use crate::data::overview::Observations;
 use crate::models::definition::define;
@@ -7,7 +7,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Exponential growth by the factor e per 1/`rate` of x; decay if the rate is negative.
+    /// Exponential growth: the value rises by the factor e per 1/`rate` of x. It falls if the rate is negative.
     growth GROWTH ["x"] Curve
     formula "amplitude*exp(rate*x)"
     parameters {

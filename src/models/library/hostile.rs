@@ -1,4 +1,4 @@
-//! Starts for points that no model describes: always numbers within the bounds, never a panic.
+//! Test of initial guesses for points that no model describes: they are numbers within the bounds, without a panic.
 
 use super::{ALL, by_name};
 use crate::Data;

@@ -1,4 +1,4 @@
-//! The models, by kind.
+//! Library of models, grouped by kind.
 
 pub(crate) mod background;
 pub(crate) mod decays;
@@ -27,7 +27,7 @@ use super::model::Model;
 use crate::error::quote::{nearest, visible};
 use crate::error::{ModelError, Result};
 
-/// All definitions, in the order in which they are listed.
+/// All definitions, in the order of [`names`].
 pub(crate) static ALL: &[&Definition] = &[
     &background::CONSTANT,
     &background::LINEAR,
@@ -96,16 +96,16 @@ pub(crate) static ALL: &[&Definition] = &[
     &diode::DIODE_SERIES_RESISTANCE,
 ];
 
-/// The names of all models that [`by_name`] and [`parse`](super::parse()) know. Besides those there
-/// are `polynomial`, which needs a degree, and `spline`, which needs knots.
+/// Returns the names of all models that [`by_name`] and [`parse`](super::parse()) accept. The list does not include
+/// `polynomial`, which needs a degree, and `spline`, which needs knots.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|definition| definition.name).collect()
 }
 
-/// A model of the library, without a prefix.
+/// Returns a model of the library, without a prefix.
 ///
 /// # Errors
-/// [`Error::Model`](crate::Error::Model) with the most similar name, if there is no such model.
+/// Returns [`Error::Model`](crate::Error::Model) with the most similar name if there is no such model.
 pub fn by_name(name: &str) -> Result<Model> {
     match ALL.iter().find(|definition| definition.name == name) {
         Some(definition) => Ok(Model::defined(definition, "")),

@@ -7,11 +7,11 @@ use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::{LN_2, PI};
 
-/// Half widths at half height to which a peak is compared with a shape.
+/// Distance from the center, in half widths at half maximum, up to which points are compared with a shape.
 const REACH: f64 = 3.5;
 
 define! {
-    /// A normal distribution.
+    /// Gaussian: a normal distribution.
     gaussian GAUSSIAN ["x"] Peak
     formula "amplitude/(sigma*sqrt(2*pi))*exp(-((x - center)/sigma)^2/2)"
     parameters {
@@ -31,7 +31,7 @@ define! {
 }
 
 define! {
-    /// A Cauchy distribution: a line broadened by its lifetime or by collisions.
+    /// Lorentzian, a Cauchy distribution: a line broadened by its lifetime or by collisions.
     lorentzian LORENTZIAN ["x"] Peak
     formula "amplitude/(pi*sigma*(1 + ((x - center)/sigma)^2))"
     parameters {
@@ -50,8 +50,8 @@ define! {
 }
 
 define! {
-    /// Voigt's profile, the convolution of a Gaussian and a Lorentzian: a line that is broadened by
-    /// motion and by its lifetime, computed by Faddeeva's function to full precision.
+    /// Voigt profile, the convolution of a Gaussian and a Lorentzian: a line that is broadened by
+    /// thermal motion and by its lifetime. Faddeeva's function computes it to full precision.
     voigt VOIGT ["x"] Peak
     formula "amplitude*voigt(x - center, sigma, gamma)"
     parameters {
@@ -74,7 +74,7 @@ define! {
 }
 
 define! {
-    /// A sum of a Gaussian and a Lorentzian of one width, in place of a Voigt profile. `sigma` is the
+    /// Sum of a Gaussian and a Lorentzian of the same width, an approximation of the Voigt profile. `sigma` is the
     /// half width at half maximum of both.
     pseudo_voigt PSEUDO_VOIGT ["x"] Peak
     formula "amplitude/sigma*((1 - fraction)*sqrt(ln(2)/pi)*exp(-ln(2)*((x - center)/sigma)^2)"
@@ -98,7 +98,7 @@ define! {
 }
 
 define! {
-    /// Pearson's type VII: Lorentzian for `expon` = 1, towards a Gaussian for a large one.
+    /// Pearson type VII distribution: a Lorentzian for `expon` = 1, nearly a Gaussian for a large `expon`.
     pearson7 PEARSON7 ["x"] Peak
     formula "amplitude*exp(ln_gamma(expon) - ln_gamma(expon - 0.5))/(sigma*sqrt(pi))"
         "*(1 + ((x - center)/sigma)^2)^(-expon)"
@@ -120,7 +120,7 @@ define! {
 }
 
 define! {
-    /// Moffat's profile, as of a star in a telescope (A. F. J. Moffat, Astron. Astrophys. 3, 1969).
+    /// Moffat profile, for example of a star in a telescope (A. F. J. Moffat, Astron. Astrophys. 3, 1969).
     moffat MOFFAT ["x"] Peak
     formula "amplitude*(1 + ((x - center)/sigma)^2)^(-beta)"
     parameters {
@@ -142,8 +142,8 @@ define! {
 }
 
 define! {
-    /// Student's distribution with `sigma` degrees of freedom. It has no scale of x of its own: for
-    /// peaks of any width take [`pearson7`].
+    /// Student's t distribution with `sigma` degrees of freedom. It has no parameter for the scale of x: for
+    /// peaks of any width use [`pearson7`].
     students_t STUDENTS_T ["x"] Peak
     formula "amplitude*exp(ln_gamma((sigma + 1)/2) - ln_gamma(sigma/2))/sqrt(sigma*pi)"
         "*(1 + (x - center)^2/sigma)^(-(sigma + 1)/2)"
@@ -171,7 +171,7 @@ define! {
     }
 }
 
-/// Center, half width at half maximum and height of a peak of a known shape, which is 1 at 0 and 1/2
+/// Estimates center, half width at half maximum and height of a peak of a known shape, which is 1 at 0 and 1/2
 /// at ±1.
 fn symmetric(points: &Observations, shape: fn(f64) -> f64) -> [f64; 3] {
     let peak = Peak::of(points);
@@ -184,7 +184,7 @@ fn symmetric(points: &Observations, shape: fn(f64) -> f64) -> [f64; 3] {
     [center, half, found.factors[0] * window.y_unit]
 }
 
-/// Center, half width, and the heights of a Gaussian and a Lorentzian, of one sign.
+/// Estimates center, half width, and the heights of a Gaussian and a Lorentzian; both heights have the same sign.
 pub(super) fn mixed(points: &Observations) -> [f64; 4] {
     let peak = Peak::of(points);
     let window = peak.window(2.0 * REACH);
@@ -201,8 +201,8 @@ pub(super) fn mixed(points: &Observations) -> [f64; 4] {
     [center, half, height * (1.0 - share), height * share]
 }
 
-/// σ and γ of the Voigt profile that is like a Gaussian and a Lorentzian of one half width with these
-/// areas (P. Thompson, D. E. Cox and J. B. Hastings, J. Appl. Cryst. 20, 1987).
+/// Returns σ and γ of the Voigt profile that approximates the sum of a Gaussian and a Lorentzian with the same half
+/// width and these areas (P. Thompson, D. E. Cox and J. B. Hastings, J. Appl. Cryst. 20, 1987).
 pub(super) fn parts_of_voigt(half: f64, gauss: f64, lorentz: f64) -> (f64, f64) {
     let sum = gauss + lorentz;
     let n = if sum == 0.0 { 0.5 } else { (lorentz / sum).clamp(0.0, 1.0) };
@@ -211,7 +211,7 @@ pub(super) fn parts_of_voigt(half: f64, gauss: f64, lorentz: f64) -> (f64, f64) 
     (half * of_gauss / (2.0 * LN_2).sqrt(), half * of_lorentz)
 }
 
-/// Center, scale, exponent and height of (1 + u²)^−m.
+/// Estimates center, scale, exponent and height of a peak (1 + u²)^−m.
 fn algebraic(points: &Observations) -> [f64; 4] {
     let peak = Peak::of(points);
     let window = peak.window(2.0 * REACH);
@@ -227,7 +227,7 @@ fn algebraic(points: &Observations) -> [f64; 4] {
     [center * unit, scale * unit, m, found.factors[0] * window.y_unit]
 }
 
-/// ∫ (1 + u²)^−m du.
+/// Returns ∫ (1 + u²)^−m du.
 fn area_of_algebraic(m: f64) -> f64 {
     PI.sqrt() * (ln_gamma(m - 0.5) - ln_gamma(m)).exp()
 }
@@ -236,13 +236,13 @@ fn ln_gamma(x: f64) -> f64 {
     crate::model::scalar::Scalar::ln_gamma(x)
 }
 
-/// Centers that are tried: within half a half width of the highest point. In units of the window.
+/// Returns centers within 0.6 half widths of the highest point, in units of the window.
 pub(super) fn around(window: &Sketch, peak: &Peak) -> SearchAxis {
     let (center, reach) = (peak.center / window.x_unit, peak.half_width() / window.x_unit);
     SearchAxis::linear(center - 0.6 * reach, center + 0.6 * reach, 9)
 }
 
-/// Widths that are tried: to half and twice of one. In units of the window.
+/// Returns widths from 0.4 to 2.5 times `width`, in units of the window.
 pub(super) fn widths(window: &Sketch, width: f64) -> SearchAxis {
     let width = width / window.x_unit;
     SearchAxis::logarithmic(0.4 * width, 2.5 * width, 9)

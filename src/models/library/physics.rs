@@ -1,4 +1,4 @@
-//! Laws of physics: rates over temperature, radiation, and forces between atoms.
+//! Laws of physics: temperature dependence of rates, radiation, and forces between atoms.
 
 use crate::data::overview::Observations;
 use crate::models::definition::define;
@@ -7,7 +7,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// The rate of a reaction over the absolute temperature (Arrhenius, 1889). x in K.
+    /// Rate of a reaction as a function of the absolute temperature (Arrhenius, 1889). x: the temperature in K.
     arrhenius ARRHENIUS ["x"] Curve
     formula "amplitude*exp(-energy/(8.31446261815324*x))"
     parameters {
@@ -23,7 +23,7 @@ define! {
 }
 
 define! {
-    /// Planck's radiance of a black body per wavelength, in W/(m² sr µm). x: the wavelength in µm.
+    /// Planck's law: spectral radiance of a black body in W/(m² sr µm). x: the wavelength in µm.
     planck PLANCK ["x"] Peak
     formula "amplitude*1.1910429723971884e8" "/(x^5*expm1(14387.768775039337/(x*temperature)))"
     parameters {
@@ -39,7 +39,7 @@ define! {
 }
 
 define! {
-    /// The energy of two atoms over their distance: a repulsion x⁻¹² and an attraction x⁻⁶.
+    /// Potential energy of two atoms as a function of their distance: a repulsion x⁻¹² and an attraction x⁻⁶.
     lennard_jones LENNARD_JONES ["x"] Curve
     formula "4*depth*((sigma/x)^12 - (sigma/x)^6)"
     parameters {
@@ -54,7 +54,7 @@ define! {
 }
 
 define! {
-    /// The energy of a bond over its length (Morse, 1929), 0 far away.
+    /// Potential energy of a bond as a function of its length (Morse, 1929); 0 at infinite length.
     morse MORSE ["x"] Curve
     formula "depth*((1 - exp(-(x - center)/width))^2 - 1)"
     parameters {
@@ -76,7 +76,7 @@ fn activated(points: &Observations) -> Vec<f64> {
     let spread = if high > low { 1.0 / low - 1.0 / high } else { 1.0 };
     let [rising, falling] = [1.0, -1.0].map(|sign| {
         let temperatures = SearchAxis::logarithmic(1e-2 / spread, 100.0 / spread, 80);
-        // Scaled to 1 at its largest value.
+        // Scaled: its maximum is 1.
         let origin = if sign > 0.0 { high } else { low };
         let mut found = search(&sketch, [temperatures], 1, |&[t], x, out| {
             out[0] = (-sign * t * (1.0 / x - 1.0 / origin)).exp();
@@ -90,16 +90,16 @@ fn activated(points: &Observations) -> Vec<f64> {
     tame([found.factors[0] * sketch.y_unit, energy])
 }
 
-/// Hotter where x is shorter: temperatures whose peak lies between a tenth of the shortest wavelength
-/// and ten times the longest.
+/// Estimates amplitude and temperature. Only temperatures whose peak is between a tenth of the shortest and ten times
+/// the longest wavelength are tried.
 fn radiated(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of_positive(points, 256);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
-    // The wavelength of the radiation constant, about five times that of the peak.
+    // The radiation constant divided by the temperature: a wavelength about five times that of the peak.
     let waves = SearchAxis::logarithmic(0.5 * low, 50.0 * high, 100);
     let found = search(&sketch, [waves], 1, |&[wave], x, out| {
-        // Of size 1 near the peak.
+        // About 21 at the peak, for every temperature.
         let part = wave / x;
         out[0] = part.powi(5) / part.exp_m1();
     });

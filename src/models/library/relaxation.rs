@@ -1,4 +1,4 @@
-//! Magnetisation that returns to equilibrium: how T1 is measured.
+//! Return of magnetisation to equilibrium, for the measurement of T1.
 //!
 //! `x` is the time after the pulse, except in [`VARIABLE_FLIP_ANGLE`]; `t1` has its unit.
 
@@ -9,7 +9,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Recovery after an inversion pulse, where the sign is measured. x: the inversion time.
+    /// Recovery after an inversion pulse, for signals with their sign. x: the inversion time.
     inversion_recovery INVERSION_RECOVERY ["x"] Curve
     formula "m0*(1 - inversion*exp(-x/t1))"
     parameters {
@@ -27,8 +27,8 @@ define! {
 }
 
 define! {
-    /// Recovery after an inversion pulse, where only magnitudes are measured. Near the null the
-    /// magnitude of noise is not noise around 0: leave such points out if there are many.
+    /// Recovery after an inversion pulse, for magnitudes without a sign. Near the null the mean of
+    /// the noise is not 0: leave such points out if there are many.
     inversion_recovery_magnitude INVERSION_RECOVERY_MAGNITUDE ["x"] Curve
     formula "abs(m0*(1 - inversion*exp(-x/t1)))"
     parameters {
@@ -45,7 +45,7 @@ define! {
 }
 
 define! {
-    /// Recovery from nothing, after a saturation pulse: `m0·(1 − exp(−x/t1))`.
+    /// Recovery from 0 after a saturation pulse: `m0·(1 − exp(−x/t1))`.
     saturation_recovery SATURATION_RECOVERY ["x"] Curve
     formula "-m0*expm1(-x/t1)"
     parameters {
@@ -61,7 +61,7 @@ define! {
 }
 
 define! {
-    /// The spoiled gradient echo in its steady state, `m0·sin x·(1 − E)/(1 − E·cos x)` with
+    /// Signal of a spoiled gradient echo in the steady state, `m0·sin x·(1 − E)/(1 − E·cos x)` with
     /// E = exp(−1/t1). x: the flip angle in radians.
     variable_flip_angle VARIABLE_FLIP_ANGLE ["x"] Curve
     formula "-m0*sin(x)*expm1(-1/t1)/(1 - exp(-1/t1)*cos(x))"
@@ -76,7 +76,7 @@ define! {
     estimate by_angle
 }
 
-/// Times that these points can show.
+/// Returns the relaxation times that the points can determine.
 fn times(points: &Sketch, places: usize) -> SearchAxis {
     SearchAxis::logarithmic(points.width() / 300.0, points.width() * 30.0, places)
 }

@@ -1,16 +1,16 @@
-//! Responses of what resonates.
+//! Resonances: line shapes and responses of oscillators.
 
 use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::PI;
 
-/// Points in which shapes are compared.
+/// Maximum number of points for the comparison of shapes.
 const MOST: usize = 400;
 
 define! {
-    /// Fano's line of a resonance that interferes with a continuum (G. Breit and E. Wigner, Phys. Rev.
-    /// 49, 1936; U. Fano, Phys. Rev. 124, 1961). It is 0 at `zero` and goes to `amplitude` far away.
+    /// Fano line shape of a resonance that interferes with a continuum (G. Breit and E. Wigner, Phys. Rev.
+    /// 49, 1936; U. Fano, Phys. Rev. 124, 1961). It is 0 at `zero` and approaches `amplitude` far away.
     breit_wigner BREIT_WIGNER ["x"] Wave
     formula "amplitude*((q + 2*(x - center)/sigma)/hypot(1, 2*(x - center)/sigma))^2"
     parameters {
@@ -36,7 +36,7 @@ define! {
         let [center, half] = found.at.map(|v| v * sketch.x_unit);
         let level = found.factors[0] * sketch.y_unit;
         let (even, odd) = (found.factors[1] * sketch.y_unit, found.factors[2] * sketch.y_unit);
-        // A (q + i)² = A (q² − 1) + 2 i A q, and q = cot of its half angle.
+        // A (q + i)² = A (q² − 1) + 2 i A q, and q is the cotangent of half its angle.
         let sign = if level < 0.0 { -1.0 } else { 1.0 };
         let angle = (sign * odd).atan2(sign * even) / 2.0;
         let q = (angle.cos() / angle.sin()).clamp(-1e3, 1e3);
@@ -45,7 +45,7 @@ define! {
 }
 
 define! {
-    /// The amplitude of a driven, damped oscillator over the driving frequency x.
+    /// Amplitude of a driven, damped oscillator as a function of the driving frequency x.
     damped_oscillator DAMPED_OSCILLATOR ["x"] Peak
     formula "amplitude/hypot(1 - (x/center)^2, 2*sigma*x/center)"
     parameters {
@@ -81,9 +81,10 @@ define! {
 }
 
 define! {
-    /// The spectrum of a damped oscillator in thermal equilibrium over the energy or frequency x, lost by the probe for
-    /// x > 0 and gained for x < 0: as of phonons seen by neutrons. Two Lorentzians at ±`center`, their difference times
-    /// the factor of detailed balance 1/(1 − exp(−x/gamma)). At x = 0 it has its limit.
+    /// Spectrum of a damped oscillator in thermal equilibrium, for example of phonons in neutron scattering. x: the
+    /// energy or frequency; the probe loses it for x > 0 and gains it for x < 0. The spectrum is the difference of two
+    /// Lorentzians at ±`center`, multiplied by the factor of detailed balance 1/(1 − exp(−x/gamma)). At x = 0 it is the
+    /// limit for x → 0.
     damped_harmonic_oscillator DAMPED_HARMONIC_OSCILLATOR ["x"] Peak
     formula "4*amplitude*sigma*center/pi*if(x == 0, gamma, -x*bose(-x/gamma))"
         "/(((x - center)^2 + sigma^2)*((x + center)^2 + sigma^2))"
@@ -119,7 +120,7 @@ define! {
     }
 }
 
-/// Half widths from the distance of points to the whole range.
+/// Returns half widths from half the mean distance between points to the whole range.
 fn half_widths(sketch: &Sketch, places: usize) -> SearchAxis {
     let width = sketch.width();
     SearchAxis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, places)

@@ -8,7 +8,7 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Reaction speed of an enzyme over the concentration of its substrate (Michaelis and Menten, 1913).
+    /// Reaction speed of an enzyme as a function of the concentration of its substrate (Michaelis and Menten, 1913).
     michaelis_menten MICHAELIS_MENTEN ["x"] Curve
     formula "vmax*x/(km + x)"
     parameters {
@@ -26,8 +26,8 @@ define! {
 }
 
 define! {
-    /// Langmuir isotherm: amount adsorbed in a single layer on a surface over the pressure or the concentration above
-    /// it (Langmuir, 1918).
+    /// Langmuir isotherm: amount adsorbed in a single layer on a surface as a function of the pressure or concentration
+    /// above the surface (Langmuir, 1918).
     langmuir LANGMUIR ["x"] Curve
     formula "qmax*affinity*x/(1 + affinity*x)"
     parameters {

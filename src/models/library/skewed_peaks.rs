@@ -1,4 +1,4 @@
-//! Peaks whose sides differ.
+//! Asymmetric peaks.
 
 use super::peaks::{parts_of_voigt, widths};
 use crate::data::overview::Observations;
@@ -9,15 +9,15 @@ use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI, SQRT_2};
 
-/// Half widths of either side to which a peak is compared with a shape.
+/// Distance from the center, in half widths of the same side, up to which points are compared with a shape.
 const REACH: f64 = 4.0;
 /// Minimum fraction of a skewed Voigt profile's width that the initial guess assigns to the Gaussian.
 const LEAST_GAUSSIAN: f64 = 0.3;
 
 define! {
-    /// A normal distribution convolved with an exponential one: a peak of a chromatogram (E. Grushka,
-    /// Anal. Chem. 44, 1972), with its tail on the right. Neither a small `gamma` nor a point far away
-    /// overflows (as in Y. Kalambet et al., J. Chemometrics 25, 2011).
+    /// Convolution of a normal and an exponential distribution, with the tail on the right: a peak of a chromatogram
+    /// (E. Grushka, Anal. Chem. 44, 1972). It does not overflow for a small `gamma` or for points far away
+    /// (as in Y. Kalambet et al., J. Chemometrics 25, 2011).
     exponential_gaussian EXPONENTIAL_GAUSSIAN ["x"] Peak
     formula "amplitude*gamma/2*if(x - center < gamma*sigma^2,"
         " exp(-((x - center)/sigma)^2/2)"
@@ -55,7 +55,7 @@ define! {
 }
 
 define! {
-    /// A normal distribution times a cumulative one (A. Azzalini, Scand. J. Statist. 12, 1985).
+    /// Product of a normal density and a cumulative normal distribution (A. Azzalini, Scand. J. Statist. 12, 1985).
     skewed_gaussian SKEWED_GAUSSIAN ["x"] Peak
     formula "amplitude/(sigma*sqrt(2*pi))*exp(-((x - center)/sigma)^2/2)"
         "*erfc(-gamma*(x - center)/(sigma*sqrt(2)))"
@@ -90,8 +90,8 @@ define! {
 }
 
 define! {
-    /// Voigt's profile times a cumulative normal distribution: a line with a tail of any size on one side. `skew`
-    /// is the [`skewed_gaussian`]'s `gamma`.
+    /// Product of a Voigt profile and a cumulative normal distribution: a line with a tail of any size on one side.
+    /// `skew` corresponds to `gamma` of [`skewed_gaussian`].
     skewed_voigt SKEWED_VOIGT ["x"] Peak
     formula "amplitude*voigt(x - center, sigma, gamma)"
         "*erfc(-skew*(x - center)/(sigma*sqrt(2)))"
@@ -122,7 +122,7 @@ define! {
         let (gauss, lorentz) = (gauss * found.factors[0], lorentz * found.factors[1]);
         let half = half * window.x_unit;
         let (sigma, gamma) = parts_of_voigt(half, gauss, lorentz);
-        // Near `sigma` = 0 there is a minimum of its own: a Lorentzian without a Gaussian, whose skew has no effect.
+        // The cost has another minimum near `sigma` = 0: a Lorentzian without a Gaussian, whose skew has no effect.
         let sum = sigma + gamma;
         let (sigma, gamma) = if sigma < LEAST_GAUSSIAN * sum {
             (LEAST_GAUSSIAN * sum, sum - LEAST_GAUSSIAN * sum)
@@ -135,8 +135,8 @@ define! {
 }
 
 define! {
-    /// Pearson's type IV (K. Pearson, Phil. Trans. R. Soc. A 186, 1895): [`pearson7`](super::peaks::pearson7)
-    /// with tails that differ.
+    /// Pearson type IV distribution (K. Pearson, Phil. Trans. R. Soc. A 186, 1895):
+    /// [`pearson7`](super::peaks::pearson7) with different tails.
     pearson4 PEARSON4 ["x"] Peak
     formula "amplitude/(sigma*sqrt(pi))*exp(2*ln_gamma_re(expon, skew/2) - ln_gamma(expon)"
         " - ln_gamma(expon - 0.5) - expon*log1p(((x - center)/sigma)^2)"
@@ -168,7 +168,7 @@ define! {
             SearchAxis::logarithmic(0.7, 20.0, 7),
             SearchAxis::linear(-2.0, 2.0, 9),
         ];
-        // t is skew/(2·expon): the maximum is at u = −t, and about it the curve is 1 + t² times as wide.
+        // t is skew/(2·expon): the maximum is at u = −t, and near it the curve is √(1 + t²) times wider.
         let scale_of = |half: f64, m: f64, t: f64| {
             half / ((2.0_f64.powf(1.0 / m) - 1.0) * (1.0 + t * t)).sqrt()
         };
@@ -179,7 +179,7 @@ define! {
         });
         let ([mode, half, m, t], unit) = (found.at, window.x_unit);
         let sigma = scale_of(half, m, t) * unit;
-        // ∫ (1 + u²)^−m exp(−2mt atan u) du over its largest value, by 200 steps in atan u.
+        // ∫ (1 + u²)^−m exp(−2mt atan u) du divided by the maximum of the integrand, by 200 steps in atan u.
         let angle = |i: u32| PI * ((f64::from(i) + 0.5) / 200.0 - 0.5);
         let part = |i: u32| {
             let a = angle(i);
@@ -194,8 +194,8 @@ define! {
 }
 
 define! {
-    /// A log-normal distribution, for x > 0; its value is 0 elsewhere. `center` and `sigma` are those
-    /// of ln(x).
+    /// Log-normal distribution for x > 0; its value is 0 elsewhere. `center` and `sigma` are the mean and the
+    /// standard deviation of ln(x).
     lognormal LOGNORMAL ["x"] Peak
     formula "if(x > 0, amplitude/(max(x, 1e-300)*sigma*sqrt(2*pi))"
         "*exp(-((ln(max(x, 1e-300)) - center)/sigma)^2/2), 0)"
@@ -234,7 +234,7 @@ define! {
 }
 
 define! {
-    /// A Lorentzian with a width of its own on each side.
+    /// Lorentzian with separate widths on both sides.
     split_lorentzian SPLIT_LORENTZIAN ["x"] Peak
     formula "2*amplitude/(pi*(sigma + sigma_r))"
         "/(1 + ((x - center)/if(x < center, sigma, sigma_r))^2)"
@@ -266,8 +266,8 @@ define! {
 }
 
 define! {
-    /// The asymmetric line of photoelectrons from the core of a metal's atoms (S. Doniach and
-    /// M. Šunjić, J. Phys. C 3, 1970), in lmfit's scale. Its area is infinite for `gamma` > 0.
+    /// Asymmetric line of photoelectrons from the core levels of a metal (S. Doniach and
+    /// M. Šunjić, J. Phys. C 3, 1970), in the scale of lmfit. Its area is infinite for `gamma` > 0.
     doniach DONIACH ["x"] Peak
     formula "amplitude*sigma^(gamma - 1)"
         "*cos(pi*gamma/2 + (1 - gamma)*atan((x - center)/sigma))"
@@ -303,7 +303,7 @@ define! {
     }
 }
 
-/// exp(−u²/2) erfcx((k − u)/√2), which is 2/γ times the density, k = γσ.
+/// Returns exp(−u²/2) erfcx((k − u)/√2), which is 2/γ times the density; k = γσ.
 fn exponential_gauss(u: f64, k: f64) -> f64 {
     let z = (k - u) * FRAC_1_SQRT_2;
     if z > 0.0 {
@@ -313,7 +313,7 @@ fn exponential_gauss(u: f64, k: f64) -> f64 {
     }
 }
 
-/// Centers that are tried: from a half width on the left to one on the right. In units of the window.
+/// Returns centers from one half width on the left to one half width on the right, in units of the window.
 pub(super) fn between_sides(window: &Sketch, peak: &Peak, places: usize) -> SearchAxis {
     let at = |x: f64| x / window.x_unit;
     SearchAxis::linear(at(peak.center - peak.left), at(peak.center + peak.right), places)

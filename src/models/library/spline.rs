@@ -63,7 +63,7 @@ struct Basis {
     breaks: Vec<f64>,
     /// Knot vector of the B-splines, with each end repeated four times.
     full: Vec<f64>,
-    /// For each interval between breakpoints, the four B-splines that are not 0 there: `k` to `k + 3` for interval k.
+    /// The four B-splines that are not 0 in an interval between breakpoints: `k` to `k + 3` for interval k.
     pieces: Vec<[Cubic; 4]>,
 }
 
@@ -91,8 +91,8 @@ impl Basis {
         Ok(Basis { breaks, full, pieces })
     }
 
-    /// Returns the formula of B-spline `j`: cubics selected by `if(x < …)`. The cubics at the ends continue beyond
-    /// them.
+    /// Returns the formula of B-spline `j`: cubics selected by `if(x < …)`. The first and the last cubic continue
+    /// beyond the ends.
     fn text(&self, j: usize) -> String {
         let last = self.pieces.len() - 1;
         let (from, to) = (j.saturating_sub(3), j.min(last));
@@ -181,7 +181,7 @@ fn piece(full: &[f64], i: usize) -> [Cubic; 4] {
     found
 }
 
-/// Interpolates linearly between known places; constant beyond them, 0 without known places.
+/// Interpolates linearly between known positions; constant beyond them, 0 if there are none.
 fn between(known: &[(f64, f64)], place: f64) -> f64 {
     let right = known.partition_point(|(at, _)| *at < place);
     match (right.checked_sub(1).and_then(|left| known.get(left)), known.get(right)) {

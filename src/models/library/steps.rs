@@ -163,7 +163,7 @@ fn step(points: &Observations, form: StepForm) -> Vec<f64> {
     vec![found.factors[0] * sketch.y_unit, center, sigma]
 }
 
-/// Estimates the height and, of both flanks, center and width.
+/// Estimates the height, and center and width of both flanks.
 fn rectangle(points: &Observations, form: StepForm) -> Vec<f64> {
     let peak = Peak::of(points);
     let sketch = Sketch::of(points, MOST);
@@ -186,12 +186,12 @@ fn rectangle(points: &Observations, form: StepForm) -> Vec<f64> {
     vec![found.factors[0] * sketch.y_unit, first, rise, last, fall]
 }
 
-/// Returns centers near an approximate center.
+/// Returns centers within 0.4 `sigma` of an approximate center.
 fn near(center: f64, sigma: f64) -> SearchAxis {
     SearchAxis::linear(center - 0.4 * sigma, center + 0.4 * sigma, 5)
 }
 
-/// Returns widths near an approximate width.
+/// Returns widths within a factor of 1.6 of an approximate width.
 fn about(sigma: f64) -> SearchAxis {
     SearchAxis::logarithmic(sigma / 1.6, sigma * 1.6, 5)
 }

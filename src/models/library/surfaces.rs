@@ -5,7 +5,7 @@ use crate::models::estimate::surface::Spot;
 use std::f64::consts::PI;
 
 define! {
-    /// A round Gaussian over x and y.
+    /// Round Gaussian of x and y.
     gaussian2d GAUSSIAN2D ["x", "y"] Peak
     formula "amplitude/(2*pi*sigma^2)*exp(-(((x - centerx)/sigma)^2 + ((y - centery)/sigma)^2)/2)"
     parameters {
@@ -26,7 +26,7 @@ define! {
 }
 
 define! {
-    /// A Gaussian over x and y with a width along each axis.
+    /// Gaussian of x and y with a width along each axis.
     gaussian2d_elliptic GAUSSIAN2D_ELLIPTIC ["x", "y"] Peak
     formula "amplitude/(2*pi*sigmax*sigmay)"
         "*exp(-(((x - centerx)/sigmax)^2 + ((y - centery)/sigmay)^2)/2)"
@@ -50,7 +50,7 @@ define! {
 }
 
 define! {
-    /// A Gaussian over x and y with a width along each of two axes that are turned.
+    /// Gaussian of x and y with a width along each of two rotated axes.
     gaussian2d_rotated GAUSSIAN2D_ROTATED ["x", "y"] Peak
     formula "amplitude/(2*pi*sigmax*sigmay)"
         "*exp(-((((x - centerx)*cos(rotation) + (y - centery)*sin(rotation))/sigmax)^2"

@@ -10,8 +10,7 @@ const MOST: usize = 256;
 
 define! {
     /// Fermi-Dirac distribution, for example of electrons in a metal: an edge that falls from `amplitude` to 0 over a
-    /// few
-    /// `kt`. For a rising edge use [`step_logistic`](super::steps::step_logistic).
+    /// few `kt`. For a rising edge use [`step_logistic`](super::steps::step_logistic).
     fermi_dirac FERMI_DIRAC ["x"] Step
     formula "amplitude*fermi((x - center)/kt)"
     parameters {

@@ -8,8 +8,8 @@ use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
 
 define! {
-    /// Intravoxel incoherent motion (Le Bihan et al., Radiology 168 (1988) 497): diffusion signal of tissue in which a
-    /// part of the water flows. x: the b value.
+    /// Intravoxel incoherent motion (Le Bihan et al., Radiology 168 (1988) 497): diffusion signal of tissue in which
+    /// some of the water flows. x: the b value.
     ivim IVIM ["x"] Curve
     formula "s0*((1 - fraction)*exp(-x*diffusion) + fraction*exp(-x*pseudo_diffusion))"
     parameters {

@@ -1,4 +1,4 @@
-//! Oscillations over x.
+//! Oscillations.
 
 use crate::data::overview::Observations;
 use crate::models::definition::define;
@@ -6,13 +6,13 @@ use crate::models::estimate::projection::{BestPlace, SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use std::f64::consts::PI;
 
-/// Points in which frequencies are compared: neighbours are averaged, and so the fastest oscillation
-/// that is found has two of these means per period.
+/// Maximum number of points for the comparison of frequencies. With more points, neighbours are averaged; the fastest
+/// detectable oscillation then has two averages per period.
 const MOST: usize = 512;
 
 define! {
-    /// A sine; `frequency` is angular, in radians per unit of x. Add a [`constant`](crate::models::constant)
-    /// for an oscillation about another level than 0.
+    /// Sine wave; `frequency` is angular, in radians per unit of x. Add a [`constant`](crate::models::constant)
+    /// for an oscillation about a level other than 0.
     sine SINE ["x"] Wave
     formula "amplitude*sin(frequency*x + shift)"
     parameters {
@@ -28,7 +28,7 @@ define! {
 }
 
 define! {
-    /// A sine that fades from x = 0 on; `frequency` is angular, in radians per unit of x.
+    /// Sine wave with an amplitude that decays exponentially; `frequency` is angular, in radians per unit of x.
     damped_sine DAMPED_SINE ["x"] Wave
     formula "amplitude*exp(-x/decay)*sin(frequency*x + shift)"
     parameters {
@@ -45,15 +45,15 @@ define! {
     estimate |points| oscillation(points, true).to_vec()
 }
 
-/// Frequencies beyond those of evenly spaced points, in multiples of their range.
+/// Maximum frequency for unevenly spaced points, relative to the maximum for evenly spaced points.
 const BEYOND: f64 = 8.0;
-/// Faster oscillations are tried where slower ones leave more than this part of the sum of squares.
+/// Faster oscillations are tried if slower ones leave more than this fraction of the sum of squares.
 const POOR: f64 = 0.1;
 
-/// Amplitude, frequency, phase and decay: the periodogram of least squares over frequencies at
-/// distances of a quarter of what the range resolves (N. R. Lomb, Astrophys. Space Sci. 39, 1976), the
-/// phase from the factors of sine and cosine. Points at uneven distances distinguish more frequencies than evenly
-/// spaced ones, up to that of their smallest distance; these are tried if slower ones do not follow the points.
+/// Estimates amplitude, frequency, phase and decay from the least-squares periodogram (N. R. Lomb, Astrophys. Space
+/// Sci. 39, 1976). The frequencies are spaced by a quarter of the resolution of the range; the phase follows from the
+/// factors of sine and cosine. Unevenly spaced points distinguish more frequencies than evenly spaced ones, up to the
+/// frequency of their smallest distance. The higher frequencies are tried if lower ones do not describe the points.
 fn oscillation(points: &Observations, fading: bool) -> [f64; 4] {
     let sketch = Sketch::of(points, MOST);
     let (low, width) = (sketch.ends().0, sketch.width());

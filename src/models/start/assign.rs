@@ -3,11 +3,11 @@
 use super::{CENTER, NamedValue, PlacedTerm, SAME, Tree};
 use crate::model::known::Known;
 
-/// Contradiction of values with opposite signs or of unknown values, and the maximum contradiction of a factor.
+/// Contradiction between values with opposite signs or unknown values, and the maximum contradiction of a ratio.
 const OPPOSITE: f64 = 10.0;
 
-/// Assigns estimates to terms of the same model. The assignment agrees best with the known position, width, size and
-/// ties of each term. Terms without such knowledge are ordered from left to right.
+/// Assigns estimates to terms of the same model, in best agreement with the known position, width, size and ties of
+/// each term. Terms without known values are ordered from left to right.
 pub(super) fn assign(terms: &[&(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     for peers in groups(terms) {
         let far = |params: &[f64]| contradiction(&peers, points.known, params);

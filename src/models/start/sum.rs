@@ -1,11 +1,13 @@
-//! Initial guess for the terms of a sum. Backgrounds are estimated first, from points without other terms, then slowly
-//! changing curves, then steps, waves and peaks, the largest first.
+//! Initial guess for the terms of a sum. Backgrounds are estimated first, from points where the other terms are small;
+//! then slowly changing curves; then steps, waves and peaks, the largest first.
 
 use super::assign::assign;
-use super::{CENTER, NamedValue, Tree, together};
+use super::{CENTER, NamedValue, Tree};
 use crate::math::bits::ascending;
 use crate::models::definition::ModelKind;
 use crate::models::estimate::{mean, median};
+use crate::models::library::decays::{EXPONENTIAL, several};
+use crate::models::start::PlacedTerm;
 
 /// Number of rounds in which each step, wave or peak is estimated again from the remainder of all others.
 const ROUNDS: usize = 3;
@@ -27,7 +29,7 @@ pub(super) fn find(terms: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut 
     params.copy_from_slice(&best.params);
 }
 
-/// Masks of the points from which the background and a curve are estimated.
+/// Masks of the points for the estimates of the background and of a curve.
 struct Look {
     background: Vec<bool>,
     /// Used if the sum has peaks and one curve.
@@ -47,7 +49,7 @@ struct Find {
     left: Vec<f64>,
 }
 
-/// Terms of a sum, and the points with the numbers of the sum subtracted.
+/// Terms of a sum, and the points minus the terms that are numbers.
 struct Terms<'t> {
     terms: &'t [(f64, Tree)],
     points: NamedValue<'t>,
@@ -114,10 +116,10 @@ impl<'t> Terms<'t> {
         }
         let all = self.of(ModelKind::Curve);
         let mut curves = all.clone();
-        if together::find(&curves, points, &left, &mut params) {
+        if find_exponentials(&curves, points, &left, &mut params) {
             let exponentials: Vec<&(f64, Tree)>;
             (exponentials, curves) =
-                curves.into_iter().partition(|term| together::as_exponential(term).is_some());
+                curves.into_iter().partition(|term| as_exponential(term).is_some());
             for (sign, term) in exponentials {
                 subtract(&mut left, *sign, &term.values(points, &params));
             }
@@ -143,8 +145,9 @@ impl<'t> Terms<'t> {
     }
 }
 
-/// Estimates steps, waves or peaks one by one, in an order and in the reverse order, and keeps the smaller remainder.
-/// One order can fail: a larger term can hide a term with a known position, and a term can be taken for another shape.
+/// Estimates steps, waves or peaks one by one. If the result can depend on the order, both directions are tried, and
+/// the estimate with the smaller remainder is kept. One direction can fail: a larger term can hide a term with a
+/// known position, and a term of one shape can be mistaken for another.
 fn one_by_one(
     terms: &[&(f64, Tree)],
     points: &NamedValue<'_>,
@@ -245,7 +248,8 @@ fn by_x(points: &NamedValue<'_>) -> Vec<usize> {
     ascending(&(0..points.points.y.len()).map(at).collect::<Vec<f64>>())
 }
 
-/// Marks points by their rank in x, a fraction of all points between `from` and `to`; all points if fewer than 3.
+/// Marks the points whose rank in x, as a fraction of all points, is between `from` and `to`. If there are fewer than
+/// 3, marks all points.
 fn ranks(points: &NamedValue<'_>, from: f64, to: f64) -> Vec<bool> {
     let order = by_x(points);
     let count = order.len() as f64;
@@ -265,7 +269,7 @@ fn last_points(points: &NamedValue<'_>, share: f64) -> Vec<bool> {
     ranks(points, 1.0 - share, 1.0)
 }
 
-/// Marks the points at the end of the range where y changes less.
+/// Marks the points at one end of the range, the end at which y changes less.
 fn level_end(points: &NamedValue<'_>) -> Vec<bool> {
     const SHARE: f64 = 0.15;
     let (first, last) = (first_points(points, SHARE), last_points(points, SHARE));
@@ -291,4 +295,31 @@ fn quiet_points(points: &NamedValue<'_>) -> Vec<bool> {
         }
     }
     ends
+}
+
+/// Returns this term of a sum if it is an exponential with a positive sign.
+fn as_exponential((sign, term): &(f64, Tree)) -> Option<&PlacedTerm> {
+    match term {
+        Tree::Leaf(placed) if *sign > 0.0 && placed.leaf.name == EXPONENTIAL.name => Some(placed),
+        _ => None,
+    }
+}
+
+/// Writes the initial guesses of two or three exponentials, the fastest to the first term; separate guesses would each
+/// fit the sum of all. Returns false for any other number of exponentials.
+fn find_exponentials(
+    terms: &[&(f64, Tree)],
+    points: &NamedValue<'_>,
+    left: &[f64],
+    params: &mut [f64],
+) -> bool {
+    let exponentials: Vec<&PlacedTerm> =
+        terms.iter().filter_map(|term| as_exponential(term)).collect();
+    let Some(first) = exponentials.first() else { return false };
+    let seen = points.with_response(left.to_vec()).for_term(first);
+    let Some(found) = several(&seen, exponentials.len()) else { return false };
+    for (term, pair) in exponentials.iter().zip(found.chunks(2)) {
+        params[term.places()].copy_from_slice(pair);
+    }
+    true
 }

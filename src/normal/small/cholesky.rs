@@ -5,22 +5,22 @@ use super::dot;
 /// Computes the Cholesky factor. `a`: n×n, symmetric, only its upper triangle is read. `r`: n×n, receives the upper
 /// triangular factor of `A = RᵀR` with a positive diagonal, zeros below it.
 ///
-/// Column j of `A = RᵀR` reads `a_ij = Σ_{l≤i} r_li r_lj`. Solved for the last term of the sum, top
-/// to bottom, it gives column j of R from the columns before it:
+/// Column j of `A = RᵀR` is `a_ij = Σ_{l≤i} r_li r_lj`. Solving for the last term of the sum, from top to bottom,
+/// yields column j of R from the columns before it:
 ///
 /// ```text
 /// r_ij = (a_ij − Σ_{l<i} r_li r_lj) / r_ii   for i < j,      r_jj = √(a_jj − Σ_{l<j} r_lj²)
 /// ```
 ///
-/// which are dot products of the contiguous tops of two columns (Golub & Van Loan, 4th ed., §4.2).
+/// The sums are dot products of the contiguous tops of two columns (Golub & Van Loan, 4th ed., §4.2).
 ///
 /// # Errors
 ///
-/// Returns `Err(k)` if pivot k (the radicand of r_kk) is not above `n ε a_kk`, or not finite. The
-/// computed pivot has an error of about this size (Higham, *Accuracy and Stability*, 2nd ed.,
-/// theorem 10.3: `|ΔA| ≤ γ_{n+1} |Rᵀ||R|`, and the diagonal of `|Rᵀ||R|` equals the diagonal of A). A
-/// smaller pivot is noise: to working precision column k depends on its predecessors. The test is
-/// independent of the scale of rows and columns. Columns `k..` of `r` are then undefined.
+/// Returns `Err(k)` if pivot k (the radicand of r_kk) is not above `n ε a_kk`, or not finite. Columns `k..` of `r` are
+/// then undefined. The computed pivot has an error of about `n ε a_kk` (Higham, *Accuracy and Stability*, 2nd ed.,
+/// theorem 10.3: `|ΔA| ≤ γ_{n+1} |Rᵀ||R|`, and the diagonal of `|Rᵀ||R|` equals the diagonal of A). A smaller pivot is
+/// noise: to working precision, column k is linearly dependent on its predecessors. The test is independent of the
+/// scale of rows and columns.
 pub(crate) fn cholesky(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> {
     by_size!(n => factor(&a[..n * n], n, &mut r[..n * n]))
 }
@@ -48,9 +48,9 @@ fn factor(a: &[f64], n: usize, r: &mut [f64]) -> Result<(), usize> {
     Ok(())
 }
 
-/// Solves `R x = b`. `r`: n×n, upper triangle read. `b`: n; replaced by x.
+/// Solves `R x = b`. `r`: n×n; only the upper triangle is read. `b`: n; replaced by x.
 ///
-/// A zero on the diagonal divides by zero by IEEE rules: the result contains infinities or NaN.
+/// If a diagonal element is zero, the result contains infinities or NaN according to the IEEE rules for division.
 pub(crate) fn solve_upper(r: &[f64], n: usize, b: &mut [f64]) {
     by_size!(n => backwards(&r[..n * n], n, &mut b[..n]))
 }
@@ -67,9 +67,9 @@ fn backwards(r: &[f64], n: usize, b: &mut [f64]) {
     }
 }
 
-/// Solves `Rᵀ x = b`. `r`: n×n, upper triangle read. `b`: n; replaced by x.
+/// Solves `Rᵀ x = b`. `r`: n×n; only the upper triangle is read. `b`: n; replaced by x.
 ///
-/// A zero on the diagonal divides by zero by IEEE rules: the result contains infinities or NaN.
+/// If a diagonal element is zero, the result contains infinities or NaN according to the IEEE rules for division.
 pub(crate) fn solve_upper_transposed(r: &[f64], n: usize, b: &mut [f64]) {
     by_size!(n => forwards(&r[..n * n], n, &mut b[..n]))
 }
@@ -82,7 +82,7 @@ fn forwards(r: &[f64], n: usize, b: &mut [f64]) {
     }
 }
 
-/// Returns true if R is numerically nonsingular: no column lies within rounding in the span of its predecessors.
+/// Returns true if R is numerically nonsingular: no column is, within rounding, in the span of its predecessors.
 pub(crate) fn is_regular(r: &[f64], n: usize) -> bool {
     by_size!(n => all_regular(&r[..n * n], n))
 }

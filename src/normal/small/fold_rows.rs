@@ -1,39 +1,37 @@
 //! Folding of data rows into a triangular factor: the hot loop of the pass over the data.
 //!
-//! The formulas are the same as in `householder`; only the order of the work differs. The
-//! reflector of column j is known only after reflections 0..j have been applied to column j, but
-//! their effect on the columns to the right can be delayed: one sweep over these columns applies reflection j − 1
-//! and forms the products with reflector j.
+//! The formulas are the same as in `householder`; only the order of the operations differs. The reflector of column j
+//! depends on column j after reflections 0..j, but these reflections can be applied later to the columns to the right:
+//! one sweep over these columns applies reflection j − 1 and computes the products with reflector j.
 
 use super::householder::Reflector;
 
-/// Lanes of a running sum: one AVX-512 register, two of AVX2, four of SSE2 or NEON. The sums have
-/// the same bits on all of them.
+/// Number of lanes of a running sum: one AVX-512 register, two of AVX2, four of SSE2 or NEON. The sums have the same
+/// bits with all of these instruction sets.
 const LANES: usize = 8;
 
-/// Folds rows into a factor. `r`: k×k upper triangular. `rows`: m rows, column j at `rows[j * stride..][..m]`.
-/// Replaces R by the triangular factor of `[R; rows]`; `rows` is scratch afterwards. Column 0 of `r`
-/// below the diagonal is used as scratch and then set to zero; the rest of the lower triangle is not touched.
+/// Folds rows into a factor. `r`: k×k upper triangular. `rows`: m rows, column j at `rows[j * stride..][..m]`. Replaces
+/// R by the triangular factor of `[R; rows]`. Overwrites `rows`. Uses column 0 of `r` below the diagonal as scratch and
+/// then sets it to zero; the rest of the lower triangle is not touched.
 ///
-/// Diagonal elements of the result have either sign. Each column of R has a backward error of a few
-/// ε times the norm of the same column of `[R; rows]`, for any number of rows (Higham, 2nd ed.,
-/// theorem 19.4; in practice the constant does not grow with m). Therefore the scale of columns does not
-/// matter. `m = 0` does nothing, a column of zeros stays unchanged, and a NaN or an infinity in a
-/// column makes it and all later columns NaN.
+/// Diagonal elements of the result can have either sign. Each column of R has a backward error of a few ε times the
+/// norm of the same column of `[R; rows]`, for any number of rows (Higham, 2nd ed., theorem 19.4; in practice the
+/// constant does not grow with m). Therefore the scale of columns does not matter. `m = 0` does nothing, and a column
+/// of zeros stays unchanged. A NaN or an infinity in a column makes this column and all later columns NaN.
 ///
-/// The cost is about `2 k²` flops per row. The hot loop reads and writes each trailing column once per reflector:
-/// it applies reflection j − 1 and forms the product with reflector j in the same sweep. Columns that start
-/// on 64-byte boundaries are 1.4 times as fast as others. A stride that is not a multiple of 512
-/// avoids conflicts of k > 8 columns in one cache set: pad it to the next odd multiple of 8.
+/// The cost is about `2 k²` flops per row. The hot loop reads and writes each trailing column once per reflector: it
+/// applies reflection j − 1 and computes the product with reflector j in the same sweep. Columns that start on 64-byte
+/// boundaries are 1.4 times as fast as others. A stride that is not a multiple of 512 avoids conflicts of k > 8 columns
+/// in one cache set: pad the stride to the next odd multiple of 8.
 ///
-/// Always inlined: a caller marked `#[target_feature]` compiles it for its registers. Without
-/// fused multiply-add instructions it gives the same bits but is 30 times slower.
+/// Always inlined, so that it is compiled for the instruction set of a caller with `#[target_feature]`. Without fused
+/// multiply-add instructions it returns the same bits but is 30 times slower.
 #[inline(always)]
 pub(crate) fn fold_rows(r: &mut [f64], k: usize, rows: &mut [f64], stride: usize, m: usize) {
     if m == 0 || k == 0 {
         return;
     }
-    // `factors[i]`, i > j: the f of column i under the latest reflection, not yet applied to it.
+    // `factors[i]`, i > j: coefficient f of column i for the latest reflection, which is not yet applied to column i.
     let (factors, right) = r.split_at_mut(k);
     let mut squares = sum_of_squares(&rows[..m]);
     for j in 0..k {
@@ -69,12 +67,12 @@ pub(crate) fn fold_rows(r: &mut [f64], k: usize, rows: &mut [f64], stride: usize
     factors[1..].fill(0.0);
 }
 
-/// Defines `sweep4` to `sweep1`. Each takes that many columns, column i at `columns[i * stride..]`
-/// with the length of v, adds `factors[i] * pending` to it if there is a pending reflector, and returns
-/// its product with v.
+/// Defines `sweep1` to `sweep4`, which process one to four columns. Column i begins at `columns[i * stride]` and has
+/// the length of v. A sweep adds `factors[i] * pending` to column i, if there is a pending reflector, and returns the
+/// product of each column with v.
 ///
-/// In one sweep two loads of reflectors serve all columns. It is a macro because each column needs its own
-/// variables: running sums in an array would stay in memory.
+/// A sweep loads the two reflectors once for all columns. It is a macro because each column needs its own variables:
+/// running sums in an array would stay in memory.
 macro_rules! sweep {
     ($name:ident: $($a:ident $rest:ident $sum:ident $factor:ident),*) => {
         #[inline(always)]
@@ -128,7 +126,7 @@ sweep!(sweep2: a ar sa fa, b2 br sb fb);
 sweep!(sweep3: a ar sa fa, b2 br sb fb, c cr sc fc);
 sweep!(sweep4: a ar sa fa, b2 br sb fb, c cr sc fc, d dr sd fd);
 
-/// Adds `factor * v` to a; returns `aᵀa` of the new a.
+/// Adds `factor * v` to a. Returns `aᵀa` of the new a.
 #[inline(always)]
 fn add_multiple(factor: f64, v: &[f64], a: &mut [f64]) -> f64 {
     let (v, v_rest) = v.as_chunks::<LANES>();
@@ -174,9 +172,9 @@ fn padded(rest: &[f64]) -> [f64; LANES] {
 
 /// Sums the lanes in a fixed order.
 ///
-/// `black_box` costs one store and one load per sweep. Without it the optimiser splits the running
-/// sums into pairs for this function, and the preceding loop uses 128-bit registers (measured with
-/// rustc 1.95 and AVX2: 1.7 times slower).
+/// `black_box` costs one store and one load per sweep. Without `black_box`, the optimiser splits the running sums into
+/// pairs for this function, and the preceding loop uses 128-bit registers (measured with rustc 1.95 and AVX2: 1.7 times
+/// slower).
 #[inline(always)]
 fn add_lanes(sums: [f64; LANES]) -> f64 {
     let s = std::hint::black_box(sums);

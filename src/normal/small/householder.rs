@@ -1,30 +1,30 @@
 //! Orthogonal updates of a triangular factor: Householder reflections that fold in damping or a few rows, and
 //! rotations that add a single row.
 //!
-//! Damping and few rows (here) and data rows (in `fold_rows`) are appended to an upper triangular R, and one
-//! Householder reflection per column restores the triangle. Above the appended rows a column of R has zeros below its
-//! diagonal; the reflector of column j therefore changes `r_jj` and the appended rows only. With `α = r_jj` and `v`
-//! the appended part of column j, let `β = −sign(α) √(α² + vᵀv)` and `u = [α − β; v]`, a sum without
-//! cancellation. Then `uᵀu = −2 β (α − β)`, and the reflection (Golub & Van Loan, 4th ed., §5.1)
+//! Damping and few rows (here) and data rows (in `fold_rows`) are appended to an upper triangular R. One Householder
+//! reflection per column restores the triangle. Column j of R is zero below its diagonal, so its reflector changes only
+//! row j of R and the appended rows. Let `α = r_jj`, `v` the appended part of column j, `β = −sign(α) √(α² + vᵀv)` and
+//! `u = [α − β; v]`, where `α − β` has no cancellation. Then `uᵀu = −2 β (α − β)`, and the reflection (Golub & Van
+//! Loan, 4th ed., §5.1)
 //!
 //! ```text
 //! H = I − 2 u uᵀ / uᵀu = I + u uᵀ / (β (α − β))
 //! ```
 //!
-//! maps `[α; v]` to `[β; 0]`. A column `[ρ; a]` to the right becomes
+//! maps `[α; v]` to `[β; 0]`. It maps a column `[ρ; a]` to the right to `[ρ'; a']` with
 //!
 //! ```text
 //! ρ' = (α ρ + vᵀa) / β,        a' = a + f v   with   f = (ρ + vᵀa / (α − β)) / β.
 //! ```
 //!
-//! The first formula is the first row of H, which is `[α, vᵀ] / β`. The textbook form `ρ' = ρ + (α − β) f` is
-//! equal in exact arithmetic but has an absolute error of `ε |ρ|`. If `|α| ≪ |v|`, as under heavy damping, the true
-//! ρ' is much smaller than this error, and the direction of the step would be lost.
+//! The first formula is the first row of H, `[α, vᵀ] / β`. The textbook form `ρ' = ρ + (α − β) f` is equal in exact
+//! arithmetic but has an absolute error of `ε |ρ|`. If `|α| ≪ |v|`, as with heavy damping, the true ρ' is much smaller
+//! than this error, and the direction of the step would be lost.
 
 use super::{dot, largest, power_of_two_near_reciprocal};
 
-/// The reflection of one column, as the coefficients of `ρ' = keep ρ + bring vᵀa` and
-/// `f = bring ρ + turn vᵀa`. Scaling v (and α, β) by a power of two does not change H.
+/// Reflection of one column: the coefficients of `ρ' = keep ρ + bring vᵀa` and `f = bring ρ + turn vᵀa`. Scaling of v
+/// (and α, β) by a power of two does not change H.
 pub(super) struct Reflector {
     /// `α / β`.
     keep: f64,
@@ -37,10 +37,10 @@ pub(super) struct Reflector {
 }
 
 impl Reflector {
-    /// Computes the reflection for `[alpha; v]`, where `squares` is `vᵀv`. H = I if v is zero or negligible relative to
-    /// alpha.
+    /// Computes the reflection for `[alpha; v]`. `squares`: `vᵀv`. H is I if v is zero, or so small relative to alpha
+    /// that `squares` underflows.
     ///
-    /// If squares leave the range of `f64`, a cold path scales v in place.
+    /// If squares are outside the range of `f64`, a cold path scales v in place.
     #[inline(always)]
     pub(super) fn new(alpha: f64, squares: f64, v: &mut [f64]) -> Self {
         let total = alpha * alpha + squares;
@@ -90,16 +90,20 @@ impl Reflector {
     }
 }
 
-/// Transforms the least-squares problem of a damped step to a triangular one: `S x = t` has the minimiser of
-/// `|R x − z|² + |D x|²`.
+/// Transforms the least-squares problem of a damped step, the minimum of `|R x − z|² + |D x|²`, to a triangular system
+/// `S x = t` with the same solution.
 ///
-/// `r`: n×n, upper triangle read. `d`: n, the diagonal of D, which is √λ times the scaling. `z`: n.
-/// `s`: n×n, receives the triangular factor of `[R; D]`, zeros below its diagonal, whose elements
-/// have either sign. `t`: n, the first n elements of `Qᵀ [z; 0]`. `work`: n² + n, overwritten.
+/// - `r`: n×n; only the upper triangle is read.
+/// - `d`: n, the diagonal of D, which is √λ times the scaling.
+/// - `z`: n.
+/// - `s`: n×n, receives the triangular factor of `[R; D]` with zeros below its diagonal. Diagonal elements can have
+///   either sign.
+/// - `t`: n, receives the first n elements of `Qᵀ [z; 0]`.
+/// - `work`: n² + n, overwritten.
 ///
 /// It is equivalent to MINPACK's `qrsolv` (Moré 1978, §3), with reflections instead of plane rotations. When column j
-/// of the appended rows is eliminated, it has fill-in in rows `0..=j`. Step j therefore reflects j + 2 rows, 2/3 n³
-/// flops in total, along columns. If d is zero and R is singular, S is singular too, and the solve divides by zero.
+/// of the appended rows is eliminated, it has fill-in in rows `0..=j`. Step j therefore reflects j + 2 rows, column by
+/// column; all steps cost 2/3 n³ flops. If d is zero and R is singular, S is singular too, and a solve divides by zero.
 pub(crate) fn damped(
     r: &[f64],
     n: usize,
@@ -132,14 +136,15 @@ pub(crate) fn damped(
     }
 }
 
-/// Folds in a small number `m` of rows, like [`fold_rows`](super::fold_rows); column j is at `rows[j * m..][..m]`. It
-/// does not use fused products, for which only the loops over data are compiled.
+/// Folds a small number `m` of rows into a factor, like [`fold_rows`](super::fold_rows). `rows`: column j is at
+/// `rows[j * m..][..m]`. Products are not fused, since only the loops over data are compiled for fused multiply-add
+/// instructions.
 pub(crate) fn fold_few(r: &mut [f64], k: usize, rows: &mut [f64], m: usize) {
     fold_pivots(r, k, k, rows, m);
 }
 
 /// Folds rows like [`fold_few`], but into a trapezoid: the first `pivots` rows of a triangle of k columns. The
-/// remaining `rows` have zeros in the first `pivots` columns; these columns of the array hold the reflectors.
+/// remainders of `rows` have zeros in the first `pivots` columns; the array contains the reflectors in their place.
 pub(crate) fn fold_pivots(r: &mut [f64], pivots: usize, k: usize, rows: &mut [f64], m: usize) {
     if m == 0 {
         return;
@@ -165,11 +170,11 @@ fn reflect(reflector: &Reflector, v: &[f64], rho: &mut f64, a: &mut [f64]) {
 
 /// Adds one row by rotations. `r`: the first `pivots` rows of an upper triangle with `row.len()` columns, column by
 /// column. Replaces R by the triangular factor of `[R; row]`; `row` then has zeros in the first `pivots` columns. If a
-/// row of R is zero, it takes the rest of `row` unchanged, and `row` becomes zero.
+/// row of R is zero, the rest of `row` is moved there unchanged, and `row` becomes zero.
 ///
-/// Each rotation combines the row with one row of R. If the row of R is much larger, its change is
-/// small relative to the row itself, and so is the rounding error. A reflection of several rows at once would put the
-/// rounding error of the largest row into all of them (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
+/// Each rotation combines `row` with one row of R. If the row of R is much larger, its change is small relative to
+/// itself, and so is the rounding error. A reflection of several rows at once would spread the rounding error of the
+/// largest row to all of them (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
 pub(crate) fn rotate_in(r: &mut [f64], pivots: usize, row: &mut [f64]) {
     let k = row.len();
     for j in 0..pivots {

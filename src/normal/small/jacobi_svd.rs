@@ -1,17 +1,18 @@
 //! Singular values and right singular vectors by one-sided Jacobi, for the covariance.
 //!
-//! The columns of A are rotated in pairs until all are orthogonal: `A V = U Σ`. Then σ_j is the norm
-//! of column j, and V is the product of the rotations.
+//! Pairs of columns of A are rotated until all columns are orthogonal: `A V = U Σ`. Then σ_j is the norm of column j,
+//! and V is the product of the rotations.
 //!
-//! **Why Jacobi.** Parameters have units of their own. Therefore A = B D, with D diagonal and of large range.
-//! One-sided Jacobi finds *every* singular value with a relative error of about `ε κ(B)`, for any D
-//! (Demmel & Veselić 1992, §4); bidiagonalisation loses all singular values below `ε σ₁`.
+//! **Why Jacobi.** Parameters have different units. Therefore A = B D with a diagonal D of large range. One-sided
+//! Jacobi finds *every* singular value with a relative error of about `ε κ(B)`, for any D (Demmel & Veselić 1992, §4);
+//! bidiagonalisation loses all singular values below `ε σ₁`.
 //!
-//! **Why the columns of A, not of Aᵀ.** The theorem is about scaled columns, and V is a product of rotations
-//! only: it stays orthogonal to working precision even if A is zero. If Aᵀ were rotated, V would be
-//! its normalised columns, which are meaningless where σ is rounding noise. The small elements of V
-//! are accurate relative to the ratio of the scales that makes them small. `V Σ⁻² Vᵀ` needs this, because they
-//! are multiplied by large `σ⁻²`. A QR decomposition first would converge in fewer sweeps but lose this accuracy.
+//! **Why the columns of A, not of Aᵀ.** The theorem is about scaled columns. V is a product of rotations only and
+//! therefore stays orthogonal to working precision even if A is zero. If Aᵀ were rotated, V would consist of its
+//! normalised columns, which are meaningless where σ is rounding noise. Elements of V can be small because of the ratio
+//! of two scales; their errors are relative to this ratio. The covariance `V Σ⁻² Vᵀ` needs this accuracy, because small
+//! elements are multiplied by large `σ⁻²`. A QR decomposition first would reduce the number of sweeps but lose this
+//! accuracy.
 
 use super::{dot, largest, power_of_two_near_reciprocal};
 use crate::constants::{MAX_SWEEPS, SAFE};
@@ -19,13 +20,13 @@ use crate::constants::{MAX_SWEEPS, SAFE};
 /// Computes the decomposition. `a`: n×n, any square matrix; overwritten. `sigma`: n singular values, descending.
 /// `v`: n×n, right singular vectors in columns, in the order of `sigma`, orthogonal to about `n ε`.
 ///
-/// Returns false, with `sigma` and `v` NaN, if `a` contains a non-finite value. Returns false, with the
-/// values reached, if the columns are not orthogonal after 60 sweeps. Zero columns are allowed
-/// (σ = 0); a column that falls below 1e-290 of the largest element counts as zero.
+/// Returns false, with `sigma` and `v` NaN, if `a` contains a non-finite value. Returns false, with the current values,
+/// if the columns are not orthogonal after 60 sweeps. Zero columns are allowed (σ = 0); a column that falls below
+/// 1e-290 of the largest element counts as zero.
 ///
-/// Two columns count as orthogonal if their cosine is at most `ε max(4, √n)`, the stopping test that
-/// gives the relative accuracy (Demmel & Veselić 1992). Columns are visited row-cyclically, the
-/// longest remaining one first (de Rijk 1989).
+/// Two columns count as orthogonal if their cosine is at most `ε max(4, √n)`. This stopping test achieves the relative
+/// accuracy above (Demmel & Veselić 1992). Pairs of columns are visited row-cyclically, the longest remaining column
+/// first (de Rijk 1989).
 pub(crate) fn jacobi_svd(a: &mut [f64], n: usize, sigma: &mut [f64], v: &mut [f64]) -> bool {
     let (a, v, sigma) = (&mut a[..n * n], &mut v[..n * n], &mut sigma[..n]);
     let size = largest(a);
@@ -59,7 +60,7 @@ pub(crate) fn jacobi_svd(a: &mut [f64], n: usize, sigma: &mut [f64], v: &mut [f6
     converged
 }
 
-/// Visits every pair of columns once; true if any was rotated. `norms`: the lengths of the columns.
+/// Visits every pair of columns once. Returns true if any pair was rotated. `norms`: the lengths of the columns.
 fn sweep(a: &mut [f64], n: usize, norms: &mut [f64], v: &mut [f64], tolerance: f64) -> bool {
     let mut rotated = false;
     for p in 0..n {
@@ -85,12 +86,12 @@ fn sweep(a: &mut [f64], n: usize, norms: &mut [f64], v: &mut [f64], tolerance: f
     rotated
 }
 
-/// Returns the cosine and sine of the angle that makes columns x and y, of the given lengths and with
-/// `xᵀy = cosine |x| |y|`, orthogonal when they become `c x − s y` and `s x + c y`.
+/// Returns the cosine c and sine s for which the columns `c x − s y` and `s x + c y` are orthogonal. The arguments are
+/// the lengths of columns x and y, and the cosine of their angle: `xᵀy = cosine |x| |y|`.
 ///
-/// Their product is `(c² − s²) xᵀy + c s (|x|² − |y|²)`. It is zero for `τ = s/c` if `τ² − 2ζτ − 1 = 0`
-/// with `2ζ = (|x|² − |y|²) / xᵀy`; the root of smaller magnitude rotates by at most 45° (Golub & Van
-/// Loan, 4th ed., §8.5.2). Lengths enter as a ratio, because their squares could overflow or underflow.
+/// The product of the new columns is `(c² − s²) xᵀy + c s (|x|² − |y|²)`. It is zero if `τ = s/c` is a root of
+/// `τ² − 2ζτ − 1`, where `2ζ = (|x|² − |y|²) / xᵀy`. The root of smaller magnitude rotates by at most 45° (Golub & Van
+/// Loan, 4th ed., §8.5.2). The code uses the ratio of the lengths, because their squares could overflow or underflow.
 fn rotation(x: f64, y: f64, cosine: f64) -> (f64, f64) {
     let zeta = (x / y - y / x) / (2.0 * cosine);
     let tangent = if zeta.abs() > 1e8 {
@@ -119,7 +120,7 @@ fn cosine(x: &[f64], x_norm: f64, y: &[f64], y_norm: f64) -> f64 {
     product / ((x_norm * x_scale) * (y_norm * y_scale))
 }
 
-/// Returns `|x|`. Its elements are of order n at most, because the matrix is scaled. Sets a column to zero if it is
+/// Returns `|x|`. The elements are at most of order n, because the matrix is scaled. Sets the column to zero if it is
 /// too short for its rotations to be representable.
 fn norm_or_clear(x: &mut [f64]) -> f64 {
     let squares = dot(x, x);
@@ -153,7 +154,7 @@ fn bring_longest(p: usize, a: &mut [f64], n: usize, norms: &mut [f64], v: &mut [
     }
 }
 
-/// Returns columns p < q.
+/// Returns columns p and q, with p < q.
 fn two_columns(a: &mut [f64], n: usize, p: usize, q: usize) -> (&mut [f64], &mut [f64]) {
     let (before, after) = a.split_at_mut(q * n);
     (&mut before[p * n..(p + 1) * n], &mut after[..n])

@@ -9,13 +9,13 @@
 //! | `jacobi_svd` | `A = U Σ Vᵀ` | covariance and rank |
 //!
 //! Every matrix is a slice of `n * n` numbers, column-major: element (i, j) is at `j * n + i`.
-//! No function allocates. No function panics for any value, finite or not; a slice shorter than its
-//! documented shape is a bug of the caller and panics. Products outside the pass over the data are not
-//! fused, so that no result depends on the instruction set.
+//! No function allocates. No function panics because of a value, finite or not. A slice shorter than its documented
+//! shape is a bug of the caller and causes a panic. Products outside the pass over the data are not fused, so that no
+//! result depends on the instruction set.
 
-/// Evaluates `$call` with `$n` as a compile-time constant for small matrices. Their loops are unrolled, which
-/// makes factorisation and solution for five parameters five times as fast. The operations and their order, and
-/// therefore the bits, are the same for any size.
+/// Evaluates `$call` with `$n` as a compile-time constant for small matrices, so that loops are unrolled. For five
+/// parameters, factorisation and solution are 5x as fast. The operations and their order, and therefore the bits, are
+/// the same for any size.
 macro_rules! by_size {
     ($n:ident => $call:expr) => {
         match $n {
@@ -69,8 +69,8 @@ pub(crate) use fold_rows::fold_rows;
 pub(crate) use householder::{damped, fold_few, fold_pivots, rotate_in};
 pub(crate) use jacobi_svd::jacobi_svd;
 
-/// Returns `xᵀy` of two vectors of equal length. Four running sums let long columns use the vector units of any
-/// machine; their order is fixed.
+/// Returns `xᵀy` of two vectors of equal length. Four running sums, added in a fixed order, let long columns use the
+/// vector units of any processor.
 #[inline(always)]
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     if x.len() < 4 {
@@ -101,8 +101,8 @@ fn largest(x: &[f64]) -> f64 {
     )
 }
 
-/// Returns the power of two that scales a finite positive number to near 1. Its reciprocal is exact and normal:
-/// multiplication by it does not round any result above the subnormal range.
+/// Returns the power of two that scales a finite positive number to near 1. The power and its reciprocal are normal
+/// numbers, so multiplication by them is exact for results above the subnormal range.
 fn power_of_two_near_reciprocal(x: f64) -> f64 {
     let exponent = ((x.to_bits() >> 52) & 0x7ff).clamp(1, 2045);
     f64::from_bits((2046 - exponent) << 52)

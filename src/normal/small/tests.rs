@@ -1,4 +1,5 @@
-//! References: values recorded from mpmath with 120 digits, nalgebra, and identities of the factors.
+//! Tests of the dense linear algebra. References: values recorded from mpmath with 120 digits, nalgebra, and identities
+//! of the factors.
 
 use super::*;
 use nalgebra::{DMatrix, DVector};

@@ -40,7 +40,7 @@ pub(crate) fn formula(example: &'static str) -> impl Fn(&str) -> Said<(String, S
     move |text| assigned(text, example, |formula| Ok(formula.to_owned()))
 }
 
-/// Parses `c=0.1,d`: parameters that are fixed at a value, or at their start.
+/// Parses `c=0.1,d`: parameters that are fixed at the given value, or at their starting value.
 pub(crate) fn fixed(text: &str) -> Said<Pairs<Option<f64>>> {
     let fixed = |part: &str| match part.contains('=') {
         true => assigned(part, "--fix c=0.1", |value| number(value).map(Some)),
@@ -71,7 +71,7 @@ fn assigned<T>(part: &str, example: &str, read: impl Fn(&str) -> Said<T>) -> Sai
     }
 }
 
-/// Parses a finite number or a formula of numbers: `ln(2)/3`.
+/// Parses a finite number or a formula without names: `ln(2)/3`.
 pub(crate) fn number(text: &str) -> Said<f64> {
     let text = text.trim();
     match text.parse::<f64>().ok().or_else(|| constant(text)) {

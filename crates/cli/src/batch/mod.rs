@@ -1,4 +1,4 @@
-//! `dualfit batch`: one model, many columns or tables, one fit of each.
+//! `dualfit batch`: one model, and one fit for each of many columns or tables.
 //!
 //! An error in one table or column appears in its row of the results and does not affect the others. An error in the
 //! request, mainly in the model, ends the batch before the first fit.

@@ -112,7 +112,7 @@ fn a_width_of_the_library_can_be_tied() {
 }
 
 /// The fit of each loss solves its score equations Σ ψ(r) = 0 and Σ ψ(r)·t = 0. ψ is the derivative of the loss,
-/// written here after Huber 1964 and the definitions of the others.
+/// written here according to Huber 1964 and the definitions of the other losses.
 #[test]
 fn robust_losses_solve_their_score_equations() {
     let place = Place::with("l.csv", LINE.replace("5.1", "50"));

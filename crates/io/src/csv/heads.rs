@@ -1,7 +1,7 @@
-//! The lines above the numbers: a preamble, a row of names, a row of units.
+//! Detection of the lines above the numbers: a preamble, a row of names, a row of units.
 //!
-//! Skipped lines are reported, and no number is skipped: if a line may belong to the table, or if
-//! several lines may have the names, the user has to decide.
+//! Skipped lines are reported, and no number is skipped: if a line may belong to the table, or if several lines may
+//! contain the names, the error names the option that decides.
 
 use super::letters::decoded;
 use super::numbers::FieldKind;
@@ -10,10 +10,10 @@ use super::rows::Text;
 use dualfit::error::SourceError;
 use std::collections::BTreeMap;
 
-/// A row whose fields were looked at.
+/// A row with the kinds of its fields.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// The byte near which it begins.
+    /// Position near which the row begins, in bytes.
     pub(super) near: u64,
     pub(super) kinds: Vec<FieldKind>,
     pub(super) last_empty: bool,
@@ -26,7 +26,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The rows of a text, up to one that cannot be read.
+    /// Returns the rows of a text, up to the first one that cannot be read.
     pub(super) fn all(text: &Text) -> Vec<Line> {
         let mut rows = text.part(0);
         let mut lines = Vec::new();
@@ -45,7 +45,7 @@ impl Line {
         lines
     }
 
-    /// Returns true if the line has this number of fields; an empty one may follow.
+    /// Returns true if the line has this number of fields, possibly followed by an empty field.
     pub(super) fn fits(&self, fields: usize) -> bool {
         let count = self.kinds.len();
         count == fields || (count == fields + 1 && self.last_empty)
@@ -68,13 +68,13 @@ impl Line {
         self.has(FieldKind::Number) && !self.has(FieldKind::Word) && !self.has(FieldKind::Value)
     }
 
-    /// Returns true if the line has a word in every field in which another row has one.
+    /// Returns true if the line has a word in every field in which `other` has a word.
     fn names_all_of(&self, other: &Line) -> bool {
         let mut pairs = self.kinds.iter().zip(&other.kinds);
         pairs.all(|(own, other)| *other != FieldKind::Word || *own == FieldKind::Word)
     }
 
-    /// Returns true for a line like `time,400,410`.
+    /// Returns true for a line like `time,400,410`, in which numbers are the names of columns.
     fn names_by_numbers(&self, fields: usize) -> bool {
         let mut kinds = self.kinds.iter();
         let is_number = |kind: &FieldKind| matches!(kind, FieldKind::Number | FieldKind::Value);
@@ -84,7 +84,7 @@ impl Line {
             && kinds.take(fields - 1).all(is_number)
     }
 
-    /// Returns true for a row of a table that has words in these columns only.
+    /// Returns true for a row of numbers of a table. `words`: true for the columns that may contain words.
     fn is_regular(&self, fields: usize, words: &[bool]) -> bool {
         let mut pairs = self.kinds.iter().zip(words);
         self.fits(fields)
@@ -94,12 +94,13 @@ impl Line {
     }
 }
 
-/// The half of the lines that comes last, in which the numbers stand.
+/// Returns the second half of the lines, which contains the numbers.
 pub(super) fn tail<T>(lines: &[T]) -> &[T] {
     lines.get(lines.len() / 2..).unwrap_or_default()
 }
 
-/// The number of fields that most of the last lines have, without a last one that is always empty.
+/// Returns the most frequent number of fields in the second half of the lines, without a last field that is empty in
+/// all such lines.
 pub(super) fn width(lines: &[Line]) -> usize {
     let mut often = BTreeMap::new();
     for line in tail(lines) {
@@ -114,12 +115,12 @@ pub(super) fn width(lines: &[Line]) -> usize {
 /// Beginning of the table, and the number of its rows above the numbers.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Head {
-    /// The index of the first row.
+    /// Index of the first row of the table.
     pub(super) first: usize,
     pub(super) heads: usize,
 }
 
-/// The beginning of a text, and the number of fields in the rows of its table.
+/// The beginning of a text, with the number of fields in the rows of its table.
 pub(super) struct Beginning<'a> {
     pub(super) text: &'a Text,
     pub(super) lines: &'a [Line],
@@ -127,7 +128,7 @@ pub(super) struct Beginning<'a> {
 }
 
 impl Beginning<'_> {
-    /// Also returns notes on skipped lines.
+    /// Returns the beginning of the table, and notes on the lines that were skipped or interpreted as names or units.
     pub(super) fn head(&self) -> Result<(Head, Vec<String>), SourceError> {
         let head = self.above()?;
         let (name, mut notes) = (self.text.file.place(), Vec::new());
@@ -148,7 +149,7 @@ impl Beginning<'_> {
         Ok((head, notes))
     }
 
-    /// The line of the file on which a row stands.
+    /// Returns the line of the file that contains a row.
     fn number(&self, row: usize) -> u64 {
         self.lines.get(row).map_or(0, |line| self.text.line(line.near))
     }
@@ -158,8 +159,8 @@ impl Beginning<'_> {
         Err(self.text.error_at(near, what))
     }
 
-    /// The names are in the last row of words above the first row that is as those below are; units may
-    /// stand between.
+    /// Finds the row of names: the last row of words above the first regular row of numbers. A row of units may follow
+    /// it.
     fn above(&self) -> Result<Head, SourceError> {
         let &Beginning { lines, fields, .. } = self;
         let words = self.columns_of_words();
@@ -167,7 +168,7 @@ impl Beginning<'_> {
             let heads = usize::from(lines.first().is_some_and(Line::is_of_words));
             return Ok(Head { first: 0, heads });
         };
-        // Rows in which all is missing are rows.
+        // Rows with only missing values belong to the table.
         let is_missing = |line: &Line| line.kinds.iter().all(|kind| *kind == FieldKind::Missing);
         while first > 0 && lines[first - 1].fits(fields) && is_missing(&lines[first - 1]) {
             first -= 1;
@@ -179,7 +180,7 @@ impl Beginning<'_> {
         else {
             return self.nameless(first);
         };
-        // Names stand above all units.
+        // The row of names has a word for each unit.
         let above_it = |row: usize| {
             let above = row.checked_sub(1).map(|above| &lines[above]).filter(|above| names(above));
             above.is_some_and(|above| above.names_all_of(&lines[row]))
@@ -188,7 +189,7 @@ impl Beginning<'_> {
         while above_it(top) && !lines[top].has_digits {
             top -= 1;
         }
-        // A row with digits in it is none of units.
+        // A row with digits is not a row of units.
         let many = last - top > 1 || above_it(top);
         while many && above_it(top) {
             top -= 1;
@@ -219,7 +220,7 @@ impl Beginning<'_> {
         Ok(Head { first: top, heads })
     }
 
-    /// The columns in which most of the last rows have no number.
+    /// Returns, for each column, true if most rows in the second half of the lines have a text in it.
     fn columns_of_words(&self) -> Vec<bool> {
         let is_row = |line: &&Line| line.fits(self.fields) && line.has(FieldKind::Number);
         let rows: Vec<&Line> = tail(self.lines).iter().filter(is_row).collect();
@@ -232,7 +233,7 @@ impl Beginning<'_> {
         (0..=self.fields).map(is_word).collect()
     }
 
-    /// Of a table without a row of words above its first regular row.
+    /// Returns the beginning of a table without a row of words above its first regular row.
     fn nameless(&self, first: usize) -> Result<Head, SourceError> {
         let &Beginning { text, lines, fields } = self;
         let Some(last) = first.checked_sub(1) else { return Ok(Head::default()) };
@@ -246,7 +247,7 @@ impl Beginning<'_> {
         let mixed =
             above.iter().filter(|line| line.fits(fields) && line.has(FieldKind::Number)).count();
         if lowest.fits(fields) && !lowest.is_remark {
-            // As `time,400,410`: names that are numbers.
+            // Numbers as names, as in `time,400,410`.
             if lowest.kinds.first() == Some(&FieldKind::Word) && mixed < 2 {
                 return Ok(Head { first: last, heads: 1 });
             }
@@ -279,7 +280,7 @@ impl Beginning<'_> {
     }
 }
 
-/// `1 field`, `2 fields`.
+/// Returns `1 field`, `2 fields`.
 pub(super) fn counted(fields: usize) -> String {
     format!("{fields} field{}", if fields == 1 { "" } else { "s" })
 }

@@ -1,4 +1,4 @@
-//! The layout of a text table: its beginning, the separator of fields, and their number in a row.
+//! The layout of a text table: its first row, the separator of fields, and the number of fields in a row.
 
 use super::heads::{Beginning, Head, Line, tail, width};
 use super::letters::decoded;
@@ -11,20 +11,20 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes in which the layout is found out.
+/// Size in bytes of the sample from which the layout is detected.
 const SAMPLE: usize = 128 << 10;
-/// Bytes at most, where lines are long: a few of the longest.
+/// Maximum size of the sample if lines are long: it contains at least a few of the longest possible lines.
 const LARGEST_SAMPLE: usize = SAMPLE << 9;
-/// Bytes in which a text that is none is recognised.
+/// Number of bytes in which a NUL byte shows that a file is not a text.
 const HEAD: usize = 8 << 10;
 
 pub(super) struct TextLayout {
     pub(super) text: Text,
-    /// The byte with which the first row begins, or a line before it that is no row.
+    /// Position, in bytes, of the first row or of a comment or empty line before it.
     pub(super) start: u64,
-    /// Rows before the first one of numbers: one of names, others of units and remarks.
+    /// Number of rows above the numbers: one row of names, then rows of units and remarks.
     pub(super) heads: usize,
-    /// Fields of a row; one more may follow if it is empty.
+    /// Number of fields of a row. An additional empty field may follow.
     pub(super) fields: usize,
     /// Detected properties that should be reported.
     pub(super) notes: Vec<String>,
@@ -56,7 +56,7 @@ impl TextLayout {
         let mut lines = Line::all(&Text { delimiter: text.delimiter, ..sample });
         lines.iter_mut().for_each(|line| line.near += start);
         let fields = match (options.header_rows, lines.first(), width(&lines)) {
-            // The row of names says how many columns there are.
+            // The row of names determines the number of columns.
             (Some(1..), Some(names), width) if !names.fits(width) => names.kinds.len(),
             (_, _, width) => width,
         };
@@ -68,10 +68,10 @@ impl TextLayout {
         Ok(TextLayout { text, start, heads: head.heads, fields, notes })
     }
 
-    /// The names of the columns, if they have some.
+    /// Returns the names of the columns; `None` if they have no names.
     ///
     /// # Errors
-    /// If there is no row.
+    /// If the text has no row, or if its first row cannot be read.
     pub(super) fn names(&self) -> Result<Option<Vec<String>>, SourceError> {
         let mut first = self.text.part(self.start);
         if first.next()?.is_none() {
@@ -83,8 +83,8 @@ impl TextLayout {
         Ok(Some((0..self.fields).map(|column| first.words(column)).collect()))
     }
 
-    /// The names in the last comment before the first row, as NumPy's `savetxt` writes them, if it has as
-    /// many words as a row has fields and none is a number.
+    /// Returns the names in the last comment before the first row, as NumPy's `savetxt` writes them. The comment must
+    /// have one word per field, and no word may be a number.
     fn names_in_comment(&self) -> Option<Vec<String>> {
         let comment = char::from(self.text.comment?);
         let beginning = sample(&self.text, 0).ok()?;
@@ -103,7 +103,7 @@ impl TextLayout {
     }
 }
 
-/// Whole lines from a byte on: more bytes where lines are so long that only a few would be seen.
+/// Reads complete lines from a byte on. The sample is larger if lines are so long that it would contain only a few.
 fn sample(text: &Text, from: u64) -> Result<Vec<u8>, SourceError> {
     let mut most = SAMPLE;
     loop {
@@ -125,7 +125,7 @@ fn sample(text: &Text, from: u64) -> Result<Vec<u8>, SourceError> {
     }
 }
 
-/// Why bytes are no text, and what to do, if they are none.
+/// Returns the problem and the remedy if bytes are not a text in UTF-8 or Latin-1.
 pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [b'P', b'K', 3, 4, ..] => {
@@ -140,7 +140,7 @@ pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The byte after this number of lines.
+/// Returns the position after this number of lines, in bytes.
 fn skipped(text: &Text, beginning: &[u8], lines: usize) -> Result<u64, SourceError> {
     let end = if beginning.contains(&b'\n') { b'\n' } else { b'\r' };
     let mut bytes = BufReader::new(text.bytes(0));
@@ -158,7 +158,7 @@ fn skipped(text: &Text, beginning: &[u8], lines: usize) -> Result<u64, SourceErr
     Err(SourceError::new(format!("{}:{count}", text.file.place()), what))
 }
 
-/// The separator in a first line like `sep=;`, which spreadsheets write.
+/// Returns the length and the separator of a first line like `sep=;`, which spreadsheets write.
 fn declared(beginning: &[u8]) -> (u64, Option<Delimiter>) {
     let line = beginning.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
     let letters = decoded(line);
@@ -172,15 +172,15 @@ fn declared(beginning: &[u8]) -> (u64, Option<Delimiter>) {
     (line.len() as u64, Some(delimiter))
 }
 
-/// The separator of fields: semicolons or tabs if there are numbers between them; else commas
-/// or spaces, by the larger number of numeric fields and the smaller number of others.
+/// Detects the separator of fields: semicolons or tabs if numbers are between them; otherwise commas or spaces. The
+/// score of a separator increases with the number of numeric fields and decreases with the number of other fields.
 fn separator(sample: &Text, decimal_comma: bool) -> Delimiter {
     let lines = |delimiter| Line::all(&Text { delimiter, ..sample.clone() });
     let score = |delimiter: Delimiter| -> i64 {
         let lines = lines(delimiter);
         let fields = width(&lines);
         let fitting = tail(&lines).iter().filter(|line| line.fits(fields));
-        // Commas and spaces may be parts of numbers that other signs separate.
+        // Only commas and spaces can also be parts of numbers.
         let is_clear = matches!(delimiter, Delimiter::Semicolon | Delimiter::Tab);
         let worth = |kind: &FieldKind| match kind {
             FieldKind::Number => 2,
@@ -197,7 +197,7 @@ fn separator(sample: &Text, decimal_comma: bool) -> Delimiter {
     };
     let clear = [Delimiter::Semicolon, Delimiter::Tab];
     let others = &[Delimiter::Comma, Delimiter::Whitespace][usize::from(decimal_comma)..];
-    // Where there is no number, whichever separates anything in the first line.
+    // Without numbers: the first separator that divides the first line.
     let cuts = |delimiter: &&Delimiter| lines(**delimiter).first().is_some_and(Line::is_cut);
     let in_words = || clear.iter().chain(others).find(cuts).copied();
     best(&clear).or_else(|| best(others)).or_else(in_words).unwrap_or_default()

@@ -8,7 +8,7 @@ const WINDOWS: [char; 32] = [
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
-/// Letters in UTF-8, or else in Windows' variant of Latin-1.
+/// Decodes bytes as UTF-8 or, if they are not valid UTF-8, as Windows-1252.
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let letter = |&byte: &u8| match byte {
         0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
@@ -20,7 +20,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Without the spaces around it, and the quotes that stand behind such spaces.
+/// Removes surrounding spaces, then surrounding quotes and the spaces inside them.
 pub(super) fn unquoted(field: &str) -> &str {
     let text = field.trim();
     let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));

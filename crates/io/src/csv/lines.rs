@@ -1,5 +1,4 @@
-//! Lines of a text without quotes, divided into fields. The fields are those that the crate `csv` finds, in a third of
-//! the time.
+//! Parser of lines without quotes. It returns the same fields as the crate `csv` in a third of the time.
 
 use super::numbers::Style;
 use super::options::Delimiter;
@@ -169,7 +168,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
-        /// Numbers read by `next_numbers` have the bits of the numbers in the fields that `next` finds.
+        /// `next_numbers` returns bit for bit the numbers that parsing the fields of `next` returns.
         #[test]
         fn plain_rows_are_those_of_their_fields(
             rows in prop::collection::vec("(-?[0-9]{0,20}(\\.[0-9]{0,20})?|#|x| )(,|;)?(-?[0-9]{1,9}([.,][0-9]{0,9})?)?,?", 0..6),

@@ -32,12 +32,12 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A text table as a source. x is the first column and y the second until something else is said.
+/// A text table as a source. By default x is the first column and y the second.
 ///
 /// Numbers are written as in Rust, C or Fortran: `1`, `-2.5`, `1e-3`, `1D-3`, `inf`. An empty field, `NaN`,
-/// `NA`, `null`, `-` and the like are NaN, with which the fit does as [`Missing`](dualfit::Missing) says. Fields
-/// may stand in double quotes and between spaces. Empty rows are passed over; so is a byte order mark, and an
-/// empty field behind the last. Letters are UTF-8, or else Latin-1. Rows are decoded on all cores.
+/// `NA`, `null`, `-` and similar texts are read as NaN; [`Missing`](dualfit::Missing) selects their treatment. Fields
+/// may be quoted with double quotes and surrounded by spaces. Empty rows, a byte order mark, and an empty field after
+/// the last one are ignored. The encoding is UTF-8 or else Latin-1. Rows are decoded on all cores.
 ///
 /// ```no_run
 /// use dualfit_io::{CsvOptions, CsvSource, Delimiter};
@@ -55,18 +55,18 @@ pub struct CsvSource {
 file_source!(CsvSource);
 
 impl CsvSource {
-    /// Comma-separated values under a row of names.
+    /// Opens a file of comma-separated values below a row of names.
     ///
     /// # Errors
-    /// If the file cannot be opened, is empty, or has not two columns.
+    /// If the file cannot be opened, is empty, or has fewer than two columns.
     pub fn open(path: impl AsRef<Path>) -> Result<CsvSource, SourceError> {
         CsvSource::open_with(path, CsvOptions::default())
     }
 
-    /// A table with another layout.
+    /// Opens a table with another layout.
     ///
     /// # Errors
-    /// As [`open`](CsvSource::open), and if a property to be detected is ambiguous.
+    /// The errors of [`open`](CsvSource::open), and an error if a property to be detected is ambiguous.
     pub fn open_with(
         path: impl AsRef<Path>,
         options: CsvOptions,
@@ -74,10 +74,10 @@ impl CsvSource {
         CsvSource::new(DataFile::open(path.as_ref())?, options)
     }
 
-    /// A table in memory. `name`: how errors call it.
+    /// Opens a table in memory. `name`: the name in error messages.
     ///
     /// # Errors
-    /// As [`open_with`](CsvSource::open_with).
+    /// The errors of [`open_with`](CsvSource::open_with).
     pub fn from_bytes(
         name: impl Into<String>,
         bytes: impl Into<Arc<[u8]>>,
@@ -94,8 +94,8 @@ impl CsvSource {
         Ok(CsvSource { reader: FileSource::new(Csv::of(Arc::new(sheet)), roles) })
     }
 
-    /// Detected properties of the text, and of the numbers in the selected columns, that are uncertain,
-    /// each with its position: `data.csv:2: taken for units`.
+    /// Returns the uncertain properties that were detected in the text and in the numbers of the selected columns, each
+    /// with its position: `data.csv:2: taken for units`.
     pub fn notes(&self) -> Vec<String> {
         self.reader.format.notes()
     }
@@ -105,26 +105,27 @@ impl CsvSource {
         self.reader.format.has_names()
     }
 
-    /// Position of a value of a point, counted from 0: `data.csv:17:3`, with line and character as editors count them.
+    /// Returns the position of a value in the text: `data.csv:17:3`, with line and character as editors count them.
+    /// `point` and `column` are counted from 0.
     pub fn place_of(&self, point: u64, column: usize) -> String {
         self.reader.format.place(point, column)
     }
 }
 
-/// A text table whose rows are read.
+/// Format of a text table, with the state of its reader.
 pub(crate) struct Csv {
     sheet: Arc<Sheet>,
-    /// Number formats of the columns of the roles.
+    /// Number formats of the selected columns, in the order of [`Roles::all`].
     styles: Vec<Style>,
-    /// Points that are decoded and not given yet, the first `given` of them apart.
+    /// Decoded points that were not returned yet, except for the first `given` points of the first chunk.
     ahead: VecDeque<Chunk>,
     given: usize,
-    /// The following rows: in pieces that are decoded in parallel, or row by row if there are no pieces.
+    /// Readers of the following rows: in pieces that are decoded in parallel, or row by row if there are no pieces.
     pieces: Pieces,
     rows: Option<TableRows<'static>>,
     /// True if there are no more pieces.
     row_by_row: bool,
-    /// Numbers of rows that are known to begin pieces, and of which byte.
+    /// Known beginnings of pieces: number of the first row, and position in bytes.
     marks: Vec<(u64, u64)>,
 }
 
@@ -142,7 +143,7 @@ impl Csv {
         }
     }
 
-    /// Decodes the next pieces, which begin with row number `next`, as far as that goes.
+    /// Decodes the next pieces, which begin with row `next`, up to the first piece with an error.
     fn decode(&mut self, roles: &Roles, next: u64) {
         let sheet = &self.sheet;
         let columns = roles.all().map(|(_, column)| column).zip(self.styles.iter().copied());
@@ -179,14 +180,14 @@ impl Csv {
         }
     }
 
-    /// To the row that begins near a byte.
+    /// Moves to the row that begins near a byte.
     fn go_to(&mut self, near: u64) {
         self.pieces.go_to(near);
         self.ahead.clear();
         (self.given, self.rows, self.row_by_row) = (0, None, false);
     }
 
-    /// Passes over points that are decoded.
+    /// Marks `count` decoded points as returned.
     fn pass(&mut self, count: usize) {
         self.given += count;
         if self.ahead.front().is_some_and(|decoded| decoded.len() == self.given) {
@@ -201,7 +202,7 @@ impl Csv {
             (0..row).try_for_each(|_| sheet.next_row(&mut rows).ok()?.map(drop))?;
             sheet.next_row(&mut rows).ok()?
         };
-        // What cannot be read has no place.
+        // If the row cannot be read, the position is the name of the file.
         near().map_or_else(|| sheet.text().file.place(), |near| sheet.text().place(near, column))
     }
 }
@@ -237,7 +238,7 @@ impl Format for Csv {
         Ok(())
     }
 
-    /// Reads rows that were decoded together, or one.
+    /// Reads decoded rows of one piece, or decodes one row.
     fn read(
         &mut self,
         roles: &Roles,
@@ -274,8 +275,8 @@ impl Format for Csv {
         Ok(1)
     }
 
-    /// Rows are counted, and their fields; they may be no numbers. From where a piece is known to begin with one of
-    /// the rows that are passed over, the others are.
+    /// Skips rows without decoding their numbers; only the number of fields is checked. If one of the skipped rows is
+    /// the known beginning of a piece, the reader moves there directly.
     fn skip(&mut self, next: u64, count: u64) -> Result<u64, SourceError> {
         let known = self.marks.partition_point(|&(row, _)| row <= next + count);
         if let Some(&(row, at)) =
@@ -297,7 +298,8 @@ impl Format for Csv {
         self.sheet.names.is_some()
     }
 
-    /// Times, as the first value of a column shows. A column of words is found out where it is read as numbers.
+    /// Detects columns of times from the first value that is not missing. Columns of words are detected later, when
+    /// they are read as numbers.
     fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError> {
         let mut open: Vec<usize> = (0..columns.len()).collect();
         let mut found = vec![false; columns.len()];

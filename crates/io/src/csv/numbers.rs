@@ -1,4 +1,4 @@
-//! The numbers of a text table: what a field looks like, in which style a column is written, and the value.
+//! Numbers in text tables: kinds of fields, detection of the number format of a column, and conversion to values.
 
 use super::letters::{decoded, unquoted};
 use super::options::{CsvOptions, Thousands};
@@ -10,9 +10,9 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
     Missing,
-    /// A number in some style.
+    /// A number in some format.
     Number,
-    /// No number, though it begins as one: a date, a number with its unit.
+    /// A text that begins like a number but is not one: a date, a number with its unit.
     Value,
     Word,
 }
@@ -34,11 +34,11 @@ impl FieldKind {
     }
 }
 
-/// Number formats that the commas and points in a number allow.
+/// Classification of a number by its commas and points, which determine the possible number formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marks {
     None,
-    /// `1.5`: no group of thousands.
+    /// `1.5`: not a group of thousands.
     DecimalPoint,
     /// `1,5`
     DecimalComma,
@@ -53,13 +53,13 @@ pub(super) enum Marks {
 }
 
 impl Marks {
-    /// Of a number, with a sign and an exponent if there are any: which styles can read it.
+    /// Classifies a number, which may have a sign and an exponent. `None` if no format can read the text.
     pub(super) fn of(text: &str) -> Option<Marks> {
         // A text without a digit, such as infinity, is not a number; nor is a text that ends with a comma.
         if !text.contains(digit) || text.ends_with(',') {
             return None;
         }
-        // Most numbers are as in Rust, and of these there are few kinds.
+        // Fast path for numbers in the syntax of Rust, which can have only three of the marks.
         if text.parse::<f64>().is_ok() {
             let may_be_groups = || grouped(unsigned(text), Thousands::Point.signs());
             return Some(match text.contains('.') {
@@ -93,10 +93,10 @@ pub(super) struct Style {
 }
 
 impl Style {
-    /// As in Rust or C.
+    /// Numbers as in Rust or C.
     pub(super) const PLAIN: Style = Style { decimal_comma: false, thousands: None };
 
-    /// As [`number`](Style::number), of the bytes of a field.
+    /// Parses the bytes of a field like [`number`](Style::number).
     pub(super) fn number_of(self, field: &[u8]) -> Option<f64> {
         match short(field, self.decimal()) {
             Some((value, [])) => Some(value),
@@ -104,12 +104,12 @@ impl Style {
         }
     }
 
-    /// The byte before decimals.
+    /// Returns the decimal separator.
     pub(super) fn decimal(self) -> u8 {
         if self.decimal_comma { b',' } else { b'.' }
     }
 
-    /// The number, NaN for a missing one; `None` for other texts.
+    /// Parses a number; NaN for a missing value, `None` for other texts.
     pub(super) fn number(self, field: &str) -> Option<f64> {
         let text = unquoted(field);
         let decimal = if self.decimal_comma { ',' } else { '.' };
@@ -136,7 +136,7 @@ impl Style {
     }
 }
 
-/// A number with a decimal point, if it has one.
+/// Parses a number whose decimal separator is a point.
 fn plain(text: &str) -> Option<f64> {
     if let Ok(value) = text.parse() {
         return Some(value);
@@ -144,12 +144,13 @@ fn plain(text: &str) -> Option<f64> {
     if is_missing(text) {
         return Some(f64::NAN);
     }
-    // Fortran's exponents of double precision.
+    // Exponents of double precision in Fortran: `1D-3`.
     let begins = text.starts_with(|c: char| digit(c) || "+-.".contains(c));
     begins.then(|| text.replacen(['d', 'D'], "e", 1).parse().ok())?
 }
 
-/// Returns true if digits are in groups of three, the first of one to three digits that do not begin with 0.
+/// Returns true if `signs` divide digits into groups of three. The first group has one to three digits and does not
+/// begin with 0.
 fn grouped(whole: &str, signs: &[char]) -> bool {
     let mut groups = whole.split(signs);
     let first = groups.next().unwrap_or_default();
@@ -170,7 +171,7 @@ fn unsigned(text: &str) -> &str {
     text.strip_prefix(['+', '-']).unwrap_or(text)
 }
 
-/// Remedy for a field that is not a number in the format of its column, if there is a likely one.
+/// Returns the likely remedy for a field that is not a number in the format of its column, if there is one.
 pub(super) fn remedy(field: &str, style: Style) -> Option<&'static str> {
     let text = unquoted(field);
     let is_number = Marks::of(text).is_some();
@@ -195,20 +196,20 @@ pub(super) fn remedy(field: &str, style: Style) -> Option<&'static str> {
     }
 }
 
-/// Why the numbers of a column cannot be read in one way.
+/// The reason why the number format of a column is ambiguous or contradictory.
 #[derive(Debug, PartialEq)]
 pub(super) struct Doubt {
     pub(super) row: u64,
     pub(super) what: &'static str,
-    /// A row that contradicts.
+    /// A row that contradicts `row`.
     pub(super) other: Option<u64>,
     pub(super) remedy: &'static str,
 }
 
-/// For each column, the first number with each kind of marks: bytes near which their rows begin.
+/// The first number with each kind of marks, per column. A number is given by the byte near which its row begins.
 pub(super) struct MarkSurvey {
     columns: Vec<[Option<u64>; 7]>,
-    /// The first of all columns, with its column.
+    /// The first number in any column, with the index of the column.
     all: [Option<(u64, usize)>; 7],
 }
 
@@ -217,7 +218,7 @@ impl MarkSurvey {
         MarkSurvey { columns: vec![[None; 7]; columns], all: [None; 7] }
     }
 
-    /// `apart`: characters that can only separate thousands; they are ignored.
+    /// Adds a field. `apart`: characters that can only separate thousands; they are ignored.
     pub(super) fn add(&mut self, column: usize, near: u64, field: &str, apart: Option<Thousands>) {
         let marks = match apart {
             None => Marks::of(unquoted(field)),
@@ -229,7 +230,7 @@ impl MarkSurvey {
         }
     }
 
-    /// Adds what comes behind.
+    /// Adds the survey of the rows that follow.
     pub(super) fn append(&mut self, next: MarkSurvey) {
         for (own, next) in self.columns.iter_mut().flatten().zip(next.columns.iter().flatten()) {
             *own = own.or(*next);
@@ -239,12 +240,13 @@ impl MarkSurvey {
         }
     }
 
-    /// The row and the column in which a number with the first of these marks comes first, or with the next.
+    /// Returns the row and the column of the first number with the first of these marks; if there is none, with the
+    /// second.
     pub(super) fn place(&self, marks: [Marks; 2]) -> Option<(u64, usize)> {
         marks.into_iter().find_map(|marks| self.all[marks as usize])
     }
 
-    /// Number format of a column: from its own numbers, or else from the numbers of all columns.
+    /// Returns the number format of a column, determined by its own numbers or else by the numbers of all columns.
     pub(super) fn style(&self, column: usize, options: &CsvOptions) -> Result<Style, Doubt> {
         use Marks::{
             CommaGroups, DecimalComma, DecimalPoint, EitherComma, EitherPoint, PointGroups,
@@ -273,14 +275,14 @@ impl MarkSurvey {
             (None, None, None) => {
                 let has_commas = self.place(commas).is_some();
                 let has_points = self.place(points).is_some();
-                // Beside whole numbers 1.234 may be 1234, where no other number has a decimal point for sure.
+                // In a column with integers 1.234 may be 1234, unless another number certainly has a decimal separator.
                 let doubtful = own(EitherPoint).zip(own(Marks::None));
                 if let Some((row, whole)) = doubtful.filter(|_| !has_commas && !has_points) {
                     let what = "may have a decimal point or set thousands apart";
                     let remedy = "say `thousands: Point`, or `thousands: Comma` if the point is a decimal one";
                     return Err(Doubt { row, what, other: Some(whole), remedy });
                 }
-                // Only numbers such as 1.234 have no other sign of a comma in all of the table.
+                // The column has only integers and numbers such as 1.234: the other columns decide.
                 has_commas && !has_points
             }
         };
@@ -397,7 +399,7 @@ mod tests {
         assert!(remedy("1.234", comma).is_some_and(|said| said.contains("`thousands: Point`")));
     }
 
-    /// Of a column of numbers beside one of others.
+    /// Returns the survey of a column of `numbers` and a column of `others`.
     fn surveyed(numbers: &[&str], others: &[&str]) -> MarkSurvey {
         let mut survey = MarkSurvey::new(2);
         for (column, numbers) in [numbers, others].into_iter().enumerate() {
@@ -447,7 +449,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// The short way to tell marks is the long one.
+        /// The fast path of [`Marks::of`] returns the same marks as the general one.
         #[test]
         fn marks_of_plain_numbers_are_those_that_all_styles_find(
             text in "[+-]?[0-9]{0,4}(\\.[0-9]{0,4})?(e[+-]?[0-9]{0,2})?",

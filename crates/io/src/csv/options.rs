@@ -13,7 +13,7 @@ pub enum Delimiter {
     Semicolon,
     /// A tabulator.
     Tab,
-    /// Any number of spaces and tabulators; those around a row are nothing. No field is empty.
+    /// Any number of spaces and tabulators; at the beginning and end of a row they are ignored. No field is empty.
     Whitespace,
     /// Another character, given by its byte.
     Byte(u8),
@@ -39,14 +39,14 @@ pub enum Thousands {
     Comma,
     /// `1.234,5`
     Point,
-    /// `1 234.5`, also with a space that does not break, or is thin.
+    /// `1 234.5`, also with a no-break space or a thin space.
     Space,
     /// `1'234.5`
     Apostrophe,
 }
 
 impl Thousands {
-    /// The characters that stand for it.
+    /// Returns the characters of this separator.
     pub(super) fn signs(self) -> &'static [char] {
         match self {
             Thousands::Comma => &[','],
@@ -65,20 +65,20 @@ impl Thousands {
 pub struct CsvOptions {
     /// Separator of fields. A comma by default.
     pub delimiter: Option<Delimiter>,
-    /// Rows above the numbers: the first has the names of the columns, others units and remarks. One by
-    /// default; 0 where there is none.
+    /// Number of rows above the numbers: the first contains the names of the columns, others contain units and remarks.
+    /// One by default; 0 for a table without names.
     pub header_rows: Option<usize>,
-    /// Lines passed over before the table. None by default.
+    /// Number of lines to skip before the table. 0 by default.
     pub skip_rows: Option<usize>,
-    /// Lines that begin with this byte are passed over. `#` by default; `None` where there are none.
+    /// First byte of comment lines, which are skipped. `#` by default; `None` if there are no comments.
     pub comment: Option<u8>,
-    /// If true, decimals are written with a comma. False by default.
+    /// If true, numbers have a decimal comma. False by default.
     pub decimal_comma: Option<bool>,
-    /// Separator of thousands. By default there is none; with decimal commas, or if those are detected,
-    /// `None` means that it is detected, too.
+    /// Separator of thousands. `None`, the default, means no separator; if numbers have decimal commas, or if this is
+    /// detected, `None` means that the separator is detected, too.
     pub thousands: Option<Thousands>,
-    /// In which order dates are written that do not begin with the year nor name the month. By default those are
-    /// refused, since they have two meanings.
+    /// Order of day and month in numeric dates that do not begin with the year. By default such dates are an error,
+    /// because they are ambiguous.
     pub date_order: Option<DateOrder>,
 }
 
@@ -123,9 +123,9 @@ impl Default for CsvOptions {
 }
 
 impl CsvOptions {
-    /// Detects all properties of tables from instruments and spreadsheets: the delimiter, a preamble, rows of names
-    /// and units, decimal commas, thousands. An ambiguous table is an error that names the option that
-    /// decides; assumptions are listed in [`CsvSource::notes`](super::CsvSource::notes).
+    /// Options that detect all properties of tables from instruments and spreadsheets: the delimiter, a preamble, rows
+    /// of names and units, decimal commas, separators of thousands. If a table is ambiguous, the error names the option
+    /// that decides. [`CsvSource::notes`](super::CsvSource::notes) lists the assumptions.
     pub fn detected() -> CsvOptions {
         CsvOptions {
             delimiter: None,

@@ -1,8 +1,8 @@
-//! A text that is cut at ends of lines; its pieces are decoded in parallel.
+//! Division of a text into pieces at ends of lines. Pieces are decoded in parallel.
 //!
-//! A piece ends before the last end of a line outside of quotes, with which the next one begins: no reader takes a row
-//! that is not its first for the first of a file. From a place that cannot be cut or decoded, the reader continues row by
-//! row and reports the error.
+//! A piece ends before the last line break outside of quotes, and the next piece begins with this line break. A reader
+//! therefore never treats the first row of a piece as the first row of the file. From a position where the text cannot
+//! be divided or decoded, the reader continues row by row and reports the error.
 
 use super::options::Delimiter;
 use super::quotes::QuoteCheck;
@@ -10,16 +10,16 @@ use super::rows::{Piece, TableRows, Text};
 use crate::side_by_side;
 use dualfit::source::decoding_threads;
 
-/// Bytes of a piece at most.
+/// Maximum size of a piece, in bytes.
 const PIECE: usize = 256 << 10;
-/// Pieces for each thread, and for all of them at most, that are decoded at a time.
+/// Number of pieces that are decoded together: per thread, and maximum for all threads.
 const EACH: usize = 4;
 const MOST: usize = 16;
 
-/// The pieces of a text from a place on.
+/// The pieces of a text from a position on.
 pub(super) struct Pieces {
     text: Text,
-    /// The byte with which the next piece begins.
+    /// Position of the next piece, in bytes.
     pub(super) at: u64,
     buffer: Vec<u8>,
 }
@@ -29,15 +29,15 @@ impl Pieces {
         Pieces { text: text.clone(), at: 0, buffer: Vec::new() }
     }
 
-    /// Goes to the row that begins near a byte, and back over the end of the line before it.
+    /// Moves to the row that begins near a byte, and back over one preceding line break.
     pub(super) fn go_to(&mut self, near: u64) {
         let before = near.saturating_sub(1);
         let ends = self.text.file.bytes(before, 1).is_ok_and(|byte| b"\n\r".contains(&byte[0]));
         self.at = if ends { before } else { near };
     }
 
-    /// Results of `work` for the rows of the next pieces, each with the position of its first byte, up to the first piece for
-    /// which it returns nothing. Empty if this is the first, or if no more pieces can be cut.
+    /// Returns the results of `work` for the next pieces, each with the position of the piece, up to the first piece
+    /// for which `work` returns `None`. Empty if this is the next piece, or if no complete piece is left.
     pub(super) fn each<R: Send>(
         &mut self,
         work: impl Fn(&mut TableRows<'_>) -> Option<R> + Sync,
@@ -65,7 +65,8 @@ impl Pieces {
         done
     }
 
-    /// Pieces that are full except for at most one row; the remainder is left for the next call.
+    /// Divides bytes into pieces of nearly maximum size; only the last, incomplete row of each is left for the next
+    /// one. The remainder is left for the next call.
     fn cut<'t>(&self, bytes: &'t [u8]) -> Vec<Piece<'t>> {
         let (mut pieces, mut begin) = (Vec::new(), 0);
         while let Some(part) = bytes.get(begin..begin + PIECE) {
@@ -76,7 +77,7 @@ impl Pieces {
         pieces
     }
 
-    /// End of the last complete line in these bytes.
+    /// Returns the position of the last line break outside of quotes in these bytes.
     fn last_end(&self, bytes: &[u8]) -> Option<usize> {
         match self.text.delimiter {
             Delimiter::Whitespace => bytes.iter().rposition(|&byte| byte == b'\n'),

@@ -1,5 +1,5 @@
-//! Check that quotes are closed at the ends of fields. The reader of rows takes an open quote for the beginning of a
-//! field of many lines, and these rows would be lost.
+//! Check that quotes are closed at the ends of fields. The reader of rows interprets an open quote as the beginning of
+//! a field of many lines, so that these rows would be lost.
 
 /// Position of a byte in a field.
 #[derive(Clone, Copy, PartialEq)]
@@ -8,14 +8,14 @@ enum At {
     Field,
     Inside,
     Quoted,
-    /// Behind a quote that may close the field, or be the first of two that stand for one.
+    /// After a quote that closes the field, or that is the first of two that stand for one.
     Quote,
-    /// Behind a closed field and spaces.
+    /// After a closed field and spaces.
     Closed,
     Comment,
 }
 
-/// Error in the quotes of a field that is opened at a byte.
+/// Error in the quotes of a field, with the position of its opening quote.
 #[derive(Clone, Copy)]
 pub(super) enum QuoteFault {
     NotClosed(u64),
@@ -41,7 +41,7 @@ impl QuoteFault {
     }
 }
 
-/// Follows a text byte by byte.
+/// State machine that checks the quotes of a text byte by byte.
 pub(super) struct QuoteCheck {
     delimiter: u8,
     comment: Option<u8>,
@@ -50,12 +50,13 @@ pub(super) struct QuoteCheck {
 }
 
 impl QuoteCheck {
-    /// From the beginning of a row on.
+    /// Creates a check that begins at the beginning of a row.
     pub(super) fn new(delimiter: u8, comment: Option<u8>) -> QuoteCheck {
         QuoteCheck { delimiter, comment, state: At::Line, opened: 0 }
     }
 
-    /// Takes the next bytes, which begin at byte `at`. Where among them the last line ends, if one does.
+    /// Processes the next bytes, which begin at byte `at` of the text. Returns the index of the last end of a line in
+    /// them.
     pub(super) fn pass(&mut self, bytes: &[u8], at: u64) -> Result<Option<usize>, QuoteFault> {
         let behind_lines = self.pass_lines(bytes);
         let mut last_end = behind_lines.checked_sub(1);
@@ -85,7 +86,8 @@ impl QuoteCheck {
         Ok(last_end)
     }
 
-    /// Takes all whole lines at once, if no quote stands in the bytes or is open before them: how many bytes they are.
+    /// Processes all complete lines at once if the bytes contain no quote and no quote is open before them. Returns the
+    /// number of processed bytes.
     fn pass_lines(&mut self, bytes: &[u8]) -> usize {
         let is_open = matches!(self.state, At::Quoted | At::Quote | At::Closed);
         let end = match is_open || bytes.contains(&b'"') {
@@ -98,7 +100,7 @@ impl QuoteCheck {
         })
     }
 
-    /// At the end of the text.
+    /// Ends the check at the end of the text.
     pub(super) fn end(&self) -> Result<(), QuoteFault> {
         match self.state {
             At::Quoted => Err(QuoteFault::NotClosed(self.opened)),

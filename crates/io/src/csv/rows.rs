@@ -1,4 +1,4 @@
-//! The rows of a text, and where in it a field stands.
+//! The rows of a text, and the positions of fields in it.
 
 use super::letters::{decoded, unquoted};
 use super::lines::{Lines, PlainRow};
@@ -14,10 +14,11 @@ use std::sync::Arc;
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
 
-/// A longer row is taken for damage, such as a quote that is never closed: it would be kept whole.
+/// Maximum length of a row, in bytes, because a row is kept in memory. A longer row is treated as damage, for example a
+/// quote that is never closed.
 const LONGEST_ROW: u64 = 16 << 20;
 
-/// A text, and what its rows are made of.
+/// A text with its separator of fields and its comment character.
 #[derive(Clone)]
 pub(super) struct Text {
     pub(super) file: Arc<DataFile>,
@@ -26,12 +27,12 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// The bytes from a place on.
+    /// Returns the bytes from a position on.
     pub(super) fn bytes(&self, from: u64) -> TextBytes {
         TextBytes { file: self.file.clone(), at: from, left: u64::MAX, quotes: None, fault: None }
     }
 
-    /// The rows from a byte on, with an error where quotes are not closed.
+    /// Returns the rows from a byte on. An unclosed quote is an error.
     pub(super) fn rows(&self, from: u64) -> TableRows<'static> {
         let quotes = match self.delimiter {
             Delimiter::Whitespace => None,
@@ -40,12 +41,12 @@ impl Text {
         self.rows_of(from, TextBytes { quotes, ..self.bytes(from) })
     }
 
-    /// The rows from a byte on, of a text that may end anywhere.
+    /// Returns the rows from a byte on, of a text that may end anywhere.
     pub(super) fn part(&self, from: u64) -> TableRows<'static> {
         self.rows_of(from, self.bytes(from))
     }
 
-    /// The rows of a piece, of which quotes are closed.
+    /// Returns the rows of a piece, in which all quotes are closed.
     pub(super) fn rows_of_piece<'t>(&self, piece: Piece<'t>) -> TableRows<'t> {
         let Piece { from, bytes } = piece;
         if let Some(lines) = Lines::of(bytes, self.delimiter, self.comment) {
@@ -60,7 +61,7 @@ impl Text {
         let mut builder = ReaderBuilder::new();
         builder.has_headers(false).flexible(true).comment(self.comment).buffer_capacity(BUFFER);
         match self.delimiter {
-            // The record is the line. A byte that no text has separates nothing.
+            // The record is the whole line: its delimiter NUL does not occur in texts.
             Delimiter::Whitespace => builder.delimiter(0).quoting(false),
             delimiter => builder.delimiter(delimiter.byte()),
         };
@@ -70,18 +71,18 @@ impl Text {
         TableRows { text: self.clone(), from, cutter: Cutter::Quoted(Box::new(quoted)) }
     }
 
-    /// About the row that begins near a byte.
+    /// Returns an error about the row that begins near a byte.
     pub(super) fn error_at(&self, near: u64, message: impl Into<String>) -> SourceError {
         SourceError::new(format!("{}:{}", self.file.place(), self.line(near)), message)
     }
 
-    /// The line, from 1, on which the row stands that begins near a byte.
+    /// Returns the line, from 1, of the row that begins near a byte.
     pub(super) fn line(&self, near: u64) -> u64 {
         self.row_near(near).line
     }
 
-    /// A field of the row that begins near a byte: `data.csv:17:3`, line and letter from 1, as editors open
-    /// it.
+    /// Returns the position of a field in the row that begins near a byte: `data.csv:17:3`, with line and character
+    /// from 1, as editors count them.
     pub(super) fn place(&self, near: u64, column: usize) -> String {
         let mut walk = self.row_near(near);
         let spaced = self.delimiter == Delimiter::Whitespace;
@@ -102,7 +103,7 @@ impl Text {
         format!("{}:{}:{}", self.file.place(), walk.line, walk.letter)
     }
 
-    /// At the row that begins near a byte: blank lines and comments may stand before it.
+    /// Moves to the row that begins near a byte, after empty lines and comments.
     fn row_near(&self, near: u64) -> PlacedBytes {
         let bytes = BufReader::new(self.bytes(0)).bytes().map_while(Result::ok);
         let bytes: Box<dyn Iterator<Item = u8>> = Box::new(bytes);
@@ -121,7 +122,7 @@ impl Text {
     }
 }
 
-/// The bytes of a text one after another, with the line and the letter, from 1, of the next.
+/// Iterator over the bytes of a text, with the line and the character, from 1, of the next byte.
 struct PlacedBytes {
     bytes: Peekable<Box<dyn Iterator<Item = u8>>>,
     line: u64,
@@ -135,7 +136,7 @@ impl PlacedBytes {
         match byte {
             b'\n' if self.last == b'\r' => {}
             b'\n' | b'\r' => (self.line, self.letter) = (self.line + 1, 1),
-            // Further bytes of a letter, and the first of a mark that tells the order of bytes.
+            // Continuation bytes of a character, and the first byte of a byte order mark.
             0x80..=0xbf => {}
             0xef if self.last == 0 => {}
             _ => self.letter += 1,
@@ -150,13 +151,13 @@ impl PlacedBytes {
     }
 }
 
-/// Whole rows from a byte of the text on.
+/// Complete rows of a text, with the position of their first byte.
 pub(super) struct Piece<'t> {
     pub(super) from: u64,
     pub(super) bytes: &'t [u8],
 }
 
-/// Rows one after another, those with nothing in their fields passed over.
+/// Iterator over the rows of a text. Rows with only empty fields are skipped.
 pub(super) struct TableRows<'t> {
     text: Text,
     from: u64,
@@ -170,10 +171,10 @@ enum Cutter<'t> {
     Quoted(Box<Quoted>),
 }
 
-/// Rows as `csv` cuts them.
+/// Parser of the crate `csv`.
 struct Quoted {
     reader: Reader<TextBytes>,
-    /// The line, where white space separates fields, which `csv` does not cut.
+    /// The whole line if white space separates fields, because `csv` cannot divide it.
     line: ByteRecord,
     record: ByteRecord,
 }
@@ -193,7 +194,7 @@ impl Quoted {
 }
 
 impl TableRows<'_> {
-    /// Goes to the next row; the byte near which it begins, or `None` after the last one.
+    /// Advances to the next row. Returns the byte near which the row begins; `None` after the last row.
     pub(super) fn next(&mut self) -> Result<Option<u64>, SourceError> {
         let spaced = self.text.delimiter == Delimiter::Whitespace;
         loop {
@@ -215,7 +216,8 @@ impl TableRows<'_> {
         }
     }
 
-    /// Goes to the next row and takes its numbers, if it is a plain one; if not, stays.
+    /// Advances to the next row and reads its numbers if the row has the form `row`. Otherwise returns false, and the
+    /// position is unchanged.
     pub(super) fn next_numbers(&mut self, row: &PlainRow, numbers: &mut [f64]) -> bool {
         match &mut self.cutter {
             Cutter::Plain(lines) => lines.next_numbers(row, numbers),
@@ -223,7 +225,7 @@ impl TableRows<'_> {
         }
     }
 
-    /// The byte near which the next row begins.
+    /// Returns the byte near which the next row begins.
     pub(super) fn near(&self) -> u64 {
         self.from
             + match &self.cutter {
@@ -232,7 +234,7 @@ impl TableRows<'_> {
             }
     }
 
-    /// Number of fields of the row.
+    /// Returns the number of fields of the row.
     pub(super) fn fields(&self) -> usize {
         match &self.cutter {
             Cutter::Plain(lines) => lines.fields(),
@@ -240,7 +242,7 @@ impl TableRows<'_> {
         }
     }
 
-    /// A field of the row; empty if there is none.
+    /// Returns a field of the row; empty if there is no such field.
     pub(super) fn field(&self, column: usize) -> &[u8] {
         match &self.cutter {
             Cutter::Plain(lines) => lines.field(column),
@@ -248,12 +250,12 @@ impl TableRows<'_> {
         }
     }
 
-    /// A field in letters, without what stands around it.
+    /// Returns a field as text, without surrounding spaces and quotes.
     pub(super) fn words(&self, column: usize) -> String {
         unquoted(&decoded(self.field(column))).to_owned()
     }
 
-    /// All fields, so.
+    /// Returns all fields as text, without surrounding spaces and quotes.
     pub(super) fn all_words(&self) -> Vec<String> {
         (0..self.fields()).map(|column| self.words(column)).collect()
     }
@@ -288,14 +290,14 @@ impl TableRows<'_> {
     }
 }
 
-/// The bytes of a text in order.
+/// Reader of the bytes of a text.
 pub(super) struct TextBytes {
     file: Arc<DataFile>,
     at: u64,
-    /// Remaining bytes before an error: a row has a maximum length.
+    /// Number of bytes that may be read before the row is too long.
     left: u64,
     quotes: Option<QuoteCheck>,
-    /// The fault that ended the reading, if there was one.
+    /// The quote fault that ended the reading; `None` if there was no such fault.
     fault: Option<QuoteFault>,
 }
 
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(text("\u{feff}1,2".as_bytes(), Delimiter::Comma).place(0, 1), "t:1:3");
     }
 
-    /// The fields of all rows.
+    /// Returns the fields of all rows.
     fn all(mut rows: TableRows<'_>) -> Vec<Vec<Vec<u8>>> {
         let mut all = Vec::new();
         while rows.next().unwrap().is_some() {

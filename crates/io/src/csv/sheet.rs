@@ -17,14 +17,14 @@ pub(super) struct Sheet {
     layout: TextLayout,
     /// Names of the columns, if they have names.
     pub(super) names: Option<Vec<String>>,
-    /// Marks in its numbers, if their format is detected.
+    /// Survey of the marks in the numbers; `None` if the number format is not detected.
     survey: Option<MarkSurvey>,
 }
 
-/// Properties of rows.
+/// Properties of the fields of some rows.
 struct Look {
     survey: MarkSurvey,
-    /// The first field that may be the end of a number.
+    /// Row and column of the first field that may be the end of a number.
     torn: Option<(u64, usize)>,
     is_utf8: bool,
 }
@@ -34,7 +34,7 @@ impl Look {
         Look { survey: MarkSurvey::new(fields), torn: None, is_utf8: true }
     }
 
-    /// Adds what the rows behind look like.
+    /// Adds the properties of the rows that follow.
     fn add(&mut self, next: Look) {
         self.survey.append(next.survey);
         self.torn = self.torn.or(next.torn);
@@ -67,7 +67,7 @@ impl Sheet {
         self.layout.fields
     }
 
-    /// The rows from the first one of numbers on.
+    /// Returns the rows of numbers.
     pub(super) fn rows(&self) -> Result<TableRows<'static>, SourceError> {
         let mut rows = self.text().rows(self.layout.start);
         for _ in 0..self.layout.heads {
@@ -76,12 +76,13 @@ impl Sheet {
         Ok(rows)
     }
 
-    /// The next row, if it has as many fields as all.
+    /// Advances to the next row and returns its position; `None` after the last row. A row with another number of
+    /// fields is an error.
     pub(super) fn next_row(&self, rows: &mut TableRows<'_>) -> Result<Option<u64>, SourceError> {
         let Some(near) = rows.next()? else { return Ok(None) };
         let (found, expected) = (rows.fields(), self.layout.fields);
         let is_empty = |column| decoded(rows.field(column)).trim().is_empty();
-        // An empty name behind the last is a column, then, and no field may follow.
+        // If the last name is empty, it is the name of a column, and no additional empty field is allowed.
         let last_name = self.names.as_ref().and_then(|names| names.last());
         let may_follow = || last_name.is_none_or(|name| !name.is_empty());
         if found == expected || (found == expected + 1 && is_empty(expected) && may_follow()) {
@@ -101,7 +102,7 @@ impl Sheet {
         Err(self.text().error_at(near, what))
     }
 
-    /// Goes through all rows to find out what the numbers look like.
+    /// Reads all rows to detect the number formats.
     fn look_through(&mut self) -> Result<(), SourceError> {
         let TextLayout { start, heads, fields, .. } = self.layout;
         let (mut rows, mut look) = (self.text().rows(start), Look::new(fields));
@@ -132,7 +133,7 @@ impl Sheet {
         Ok(())
     }
 
-    /// Properties of the numbers of some rows.
+    /// Returns the properties of the fields of some rows.
     fn look(&self, rows: &mut TableRows<'_>) -> Result<Look, SourceError> {
         // Characters that can only separate thousands are ignored.
         let thousands = self.options.thousands;
@@ -151,9 +152,9 @@ impl Sheet {
         Ok(look)
     }
 
-    /// If commas separate numbers with decimal commas, or spaces separate numbers with spaces in them, each part is
-    /// a field, and some fields begin with a 0 and another digit, as no number does. A row of names with the
-    /// same number of fields excludes this.
+    /// Returns an error for a field that looks like the end of a number. If commas separate numbers with decimal
+    /// commas, or spaces separate numbers with spaces in them, each part becomes a field, and some fields begin with 0
+    /// and another digit, unlike numbers. A row of names with the same number of fields excludes this.
     fn refuse_torn_number(&self, near: u64, column: usize) -> Result<(), SourceError> {
         let (sign, option) = match self.text().delimiter {
             _ if self.options.delimiter.is_some() => return Ok(()),
@@ -170,7 +171,8 @@ impl Sheet {
         ))
     }
 
-    /// Error if commas separate fields and numbers have points between thousands: commas would also be decimal commas.
+    /// Returns an error if commas separate fields while numbers have points between thousands: commas would also be
+    /// decimal commas.
     fn refuse_commas_of_two_kinds(&self, survey: &MarkSurvey) -> Result<(), SourceError> {
         let CsvOptions { delimiter, decimal_comma, thousands, .. } = self.options;
         let found_out = delimiter.is_none() && decimal_comma.is_none() && thousands.is_none();
@@ -189,8 +191,7 @@ impl Sheet {
         ))
     }
 
-    /// Detected properties, also number formats that are unusual and were not set by an
-    /// option.
+    /// Returns detected properties that are uncertain, including unusual number formats that no option has set.
     pub(super) fn notes(&self, styles: &[Style]) -> Vec<String> {
         let mut notes = self.layout.notes.clone();
         let Some(survey) = &self.survey else { return notes };
@@ -212,7 +213,7 @@ impl Sheet {
         notes
     }
 
-    /// Number format of a column.
+    /// Returns the number format of a column.
     pub(super) fn style(&self, column: usize) -> Result<Style, SourceError> {
         let Some(survey) = &self.survey else { return Ok(Style::PLAIN) };
         self.refuse_commas_of_two_kinds(survey)?;
@@ -225,14 +226,15 @@ impl Sheet {
         })
     }
 
-    /// Of a field in the row that begins near a byte. `is_first`: whether it is the first row of numbers.
+    /// Returns the error for a field that is not a number. `near`: byte near which its row begins. `is_first`: true for
+    /// the first row of numbers.
     pub(super) fn no_number(
         &self,
         (near, is_first): (u64, bool),
         (column, name): (usize, &str),
         style: Style,
     ) -> SourceError {
-        /// Rows that are looked at to tell a mistake from a column of words.
+        /// Maximum number of rows that are read to distinguish a mistake from a column of words.
         const MOST: usize = 1000;
         let mut rows = self.text().part(near);
         let mut fields = Vec::new();
@@ -256,7 +258,7 @@ impl Sheet {
         SourceError::new(place, message)
     }
 
-    /// A field as a message shows it.
+    /// Returns a field in quotes, shortened for a message.
     fn quoted(&self, near: u64, column: usize) -> String {
         const MOST: usize = 60;
         let mut rows = self.text().part(near);

@@ -1,9 +1,9 @@
-//! Numbers of few digits, as most are, in less time than a reader of all numbers takes.
+//! Fast parser of numbers with few digits, which are the most frequent ones.
 
-/// A number of few digits, as most are, with which a text begins, and the rest of the text. It is the quotient of two
-/// whole numbers that doubles hold, and a division rounds as it should.
+/// Parses a number with few digits at the beginning of a text. Returns the number and the rest of the text. The number
+/// is the quotient of two integers that f64 represents exactly, so that the division rounds correctly.
 pub(super) fn short(text: &[u8], decimal: u8) -> Option<(f64, &[u8])> {
-    /// Digits of which 64 bits hold all numbers.
+    /// Number of decimal digits that always fit into 64 bits.
     const MOST: usize = 19;
     const POWERS: [f64; MOST + 1] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
@@ -29,8 +29,8 @@ pub(super) fn short(text: &[u8], decimal: u8) -> Option<(f64, &[u8])> {
     Some((if negative { -value } else { value }, rest))
 }
 
-/// A whole number with the digits behind it that a text begins with, and the rest of the text. More digits than 64 bits
-/// hold make no number.
+/// Appends the digits at the beginning of a text to a number. Returns the number and the rest of the text. The number
+/// is meaningless if its digits do not fit into 64 bits.
 fn digits(mut number: u64, mut text: &[u8]) -> (u64, &[u8]) {
     const LOWEST: u64 = 0x0101_0101_0101_0101;
     while let Some((eight, rest)) = text.split_first_chunk() {
@@ -38,7 +38,8 @@ fn digits(mut number: u64, mut text: &[u8]) -> (u64, &[u8]) {
         if (digits | (digits.wrapping_add(0x76 * LOWEST))) & (0x80 * LOWEST) != 0 {
             break;
         }
-        // Digits to pairs, pairs to fours, fours to eight: the first is the lowest byte.
+        // Combine digits to pairs, pairs to groups of four, and these to eight digits. The first digit is the lowest
+        // byte.
         let pairs = (10 * digits + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
         let fours = (100 * pairs + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
         let all = (10_000 * fours + (fours >> 32)) & 0xffff_ffff;
@@ -71,7 +72,7 @@ mod tests {
                     prop_assert!(rest.is_empty());
                     prop_assert_eq!(Ok(value.to_bits()), text.parse::<f64>().map(f64::to_bits));
                 }
-                // Few digits are always read.
+                // Numbers with up to 15 characters are always parsed.
                 None => prop_assert!(text.len() > 15 || text.parse::<f64>().is_err()),
             }
         }

@@ -1,4 +1,4 @@
-//! Arrays of Arrow as columns of points: which can be read, and their values.
+//! Arrow arrays as columns of points: supported types, and conversion of values.
 
 use super::cell::Cell;
 use super::roles::Target;
@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
-/// Why a column of this type cannot be read, if it cannot.
+/// Returns the reason why a column of this type cannot be read; `None` if it can be read.
 pub(crate) fn refusal(kind: &DataType) -> Option<String> {
     use DataType::{Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
     match kind {
@@ -23,8 +23,8 @@ pub(crate) fn refusal(kind: &DataType) -> Option<String> {
     }
 }
 
-/// Shows the values of an array of words or times until `each` wants no more; whether it wants more. `None` for
-/// an array of another type.
+/// Passes the values of an array of texts, times or 64-bit integers to `each` until `each` returns false. Returns the
+/// last result of `each`; `None` for an array of another type.
 pub(crate) fn show<'a>(
     array: &'a ArrayRef,
     nulls: Option<&NullBuffer>,
@@ -56,7 +56,7 @@ pub(crate) fn show<'a>(
         Timestamp(each, Some(_)) => (Clock::Universal, unit(each)),
         _ => return None,
     };
-    // All of them are whole numbers of 4 or of 8 bytes.
+    // All these types are integers of 4 or 8 bytes.
     let narrow = matches!(array.data_type(), Date32 | Time32(_));
     let (short, long) = match narrow {
         true => (data.buffer::<i32>(0), &[][..]),
@@ -68,8 +68,8 @@ pub(crate) fn show<'a>(
     })
 }
 
-/// The fields of a column that is a structure, or the column itself, with their nulls. A field of
-/// a structure is null if the structure is null.
+/// Appends the fields of a structure column, or the column itself if it is not a structure, each with its nulls. A
+/// field is null if its structure is null.
 pub(crate) fn flatten(
     array: &ArrayRef,
     outer: Option<&NullBuffer>,
@@ -84,8 +84,8 @@ pub(crate) fn flatten(
     }
 }
 
-/// Appends the first `count` values of an array, nulls as NaN; false if they are no numbers, or wider than
-/// the column.
+/// Appends the first `count` values of an array, nulls as NaN. Returns false if the values are not numbers or do not
+/// fit into the type of the target.
 pub(crate) fn append(
     array: &ArrayRef,
     nulls: Option<&NullBuffer>,

@@ -1,5 +1,4 @@
-//! Rows that a library decodes in groups to arrays of Arrow: what the readers of Arrow and of Parquet files
-//! have in common.
+//! Common part of the readers of Arrow and Parquet files: a library decodes groups of rows to Arrow arrays.
 
 use super::arrays::{append, flatten, refusal, show};
 use super::cell::Cell;
@@ -15,35 +14,36 @@ use dualfit::source::{Chunk, Width, decoding_threads};
 use std::fmt;
 use std::sync::Arc;
 
-/// Rows from which parts of them are decoded on threads of their own.
+/// Minimum number of rows of a read for which its parts are decoded on several threads.
 const WORTH_A_THREAD: usize = 1 << 15;
 
 /// Decoder of the rows of a group.
 pub(crate) struct Decoder {
-    /// Some rows at a time.
+    /// Iterator over the decoded rows, some rows per batch.
     pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     /// Tasks that can run in parallel before the rows are needed.
     pub(crate) ahead: Vec<Arc<dyn Ahead>>,
 }
 
-/// Work that a decoder would do itself.
+/// Work of a decoder that can be done in advance by other threads.
 pub(crate) trait Ahead: Send + Sync {
-    /// Prepares the rows of the group before number `end`. Errors are reported when the rows are decoded.
+    /// Prepares the rows of the group before row `end`, counted in the group. Errors are reported when the rows are
+    /// decoded.
     fn prepare(&self, file: &DataFile, end: u64);
 }
 
-/// Groups of rows of a file.
+/// File format with rows in groups.
 pub(crate) trait Groups: Clone + Send + Sync {
-    /// The format's name.
+    /// Name of the format.
     const NAME: &'static str;
 
-    /// True if a column can be read without its neighbours.
+    /// True if each column can be read without the others.
     const COLUMNS_LIE_APART: bool;
 
-    /// Rows of each group.
+    /// Returns the number of rows of each group.
     fn rows(&self) -> Vec<u64>;
 
-    /// Decodes a group from row `row` of it on. `columns`: the selected columns, in the order of the file.
+    /// Decodes a group, starting at row `row` of the group. `columns`: the selected columns, in the order of the file.
     ///
     /// # Errors
     /// Errors in the file.
@@ -56,12 +56,12 @@ pub(crate) trait Groups: Clone + Send + Sync {
     ) -> Result<Decoder, SourceError>;
 }
 
-/// A file of such groups.
+/// Format of a file with rows in groups.
 pub(crate) struct Batches<G> {
     rows: Rows<G>,
     /// Types of the file's columns.
     kinds: Vec<DataType>,
-    /// The columns that are wanted.
+    /// The selected columns.
     parts: Vec<Part>,
 }
 
@@ -70,11 +70,11 @@ pub(crate) struct Batches<G> {
 struct Rows<G> {
     file: Arc<DataFile>,
     groups: G,
-    /// The number of the row behind each group.
+    /// Number of the row after each group.
     ends: Vec<u64>,
 }
 
-/// Columns that are decoded together, and beside others.
+/// Columns that one decoder decodes. Parts are decoded in parallel.
 struct Part {
     columns: Vec<usize>,
     open: Option<Open>,
@@ -82,7 +82,7 @@ struct Part {
 
 /// Decoded rows, and the decoder of the remaining rows of the group.
 struct Open {
-    /// The number of the group's first row, of the batch's, and of the row behind the group.
+    /// Number of the first row of the group, of the first row of the batch, and of the row after the group.
     begin: u64,
     at: u64,
     end: u64,
@@ -90,7 +90,7 @@ struct Open {
     decoder: Decoder,
 }
 
-/// A part and, for each place of its values in a point, which of its columns goes where.
+/// A part and the targets of its columns: pairs of the index of a column in the part and its target.
 struct Filling<'a> {
     part: &'a mut Part,
     places: Vec<(usize, Target<'a>)>,
@@ -100,7 +100,7 @@ struct Filling<'a> {
 enum Turn<'a> {
     /// Decodes the rows of a part.
     Fill(Filling<'a>),
-    /// Does work ahead of a thread that decodes, for the rows of the group before this number.
+    /// Works ahead of a decoding thread, for the rows of the group before this number.
     Help(Arc<dyn Ahead>, u64),
 }
 
@@ -111,10 +111,10 @@ impl<G: Groups> Clone for Batches<G> {
 }
 
 impl<G: Groups> Batches<G> {
-    /// `columns`: names and types of the file's columns.
+    /// Creates the source of a file. `columns`: names and types of the file's columns.
     ///
     /// # Errors
-    /// If there are not two columns, or more rows than numbers count.
+    /// If there are fewer than two columns, or if the number of rows overflows u64.
     pub(crate) fn source(
         file: Arc<DataFile>,
         groups: G,
@@ -135,7 +135,7 @@ impl<G: Groups> Batches<G> {
     }
 }
 
-/// The parts with the places of their values in the points of a chunk.
+/// Returns the parts with the targets of their columns in a chunk.
 fn fillings<'a>(parts: &'a mut [Part], roles: &Roles, chunk: &'a mut Chunk) -> Vec<Filling<'a>> {
     let empty = |part| Filling { part, places: Vec::new() };
     let mut fillings: Vec<Filling<'a>> = parts.iter_mut().map(empty).collect();
@@ -155,8 +155,8 @@ impl<G: Groups> Rows<G> {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Appends at most `most` rows, from number `next` on. Returns their number, and the error of the row after
-    /// them.
+    /// Appends at most `most` rows, starting at row `next`. Returns the number of appended rows, and the error if the
+    /// row after them cannot be read.
     fn fill(
         &self,
         roles: &Roles,
@@ -176,7 +176,7 @@ impl<G: Groups> Rows<G> {
         ((row - next) as usize, failed)
     }
 
-    /// Appends rows of one batch.
+    /// Appends rows of one batch. Returns their number.
     fn append(
         &self,
         roles: &Roles,
@@ -199,7 +199,7 @@ impl<G: Groups> Rows<G> {
         Ok(count)
     }
 
-    /// Some rows of the group of row `next`, from that on, and the number of the row behind the group.
+    /// Returns a batch of rows that begins with row `next`, and the number of the row after its group.
     fn batch(&self, part: &mut Part, next: u64) -> Result<(RecordBatch, u64), SourceError> {
         let mut open = self.opened(part, next)?;
         let passed = (next - open.at) as usize;
@@ -215,7 +215,7 @@ impl<G: Groups> Rows<G> {
         Ok((batch, end))
     }
 
-    /// The group of row `next`, decoded from there on. An open group is taken from the part.
+    /// Returns the decoder of the group of row `next`, positioned at this row. An open group is taken from the part.
     fn opened(&self, part: &mut Part, next: u64) -> Result<Open, SourceError> {
         if let Some(open) = part.open.take().filter(|open| open.has(next)) {
             return Ok(open);
@@ -226,12 +226,12 @@ impl<G: Groups> Rows<G> {
         Ok(Open { begin, at: next, end: self.ends[group], batch: None, decoder })
     }
 
-    /// Opens the parts at row `next`. Returns how many rows to read side by side, of `most`: work can be done ahead for those
-    /// of one group only.
+    /// Opens the parts at row `next`. Returns the number of rows to read in parallel, at most `most`: work in advance is
+    /// possible only within one group.
     fn open(&self, parts: &mut [Part], next: u64, most: usize) -> usize {
         let mut rows = most;
         for part in parts {
-            // An error occurs again when the row is read.
+            // An error is ignored here: it occurs again when the row is read.
             part.open = guarded(&self.file, || self.opened(part, next)).ok();
             if let Some(open) = part.open.as_ref().filter(|open| !open.decoder.ahead.is_empty()) {
                 rows = rows.min(usize::try_from(open.end - next).unwrap_or(usize::MAX));
@@ -242,7 +242,7 @@ impl<G: Groups> Rows<G> {
 }
 
 impl Part {
-    /// Tasks that help to decode the rows before number `end`.
+    /// Returns tasks that help to decode the rows before row `end`.
     fn ahead<'a>(&self, end: u64) -> Vec<Turn<'a>> {
         let help = |open: &Open| {
             let end = end.saturating_sub(open.begin);
@@ -251,7 +251,7 @@ impl Part {
         self.open.as_ref().map(help).unwrap_or_default()
     }
 
-    /// An error in which its column is named, where it has one alone.
+    /// Adds the name of the column to an error if the part has only one column.
     fn named(&self, roles: &Roles, error: SourceError) -> SourceError {
         match self.columns[..] {
             [column] => error.in_column(roles.name(column)),
@@ -261,7 +261,7 @@ impl Part {
 }
 
 impl Open {
-    /// Returns true if a row is in the batch or the first after it, and in the group.
+    /// Returns true if a row is in the group, and in the batch or directly after it.
     fn has(&self, row: u64) -> bool {
         let rows = self.batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
         row < self.end && (self.at..=self.at + rows).contains(&row)
@@ -296,7 +296,7 @@ impl<G: Groups> Format for Batches<G> {
         used.iter().try_for_each(|column| roles.find(column).map(drop))
     }
 
-    /// Reads the parts side by side, each as far as it can be read. Threads that have none left help the others.
+    /// Reads the parts in parallel, each up to its first error. Threads without a part help to decode the others.
     fn read(
         &mut self,
         roles: &Roles,
@@ -372,7 +372,8 @@ impl<G: Groups> Format for Batches<G> {
     }
 }
 
-/// The message of a library. It contains the message of our reader that the library received.
+/// Formats an error of the Arrow or Parquet library. If it wraps an error of dualfit's own reader, only that message
+/// is returned.
 pub(crate) fn said(error: &dyn fmt::Display) -> String {
     let text = error.to_string();
     match text.split_once("External: ") {

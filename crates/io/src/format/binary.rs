@@ -1,7 +1,8 @@
-//! Columns of binary files: numbers at fixed distances.
+//! Columns of binary files: numbers at fixed byte distances.
 //!
-//! Files are read, not mapped into memory. If the disk is the limit, reading is as fast. A file that is cut meanwhile gives an error
-//! instead of a signal that ends the process, and the data do not count as memory of the process.
+//! Files are read, not mapped into memory. If the disk limits the speed, reading is as fast. A file that is truncated
+//! meanwhile causes an error instead of a signal that ends the process, and its data do not count as memory of the
+//! process.
 
 use super::file::DataFile;
 use super::roles::{Roles, Target};
@@ -10,7 +11,7 @@ use dualfit::error::SourceError;
 use dualfit::source::{Chunk, Width};
 use std::sync::Arc;
 
-/// Bytes that are read at a time. They and the values made from them stay in the cache of a core.
+/// Number of bytes per read. The bytes and the decoded values fit into the cache of a core.
 const BLOCK: usize = 256 << 10;
 
 /// A type of numbers in binary files.
@@ -40,7 +41,7 @@ pub enum NumberType {
 }
 
 impl NumberType {
-    /// Bytes of a number.
+    /// Size of a number in bytes.
     pub fn bytes(self) -> usize {
         match self {
             NumberType::I8 | NumberType::U8 => 1,
@@ -74,7 +75,7 @@ impl Encoding {
     fn append(self, rows: &StridedNumbers<'_>, out: Target<'_>) {
         match out {
             Target::F64(out) => self.decode(rows, out, |value| value),
-            // Only numbers that it holds exactly are kept in single precision.
+            // Exact: `width` selects single precision only for types that f32 represents exactly.
             Target::F32(out) => self.decode(rows, out, |value| value as f32),
         }
     }
@@ -94,7 +95,7 @@ impl Encoding {
         }
     }
 
-    /// `convert` takes the bytes of a number, the lowest first.
+    /// Appends one number per row. `convert` receives the bytes of a number in little-endian order.
     fn each<V, const N: usize>(
         self,
         rows: &StridedNumbers<'_>,
@@ -117,8 +118,8 @@ impl Encoding {
     }
 }
 
-/// A number in each row of a file: rows of `stride` bytes that follow each other from byte `start`, in which
-/// it is at byte `offset`.
+/// Position of a column in a file: row `i` begins at byte `start + i * stride`, and its number is at byte `offset` of
+/// the row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub(crate) start: u64,
@@ -127,30 +128,30 @@ pub(crate) struct Field {
     pub(crate) encoding: Encoding,
 }
 
-/// A file and its fields, of which `rows` lie within it.
+/// A file with its number of rows and its columns.
 pub(crate) struct Table {
     pub(crate) file: DataFile,
     pub(crate) rows: u64,
     pub(crate) fields: Vec<Field>,
 }
 
-/// Files of one number of rows side by side.
+/// Files with the same number of rows, read as one table.
 #[derive(Clone)]
 pub(crate) struct Binary {
     /// Beginning of a fingerprint.
     layout: String,
     files: Arc<[DataFile]>,
-    /// Each with the number of its file.
+    /// Columns of all files, each with the index of its file.
     fields: Vec<(usize, Field)>,
     points: u64,
     buffer: Vec<u8>,
 }
 
 impl Binary {
-    /// `rows`: what the rows of the format are called.
+    /// Creates the source. `rows`: the word for rows in error messages, for example "points".
     ///
     /// # Errors
-    /// If a table cannot be opened or has not as many rows as the first, or if there are not two columns.
+    /// If a table cannot be opened or its number of rows differs from the first, or if there are fewer than two columns.
     pub(crate) fn new(
         layout: String,
         rows: &str,
@@ -185,7 +186,7 @@ impl Binary {
         first: u64,
         rows: usize,
     ) -> Result<(), SourceError> {
-        // File and place of the rows that the buffer holds.
+        // File and position of the rows in the buffer.
         let mut held = None;
         for (role, column) in roles.all() {
             let field = self.fields.get(column).copied();
@@ -203,7 +204,7 @@ impl Binary {
                 Target::F32(out) if field.is_plain(NumberType::F32) => {
                     read_plain(file, start, rows, out).map_err(|(done, error)| at(done, error))?;
                 }
-                // Such a row is alone in its block, and only the number itself is read.
+                // A block contains one such long row, of which only the number itself is read.
                 out if stride > BLOCK => {
                     let bytes = encoding.number.bytes();
                     self.buffer.resize(bytes, 0);
@@ -231,17 +232,17 @@ impl Binary {
 }
 
 impl Field {
-    /// Returns true if the file has these numbers one after another in the format of memory.
+    /// Returns true if the numbers are contiguous in the file and have the native encoding of `number`.
     fn is_plain(&self, number: NumberType) -> bool {
         let native = Encoding { number, big_endian: cfg!(target_endian = "big") };
         self.encoding == native && self.stride == number.bytes()
     }
 }
 
-/// Reads `count` numbers from byte `start` to where they belong.
+/// Reads `count` numbers from byte `start` directly into `out`, without conversion.
 ///
 /// # Errors
-/// With the number of values before the one that could not be read. Some of `out` is then undefined.
+/// If the file cannot be read, with the number of values read before. The appended values are then undefined.
 fn read_plain<T: bytemuck::Pod>(
     file: &DataFile,
     start: u64,
@@ -269,7 +270,7 @@ impl Format for Binary {
         field.map_or(Width::F64, |(_, field)| field.encoding.number.width())
     }
 
-    /// Numbers are copied faster than points are worked on.
+    /// Returns false: copying numbers is faster than evaluating the points.
     fn is_slow(&self) -> bool {
         false
     }

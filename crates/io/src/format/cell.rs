@@ -1,4 +1,4 @@
-//! A value of a column as its file has it.
+//! A value of a column as written in its file.
 
 use crate::moment::Moment;
 
@@ -6,7 +6,7 @@ use crate::moment::Moment;
 const MISSING: [&str; 13] =
     ["", "na", "n/a", "#n/a", "null", "none", "nil", "-", "--", "---", "?", "missing", "."];
 
-/// A value that is no number, or one that a double may not hold.
+/// A value that is not a number, or an integer that f64 may not represent exactly.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(any(feature = "parquet", feature = "arrow")),
@@ -14,7 +14,7 @@ const MISSING: [&str; 13] =
 )]
 pub(crate) enum Cell<'a> {
     Missing,
-    /// Words, or what a text table has in its place, without spaces around it.
+    /// A text without surrounding spaces. In text tables, any value.
     Text(&'a str),
     Time(Moment),
     Whole(i128),

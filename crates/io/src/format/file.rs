@@ -1,6 +1,6 @@
-//! A file of points, read at places: errors carry its name, a file that is cut while it is read is an
-//! error, and bytes that are appended after it was opened are not seen. And what a file is recognised by:
-//! a stamp, which is looked up in no time, and a digest of a part of the contents.
+//! A file of points with random access. Errors contain its name. A file that is truncated while it is read is an error;
+//! bytes that are appended after it was opened are ignored. A file is identified by a stamp, which costs no reading,
+//! and by a digest of a part of its contents.
 
 use dualfit::error::{SourceChange, SourceError};
 use dualfit::source::Fingerprint;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// An open file, or bytes that are as one. Its length is what it was when it was opened.
+/// An open file, or bytes in memory with the same interface. The length is the length at the time of opening.
 pub(crate) struct DataFile {
     path: PathBuf,
     length: u64,
@@ -26,7 +26,7 @@ enum Bytes {
 impl DataFile {
     pub(crate) fn open(path: &Path) -> Result<DataFile, SourceError> {
         let cannot = |why: io::Error| refused(path, format!("it cannot be opened: {why}"));
-        // Checked before it is opened: opening a pipe waits for a writer.
+        // Checked before opening, because opening a pipe waits for a writer.
         if !fs::metadata(path).map_err(cannot)?.is_file() {
             let remedy = "it is no regular file, and points are read several times; give a file";
             return Err(refused(path, remedy));
@@ -37,19 +37,19 @@ impl DataFile {
         Ok(DataFile { path: path.to_path_buf(), length, bytes })
     }
 
-    /// `name`: how errors call it.
+    /// Wraps bytes in memory. `name`: the name in error messages.
     #[cfg_attr(not(feature = "csv"), expect(dead_code))]
     pub(crate) fn in_memory(name: String, bytes: Arc<[u8]>) -> DataFile {
         let length = bytes.len() as u64;
         DataFile { path: name.into(), length, bytes: Bytes::InMemory(bytes) }
     }
 
-    /// Bytes.
+    /// Length in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// The name that errors carry.
+    /// The name in error messages.
     pub(crate) fn place(&self) -> String {
         self.path.display().to_string()
     }
@@ -58,8 +58,8 @@ impl DataFile {
         refused(&self.path, message)
     }
 
-    /// Checks that the file is as it was when it was opened, and still the file of its name. A file that has no name any
-    /// more counts as unchanged.
+    /// Checks that the file has not changed since it was opened, and that its path still leads to it. A file whose path
+    /// no longer exists counts as unchanged.
     pub(crate) fn unchanged(&self) -> Result<(), SourceChange> {
         let place = self.place();
         if let Bytes::OnDisk(file, stamp) = &self.bytes {
@@ -70,7 +70,8 @@ impl DataFile {
         Ok(())
     }
 
-    /// Some of the bytes from `offset`; none at the end that the file had when it was opened.
+    /// Reads some of the bytes from `offset` on and returns their number. It is 0 at the end that the file had when it was
+    /// opened.
     pub(crate) fn read_some(&self, offset: u64, bytes: &mut [u8]) -> Result<usize, SourceError> {
         let left = self.length.saturating_sub(offset);
         let want = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -96,10 +97,10 @@ impl DataFile {
         }
     }
 
-    /// All of `bytes` from `offset`.
+    /// Fills `bytes` from `offset` on.
     ///
     /// # Errors
-    /// With the number of bytes that were read before.
+    /// If the file ends before or cannot be read, with the number of bytes read before the error.
     pub(crate) fn read_exact(
         &self,
         offset: u64,
@@ -126,14 +127,14 @@ impl DataFile {
     /// Reads `count` bytes from `offset`.
     ///
     /// # Errors
-    /// As [`read_exact`](DataFile::read_exact).
+    /// The errors of [`read_exact`](DataFile::read_exact), without the number of bytes.
     pub(crate) fn bytes(&self, offset: u64, count: usize) -> Result<Vec<u8>, SourceError> {
         let mut bytes = vec![0; count];
         self.read_exact(offset, &mut bytes).map_err(|(_, error)| error)?;
         Ok(bytes)
     }
 
-    /// Length, beginning, end, and sixteen places between, all of it where the file is small.
+    /// Returns a digest of the length, the beginning, the end and sixteen places between; of the whole file if it is small.
     pub(crate) fn fingerprint(&self) -> Result<String, SourceError> {
         const END: u64 = 64 << 10;
         const PLACES: u64 = 16;
@@ -178,7 +179,7 @@ impl fmt::Debug for DataFile {
     }
 }
 
-/// Fingerprint of a file without its contents: identity, size and time of change, as text.
+/// Fingerprint of a file from its metadata only: identity, size and time of change, as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp([String; 3]);
 
@@ -189,10 +190,10 @@ impl Stamp {
         Stamp([identity(metadata), format!("{} bytes", metadata.len()), time(metadata.modified())])
     }
 
-    /// Refuses the file that is at `path` by now, if it is another one or is not there.
+    /// Checks that the file at `path` still has this stamp.
     ///
     /// # Errors
-    /// As [`compare`](Stamp::compare).
+    /// If there is no file; and the errors of [`compare`](Stamp::compare).
     pub(crate) fn compare_at(&self, path: &Path) -> Result<(), SourceChange> {
         let place = path.display().to_string();
         match fs::metadata(path) {
@@ -204,10 +205,10 @@ impl Stamp {
         }
     }
 
-    /// Refuses `present`, the stamp that the file at `place` has by now, if it is another one.
+    /// Checks that `present`, the current stamp of the file at `place`, equals this stamp.
     ///
     /// # Errors
-    /// With the first thing that differs.
+    /// The first of identity, size and time that differs, with both values.
     pub(crate) fn compare(&self, present: &Stamp, place: &str) -> Result<(), SourceChange> {
         for ((what, before), after) in Stamp::WHAT.into_iter().zip(&self.0).zip(&present.0) {
             if before != after {
@@ -219,7 +220,7 @@ impl Stamp {
     }
 }
 
-/// In seconds since 1970.
+/// Formats a time as seconds since 1970.
 fn time(changed: io::Result<SystemTime>) -> String {
     match changed.map(|time| time.duration_since(UNIX_EPOCH)) {
         Ok(Ok(since)) => format!("{}.{:09} s", since.as_secs(), since.subsec_nanos()),
@@ -228,7 +229,7 @@ fn time(changed: io::Result<SystemTime>) -> String {
     }
 }
 
-/// The file's device and its number there, where a system tells them.
+/// Returns the numbers of the device and of the inode on Unix; `unknown` on other systems.
 fn identity(metadata: &Metadata) -> String {
     #[cfg(unix)]
     {

@@ -1,12 +1,12 @@
-//! Protection of other crates' decoders from damaged files: panics are caught, and numbers that determine
-//! allocations or repetitions are compared with the size of the file first, so that a damaged file costs little
+//! Protection of other crates' decoders from damaged files: panics are caught, and numbers that determine allocations
+//! or repetitions are checked first, against the size of the file or a fixed limit, so that a damaged file costs little
 //! memory and time.
 
 use super::file::DataFile;
 use dualfit::error::SourceError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Result of `decode`, or an error about the file if it panics. Its data are then in an unknown
+/// Returns the result of `decode`, or an error about the file if `decode` panics. Its data are then in an unknown
 /// state and must be dropped.
 pub(crate) fn guarded<T>(
     file: &DataFile,
@@ -16,8 +16,7 @@ pub(crate) fn guarded<T>(
         .unwrap_or_else(|_| Err(file.error("it is damaged: it could not be decoded")))
 }
 
-/// Refuses a batch of an Arrow file with a column outside of its `body`, or one that is too large when it
-/// is unpacked.
+/// Returns an error if a column of an Arrow batch is outside of its `body`, or if its decompressed size is too large.
 #[cfg(feature = "arrow")]
 pub(crate) fn check_buffers(
     batch: arrow_ipc::RecordBatch<'_>,
@@ -42,27 +41,28 @@ pub(crate) fn check_buffers(
 #[cfg(feature = "parquet")]
 pub(crate) use thrift::{check_page_header, is_sound};
 
-/// Structures in Thrift's compact protocol, in which Parquet files describe themselves.
+/// Structures in Thrift's compact protocol, the format of the metadata of Parquet files.
 #[cfg(feature = "parquet")]
 mod thrift {
-    /// A page that is larger when it is unpacked is taken for damage. Writers make pages of about 1 MiB.
+    /// Maximum decompressed size of a page, in bytes. A larger page is treated as damage: usual pages have about 1 MiB.
     const LARGEST_PAGE: i64 = 128 << 20;
 
-    /// Structures within structures that are walked into; Parquet's have six.
+    /// Maximum depth of nested structures; Parquet's metadata have a depth of six.
     const DEEPEST: usize = 32;
 
-    /// First byte of a field that is a 32-bit integer with the number that follows the number of the field before.
+    /// First byte of a 32-bit integer field whose number is the number of the preceding field plus 1.
     const NEXT_INTEGER: u8 = 0x15;
 
-    /// Returns true if these bytes begin with a complete structure, and if every entry of a list has at least
-    /// one byte, as in the protocol. The decoder skips some entries without reading a byte: a
-    /// damaged number of billions of entries would keep it busy for seconds.
+    /// Returns true if these bytes begin with a complete structure in which every entry of a list has at least one
+    /// byte, as the protocol requires. The decoder skips some entries without reading a byte: a damaged count of
+    /// billions of entries would cost it seconds.
     pub(crate) fn is_sound(mut bytes: &[u8]) -> bool {
         pass(&mut bytes, 12, 0).is_some()
     }
 
-    /// The bytes of a page when it is unpacked, from its header. Refuses more than pages have, and a dictionary that
-    /// is shorter than it says: the decoder allocates what they say.
+    /// Returns the decompressed size of a page in bytes, from its header. Returns an error if the size is too large for
+    /// a page, or if a dictionary is too short for its stated number of values: the decoder allocates according to
+    /// both.
     pub(crate) fn check_page_header(header: &[u8]) -> Result<u64, String> {
         const DICTIONARY: i64 = 2;
         let damaged = || String::from("a page header is damaged");
@@ -75,7 +75,7 @@ mod thrift {
         if kind == DICTIONARY {
             let _size_in_file = integer(&mut rest);
             let _checksum = integer(&mut rest);
-            // The header of the dictionary, which begins with its number of values, of four bytes at least.
+            // The header of the dictionary begins with the number of values. Each value has at least four bytes.
             let inside = matches!(byte(&mut rest), Some(0x3c | 0x4c));
             let values = integer(&mut rest).filter(|_| inside).ok_or_else(damaged)?;
             if !(0..=size / 4).contains(&values) {
@@ -93,7 +93,7 @@ mod thrift {
         Some(first)
     }
 
-    /// A number of seven bits to a byte.
+    /// Reads an unsigned integer with seven bits per byte, the lowest first.
     fn number(bytes: &mut &[u8]) -> Option<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -106,7 +106,7 @@ mod thrift {
         None
     }
 
-    /// A field that is an integer, if there is one next.
+    /// Reads the next field if it is an integer; otherwise returns `None`.
     fn integer(bytes: &mut &[u8]) -> Option<i64> {
         let mut rest = bytes.strip_prefix(&[NEXT_INTEGER])?;
         let zigzag = number(&mut rest)?;
@@ -114,7 +114,7 @@ mod thrift {
         Some((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
     }
 
-    /// Passes over a value of the kind that the protocol numbers so.
+    /// Skips a value. `kind`: number of its type in the protocol.
     fn pass(bytes: &mut &[u8], kind: u8, depth: usize) -> Option<()> {
         let skip = |bytes: &mut &[u8], count: u64| {
             *bytes = bytes.get(usize::try_from(count).ok()?..)?;
@@ -128,7 +128,7 @@ mod thrift {
                 let length = number(bytes)?;
                 skip(bytes, length)
             }
-            // A list or a set: the kind of the entries and their number, in one byte where it is small.
+            // A list or a set: the type of the entries and their number, in one byte if the number is small.
             9 | 10 if depth < DEEPEST => {
                 let head = byte(bytes)?;
                 let count = match head >> 4 {
@@ -143,7 +143,8 @@ mod thrift {
                 if field == 0 {
                     return Some(());
                 }
-                // A field's number follows where it is not told by its distance from the one before.
+                // The number of the field follows unless the first byte contains its distance from the preceding
+                // number.
                 if field >> 4 == 0 {
                     number(bytes)?;
                 }
@@ -163,7 +164,7 @@ mod thrift {
 
         #[test]
         fn structures_end_where_they_say() {
-            // A field of each kind: true, byte, i32, double, text "ab", list of two i32, structure.
+            // One field of each type: true, byte, i32, double, text "ab", list of two i32, structure.
             let sound = [
                 0x11, 0x13, 7, 0x15, 0x80, 0x01, 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x18, 2, b'a', b'b',
                 0x19, 0x25, 1, 2, 0x1c, 0x05, 9, 1, 0, 0,
@@ -174,16 +175,16 @@ mod thrift {
 
         #[test]
         fn lists_longer_than_their_bytes_are_found() {
-            // Four thousand million truth values.
+            // A list of 2³² − 1 values of type bool.
             assert!(!is_sound(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0]));
-            // Structures without end.
+            // Nested structures that do not end.
             assert!(!is_sound(&[0x1c; 1000]));
             assert!(!is_sound(&[0x19; 1000]));
         }
 
         #[test]
         fn pages_and_dictionaries_that_lie_about_their_size_are_found() {
-            // Kind, bytes, bytes in the file, then a checksum or none, and the header of a dictionary.
+            // Type, size, size in the file, an optional checksum, and the header of a dictionary.
             let page = |kind: u8, size: &[u8], rest: &[u8]| {
                 let parts = [&[0x15, 2 * kind, 0x15], size, &[0x15, 0x50], rest, &[0, 0]];
                 check_page_header(&parts.concat())

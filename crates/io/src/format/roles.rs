@@ -1,4 +1,4 @@
-//! Which columns of a file are x, y and sigma.
+//! Roles of the columns of a file: x, y and sigma.
 
 use crate::error::listed;
 use dualfit::error::SourceError;
@@ -51,7 +51,7 @@ mod private {
 }
 
 impl Key<'_> {
-    /// The number of the column among these names; `Err` says what there is instead.
+    /// Returns the index of the column in `names`. The error lists the existing columns.
     fn number_in(self, names: &[String]) -> Result<usize, String> {
         let asked = match self {
             Key::Number(number) if number < names.len() => return Ok(number),
@@ -92,14 +92,14 @@ pub(crate) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// The columns of a chunk, in the order of [`Roles::all`].
+    /// Returns the columns of a chunk, in the order of [`Roles::all`].
     #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn all(chunk: &'a mut Chunk) -> impl Iterator<Item = Target<'a>> {
         let Chunk { x, y, sigma } = chunk;
         x.iter_mut().chain([y]).map(Target::from).chain(sigma.as_mut().map(Target::F64))
     }
 
-    /// The column of a chunk that has a role, if there is one.
+    /// Returns the column of a chunk with this role; `None` if there is no such column.
     pub(crate) fn of(chunk: &'a mut Chunk, role: Role) -> Option<Target<'a>> {
         let column = match role {
             Role::X(i) => chunk.x.get_mut(i)?,
@@ -119,23 +119,22 @@ impl<'a> From<&'a mut Column> for Target<'a> {
     }
 }
 
-/// The columns of a file by what they are. Until something else is said, x is the first and y the
-/// second.
+/// Names and roles of the columns of a file. By default x is the first column and y the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Roles {
     pub(crate) x: Vec<usize>,
     pub(crate) y: usize,
     pub(crate) sigma: Option<usize>,
-    /// The file, for errors.
+    /// Name of the file, for error messages.
     place: String,
     names: Vec<String>,
-    /// Why a column cannot be read, where it cannot.
+    /// For each column, the reason why it cannot be read; `None` if it can be read.
     refused: Vec<Option<String>>,
 }
 
 impl Roles {
     /// # Errors
-    /// If there are not two columns.
+    /// If there are fewer than two columns.
     pub(crate) fn new(names: Vec<String>, place: &str) -> Result<Roles, SourceError> {
         let count = names.len();
         if count < 2 {
@@ -146,13 +145,13 @@ impl Roles {
         Ok(Roles { x: vec![0], y: 1, sigma: None, place, names, refused })
     }
 
-    /// Some columns cannot be read, for a reason that is said if they are chosen.
+    /// Sets, for each column that cannot be read, the reason. It is reported if the column is selected.
     #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn refusing(self, refused: Vec<Option<String>>) -> Roles {
         Roles { refused, ..self }
     }
 
-    /// Of columns that have no names: `0`, `1`, …
+    /// Creates the roles of columns without names, which get the names `0`, `1`, …
     pub(crate) fn numbered(count: usize, place: &str) -> Result<Roles, SourceError> {
         Roles::new((0..count).map(|i| i.to_string()).collect(), place)
     }
@@ -179,13 +178,13 @@ impl Roles {
         }
     }
 
-    /// Every role with its column.
+    /// Returns every role with its column.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Role, usize)> {
         let x = self.x.iter().enumerate().map(|(i, &column)| (Role::X(i), column));
         x.chain([(Role::Y, self.y)]).chain(self.sigma.map(|column| (Role::Sigma, column)))
     }
 
-    /// The columns that have a role, each once, in the order of the file.
+    /// Returns the columns that have a role, each once, in the order of the file.
     #[cfg(any(test, feature = "parquet", feature = "arrow"))]
     pub(crate) fn used(&self) -> Vec<usize> {
         let mut used: Vec<usize> = self.all().map(|(_, column)| column).collect();
@@ -211,7 +210,7 @@ impl Roles {
         }
     }
 
-    /// Refuses chunks that were made for another shape, which a reader would fill unevenly.
+    /// Returns an error if a chunk has another shape: its columns would get different lengths.
     pub(crate) fn suit(&self, chunk: &Chunk) -> Result<(), SourceError> {
         if chunk.x.len() == self.x.len() && chunk.sigma.is_some() == self.sigma.is_some() {
             return Ok(());
@@ -221,7 +220,7 @@ impl Roles {
         Err(SourceError::new(&self.place, message))
     }
 
-    /// For the fingerprint.
+    /// Formats the roles for the fingerprint.
     pub(crate) fn text(&self) -> String {
         format!("x {:?} y {} sigma {:?}", self.x, self.y, self.sigma)
     }

@@ -9,12 +9,12 @@ use dualfit::error::{SourceChange, SourceError};
 use dualfit::source::{Chunk, Shape, Source, Width};
 use std::fmt;
 
-/// Finds and decodes the rows of a file.
+/// Interface of a file format: finds and decodes the rows of a file.
 pub(crate) trait Format: Send {
-    /// Description of the layout. Fingerprints begin with it.
+    /// Returns the description of the layout with which fingerprints begin.
     fn layout(&self) -> String;
 
-    /// Files that are read. Error messages name the first one.
+    /// Returns the files that are read. Error messages contain the name of the first one.
     fn files(&self) -> Vec<&DataFile>;
 
     /// Fingerprint of the rows.
@@ -29,7 +29,7 @@ pub(crate) trait Format: Send {
     /// Type of the values of a column.
     fn width(&self, column: usize) -> Width;
 
-    /// Number of rows, where it is known.
+    /// Number of rows; `None` if it is unknown.
     fn points(&self) -> Option<u64>;
 
     /// Returns to the first row; the selected columns may differ from before.
@@ -38,8 +38,7 @@ pub(crate) trait Format: Send {
     /// If no row can be read.
     fn rewind(&mut self, roles: &Roles) -> Result<(), SourceError>;
 
-    /// Appends rows from number `next` on, at least one and at most `most`, and returns their number. It is 0 at the
-    /// end.
+    /// Appends at least one and at most `most` rows, starting at row `next`. Returns their number; 0 at the end.
     ///
     /// # Errors
     /// Errors in the rows. Some of their values may have been appended.
@@ -51,7 +50,7 @@ pub(crate) trait Format: Send {
         most: usize,
     ) -> Result<usize, SourceError>;
 
-    /// Skips `count` rows from number `next` on, or all that remain.
+    /// Skips up to `count` rows, starting at row `next`. Returns the number of skipped rows.
     ///
     /// # Errors
     /// Errors in the rows.
@@ -73,7 +72,7 @@ pub(crate) trait Format: Send {
     }
 
     /// Passes the values of a column of words, times or large integers to `each`, from the first row on, until `each`
-    /// returns false. Returns false if f64 represents all values.
+    /// returns false. Returns false without a call of `each` if f64 represents all values of the column.
     ///
     /// # Errors
     /// Errors in the rows.
@@ -86,7 +85,7 @@ pub(crate) trait Format: Send {
         Ok(false)
     }
 
-    /// Returns true if reading includes decoding of rows.
+    /// Returns true if rows must be decoded, which is slow.
     fn is_slow(&self) -> bool {
         true
     }
@@ -113,7 +112,7 @@ pub(crate) struct FileSource<F> {
     pub(crate) roles: Roles,
     /// Number of rows that have been read or skipped.
     next: u64,
-    /// The error; it persists until the source is rewound.
+    /// The last error, which persists until the source is rewound.
     failed: Option<SourceError>,
 }
 

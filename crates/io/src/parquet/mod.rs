@@ -20,16 +20,15 @@ use pages::Group;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows decoded at a time.
+/// Maximum number of rows of a decoded batch.
 const AT_A_TIME: usize = 1 << 14;
 
-/// A Parquet file as a source. Columns are selected by the names of the file (`a.b` for a field of a structure)
-/// or by number; by default x is the first and y the second. They are floating-point
-/// numbers or integers (f64 and f32; signed and unsigned). A null is NaN; [`Missing`](dualfit::Missing) selects
-/// its treatment. Pages may be plain or compressed with Snappy or Zstandard.
+/// A Parquet file as a source. Columns are selected by the names in the file (`a.b` for a field of a structure)
+/// or by number; by default x is the first column and y the second. Supported types are floating-point
+/// numbers (f64 and f32) and integers (signed and unsigned). A null is read as NaN; [`Missing`](dualfit::Missing)
+/// selects its treatment. Pages may be uncompressed, or compressed with Snappy or Zstandard.
 ///
-/// Columns are decoded in parallel, and so are compressed pages of a column, on the threads of the caller's
-/// pool. Row groups that are skipped are not read.
+/// Columns are decoded in parallel, and compressed pages of a column as well. Skipped row groups are not read.
 ///
 /// ```no_run
 /// use dualfit_io::ParquetSource;
@@ -45,7 +44,7 @@ file_source!(ParquetSource);
 
 impl ParquetSource {
     /// # Errors
-    /// If the file cannot be opened, is damaged, or has not two columns.
+    /// If the file cannot be opened, is damaged, or has fewer than two columns.
     pub fn open(path: impl AsRef<Path>) -> Result<ParquetSource, SourceError> {
         let file = Arc::new(DataFile::open(path.as_ref())?);
         let metadata = guarded(&file, || metadata(&file))?;
@@ -58,7 +57,7 @@ impl ParquetSource {
     }
 }
 
-/// The metadata of a file: the bytes before its last eight, which contain their number.
+/// Reads the metadata of a file. They precede the last eight bytes, which contain their length.
 fn metadata(file: &DataFile) -> Result<ArrowReaderMetadata, SourceError> {
     let damaged = |why: &dyn std::fmt::Display| {
         file.error(format!("it is no Parquet file, or damaged: {why}"))
@@ -83,7 +82,7 @@ fn metadata(file: &DataFile) -> Result<ArrowReaderMetadata, SourceError> {
     ArrowReaderMetadata::try_new(Arc::new(metadata), options).map_err(|why| damaged(&why))
 }
 
-/// The types of the columns within a column, each of a list as the list's.
+/// Appends the types of the leaf columns of a column. A leaf within a list has the type of the list.
 fn leaves(kind: &DataType, out: &mut Vec<DataType>) {
     use DataType::{FixedSizeList, LargeList, List, Map, Struct};
     match kind {
@@ -97,7 +96,7 @@ fn leaves(kind: &DataType, out: &mut Vec<DataType>) {
     }
 }
 
-/// A file in groups of rows.
+/// The row groups of a file.
 #[derive(Clone)]
 pub(crate) struct Grouped(ArrowReaderMetadata);
 
@@ -131,7 +130,7 @@ impl Groups for Grouped {
                 AT_A_TIME.min(rows),
                 rest,
             )?;
-            // Pages are passed over when the first rows behind them are decoded, and none of them is unpacked.
+            // The decoder skips pages, without decompressing them, when it decodes the first rows after them.
             let first = if passed > 0 { batches.next() } else { None };
             let batches = Box::new(first.into_iter().chain(batches));
             Ok(Decoder { batches, ahead: group.ahead() })

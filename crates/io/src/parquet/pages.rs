@@ -1,5 +1,5 @@
-//! The pages of the columns of a group of rows: read, unpacked by several threads where they are packed, and given in
-//! their order.
+//! Reader of the pages of the columns of a row group. Compressed pages are decompressed by several threads. The decoder
+//! receives the pages in order.
 
 use crate::format::batches::Ahead;
 use crate::format::file::DataFile;
@@ -20,24 +20,25 @@ use std::iter;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Pages of a column that are unpacked side by side.
+/// Maximum number of lanes of a column. Each lane decompresses some of the pages of the column ([`Lanes`]).
 const MOST_LANES: usize = 8;
 
 /// Maximum number of bytes that a lane decompresses in advance.
 const MOST_AHEAD: u64 = 4 << 20;
 
-/// A page header that is longer is taken for damage: of numbers it has about a hundred bytes.
+/// Maximum length of a page header, in bytes. A longer header is treated as damage; the headers of pages of numbers
+/// have about 100 bytes.
 const LARGEST_HEADER: usize = 4 << 10;
 
-/// A group of rows, of which some columns are read.
+/// A row group of which some columns are read.
 pub(super) struct Group {
     metadata: Arc<ParquetMetaData>,
     number: usize,
     columns: Vec<(usize, Lanes)>,
 }
 
-/// The pages of a column in turns: lane `i` of `n` has the pages `i`, `i + n`, `i + 2 n` and so on, which can be
-/// unpacked side by side.
+/// The pages of a column, distributed over lanes that can decompress in parallel: lane `i` of `n` has the pages `i`,
+/// `i + n`, `i + 2 n` and so on.
 type Lanes = Vec<Arc<Lane>>;
 
 impl Group {
@@ -69,7 +70,7 @@ impl Group {
         Ok(Group { metadata: metadata.clone(), number, columns })
     }
 
-    /// The lanes that can decompress pages in advance.
+    /// Returns the lanes that can decompress pages in advance: those of columns with several lanes.
     pub(super) fn ahead(&self) -> Vec<Arc<dyn Ahead>> {
         let several = self.columns.iter().filter(|(_, lanes)| lanes.len() > 1);
         several.flat_map(|(_, lanes)| lanes.iter().map(|lane| lane.clone() as _)).collect()
@@ -97,7 +98,7 @@ impl RowGroups for Group {
     }
 }
 
-/// The one reader that a group has for the pages of a column.
+/// Iterator over the page readers of a column; a row group has one per column.
 struct Once(Option<Box<dyn PageReader>>);
 
 impl Iterator for Once {
@@ -110,7 +111,7 @@ impl Iterator for Once {
 
 impl PageIterator for Once {}
 
-/// One of the lanes of a column.
+/// One lane of a column.
 struct Lane {
     ready: Mutex<Ready>,
     changed: Condvar,
@@ -128,7 +129,7 @@ impl Lane {
         Lane { ready: Mutex::new(ready), changed: Condvar::new() }
     }
 
-    /// Waits while there is neither a page nor what unpacks one.
+    /// Waits until there is a page, or a decompressor that no thread uses.
     fn ready(&self) -> MutexGuard<'_, Ready> {
         let waits = |ready: &mut Ready| ready.pages.is_empty() && ready.unpacker.is_none();
         let ready = self.changed.wait_while(lock(&self.ready), waits);
@@ -165,21 +166,21 @@ impl Lane {
     }
 }
 
-/// Unpacks the pages of a lane.
+/// Decompressor of the pages of a lane.
 struct Unpacker {
     pages: SerializedPageReader<Pages>,
-    /// Bytes of the page whose header was read last, when it is unpacked.
+    /// Decompressed size, in bytes, of the page whose header was read last.
     size: Arc<AtomicU64>,
-    /// The number of the next page to unpack, and how many later the one after it is.
+    /// Number of the next page of this lane, and distance to the page after it.
     number: usize,
     every: usize,
-    /// The number of the page that the reader is at, and the first of the group's rows in it.
+    /// Number of the page at the reader's position, and number of its first row in the group.
     at: usize,
     rows: u64,
 }
 
 impl Unpacker {
-    /// Metadata of the next page of this lane, if there is one. Pages of other lanes are skipped.
+    /// Returns the metadata of the next page of this lane; `None` at the end. Skips pages of other lanes.
     fn find(&mut self) -> Result<Option<PageMetadata>, ParquetError> {
         loop {
             let found = self.pages.peek_next_page()?;
@@ -193,7 +194,7 @@ impl Unpacker {
         }
     }
 
-    /// Counts the page that the reader leaves, one of another lane or its own.
+    /// Updates the position for a page, of this or another lane, that the reader leaves.
     fn pass(&mut self, page: &PageMetadata) {
         let rows = if page.is_dict { None } else { page.num_rows.or(page.num_levels) };
         self.rows += rows.unwrap_or(0) as u64;
@@ -217,7 +218,8 @@ impl Unpacker {
         Ok(())
     }
 
-    /// The next page, if rows before `end` are in it and it has no more bytes than `room`.
+    /// Returns the next page if it contains rows before `end` and if its decompressed size is at most `room`, from which
+    /// the size is subtracted.
     fn ahead(&mut self, end: u64, room: &mut u64) -> Option<Result<Page, ParquetError>> {
         self.find().ok().flatten()?;
         let size = self.size.load(Ordering::Relaxed);
@@ -227,7 +229,9 @@ impl Unpacker {
 }
 
 impl Ahead for Lane {
-    /// Large pages, and pages that cannot be found, are left for the regular reading.
+    /// Decompresses the next pages, together at most [`MOST_AHEAD`] bytes. Pages that exceed this limit or have an
+    /// unreadable header are left to [`Lane::take`]. The error of a page that cannot be decompressed is kept like a
+    /// page.
     fn prepare(&self, file: &DataFile, end: u64) {
         let mut room = MOST_AHEAD;
         let mut is_done = false;
@@ -244,7 +248,7 @@ impl Ahead for Lane {
     }
 }
 
-/// The pages of a column in their order.
+/// Reader of the pages of a column, in their order in the file.
 struct PagesInOrder {
     lanes: Lanes,
     next: usize,
@@ -282,7 +286,7 @@ impl Iterator for PagesInOrder {
     }
 }
 
-/// Metadata from the header of a page.
+/// Returns the metadata that the header of a page contains.
 fn description(page: &Page) -> PageMetadata {
     let (is_dict, values) = (page.is_dictionary_page(), page.num_values() as usize);
     let num_rows = match page {
@@ -292,11 +296,11 @@ fn description(page: &Page) -> PageMetadata {
     PageMetadata { num_rows, num_levels: (!is_dict).then_some(values), is_dict }
 }
 
-/// The bytes of a file for the decoder: what it reads from a place on is the header of a page, and what it
-/// takes as a whole is the page.
+/// Access of the decoder to the bytes of a file. The decoder reads page headers with `get_read`, and pages as a whole
+/// with `get_bytes`.
 struct Pages {
     file: Arc<DataFile>,
-    /// Bytes of the page whose header was read last, when it is unpacked.
+    /// Decompressed size, in bytes, of the page whose header was read last.
     size: Arc<AtomicU64>,
 }
 
@@ -328,8 +332,8 @@ impl ChunkReader for Pages {
     }
 }
 
-/// The header of a page. It is checked before it is decoded, and only then: the decoder also requests
-/// readers that it does not use.
+/// The header of a page. It is loaded and checked at the first read, because the decoder also requests readers that
+/// it does not use.
 struct PageHeader {
     file: Arc<DataFile>,
     start: u64,

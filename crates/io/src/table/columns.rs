@@ -1,4 +1,4 @@
-//! Columns by name, of numbers, of times and of words.
+//! The table of a file: its columns by name, with numbers, times or words.
 
 use super::input;
 use super::keys::ColumnKeys;
@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex};
 
 /// A table: columns with names, from a text (CSV, TSV, other), a NumPy, a Parquet or an Arrow file.
 ///
-/// The format is detected from the file's first bytes, and the layout of text from its contents: delimiter, preamble, units, decimal
-/// commas ([`CsvOptions::detected`](crate::CsvOptions::detected)). Text needs the feature `csv`, Parquet and
-/// Arrow the features of the same names. A column is read when it is first used, so that unused columns cost
-/// nothing; the file must not change until then. A clone is the same table.
+/// The format is detected from the first bytes of the file, and the layout of text from its contents: delimiter,
+/// preamble, units, decimal commas ([`CsvOptions::detected`](crate::CsvOptions::detected)). Text needs the feature
+/// `csv`; Parquet and Arrow need the features of the same names. A column is read when it is used, so that unused
+/// columns cost nothing; the file must not change until then. Clones share the file.
 ///
 /// ```
 /// # #[cfg(feature = "csv")] {
@@ -45,16 +45,16 @@ struct TableFile {
     place: String,
     names: Vec<String>,
     has_names: bool,
-    /// One that readers are made from.
+    /// The reader that is cloned for each use.
     columns: Mutex<Box<dyn Columns>>,
 }
 
 impl Table {
-    /// The table of a file; a pipe may be text.
+    /// Opens the table of a file, or of a pipe that contains text.
     ///
     /// # Errors
-    /// [`TableError::Source`](crate::TableError::Source) if the file cannot be read, is damaged, can be read in two ways or has
-    /// not two columns; [`TableError::FeatureOff`] if its format needs a feature that the crate was built without.
+    /// [`TableError::Source`](crate::TableError::Source) if the file cannot be read, is damaged, is ambiguous, or has
+    /// fewer than two columns; [`TableError::FeatureOff`] if the crate was built without the feature for its format.
     pub fn read(path: impl AsRef<Path>) -> Result<Table> {
         #[cfg(feature = "csv")]
         let options = CsvOptions::detected();
@@ -63,20 +63,20 @@ impl Table {
         Ok(Table::new(path.as_ref().display().to_string(), input::open(path.as_ref(), options)?))
     }
 
-    /// The table of a file. `options`: how it is written if it is text, where that is known.
+    /// Opens the table of a file. `options`: the known properties of its layout if the file is text.
     ///
     /// # Errors
-    /// As [`read`](Table::read).
+    /// The errors of [`read`](Table::read).
     #[cfg(feature = "csv")]
     pub fn read_with(path: impl AsRef<Path>, options: CsvOptions) -> Result<Table> {
         Ok(Table::new(path.as_ref().display().to_string(), input::open(path.as_ref(), options)?))
     }
 
-    /// The table of a text that comes from somewhere else, as standard input or bytes in memory, up to 1 GiB.
-    /// `name`: how errors call it.
+    /// Reads the table of a text from another source, for example standard input or bytes in memory, up to 1 GiB.
+    /// `name`: the name in error messages.
     ///
     /// # Errors
-    /// As [`read`](Table::read).
+    /// The errors of [`read`](Table::read).
     #[cfg(feature = "csv")]
     pub fn from_reader(name: &str, text: impl std::io::Read, options: CsvOptions) -> Result<Table> {
         Ok(Table::new(name.into(), input::text_of(name, text, options)?))
@@ -91,7 +91,7 @@ impl Table {
         }
     }
 
-    /// The names of the columns, in the file's order; their numbers from 0 where they have none.
+    /// Returns the names of the columns, in the order of the file. Columns without names have their numbers, from 0.
     pub fn names(&self) -> &[String] {
         &self.file.names
     }
@@ -101,8 +101,8 @@ impl Table {
         self.file.has_names
     }
 
-    /// The number of a column, from 0: the one called so, or else the only one whose name differs in capitals or in a
-    /// unit behind it, as `time` and `Time (s)`.
+    /// Returns the number of the column with this name, from 0. If there is none, a name that differs only in capital
+    /// letters or in a unit is accepted, such as `Time (s)` for `time`, unless several columns match.
     ///
     /// # Errors
     /// [`TableError::UnknownColumn`], [`TableError::ColumnNumber`] or [`TableError::SameName`].
@@ -143,20 +143,21 @@ impl Table {
         keys.keys().into_iter().map(|key| self.number_of(key)).collect()
     }
 
-    /// The values of columns, one for each row, all read at once: numbers, NaN for missing ones; dates and times
-    /// as seconds since the first of the column, which [`origin`](Table::origin) returns.
+    /// Reads the values of columns, one per row. Missing numbers are NaN. Dates and times are converted to seconds
+    /// since the first value of the column, which [`origin`](Table::origin) returns.
     ///
-    /// Dates and times in text are those of ISO 8601: `2026-02-01`, `18:30:00`, `2026-02-01 18:30:00`,
-    /// `2026-02-01T18:30:00+01:00`, one kind per column. Or their dates are in the order of
-    /// `CsvOptions::date_order`, or name the month in English: `13.02.2026`, `13-Feb-2026`. Times with an offset are
-    /// instants; changes of the clocks do not affect the seconds between them. Times without an offset are assumed to come from a clock that is
-    /// never changed.
+    /// Dates and times in text have the form of ISO 8601, one kind per column: `2026-02-01`, `18:30:00`,
+    /// `2026-02-01 18:30:00`, `2026-02-01T18:30:00+01:00`. Dates may also be in the order of `CsvOptions::date_order`,
+    /// or contain the English name of the month: `13.02.2026`, `13-Feb-2026`. Times with an offset from UTC are
+    /// instants, so that daylight saving time does not affect the differences. Times without an offset are assumed to
+    /// come from a clock that is never adjusted.
     ///
     /// # Errors
-    /// As [`find`](Table::find); [`TableError::Source`](crate::TableError::Source) with the position of a value that is not a number, or if
-    /// the file has no row or cannot be read; [`TableError::Changed`](crate::TableError::Changed);
-    /// [`TableError::Time`] for a text that is not a date or time, is ambiguous, or is of another kind than the first,
-    /// and for times of day without dates that decrease, as at midnight.
+    /// The errors of [`find`](Table::find); [`TableError::Source`](crate::TableError::Source) with the position of a
+    /// value that is not a number, or if the file has no row or cannot be read;
+    /// [`TableError::Changed`](crate::TableError::Changed) if the file changed; [`TableError::Time`] for a text that is
+    /// not a date or time, is ambiguous, or is of another kind than the first, and for times of day without dates that
+    /// decrease, as at midnight.
     pub fn columns(&self, columns: impl ColumnKeys) -> Result<Vec<Vec<f64>>> {
         self.values(&self.numbers_of(columns)?)
     }
@@ -181,11 +182,11 @@ impl Table {
         }
     }
 
-    /// The first value of a column of dates or times, from which [`columns`](Table::columns) counts the others;
+    /// Returns the first value of a column of dates or times, from which [`columns`](Table::columns) counts the others;
     /// `None` for a column of numbers.
     ///
     /// # Errors
-    /// As [`columns`](Table::columns).
+    /// The errors of [`columns`](Table::columns).
     pub fn origin(&self, column: impl ColumnKey) -> Result<Option<Moment>> {
         let column = self.find(column)?;
         let mut reader = self.reader();
@@ -195,7 +196,7 @@ impl Table {
         }
     }
 
-    /// The times of a column, as long as more of them are wanted.
+    /// Reads the times of a column until `wants` returns false.
     fn times(
         &self,
         reader: &mut dyn Columns,
@@ -223,11 +224,11 @@ impl Table {
         }))
     }
 
-    /// The values of a column as text, spaces around them left out: words as they are, numbers and times as the file
-    /// writes them if it is text, else in the fewest digits and in ISO 8601; empty where there is none.
+    /// Returns the values of a column as text, without surrounding spaces: values of a text file as written; in other
+    /// formats, numbers with the fewest digits and times in ISO 8601. Missing values are empty texts.
     ///
     /// # Errors
-    /// As [`columns`](Table::columns).
+    /// The errors of [`columns`](Table::columns).
     pub fn words(&self, column: impl ColumnKey) -> Result<Vec<String>> {
         let column = self.find(column)?;
         let mut words = Vec::new();
@@ -249,17 +250,18 @@ impl Table {
         Ok(words)
     }
 
-    /// Detected properties of a text, and of the numbers of these columns, that are uncertain, each with its position:
-    /// `data.csv:2: taken for units`.
+    /// Returns the uncertain properties that were detected in a text and in the numbers of these columns, each with its
+    /// position: `data.csv:2: taken for units`.
     ///
     /// # Errors
-    /// As [`columns`](Table::columns).
+    /// The errors of [`columns`](Table::columns).
     pub fn notes(&self, columns: impl ColumnKeys) -> Result<Vec<String>> {
         Ok(self.reader().notes(&self.numbers_of(columns)?)?)
     }
 
-    /// Position of a value in a text, its row counted from 0: `data.csv:17:3`, with line and character as editors count them.
-    /// `None` in other formats.
+    /// Returns the position of a value in a text: `data.csv:17:3`, with line and character as editors count them. `row`
+    /// and
+    /// `column` are counted from 0. `None` in other formats.
     pub fn line(&self, row: u64, column: usize) -> Option<String> {
         self.reader().line(row, column)
     }

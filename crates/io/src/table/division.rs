@@ -1,4 +1,4 @@
-//! Which rows belong to which group.
+//! Division of rows into groups.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ pub(super) struct Division {
     pub(super) labels: Vec<String>,
     /// All rows, group after group.
     pub(super) rows: Vec<usize>,
-    /// Begin of each group, and end of the last one.
+    /// Index in `rows` of the beginning of each group, and of the end of the last group.
     pub(super) offsets: Vec<usize>,
 }
 
 impl Division {
-    /// `words`: one for each row.
+    /// Groups the rows with equal words. `words`: one word per row.
     pub(super) fn new(words: &[String]) -> Division {
         let mut labels: Vec<String> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();

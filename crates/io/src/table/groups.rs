@@ -1,4 +1,4 @@
-//! Rows of a table divided into groups.
+//! Groups of rows of a table.
 
 use super::columns::Table;
 use super::division::Division;
@@ -8,8 +8,8 @@ use crate::error::{Result, TableError};
 use crate::format::roles::ColumnKey;
 use std::sync::Arc;
 
-/// The rows of a table in groups: those with the same word in a column, as the number of a run or the name of a
-/// sample. [`Table::groups`] makes them.
+/// Groups of rows with the same word in a column, for example the number of a run or the name of a sample. Returned by
+/// [`Table::groups`].
 ///
 /// Groups are in the order of their first rows, and the rows of a group in the order of the table; they need not be
 /// adjacent. Texts are compared as written, without spaces around them: in a text table `1` and `1.0` are
@@ -39,11 +39,12 @@ pub struct Groups {
 }
 
 impl Table {
-    /// The rows in groups, those of one value in this column each; see [`Groups`].
+    /// Groups the rows with the same value in this column; see [`Groups`].
     ///
     /// # Errors
-    /// As [`words`](Table::words); [`TableError::NoGroup`] if a row has no value there: it is empty, `NA`, `NaN` or
-    /// `null`.
+    /// The errors of [`words`](Table::words); [`TableError::NoGroup`] if a row has no value in the column: an empty
+    /// field,
+    /// `NA`, `NaN` or `null`.
     pub fn groups(&self, column: impl ColumnKey) -> Result<Groups> {
         const NONE: [&str; 6] = ["", "na", "n/a", "#n/a", "nan", "null"];
         let column = self.find(column)?;
@@ -74,22 +75,22 @@ impl Groups {
         self.division.labels.is_empty()
     }
 
-    /// The common word of each group.
+    /// Returns the common word of each group.
     pub fn labels(&self) -> &[String] {
         &self.division.labels
     }
 
-    /// The rows of a group, counted from 0, in the table's order; none if there is no such group.
+    /// Returns the rows of a group, counted from 0, in the order of the table; empty if there is no such group.
     pub fn rows(&self, group: usize) -> &[usize] {
         let Division { rows, offsets, .. } = &*self.division;
         let (begin, end) = (offsets.get(group), offsets.get(group + 1));
         begin.zip(end).map_or(&[], |(&begin, &end)| &rows[begin..end])
     }
 
-    /// As [`Table::data`], with the points group after group.
+    /// Returns the points of a fit like [`Table::data`], but in the order of the groups.
     ///
     /// # Errors
-    /// As [`Table::data`].
+    /// The errors of [`Table::data`].
     pub fn data(&self, x: impl ColumnKeys, y: impl ColumnKey) -> Result<DataSet> {
         let (x, y) = (self.table.numbers_of(x)?, self.table.find(y)?);
         DataSet::new(&self.table, Some(self.division.clone()), &x, y)

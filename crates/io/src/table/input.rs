@@ -10,13 +10,13 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes taken from what does not say how many it has, as a pipe or a device.
+/// Maximum number of bytes of an input of unknown length, such as a pipe or a device.
 #[cfg(feature = "csv")]
 const MOST: u64 = 1 << 30;
-/// A longer line is damage, or has no end.
+/// Maximum length of a line, in bytes. A longer line is treated as damage or as endless.
 #[cfg(feature = "csv")]
 const LONGEST_LINE: usize = 16 << 20;
-/// Bytes in which a text that is none is recognised.
+/// Number of bytes in which a NUL byte shows that an input is not a text.
 #[cfg(feature = "csv")]
 const HEAD: usize = 8 << 10;
 /// Bytes read at a time.
@@ -32,12 +32,12 @@ enum FileFormat {
 }
 
 impl FileFormat {
-    /// As its first bytes say.
+    /// Detects the format from the first bytes.
     fn of(head: &[u8]) -> FileFormat {
         match head {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => FileFormat::Npy,
             [b'P', b'A', b'R', b'1', ..] => FileFormat::Parquet,
-            // A file, or a stream, which begins as no text does.
+            // A file; or a stream, whose first bytes do not occur in texts.
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => {
                 FileFormat::Arrow
             }
@@ -46,17 +46,17 @@ impl FileFormat {
     }
 }
 
-/// Layout of a text; without the feature `csv` empty.
+/// Options for the layout of a text; empty without the feature `csv`.
 #[cfg(feature = "csv")]
 pub(super) type TextOptions = CsvOptions;
 #[cfg(not(feature = "csv"))]
 pub(super) type TextOptions = ();
 
-/// The columns of a file, or of a text that comes through a pipe or from a device.
+/// Opens a file of any format, or a text from a pipe or a device.
 pub(super) fn open(path: &Path, options: TextOptions) -> Result<Box<dyn Columns>> {
     let place = path.display().to_string();
     let failed = |why: io::Error| SourceError::new(place.clone(), unopened(&why));
-    // A pipe is opened once: its data can be read only once.
+    // A pipe is opened only once, because its data can be read only once.
     let mut file = File::open(path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     if about.is_dir() {
@@ -94,7 +94,7 @@ fn text_of(place: &str, _: impl Read, (): TextOptions) -> Result<Box<dyn Columns
     Err(off(place.into(), FileFormat::Text))
 }
 
-/// The columns of a text. `place`: how errors call it.
+/// Reads a text into memory and opens it as a table. `place`: the name in error messages.
 #[cfg(feature = "csv")]
 pub(super) fn text_of(
     place: &str,
@@ -105,7 +105,7 @@ pub(super) fn text_of(
     Ok(Box::new(CsvSource::from_bytes(place, bytes, options)?.reader))
 }
 
-/// All bytes of a text, of which there may be `most`.
+/// Reads all bytes of a text. More than `most` bytes are an error.
 #[cfg(feature = "csv")]
 fn bytes(from: &mut impl Read, most: u64) -> Result<Vec<u8>, String> {
     let (mut bytes, mut line) = (Vec::new(), 0);
@@ -154,7 +154,7 @@ fn unopened(why: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Rows without end.
+    /// An endless text.
     struct Rows;
 
     impl Read for Rows {

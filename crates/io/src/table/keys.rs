@@ -1,8 +1,8 @@
-//! One column or several.
+//! Keys of one column or several.
 
 use crate::format::roles::{Find, Key};
 
-/// Columns of a table by name or by number from 0: one, as `"t"`, or several, as `["t", "T"]`.
+/// Keys of columns by name or by number from 0: one key, such as `"t"`, or several, such as `["t", "T"]`.
 pub trait ColumnKeys: private::Sealed {}
 
 impl<K: private::Sealed> ColumnKeys for K {}

@@ -1,4 +1,4 @@
-//! A table of a file: columns by name, of numbers, of times, and of words that divide its rows into groups.
+//! The table of a file: columns by name, with numbers, times, or words that divide the rows into groups.
 
 mod columns;
 mod division;

@@ -1,4 +1,4 @@
-//! The columns of an open file of any format.
+//! Reader of the columns of a file of any format.
 
 use crate::format::cell::Cell;
 use crate::format::source::{FileSource, Format};
@@ -8,12 +8,12 @@ use dualfit::source::{Chunk, Column, Source};
 
 pub(super) use crate::error::Result;
 
-/// Points read at a time.
+/// Number of points per read.
 const AT_A_TIME: usize = 1 << 16;
 
-/// A file whose columns can be read, each any number of times.
+/// A file whose columns can be read any number of times.
 pub(super) trait Columns: Send {
-    /// Another reader of the same file.
+    /// Returns another reader of the same file.
     fn again(&self) -> Box<dyn Columns>;
 
     fn names(&self) -> &[String];
@@ -21,22 +21,22 @@ pub(super) trait Columns: Send {
     /// Returns true if the names come from the file.
     fn has_names(&self) -> bool;
 
-    /// The values of columns of numbers, NaN where one is missing.
+    /// Returns the values of columns of numbers; NaN if a value is missing.
     fn numbers(&mut self, columns: &[usize]) -> Result<Vec<Vec<f64>>>;
 
-    /// As [`Format::has_no_numbers`].
+    /// Calls [`Format::has_no_numbers`].
     fn has_no_numbers(&mut self, columns: &[usize]) -> Result<Vec<bool>, SourceError>;
 
-    /// As [`Format::cells`].
+    /// Calls [`Format::cells`].
     fn cells(&mut self, column: usize, each: &mut dyn FnMut(Cell<'_>) -> bool) -> Result<bool>;
 
-    /// As [`Format::date_order`].
+    /// Calls [`Format::date_order`].
     fn date_order(&self) -> Option<DateOrder>;
 
-    /// Detected properties of the text, and of the numbers of these columns.
+    /// Returns the uncertain properties detected in the text and in the numbers of these columns.
     fn notes(&mut self, columns: &[usize]) -> Result<Vec<String>, SourceError>;
 
-    /// As [`Format::line`].
+    /// Calls [`Format::line`].
     fn line(&self, row: u64, column: usize) -> Option<String>;
 }
 

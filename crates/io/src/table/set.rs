@@ -1,4 +1,4 @@
-//! Points that own their numbers.
+//! Points of a table that own their numbers.
 
 use super::columns::Table;
 use super::division::Division;
@@ -10,11 +10,11 @@ use dualfit::{BatchData, Data, Missing, Sigma};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The points of a table for one fit or, where [`Groups`](super::Groups) made it, for one of each group. It owns its
-/// numbers, so that it lives in a structure and outlives the table.
+/// The points of a table for one fit, or for one fit of each group if [`Groups`](super::Groups) created the set. It
+/// owns its numbers, so that a structure can contain it.
 ///
-/// [`data`](DataSet::data) borrows the points as [`Data`], for [`CurveFit::fit`](dualfit::CurveFit::fit) and others. The points of a group are
-/// adjacent, group after group.
+/// [`data`](DataSet::data) borrows the points as [`Data`], for [`CurveFit::fit`](dualfit::CurveFit::fit) and others.
+/// The points of a group are adjacent, group after group.
 ///
 /// ```
 /// # #[cfg(feature = "csv")] {
@@ -46,7 +46,7 @@ pub struct DataSet {
     infinite_x: bool,
 }
 
-/// Sigma of y.
+/// Standard deviations of y.
 #[derive(Clone, Debug)]
 enum Deviations {
     Unknown,
@@ -55,8 +55,8 @@ enum Deviations {
 }
 
 impl Table {
-    /// The points of a fit: all rows of these columns. `x`: the independent variables, one column or several, as
-    /// `"t"` or `["t", "T"]`; `y`: the response.
+    /// Returns the points of a fit: all rows of these columns. `x`: the independent variables, one column or several,
+    /// such as `"t"` or `["t", "T"]`. `y`: the response.
     ///
     /// # Errors
     /// As [`columns`](Table::columns).
@@ -89,13 +89,13 @@ impl DataSet {
         Ok(set)
     }
 
-    /// The values of columns in the order of the points.
+    /// Returns the values of columns in the order of the points.
     fn values(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>> {
         let values = self.table.values(columns)?;
         Ok(values.into_iter().map(|column| self.in_order(column)).collect())
     }
 
-    /// Values of the table's rows in the order of the points.
+    /// Permutes the values of the table's rows to the order of the points.
     fn in_order<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
         match &self.division {
             None => values,
@@ -103,18 +103,19 @@ impl DataSet {
         }
     }
 
-    /// The standard deviations of y, in its units: [`Sigma::Absolute`].
+    /// Sets the standard deviations of y, in the unit of y: [`Sigma::Absolute`].
     ///
     /// # Errors
-    /// As [`Table::data`]. When the fit begins, [`Error::SigmaNotPositive`](dualfit::Error::SigmaNotPositive).
+    /// The errors of [`Table::data`]. [`Error::SigmaNotPositive`](dualfit::Error::SigmaNotPositive) occurs later, when
+    /// the fit begins.
     pub fn sigma_column(self, column: impl ColumnKey) -> Result<DataSet> {
         self.each_sigma(column, true)
     }
 
-    /// The standard deviations of y up to a common factor: [`Sigma::Relative`].
+    /// Sets the standard deviations of y up to a common factor: [`Sigma::Relative`].
     ///
     /// # Errors
-    /// As [`sigma_column`](DataSet::sigma_column).
+    /// The errors of [`sigma_column`](DataSet::sigma_column).
     pub fn relative_sigma_column(self, column: impl ColumnKey) -> Result<DataSet> {
         self.each_sigma(column, false)
     }
@@ -126,7 +127,7 @@ impl DataSet {
         Ok(self)
     }
 
-    /// One standard deviation for all y, in its units: [`Sigma::Constant`].
+    /// Sets the same standard deviation for all y, in the unit of y: [`Sigma::Constant`].
     ///
     /// # Errors
     /// [`Error::BadOption`](dualfit::Error::BadOption) if `value` is not positive.
@@ -136,10 +137,11 @@ impl DataSet {
         Ok(self)
     }
 
-    /// The standard deviations of x, one column for each independent variable, as [`Data::x_sigma`] takes them.
+    /// Sets the standard deviations of x, one column per independent variable; see [`Data::x_sigma`].
     ///
     /// # Errors
-    /// As [`Table::data`], and [`Error::LengthMismatch`](dualfit::Error::LengthMismatch) for another number of columns.
+    /// The errors of [`Table::data`]; [`Error::LengthMismatch`](dualfit::Error::LengthMismatch) for another number of
+    /// columns.
     pub fn x_sigma_column(mut self, columns: impl ColumnKeys) -> Result<DataSet> {
         let columns = self.table.numbers_of(columns)?;
         let remedy = "one column of standard deviations per column of x";
@@ -149,14 +151,14 @@ impl DataSet {
         Ok(self)
     }
 
-    /// Says what to do with points that are not finite, as [`Data::missing`].
+    /// Sets the treatment of points that are not finite; see [`Data::missing`].
     #[must_use]
     pub fn missing(mut self, missing: Missing) -> DataSet {
         self.missing = missing;
         self
     }
 
-    /// Fits only the rows of the table where `mask` is true.
+    /// Fits only the rows for which `mask` is true. `mask`: one value per row of the table.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`](dualfit::Error::LengthMismatch) if there is not one value per row.
@@ -166,20 +168,20 @@ impl DataSet {
         Ok(self)
     }
 
-    /// Accepts infinite values of x, as [`Data::allow_infinite_x`].
+    /// Accepts infinite values of x; see [`Data::allow_infinite_x`].
     #[must_use]
     pub fn allow_infinite_x(mut self, allow: bool) -> DataSet {
         self.infinite_x = allow;
         self
     }
 
-    /// All points of all groups, borrowed for a fit.
+    /// Borrows all points of all groups for a fit.
     pub fn data(&self) -> Result<Data<'_>> {
         self.part(0..self.len())
     }
 
-    /// The points of each group, in the order of [`labels`](DataSet::labels), as a joint fit takes them; of an
-    /// undivided set all of them.
+    /// Borrows the points of each group for a joint fit, in the order of [`labels`](DataSet::labels). Without groups,
+    /// the result has one element with all points.
     pub fn each(&self) -> Result<Vec<Data<'_>>> {
         match &self.division {
             None => Ok(vec![self.data()?]),
@@ -187,10 +189,10 @@ impl DataSet {
         }
     }
 
-    /// The groups as a batch, a fit of each; an undivided set is one fit.
+    /// Borrows the groups as a batch with one fit per group. Without groups, the batch has one fit.
     ///
     /// # Errors
-    /// None that a table leads to.
+    /// A set from a table does not cause errors.
     pub fn batch(&self) -> Result<BatchData<'_>> {
         let x: Vec<Values<'_>> = self.x.iter().map(Values::from).collect();
         let data = BatchData::own(x, &self.y)?;
@@ -209,12 +211,12 @@ impl DataSet {
         }
     }
 
-    /// The names of the groups; none of an undivided set.
+    /// Returns the names of the groups; empty without groups.
     pub fn labels(&self) -> &[String] {
         self.division.as_ref().map_or(&[], |division| &division.labels)
     }
 
-    /// The row of the table, from 0, in which a point stands, if there is such a point.
+    /// Returns the row of a point in the table, from 0; `None` if there is no such point.
     pub fn row(&self, point: usize) -> Option<usize> {
         match &self.division {
             None => Some(point).filter(|&point| point < self.len()),
@@ -270,7 +272,7 @@ impl DataSet {
 }
 
 impl Deviations {
-    /// The standard deviations of a range of points.
+    /// Returns the standard deviations of a range of points.
     fn of(&self, range: &Range<usize>) -> Sigma<'_> {
         match self {
             Deviations::Unknown => Sigma::Unknown,

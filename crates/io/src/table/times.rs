@@ -1,19 +1,19 @@
-//! Seconds since the first of a column of dates or times.
+//! Conversion of a column of dates or times to seconds since its first value.
 
 use crate::format::cell::{Cell, is_missing};
 use crate::moment::{Clock, DateOrder, Moment, fault, looks_like_time};
 
-/// A column of times as it is read.
+/// State of the conversion.
 pub(super) struct Times {
     pub(super) seconds: Vec<f64>,
     pub(super) first: Option<Moment>,
-    /// As it was said.
+    /// Order of day and month that the caller has set.
     order: Option<DateOrder>,
-    /// Of times of day, which may not go back.
+    /// The last value; times of day must not decrease.
     last: f64,
 }
 
-/// The text that is not accepted, and the error in it, if it is a time at all.
+/// The rejected text and its error; `None` as the error if the text is not a time.
 pub(super) type Wrong = (String, Option<&'static str>);
 
 impl Times {

@@ -20,14 +20,14 @@ fn points(n: usize) -> (Vec<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// Sends a request to a part in memory and to one of a stream, and checks that the replies are the same bytes.
+/// Sends a request to a part in memory and to a part of a stream, and checks that the bytes of the replies are equal.
 fn both(memory: &mut Part<'_>, stream: &mut Part<'_>, request: &[u8]) -> io::Result<Vec<u8>> {
     let [reply, of_stream] = [memory.answer(request)?, stream.answer(request)?];
     assert!(reply == of_stream, "replies of {} bytes", reply.len());
     Ok(reply)
 }
 
-/// Files of text and of columns, which are decoded once and kept as far as memory allows.
+/// Text files and record batches are decoded once, and their points are kept as far as memory allows.
 #[test]
 fn files_and_record_batches_answer_as_memory() {
     let (x, y) = points(60_000);
@@ -38,7 +38,7 @@ fn files_and_record_batches_answer_as_memory() {
     let number = |values: &[f64]| -> ArrayRef { Arc::new(Float64Array::from(values.to_vec())) };
     let table = RecordBatch::try_from_iter([("x", number(&x)), ("y", number(&y))]).unwrap();
     let curve = decay();
-    // With memory for all decoded points, for some of them, and for none.
+    // With memory for all decoded points, for some points, and for no points.
     for limit in [64 << 20, 1 << 20, 400_000] {
         let text = CsvSource::open(&path).unwrap();
         let batches: Vec<_> = (0..6).map(|i| table.slice(10_000 * i, 10_000)).collect();
@@ -57,7 +57,7 @@ fn files_and_record_batches_answer_as_memory() {
         };
         assert!(curve.fit_parts(ask, START).unwrap().converged(), "{limit}");
     }
-    // A file that is written to between questions.
+    // A file that changes between requests.
     let text = CsvSource::open(&path).unwrap();
     let mut part = Part::stream(&curve, text, 0).unwrap();
     let mut questions = 0;

@@ -1,4 +1,4 @@
-//! Pictures: their contents, complete files, and errors.
+//! Plots: contents of the pictures, written files, and errors.
 
 mod picture;
 
@@ -23,17 +23,16 @@ fn fit(data: &Data<'_>) -> Fit {
     decay().fit(data.clone(), [1.0, 1.0, 1.0]).unwrap()
 }
 
-/// Parses a picture as XML and returns a function that counts a tag.
+/// Parses a picture as XML and returns a function that counts the elements with a tag.
 fn well_formed(svg: &str) -> impl Fn(&str) -> usize + '_ {
     Picture::of(svg);
     move |tag| svg.matches(&format!("<{tag} ")).count()
 }
 
-/// Tolerance of positions read from a picture, in tenths of a pixel: the ticks are rounded to
-/// a tenth.
+/// Tolerance of positions that are read from a picture, in tenths of a pixel: ticks are rounded to a tenth.
 const NEAR: f64 = 4.0;
 
-/// Every point and the whole curve are where the numbers at the axes say.
+/// Checks the positions of all points and of the curve against the tick labels of the axes.
 #[track_caller]
 fn drawn_as_given(svg: &str, fit: &Fit, x: &[f64], y: &[f64], (log_x, log_y): (bool, bool)) {
     let picture = Picture::of(svg);
@@ -65,7 +64,7 @@ fn every_point_has_its_mark() {
     let plain = FitPlot::new(&fit, &data).legend(false);
     let svg = plain.to_svg().unwrap();
     let count = well_formed(&svg);
-    // A ring is a disc with a white one on it.
+    // A ring consists of a disc and a white disc on top.
     assert_eq!(count("circle"), 59 + 2);
     assert_eq!(svg.matches("stroke=\"#8C8C8C\"").count(), 59, "error bars");
     assert_eq!(svg.matches("stroke=\"#D55E00\"").count(), 1, "the curve");
@@ -91,7 +90,7 @@ fn points_and_curve_lie_where_the_axes_say() {
     drawn_as_given(&plain.to_svg().unwrap(), &fit, &x, &y, (false, false));
 }
 
-/// The band is where the fit says that it is, and its ends are.
+/// The band and its ends are at the positions that the fit computes.
 #[test]
 fn bands_lie_where_the_axes_say() {
     let (x, y) = points(50);
@@ -108,8 +107,8 @@ fn bands_lie_where_the_axes_say() {
     }
 }
 
-/// Each term of a sum is a dashed line where the fit says that it is, called by its prefix, and the axes go as far as
-/// they do.
+/// Each term of a sum is a dashed line at the positions that the fit computes, named by its prefix. The range of the
+/// axes includes all terms.
 #[test]
 fn components_lie_where_the_axes_say() {
     let x: Vec<f64> = (0..120).map(|i| 0.1 * f64::from(i)).collect();
@@ -139,16 +138,16 @@ fn components_lie_where_the_axes_say() {
             assert!((cy - up.place(value(cx))).abs() < NEAR + slack, "{pen}: {cx} {cy}");
         }
     }
-    // With a band each of them has one, behind everything, as light as its line is dark.
+    // With a band, each term has its own band behind all lines, in a lighter shade of its colour.
     let bands = plot.clone().band(0.95).to_svg().unwrap();
     for pale in ["#CCE3F0", "#CCECE3", "#F5E5EE"] {
         assert_eq!((svg.matches(pale).count(), bands.matches(pale).count()), (0, 1), "{pale}");
     }
-    // The second one goes down to −39, where no point is.
+    // The second term has values down to −39, below all points.
     let deepest = picture.line("#009E73 13").into_iter().map(|(_, cy)| up.value(cy));
     assert!(deepest.fold(0.0, f64::min) < -38.9);
 
-    // Tails of a peak do not stretch a logarithmic axis, and one piece has no parts.
+    // Tails of a peak do not extend a logarithmic axis, and a single term has no components.
     let [tails, none] = [true, false].map(|on| plot.clone().components(on).log_y(true));
     let axis = |plot: FitPlot<'_>| Picture::of(&plot.legend(false).to_svg().unwrap()).up(true);
     assert!((axis(tails).place(1.0) - axis(none).place(1.0)).abs() < NEAR);
@@ -159,7 +158,7 @@ fn components_lie_where_the_axes_say() {
     assert_eq!(of(true), of(false));
 }
 
-/// A histogram has empty bins, which belong to the fit and have no place on a logarithmic axis.
+/// A histogram has empty bins, which belong to the fit and cannot be shown on a logarithmic axis.
 #[test]
 fn counts_of_zero_do_not_refuse_a_logarithmic_picture() {
     let x: Vec<f64> = (0..12).map(f64::from).collect();
@@ -171,13 +170,13 @@ fn counts_of_zero_do_not_refuse_a_logarithmic_picture() {
     assert!(picture.texts.iter().any(|text| text.text == "data (3 zeros not shown)"));
     let linear = Picture::of(&FitPlot::new(&fit, &data).to_svg().unwrap());
     assert!(linear.texts.iter().any(|text| text.text == "data"));
-    // Under least squares a zero is a value like others, and may be a mistake.
+    // In a least-squares fit, a zero is an ordinary value and can be a mistake.
     let squares = decay.estimator(Estimator::LeastSquares).fit(&data, [40.0, 0.4]).unwrap();
     let refused = FitPlot::new(&squares, &data).log_y(true).to_svg().unwrap_err();
     assert!(matches!(refused, PlotError::NotPositive { axis: "y", index: 7, .. }));
 }
 
-/// y − model, as [`Fit::residuals`] has it: above zero where the point is above the curve.
+/// Residuals are y − model, like [`Fit::residuals`]: positive if the point is above the curve.
 #[test]
 fn residuals_are_drawn_with_their_sign() {
     let (x, mut y) = points(30);
@@ -188,7 +187,7 @@ fn residuals_are_drawn_with_their_sign() {
     let picture = Picture::of(&svg);
     let residuals = fit.residuals(&data).unwrap();
     assert!(residuals[7] > 0.3, "{residuals:?}");
-    // The line at zero is a thin one in the colour of the curve.
+    // The line at zero is thin and has the colour of the curve.
     let zero = picture.line("#D55E00 9").last().unwrap().1;
     let panel = &picture.discs[30..];
     let unit = (zero - panel[7].1) / residuals[7];
@@ -280,7 +279,7 @@ fn files_hold_the_picture() {
         picture.pixels().filter(|p| close(p)).count()
     };
     assert!(near([255; 3]) > 200_000 && near([213, 94, 0]) > 800 && near([247, 211, 184]) > 200);
-    // Letters at the left edge and below the frame, with any fonts of the machine.
+    // There is text at the left edge and below the frame, independent of the fonts of the machine.
     let dark = |x: std::ops::Range<u32>, y: std::ops::Range<u32>| {
         x.flat_map(|x| y.clone().map(move |y| (x, y)))
             .filter(|&(x, y)| picture.get_pixel(x, y).0[0] < 140)
@@ -301,10 +300,10 @@ fn a_few_wild_numbers_do_not_make_a_map_one_colour() {
     (values[7], values[900], values[1234]) = (1e6, -1e4, 3e5);
     let wild = shown(&values);
     assert!(wild.contains(" beyond"));
-    // Most cells have the colours that they had.
+    // Most cells keep their colours.
     let cells = |svg: &str| well_formed(svg)("polygon");
     assert!(cells(&wild) > cells(&tame) * 9 / 10);
-    // Ten of a hundred are no accident: they are shown, and so are two values alone.
+    // Ten percent of the numbers are not outliers and are shown. The same holds for a map with only two values.
     let many: Vec<f64> = (0..1600).map(|i| if i % 10 == 0 { 1e6 } else { plane(i) }).collect();
     assert!(!shown(&many).contains("beyond"));
     let two: Vec<f64> = (0..1600).map(|i| f64::from(i == 77)).collect();

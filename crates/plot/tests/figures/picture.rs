@@ -1,4 +1,4 @@
-//! A picture read back: its marks, and through the numbers at its axes the values that they stand for.
+//! Parser of pictures: reads the marks, and converts their positions to values by the tick labels of the axes.
 
 use roxmltree::{Document, Node};
 
@@ -23,7 +23,7 @@ pub(crate) struct Text {
     turned: bool,
 }
 
-/// Two of the numbers at an axis: where they stand, and what they are.
+/// Scale of an axis, defined by the positions and values of two tick labels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     ends: [(f64, f64); 2],
@@ -33,7 +33,7 @@ pub(crate) struct Scale {
 }
 
 impl Picture {
-    /// Reads all of it, which a parser of XML must be able to.
+    /// Parses a picture as XML and reads its marks.
     pub(crate) fn of(svg: &str) -> Picture {
         let document = Document::parse(svg).unwrap_or_else(|why| panic!("{why}\n{svg}"));
         let root = document.root_element();
@@ -79,7 +79,7 @@ impl Picture {
         picture
     }
 
-    /// The horizontal axis. Whether it is logarithmic, the caller knows.
+    /// Returns the scale of the horizontal axis. `log`: true if it is logarithmic.
     pub(crate) fn across(&self, log: bool) -> Scale {
         let upright = |text: &&Text| !text.turned && text.anchor == "middle";
         let numbers = self.texts.iter().filter(upright).filter(|text| read(&text.text).is_some());
@@ -92,11 +92,11 @@ impl Picture {
         Scale::new(numbers, common.map_or("", |text| &text.text), log)
     }
 
-    /// The vertical axis of the uppermost panel.
+    /// Returns the scale of the vertical axis of the uppermost panel.
     pub(crate) fn up(&self, log: bool) -> Scale {
         let all: Vec<&Text> = self.texts.iter().filter(|text| text.anchor == "end").collect();
         let of_axis = all.iter().filter(|text| read(&text.text).is_some());
-        // From the bottom of a panel to its top; those of the panel below come after it.
+        // The labels of a panel go from bottom to top. The labels of the panel below it follow.
         let mut numbers: Vec<(f64, f64)> = Vec::new();
         for text in of_axis {
             if numbers.last().is_some_and(|(at, _)| text.at.1 > *at) {
@@ -108,7 +108,7 @@ impl Picture {
         Scale::new(numbers, common.map_or("", |text| &text.text), log)
     }
 
-    /// Points of the lines of a colour and width.
+    /// Returns the points of the lines with a colour and width.
     pub(crate) fn line(&self, pen: &str) -> Vec<(f64, f64)> {
         let these = self.lines.iter().filter(|(of, _)| of == pen);
         these.flat_map(|(_, places)| places.iter().copied()).collect()
@@ -128,7 +128,7 @@ impl Scale {
         Scale { ends, added, log }
     }
 
-    /// Position of a value.
+    /// Returns the position of a value.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let [(p, a), (q, b)] = self.ends;
         let part = match self.log {
@@ -138,7 +138,7 @@ impl Scale {
         p + part * (q - p)
     }
 
-    /// The value that stands at a place.
+    /// Returns the value at a position.
     pub(crate) fn value(&self, place: f64) -> f64 {
         let [(p, a), (q, b)] = self.ends;
         let part = (place - p) / (q - p);
@@ -153,7 +153,7 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|why| panic!("{text}: {why}"))
 }
 
-/// Colour and width.
+/// Returns colour and width of a mark.
 fn pen(mark: Node<'_, '_>) -> String {
     format!("{} {}", mark.attribute("stroke").unwrap(), mark.attribute("stroke-width").unwrap())
 }
@@ -167,14 +167,14 @@ fn is_common(text: &str) -> bool {
     text.starts_with('×') || text.starts_with("+ ") || text.starts_with("− ")
 }
 
-/// Value of a text like `+ 1000`.
+/// Parses a text like `+ 1000`.
 fn signed(text: &str) -> f64 {
     let digits = text.trim().trim_start_matches(['+', '−', ' ']);
     let size: f64 = number(digits);
     if text.contains('−') { -size } else { size }
 }
 
-/// A number as the axes write it: `−0.5`, `10⁻³`, `×10⁹`.
+/// Parses a number in the format of the axes: `−0.5`, `10⁻³`, `×10⁹`.
 fn read(text: &str) -> Option<f64> {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let text = text.strip_prefix('×').unwrap_or(text);

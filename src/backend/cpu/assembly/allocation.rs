@@ -1,5 +1,5 @@
-//! Register allocation for straight-line code, from the first operation on. If no register is free, the number whose
-//! next use is the farthest leaves its register (Belady's algorithm).
+//! Register allocation for straight-line code, in one pass over the operations. If no register is free, the number with
+//! the farthest next use leaves its register (Belady's algorithm).
 
 use super::operation::{Id, Operation};
 
@@ -23,15 +23,15 @@ pub(super) struct Allocation {
     operations: Vec<Operation>,
     /// For each number, the operations that read it, in order.
     uses: Vec<Vec<Id>>,
-    /// For each number, the index of the next of these operations.
+    /// For each number, the index in `uses` of the next operation that reads it.
     next_use: Vec<usize>,
     places: Vec<Place>,
-    /// The number that each register holds.
+    /// The number in each register.
     held: Vec<Option<Id>>,
     /// True for registers that the current operation reads or writes.
     pinned: Vec<bool>,
     masks: [Option<Id>; MASKS + 1],
-    /// Stack slot of each number that was stored, and is still there.
+    /// Stack slot of each number that has a copy on the stack.
     stored: Vec<Option<usize>>,
     free_slots: Vec<usize>,
     slots: usize,
@@ -127,7 +127,7 @@ impl Allocation {
         self.uses[id as usize].last().is_none_or(|&last| last <= self.now)
     }
 
-    /// Returns the next operation that reads a number, the current one included.
+    /// Returns the next operation that reads a number: the current operation or a later one.
     fn next_use(&mut self, id: Id) -> Id {
         let (uses, next) = (&self.uses[id as usize], &mut self.next_use[id as usize]);
         while uses.get(*next).is_some_and(|&at| at < self.now) {
@@ -136,8 +136,8 @@ impl Allocation {
         uses.get(*next).copied().unwrap_or(NEVER)
     }
 
-    /// Returns a register for the current operation, and the slot in which the caller must store the register's old
-    /// number.
+    /// Returns a register for the current operation, and the slot in which the caller must store the register's
+    /// previous number, if any.
     pub(super) fn grab(&mut self) -> Option<(usize, Option<usize>)> {
         let free = (0..self.held.len()).find(|&r| self.held[r].is_none() && !self.pinned[r]);
         if let Some(register) = free {
@@ -148,7 +148,7 @@ impl Allocation {
         for register in 0..self.held.len() {
             let Some(id) = self.held[register].filter(|_| !self.pinned[register]) else { continue };
             let next = self.next_use(id);
-            // If two numbers have the same next use, the one in a table is preferred: it need not be stored.
+            // If two numbers have the same next use, a number from a table leaves, since it need not be stored.
             let cheap = self.operations[id as usize].lies_in_memory();
             if found.is_none() || next > last || (next == last && cheap) {
                 (last, found) = (next, Some((register, id)));
@@ -175,7 +175,7 @@ impl Allocation {
         Some((register, Some(slot)))
     }
 
-    /// Records that a register holds a number.
+    /// Records that a register contains a number.
     pub(super) fn hold(&mut self, id: Id, register: usize) {
         self.held[register] = Some(id);
         self.places[id as usize] = Place::Register(register);

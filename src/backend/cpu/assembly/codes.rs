@@ -4,7 +4,7 @@ use super::operation::{Comparison, Operation, Rounding};
 use crate::backend::cpu::kernels::Vectors;
 use iced_x86::Code;
 
-/// Returns the instruction of an operation, if it has a single one.
+/// Returns the instruction of an operation. Returns `None` if the operation does not have a single fixed instruction.
 pub(super) fn form(operation: Operation, vectors: Vectors) -> Option<Code> {
     use Operation::{
         Add, AddBits, And, Both, Compare, Divide, Either, ExclusiveOr, Least, Most, Multiply, Not,
@@ -75,7 +75,7 @@ pub(super) struct FusedForms {
     pub(super) with_factor_last: Code,
 }
 
-/// Returns the instructions. `negated`: the product is negated; `less`: the term is subtracted.
+/// Returns the three forms of a fused multiply-add. `negated`: the product is negated; `less`: the term is subtracted.
 pub(super) fn fused_forms((negated, less): (bool, bool), vectors: Vectors) -> FusedForms {
     macro_rules! forms {
         ($into_term:ident, $with_term_last:ident, $with_factor_last:ident) => {

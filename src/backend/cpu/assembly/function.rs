@@ -6,17 +6,19 @@
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
 //!
-//! One iteration of the inner loop processes eight points, one AVX-512 vector. With AVX2 it processes half of them, and
-//! a second inner loop processes the others: each loop keeps only its own sums, so that more sums fit into the
-//! registers. Uniform numbers and constants are operands in memory. AVX-512 broadcasts them; for AVX2, memory holds a
-//! copy per lane.
+//! One iteration of the inner loop processes eight points, one AVX-512 vector. With AVX2 there are two inner loops, one
+//! for each half of the eight points: each loop keeps only its own sums, so that more sums fit into the registers.
+//! Uniform numbers and constants are operands in memory. AVX-512 broadcasts them; for AVX2, memory contains one copy
+//! per lane.
 
 use super::allocation::Allocation;
 use super::operation::{Id, Operation};
 use super::writer::{ARRAYS, Done, Layout, POINTERS, REFUSED, Writer};
 use crate::backend::cpu::code::BLOCK;
+use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;
 use crate::data::validate_stream::PIECE;
+use arrayvec::ArrayVec;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 /// Points per iteration of the inner loop, times 8 bytes; [`BLOCK_BYTES`] is the same for the outer loop.
@@ -39,8 +41,8 @@ pub(super) struct Machine {
     pub(super) entry: usize,
 }
 
-/// Returns the number of registers that must remain for intermediate numbers. If the sums leave fewer, the tiles of the
-/// interpreter need fewer memory accesses than machine code.
+/// Returns the minimum number of registers for intermediate numbers. If the sums leave fewer registers, the tiles of
+/// the interpreter need fewer memory accesses than machine code.
 fn left(vectors: Vectors) -> usize {
     match vectors {
         Vectors::Avx2 => 5,
@@ -48,8 +50,8 @@ fn left(vectors: Vectors) -> usize {
     }
 }
 
-/// Assembles a function. Returns `None` if there are too many sums for the registers, or too many truths at the same
-/// time for the mask registers.
+/// Assembles a function. Returns `None` if there are too many sums for the registers, or too many simultaneous truths
+/// for the mask registers.
 pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
     let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
@@ -101,7 +103,7 @@ impl Writer {
             self.put(Instruction::with1(Code::Push_r64, register).ok()?)?;
         }
         self.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64).ok()?)?;
-        // The size of the stack frame is known at the end, and written here then.
+        // A placeholder: the size of the stack frame is known only at the end, and is then written here.
         self.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, 0).ok()?)?;
         let room_end = self.position - entry;
         self.load_pointer(Register::RDX, Register::RDI, UNIFORMS)?;
@@ -137,7 +139,7 @@ impl Writer {
     fn write_loops(&mut self, operations: &[Operation], refuses: bool) -> Option<Vec<usize>> {
         let mut done = Vec::new();
         let next_block = self.position;
-        // The end of the block or the end of the points, the smaller of both.
+        // The end of the block or the end of the points, whichever is smaller.
         let behind = self.at(Register::RCX, BLOCK_BYTES);
         self.put(Instruction::with2(Code::Lea_r64_m, BLOCK_END, behind).ok()?)?;
         let end = self.at(Register::RDI, END);
@@ -146,7 +148,7 @@ impl Writer {
         for half in 0..self.vectors().halves() {
             self.half = half;
             if half > 0 {
-                // The first byte of this block.
+                // Back to the offset of the first point of this block.
                 self.load_pointer(Register::RCX, Register::RDI, DONE)?;
             }
             self.write_loop(operations)?;
@@ -182,7 +184,7 @@ impl Writer {
         self.store_sums()
     }
 
-    /// After the last block of a piece, advances to the totals of the next piece.
+    /// Advances to the totals of the next piece, after the last block of a piece.
     fn pass_on_to_next_piece(&mut self) -> Done {
         let next = self.at(TOTALS, 64 * self.layout.sums as i64);
         let in_piece = (PIECE * size_of::<f64>() - 1) as u32;
@@ -205,7 +207,7 @@ impl Writer {
         }
     }
 
-    /// Tests whether any lane was refused.
+    /// Writes the test for refused lanes.
     fn test_refused(&mut self) -> Done {
         let eax = Register::EAX;
         let instruction = match self.is_wide() {
@@ -223,7 +225,7 @@ impl Writer {
         (0..self.layout.sums).try_for_each(|sum| self.zero(self.sum(sum)))
     }
 
-    /// Stores the sums, since the other half needs their registers.
+    /// Stores the sums with AVX2, since the other half of the points needs the same registers.
     fn store_sums(&mut self) -> Done {
         let stored = if self.is_wide() { 0 } else { self.layout.sums };
         (0..stored).try_for_each(|sum| self.store(self.sum_at(Register::RSI, sum), self.sum(sum)))
@@ -249,4 +251,60 @@ impl Writer {
         }
         Some(())
     }
+}
+
+/// Maximum number of columns, and of outputs, of machine code.
+pub(crate) const FEW: usize = 48;
+
+/// Collects arrays, or one value per array, without allocation. Returns `None` if an array is missing or if there are
+/// more than [`FEW`].
+pub(crate) fn in_a_row<T>(arrays: impl Iterator<Item = Option<T>>) -> Option<ArrayVec<T, FEW>> {
+    let mut row = ArrayVec::new();
+    for array in arrays {
+        row.try_push(array?).ok()?;
+    }
+    Some(row)
+}
+
+/// Weights of residuals and partials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weighted {
+    Not,
+    /// One number for all points.
+    Alike,
+    /// An array of weights.
+    Each,
+    /// One number, divided by the standard deviation of each point.
+    BySigma,
+}
+
+/// Uniform numbers, which are the same at every point.
+#[derive(Clone, Copy)]
+pub(crate) enum Same<'a> {
+    /// The numbers of one fit, and the common factor of its weights.
+    OfOne(&'a [f64], f64),
+    /// The numbers of eight fits in lanes.
+    ByLane(&'a [[f64; LANES]]),
+}
+
+/// Rows whose products are summed. The residual is (value of the program − `y`) · weight.
+pub(crate) struct Rows<'a> {
+    /// The columns of the program, then y, then the weights or sigmas if each row has its own. All have the same
+    /// length.
+    pub(crate) arrays: &'a [&'a [f64]],
+    pub(crate) weighted: Weighted,
+    pub(crate) same: Same<'a>,
+}
+
+/// Buffer for uniform numbers in the layout that a routine reads.
+pub(crate) type Table = Vec<f64>;
+
+/// Input and output arrays of a routine that writes outputs.
+pub(crate) struct Outputs<'a> {
+    /// The columns of the program, all of the same length.
+    pub(crate) columns: &'a [&'a [f64]],
+    /// The outputs that steps compute. The length of each buffer is the number of points, rounded up to a multiple of
+    /// eight.
+    pub(crate) outputs: &'a [*mut f64],
+    pub(crate) points: usize,
 }

@@ -34,7 +34,7 @@ impl Writer {
             Both(a, b) | Either(a, b) if self.is_wide() => self.masks(id, [a, b])?,
             Not(a) if self.is_wide() => self.masks(id, [a, a])?,
             Not(a) => {
-                // All bits are set where `a` does not hold, that is where it equals 0 as an integer.
+                // Sets all bits of the lanes in which `a` is false, that is, equal to 0 as an integer.
                 let from = self.register(a)?;
                 let to = self.grab()?;
                 let (to_v, from) = (self.vector(to), self.vector(from));
@@ -101,7 +101,7 @@ impl Writer {
         Some(())
     }
 
-    /// Returns an instruction whose last operand is a register or, if the number is not in a register, memory.
+    /// Returns an instruction with three operands. The last operand is in memory if the number is not in a register.
     fn three(&self, code: Code, to: Register, first: Register, last: Id) -> Option<Instruction> {
         match self.allocation.register(last) {
             Some(last) => Instruction::with3(code, to, first, self.vector(last)),
@@ -233,7 +233,7 @@ impl Writer {
     fn select(&mut self, id: Id, [truth, yes, no]: [Id; 3]) -> Done {
         let else_zero = self.allocation.operation(no) == Operation::Constant(0);
         if self.is_wide() {
-            // With zeroing masking, the instruction does not read the first operand.
+            // With zeroing-masking, the instruction does not read the first operand.
             let first = if else_zero { 0 } else { self.register(no)? };
             self.allocation.pin(yes);
             let operands = [yes, no];

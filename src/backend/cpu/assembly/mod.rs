@@ -20,7 +20,6 @@ mod instructions;
 mod operation;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod recorder;
-mod request;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod routine;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
@@ -30,9 +29,11 @@ mod writer;
 
 use super::code::Code;
 use super::kernels::Vectors;
+pub(super) use crate::backend::cpu::assembly::function::{
+    Outputs, Rows, Same, Table, Weighted, in_a_row,
+};
 #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
 use absent::Routines;
-pub(super) use request::{Outputs, Rows, Same, Table, Weighted, in_a_row};
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 use routine::Routines;
 use std::ops::Deref;
@@ -59,13 +60,14 @@ impl Deref for Assembled {
 }
 
 impl Assembled {
-    /// Adds `points` evaluations; returns true if the program was evaluated often enough to generate machine code.
+    /// Adds `points` to the number of evaluations. Returns true if the program was evaluated often enough to generate
+    /// machine code.
     pub(super) fn is_worthwhile(&self, points: usize) -> bool {
         self.routines.are_worthwhile(points)
     }
 
-    /// Adds the products of the first points of `rows` to `sums`, which have eight lanes per sum and one set per piece.
-    /// Returns the number of these points. It is 0 if the interpreter has to evaluate all points.
+    /// Adds the products of the leading points of `rows` to `sums`, which have eight lanes per sum and one set of sums
+    /// per piece. Returns the number of these points: 0 if the interpreter has to evaluate all points.
     pub(super) fn add_sums(
         &self,
         vectors: Option<Vectors>,
@@ -77,7 +79,7 @@ impl Assembled {
     }
 
     /// Writes the outputs that steps compute, in the order of `Code::computed`. Returns false if the interpreter has to
-    /// evaluate them.
+    /// compute the outputs.
     pub(super) fn write_outputs(
         &self,
         vectors: Option<Vectors>,

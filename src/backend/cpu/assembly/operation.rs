@@ -1,4 +1,4 @@
-//! Operations on vectors, from which machine code is generated. The operands of each are earlier operations.
+//! Operations on vectors, from which machine code is generated. The operands of an operation are earlier operations.
 
 /// Index of an operation in its list.
 pub(super) type Id = u32;
@@ -6,8 +6,8 @@ pub(super) type Id = u32;
 /// Sign bit of a double.
 pub(super) const SIGN: u64 = 1 << 63;
 
-/// One operation on all lanes of a vector. A truth is a vector of booleans: with AVX2, each lane has all bits set or
-/// all clear; with AVX-512, it is a bit of a mask register.
+/// One operation on all lanes of a vector. A truth is a vector of booleans. With AVX2, each lane has either all bits
+/// set or all bits clear; with AVX-512, each lane is one bit of a mask register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
     /// The numbers of an array at the current points.
@@ -20,7 +20,8 @@ pub(super) enum Operation {
     Subtract(Id, Id),
     Multiply(Id, Id),
     Divide(Id, Id),
-    /// The first operand if it is less than the second; else the second. `Most` is the same for greater.
+    /// The first operand if it is less than the second, else the second. `Most` selects the first operand if it is
+    /// greater.
     Least(Id, Id),
     Most(Id, Id),
     /// ±(a · b) ± c, rounded once.
@@ -129,7 +130,7 @@ impl Operation {
         matches!(self, Operation::Store(..) | Operation::Sum(..) | Operation::Refuse(_))
     }
 
-    /// Returns true if instructions can read it directly from a table in memory.
+    /// Returns true if instructions can read the number directly from a table in memory.
     pub(super) fn lies_in_memory(self) -> bool {
         matches!(self, Operation::Uniform(_) | Operation::Constant(_))
     }

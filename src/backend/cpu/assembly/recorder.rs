@@ -1,4 +1,4 @@
-//! Number types that record the computations with them as [`Operation`]s.
+//! Number types that record computations as [`Operation`]s.
 
 use super::operation::{Comparison, Id, Operation, Rounding, SIGN};
 use crate::math::arithmetic::{Lane, LaneBits, Truth};
@@ -25,8 +25,8 @@ pub(super) fn record(scales: bool, write: impl FnOnce()) -> Vec<Operation> {
     RECORD.take().operations
 }
 
-/// Adds an operation, or finds the same one if it has no side effect. Not inlined, like the operators below: the
-/// recorded functions are long.
+/// Adds an operation and returns its index. An operation without side effects is added only once. Not inlined, like the
+/// operators below, because the recorded functions are long.
 #[inline(never)]
 fn push(operation: Operation) -> Id {
     RECORD.with_borrow_mut(|record| {
@@ -102,7 +102,7 @@ impl Number {
         truth.select(1.0, 0.0)
     }
 
-    /// Returns the truth of `self` ≠ 0, which holds for NaN.
+    /// Returns the truth of `self` ≠ 0, which also holds for NaN.
     pub(super) fn is_true(self) -> Holds {
         let is = |id: Id, number: f64| operation(id) == Operation::Constant(number.to_bits());
         match operation(self.0) {

@@ -1,11 +1,12 @@
-//! Routines (machine code) of a program: generated once the program is used often enough, and called.
+//! Routines (machine code) of a program: their generation, as soon as the program is used often enough, and their
+//! calls.
 
 use super::function::assemble;
 use super::operation::without_dead;
 use super::recorder::record;
-use super::request::{Outputs, Rows, Same, Table, Weighted};
 use super::steps::{self, Purpose};
 use super::writer::{Layout, Spread};
+use crate::backend::cpu::assembly::function::{Outputs, Rows, Same, Table, Weighted};
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;
@@ -17,12 +18,13 @@ use std::num::NonZero;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Evaluated points per core after which machine code is generated: by then, generation takes no longer than it would
-/// have saved. First for the first routine of a process, which also builds the assembler's tables, then for later ones.
+/// Evaluated points per core after which machine code is generated. With machine code from the beginning, these points
+/// would have saved at least the time of its generation. The first number is for the first routine of a process, which
+/// also builds the assembler's tables, the second for later routines.
 const ON_EACH_CORE: [usize; 2] = [1 << 17, 1 << 16];
 /// True if machine code was generated in this process.
 static HAS_MADE: AtomicBool = AtomicBool::new(false);
-/// Maximum number of steps of a program for which machine code is generated: longer programs would take long.
+/// Maximum number of steps of a program for which machine code is generated: generation for longer programs is slow.
 const MOST_STEPS: usize = 4096;
 /// Maximum number of arrays of a routine.
 const ARRAYS: usize = 64;
@@ -34,14 +36,15 @@ const KINDS: usize = 4;
 /// Argument of a routine. The offsets in `function` depend on this layout.
 #[repr(C)]
 struct Frame {
-    /// Number of points times 8 bytes: a multiple of 64.
+    /// Number of points times 8 bytes. It is a multiple of 64.
     end: usize,
-    /// The same for the points before the first block with a refused point. Written by the routine.
+    /// Number of points before the first block with a point that only the interpreter can evaluate (huge angle), times
+    /// 8 bytes; `end` if there is no such point. Written by the routine.
     done: usize,
     uniforms: *const f64,
     /// Buffer for the sums of a block.
     sums: *mut f64,
-    /// Totals to which the sums of blocks are added: those of one piece after the other.
+    /// Totals of the pieces, one set after the other. The sums of a block are added to the totals of its piece.
     totals: *mut f64,
     arrays: [MaybeUninit<*const f64>; ARRAYS],
 }
@@ -56,7 +59,7 @@ impl Frame {
     }
 }
 
-/// The routines of a program, generated once the program is used often enough.
+/// Routines of a program, generated as soon as the program is used often enough.
 #[derive(Debug, Default)]
 pub(super) struct Routines {
     /// Number of points at which the program was evaluated.
@@ -66,7 +69,8 @@ pub(super) struct Routines {
 }
 
 impl Routines {
-    /// Adds `points` evaluations; returns true if the program was evaluated often enough to generate machine code.
+    /// Adds `points` to the number of evaluations. Returns true if the program was evaluated often enough to generate
+    /// machine code.
     pub(super) fn are_worthwhile(&self, points: usize) -> bool {
         let enough = worthwhile();
         let seen = self.points.load(Ordering::Relaxed);
@@ -98,8 +102,8 @@ impl Routines {
     }
 }
 
-/// Returns the number of evaluated points after which machine code is generated. `DUALFIT_JIT=0` disables it, and
-/// `DUALFIT_JIT=1` generates it at once.
+/// Returns the number of evaluated points after which machine code is generated. `DUALFIT_JIT=0` disables machine code,
+/// and `DUALFIT_JIT=1` requests its generation at the first use.
 fn worthwhile() -> usize {
     static POINTS: OnceLock<[usize; 2]> = OnceLock::new();
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -146,7 +150,8 @@ impl Routine {
         Some(Routine { pages: pages.make_exec().ok()?, entry: machine.entry })
     }
 
-    /// Returns the number of processed points. If a point was refused, only the blocks before it count.
+    /// Calls the routine and returns the number of processed points. If a point was refused, only the points of the
+    /// blocks before it count.
     ///
     /// # Safety
     /// The processor must support the vectors of the routine. The frame must point to arrays of `end` bytes, and to as
@@ -168,13 +173,14 @@ impl Same<'_> {
         }
     }
 
-    /// Returns the address of the uniform numbers, which are copied into `table` if needed.
+    /// Returns the address of the uniform numbers in the layout of the routine. Numbers of fits in lanes already have
+    /// this layout; the numbers of a single fit are copied to `table`.
     fn lie(&self, code: &Code, vectors: Vectors, table: &mut Table) -> *const f64 {
         let (numbers, shared) = match *self {
             Same::ByLane(numbers) => return numbers.as_ptr().cast(),
             Same::OfOne(numbers, shared) => (numbers, shared),
         };
-        // AVX-512 instructions broadcast a number themselves; AVX2 needs it four times.
+        // AVX-512 instructions broadcast a number from memory; AVX2 needs four copies.
         let copies = match vectors {
             Vectors::Avx2 => 4,
             Vectors::Avx512 => 1,
@@ -226,8 +232,8 @@ impl Routines {
         let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * pair(0, FEW_COLUMNS)];
         let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(|a| a.as_ptr()));
         (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());
-        // SAFETY: a `Kernels` names vectors that the processor supports. Each array has at least the number of points
-        // in the frame, and the numbers of arrays, sums and uniform numbers match the program.
+        // SAFETY: `vectors` comes from `Kernels::vectors`, so that the processor supports them. Each array has at least
+        // the number of points in the frame, and the numbers of arrays, sums and uniform numbers match the program.
         unsafe { routine.call(&mut frame) }
     }
 
@@ -262,7 +268,7 @@ impl Routines {
         if whole == points {
             return true;
         }
-        // The last points, padded to eight with copies of the last one.
+        // The remaining points, padded to eight with copies of the last point.
         let filled = |column: &&[f64]| std::array::from_fn(|i| column[(whole + i).min(points - 1)]);
         let mut few = [[0.0; LANES]; 2];
         let many: Vec<[f64; LANES]>;

@@ -1,7 +1,7 @@
 //! Recording of the steps of a program as operations.
 
 use super::recorder::Number;
-use super::request::Weighted;
+use crate::backend::cpu::assembly::function::Weighted;
 use crate::backend::cpu::code::{Code, Instruction, Operand};
 use crate::math::arithmetic::{Lane, Truth};
 use crate::math::lane;
@@ -11,7 +11,7 @@ use crate::normal::pair;
 /// Use of the outputs of a program in a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The routine writes them to arrays.
+    /// The routine writes the outputs to arrays.
     Outputs,
     /// The routine sums the products of partials and residuals.
     Sums(Weighted),
@@ -87,7 +87,7 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
     Some(())
 }
 
-/// Records the sums of the products of rows, which are the weighted partials and the weighted residual.
+/// Records the sums of products of a row's columns: the weighted partials and the weighted residual.
 fn sums(outputs: &[Number], y: Number, factor: Option<Number>) {
     let Some((value, partials)) = outputs.split_first() else { return };
     let weighted = |number: Number| factor.map_or(number, |factor| number * factor);

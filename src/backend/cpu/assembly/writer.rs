@@ -8,9 +8,9 @@ use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 /// Memory layout of the uniform numbers, which are the same at every point of a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// One after the other. With AVX2, each is repeated once per lane.
+    /// One number after the other. With AVX2, each number is repeated for every lane.
     Once,
-    /// Eight values of each, one per fit.
+    /// Eight values of each number, one per fit.
     ByLane,
 }
 
@@ -23,7 +23,7 @@ impl Vectors {
         }
     }
 
-    /// Returns the number of vectors that eight points take.
+    /// Returns the number of vectors per eight points.
     pub(super) fn halves(self) -> usize {
         64 / self.width()
     }
@@ -68,7 +68,7 @@ pub(super) struct Writer {
     pub(super) encoder: Encoder,
     /// Offset of the next instruction in bytes.
     pub(super) position: usize,
-    /// Half of the eight points that is processed, if a vector has four lanes; else 0.
+    /// Index of the half of the eight points that is being processed, if a vector has four lanes; else 0.
     pub(super) half: usize,
     /// Number of registers for intermediate numbers. The registers of the sums follow.
     pub(super) numbers: usize,
@@ -216,7 +216,7 @@ impl Writer {
         }
     }
 
-    /// Returns a register for a new number. If another number has to leave it, stores that number on the stack.
+    /// Returns a register for a new number. Stores the previous number of the register on the stack, if necessary.
     pub(super) fn grab(&mut self) -> Option<usize> {
         let (register, spilled) = self.allocation.grab()?;
         if let Some(slot) = spilled {
@@ -226,7 +226,7 @@ impl Writer {
         Some(register)
     }
 
-    /// Returns the register of a number, which is loaded if it is not in a register.
+    /// Returns the register of a number. Loads the number if it is not in a register.
     pub(super) fn register(&mut self, id: Id) -> Option<usize> {
         if let Some(register) = self.allocation.pin(id) {
             return Some(register);

@@ -1,6 +1,7 @@
 //! Bounds of a curve's second derivatives.
 
-/// Deviation from the tangent, relative to the values, up to which it counts as rounding: points may almost coincide.
+/// Maximum deviation from the tangent, relative to the values, that counts as a rounding error. Two points may almost
+/// coincide.
 const ROUNDING: f64 = 1e-9;
 
 /// Ranges of the observed second derivatives, extended to contain 0, in the order of `Program::with_slopes`.
@@ -16,7 +17,7 @@ impl Bends {
         self.ranges.resize(k * (k + 1) / 2, (0.0, 0.0));
     }
 
-    /// Extends the ranges by the finite second derivatives at one place.
+    /// Extends the ranges to include the finite second derivatives at one point.
     pub(super) fn learn(&mut self, seconds: impl Iterator<Item = f64>) {
         for ((least, largest), second) in self.ranges.iter_mut().zip(seconds) {
             if second.is_finite() {
@@ -26,9 +27,9 @@ impl Bends {
         }
     }
 
-    /// Extends the range by the second derivative of a curve of one variable between neighbouring points, from the
-    /// values and slopes at their `x`. By the mean value theorem, f(b) − f(a) − f'(a)(b − a) is (b − a)²/2 times f'' at
-    /// a place between a and b. This detects a step or a peak between points.
+    /// Extends the range of a curve of one variable to include its second derivatives between neighbouring points. They
+    /// follow from the values and slopes at `x`: f(b) − f(a) − f'(a)(b − a) is (b − a)²/2 times f'' at a position
+    /// between a and b (mean value theorem). This detects a step or a peak between points.
     pub(super) fn learn_between(&mut self, x: &[f64], tangents: &[(f64, f64)]) {
         let bend = |from: usize, to: usize| {
             let ((value, slope), ahead, step) = (tangents[from], tangents[to].0, x[to] - x[from]);
@@ -42,12 +43,12 @@ impl Bends {
         }
     }
 
-    /// Returns upper bounds of the curvature of f/σ in any direction, in units of the errors of x: first for curvature
-    /// downwards (`turn` = −1) or upwards (`turn` = 1), then for both. `sigma`: the errors of x at a point; `weight`:
-    /// its 1/σ.
+    /// Returns two upper bounds of the curvature of f/σ along any direction, in units of the errors of x. The first
+    /// bound is for curvature downwards (`turn` = −1) or upwards (`turn` = 1), the second for both. `sigma`: errors of
+    /// x at a point; `weight`: 1/σ of the point.
     pub(super) fn curvatures(&self, sigma: &[f64], weight: f64, turn: f64) -> (f64, f64) {
-        // Every eigenvalue is at most the largest sum of a diagonal element and the magnitudes of the rest of its row
-        // (Gershgorin).
+        // Gershgorin's theorem: every eigenvalue is at most the largest sum of a diagonal element and the magnitudes of
+        // the other elements of its row.
         let (mut turned, mut any) = (0.0f64, 0.0f64);
         for a in 0..sigma.len() {
             let (mut row_turned, mut row) = (0.0, 0.0);

@@ -3,15 +3,15 @@
 //! With the residual r = (f(ξ) − y)/σ and the shifts uₖ = (ξₖ − xₖ)/σₓₖ, the closest point ξ minimises
 //! (r² + ‖u‖²)/2, a separate problem for each point. At the minimum the gradient vanishes: a·r + u = 0 with the
 //! slopes aₖ = ∂f/∂xₖ σₓₖ/σ. Therefore the distance is d = ±√(r² + ‖u‖²) = r·√(1 + ‖a‖²). Its partial ∂d/∂p is
-//! ∂f/∂p at ξ, divided by σ√(1 + ‖a‖²): changes of ξ have an effect of second order only. So a fit of d is an ordinary
-//! least-squares problem with exact partials (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8
-//! (1987) 1052, who treat the shifts as unknowns instead).
+//! ∂f/∂p at ξ, divided by σ√(1 + ‖a‖²), since changes of ξ have only a second-order effect. So a fit of d is an
+//! ordinary least-squares problem with exact partials (Boggs, Byrd and Schnabel, SIAM J. Sci. Stat. Comput. 8 (1987)
+//! 1052, treat the shifts as unknowns instead).
 //!
 //! Newton's method finds a minimum from the measured x ([`newton`]). It uses the exact second derivatives of f, and its
 //! steps never increase the distance. If the curvature is large, there may be a closer minimum, which a scan finds
-//! ([`scan`]). So a pass depends on the parameters alone, not on previous passes, and d is continuous: |d| is the
-//! minimum of several smooth functions. d² has only kinks that point upwards, and a minimum of the cost is never at
-//! such a kink. Without the scan, d could be the distance to another local minimum, and then it would have jumps.
+//! ([`scan`]). So a pass depends only on the parameters, not on previous passes. And d is continuous: |d| is the
+//! minimum of several smooth functions. All kinks of d² point upwards, and a minimum of the cost is never at such a
+//! kink. Without the scan, d could jump between the distances of different local minima.
 
 mod bends;
 mod measured;
@@ -31,7 +31,7 @@ pub(crate) use measured::{SlopeCode, SlopeNumbers};
 use newton::Searches;
 use scan::Scan;
 
-/// Least relative decrease of the distance for which another minimum replaces the first one. It is larger than rounding
+/// Minimum relative decrease of the distance for which another minimum replaces the first one. It exceeds the rounding
 /// errors.
 const CLOSER: f64 = 1e-9;
 
@@ -40,7 +40,7 @@ const CLOSER: f64 = 1e-9;
 pub(super) struct Distances<'a> {
     /// Distances in row units, with the sign of the residual.
     pub(super) distance: &'a [f64],
-    /// The row unit, divided by σ√(1 + ‖a‖²).
+    /// Row unit divided by σ√(1 + ‖a‖²).
     pub(super) factor: &'a [f64],
 }
 
@@ -65,7 +65,7 @@ pub(super) struct ClosestPoints {
     further: Searches,
 }
 
-/// Returns the closest points of all points, masked ones included.
+/// Returns the closest points of all measured points, including masked ones.
 ///
 /// # Errors
 /// Returns [`Error::ModelKind`](crate::error::Error::ModelKind) if the model is native.

@@ -1,4 +1,4 @@
-//! Newton's method for the closest points, from given shifts. Many searches run at the same time.
+//! Newton's method for the closest points, from given initial shifts. Many searches run at the same time.
 
 use super::super::code::BLOCK;
 use super::super::machine::{Block, Inputs, Machine, Uniforms};
@@ -7,8 +7,8 @@ use super::measured::{Curve, Measured};
 use crate::data::values::Values;
 use crate::normal::small::{cholesky, solve_upper, solve_upper_transposed};
 
-/// Length of a step, relative to the distance and to the errors of x, below which it is the last one: the next would be
-/// its square.
+/// Maximum length of the last step, relative to the distance or to the errors of x, whichever is smaller. Convergence
+/// is quadratic, so the next step would have about the square of this length.
 const LAST: f64 = 1e-6;
 /// Maximum number of evaluations of a block.
 const MOST_EVALUATIONS: usize = 100;
@@ -17,7 +17,7 @@ const MOST_EVALUATIONS: usize = 100;
 #[derive(Default)]
 pub(super) struct Searches {
     machine: Machine,
-    /// The measured point of each lane, by its position in the block.
+    /// Position in the block of the measured point of each lane.
     pub(super) of: Vec<usize>,
     /// Independent variables at which the model is evaluated: one column per variable.
     pub(super) at: Vec<Vec<f64>>,
@@ -25,9 +25,9 @@ pub(super) struct Searches {
     pub(super) distance: Vec<f64>,
     /// 1/(σ√(1 + ‖a‖²)).
     pub(super) factor: Vec<f64>,
-    /// Value of the model, and its first slope.
+    /// Value of the model and its first slope, for each lane.
     pub(super) tangents: Vec<(f64, f64)>,
-    /// Shifts, one number for each lane and inexact variable. `steps` is the step from them.
+    /// Shifts, one number for each lane and inexact variable. `steps` are the current steps from these shifts.
     pub(super) shifts: Vec<f64>,
     steps: Vec<f64>,
     searches: Vec<Search>,
@@ -75,7 +75,7 @@ impl Searches {
         self.shifts.resize(self.steps.len(), 0.0);
     }
 
-    /// Finds a minimum from each starting point. `bends` learns the second derivatives of all iterations.
+    /// Finds a minimum from each starting point. `bends` records the second derivatives of all iterations.
     pub(super) fn run(&mut self, curve: Curve<'_>, measured: &Measured, bends: &mut Bends) {
         let (code, k, lanes) = (&curve.code.slopes, measured.k, self.of.len());
         let uniforms = Uniforms::OfOne(&curve.numbers.slopes);
@@ -132,7 +132,7 @@ impl Searches {
         self.shift(curve, measured);
     }
 
-    /// Sets the variables at which the model is evaluated: the shifts plus the current step, if there is one.
+    /// Sets the variables at which the model is evaluated: the measured x plus the shifts and the current step, if any.
     fn shift(&mut self, curve: Curve<'_>, measured: &Measured) {
         let k = measured.k;
         for (j, &c) in curve.code.inexact.iter().enumerate() {
@@ -196,7 +196,7 @@ impl Point<'_> {
         false
     }
 
-    /// Sets the slopes a; returns ‖a‖².
+    /// Computes the slopes a and returns ‖a‖².
     fn slopes(&mut self, weight: f64, partial: impl Fn(usize) -> f64) -> f64 {
         let slopes = &mut self.local.slopes;
         slopes.clear();

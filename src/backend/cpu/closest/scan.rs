@@ -3,10 +3,11 @@
 //! Let d be the distance of a minimum. Every closer point of the curve has shifts shorter than d. The ball of radius d
 //! around the measured point touches the curve at the minimum. If the curvature of the curve towards the measured point
 //! is nowhere above 1/d (second derivatives of f/σ in units of the errors of x), the curve stays outside of the ball,
-//! and the minimum is the closest point. Proof: the sphere is the graph of a function with second derivatives of −1/d
-//! or beyond, and it has the value and slope of the curve at the minimum. So a point needs a scan only if d times the
-//! largest curvature seen is above 1. The scan evaluates the curve along lines through the measured x, and starts
-//! searches where the polygon through these values is close.
+//! and the minimum is the closest point. Proof: the side of the sphere next to the curve is the graph of a function
+//! that bends towards the measured point with second derivatives of at least 1/d. At the minimum it has the value and
+//! the slope of the curve, and the curve bends less. So a point needs a scan only if d times the largest observed
+//! curvature is above 1. The scan evaluates the curve along lines through the measured x, and starts searches where
+//! the polygon through these values is close.
 
 use super::super::code::BLOCK;
 use super::super::machine::{Block, Inputs, Machine, Uniforms};
@@ -15,18 +16,20 @@ use super::measured::{Curve, Measured};
 use super::newton::Searches;
 use crate::data::values::Values;
 
-/// Largest distance times curvature without a scan: half of the limit 1, as the curvature is not known everywhere.
+/// Maximum product of distance and curvature without a scan: half of the limit 1, since the curvature is not known
+/// everywhere.
 const GENTLE: f64 = 0.5;
-/// Ratio of a point's distance to the median of its block above which the point is scanned at any curvature: the curve
-/// may turn or jump between points.
+/// A point is scanned regardless of the curvature if its distance exceeds this multiple of the median distance in its
+/// block, since the curve may turn or jump between points.
 const OUTLYING: f64 = 4.0;
 /// Minimum and maximum number of evaluations on each side of a line.
 const EVALUATIONS: (f64, f64) = (8.0, 32.0);
-/// Ratio of a polygon's distance to the minimum from which it does not start a search. First for one variable, where a
-/// polygon deviates from the curve by at most d/32; then for more, where the closest point is between lines.
+/// A search starts where the distance of the polygon is below this multiple of the distance of the known minimum. The
+/// first number is for one variable: the polygon deviates from the curve by at most d/32. The second is for several
+/// variables: the closest point can be between lines.
 const MARGIN: (f64, f64) = (1.0625, 1.25);
 
-/// Maximum number of halvings of a segment. They find a step of the curve with a width of 1e-6 segment lengths.
+/// Maximum number of halvings of a segment: enough to find a step of the curve with a width of 1e-6 segment lengths.
 const HALVINGS: usize = 20;
 
 /// Scratch memory of a scan.
@@ -42,12 +45,12 @@ pub(super) struct Scan {
     residuals: Vec<f64>,
     /// The measured points of a block of evaluations.
     points: Vec<usize>,
-    /// For each segment of a line: its distance, and the position of its closest point along the line.
+    /// For each segment of a line: its distance from the measured point, and the position of its closest point.
     segments: Vec<(f64, f64)>,
     starts: Vec<Start>,
 }
 
-/// A direction of length 1: components along two variables, of which the second may be 0.
+/// Unit vector with components along two variables. The second component may be 0.
 type Direction = [(usize, f64); 2];
 
 /// A line through a measured point.
@@ -56,17 +59,17 @@ struct Line {
     direction: Direction,
     /// Distance between evaluations, in units of the errors of x.
     spacing: f64,
-    /// Evaluations on each side of the measured point.
+    /// Number of evaluations on each side of the measured point.
     side: usize,
 }
 
 /// Starting point of a search.
 pub(super) struct Start {
-    /// The position of the measured point in the block.
+    /// Position of the measured point in the block.
     pub(super) point: usize,
     direction: Direction,
     length: f64,
-    /// Ends of its segment: position along the line, and residual.
+    /// Ends of the segment that contains the starting point: position along the line, and residual.
     ends: [(f64, f64); 2],
 }
 
@@ -90,8 +93,8 @@ impl Start {
 }
 
 impl Scan {
-    /// Returns starting points of searches for minima that may be closer than the `found` ones, one lane per point of
-    /// the block.
+    /// Returns starting points of searches for minima that may be closer than the known minima `found`, which has one
+    /// lane per point of the block.
     pub(super) fn starts(
         &mut self,
         curve: Curve<'_>,
@@ -143,7 +146,7 @@ impl Scan {
         }
     }
 
-    /// Computes the residuals at these places, in their order.
+    /// Computes the residuals at `places`, in the same order.
     fn evaluate<'p>(
         &mut self,
         curve: Curve<'_>,
@@ -182,7 +185,7 @@ impl Scan {
         }
     }
 
-    /// Adds starting points at the local minima of a line's polygon that are near enough and apart from the known
+    /// Adds a starting point at each local minimum of a line's polygon that is near enough and is not the known
     /// minimum.
     fn choose_starts(&mut self, measured: &Measured, found: &Searches) {
         let Scan { lines, residuals, segments, starts, .. } = self;
@@ -210,7 +213,7 @@ impl Scan {
                 let start = Start { point: line.point, direction: line.direction, length, ends };
                 let apart = |(j, shift): (usize, &f64)| (start.shift(j) - shift).powi(2);
                 let apart = shifts.iter().enumerate().map(apart).sum::<f64>().sqrt();
-                // A polygon that is much closer than the known minimum has found another one, even next to it.
+                // A polygon that is much closer than the known minimum indicates another minimum, even next to it.
                 if apart > line.spacing || distance < (2.0 - margin) * reach {
                     starts.push(start);
                 }
@@ -219,7 +222,7 @@ impl Scan {
     }
 
     /// Bisects the segments whose residual changes sign until the starting point is closer than the known minimum. A
-    /// search from there ends closer, however steep the curve is.
+    /// search from such a point ends at a closer minimum, even if the curve is very steep.
     fn close_in(&mut self, curve: Curve<'_>, measured: &Measured, found: &Searches) {
         let mut starts = std::mem::take(&mut self.starts);
         let crosses = |start: &Start| start.ends[0].1 * start.ends[1].1 < 0.0;
@@ -254,7 +257,8 @@ impl Line {
     }
 }
 
-/// Returns the directions along the variables that have errors at a point, and the diagonals of any two of them.
+/// Returns the directions along the variables that have errors at a point, and the diagonals of each pair of these
+/// variables.
 fn directions(sigma: &[f64]) -> impl Iterator<Item = Direction> {
     let k = sigma.len();
     let inexact = |j: &usize| sigma[*j] > 0.0;
@@ -266,8 +270,8 @@ fn directions(sigma: &[f64]) -> impl Iterator<Item = Direction> {
     })
 }
 
-/// Returns the distance from (0, 0) to the segment between two points, and the first coordinate of its closest point.
-/// The distance is infinite if an end is not finite.
+/// Returns the distance from (0, 0) to the segment between two points, and the first coordinate of the segment's
+/// closest point. The distance is infinite if an end is not finite.
 fn closest_of_segment((t, r): (f64, f64), (to_t, to_r): (f64, f64)) -> (f64, f64) {
     let (along, up) = (to_t - t, to_r - r);
     let part = (-(t * along + r * up) / (along * along + up * up)).clamp(0.0, 1.0);

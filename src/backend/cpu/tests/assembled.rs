@@ -1,4 +1,4 @@
-//! Tests that machine code gives the same bits as the interpreter, for all kinds of weights, lengths and numbers of
+//! Tests that machine code computes the same bits as the interpreter, for all kinds of weights, lengths and numbers of
 //! fits.
 
 use super::{PARAMETERS, Sums, kernels, tree};
@@ -58,11 +58,11 @@ fn sets() -> impl Iterator<Item = &'static Kernels> {
     kernels::available().into_iter().filter(|kernels| kernels.vectors.is_some())
 }
 
-/// Maximum number of points for which two passes do not trigger machine code.
+/// Maximum number of points for which two passes do not trigger the generation of machine code.
 const MANY: usize = 1 << 15;
 
-/// Returns the sums of a model over points, by the interpreter or by machine code, and the number of generated
-/// routines.
+/// Returns the sums of a model over points, computed by machine code if `often`, else by the interpreter. Also returns
+/// the number of generated routines.
 fn normal(
     points: &Points<'_>,
     (count, model): (usize, Model),
@@ -74,7 +74,7 @@ fn normal(
     if often {
         codes(&prepared).iter().for_each(|code| code.be_worthwhile());
     } else if points.len() > MANY {
-        // This many points would trigger machine code. Kernels without machine code give the same bits.
+        // This many points would trigger machine code. Kernels without machine code compute the same bits.
         let available = kernels::available();
         kernels = available.into_iter().find(|set| set.vectors.is_none()).unwrap_or(kernels);
     }
@@ -135,7 +135,7 @@ fn what_machine_code_refuses_the_interpreter_does() {
     }
 }
 
-/// Tests models with more parameters than one loop can sum products for, and with more live numbers than registers.
+/// Tests models with too many parameters for sums in one loop, and with more live numbers than registers.
 #[test]
 fn many_parameters_have_the_bits_of_the_interpreter() {
     let data = Sums::new(1003);
@@ -155,7 +155,8 @@ fn many_parameters_have_the_bits_of_the_interpreter() {
     }
 }
 
-/// Returns the sums of eight fits, one of which is not requested.
+/// Returns the sums of seven of eight fits in lanes, since one lane is not requested, and the number of generated
+/// routines.
 fn side_by_side(
     lanes: &[Sums],
     n: usize,
@@ -200,7 +201,7 @@ fn fits_side_by_side_have_the_bits_of_the_interpreter() {
             for (name, count, model) in MODELS {
                 let (expected, none) = side_by_side(&lanes, n, weighted, (count, model), false);
                 let (found, made) = side_by_side(&lanes, n, weighted, (count, model), true);
-                // If angles are refused, the interpreter takes over and needs the routine for outputs too.
+                // If angles are refused, the remaining points also need the routine for outputs.
                 assert!(none == 0 && made >= wanted, "{name}: {made}");
                 assert_eq!(found, expected, "{name}, {n} points, weighted {weighted}");
             }

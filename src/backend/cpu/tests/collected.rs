@@ -1,5 +1,5 @@
-//! Tests of collected factors at the ends of the range: the evaluator's sums agree with the sums of the plain code,
-//! and are finite if those are finite.
+//! Tests of collected factors at the ends of the range: the evaluator's sums agree with the sums of the plain code, and
+//! are finite if the sums of the plain code are finite.
 
 use super::super::assembly::Assembled;
 use super::super::code::Code;

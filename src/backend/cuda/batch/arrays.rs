@@ -18,7 +18,7 @@ pub(super) struct Array {
 
 #[derive(Clone, Copy)]
 enum Apart {
-    /// All fits share it.
+    /// All fits share the array.
     Shared,
     /// Offset of this number of bytes per preceding sample.
     BySamples(usize),
@@ -120,7 +120,7 @@ impl DeviceArrays {
         Ok(arrays)
     }
 
-    /// Returns the address of an array for the fits from `first` on; `self` holds the arrays of the individual fits.
+    /// Returns the address of an array for the fits from `first` on; `self` contains the arrays of the individual fits.
     pub(super) fn address(&self, data: &BatchData<'_>, array: &Array, first: usize) -> u64 {
         let skipped = match array.apart {
             Apart::Shared => 0,

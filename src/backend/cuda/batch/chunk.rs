@@ -22,11 +22,11 @@ pub(crate) struct FitChunk {
     covariances: Option<Buffer>,
     counts: Buffer,
     fits: usize,
-    /// Data of the individual fits, whose addresses the kernel has.
+    /// Data of the individual fits, which the kernel reads.
     inputs: (Vec<Buffer>, Option<DeviceArrays>),
 }
 
-/// Returns the bytes per sample, and the bytes per fit beside its samples. `held`: true if the data are on the device.
+/// Returns the bytes per sample, and the bytes per fit without its samples. `held`: true if the data are on the device.
 fn bytes(job: &Job<'_>, held: bool) -> (usize, usize) {
     let width = job.bounds.len();
     let (sample, mut fit) = if held { (0, 0) } else { own_bytes(job.data) };
@@ -48,7 +48,7 @@ pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Ran
         let samples = job.data.range(end - 1).end - begin;
         samples.saturating_mul(sample).saturating_add((end - first).saturating_mul(fit)) <= most
     };
-    // The largest end that fits into memory, by bisection: the memory grows with the number of fits.
+    // Bisection for the largest end that fits into memory: the memory grows with the number of fits.
     let (mut room, mut none) = (first + 1, job.data.n_fits() + 1);
     while none - room > 1 {
         let middle = room + (none - room) / 2;

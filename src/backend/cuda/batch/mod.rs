@@ -201,7 +201,7 @@ pub(crate) struct Batch<'a> {
 
 /// The part of a batch's data that is on the device while it runs.
 enum DataAtHand<'a> {
-    /// All of it.
+    /// All data.
     Resident(&'a Resident),
     /// The data that all fits share.
     Shared(Box<DeviceArrays>),

@@ -1,9 +1,9 @@
-//! The cache with a compiler that counts.
+//! Tests of the cache with a compiler that counts its calls.
 
 use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Compiles to the source behind the number of its call, and refuses what begins with `!`.
+/// Compiler whose image is the number of the call, followed by the source. It refuses sources that begin with `!`.
 #[derive(Default)]
 struct Counting {
     calls: AtomicUsize,

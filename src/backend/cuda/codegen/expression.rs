@@ -1,17 +1,17 @@
-//! One operation of a program as a C++ statement, numbers as literals, names as comments.
+//! Translation of single operations to C++ statements, of numbers to literals and of names to comments.
 
 use crate::model::op::{Binary, Id, Node, Unary};
 
-/// The nodes of a program as one generated function sees them.
+/// Scope of a generated function: the C++ expressions of the nodes of a program.
 pub(super) struct Scope<'a> {
-    /// C++ type of its numbers.
+    /// C++ type of the function's numbers.
     real: &'static str,
     nodes: &'a [Node],
     /// C++ expression of each node: a variable, an element or a literal.
     names: Vec<String>,
-    /// True if the expression is a `bool`; the truth values of other functions are numbers here.
+    /// True if the expression is a `bool`; truth values that other functions computed are numbers here.
     truth: Vec<bool>,
-    /// C++ expression of the reciprocal of a node that divides many numbers.
+    /// C++ expression of the reciprocal of each node that is a frequent divisor.
     reciprocals: Vec<Option<String>>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Scope<'a> {
         Scope { real, nodes, names, truth, reciprocals: vec![None; nodes.len()] }
     }
 
-    /// Replaces divisions by a node by multiplications with its reciprocal.
+    /// Makes divisions by a node use its reciprocal, for which `reciprocal` is the C++ expression.
     pub(super) fn divide_by(&mut self, id: Id, reciprocal: String) {
         self.reciprocals[id as usize] = Some(reciprocal);
     }
@@ -80,8 +80,7 @@ fn is_truth(node: Node) -> bool {
     matches!(node, Node::Unary(Unary::Not, _) | Node::Binary(Lt | Le | Eq | And | Or, ..))
 }
 
-/// The shortest literal that is exactly `number`, or of arithmetic other than `double` exactly the f32
-/// that stands for it.
+/// Returns the shortest literal that is exactly `number` or, if `real` is not `double`, exactly its `to_f32`.
 pub(super) fn literal(number: f64, real: &str) -> String {
     let single = real != "double";
     if number.is_finite() {
@@ -93,8 +92,7 @@ pub(super) fn literal(number: f64, real: &str) -> String {
 }
 
 /// Returns the nearest f32 that is finite if the number is finite, and not 0 if the number is not 0. Therefore
-/// constants
-/// that keep a function finite or a divisor away from 0 still do so.
+/// constants that keep a function finite or a divisor away from 0 still do so.
 pub(in crate::backend::cuda) fn to_f32(number: f64) -> f32 {
     let nearest = number as f32;
     if nearest.is_infinite() && number.is_finite() {

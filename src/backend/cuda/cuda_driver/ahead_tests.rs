@@ -1,5 +1,5 @@
-//! Uploads ahead over the fake driver. Its streams run only as far as a caller waits for them, therefore work
-//! that no fence orders gives wrong results.
+//! Tests of uploads ahead with the fake driver. Its streams run only as far as a caller waits for them; therefore work
+//! that no fence orders yields wrong results.
 
 use super::*;
 use crate::backend::cuda::testing::fake_driver::run_inside;
@@ -23,8 +23,8 @@ fn loaded() -> Loaded {
     Loaded(driver, module)
 }
 
-/// Uploads chunks of `count` numbers to `rooms` buffers in turn; a kernel copies each chunk to its own place. Returns
-/// true if all chunks arrive, with or without fences.
+/// Uploads chunks of `count` numbers to `rooms` buffers in turn, with or without fences; a kernel copies each chunk to
+/// its own part of the result. Returns true if all chunks arrive.
 fn arrives(
     Loaded(driver, module): &Loaded,
     (chunks, rooms, count): (usize, usize, usize),
@@ -53,8 +53,8 @@ fn arrives(
     found == (0..chunks).flat_map(|chunk| values(chunk, count)).collect::<Vec<f64>>()
 }
 
-/// Fewer and more bytes than the staging buffers have: uploads run as late as possible, or at once with the kernels
-/// behind them.
+/// Chunks that are smaller and larger than the staging buffers: uploads run as late as possible, or at once with the
+/// kernels that follow them.
 const COUNTS: [usize; 4] = [1, 1000, LARGE / 8, 3 * LARGE / 8 + 17];
 
 #[test]

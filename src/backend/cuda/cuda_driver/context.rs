@@ -22,7 +22,7 @@ pub(super) struct Context {
     streams: [sys::CUstream; 2],
     /// Events that a fence records, one per stream.
     marks: [sys::CUevent; 2],
-    /// Held while the marks are recorded and waited for.
+    /// Locked while the marks are recorded and waits for them are queued.
     fencing: Mutex<()>,
 }
 
@@ -81,7 +81,7 @@ fn name(device: sys::CUdevice) -> String {
     // SAFETY: the buffer is longer than the length passed, therefore its last byte stays 0.
     match unsafe { sys::cuDeviceGetName(name.as_mut_ptr(), 255, device) } {
         sys::CUresult::CUDA_SUCCESS => {
-            // SAFETY: the text lies in `name` and ends there.
+            // SAFETY: the text is inside `name`, which ends with a NUL.
             unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
         }
         _ => "CUDA device".into(),
@@ -109,8 +109,8 @@ pub(super) struct Current;
 impl Drop for Current {
     fn drop(&mut self) {
         let mut popped = ptr::null_mut();
-        // SAFETY: pops the context that was pushed on this thread when `self` was created. A failure, of a
-        // context that is lost, is found by the next call.
+        // SAFETY: pops the context that was pushed on this thread when `self` was created. If this fails because
+        // the context is lost, the next call reports it.
         let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
     }
 }
@@ -151,7 +151,7 @@ impl Context {
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Address, DriverError> {
         let _current = self.enter()?;
-        // SAFETY: the context is current. No memory at all has no address.
+        // SAFETY: the context is current. At least one byte is requested, because CUDA rejects 0 bytes.
         let address = unsafe { result::malloc_sync(bytes.max(1)) };
         check("cuMemAlloc", bytes.max(1), address).map(Address)
     }
@@ -195,7 +195,7 @@ impl Context {
         let [after_work, after_uploads] = self.marks;
         for (stream, mark) in self.streams.into_iter().zip([after_uploads, after_work]) {
             let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-            // SAFETY: as above; the mark was recorded, and its stream waits for nothing that comes
+            // SAFETY: as above. The mark was recorded; its stream does not wait for work that is queued
             // after this call.
             let waits = unsafe { result::stream::wait_event(stream, mark, flags) };
             check("cuStreamWaitEvent", 0, waits)?;
@@ -243,8 +243,8 @@ impl Context {
     }
 
     pub(super) fn load(&self, image: &[u8]) -> Result<ModuleHandle, DriverError> {
-        // The driver finds the length itself: of machine code in its header, of PTX by the NUL that
-        // is appended here. Numbers of 8 bytes align it as machine code is in a file.
+        // The driver determines the length itself: from the header of machine code, or from the NUL at the end of
+        // PTX, which is appended here. Words of 8 bytes align machine code as in a file.
         let mut words = vec![0_u64; image.len() / 8 + 1];
         for (word, bytes) in words.iter_mut().zip(image.chunks(8)) {
             let mut padded = [0; 8];
@@ -304,8 +304,8 @@ impl Drop for Context {
     fn drop(&mut self) {
         let made = |stream: &sys::CUstream| !stream.is_null();
         if let Ok(_current) = self.enter() {
-            // SAFETY: streams and events were made by `open` and are destroyed once, when the work of
-            // the streams has been waited for.
+            // SAFETY: `open` created the streams and events. They are destroyed once, after the work of the
+            // streams is complete.
             unsafe {
                 for stream in self.streams.into_iter().filter(made) {
                     let _ = result::stream::synchronize(stream);

@@ -53,7 +53,7 @@ pub(crate) fn memory(ordinal: usize) -> Result<Memory, NoCuda> {
     Context::open(ordinal).and_then(|context| context.memory()).map_err(refused)
 }
 
-/// Modules by their number, with the kernels that were requested.
+/// Modules by their numbers, with the kernels that were requested so far.
 #[derive(Debug, Default)]
 struct Modules {
     loaded: HashMap<u64, (ModuleHandle, HashMap<String, Kernel>)>,
@@ -148,7 +148,7 @@ impl Driver for CudaDriver {
                 Ok(address)
             }
             Err(lost @ DriverError::Lost { .. }) => Err(lost),
-            // The host has no page-locked memory to spare.
+            // If the host has no free page-locked memory, device memory is used.
             Err(_) => self.allocate(bytes),
         }
     }

@@ -56,7 +56,7 @@ impl Context {
         Ok(unsafe { std::slice::from_raw_parts_mut(pinned.memory, pinned.bytes) })
     }
 
-    /// Starts a copy of the first `bytes` of page-locked memory, which is in use until then.
+    /// Starts a copy of the first `bytes` of page-locked memory, which is in use until the copy is complete.
     pub(super) fn upload_pinned(
         &self,
         to: Address,
@@ -73,7 +73,7 @@ impl Context {
         self.mark(pinned, queue)
     }
 
-    /// Starts a copy to the first `bytes` of page-locked memory, which is in use until then.
+    /// Starts a copy to the first `bytes` of page-locked memory, which is in use until the copy is complete.
     pub(super) fn download_pinned(
         &self,
         from: Address,
@@ -94,7 +94,7 @@ impl Context {
     fn mark(&self, pinned: &mut Pinned, queue: Queue) -> Result<(), DriverError> {
         // If no event can be recorded, `claim` waits for the end of all work of the queue.
         pinned.in_use = InUse::UntilEndOf(queue);
-        // SAFETY: event and stream live, and the context is current.
+        // SAFETY: event and stream are alive, and the context is current.
         let marked = unsafe { result::event::record(pinned.event, self.stream(queue)) };
         check("cuEventRecord", 0, marked)?;
         pinned.in_use = InUse::UntilMark;
@@ -132,7 +132,7 @@ pub(super) struct Pinned {
     in_use: InUse,
 }
 
-// SAFETY: it owns its memory, and the event is a handle that is valid on every thread.
+// SAFETY: `Pinned` owns its memory, and the event is a handle that is valid on every thread.
 unsafe impl Send for Pinned {}
 // SAFETY: methods with a shared reference only return the address and the size or copy from the memory.
 unsafe impl Sync for Pinned {}

@@ -43,7 +43,7 @@ impl Staging {
         }
     }
 
-    /// Bytes of a buffer.
+    /// Returns the size of a buffer, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.buffers[0].bytes()
     }

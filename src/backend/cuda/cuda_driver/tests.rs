@@ -19,7 +19,7 @@ fn driver() -> CudaDriver {
     CudaDriver::new(0).unwrap()
 }
 
-/// Bytes that differ from place to place and from `seed` to `seed`.
+/// Returns bytes that depend on their position and on `seed`.
 fn pattern(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|i| (i.wrapping_mul(31) ^ (i >> 8) ^ seed) as u8).collect()
 }

@@ -96,9 +96,9 @@ impl Library {
         let _alone = self.running.lock().unwrap();
         catch_faults();
         FAULT.set(Some(self.fault));
-        // SAFETY: the request's pointers outlive the call, and the kernel checks the lengths of its
-        // arguments before it reads them. What it does to memory is the kernel's own affair: a
-        // page that it may not touch ends the launch through the handler below.
+        // SAFETY: the request's pointers outlive the call, and the entry checks the lengths of the
+        // arguments before it reads them. If the kernel accesses a protected page, the handler below
+        // ends the launch.
         unsafe { launch(&request, &mut outcome) };
         FAULT.set(None);
         if outcome.code == 0 {

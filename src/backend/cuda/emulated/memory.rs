@@ -1,9 +1,9 @@
 //! Memory of the emulated device. Every buffer ends at a protected page, and allocations are counted.
 //!
 //! A buffer costs three system calls, which is negligible compared with a launch. Every read or write past
-//! its end faults at the instruction that makes it; checked margins would find writes only,
-//! and later. The few bytes between a buffer's end and the next multiple of the alignment, and the
-//! bytes before it in its first page, contain a pattern that is checked at the release.
+//! its end faults at once; checked margins would detect only writes, and later. The few bytes between a
+//! buffer's end and the next multiple of the alignment, and the bytes before the buffer in its first page,
+//! contain a pattern that is checked at the release.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ptr::NonNull;
@@ -80,7 +80,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length and nothing borrows it.
+        // SAFETY: the mapping was created with this length, and nothing borrows it.
         unsafe { libc::munmap(self.mapping.as_ptr().cast(), self.open + self.page) };
     }
 }
@@ -88,7 +88,7 @@ impl Drop for Buffer {
 /// Number of released buffers whose addresses stay reserved.
 const QUARANTINE: usize = 256;
 
-/// The live buffers by address.
+/// Live buffers by address, and the last released buffers.
 #[derive(Default)]
 pub(super) struct Heap {
     buffers: BTreeMap<u64, Buffer>,
@@ -114,7 +114,7 @@ impl Heap {
     /// Releases a buffer.
     ///
     /// # Errors
-    /// Returns a message if `address` is not the address of a buffer, or if bytes beside the buffer were written.
+    /// Returns a message if `address` is not the address of a buffer, or if bytes next to the buffer were written.
     pub(super) fn release(&mut self, address: u64) -> Result<(), String> {
         let Some(mut buffer) = self.buffers.remove(&address) else {
             return Err(format!("{address:#x} is no buffer: {}", self.describe(address)));

@@ -1,7 +1,7 @@
 //! An emulated device for tests. Kernels are compiled as C++ and run on the CPU. Accesses beyond the end of a buffer
 //! fault, and all calls are counted.
 //!
-//! [`Emulator`] is both the compiler and the driver. If a kernel does something undefined
+//! [`Emulator`] is both the compiler and the driver. If a kernel has undefined behaviour
 //! or accesses foreign memory, the device is lost: the launch and every later call
 //! return [`DriverError::Lost`]. Uploads ahead run as late as possible, at the next fence. Misuse by the host
 //! (a second release, a copy beyond a buffer) panics, because a real device would not report it.
@@ -34,7 +34,7 @@ pub(crate) use toolchain::{NoToolchain, Toolchain};
 /// Properties of the emulated device.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// A small number keeps grids that fill the device small.
+    /// Number of multiprocessors. It is small, so that small grids fill the device.
     pub(crate) multiprocessors: u32,
     pub(crate) memory_bytes: usize,
     /// Order of blocks and threads: natural order if 0, otherwise a random order with this seed.
@@ -54,7 +54,7 @@ pub(crate) struct Calls {
     pub(crate) releases: usize,
     pub(crate) uploads: usize,
     pub(crate) uploaded_bytes: usize,
-    /// Their bytes are counted with those of the others.
+    /// Number of uploads ahead; `uploaded_bytes` includes their bytes.
     pub(crate) uploads_ahead: usize,
     pub(crate) fences: usize,
     pub(crate) downloads: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Calls {
     pub(crate) clears: usize,
     pub(crate) loads: usize,
     pub(crate) launches: BTreeMap<String, usize>,
-    /// From thread to thread of a block.
+    /// Number of switches between threads of a block.
     pub(crate) switches: u64,
 }
 
@@ -179,7 +179,8 @@ impl State {
         Ok(())
     }
 
-    /// Launches that cannot start leave the device usable; after a fault of a kernel it is lost.
+    /// Returns the error of a failed launch. The device is lost if a kernel faulted, but usable if the launch could
+    /// not start.
     fn fail(&mut self, Failure { code, mut text, address }: Failure) -> DriverError {
         if let Some(address) = address {
             text += &format!(" at {address:#x}, {}", self.heap.describe(address));

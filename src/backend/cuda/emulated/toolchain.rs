@@ -22,8 +22,8 @@ const HEADERS: [(&str, &str); 6] = [
     ("launch.h", include_str!("../../../../kernels/host/launch.h")),
 ];
 
-/// Refused where NVRTC is silent, because each of them is a mistake in a kernel. Contraction is off:
-/// the emulation gives the same bits on every processor.
+/// Options of the compiler. Some warnings that NVRTC does not report are errors here, because each of them is a
+/// mistake in a kernel. Contraction is off; therefore the emulation yields the same bits on every processor.
 const FLAGS: [&str; 17] = [
     "-std=c++17",
     "-O1",
@@ -140,8 +140,8 @@ impl Toolchain {
         Ok(toolchain)
     }
 
-    /// GCC finds the header precompiled beside the text of it, and takes half the time over a unit
-    /// (0.17 s instead of 0.33 s). A compiler that does not, or that fails here, reads the text.
+    /// Precompiles the header. GCC finds the result next to the header and compiles a unit in half the time
+    /// (0.17 s instead of 0.33 s). If the compiler does not find it or fails here, it reads the header itself.
     fn precompile(&self) {
         let header = self.folder.path().join(HEADERS[0].0);
         let _ = self.command().args(["-x", "c++-header"]).arg(header).output();
@@ -185,9 +185,9 @@ impl Toolchain {
         Ok(Image { bytes, log })
     }
 
-    /// Returns an error if shared memory is too large, as `ptxas` does.
-    /// The section of a library holds the shared variables of all its
-    /// kernels, so only if it is too large each of them is looked at alone.
+    /// Returns an error if the shared memory of a kernel is too large, as `ptxas` does. The section of a library
+    /// contains the shared variables of all its kernels; therefore each kernel is checked alone only if the section
+    /// is too large.
     fn check_shared(
         &self,
         name: &str,

@@ -27,7 +27,7 @@ pub(crate) fn sums(n: usize) -> usize {
 }
 
 impl Size {
-    /// Returns the length of `room` of the scratch, which a restricted model and the Anderson acceleration use.
+    /// Returns the length of `room` in `Scratch`, which a restricted model and the Anderson acceleration use.
     fn room(self) -> usize {
         let model = (self.free + 1) * (2 * self.free + 1);
         let mixing = (self.free + DEPTH + 1) * (DEPTH + 1) + DEPTH * (DEPTH + 1);

@@ -352,7 +352,7 @@ pub(crate) fn inputs_by_value(size: Size) -> bool {
     numbers <= MOST_BY_VALUE && numbers + size.columns <= MOST_WITH_COLUMNS
 }
 
-/// Declares in C++ where a pass evaluates the model.
+/// Declares the structure of a pass's inputs in C++.
 pub(super) fn declare_inputs(text: &mut String, size: Size) {
     opening(
         text,
@@ -369,7 +369,7 @@ pub(super) fn declare_inputs(text: &mut String, size: Size) {
     text.push_str("};\n");
 }
 
-/// Declares all of them in C++.
+/// Declares all structures in C++.
 pub(super) fn declare(text: &mut String) {
     PlaceLayout::declare(text);
     Layout::declare(text);

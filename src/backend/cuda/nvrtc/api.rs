@@ -164,6 +164,8 @@ impl NvrtcApi {
     }
 }
 
+/// Returns a function of the library.
+///
 /// # Safety
 /// `F` must be the type of the function with this name.
 unsafe fn find<'lib, F>(

@@ -1,9 +1,9 @@
 //! NVRTC, the compiler of the CUDA toolkit as a library. It is found and called without cudarc, because cudarc
 //! panics if the library is missing and does not search Python wheels.
 //!
-//! If there are several, the first is used that supports the device's architecture and whose kernels the driver
-//! can load. CUDA 13 dropped the devices before 7.5, each release supports the devices of its time, and a
-//! driver loads kernels of its own major version of CUDA or of earlier ones.
+//! If there are several NVRTC libraries, the first one is used that supports the device's architecture and whose
+//! kernels the driver can load. CUDA 13 does not support compute capabilities below 7.5. Each release supports the
+//! devices of its time. A driver loads kernels of its own major version of CUDA or of earlier ones.
 
 mod api;
 mod search;
@@ -17,10 +17,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Options of every compilation in addition to the architecture. The log has registers and spills.
+/// Options of every compilation in addition to the architecture. With `-v` the log contains registers and spills.
 const OPTIONS: [&str; 2] = ["--std=c++17", "-Xptxas=-v"];
 
-/// Option for line information, also in portable code, for tools that read it.
+/// Option that adds line information for profilers and debuggers to portable code.
 const LINES: &str = "-lineinfo";
 
 /// A version or a compute capability: major and minor.
@@ -32,7 +32,7 @@ pub(crate) struct Nvrtc {
     api: NvrtcApi,
     /// Major and minor version.
     pub(crate) version: Version,
-    /// Compute capabilities that it compiles for, ascending.
+    /// Supported compute capabilities, ascending.
     architectures: Vec<Version>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Nvrtc {
 enum Target {
     /// Machine code of the device itself, a cubin.
     Machine(Version),
-    /// Portable code for the newest architecture known before the device's, PTX; its driver compiles it.
+    /// Portable code, PTX, for the newest supported architecture older than the device's; the driver compiles it.
     Portable(Version),
 }
 

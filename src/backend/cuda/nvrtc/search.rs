@@ -68,7 +68,7 @@ impl Candidates {
     /// Adds the libraries in `folder`.
     fn add_folder(&mut self, folder: &Path) {
         let files = names().into_iter().map(|name| folder.join(name));
-        // The plain name is a link to one of the others, unless it is alone.
+        // `libnvrtc.so` is a link to one of the others, unless it is the only file.
         let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
         if files.len() > 1 {
             files.retain(|file| file.file_name() != Some(OsStr::new("libnvrtc.so")));
@@ -93,7 +93,7 @@ impl Candidates {
     }
 }
 
-/// Returns the libraries with built-in functions beside NVRTC. NVRTC loads one of them by its
+/// Returns the libraries with built-in functions in NVRTC's folder. NVRTC loads one of them by its
 /// name alone. On Windows the loader does not search NVRTC's folder, but finds a library that is already loaded.
 pub(super) fn companions(nvrtc: &Path) -> Vec<PathBuf> {
     match nvrtc.parent().filter(|_| nvrtc.is_absolute()) {

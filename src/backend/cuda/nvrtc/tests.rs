@@ -1,5 +1,5 @@
-//! NVRTC itself, where there is one: it needs no device. `DUALFIT_NVRTC` says where it is; several
-//! places are tried in their order. `DUALFIT_REQUIRE=nvrtc` makes its absence a failure.
+//! Tests of NVRTC itself, if it is installed; they need no device. `DUALFIT_NVRTC` contains its path; several
+//! paths are tried in their order. With `DUALFIT_REQUIRE=nvrtc` the tests fail without NVRTC.
 
 use super::*;
 use std::io::Write;
@@ -13,10 +13,11 @@ const KERNEL: &str =
 }
 ";
 
-/// The driver that loads what any NVRTC makes.
+/// Version of a driver that loads the output of every NVRTC.
 const NEWEST: Version = (99, 0);
 
-/// The NVRTC for a device; none is said aloud, past the capture of output, or fails.
+/// Returns the NVRTC for a device. If there is none, writes a line to stderr, past the capture of output, or panics if
+/// `DUALFIT_REQUIRE` contains `nvrtc`.
 pub(crate) fn available(capability: Version) -> Option<Arc<Nvrtc>> {
     let required = std::env::var("DUALFIT_REQUIRE").unwrap_or_default();
     match Nvrtc::find(capability, NEWEST) {
@@ -29,7 +30,7 @@ pub(crate) fn available(capability: Version) -> Option<Arc<Nvrtc>> {
     }
 }
 
-/// Every NVRTC of another version that is found.
+/// Returns one NVRTC of each version that is found.
 pub(crate) fn all() -> Vec<Nvrtc> {
     let mut all: Vec<Nvrtc> = Vec::new();
     for nvrtc in candidates().files.iter().filter_map(|file| Nvrtc::open(file).ok()) {
@@ -61,7 +62,7 @@ fn each_compiles_machine_code_for_each_architecture_that_it_knows() {
             nvrtc.architectures.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
         println!("{}: {} in {:.2?}", nvrtc.identity(), known.join(" "), begun.elapsed());
         assert!(nvrtc.version >= (11, 2) && known.len() >= 5);
-        // The log tells the time that it took, so only the images are alike.
+        // Only the images are compared, because the log contains the compile time.
         let again = || nvrtc.compile(KERNEL, nvrtc.architectures[0]).unwrap().bytes;
         assert!(again() == again(), "compilation is not deterministic");
     }
@@ -117,7 +118,7 @@ fn the_one_is_chosen_that_knows_the_device_and_that_the_driver_can_load() {
     let all = all();
     let versions: Vec<Version> = all.iter().map(|nvrtc| nvrtc.version).collect();
     for nvrtc in &all {
-        // The first in the search knows its own devices, where the driver is of its major version.
+        // The first NVRTC in the search order is chosen that supports the device and that the driver can load.
         for &capability in &nvrtc.architectures {
             let knows = |n: &&Nvrtc| n.architectures.contains(&capability);
             let first = all.iter().find(knows).unwrap().version;
@@ -132,7 +133,7 @@ fn the_one_is_chosen_that_knows_the_device_and_that_the_driver_can_load() {
         assert!(matches!(refused, NoCuda::NvrtcTooNew { driver: (1, 0), .. }), "{refused}");
         let refused = chosen((1, 0), NEWEST).unwrap_err();
         assert!(refused.to_string().contains("has dropped devices of compute"), "{refused}");
-        // Portable code of a version after the driver's is refused by the driver.
+        // A driver refuses portable code of a later version than its own.
         let newest = *versions.iter().max().unwrap();
         let oldest = *versions.iter().min().unwrap();
         assert!(chosen((98, 0), newest).is_ok());

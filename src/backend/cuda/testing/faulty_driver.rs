@@ -84,7 +84,7 @@ impl<D: Driver> Faulty<D> {
         self
     }
 
-    /// Returns true if the injected fault has happened. A loop over all calls ends when it has not.
+    /// Returns true if the injected fault has happened. If it has not, a loop over all calls ends.
     pub(crate) fn has_fired(&self) -> bool {
         self.books().has_fired
     }

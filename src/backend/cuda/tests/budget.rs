@@ -181,7 +181,7 @@ pub(super) fn timed(nvrtc: &Nvrtc, unit: &str, capability: (u32, u32)) -> (f64, 
 /// compiles in the thread that calls it.
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is there and of the right kind.
+    // SAFETY: the pointer refers to a live structure of the right type.
     let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     assert_eq!(status, 0, "no clock of the thread");
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
@@ -309,7 +309,7 @@ fn kernels_of_counts_compile_for_every_architecture() {
     }
 }
 
-/// Rare functions also have separate code. One architecture shows if the compiler knows every name.
+/// Rare functions also have separate code. One architecture suffices to show that the compiler knows every name.
 #[test]
 fn kernels_of_rare_functions_compile() {
     let texts = [

@@ -13,7 +13,7 @@ use std::f64::consts::PI;
 /// Orders of the polygamma functions that are compared.
 const ORDERS: [u32; 5] = [0, 1, 2, 7, 180];
 
-/// The system's functions, and the CUDA function that the system lacks.
+/// C++ declarations of the system's functions, and the CUDA function that the system lacks.
 const LENT: &str = concat!(
     "#include <math.h>\n",
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/host/erfcx.h"))

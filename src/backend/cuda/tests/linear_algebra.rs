@@ -32,7 +32,7 @@ fn bench(lanes: u32, free: usize) -> Option<Bench> {
     Bench::new(&(text + include_str!("linear_algebra.cuh")))
 }
 
-/// Four buffers.
+/// The four buffers that are passed to a routine.
 type Buffers = [Vec<f64>; 4];
 
 /// Runs one routine on the buffers with each group and in several orders of the lanes, and returns the buffers.

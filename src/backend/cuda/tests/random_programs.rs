@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 use tree::{PARAMS, SPECIAL, Tree, any_number, ordinary, same};
 
-/// Functions that the prelude defines. As functions with a `cuda_file`, they are this crate's device code.
+/// Functions that the prelude defines. Like functions with a `cuda_file`, they are this crate's device code.
 const OF_PRELUDE: [&str; 3] = ["digamma", "polygamma", "signum"];
 
 /// Functions of one and of two numbers: the name that C++ calls, and the operation.

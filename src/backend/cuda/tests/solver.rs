@@ -177,7 +177,7 @@ fn ends_of_all_kinds() {
     assert!(retried >= 2, "{retried}");
 }
 
-/// The host makes fits with columns whose squares are out of the range of f64.
+/// The host runs fits with columns whose squares exceed the range of f64.
 #[test]
 fn columns_that_need_units_are_left_to_the_host() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
@@ -210,7 +210,7 @@ fn starts_that_are_none() {
     assert_eq!(device.live(), 0);
 }
 
-/// Sums of peaks with numbers of parameters for which the state fits and does not fit into shared memory.
+/// Covers sums of peaks with numbers of parameters for which the state fits and does not fit into shared memory.
 #[test]
 fn many_parameters() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
@@ -229,7 +229,7 @@ fn many_parameters() {
     }
 }
 
-/// Rare rules of the solver: each case tests one of them.
+/// Covers rare rules of the solver; each case tests one of them.
 #[test]
 fn rare_ways() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };
@@ -288,7 +288,7 @@ fn rare_ways() {
     assert!(end.retried);
 }
 
-/// Random bounds on linear and nonlinear problems: bounds become active and inactive, and bounds cut steps.
+/// Covers random bounds on linear and nonlinear problems: bounds become active and inactive, and bounds cut steps.
 #[test]
 fn boxes() {
     let Some(device) = emulator_or_skip(Settings::default()) else { return };

@@ -344,8 +344,8 @@ fn sums_of_chunks_are_those_of_one_pass() {
     }
 }
 
-/// As on systems that terminate long kernels: short launches over resident points, with numbers of launches around the
-/// number of slots for sums, and a last launch of the same length or shorter.
+/// Covers short launches over resident points, as on systems that terminate long kernels. The number of launches is
+/// close to the number of slots for sums; the last launch is as long as the others or shorter.
 #[test]
 fn sums_of_short_launches_are_those_of_one() {
     for (n, points) in [(1, 5 * SLOTS), (3, 700), (9, 1000), (40, 300)] {
@@ -361,13 +361,13 @@ fn sums_of_short_launches_are_those_of_one() {
     }
 }
 
-/// More chunks than slots for sums.
+/// Covers more chunks than slots for sums.
 #[test]
 fn chunks_of_seven_points_have_the_sums_of_one_pass() {
     agrees(&Case::new(3, 700).weighted(), &[&[7], &[1], &[6, 1, 13]]);
 }
 
-/// Numbers of chunks around the number of slots for sums.
+/// Covers numbers of chunks close to the number of slots for sums.
 #[test]
 fn every_chunk_counts_at_every_border_of_the_slots() {
     for chunks in [SLOTS - 1, SLOTS, SLOTS + 1, 2 * SLOTS - 1, 2 * SLOTS, 2 * SLOTS + 1] {

@@ -96,8 +96,8 @@ fn chunks_for_which_there_is_no_memory_are_passed_over_in_parts() {
     }
 }
 
-/// Every missing fence of two passes gives wrong sums if uploads are late. If kernels are late, every missing fence
-/// between two launches that use one buffer does.
+/// If uploads are late, every missing fence of two passes causes wrong sums. If kernels are late, every missing fence
+/// between two launches that use one buffer causes wrong sums.
 #[test]
 fn no_fence_can_be_left_out() {
     let case = case(3);

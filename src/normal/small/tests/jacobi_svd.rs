@@ -15,7 +15,7 @@ fn graded() -> DMatrix<f64> {
     })
 }
 
-/// Recorded with mpmath 1.3, `mp.dps = 120`: `svd_r(R, compute_uv=False)` and `(R.T * R)**-1`.
+/// Compares with values of mpmath 1.3, `mp.dps = 120`: `svd_r(R, compute_uv=False)` and `(R.T * R)**-1`.
 #[test]
 fn graded_matrix_keeps_every_singular_value_and_the_covariance() {
     let r = graded();
@@ -52,8 +52,8 @@ fn graded_matrix_keeps_every_singular_value_and_the_covariance() {
     }
 }
 
-/// Recorded in the same way, from the elements rounded to f64. No scaling of columns improves the Hilbert
-/// matrix: the error is ε κ(B), κ(B) about 1e10.
+/// Compares with values of mpmath, recorded in the same way from the elements rounded to f64. No scaling of columns
+/// improves the Hilbert matrix: the error is ε κ(B), κ(B) about 1e10.
 #[test]
 fn hilbert_matrix_keeps_absolute_accuracy() {
     let hilbert = DMatrix::from_fn(8, 8, |i, j| 1.0 / (i + j + 1) as f64);
@@ -88,7 +88,7 @@ fn random_matrices_agree_with_nalgebra_and_are_rebuilt() {
             for (found, expected) in sigma.iter().zip(expected) {
                 assert!((found - expected).abs() <= 1e-14 * n as f64 * sigma[0]);
             }
-            // U from an independent computation: the left vectors are the right ones of the transpose.
+            // U from an independent computation: the left vectors of a matrix are the right vectors of its transpose.
             let (_, u) = checked_svd(&a.transpose());
             let core = u.tr_mul(&a) * v;
             for j in 0..n {

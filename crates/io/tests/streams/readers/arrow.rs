@@ -1,5 +1,4 @@
-//! Arrow files and streams as pyarrow writes them, whole and damaged, and as the arrow-ipc crate
-//! writes them.
+//! Arrow files and streams written by pyarrow, intact and damaged, and by the crate `arrow-ipc`.
 
 use crate::readers::damage::{Folder, cut_everywhere, recorded, refused};
 use crate::readers::points::{Point, check, rest};
@@ -11,7 +10,7 @@ use dualfit_io::ArrowSource;
 use std::path::Path;
 use std::sync::Arc;
 
-/// As in tests/record/arrow_files.py.
+/// Returns the points that tests/record/arrow_files.py wrote.
 fn recorded_points() -> Vec<Point> {
     let signal = |i: i32| if i % 5 == 4 { f64::NAN } else { f64::from(100 - 7 * i) };
     let x =
@@ -70,7 +69,7 @@ fn what_the_crate_writes() {
         let y: UInt8Array = (from..from + n).map(|i| (i % 3 > 0).then_some(i as u8)).collect();
         RecordBatch::try_from_iter([("x", x), ("y", Arc::new(y) as ArrayRef)]).unwrap()
     };
-    // Slices begin in the middle of their arrays, and of a byte of their bit maps.
+    // Slices that begin in the middle of their arrays, and of a byte of the null bitmaps.
     let batches =
         [batch(0, 50), batch(40, 20).slice(10, 3), batch(53, 1), batch(54, 0), batch(54, 30)];
     let file = std::fs::File::create(&path).unwrap();

@@ -126,7 +126,7 @@ fn rows_before_an_error_are_given_and_the_error_stays() {
 fn cut_anywhere_it_is_an_error_or_its_beginning() {
     let (points, rows) = table(23);
     let text = written(&rows, b',', true);
-    // A number that is cut is another number; no reader can detect this.
+    // A truncated number is a different number, which no reader can detect.
     for end in text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i) {
         let lines = text[..end].iter().filter(|byte| **byte == b'\n').count();
         let folder = Folder::new();
@@ -136,7 +136,7 @@ fn cut_anywhere_it_is_an_error_or_its_beginning() {
     cut_everywhere(&text, &[], |path| by_name(path).map(|source| Cut { source }));
 }
 
-/// Gives no points: only whether the rows can be read counts.
+/// Source that reads rows without returning points, to test only whether they can be read.
 struct Cut {
     source: CsvSource,
 }

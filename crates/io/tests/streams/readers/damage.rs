@@ -6,7 +6,7 @@ use dualfit::source::Source;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A folder that goes when the test ends.
+/// A folder that is removed at the end of the test.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -25,13 +25,13 @@ impl Folder {
     }
 }
 
-/// The recorded files.
+/// Returns the path of a recorded file.
 pub(crate) fn recorded(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/files").join(name)
 }
 
-/// A beginning of the file, of any length, is an error that names it, or has the points before the cut and no
-/// others. How many lengths were read without an error.
+/// Checks truncated files of many lengths: a truncated file is an error with its name, or it has the points before the
+/// end and no others. Returns the number of lengths that were read without an error.
 pub(crate) fn cut_everywhere<S: Source>(
     bytes: &[u8],
     expected: &[Point],
@@ -39,7 +39,7 @@ pub(crate) fn cut_everywhere<S: Source>(
 ) -> usize {
     let folder = Folder::new();
     let mut read = 0;
-    // In the middle of a longer file, one length in seven.
+    // In the middle of a longer file, every seventh length.
     let ends =
         |length: &usize| *length < 600 || *length + 600 > bytes.len() || length.is_multiple_of(7);
     for length in (0..bytes.len()).filter(ends) {
@@ -60,7 +60,7 @@ pub(crate) fn cut_everywhere<S: Source>(
     read
 }
 
-/// The error of opening and reading what these bytes are.
+/// Returns the error when a file with these bytes is opened and read.
 pub(crate) fn refused<S: Source>(
     bytes: impl AsRef<[u8]>,
     open: impl Fn(&Path) -> Result<S, SourceError>,

@@ -1,4 +1,4 @@
-//! Slices and functions.
+//! Sources of slices and functions.
 
 use crate::readers::points::{Point, check};
 use dualfit::source::{FnSource, SliceSource, Source, Width};

@@ -1,5 +1,5 @@
-//! The ready-made sources: the same points in chunks of any size, after skipping and after rewinding;
-//! and for files that are damaged, cut, ragged or no such files at all, errors that say where.
+//! Sources of the library: the same points in chunks of any size, after skipping and after rewinding; errors with the
+//! location for files that are damaged, truncated, ragged or in another format.
 
 mod arrow;
 mod combined;

@@ -1,4 +1,4 @@
-//! Files that NumPy wrote, whole and damaged.
+//! Files written by NumPy, intact and damaged.
 
 use crate::readers::damage::{Folder, cut_everywhere, recorded, refused};
 use crate::readers::points::{Point, check, rest};

@@ -1,4 +1,4 @@
-//! Parquet files as pyarrow writes them, whole and damaged, and as the parquet crate writes them.
+//! Parquet files written by pyarrow, intact and damaged, and by the crate `parquet`.
 
 use crate::readers::damage::{Folder, cut_everywhere, recorded, refused};
 use crate::readers::points::{Point, check, rest};
@@ -12,7 +12,7 @@ use parquet::schema::parser::parse_message_type;
 use std::path::Path;
 use std::sync::Arc;
 
-/// As in tests/record/arrow_files.py.
+/// Returns the points that tests/record/arrow_files.py wrote.
 pub(crate) fn recorded_points() -> Vec<Point> {
     let signal = |i: i32| if i % 5 == 4 { f64::NAN } else { f64::from(100 - 7 * i) };
     let x =
@@ -104,7 +104,8 @@ fn what_the_crate_writes() {
     assert!(crate::readers::points::same(&rest(&mut source, 33_333).unwrap(), &expected));
 }
 
-/// A field of a structure is a column: null where it or the structure is. Lists and dates are no numbers.
+/// A field of a structure is a column. It is null if the field or the structure is null. Lists and dates are not
+/// numbers.
 #[test]
 fn columns_within_columns() {
     let schema = "message m {

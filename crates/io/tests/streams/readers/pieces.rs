@@ -1,5 +1,4 @@
-//! Text tables of many pieces, which are decoded side by side: the values and the errors are those of the rows one by
-//! one.
+//! Text tables with many pieces, which are decoded in parallel: values and errors are the same as for single rows.
 
 use dualfit::source::{Chunk, Source};
 use dualfit_io::{CsvOptions, CsvSource, Delimiter, Table};
@@ -7,7 +6,7 @@ use std::fmt::Write;
 
 const ROWS: usize = 60_000;
 
-/// The points of a source before its end or its first error, and the error.
+/// Returns the points of a source up to its end or its first error, and the error.
 fn read(text: &[u8], options: CsvOptions) -> (Vec<[f64; 2]>, Option<String>) {
     let mut source = CsvSource::from_bytes("t", text, options).unwrap();
     let mut chunk = Chunk::new(&source.shape(), 0);
@@ -30,7 +29,7 @@ fn bits(rows: &[[f64; 2]]) -> Vec<[u64; 2]> {
     rows.iter().map(|row| row.map(f64::to_bits)).collect()
 }
 
-/// Ways to write a row, with what may stand around it.
+/// Formats a row in one of several ways, possibly with comments or empty lines before it.
 fn written(way: usize, [x, y]: [f64; 2]) -> String {
     match way {
         0 => format!("{x},{y}\n"),
@@ -46,7 +45,7 @@ fn written(way: usize, [x, y]: [f64; 2]) -> String {
 #[test]
 fn all_ways_to_write_a_row_give_its_numbers() {
     let expected: Vec<[f64; 2]> = (0..ROWS).map(value).collect();
-    // Mostly one way, and others at odd distances, so that pieces end everywhere.
+    // Most rows are written in one way. Rows in another way are at odd distances, so that pieces end everywhere.
     for (most, other) in (0..7).flat_map(|most| (0..7).map(move |other| (most, other))) {
         let mut text = String::from("x,y\n");
         for (i, row) in expected.iter().enumerate() {
@@ -101,7 +100,7 @@ fn errors_name_their_line_wherever_it_is() {
             let end = end.unwrap();
             assert!(end.starts_with(&format!("t:{}", row + 2)), "row {row}, {instead}: {end}");
             assert!(end.contains(said), "row {row}, {instead}: {end}");
-            // Quotes are looked at ahead of the rows.
+            // Quotes are checked before the rows are decoded, so that fewer rows precede their errors.
             let whole = said != "quote";
             assert!(rows.len() == row || (!whole && rows.len() < row), "{} of {row}", rows.len());
             assert_eq!(bits(&rows), bits(&expected[..rows.len()]));

@@ -1,4 +1,4 @@
-//! Checks of every source, given its expected points.
+//! Checks of a source against its expected points.
 
 use dualfit::error::SourceError;
 use dualfit::source::{Chunk, Column, Source};
@@ -18,7 +18,7 @@ pub(crate) fn points_of(chunk: &Chunk) -> Vec<Point> {
     (0..y.len()).map(|i| (x.iter().map(|x| x[i]).collect(), y[i], sigma(i))).collect()
 }
 
-/// The points that are left, read in chunks of at most `most`.
+/// Reads the remaining points in chunks of at most `most` points.
 pub(crate) fn rest(source: &mut impl Source, most: usize) -> Result<Vec<Point>, SourceError> {
     let mut chunk = Chunk::new(&source.shape(), 0);
     let mut points = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn rest(source: &mut impl Source, most: usize) -> Result<Vec<Point>, 
     }
 }
 
-/// Equal, where NaN equals NaN.
+/// Returns true if the points are equal; NaN equals NaN.
 pub(crate) fn same(found: &[Point], expected: &[Point]) -> bool {
     let equal = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
     found.len() == expected.len()
@@ -51,7 +51,7 @@ fn assert_same(found: &[Point], expected: &[Point], what: &str) {
     assert!(same(found, expected), "{what}: {found:?}\nexpected: {expected:?}");
 }
 
-/// The source has these points however it is read.
+/// Checks that the source returns these points for all ways of reading.
 #[track_caller]
 pub(crate) fn check(mut source: impl Source, expected: &[Point]) {
     let n = expected.len();

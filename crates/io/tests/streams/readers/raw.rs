@@ -1,4 +1,4 @@
-//! Files of bare numbers.
+//! Binary files of numbers.
 
 use crate::readers::damage::{Folder, cut_everywhere, refused};
 use crate::readers::points::{Point, check};
@@ -6,7 +6,7 @@ use dualfit::source::{Source, Width};
 use dualfit_io::NumberType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use dualfit_io::{NumberType, RawFile, RawSource};
 
-/// The value of point i in a column of this type.
+/// Returns the value of point i in a column of this type.
 fn value(number: NumberType, i: u64) -> f64 {
     let negative = matches!(number, I8 | I16 | I32 | I64 | F32 | F64) && i.is_multiple_of(3);
     let value = (i * 5 % 120 + 1) as f64 + if matches!(number, F32 | F64) { 0.25 } else { 0.0 };

@@ -1,5 +1,4 @@
-//! Record batches of a caller: any sizes, types and nulls; errors name row and
-//! column.
+//! Record batches of a caller: any sizes, types and nulls; errors contain row and column.
 
 use crate::readers::points::{Point, check, rest};
 use arrow_array::types::{
@@ -26,7 +25,7 @@ fn f64s(values: impl IntoIterator<Item = f64>) -> ArrayRef {
     Arc::new(Float64Array::from_iter_values(values))
 }
 
-/// x = i, y = 2i of these rows.
+/// Returns a batch of rows with x = i and y = 2i.
 fn rows(from: u32, count: u32) -> RecordBatch {
     let y: Float32Array = (from..from + count).map(|i| Some(2.0 * i as f32)).collect();
     batch([("x", f64s((from..from + count).map(f64::from))), ("y", Arc::new(y))])
@@ -41,7 +40,7 @@ fn source(batches: &[RecordBatch]) -> RecordBatchSource<'_> {
     RecordBatchSource::new(batches[0].schema(), open).unwrap()
 }
 
-/// The error after all is read.
+/// Returns the error that ends the reading of a source.
 fn said(source: RecordBatchSource<'_>) -> String {
     let mut source = source;
     rest(&mut source, 4).unwrap_err().to_string()
@@ -58,7 +57,7 @@ fn batches_of_any_sizes_are_their_rows() {
     let none: [RecordBatch; 0] = [];
     let open = || Ok::<_, Infallible>(none.iter().cloned().map(Ok::<_, Infallible>));
     check(RecordBatchSource::new(rows(0, 0).schema(), open).unwrap(), &[]);
-    // Slices begin in the middle of their arrays, and of a byte of their bit maps.
+    // Slices that begin in the middle of their arrays, and of a byte of the null bitmaps.
     let y: Float64Array = (0..40).map(|i| (i % 3 > 0).then_some(f64::from(i))).collect();
     let whole = batch([("x", f64s((0..40).map(f64::from))), ("y", Arc::new(y) as ArrayRef)]);
     let parts = [whole.slice(0, 5), whole.slice(5, 0), whole.slice(5, 22), whole.slice(27, 13)];
@@ -98,7 +97,7 @@ fn columns_of_every_type_of_numbers() {
     );
 }
 
-/// As the reader of Arrow files has it: a column of a structure is none of numbers.
+/// As in the reader of Arrow files, a structure is not a column of numbers.
 #[test]
 fn columns_that_cannot_be_read_are_named() {
     let fields = vec![Arc::new(Field::new("a", DataType::Float64, false))];
@@ -146,7 +145,7 @@ fn batches_of_other_columns_are_refused() {
     for (wrong, expected) in wrong {
         let all = [rows(0, 5), wrong, rows(6, 5)];
         let mut source = source(&all);
-        // The rows before it are returned.
+        // The rows before the error are returned.
         let mut chunk = Chunk::new(&source.shape(), 0);
         assert_eq!(source.read(&mut chunk, 100).unwrap(), 5);
         for _ in 0..2 {
@@ -157,7 +156,7 @@ fn batches_of_other_columns_are_refused() {
         source.rewind().unwrap();
         assert!(source.skip(7).unwrap_err().to_string().contains(expected));
     }
-    // Metadata other than names and types of the columns that are read may differ: engines differ in it.
+    // Metadata other than names and types of the selected columns can differ, because engines differ in them.
     let text = |name: &'static str| -> ArrayRef { Arc::new(StringArray::from(vec![name])) };
     let first = batch([("x", x()), ("y", y(7.0)), ("z", text("a"))]);
     let fields = ["x", "y"].map(|name| first.schema().field_with_name(name).unwrap().clone());
@@ -261,12 +260,12 @@ fn fingerprints_are_of_the_first_rows_whatever_the_batches() {
     }
     assert_ne!(of(source(&whole).x([1]).unwrap()), before);
     assert_ne!(of(source(&whole).sigma(1).unwrap()), before);
-    // What the caller says is for all rows; which columns are read is known.
+    // The text of the caller identifies the rows; the fingerprint also contains the selected columns.
     let said = |text: &str| of(source(&whole).identity(text));
     assert!(said("version 7").ends_with(r#""y" Float32; version 7"#));
     assert_ne!(said("version 7"), said("version 8"));
     assert_ne!(said("version 7"), of(source(&whole).y(0).unwrap().identity("version 7")));
-    // Few rows, and none.
+    // Few rows, and no rows.
     assert!(of(source(&[rows(0, 3)])).contains("first 3 rows"));
     assert!(of(source(&[rows(0, 0)])).contains("first 0 rows"));
 }

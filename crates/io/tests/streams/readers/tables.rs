@@ -1,4 +1,4 @@
-//! Tables: one of words, numbers and times in every format, as Python wrote it, and what cannot be read.
+//! Tables: a table of words, numbers and times in every format, written by Python, and tables that cannot be read.
 
 use crate::readers::damage::{Folder, recorded};
 use dualfit::{Bootstrap, CurveFit, Data, Error, GlobalFit, Missing, MultiStart, Sigma};
@@ -12,7 +12,7 @@ pub(crate) fn text(contents: &str) -> Table {
     Table::from_reader("t.csv", contents.as_bytes(), CsvOptions::detected()).unwrap()
 }
 
-/// Error of a text table, on opening or when its first two columns are read.
+/// Returns the error of a text table when it is opened or when its first two columns are read.
 #[track_caller]
 fn never(contents: &str) -> TableError {
     let table = Table::from_reader("t.csv", contents.as_bytes(), CsvOptions::detected());
@@ -23,7 +23,7 @@ fn bits(columns: &[Vec<f64>]) -> Vec<Vec<u64>> {
     columns.iter().map(|column| column.iter().map(|v| v.to_bits()).collect()).collect()
 }
 
-/// Error of a text table.
+/// Returns the error when columns of a text table are read.
 #[track_caller]
 fn refused(contents: &str, columns: &[&str]) -> TableError {
     text(contents).columns(columns).unwrap_err()
@@ -36,7 +36,8 @@ fn formats() -> Vec<&'static str> {
     ["times.csv", "times.tsv"].into_iter().chain(others).collect()
 }
 
-/// Python's datetime has the seconds: over a leap day, both changes of Berlin's clocks, and before 1970.
+/// Compares seconds with Python's datetime: over a leap day, over both changes of daylight saving time in Berlin, and
+/// before 1970.
 #[test]
 fn times_are_the_seconds_that_python_counts() {
     let names = ["at", "local", "day", "clock"];
@@ -68,7 +69,7 @@ fn every_format_has_the_same_numbers_and_words() {
         assert_eq!(table.words("n").unwrap(), ["7", "7", "-1", "7", "7", "-1", "7", "7"]);
         assert_eq!(table.groups("n").unwrap().labels(), ["7", "-1"]);
     }
-    // As tests/record/npy_files.py wrote them, and as a text has them.
+    // The array that tests/record/npy_files.py wrote, and the same numbers in a text.
     let array = read("table_f8.npy");
     assert!(!array.has_names());
     let columns = array.columns([0, 1]).unwrap();
@@ -183,7 +184,7 @@ fn words_asked_as_numbers_are_refused_with_their_place() {
     assert!(error.contains("t.csv:3:3: \"three\" in column \"v\" is no number"), "{error}");
 }
 
-/// A quote that is not closed would include the rows below.
+/// An unclosed quote would include the rows below it.
 #[test]
 fn quotes_that_are_not_closed_are_told() {
     let message = |contents: &str| never(contents).to_string();
@@ -197,14 +198,14 @@ fn quotes_that_are_not_closed_are_told() {
         let said = message(behind);
         assert!(said.contains("a quote opens here, and text stands behind"), "{said}");
     }
-    // Those that are closed, doubled, within a field or in a remark.
+    // Closed quotes, doubled quotes, quotes within a field or in a comment.
     let right =
         "# 5 \"inch\nx,y,z\n0,1,\"a, \"\"b\"\"\nc\"\n1,\"3\" ,5\"\r\n\n2,5,\"\"\n3,7,\"ok\"";
     assert_eq!(
         text(right).columns(["x", "y"]).unwrap(),
         [[0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 5.0, 7.0]]
     );
-    // Over more bytes than are read at a time, and in the last row of them.
+    // In a text longer than one read, and in its last row.
     let many = |last: &str| "x,y,z\n".to_owned() + &"1,2,\"three\"\n".repeat(100_000) + last;
     assert_eq!(text(&many("")).columns([0]).unwrap()[0].len(), 100_000);
     assert!(message(&many("1,2,\"three\n")).contains("t.csv:100002:5: a quote opens"));
@@ -293,7 +294,7 @@ fn a_set_is_the_data_that_its_columns_are() {
     assert!(plane.fit(set.data().unwrap(), [0.0; 3]).unwrap().converged());
 }
 
-/// The data of a table give the same profiles, searches and diagnostics as the same numbers in arrays.
+/// Profiles, searches and diagnostics are the same for the data of a table and for the same numbers in arrays.
 #[test]
 fn data_of_a_table_are_those_of_its_numbers() {
     let rows: String =
@@ -326,7 +327,7 @@ fn data_of_a_table_are_those_of_its_numbers() {
     assert_eq!(sets.unwrap().fit().params(), datas.unwrap().fit().params());
 }
 
-/// Of a million columns two are read, of a million rows all.
+/// Reads two of a million columns, and all of a million rows.
 #[test]
 fn wide_and_long_tables_are_no_burden() {
     let wide: String = (0..3)
@@ -369,7 +370,7 @@ fn messy_texts_are_the_tables_that_they_are() {
     assert_eq!(bits(&text(dated).columns(["when", "v"]).unwrap()), plain);
 }
 
-/// The file is read again for each column, and must be the one that was opened.
+/// The file is read again for each column, and must not have changed since it was opened.
 #[test]
 fn a_file_that_changed_is_refused() {
     let folder = Folder::new();

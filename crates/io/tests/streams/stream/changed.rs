@@ -1,5 +1,5 @@
-//! Files that are written to, cut or replaced while they are fitted: an error that says so, and never a
-//! mixture of what they were and what they are.
+//! Files that are overwritten, truncated or replaced while they are fitted: the fit ends with an error and never mixes
+//! old and new contents.
 
 use crate::stream::support::folder;
 use dualfit::error::{SourceChange, SourceError};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// Points of the raw file: more than a fingerprint looks at.
+/// Number of points of the raw file, larger than the number of points that a fingerprint includes.
 const POINTS: usize = 40_000;
 
 fn line(rate: f64) -> Vec<u8> {
@@ -24,7 +24,7 @@ fn line(rate: f64) -> Vec<u8> {
     (0..POINTS).flat_map(point).flat_map(f64::to_le_bytes).collect()
 }
 
-/// A time long ago, which no later change has.
+/// Returns a time long ago, which differs from the time of any later change.
 pub(crate) fn long_ago() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
 }
@@ -37,7 +37,7 @@ fn raw(path: &Path) -> RawSource {
     RawSource::open([RawFile::new(path, [F64, F64])]).unwrap()
 }
 
-/// A source that is never read while its file is being changed: reads see complete changes.
+/// A source that is not read while its file is being changed, so that reads see complete changes.
 struct Gated<S> {
     source: S,
     gate: Arc<Mutex<()>>,
@@ -72,7 +72,7 @@ impl<S: Source> Source for Gated<S> {
     }
 }
 
-/// Fits while `change` is made after the second chunk of a pass, whole between two reads.
+/// Fits, and calls `change` between two reads after the second chunk of pass number `pass`.
 pub(crate) fn fitted(
     source: impl Source,
     pass: usize,
@@ -128,7 +128,7 @@ fn every_way_to_change_a_file_is_noticed_in_every_pass() {
         let fit = fitted(raw(&path), pass, move || set_time(&to, SystemTime::now()));
         assert_eq!(what(fit), "time of change", "touched in pass {pass}");
 
-        // The time of change does not show it; the contents do.
+        // The contents change, but not the time of change.
         write(&old);
         let (to, bytes) = (at(), new.clone());
         let fit = fitted(raw(&path), pass, move || {
@@ -154,7 +154,7 @@ fn every_way_to_change_a_file_is_noticed_in_every_pass() {
             assert_eq!(what(fit), "size", "{how} in pass {pass}");
         }
     }
-    // Before the first pass, and a file that is gone and still open.
+    // A change before the first pass, and a file that is removed while it is open.
     write(&old);
     let source = raw(&path);
     fs::write(&path, &new).unwrap();
@@ -166,7 +166,7 @@ fn every_way_to_change_a_file_is_noticed_in_every_pass() {
     }
 }
 
-/// A source of one's own is known by its fingerprint.
+/// Changes of sources of the caller are detected by their fingerprints.
 #[test]
 fn sources_that_know_of_no_file_are_known_by_their_fingerprints() {
     struct Counted {

@@ -1,5 +1,5 @@
-//! Columns of Parquet files and their pages that are decoded side by side: the same points, bits and errors on any
-//! number of threads.
+//! Parallel decoding of the columns and pages of Parquet files: the same points, bits and errors for any number of
+//! threads.
 
 use crate::readers::points::{Point, points_of, rest, same};
 use crate::stream::support::{bits, folder, noise};
@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Number of points from which threads are started.
+/// Minimum number of points of a read for which threads are started.
 const WORTH_A_THREAD: usize = 1 << 15;
 const GROUP: usize = 50_000;
 const POINTS: usize = 3 * GROUP + 7;
@@ -32,7 +32,7 @@ fn columns(points: usize) -> [Vec<f64>; 3] {
     [x, y, sigma]
 }
 
-/// Zstandard in plain pages of 7000 rows.
+/// Returns options for pages of 7000 rows without a dictionary, compressed with Zstandard.
 fn plain() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -88,7 +88,7 @@ fn the_bits_are_those_of_memory() {
     assert!(expected.converged(), "{expected}");
     for threads in [1, 2, 16] {
         for chunk in [WORTH_A_THREAD - 1, WORTH_A_THREAD, WORTH_A_THREAD + 1, 1 << 20] {
-            // Nothing is kept, some, or all.
+            // No points, some points or all points are kept.
             for limit in [6 * chunk * 24, 8 * chunk * 24, 256 << 20] {
                 let fit = on_threads(threads, || fitted(opened(&path), chunk, limit)).unwrap();
                 let what = format!("{threads} threads, {chunk} points, {limit} bytes");
@@ -98,12 +98,12 @@ fn the_bits_are_those_of_memory() {
     }
 }
 
-/// Some of the points of columns.
+/// Returns a range of the points of columns in memory.
 fn in_memory([x, y, sigma]: &[Vec<f64>; 3], rows: Range<usize>) -> Vec<Point> {
     rows.map(|i| (vec![x[i]], y[i], Some(sigma[i]))).collect()
 }
 
-/// The points from a row on, read on this number of threads.
+/// Reads the points from a row on with this number of threads.
 fn read_from(first: usize, path: &Path, threads: usize) -> Vec<Point> {
     on_threads(threads, || {
         let mut source = opened(path);
@@ -112,13 +112,13 @@ fn read_from(first: usize, path: &Path, threads: usize) -> Vec<Point> {
     })
 }
 
-/// Pages of both versions, with a dictionary or without, one page in a group, and many: the points from any row on.
+/// Reads the points from any row on: pages of both versions, with and without a dictionary, one page or many per group.
 #[test]
 fn pages_of_all_kinds_are_read_from_any_row_on() {
     let folder = folder();
     let path = folder.path().join("points.parquet");
     let mut all = columns(POINTS);
-    // A dictionary is of use where values come again.
+    // Repeated values, so that a dictionary is useful.
     all[2] = (0..POINTS).map(|i| 0.1 + 0.01 * (i % 100) as f64).collect();
     let (second, dictionary) =
         (WriterVersion::PARQUET_2_0, || plain().set_dictionary_enabled(true));
@@ -146,7 +146,7 @@ fn pages_of_all_kinds_are_read_from_any_row_on() {
     }
 }
 
-/// Pages with more bytes than are unpacked in advance.
+/// Reads pages that are larger than the limit for decompression in advance.
 #[test]
 fn large_pages_are_read_when_their_turn_comes() {
     let folder = folder();
@@ -163,7 +163,7 @@ fn large_pages_are_read_when_their_turn_comes() {
     }
 }
 
-/// A column that cannot be decoded in the middle: the points before it, and then the same error, for every request.
+/// A column is damaged in the middle: the points before the damage are returned, then the same error for every read.
 #[test]
 fn one_damaged_column_is_found_at_its_row() {
     let folder = folder();
@@ -171,7 +171,7 @@ fn one_damaged_column_is_found_at_its_row() {
     let all = columns(POINTS);
     write(&path, &all, GROUP, plain());
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
-    // The middle of the second group's y.
+    // The middle of y in the second group.
     let (start, length) = reader.metadata().row_group(1).column(1).byte_range();
     let mut bytes = fs::read(&path).unwrap();
     let middle = (start + length / 2) as usize;

@@ -1,4 +1,4 @@
-//! Files of every format, and sources made of several, notice that a file has changed.
+//! Detection of changed files, for every format and for sources that consist of several files.
 
 use crate::stream::changed::{fitted, long_ago, set_time, what};
 use crate::stream::support::folder;
@@ -13,7 +13,7 @@ fn recorded(name: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/files").join(name)).unwrap()
 }
 
-/// A table of numbers as this format has it.
+/// Returns a table of numbers in this format.
 fn table(format: &str) -> Vec<u8> {
     match format {
         "csv" => (0..37).map(|i| format!("{i},{}\n", 40 - i)).collect::<String>().into_bytes(),
@@ -60,7 +60,7 @@ fn every_format_and_every_combination_notices() {
                 assert_eq!(what(fit), "time of change", "{format}, files, pass {pass}");
                 let chain = ChainSource::new(both().map(|path| opened(&path).unwrap())).unwrap();
                 let fit = fitted(chain, pass, touch(touched));
-                // The chain was opened when the file was touched already.
+                // The chain was opened after the first change of the file.
                 assert_eq!(what(fit), "time of change", "{format}, chain, pass {pass}");
             }
         }

@@ -1,4 +1,4 @@
-//! Points that are kept from pass to pass: the same fit whether none of them are, some or all.
+//! Points that are kept between passes: the fit is the same if no points, some points or all points are kept.
 
 use crate::decoded::Decoded;
 use crate::stream::changed::{fitted, long_ago, set_time, what};
@@ -18,7 +18,7 @@ fn decay() -> CurveFit {
     CurveFit::new(|x, [a, b]| a * (-b * x).exp()).backend(Backend::Cpu)
 }
 
-/// A table of a decay. Its text has many pieces that are decoded side by side.
+/// Returns a table of a decay. Its text has many pieces, which are decoded in parallel.
 fn table(points: usize, rate: f64) -> String {
     let mut text = String::from("x,y\n");
     for (i, error) in noise(points, 0.1, 5).into_iter().enumerate() {
@@ -36,7 +36,7 @@ fn kept(fit: &Fit) -> u64 {
     fit.stats().stream.as_ref().unwrap().kept_points
 }
 
-/// Memory limit for this number of chunks of a piece, in addition to the two that are reused.
+/// Returns the memory limit for this number of chunks of a piece, in addition to the two that are reused.
 fn room_for(chunks: usize) -> usize {
     ((2 + chunks) as f64 * (16 * PIECE) as f64 / 0.7).ceil() as usize + 2
 }
@@ -70,7 +70,7 @@ fn the_bits_are_the_same_whatever_is_kept() {
     }
 }
 
-/// For any number of decoding threads and any size of chunks.
+/// The bits are the same for any number of decoding threads and any size of chunks.
 #[test]
 fn the_bits_are_the_same_on_any_number_of_threads() {
     let text = table(150_000, 0.7);

@@ -1,5 +1,4 @@
-//! Processes that are killed at any moment of a fit, and run again: the result is that of a fit that was
-//! let alone.
+//! Processes that are killed at any moment of a fit and started again: the result equals that of an undisturbed fit.
 
 use crate::stream::child;
 use crate::stream::support::{Slowed, bits, folder, linspace, noise};
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 const TEST: &str = "stream::kill::a_fit_killed_at_any_moment_goes_on_to_the_same_result";
 const POINTS: usize = 30_000;
 const KILLS: usize = 50;
-/// That reading a chunk takes, so that there is something to hit.
+/// Time of reading a chunk, so that kills occur during reading.
 const PAUSE: Duration = Duration::from_millis(2);
 
 struct Files {
@@ -39,7 +38,7 @@ impl Files {
         fs::write(&self.points, bytes).unwrap();
     }
 
-    /// Fit of a child process.
+    /// Computes the fit of a child process.
     fn fit(&self) {
         let source = RawSource::open([RawFile::new(&self.points, [F64, F64])]).unwrap();
         let stream = Stream::new(Slowed { source, pause: PAUSE })
@@ -56,7 +55,7 @@ impl Files {
         fs::write(&self.result, numbers.join(" ")).unwrap();
     }
 
-    /// Bits of the result that a child left, and passes that it did not make itself.
+    /// Reads and removes the result of a child process: its bits, and the number of passes of earlier processes.
     fn take_result(&self) -> (String, u64) {
         let text = fs::read_to_string(&self.result).unwrap();
         fs::remove_file(&self.result).unwrap();
@@ -77,7 +76,7 @@ fn a_fit_killed_at_any_moment_goes_on_to_the_same_result() {
     let points = fs::read(&files.points).unwrap();
     child::finish(start());
     let (whole, _) = files.take_result();
-    // The first run may find the program not in memory yet.
+    // The first run may be slower, because the program is not in memory yet.
     let begun = Instant::now();
     child::finish(start());
     let mut time = begun.elapsed();
@@ -85,7 +84,7 @@ fn a_fit_killed_at_any_moment_goes_on_to_the_same_result() {
 
     let mut random = Xoshiro256PlusPlus::seed_from_u64(50);
     let (mut killed, mut found, mut went_on) = (0, 0, 0);
-    // Where the machine is busier than it was just now, or less so, more cases are made, within a time that follows.
+    // If the load of the machine changes, the time between kills is adapted, and more cases are run.
     let mut case = 0;
     while case < KILLS || (case < 10 * KILLS && (killed < KILLS / 2 || went_on < KILLS / 5)) {
         let in_a_row = if case % 10 == 9 { 3 } else { 1 };

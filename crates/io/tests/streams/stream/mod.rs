@@ -1,4 +1,4 @@
-//! Fits of points in files: the same as in memory; stopped, killed and changed files.
+//! Fits of points in files: same results as in memory; stopped and killed fits; changed files.
 
 mod changed;
 #[path = "../../../../../tests/support/child.rs"]

@@ -1,4 +1,4 @@
-//! Fits of record batches: the bits of the fit of the same numbers in arrays; typed errors; the way of a checkpoint.
+//! Fits of record batches: the same bits as for arrays of the same numbers; typed errors; checkpoints.
 
 use crate::stream::support::{bits, folder, linspace, noise};
 use arrow_array::{ArrayRef, Float32Array, Float64Array, Int16Array, RecordBatch};
@@ -37,7 +37,7 @@ fn plain() -> RecordBatch {
     table(&x, Arc::new(Float64Array::from(y)), &[0.1; POINTS])
 }
 
-/// The rows in batches of these sizes in turn.
+/// Divides the rows into batches whose sizes cycle through `sizes`.
 fn cut(table: &RecordBatch, sizes: &[usize]) -> Vec<RecordBatch> {
     let (mut batches, mut at) = (Vec::new(), 0);
     for size in sizes.iter().cycle() {
@@ -69,7 +69,7 @@ fn kept(fit: &Fit) -> u64 {
     fit.stats().stream.as_ref().unwrap().kept_points
 }
 
-/// Of all types and batches, against slices of the same numbers.
+/// Compares fits of all types and sizes of batches with fits of slices of the same numbers.
 #[test]
 fn the_bits_are_those_of_slices() {
     let (x, y) = values();
@@ -98,7 +98,7 @@ fn the_bits_are_those_of_slices() {
         assert!(expected.converged(), "{expected}");
         assert_eq!(expected.stats().stream.as_ref().unwrap().points_read % POINTS as u64, 0);
         let table = table(&x, column, &sigma);
-        // One row a batch, empty ones between others, a chunk's length, all rows at once.
+        // Batches of one row, with empty batches between, of the length of a chunk, and of all rows.
         let sizes: [&[usize]; 5] = [&[1], &[0, 1000, 0, 0, 4097, 1], &[CHUNK], &[3001], &[POINTS]];
         for sizes in sizes {
             let source = || source(cut(&table, sizes)).sigma("error").unwrap();
@@ -113,7 +113,7 @@ fn the_bits_are_those_of_slices() {
     }
 }
 
-/// The error of a stream of which the batch number `at` of the opening number `opening` is made by `wrong`.
+/// Returns the error of a stream in which `wrong` replaces batch number `at` of the iterator number `opening`.
 fn error_of(
     opening: usize,
     at: usize,
@@ -129,7 +129,7 @@ fn error_of(
         Ok::<_, Infallible>(batches.clone().into_iter().enumerate().map(change))
     };
     let source = RecordBatchSource::new(schema, open).unwrap().identity("mine");
-    // The memory does not suffice to keep chunks; therefore each pass reads again.
+    // There is not enough memory to keep chunks; therefore each pass reads again.
     let stream = stream(source).prefetch(0).memory_limit(1 << 18).subsample(false);
     fit(stream).unwrap_err()
 }
@@ -152,7 +152,7 @@ fn what_goes_wrong_in_a_pass_is_a_typed_error() {
         let Error::SourcePanicked { message } = &said else { panic!("{said}") };
         assert!(message.contains("a bug of the caller's"), "{said}");
     }
-    // Fewer rows in a later pass, and more.
+    // Fewer or more rows in a later pass.
     let fewer = error_of(1, 13, |batch| Ok(batch.slice(0, 400)));
     let more = error_of(1, 0, |batch| {
         let twice = [0, 1, 2].map(|i| {
@@ -167,7 +167,7 @@ fn what_goes_wrong_in_a_pass_is_a_typed_error() {
         let Error::SourceChanged(SourceChange::Points { expected: 20_000, got }) = said else {
             panic!("{said}")
         };
-        // It is noticed at the first chunk beyond, or at the end.
+        // The error occurs at the first additional chunk or at the end.
         assert!(got == found || got > 20_000, "{got}");
     }
 }
@@ -181,7 +181,7 @@ fn another_number_of_points_than_was_said_is_an_error() {
     }
 }
 
-/// Without a fingerprint of the caller's, first rows that change are noticed, though all points are kept.
+/// Without a fingerprint set by the caller, a change of the first rows is detected even if all points are kept.
 #[test]
 fn first_rows_that_change_are_noticed() {
     let (before, after) = (cut(&plain(), &[1500]), cut(&plain().slice(1, POINTS - 1), &[1500]));
@@ -230,7 +230,7 @@ fn a_stopped_fit_goes_on_from_its_checkpoint() {
         let stats = resumed.stats().stream.clone().unwrap();
         assert_eq!(stats.resumed_passes, at.0 - 1, "stopped at {at:?}");
     }
-    // Another text of the caller's, and none, are other points.
+    // Another text of the caller, or no text, means other points.
     stop(batches(&[1500]).identity("version 7"), (2, 2));
     for other in [batches(&[1500]).identity("version 8"), batches(&[1500])] {
         let said = fit(to_fit(other)).unwrap_err();

@@ -1,5 +1,4 @@
-//! Fits that are stopped after any of their chunks and called again: they end with the bits of one that
-//! was not stopped.
+//! Fits that are stopped after any chunk and called again: the bits of the result equal those of an uninterrupted fit.
 
 use crate::stream::support::{bits, folder, linspace, noise};
 use dualfit::error::CheckpointError;
@@ -43,7 +42,7 @@ fn values(scale: f64) -> Vec<f64> {
     x().iter().zip(&e).map(value).collect()
 }
 
-/// Every twentieth point is far off.
+/// Returns values in which every twentieth point is an outlier.
 fn with_outliers() -> Vec<f64> {
     let off = |(i, y): (usize, f64)| if i % 20 == 7 { y + 5.0 } else { y };
     values(1.0).into_iter().enumerate().map(off).collect()
@@ -78,7 +77,7 @@ fn cases() -> Vec<Case> {
 
 impl Case {
     fn stream<'a>(&'a self, x: &'a [f64], checkpoint: &Path) -> Stream<'a> {
-        // So small that the sample is, too.
+        // A small limit, so that the subsample is small, too.
         Stream::new(SliceSource::new(x, &self.y).unwrap())
             .memory_limit(1 << 19)
             .chunk_points(CHUNK)
@@ -86,7 +85,7 @@ impl Case {
             .checkpoint(checkpoint)
     }
 
-    /// Fits, and stops after `most` chunks.
+    /// Fits, and stops after `most` chunks. Returns the outcome and the number of chunks.
     fn stopped_after(
         &self,
         most: usize,
@@ -139,12 +138,12 @@ fn a_fit_stopped_once_after_any_chunk_ends_with_the_same_bits() {
         let whole = whole.unwrap();
         let read = whole.stats().stream.as_ref().unwrap().points_read;
         println!("{}: {chunks} chunks, {:?}", case.name, whole.stats().stream);
-        // Passes have five chunks: who stops changes from one to the next, and seven meets each of them.
+        // A pass has five chunks. The kind of stop alternates, and a step of seven reaches every position in a pass.
         for k in (1..=chunks).filter(|k| chunks <= 30 || k % 7 == 0 || *k == chunks) {
             let stop = if k % 2 == 0 { Stop::Observer } else { Stop::Token };
             let place = format!("{}, {stop:?} after {k} of {chunks}", case.name);
             let (first, _) = case.stopped_after(k, stop, case.stream(&x, &path));
-            // A token that nobody looks at any more stops nothing.
+            // A token that is cancelled after the last check does not stop the fit.
             let last = stop == Stop::Token && k == chunks;
             assert_eq!(ended(&first), last, "{place}");
             if last {
@@ -213,7 +212,7 @@ fn a_fit_goes_on_with_other_chunks() {
     }
 }
 
-/// The observer of the steps stops the passes, so that nothing is lost either.
+/// An observer of steps can also stop a stream, and the next run resumes without a difference.
 #[test]
 fn an_observer_of_the_steps_stops_a_stream() {
     let (x, folder) = (x(), folder());
@@ -238,7 +237,7 @@ fn an_observer_of_the_steps_stops_a_stream() {
     }
 }
 
-/// A raw file of the points.
+/// Writes the points to a raw file, and returns its path.
 fn file(folder: &Path, y: &[f64]) -> std::path::PathBuf {
     let path = folder.join("points.raw");
     let bytes =
@@ -286,7 +285,7 @@ fn a_checkpoint_of_another_fit_is_refused_and_nothing_is_touched() {
         assert_eq!(field, expected);
         assert_eq!(std::fs::read(&path).unwrap(), kept);
     }
-    // Of another model the first operation that differs, in place of a number for each.
+    // For another model, the message contains the first different operation.
     let other = other.fit_stream(stream(), start).unwrap_err().to_string();
     let names = ["fit.checkpoint.1, or", "(model: v8 = c + v7 there, v8 = v7 - c here)"];
     assert!(names.iter().all(|name| other.contains(name)), "{other}");
@@ -324,7 +323,7 @@ fn without_its_file_a_fit_begins_anew() {
     assert_eq!(entries(folder.path()), 0);
 }
 
-/// An observer sees the passes of all runs numbered on, a pass that was stopped under the same number again.
+/// Passes are numbered continuously through all runs; a stopped pass has the same number in the next run.
 #[test]
 fn passes_are_numbered_on_after_a_stop() {
     let (x, folder) = (x(), folder());

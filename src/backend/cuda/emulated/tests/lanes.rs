@@ -1,9 +1,9 @@
-//! Exchanges between lanes: every direction, every width, groups of lanes that go their own ways.
+//! Tests of exchanges between lanes: every direction, every width, and groups of lanes that exchange independently.
 
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 
-/// Which lane each lane reads, by the definition of the instruction `shfl.sync` in the PTX ISA:
-/// `clamp` and `segment` as CUDA C++ encodes a width into its operand `c`.
+/// Returns the lane that `lane` reads, by the definition of the instruction `shfl.sync` in the PTX ISA.
+/// `clamp` and `segment` are the parts of its operand `c`, in which CUDA C++ encodes the width.
 fn source(kind: &str, lane: u32, b: u32, width: u32) -> u32 {
     let segment = (32 - width) & 31;
     let clamp = if kind == "up" { 0 } else { 31 };
@@ -64,7 +64,7 @@ fn every_shuffle_reads_the_lane_that_the_instruction_reads() {
     }
 }
 
-/// Each group of lanes sums as often as it likes: no group waits for another of its warp.
+/// Each group of lanes computes its own number of sums: no group waits for another group of its warp.
 #[test]
 fn groups_of_lanes_exchange_on_their_own() {
     for group in [1u32, 2, 4, 8, 16, 32] {

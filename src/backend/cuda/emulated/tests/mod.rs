@@ -1,4 +1,4 @@
-//! The emulation itself: what right kernels compute, and that wrong ones are found.
+//! Tests of the emulation: results of correct kernels, and detection of incorrect kernels.
 
 mod grids;
 mod host;

@@ -1,4 +1,4 @@
-//! A reduction over points as the kernels make it: lanes, warps, blocks, the last block to arrive.
+//! Tests of a reduction over points like that of the kernels: over lanes, warps, blocks, and in the last block.
 
 use crate::backend::cuda::driver::Driver;
 use crate::backend::cuda::emulated::bench::{Bench, argument};
@@ -101,7 +101,7 @@ fn threads_launch_at_once() {
     let Some(first) = bench(128) else { return };
     std::thread::scope(|scope| {
         for t in 0..4 {
-            // Two of the threads have a device of their own, two share one.
+            // Two of the threads have their own devices; the other two share one device.
             let own = (t % 2 == 0).then(|| bench(128).unwrap());
             let shared = &first;
             scope.spawn(move || {

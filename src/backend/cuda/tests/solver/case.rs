@@ -1,4 +1,4 @@
-//! Fits by the host's solver and by the kernels'.
+//! Fits by the host's solver and by the solver of the kernels, for comparison.
 
 use super::stepped::{By, minimise_stepped};
 use crate::backend::cpu::{Cpu, Prepared};
@@ -27,7 +27,7 @@ pub(super) struct Case {
     pub(super) fixed: Vec<usize>,
     pub(super) loss: Loss,
     pub(super) options: Options,
-    /// Added to the first number of Jᵀr: derivatives that are wrong.
+    /// Number that is added to the first element of Jᵀr, so that the derivatives are wrong.
     pub(super) skew: f64,
 }
 
@@ -71,14 +71,14 @@ impl Case {
         Case::new(model, &["x"], vec![x], y)
     }
 
-    /// Does something with the evaluator of the host and the problem.
+    /// Calls `go` with the evaluator of the host, skewed by `skew`, and the problem.
     fn with<T>(&self, go: impl FnOnce(&mut dyn Evaluator, &Problem) -> T) -> T {
         self.with_points(|_, _, evaluator, problem| {
             go(&mut Skewed { evaluator, skew: self.skew }, problem)
         })
     }
 
-    /// The same with the points and the program of value and partials as well.
+    /// Calls `go` with the points, the program of value and partials, the evaluator of the host, and the problem.
     pub(super) fn with_points<T>(
         &self,
         go: impl FnOnce(&Points<'_>, &Program, &mut dyn Evaluator, &Problem) -> T,
@@ -144,7 +144,7 @@ impl Case {
         self
     }
 
-    /// Both solvers take the same way to the same place: all of their sums are in the same order.
+    /// Checks that both solvers take the same steps to the same point; all of their sums have the same order.
     #[track_caller]
     pub(super) fn check(&self, device: &Arc<Emulator>, by: By, name: &str) -> Outcome {
         let host = self.on_host().expect("an outcome");

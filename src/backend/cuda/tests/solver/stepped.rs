@@ -1,5 +1,5 @@
-//! A minimisation by the kernels' solver on the emulated device, with its sums from the CPU. A kernel made for this takes
-//! the steps; the host serves the requests of the state, as the kernel of batches does by itself.
+//! Minimisation by the kernels' solver on the emulated device, with sums from the CPU. A test kernel takes the steps.
+//! The host serves the requests of the state, which the kernel of batches serves itself.
 
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::termination_of;
@@ -21,7 +21,7 @@ use crate::solver::termination::Termination;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Lanes that take the steps together.
+/// Number of lanes that take the steps together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Sixteen,
@@ -37,7 +37,8 @@ impl By {
     }
 }
 
-/// The kernels' solver, with a kernel that continues with the factor, if there is one, else with the sums at the trial.
+/// Returns the source of the kernels' solver with a kernel that continues with the factor if there is one, otherwise
+/// with the sums at the trial.
 fn solver_text(size: Size, by: By) -> String {
     let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{}> Group;\n", by.lanes());
     let mut text = head(size, &group);
@@ -55,7 +56,7 @@ fn solver_text(size: Size, by: By) -> String {
     )
 }
 
-/// As [`minimise_by_the_loop`](crate::solver::minimise::minimise_by_the_loop), by the kernels' solver.
+/// As [`minimise_by_the_loop`](crate::solver::minimise::minimise_by_the_loop), but with the kernels' solver.
 pub(super) fn minimise_stepped(
     device: &Arc<Emulator>,
     evaluator: &mut dyn Evaluator,
@@ -74,16 +75,16 @@ struct Stepped<'a> {
     evaluator: &'a mut dyn Evaluator,
     task: &'a Task<'a>,
     by: By,
-    /// Address of the state on the device, followed by a scratch.
+    /// Address of the state on the device; the scratch memory follows the state.
     place: Address,
     factor: Address,
     /// The last state that was read from the device.
     state: Filled<Layout>,
-    /// Of rows at a point, in this run.
+    /// Number of factorisations of the rows at a point, in this run.
     factorisations: usize,
     /// Work before this run and outside the device's counts.
     work: Work,
-    /// Steps taken: each has its lanes in another order.
+    /// Number of steps taken. Each step has another order of lanes.
     steps: u64,
 }
 
@@ -164,7 +165,7 @@ impl<'a> Stepped<'a> {
         }
     }
 
-    /// Says what the fit is and where it begins.
+    /// Fills in the state at the beginning of a run.
     fn fill(&mut self, start: &[f64], scaling: Scaling) {
         let Task { problem, options, .. } = *self.task;
         let limit = self.limit();
@@ -210,7 +211,7 @@ impl<'a> Stepped<'a> {
         self.state.words[at.start] as usize
     }
 
-    /// The factors of the columns.
+    /// Returns the factors of the columns, all 1.
     fn ones(&self) -> Vec<f64> {
         vec![1.0; self.state.layout.z.len()]
     }
@@ -242,7 +243,7 @@ impl<'a> Stepped<'a> {
         self.upload(Address(self.place.0 + 8 * at.start as u64), &self.state.words[at]);
     }
 
-    /// Brings the sums at the trial, and looks where they lead.
+    /// Uploads the sums at the trial and continues the fit on the device.
     fn evaluate(&mut self) -> Result<(), Failure> {
         let layout = self.state.layout.clone();
         let params = self.numbers(&layout.trial.params);
@@ -255,7 +256,7 @@ impl<'a> Stepped<'a> {
         Ok(())
     }
 
-    /// Brings the factor at the present point, and looks where it leads.
+    /// Uploads the factor at the present point and continues the fit on the device.
     fn take_factor(&mut self) -> Result<(), Failure> {
         let layout = &self.state.layout;
         let params = self.numbers(&layout.present.params);
@@ -279,8 +280,8 @@ impl<'a> Stepped<'a> {
         device.download(self.place, words, Queue::Work).expect("the state");
     }
 
-    /// Handles a start whose sums are not finite or not safe, as the host does, unless columns need units of their own,
-    /// which the kernels' solver has not.
+    /// Handles a start whose sums are not finite or not safe, as the host does. Fails if columns need units of their own,
+    /// which the kernels' solver does not support.
     fn see_to_the_start(&mut self, start: &[f64]) -> Result<(), Failure> {
         self.work.other_passes += 1;
         if let Some(point) = self.evaluator.first_bad_point(start) {

@@ -1,4 +1,4 @@
-//! Points of a stream as a fit's supply: passes on the CPU, or on a device.
+//! Points of a stream: passes on the CPU, or on a device.
 
 use crate::backend::choice::Workload;
 use crate::backend::cuda::compiled_model::{CompiledModel, Variant};
@@ -6,20 +6,20 @@ use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::{Arithmetic, Storage, Weighting};
 use crate::backend::cuda::streamed::DeviceStream;
-use crate::backend::stream::{Evaluated, Holder, Passes, StreamEvaluator};
+use crate::backend::stream::{Holder, Passes, StreamEvaluator};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::overview::Overview;
 use crate::data::sigma::Spread;
 use crate::data::source::Width;
 use crate::error::{Error, Result};
 use crate::fit::placement::{
-    ALL_FIXED, Estimate, Loaded, NATIVE, Placement, PlacementRequest, failed, failed_on, not_loaded,
+    Estimate, Loaded, Obstacle, Placement, PlacementRequest, failed, failed_on, kernels_of,
+    not_loaded,
 };
-use crate::fit::search::View;
+use crate::fit::point_source::{EvaluatorOptions, PointEvaluator, PointSource, View};
 use crate::fit::stats::Stats;
-use crate::fit::supply::{EvaluatorOptions, Supply};
-use crate::solver::cancel::CancelToken;
 use crate::solver::evaluator::Evaluator;
+use crate::solver::observe::CancelToken;
 use crate::solver::observe::{Patience, Stopper};
 use crate::threads::lock;
 use std::sync::{Mutex, OnceLock};
@@ -29,7 +29,7 @@ use std::time::Instant;
 const PASSES: f64 = 3.0;
 
 /// Points that are passed over.
-pub(crate) struct StreamSupply<'a> {
+pub(crate) struct StreamSource<'a> {
     pub(crate) passes: Mutex<Passes<'a>>,
     /// Stops passes, between chunks and within chunks of a native model.
     token: Option<CancelToken>,
@@ -44,14 +44,14 @@ struct StreamOnDevice<'a> {
     printed: &'a CompiledModel,
 }
 
-impl<'a> StreamSupply<'a> {
+impl<'a> StreamSource<'a> {
     /// `token`, `until`: when passes are broken off.
     pub(crate) fn new(
         passes: Passes<'a>,
         token: Option<CancelToken>,
         until: Option<Instant>,
-    ) -> StreamSupply<'a> {
-        StreamSupply { passes: Mutex::new(passes), token, until, place: OnceLock::new() }
+    ) -> StreamSource<'a> {
+        StreamSource { passes: Mutex::new(passes), token, until, place: OnceLock::new() }
     }
 
     /// Chooses the backend of the following passes, when the totals over the points are known.
@@ -62,49 +62,41 @@ impl<'a> StreamSupply<'a> {
         &self,
         wanted: &PlacementRequest<'_>,
         loss: Loss,
-        printed: Option<&'a CompiledModel>,
+        (printed, free): (Option<&'a CompiledModel>, usize),
         points: &Overview,
     ) -> Result<()> {
         let elsewhere = matches!(lock(&self.passes).holder, Holder::Elsewhere(_));
-        let place = match printed {
-            _ if elsewhere => Placement::on_cpu("those who hold the points evaluate them"),
-            None => Placement::hindered(wanted, &NATIVE)?,
-            Some(printed) if printed.free() == 0 => Placement::hindered(wanted, &ALL_FIXED)?,
-            Some(printed) => self.chosen(wanted, printed, (loss, points))?,
+        let kernels = match elsewhere {
+            true => Err(Obstacle::Idle("those who hold the points evaluate them")),
+            false => kernels_of(printed, free, true),
         };
-        // It is chosen once.
-        let _ = self.place.set(place);
-        Ok(())
-    }
-
-    fn chosen(
-        &self,
-        wanted: &PlacementRequest<'_>,
-        printed: &'a CompiledModel,
-        (loss, points): (Loss, &Overview),
-    ) -> Result<Placement<StreamOnDevice<'a>>> {
         let variant = self.variant(loss, points.estimator);
-        let estimate = || {
+        let estimate = |printed: &'a CompiledModel| {
             let work = Workload {
                 points: points.used,
                 bytes_per_point: lock(&self.passes).shape().bytes_per_point(),
                 units: printed.units,
                 uploaded: false,
             };
-            let is_loaded = |device: &Device| printed.is_loaded(device, &variant);
+            let variant = variant.clone();
+            let is_loaded = move |device: &Device| printed.is_loaded(device, &variant);
             // A stream is uploaded in every pass.
             Estimate::of_passes(wanted.costs, work, (PASSES, 1), is_loaded)
         };
-        Placement::choose(wanted, estimate, |mut devices, take_over| {
-            devices.truncate(1);
-            let mut loaded = Loaded::new(devices, take_over);
-            let begun = Instant::now();
-            let kernels = printed.kernels(loaded.first(), &variant);
-            let (_, origin) = kernels.map_err(|error| not_loaded(loaded.first(), error))?;
-            loaded.compile_seconds = begun.elapsed().as_secs_f64();
-            loaded.origin = origin;
-            Ok(StreamOnDevice { loaded, printed })
-        })
+        let place =
+            Placement::choose(wanted, kernels, estimate, |printed, mut devices, take_over| {
+                devices.truncate(1);
+                let mut loaded = Loaded::new(devices, take_over);
+                let begun = Instant::now();
+                let kernels = printed.kernels(loaded.first(), &variant);
+                let (_, origin) = kernels.map_err(|error| not_loaded(loaded.first(), error))?;
+                loaded.compile_seconds = begun.elapsed().as_secs_f64();
+                loaded.origin = origin;
+                Ok(StreamOnDevice { loaded, printed })
+            })?;
+        // It is chosen once.
+        let _ = self.place.set(place);
+        Ok(())
     }
 
     /// The variant of a model's kernels for the points.
@@ -144,32 +136,28 @@ impl<'a> StreamSupply<'a> {
     }
 }
 
-impl Supply for StreamSupply<'_> {
+impl PointSource for StreamSource<'_> {
     fn evaluator<'e>(
         &'e self,
         options: &EvaluatorOptions<'e>,
-    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
+        view: &View<'_>,
+    ) -> Result<PointEvaluator<'e>> {
         let stopper = self.token.as_ref().map(|token| token as &dyn Stopper);
         let patience = Patience { until: self.until, stopper };
-        let EvaluatorOptions { model, view: View { loss, start, .. }, .. } = *options;
-        let most_weight = f64::INFINITY;
-        let evaluated = Evaluated { model, loss, most_weight, start, patience };
-        let streamed = StreamEvaluator::new(&self.passes, evaluated);
-        if options.view.plain && lock(&self.passes).overview()?.estimator == Estimator::Poisson {
+        let (model, loss, start) = (options.model, view.loss, view.start.to_vec());
+        let streamed = StreamEvaluator::new(&self.passes, (model, loss, patience), start);
+        if view.plain && lock(&self.passes).overview()?.estimator == Estimator::Poisson {
             return Err(Error::NotForCounts { what: "a search in nonlinear parameters alone" });
         }
-        let Some(on) = self.on_device() else { return Ok(Box::new(streamed)) };
-        match self.device_passes(on, loss) {
-            Ok(passes) => Ok(Box::new(streamed.on(Ok(passes), on.loaded.take_over))),
-            Err(error) if on.loaded.take_over => {
-                Ok(Box::new(streamed.on(Err(error.to_string()), on.loaded.take_over)))
+        let streamed = match self.on_device().map(|on| (on, self.device_passes(on, loss))) {
+            None => streamed,
+            Some((on, Ok(passes))) => streamed.on(Ok(passes), on.loaded.take_over),
+            Some((on, Err(error))) if on.loaded.take_over => {
+                streamed.on(Err(error.to_string()), true)
             }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn rough_arithmetic(&self) -> Arithmetic {
-        Arithmetic::Double
+            Some((_, Err(error))) => return Err(error),
+        };
+        Ok(PointEvaluator::Other(Box::new(streamed)))
     }
 
     fn failed(&self, error: DriverError) -> Error {

@@ -6,9 +6,9 @@
 //! a = 0 and b adjusted, the curve still passes through the points, and the column of r is 0: the data do not
 //! determine r.
 
-use super::approach::judged;
-use super::search::{Rules, Workspace};
+use super::search::{SearchRequest, Workspace};
 use crate::constants::ROUNDING;
+use crate::data::loss::Loss;
 use crate::normal::{Normal, Triangular, pair};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Failure;
@@ -19,7 +19,6 @@ use crate::solver::termination::Termination;
 const NEARLY: f64 = 1e2;
 /// A parameter whose effect is below this multiple of rounding may be zero except for rounding.
 const FAINT: f64 = 1e8;
-
 /// Terms cancel if the largest exceeds this multiple of y.
 const CANCELLING: f64 = 1e2;
 /// Fraction of the scatter of y that affects R² visibly.
@@ -27,14 +26,23 @@ const SHOWN: f64 = 1e-3;
 /// x is far from 0 if its distance exceeds this multiple of its range.
 const FAR_OFF: f64 = 1e3;
 
+/// Minimum total weight beyond one per parameter.
+const LEAST: f64 = 0.5;
+/// Effective points per parameter: fewer give a warning.
+const FEW: f64 = 5.0;
+/// Effective points as a fraction of the points: a smaller fraction gives a warning for any number of points.
+const LITTLE: f64 = 0.1;
+/// Fraction of the points: no warning if the effective points reach it.
+const MANY: f64 = 0.5;
+
 impl Workspace {
     /// Corrects a spurious termination. Sets parameters that are zero except for rounding to 0.
     /// Rejects convergence that rounding hides or where too few points keep weight.
     /// Notes coinciding columns, which allow another attempt.
     /// Accepts a degenerate end as a minimum if the cost rises from every bound that holds a parameter.
-    pub(super) fn judge(
+    pub(super) fn verify(
         &mut self,
-        rules: &Rules<'_>,
+        request: &SearchRequest<'_>,
         points: &mut dyn Evaluator,
     ) -> Result<(), Failure> {
         let reason = self.outcome().termination;
@@ -45,13 +53,14 @@ impl Workspace {
             self.outcome_mut().termination = Termination::LostInRounding;
             return Ok(());
         }
-        if rules.loss.redescends() && reason.is_converged() {
+        if request.spec.loss.redescends() && reason.is_converged() {
             self.analyse(points)?;
             let counting = (self.end.weight, self.problem.points);
-            let reason = judged(reason, rules.loss, counting, self.end.number_estimated());
+            let reason =
+                checked_weight(reason, request.spec.loss, counting, self.end.number_estimated());
             self.outcome_mut().termination = reason;
         }
-        if reason.is_converged() && !self.problem.shape.is_full() && !rules.linear.is_empty() {
+        if reason.is_converged() && !self.problem.shape.is_full() && !request.linear.is_empty() {
             self.analyse(points)?;
             self.coincides = self.end.coincides();
         }
@@ -185,4 +194,26 @@ impl Workspace {
 /// Returns the number of columns of the Jacobian that are 0.
 fn without_effect(normal: &Normal) -> usize {
     (0..normal.n).filter(|&j| normal.corner()[pair(j, j)] == 0.0).count()
+}
+
+/// Returns the termination of a fit whose `points` have the total `weight`. A redescending loss has a minimum
+/// wherever the model passes through one point per parameter. A minimum with no further weight is due to chance and
+/// does not count as convergence.
+pub(crate) fn checked_weight(
+    reason: Termination,
+    loss: Loss,
+    (weight, points): (f64, usize),
+    estimated: usize,
+) -> Termination {
+    let no_more = weight < estimated as f64 + LEAST && weight < MANY * points as f64;
+    match reason.is_converged() && loss.redescends() && no_more {
+        true => Termination::BeyondScale,
+        false => reason,
+    }
+}
+
+/// Returns true if the effective points are too few for a reliable result.
+pub(crate) fn is_little(weight: f64, points: usize, estimated: usize) -> bool {
+    let points = points as f64;
+    weight < MANY * points && (weight < FEW * estimated as f64 || weight < LITTLE * points)
 }

@@ -1,11 +1,11 @@
 //! Access to the points of a fit, and creation of their evaluators.
 
 use super::execution::{Execution, on_cpu};
-use super::search::View;
 use super::stats::Stats;
-use crate::backend::cpu::{Cpu, Prepared};
+use crate::backend::cpu::{Cpu, Prepared, Scratch};
 use crate::backend::cuda::driver::DriverError;
 use crate::backend::cuda::source::Arithmetic;
+use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
@@ -13,21 +13,42 @@ use crate::normal::Arrow;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::observe::Patience;
 use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
-/// Options of an evaluator for one stage of a search.
+/// Options of an evaluator that all stages of a search share.
 #[derive(Clone, Copy)]
 pub(crate) struct EvaluatorOptions<'a> {
     pub(crate) model: &'a Prepared,
-    pub(crate) view: View<'a>,
     /// Time limit and stop request of the passes.
     pub(crate) patience: Patience<'a>,
     /// If true, passes on the CPU run on the calling thread only.
     pub(crate) on_one_thread: bool,
 }
 
-/// The points of a fit.
-pub(crate) trait Supply: Sync {
+/// Options of a stage's evaluator.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) loss: Loss,
+    pub(crate) arithmetic: Arithmetic,
+    /// Starting point of the search; it sets the scale of the parameters.
+    pub(crate) start: &'a [f64],
+    /// Time at which passes are interrupted.
+    pub(crate) until: Option<Instant>,
+    /// If true, the CPU evaluates the points as measurements with exact x, for any estimator and backend of the fit.
+    pub(crate) plain: bool,
+}
+
+impl<'a> View<'a> {
+    /// Creates a view in f64 without a time limit.
+    pub(crate) fn of(loss: Loss, start: &'a [f64]) -> View<'a> {
+        View { loss, arithmetic: Arithmetic::Double, start, until: None, plain: false }
+    }
+}
+
+/// The points of a fit: in memory, in a stream, in several data sets, or distributed.
+pub(crate) trait PointSource: Send + Sync {
     /// Creates an evaluator of the points on the chosen backend.
     ///
     /// # Errors
@@ -35,7 +56,8 @@ pub(crate) trait Supply: Sync {
     fn evaluator<'e>(
         &'e self,
         options: &EvaluatorOptions<'e>,
-    ) -> Result<Box<dyn Evaluator + Send + 'e>>;
+        view: &View<'_>,
+    ) -> Result<PointEvaluator<'e>>;
 
     /// Returns the structure of the normal equations; `None` if they are full.
     fn shape(&self) -> Option<Arc<Arrow>> {
@@ -43,7 +65,9 @@ pub(crate) trait Supply: Sync {
     }
 
     /// Returns the arithmetic of a stage whose result is only the starting point of the next stage.
-    fn rough_arithmetic(&self) -> Arithmetic;
+    fn rough_arithmetic(&self) -> Arithmetic {
+        Arithmetic::Double
+    }
 
     /// Converts a failure of the device into the error for the user.
     fn failed(&self, error: DriverError) -> Error;
@@ -52,7 +76,9 @@ pub(crate) trait Supply: Sync {
     fn distinct(&self, enough: usize) -> usize;
 
     /// Returns true if passes run on a device.
-    fn is_on_device(&self) -> bool;
+    fn is_on_device(&self) -> bool {
+        false
+    }
 
     /// Returns the known scatter of a single observation.
     fn spread(&self) -> Spread;
@@ -61,32 +87,70 @@ pub(crate) trait Supply: Sync {
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats;
 }
 
-/// Points in memory.
-pub(crate) struct InMemory<'a> {
-    pub(crate) points: &'a Points<'a>,
-    execution: &'a Execution,
-    /// Counts as measurements; computed at the first use.
-    measured: OnceLock<Option<Points<'a>>>,
+/// Evaluator of the points of a fit. An evaluator on the CPU is not boxed, so that the fits of a batch do not allocate.
+pub(crate) enum PointEvaluator<'e> {
+    Cpu(Cpu<'e>),
+    Other(Box<dyn Evaluator + Send + 'e>),
 }
 
-impl<'a> InMemory<'a> {
-    pub(crate) fn new(points: &'a Points<'a>, execution: &'a Execution) -> InMemory<'a> {
-        InMemory { points, execution, measured: OnceLock::new() }
+impl<'e> Deref for PointEvaluator<'e> {
+    type Target = dyn Evaluator + 'e;
+    fn deref(&self) -> &(dyn Evaluator + 'e) {
+        match self {
+            PointEvaluator::Cpu(cpu) => cpu,
+            PointEvaluator::Other(evaluator) => &**evaluator,
+        }
     }
 }
 
-impl Supply for InMemory<'_> {
+impl<'e> DerefMut for PointEvaluator<'e> {
+    fn deref_mut(&mut self) -> &mut (dyn Evaluator + 'e) {
+        match self {
+            PointEvaluator::Cpu(cpu) => cpu,
+            PointEvaluator::Other(evaluator) => &mut **evaluator,
+        }
+    }
+}
+
+/// Points in memory.
+pub(crate) struct InMemory<'a> {
+    pub(crate) points: &'a Points<'a>,
+    execution: Execution,
+    /// Counts as measurements; computed at the first use.
+    measured: OnceLock<Option<Points<'a>>>,
+    /// Scratch memory that consecutive evaluators on the CPU reuse.
+    scratch: Option<&'a Mutex<Scratch>>,
+}
+
+impl<'a> InMemory<'a> {
+    pub(crate) fn new(points: &'a Points<'a>, execution: Execution) -> InMemory<'a> {
+        InMemory { points, execution, measured: OnceLock::new(), scratch: None }
+    }
+
+    /// Creates the points of one fit of many, which runs on the CPU. Its evaluators reuse `scratch`.
+    pub(crate) fn reusing(points: &'a Points<'a>, scratch: &'a Mutex<Scratch>) -> InMemory<'a> {
+        let execution = Execution::on_cpu("one of many");
+        InMemory { scratch: Some(scratch), ..InMemory::new(points, execution) }
+    }
+}
+
+impl PointSource for InMemory<'_> {
     fn evaluator<'e>(
         &'e self,
         options: &EvaluatorOptions<'e>,
-    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
-        let View { loss, arithmetic, start, plain, .. } = options.view;
+        view: &View<'_>,
+    ) -> Result<PointEvaluator<'e>> {
+        let View { loss, arithmetic, start, plain, .. } = *view;
         let measured = match plain {
             true => self.measured.get_or_init(|| self.points.as_measurements()).as_ref(),
             false => None,
         };
         let points = measured.unwrap_or(self.points);
-        let cpu = Cpu::new(options.model, points, loss, start).within(options.patience);
+        let cpu = match self.scratch {
+            Some(scratch) => Cpu::reusing(scratch, options.model, points, loss, start),
+            None => Cpu::new(options.model, points, loss, start),
+        };
+        let cpu = cpu.within(options.patience);
         let cpu = if options.on_one_thread { cpu.on_one_thread() } else { cpu };
         match plain {
             true => Ok(on_cpu(cpu, points)),

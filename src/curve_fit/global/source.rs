@@ -6,16 +6,14 @@ use super::sets::{SetEvaluator, SetGroup};
 use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::backend::cpu::{PARALLEL_WORK, Prepared};
 use crate::backend::cuda::driver::DriverError;
-use crate::backend::cuda::source::Arithmetic;
 use crate::curve_fit::global::layout::of_each;
-use crate::curve_fit::ready::Ready;
+use crate::curve_fit::request::Ready;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Units;
 use crate::data::sigma::{Spread, Weights};
 use crate::error::{Error, Result};
-use crate::fit::search::View;
+use crate::fit::point_source::{EvaluatorOptions, InMemory, PointEvaluator, PointSource, View};
 use crate::fit::stats::Stats;
-use crate::fit::supply::{EvaluatorOptions, InMemory, Supply};
 use crate::normal::abreast::ABREAST;
 use crate::normal::{Arrow, Normal};
 use crate::solver::evaluator::Evaluator;
@@ -32,7 +30,7 @@ pub(super) struct JointSet<'a> {
     pub(super) set: usize,
     /// Equal for sets whose models have the same code.
     pub(super) model: usize,
-    pub(super) supply: InMemory<'a>,
+    pub(super) source: InMemory<'a>,
     pub(super) prepared: &'a Prepared,
     /// Position of each parameter of the model among the parameters of the joint fit.
     pub(super) params: &'a [usize],
@@ -45,7 +43,7 @@ pub(super) struct JointSet<'a> {
 }
 
 /// All sets, at least one.
-pub(super) struct JointSupply<'a> {
+pub(super) struct JointSource<'a> {
     pub(super) sets: Vec<JointSet<'a>>,
     /// Which free parameters meet, unless all do.
     pub(super) shape: Option<Arc<Arrow>>,
@@ -59,7 +57,7 @@ impl JointSet<'_> {
 
     /// Returns true if the set has few points, of the ordinary kind.
     fn is_small(&self) -> bool {
-        let points = self.supply.points;
+        let points = self.source.points;
         points.len() <= MOST_POINTS
             && points.units == Units::ORDINARY
             && points.x_sigma.is_exact()
@@ -69,16 +67,20 @@ impl JointSet<'_> {
 
     /// Returns true if every point has the same weight, and `points` points are used.
     fn has_equal(&self, points: usize) -> bool {
-        let own = self.supply.points;
+        let own = self.source.points;
         own.used == points && matches!(own.sigma, Weights::Equal)
     }
 
-    fn evaluator<'e>(&'e self, options: &EvaluatorOptions<'e>) -> Result<SetEvaluator<'e>> {
-        let view = View { start: &self.start, ..options.view };
-        let options = EvaluatorOptions { model: self.prepared, view, ..*options };
+    fn evaluator<'e>(
+        &'e self,
+        options: &EvaluatorOptions<'e>,
+        view: &View<'_>,
+    ) -> Result<SetEvaluator<'e>> {
+        let view = View { start: &self.start, ..*view };
+        let options = EvaluatorOptions { model: self.prepared, ..*options };
         Ok(SetEvaluator {
             set: self.set,
-            evaluator: self.supply.evaluator(&options)?,
+            evaluator: self.source.evaluator(&options, &view)?,
             params: self.params,
             free: &self.free,
             factor: self.factor,
@@ -90,7 +92,7 @@ impl JointSet<'_> {
 }
 
 /// Returns for each set the index of the first set whose model has the same code. A native model only equals itself.
-pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[Arc<Ready>]) -> Vec<usize> {
+pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[&Arc<Ready>]) -> Vec<usize> {
     let (mut by_place, mut by_code) = (HashMap::new(), HashMap::new());
     let first = |(member, SetPoints { set, .. }): (usize, &SetPoints<'_, '_>)| {
         let Some(printed) = &ready[*set].printed else { return member };
@@ -103,12 +105,12 @@ pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[Arc<Ready>]) -> V
 }
 
 /// Returns the points of several small sets of one model, a lane to each; `None` where they are none.
-fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
+fn abreast(sets: &[JointSet<'_>], view: &View<'_>) -> Option<SimdBatch> {
     let first = &sets[0];
-    let points = first.supply.points;
+    let points = first.source.points;
     let is_alike = |set: &JointSet<'_>| {
         set.model == first.model
-            && set.supply.points.estimator == points.estimator
+            && set.source.points.estimator == points.estimator
             && set.is_small()
     };
     if sets.len() < 2 || view.plain || !sets.iter().all(is_alike) {
@@ -123,15 +125,15 @@ fn abreast(sets: &[JointSet<'_>], view: View<'_>) -> Option<SimdBatch> {
     let manner = Manner { loss, estimator, shared: false, weighted: !has_equal };
     let mut abreast = SimdBatch::new(first.prepared, points.columns.len(), manner)?;
     let lanes = sets.iter().enumerate();
-    lanes.for_each(|(lane, set)| abreast.load(lane, set.supply.points));
+    lanes.for_each(|(lane, set)| abreast.load(lane, set.source.points));
     Some(abreast)
 }
 
-impl JointSupply<'_> {
+impl JointSource<'_> {
     /// Returns true if a pass takes longer than waking up threads.
     fn is_worth_threads(&self) -> bool {
         let work = |set: &JointSet<'_>| {
-            Some(SET_WORK + set.prepared.work_of_a_point()? * set.supply.points.len())
+            Some(SET_WORK + set.prepared.work_of_a_point()? * set.source.points.len())
         };
         let whole: Option<usize> = self.sets.iter().map(work).sum();
         whole.is_none_or(|whole| whole > PARALLEL_WORK)
@@ -143,47 +145,46 @@ impl JointSupply<'_> {
             let own = set.own(params);
             let (model, patience) = (set.prepared, Patience::default());
             let view = View::of(loss, &set.start);
-            let options = EvaluatorOptions { model, view, patience, on_one_thread: false };
+            let options = EvaluatorOptions { model, patience, on_one_thread: false };
             let n = set.free.len();
             let mut normal = Normal::zero(n);
-            let mut evaluator = set.supply.evaluator(&options)?;
+            let mut evaluator = set.source.evaluator(&options, &view)?;
             // The fit ended at these parameters; a set that cannot be evaluated has no value.
             let cost = match evaluator.normal(&own, &vec![1.0; n], &mut normal) {
                 Ok(()) => normal.cost,
                 Err(_) => f64::NAN,
             };
-            let unit = set.supply.points.units.row;
+            let unit = set.source.points.units.row;
             Ok(2.0 * (cost / unit / unit))
         };
         of_each(self.sets.iter().collect(), chi_square).into_iter().collect()
     }
 }
 
-impl Supply for JointSupply<'_> {
+impl PointSource for JointSource<'_> {
     fn evaluator<'e>(
         &'e self,
         options: &EvaluatorOptions<'e>,
-    ) -> Result<Box<dyn Evaluator + Send + 'e>> {
+        view: &View<'_>,
+    ) -> Result<PointEvaluator<'e>> {
         let group = |sets: &'e [JointSet<'_>]| {
-            let each = sets.iter().map(|set| set.evaluator(options)).collect::<Result<_>>()?;
-            Ok(SetGroup { sets: each, abreast: abreast(sets, options.view) })
+            let each =
+                sets.iter().map(|set| set.evaluator(options, view)).collect::<Result<_>>()?;
+            Ok(SetGroup { sets: each, abreast: abreast(sets, view) })
         };
         let groups = self.sets.chunks(ABREAST).map(group).collect::<Result<Vec<_>>>()?;
         let parallel = groups.len() > 1 && !options.on_one_thread && self.is_worth_threads();
         let (shape, worthless) = (self.shape.clone(), f64::INFINITY);
-        Ok(Box::new(JointEvaluator { groups, shape, parallel, worthless }))
+        let joint = JointEvaluator { groups, shape, parallel, worthless };
+        Ok(PointEvaluator::Other(Box::new(joint)))
     }
 
     fn shape(&self) -> Option<Arc<Arrow>> {
         self.shape.clone()
     }
 
-    fn rough_arithmetic(&self) -> Arithmetic {
-        Arithmetic::Double
-    }
-
     fn failed(&self, error: DriverError) -> Error {
-        self.sets[0].supply.failed(error)
+        self.sets[0].source.failed(error)
     }
 
     fn distinct(&self, enough: usize) -> usize {
@@ -192,24 +193,20 @@ impl Supply for JointSupply<'_> {
             if found >= enough {
                 break;
             }
-            found += set.supply.distinct(enough - found);
+            found += set.source.distinct(enough - found);
         }
         found
     }
 
     fn spread(&self) -> Spread {
-        let first = self.sets[0].supply.spread();
-        match self.sets.iter().all(|set| set.supply.spread() == first) {
+        let first = self.sets[0].source.spread();
+        match self.sets.iter().all(|set| set.source.spread() == first) {
             true => first,
             false => Spread::Own,
         }
     }
 
-    fn is_on_device(&self) -> bool {
-        false
-    }
-
     fn stats(&self, evaluator: &dyn Evaluator) -> Stats {
-        self.sets[0].supply.stats(evaluator)
+        self.sets[0].source.stats(evaluator)
     }
 }
