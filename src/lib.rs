@@ -146,6 +146,7 @@ pub use data::batch::{BatchData, Starts};
 pub use data::loss::Estimator;
 pub use data::loss::Loss;
 pub use data::loss_formula::LossFormula;
+pub use data::matrix::Matrix;
 pub use data::sigma::Sigma;
 pub use data::start::Start;
 pub use data::stream::Stream;
@@ -165,9 +166,10 @@ pub use solver::observe::Event;
 pub use solver::options::Options;
 pub use solver::termination::Termination;
 
-/// The version of that crate whose matrices [`Fit::covariance`] gives.
+/// The version of that crate whose vectors are data, and whose matrices convert from and to [`Matrix`].
+#[cfg(feature = "nalgebra")]
 pub use nalgebra;
-/// The version of that crate whose arrays are data.
+/// The version of that crate whose arrays are data, and convert from and to [`Matrix`].
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 

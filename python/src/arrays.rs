@@ -1,7 +1,7 @@
 //! NumPy arrays, borrowed without copying for the duration of a call.
 
+use dualfit::Matrix;
 use dualfit::arrays::Values;
-use dualfit::nalgebra::DMatrix;
 use dualfit::threads::ready;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -63,17 +63,17 @@ pub(crate) fn columns<'a>(columns: &'a [Samples<'_>]) -> PyResult<Vec<Values<'a>
 }
 
 /// Copies a NumPy matrix.
-pub(crate) fn matrix_of(array: &PyReadonlyArray2<'_, f64>) -> DMatrix<f64> {
+pub(crate) fn matrix_of(array: &PyReadonlyArray2<'_, f64>) -> Matrix {
     let a = array.as_array();
-    DMatrix::from_fn(a.nrows(), a.ncols(), |i, j| a[[i, j]])
+    Matrix::from_fn(a.nrows(), a.ncols(), |i, j| a[[i, j]])
 }
 
 /// Converts a matrix to a NumPy array in row-major order.
 pub(crate) fn to_numpy<'py>(
     py: Python<'py>,
-    matrix: &DMatrix<f64>,
+    matrix: &Matrix,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    rows(py, matrix.transpose().as_slice(), matrix.ncols())
+    rows(py, matrix.as_slice(), matrix.columns())
 }
 
 /// Returns an array with rows of `width` elements from values in row-major order.

@@ -2,8 +2,7 @@
 
 use crate::arrays::{Samples, columns, matrix_of, slice};
 use crate::failure::raised;
-use dualfit::nalgebra::DMatrix;
-use dualfit::{Data, Missing, Sigma};
+use dualfit::{Data, Matrix, Missing, Sigma};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::cell::OnceCell;
@@ -40,7 +39,7 @@ impl GivenSigma<'_> {
     pub(crate) fn sigma<'a>(
         &'a self,
         absolute: bool,
-        matrix: &'a OnceCell<DMatrix<f64>>,
+        matrix: &'a OnceCell<Matrix>,
     ) -> PyResult<Sigma<'a>> {
         Ok(match self {
             GivenSigma::Constant(value) if absolute => Sigma::Constant(*value),

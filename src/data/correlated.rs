@@ -3,8 +3,8 @@
 //! With C = L Lᵀ the covariance of L⁻¹ r is the unit matrix, and ½‖L⁻¹r‖² is half the generalised sum of
 //! squares rᵀC⁻¹r.
 
+use super::matrix::Matrix;
 use crate::error::{Error, Result};
-use nalgebra::DMatrix;
 
 /// The Cholesky factor L of the covariance of the used points, and their indices.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ impl Correlation {
     ///
     /// # Errors
     /// [`Error::CovarianceNotPositiveDefinite`], with the row as an index among the given points.
-    pub(crate) fn factor(matrix: &DMatrix<f64>, kept: impl Iterator<Item = usize>) -> Result<Self> {
+    pub(crate) fn factor(matrix: &Matrix, kept: impl Iterator<Item = usize>) -> Result<Self> {
         let index: Vec<usize> = kept.collect();
         let mut this = Correlation { rows: Vec::with_capacity(triangle(index.len())), index };
         for (i, &gi) in this.index.iter().enumerate() {

@@ -3,7 +3,8 @@
 use super::points::Points;
 
 impl Points<'_> {
-    /// Returns Σ w²y². w is the row unit, divided by sigma if it is known, but at most `most`.
+    /// Returns Σ w²y² over the used points. w is the [weight](Points::weight), limited to `most`: row unit / sigma, or the
+    /// row unit if sigma is not known. The row unit is the power of two that multiplies all weighted residuals.
     pub(crate) fn square_of_limited(&self, most: f64) -> f64 {
         self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
     }
@@ -17,8 +18,8 @@ impl Points<'_> {
         })
     }
 
-    /// Returns the `count` largest weights in row units, in descending order; all weights if there are fewer. Returns
-    /// an empty vector if `count` weights are known to be at least `level` times the largest.
+    /// Returns the `count` largest weights, multiplied by the row unit, in descending order; all weights if there are
+    /// fewer. Returns an empty vector if `count` weights are at least `level` times the largest, or if x has errors.
     pub(crate) fn heaviest(&self, count: usize, level: f64) -> Vec<f64> {
         let row = self.units.row;
         if !self.x_sigma.is_exact() {

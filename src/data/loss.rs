@@ -1,4 +1,4 @@
-//! Estimators and robust losses, and the maximum distance of the points from the start of a fit with a loss.
+//! Estimators and robust losses, and the test whether the points are too far away to start a fit with a loss.
 
 use super::loss_formula::LossFormula;
 use crate::constants::FAR;
@@ -140,9 +140,9 @@ impl Loss {
         }
     }
 
-    /// Returns the largest cost of `points` points that are at most one scale away, in units in which the scale is
-    /// multiplied by `unit`. Under a loss that grows without limit, the cost of outliers may be any multiple of this
-    /// value. Such a cost contains no information about the distance of the other points or the precision of their
+    /// Returns the largest cost of `points` points whose residuals are at most one scale. `unit`: factor of the
+    /// residuals and of the scale. Under a loss that grows without limit, the cost of outliers may be any multiple of
+    /// this value. Such a cost contains no information about the distance of the other points or the precision of their
     /// cost, and a fraction of it is not a tolerance. Under other losses, and without a loss, the result is infinite:
     /// the whole cost counts.
     pub(crate) fn bulk(self, points: usize, unit: f64) -> f64 {
@@ -204,7 +204,7 @@ impl Loss {
         }
     }
 
-    /// Returns the scale if the value of this loss measures the distance of the points.
+    /// Returns the scale of Cauchy's loss, whose value measures the [`distance`] of the points; `None` for other losses.
     pub(crate) fn gauge(self) -> Option<f64> {
         match self {
             Loss::Cauchy { scale } => Some(scale),
@@ -213,16 +213,17 @@ impl Loss {
     }
 }
 
-/// Returns the typical distance of the points in scales: √(exp(mean of ln(1 + z)) − 1). `cost`: cost under Cauchy's
-/// loss of this `scale`, in its units. This loss has the longest range, and its value measures the distance: the
-/// mean of ln(1 + (r/C)²) is the logarithm of a geometric mean, which a few outliers hardly change.
+/// Returns the typical distance of the points in units of the scale: √(exp(mean of ln(1 + z)) − 1). `cost`: cost under
+/// Cauchy's loss of this `scale`, in the unit of the squared scale. This loss has the longest range, and its value
+/// measures the distance: the mean of ln(1 + (r/C)²) is the logarithm of a geometric mean, which a few outliers hardly
+/// change.
 pub(crate) fn distance(cost: f64, scale: f64, points: usize) -> f64 {
     let mean = 2.0 * (cost / scale / scale) / points as f64;
     mean.exp_m1().sqrt()
 }
 
-/// Returns true if the points are too far away to start a fit with this loss. `cost`: cost under this loss,
-/// in units in which its scale is multiplied by `unit`.
+/// Returns true if the points are too far away to start a fit with this loss. `cost`: cost under this loss, with
+/// residuals and scale multiplied by `unit`.
 pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
     loss.gauge().is_some_and(|scale| distance(cost, scale * unit, points) > FAR)
 }
@@ -245,8 +246,8 @@ pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
 /// for a correct model and expectations above 5. Its maximum is 1.16 at an expectation of 1.5. It is 1 at an
 /// expectation of 0.5 and smaller below: 0.47 at 0.1.
 ///
-/// The model must be positive at points with counts: other trial steps are rejected, and another start
-/// is an error. Use bounds, or the exponential of a parameter, to keep it positive. The model may be 0
+/// The model must be positive at points with counts: trial steps that violate this are rejected, and a start that
+/// violates it is an error. Use bounds, or the exponential of a parameter, to keep the model positive. It may be 0
 /// at points without counts.
 ///
 /// ```
@@ -269,18 +270,18 @@ pub(crate) fn is_far(loss: Loss, cost: f64, unit: f64, points: usize) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Estimator {
-    /// The sum of squared residuals over σ, or of their robust loss.
+    /// Minimises the sum of the squares of residual/σ, or of their robust loss.
     #[default]
     LeastSquares,
-    /// The likelihood of counts.
+    /// Maximises the likelihood of counts.
     Poisson,
 }
 
-/// Fraction of the usual expectation below which an expectation is called dark.
+/// Fraction of the mean count (of 1, if the mean is larger) that limits the expected count in [`darkest`].
 pub(super) const DARK: f64 = 1.0 / (1u64 << 20) as f64;
 
-/// Returns the limit of dark expectations for counts with this mean: 2⁻²⁰ events, or 2⁻²⁰ times the mean if the mean
-/// is below 1.
+/// Returns the lower limit of the expected count f in the weight 1/f of a point without events. `mean`: mean count.
+/// The limit is 2⁻²⁰ events, or 2⁻²⁰ times the mean if the mean is below 1.
 pub(super) fn darkest(mean: f64) -> f64 {
     if mean > 0.0 && mean < 1.0 { DARK * mean } else { DARK }
 }

@@ -10,6 +10,7 @@ mod given;
 mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;
+pub(crate) mod matrix;
 pub(crate) mod overview;
 pub(crate) mod points;
 pub(crate) mod raw;
@@ -24,6 +25,7 @@ pub(crate) mod tree;
 pub(crate) mod validate_stream;
 
 pub(crate) mod values;
+#[cfg(feature = "nalgebra")]
 mod vectors;
 pub(crate) mod x_sigma;
 
@@ -121,8 +123,8 @@ impl<'a> Data<'a> {
             }
             Sigma::Covariance(matrix) | Sigma::RelativeCovariance(matrix) => {
                 let remedy = "the covariance matrix has one row and one column per point";
-                expect_length("rows of sigma".into(), matrix.nrows(), n, remedy)?;
-                expect_length("columns of sigma".into(), matrix.ncols(), n, remedy)?;
+                expect_length("rows of sigma".into(), matrix.rows(), n, remedy)?;
+                expect_length("columns of sigma".into(), matrix.columns(), n, remedy)?;
                 Weights::Covariance { matrix, absolute: sigma.is_absolute() }
             }
             Sigma::PerFit(_) => {

@@ -1,4 +1,4 @@
-//! Arrays of numbers as bytes of a message, each in its own type: little-endian, copied as a whole.
+//! Serialisation of arrays of numbers as their bytes, little-endian, without conversion of the number type.
 
 use super::values::Values;
 use bytemuck::Pod;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Numbers that are represented by their bytes alone.
+/// Number types that can be serialised as their bytes.
 pub(crate) trait Number: Pod {
     /// Converts between the byte order of this processor and little-endian order, in both directions.
     fn little(self) -> Self;
@@ -38,7 +38,7 @@ impl Number for f32 {
     }
 }
 
-/// An array: borrowed for writing, owned after reading. A read array needs as much memory as its bytes.
+/// An array: borrowed for serialisation, owned after deserialisation. It needs no more memory than its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Raw<'a, T: Number>(pub(crate) Cow<'a, [T]>);
 
@@ -87,7 +87,7 @@ impl<'de, T: Number> Deserialize<'de> for Raw<'_, T> {
     }
 }
 
-/// [`Values`] that are sent in their own type.
+/// Generates `RawValues`: [`Values`] that are serialised in their number type.
 macro_rules! kinds {
     ($($kind:ident: $number:ty),*) => {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

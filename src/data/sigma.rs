@@ -1,7 +1,7 @@
 //! Errors of the data: sigma, weights and scatter.
 
+use super::matrix::Matrix;
 use crate::error::{Error, Result};
-use nalgebra::DMatrix;
 
 /// The standard deviations of `y` and their meaning, for one fit ([`Data`](crate::Data)), batches
 /// ([`BatchData`](crate::BatchData)) and streams ([`Stream`](crate::Stream)). The choice is explicit because it
@@ -37,10 +37,10 @@ pub enum Sigma<'a> {
     AbsoluteColumn,
     /// The covariance matrix of y, n × n, symmetric and positive definite, in the units of y². Its
     /// factorisation needs n³/3 operations and stores n(n + 1)/2 numbers: suitable for up to some thousand points.
-    Covariance(&'a DMatrix<f64>),
+    Covariance(&'a Matrix),
     /// The covariance matrix of y up to a common factor, which is estimated from the scatter about the fit: SciPy's
     /// `absolute_sigma=False`. Same shape as for [`Covariance`](Sigma::Covariance).
-    RelativeCovariance(&'a DMatrix<f64>),
+    RelativeCovariance(&'a Matrix),
 }
 
 /// Weights of the points of a fit.
@@ -53,7 +53,7 @@ pub(crate) enum Weights<'a> {
     /// One standard deviation per point. `absolute`: true if in the units of y.
     Each { sigma: &'a [f64], absolute: bool },
     /// The covariance matrix of y. `absolute`: true if in the squared units of y.
-    Covariance { matrix: &'a DMatrix<f64>, absolute: bool },
+    Covariance { matrix: &'a Matrix, absolute: bool },
 }
 
 /// Scatter of a single observation: one value for all points, if possible.

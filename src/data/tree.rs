@@ -20,7 +20,7 @@ pub(crate) trait Summary: Send {
     }
 }
 
-/// Number of pieces of a group. The points of each process begin with a group.
+/// Number of pieces of a group. The points of each part of a distributed fit begin with a group.
 pub(crate) const GROUP: u64 = 256;
 
 /// The sum of some consecutive pieces.
@@ -77,8 +77,8 @@ impl<S: Summary + Clone> Tree<S> {
         Tree { next, ..Tree::default() }
     }
 
-    /// Returns true if a tree that was read from bytes is a valid sum of the pieces in `range`, which must begin with a
-    /// group. Each sum must satisfy `fits`.
+    /// Returns true if this tree, which was read from bytes, is a valid sum of the pieces in `range`: the range begins
+    /// with a group, and each sum satisfies `fits`.
     pub(crate) fn is_sound(&self, range: Range<u64>, fits: impl Fn(&S) -> bool) -> bool {
         let mut next = range.start;
         let mut follows = |node: &Node<S>| {
@@ -159,8 +159,8 @@ impl<S: Summary + Clone> Tree<S> {
         Ok(())
     }
 
-    /// Merges the sums after the last whole group. No pieces can be added afterwards. This shortens the message of the
-    /// part with the last points.
+    /// Merges the sums after the last whole group, which shortens the message of the part with the last points. No pieces
+    /// can be added afterwards.
     pub(crate) fn close(&mut self) {
         let whole = self.nodes.iter().rposition(|node| node.pieces >= GROUP).map_or(0, |at| at + 1);
         while self.nodes.len() > whole + 1 {

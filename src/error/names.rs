@@ -4,11 +4,11 @@ use super::{Error, Result, short};
 use crate::error::quote::{is_unshowable, visible};
 use std::collections::HashMap;
 
-/// Why a parameter or a derived quantity cannot have a name.
+/// Reason why a parameter or a derived quantity cannot have a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// It contains a character that ends a line, changes the text direction or is invisible.
+    /// The name contains a character that ends a line, changes the text direction or is invisible.
     #[error(
         "the name `{}` has a character that cannot be shown; leave it out of the name",
         visible(name)
@@ -17,7 +17,7 @@ pub enum NameError {
         /// The name.
         name: String,
     },
-    /// A parameter's name that is not valid in a formula of a tie or a derived quantity.
+    /// The name of a parameter is not valid in the formula of a tie or a derived quantity.
     #[error(
         "no formula can contain the parameter name `{name}`; use letters, digits and _, a letter first"
     )]
@@ -47,7 +47,7 @@ pub enum NameError {
     },
 }
 
-/// Why a setting of one parameter, its typical size or its prior, cannot be used.
+/// Error for an invalid setting of one parameter: its typical size or its prior.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the {what} of `{name}` is {}; it must be {requirement}", short(value))]
 pub struct SettingError {
@@ -69,8 +69,10 @@ impl NameError {
     }
 }
 
+/// Checks that all names can be printed in a report or a plot.
+///
 /// # Errors
-/// [`NameError::Unshowable`] for the first name that cannot be printed in a report or a plot.
+/// [`NameError::Unshowable`] for the first name that cannot.
 pub(crate) fn check_shown<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     match names.into_iter().find(|name| name.contains(is_unshowable)) {
         Some(name) => Err(NameError::Unshowable { name: name.clone() }.into()),
@@ -78,6 +80,8 @@ pub(crate) fn check_shown<'a>(names: impl IntoIterator<Item = &'a String>) -> Re
     }
 }
 
+/// Checks that the names of the parameters differ.
+///
 /// # Errors
 /// [`NameError::Taken`] for the first parameter with the name of an earlier parameter.
 pub(crate) fn check_distinct(names: &[String]) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! Each message names the searched and found components and the remedy in one sentence.
 
-/// Why no CUDA device can be used.
+/// Reason why no CUDA device can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoCuda {
@@ -57,7 +57,7 @@ pub enum NoCuda {
         /// True if this process seems to run in a container. Containers see only devices that are passed to them.
         in_container: bool,
     },
-    /// There are devices, but none with this number.
+    /// There are devices, but no device has the requested number.
     #[error(
         "there is no CUDA device {ordinal}, only {count} device(s) numbered from 0; choose one of these{}",
         hiding(visible.as_deref())
@@ -86,7 +86,7 @@ pub enum NoCuda {
         wheel(driver.0)
     )]
     NvrtcNotFound {
-        /// Searched names, folders and files, with the errors of the files found.
+        /// Searched names, folders and files; for files that were found but not loaded, with the error.
         searched: Vec<String>,
         /// Major and minor version of CUDA that the driver supports. It cannot load kernels of a later major version.
         driver: (u32, u32),

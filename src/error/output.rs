@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-/// Cause of a record of phases that cannot be written or is incomplete.
+/// Reason why the phases of fits cannot be recorded in a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file could not be created or not be written completely.
+    /// The file could not be created, or could not be written completely.
     #[error("the trace {} cannot be written: {message}; choose a place with room that can be written to", path.display())]
     NotWritten {
         /// The file.
@@ -25,7 +25,7 @@ pub enum TraceError {
         /// The message of the system.
         message: String,
     },
-    /// Another record has not ended.
+    /// Another recording has not ended.
     #[error("a ChromeTrace is recording already; finish or drop it before the next one")]
     Recording,
 }

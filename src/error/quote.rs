@@ -59,8 +59,8 @@ impl fmt::Display for NamedValues {
     }
 }
 
-/// Returns an addition to the message about an unknown parameter `name`: in a formula the name may be
-/// a constant.
+/// Returns a hint for the message about an unknown parameter `name` if this name is a constant in formulas; otherwise
+/// an empty text.
 pub(crate) fn taken_name(name: &str) -> &'static str {
     match name {
         "e" => "; in a text `e` is the number 2.718…: rename the parameter",
@@ -91,8 +91,9 @@ pub(super) fn emptied(given: usize, omitted: usize) -> String {
     }
 }
 
-/// Returns the name among `known` with the smallest edit distance, if it is small: the number of inserted, deleted
-/// or replaced letters and of exchanged adjacent letters. Upper and lower case are the same.
+/// Returns the name among `known` with the smallest edit distance from `asked`, or `None` if all distances are large.
+/// The edit distance is the number of inserted, deleted or replaced letters and of exchanged adjacent letters, without
+/// regard to case.
 pub fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Maximum number of letters that are compared.
     const LONGEST: usize = 40;

@@ -7,7 +7,7 @@ use std::fmt;
 /// Maximum number of sets in a list.
 const MOST_SETS: usize = 10;
 
-/// Why a fit has no start.
+/// Reason why a fit has no start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -17,7 +17,7 @@ pub enum StartError {
         /// The parameter.
         name: String,
     },
-    /// Parameters in which the model is not linear have no start, and the search for one is switched off
+    /// Nonlinear parameters have no start, and the search for a start is switched off
     /// ([`SearchWhen::Never`](crate::SearchWhen)) or found no values at which the model is finite.
     #[error(
         "no start is known for {}: the search for one is switched off, or the model is not finite wherever it was tried; give a start by name, as in {}, or a function that finds one, by CurveFit::guess",
@@ -28,7 +28,7 @@ pub enum StartError {
         /// The parameters.
         names: Vec<String>,
     },
-    /// A fixed parameter without a value.
+    /// A fixed parameter has no value.
     #[error(
         "`{name}` is fixed, but at no known value; give its start by name, as in [(\"{name}\", 1.0)]"
     )]
@@ -57,7 +57,7 @@ fn example(names: &[String]) -> String {
     format!("[{}]", pairs.join(", "))
 }
 
-/// Why a tie is not valid.
+/// Reason why a tie is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TieError {
@@ -109,7 +109,7 @@ fn circle(names: &[String]) -> String {
     all.join(" depends on ")
 }
 
-/// Why a worker of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts) refuses the fits of a batch.
+/// Reason why a worker of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts) refuses the fits of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("worker {worker} refuses: {message}")]
 pub struct WorkerError {
@@ -119,7 +119,7 @@ pub struct WorkerError {
     pub message: String,
 }
 
-/// Why [`fit_parts`](crate::CurveFit::fit_parts) cannot fit the parts of a distributed fit.
+/// Reason why [`fit_parts`](crate::CurveFit::fit_parts) cannot fit the parts of a distributed fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartsError {
@@ -128,7 +128,7 @@ pub enum PartsError {
         "the part that begins at point {first} has another model than the leader ({field}: {leader} at the leader, {part} at the part); make all with the same model, and fix the same parameters"
     )]
     AnotherModel {
-        /// Number of the part's first point among all.
+        /// Number of the part's first point among all points.
         first: u64,
         /// The first property that differs: the parameters, the free parameters or the model.
         field: String,
@@ -145,11 +145,11 @@ pub enum PartsError {
     },
 }
 
-/// Why several sets of points cannot be fitted together.
+/// Reason why several sets of points cannot be fitted together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GlobalError {
-    /// Something is wrong with one of the sets.
+    /// One of the sets causes an error.
     #[error("set {set}: {error}")]
     InSet {
         /// The set, counted from 1.
@@ -170,7 +170,7 @@ pub enum GlobalError {
         /// The error of the first of these sets.
         error: Box<Error>,
     },
-    /// A value of y so large that rounding hides the points of the other sets.
+    /// A value of y is so large that rounding hides the points of the other sets.
     #[error(
         "y is {} at index {index}, so large that rounding hides the points of the other sets; correct or mask it, or exclude the set with GlobalFit::leave_out_bad_sets(true)",
         short(value)
@@ -196,7 +196,7 @@ pub enum GlobalError {
     },
 }
 
-/// Why a composite model is invalid.
+/// Reason why a composite model is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -210,7 +210,7 @@ pub enum ModelError {
         /// The model.
         model: String,
     },
-    /// There is no model of that name.
+    /// There is no model with the requested name.
     #[error("there is no model `{name}`{}; models::names() lists all", likely(nearest))]
     Unknown {
         /// The requested name.
@@ -263,7 +263,8 @@ fn likely(nearest: &Option<&'static str>) -> String {
     nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
-/// An array whose elements are not contiguous and in order. Data are borrowed slices, and such an array has none.
+/// Error for an array whose elements are not contiguous and in order. Data are borrowed as slices, and such an array
+/// cannot be borrowed as a slice.
 #[cfg(feature = "ndarray")]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -14,7 +14,7 @@ pub enum SavedError {
         /// The message of the JSON reader, with line and column.
         message: String,
     },
-    /// It was written by another version of this crate.
+    /// The text was written by another version of this crate.
     #[error(
         "the saved {what} has version {found}, but only version {known} can be read here; use the version of dualfit that wrote it"
     )]
@@ -26,7 +26,7 @@ pub enum SavedError {
         /// The version that this crate reads.
         known: u32,
     },
-    /// An unknown operation, or a wrong number of operands.
+    /// A node has an unknown operation, or a wrong number of operands.
     #[error(
         "node {node} of the saved program is `{operation}`, which is no operation of {operands} operands"
     )]
@@ -38,7 +38,7 @@ pub enum SavedError {
         /// The operands found.
         operands: usize,
     },
-    /// An index of an element that does not exist or is not yet defined at this node.
+    /// An index refers to an element that does not exist or is not yet defined at this node.
     #[error("{place} refers to {what} {index}, but only the first {count} can be meant there")]
     Reference {
         /// Location of the index: `node 7`, `output 0`.
@@ -50,7 +50,7 @@ pub enum SavedError {
         /// Upper limit (exclusive) of the index.
         count: usize,
     },
-    /// An array of the wrong length.
+    /// An array has the wrong length.
     #[error("`{what}` of the saved {of} has {got} value(s), but {expected} are needed")]
     Length {
         /// The array.
@@ -62,7 +62,7 @@ pub enum SavedError {
         /// The length found.
         got: usize,
     },
-    /// A fit of a native model was saved without it.
+    /// A fit of a native model was saved without the model.
     #[error(
         "the fit was saved without its model, an ordinary function, so it cannot be evaluated; give it back by Fit::with_model, or fit a traced model to save it whole"
     )]
@@ -76,11 +76,11 @@ pub(crate) fn one_before(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Cause of a checkpoint that cannot be used or written. Data files are never changed.
+/// Reason why a checkpoint cannot be used or written. Data files are never changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// It belongs to another fit.
+    /// The checkpoint belongs to another fit.
     #[error(
         "the checkpoint {} belongs to another fit ({field}: {found} there, {expected} here); to begin anew remove it and the one before it, {}, or give another path",
         path.display(),
@@ -96,7 +96,7 @@ pub enum CheckpointError {
         /// The value of this fit.
         expected: String,
     },
-    /// It is damaged, and the previous checkpoint is damaged or does not exist.
+    /// The checkpoint is damaged, and the previous checkpoint is damaged or does not exist.
     #[error("the checkpoint {} cannot be used: {why}; remove it to begin anew", path.display())]
     Corrupt {
         /// The checkpoint.
@@ -104,7 +104,7 @@ pub enum CheckpointError {
         /// The damage.
         why: String,
     },
-    /// It could not be read.
+    /// The checkpoint could not be read.
     #[error("the checkpoint {} cannot be read: {message}", path.display())]
     NotRead {
         /// The checkpoint.
@@ -112,7 +112,7 @@ pub enum CheckpointError {
         /// The error message of the system.
         message: String,
     },
-    /// It could not be written; the previous checkpoint, if there is one, is intact.
+    /// The checkpoint could not be written. The previous checkpoint, if there is one, is intact.
     #[error(
         "the checkpoint {} cannot be written: {message}; the one before it, if there is one, is intact",
         path.display()

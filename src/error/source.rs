@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Cause and location of a failed read of points: `data.csv, row 18, column y: "abc" is not a number`.
+/// Location and cause of a failed read of points, for example `data.csv, row 18, column y: "abc" is not a number`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {
     /// The file, or the name of another source.
@@ -58,12 +58,12 @@ pub enum SourceChange {
     /// A pass returned a different number of points.
     #[error("it gave {got} points that count where it gave {expected} before")]
     Points {
-        /// Points that counted in the first pass.
+        /// Number of points in the earlier pass.
         expected: u64,
-        /// Points that counted in the later pass.
+        /// Number of points in the later pass.
         got: u64,
     },
-    /// A file was written to, cut, or replaced by another since it was opened.
+    /// A file was modified, truncated, or replaced by another file since it was opened.
     #[error("{place}: its {what} was {before} when it was opened and is {after}")]
     File {
         /// The file.

@@ -62,14 +62,14 @@ pub enum UncertaintyError {
         /// The remedy.
         remedy: &'static str,
     },
-    /// There are too few replicates beyond an end of the interval to determine it.
+    /// The replicates beyond an end of the interval are too few to determine it.
     #[error(
         "an end of the interval to the level {level} lies among the outermost of {replicates} replicates; make at least {needed}"
     )]
     TooFewReplicates {
         /// The requested level.
         level: f64,
-        /// Replicates that converged.
+        /// Number of replicates that converged.
         replicates: usize,
         /// The required number.
         needed: usize,
@@ -79,9 +79,9 @@ pub enum UncertaintyError {
         "{failed} of {made} refits failed, so an interval from the others would be biased; use Resample::Parametric, or bound or fix parameters"
     )]
     ReplicatesFailed {
-        /// Refits that did not converge.
+        /// Number of refits that did not converge.
         failed: usize,
-        /// All refits that were made.
+        /// Number of all refits.
         made: usize,
     },
     /// The BCa interval is not defined.
@@ -99,9 +99,9 @@ pub enum UncertaintyError {
     UndefinedQuantity {
         /// The quantity.
         quantity: String,
-        /// Replicates for which it is not finite.
+        /// Number of replicates for which it is not finite.
         count: usize,
-        /// All replicates.
+        /// Number of all replicates.
         replicates: usize,
     },
     /// The fit was made with other data or another model.

@@ -17,6 +17,7 @@
 
 use super::block_matrix::BlockMatrix;
 use crate::constants::{LEAST_PART, ROWS_WITH_ERROR};
+use crate::data::matrix::Matrix;
 use crate::model::ties::Ties;
 use crate::normal::small::solve_upper;
 use crate::normal::{RFactor, Spectrum};
@@ -45,7 +46,7 @@ pub(crate) struct Covariance {
     /// Combinations of parameters that the data do not determine; if there are none, the least determined combination.
     pub(crate) weak: Vec<Direction>,
     /// The covariance and the correlation of all parameters, computed on first use.
-    pub(crate) matrices: OnceLock<[DMatrix<f64>; 2]>,
+    pub(crate) matrices: OnceLock<[Matrix; 2]>,
 }
 
 /// A combination of parameters.
@@ -162,21 +163,21 @@ impl Covariance {
 
 impl Covariance {
     /// Returns the covariance of all parameters, p × p.
-    pub(crate) fn matrix(&self) -> &DMatrix<f64> {
+    pub(crate) fn matrix(&self) -> &Matrix {
         &self.matrices()[0]
     }
 
     /// Returns the correlation of all parameters; NaN for parameters without a variance.
-    pub(crate) fn correlation(&self) -> &DMatrix<f64> {
+    pub(crate) fn correlation(&self) -> &Matrix {
         &self.matrices()[1]
     }
 
-    fn matrices(&self) -> &[DMatrix<f64>; 2] {
+    fn matrices(&self) -> &[Matrix; 2] {
         self.matrices.get_or_init(|| {
             let p = self.errors.len();
             let all: Vec<usize> = (0..p).collect();
             let correlation = self.correlations(&all);
-            let matrix = DMatrix::from_fn(p, p, |i, j| match (self.errors[i], self.errors[j]) {
+            let matrix = Matrix::from_fn(p, p, |i, j| match (self.errors[i], self.errors[j]) {
                 (a, b) if a == 0.0 || b == 0.0 => 0.0,
                 (a, _) if i == j => a * a,
                 (a, b) => correlation[(i, j)] * (a * b),
@@ -186,13 +187,13 @@ impl Covariance {
     }
 
     /// Returns the correlation matrix of the parameters at the positions `of`.
-    pub(crate) fn correlations(&self, of: &[usize]) -> DMatrix<f64> {
+    pub(crate) fn correlations(&self, of: &[usize]) -> Matrix {
         let length = |&k: &usize| match self.errors[k] {
             f64::INFINITY => f64::NAN,
             _ => norm(&self.unscaled.row(k)),
         };
         let lengths: Vec<f64> = of.iter().map(length).collect();
-        let mut found = DMatrix::from_element(of.len(), of.len(), f64::NAN);
+        let mut found = Matrix::from_fn(of.len(), of.len(), |_, _| f64::NAN);
         for i in (0..of.len()).filter(|&i| lengths[i] > 0.0) {
             for j in (0..i).filter(|&j| lengths[j] > 0.0) {
                 let cosine = self.unscaled.cosine((of[i], lengths[i]), (of[j], lengths[j]));
@@ -399,6 +400,8 @@ mod tests {
         let found = nearly_equal_columns(0.3, 10);
         let half = found.half.select_rows(&[0, 1]);
         let product = &half * half.transpose();
-        assert!((product - found.matrix()).abs().max() < 1e-13);
+        for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            assert!((product[(i, j)] - found.matrix()[(i, j)]).abs() < 1e-13, "({i}, {j})");
+        }
     }
 }

@@ -45,6 +45,7 @@ use crate::backend::cpu::predict;
 use crate::data::Data;
 use crate::data::columns::{Columns, expect_columns};
 use crate::data::loss::{Estimator, Loss};
+use crate::data::matrix::Matrix;
 use crate::data::points::Points;
 use crate::data::sigma::Spread;
 use crate::data::values::Values;
@@ -57,7 +58,6 @@ use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use covariance::Covariance;
 use marginal::SetOfMany;
-use nalgebra::DMatrix;
 use priors::Prior;
 use propagated::{Derived, Formula};
 use start_search::StartSearch;
@@ -167,12 +167,12 @@ impl Fit {
     ///
     /// Rows and columns of fixed parameters are 0. Undetermined parameters have an infinite variance and NaN
     /// covariances. Parameters at a bound have NaN.
-    pub fn covariance(&self) -> &DMatrix<f64> {
+    pub fn covariance(&self) -> &Matrix {
         self.covariance.matrix()
     }
 
     /// The correlation matrix of the parameters, p × p; NaN if a variance is zero or not finite.
-    pub fn correlation(&self) -> DMatrix<f64> {
+    pub fn correlation(&self) -> Matrix {
         self.covariance.correlation().clone()
     }
 

@@ -1,7 +1,7 @@
-//! Vectors and arrays of other crates as data.
+//! Vectors and arrays of other crates as data, and matrices converted from and to theirs.
+#![cfg(any(feature = "nalgebra", feature = "ndarray"))]
 
-use dualfit::{CurveFit, Data, Error, Fit, curve_fit};
-use nalgebra::{DMatrix, DVector, SVector};
+use dualfit::Fit;
 
 fn line(fit: &Fit) {
     assert!(
@@ -13,30 +13,48 @@ fn line(fit: &Fit) {
 const X: [f64; 4] = [0.0, 1.0, 2.0, 3.0];
 const Y: [f64; 4] = [1.0, 3.0, 5.0, 7.0];
 
-#[test]
-fn vectors_of_nalgebra_are_columns() {
-    let (x, y) = (DVector::from_row_slice(&X), SVector::<f32, 4>::from(Y.map(|y| y as f32)));
-    line(&curve_fit(|x, [a, b]| a * x + b, &x, &y, [1.0, 0.0]).unwrap());
-    line(&curve_fit(|x, [a, b]| a * x + b, &x, &x.map(|x| 2.0 * x + 1.0), [1.0, 0.0]).unwrap());
-    line(&curve_fit(|[x, z], [a, b]| a * x + b + 0.0 * z, [&x, &x], &y, [1.0, 0.0]).unwrap());
+#[cfg(feature = "nalgebra")]
+mod of_nalgebra {
+    use super::{X, Y, line};
+    use dualfit::nalgebra::{DMatrix, DVector, SVector};
+    use dualfit::{CurveFit, Data, Error, Matrix, curve_fit};
 
-    let both = DMatrix::from_fn(4, 2, |i, j| if j == 0 { X[i] } else { 1.0 });
-    line(&curve_fit(|x: Vec<_>, [a, b]| a * x[0] + b * x[1], &both, &y, [1.0, 0.0]).unwrap());
-    line(&curve_fit(|x, [a, b]| a * x + b, &both.column(0), &y, [1.0, 0.0]).unwrap());
-    let fit =
-        CurveFit::new(|x, [a, b]| a * x + b).fit(Data::new(&x, &y).unwrap(), [1.0, 0.0]).unwrap();
-    assert_eq!(fit.predict(&x).unwrap(), fit.predict(&X).unwrap());
-    assert!(matches!(
-        Data::new(&DMatrix::<f64>::zeros(0, 2), &DVector::<f64>::zeros(0)),
-        Err(Error::EmptyData { .. })
-    ));
+    #[test]
+    fn vectors_are_columns() {
+        let (x, y) = (DVector::from_row_slice(&X), SVector::<f32, 4>::from(Y.map(|y| y as f32)));
+        line(&curve_fit(|x, [a, b]| a * x + b, &x, &y, [1.0, 0.0]).unwrap());
+        line(&curve_fit(|x, [a, b]| a * x + b, &x, &x.map(|x| 2.0 * x + 1.0), [1.0, 0.0]).unwrap());
+        line(&curve_fit(|[x, z], [a, b]| a * x + b + 0.0 * z, [&x, &x], &y, [1.0, 0.0]).unwrap());
+
+        let both = DMatrix::from_fn(4, 2, |i, j| if j == 0 { X[i] } else { 1.0 });
+        line(&curve_fit(|x: Vec<_>, [a, b]| a * x[0] + b * x[1], &both, &y, [1.0, 0.0]).unwrap());
+        line(&curve_fit(|x, [a, b]| a * x + b, &both.column(0), &y, [1.0, 0.0]).unwrap());
+        let fit = CurveFit::new(|x, [a, b]| a * x + b)
+            .fit(Data::new(&x, &y).unwrap(), [1.0, 0.0])
+            .unwrap();
+        assert_eq!(fit.predict(&x).unwrap(), fit.predict(&X).unwrap());
+        assert!(matches!(
+            Data::new(&DMatrix::<f64>::zeros(0, 2), &DVector::<f64>::zeros(0)),
+            Err(Error::EmptyData { .. })
+        ));
+    }
+
+    #[test]
+    fn matrices_are_converted_both_ways() {
+        let matrix = Matrix::from_fn(2, 3, |i, j| (10 * i + j) as f64);
+        let converted: DMatrix<f64> = matrix.clone().into();
+        assert_eq!(converted, DMatrix::from_fn(2, 3, |i, j| (10 * i + j) as f64));
+        assert_eq!(Matrix::from(&converted), matrix);
+        let part = Matrix::from(&converted.columns(1, 2));
+        assert_eq!(part, Matrix::from_rows([[1.0, 2.0], [11.0, 12.0]]).unwrap());
+    }
 }
 
 #[cfg(feature = "ndarray")]
 mod of_ndarray {
     use super::{X, Y, line};
     use dualfit::error::LayoutError;
-    use dualfit::{Data, Error, curve_fit};
+    use dualfit::{Data, Error, Matrix, curve_fit};
     use ndarray::{Array1, Array2, ShapeBuilder, arr1, s};
 
     #[test]
@@ -86,5 +104,15 @@ mod of_ndarray {
 
         let (x, y) = (x.as_standard_layout(), y.as_standard_layout());
         line(&curve_fit(|x, [a, b]| a * x + b, &x, &y, [1.0, 0.0]).unwrap());
+    }
+
+    #[test]
+    fn matrices_are_converted_both_ways() {
+        let matrix = Matrix::from_fn(2, 3, |i, j| (10 * i + j) as f64);
+        let converted: Array2<f64> = matrix.clone().into();
+        assert_eq!(converted, Array2::from_shape_fn((2, 3), |(i, j)| (10 * i + j) as f64));
+        assert_eq!(Matrix::from(&converted), matrix);
+        let part = Matrix::from(&converted.slice(s![.., 1..]).t());
+        assert_eq!(part, Matrix::from_rows([[1.0, 11.0], [2.0, 12.0]]).unwrap());
     }
 }

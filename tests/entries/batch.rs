@@ -2,7 +2,7 @@
 
 use dualfit::device::Processor;
 use dualfit::{
-    Backend, BatchData, BatchFit, CurveFit, Data, Error, Estimator, Event, FitStatus, Loss,
+    Backend, BatchData, BatchFit, CurveFit, Data, Error, Estimator, Event, FitStatus, Loss, Matrix,
     Missing, Options, Sigma, Starts, Termination, Var,
 };
 use std::ops::ControlFlow;
@@ -285,7 +285,7 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     length(data().sigma(Sigma::PerFit(&x)).map(drop));
     length(data().sigma(Sigma::Absolute(&x[1..])).map(drop));
     length(data().sigma(Sigma::Relative(&stack[1..])).map(drop));
-    let matrix = nalgebra::DMatrix::identity(5, 5);
+    let matrix = Matrix::from_diagonal(&[1.0; 5]);
     for sigma in [Sigma::Covariance(&matrix), Sigma::AbsoluteColumn, Sigma::RelativeColumn] {
         let refused = data().sigma(sigma);
         assert!(matches!(refused, Err(Error::UnsuitedSigma { entry: "a batch", .. })), "{sigma:?}");

@@ -3,8 +3,9 @@
 use crate::multi_start::standard::with_threads;
 use dualfit::error::UncertaintyError;
 use dualfit::result::{Replicates, Resample};
-use dualfit::{Bootstrap, CancelToken, CurveFit, Data, Error, Estimator, Event, Fit, Loss, Sigma};
-use nalgebra::DMatrix;
+use dualfit::{
+    Bootstrap, CancelToken, CurveFit, Data, Error, Estimator, Event, Fit, Loss, Matrix, Sigma,
+};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
@@ -119,7 +120,7 @@ fn what_makes_no_sense_is_refused() {
     };
     let robust = decay().loss(Loss::Huber { scale: 0.05 });
     no(&robust, &data, Resample::Parametric, "robust loss");
-    let covariance = DMatrix::from_fn(24, 24, |i, j| 0.01 * 0.5_f64.powi(i.abs_diff(j) as i32));
+    let covariance = Matrix::from_fn(24, 24, |i, j| 0.01 * 0.5_f64.powi(i.abs_diff(j) as i32));
     let correlated = data.clone().sigma(Sigma::Covariance(&covariance)).unwrap();
     no(&decay(), &correlated, Resample::Pairs, "correlated");
     let residuals = made(&decay(), &correlated, &Bootstrap::new(250)).unwrap();

@@ -4,8 +4,8 @@
 use dualfit::device::Processor;
 use dualfit::error::{ErrorKind, SourceError};
 use dualfit::{
-    Backend, CurveFit, Data, Error, Event, Fit, GlobalFit, Loss, Mask, Missing, Scalar, Sigma,
-    Start, Var, curve_fit,
+    Backend, CurveFit, Data, Error, Event, Fit, GlobalFit, Loss, Mask, Matrix, Missing, Scalar,
+    Sigma, Start, Var, curve_fit,
 };
 
 /// a·exp(−b·x) + c at a = 2.5, b = 1.3, c = 0.5 with disturbances of ±0.05 that are the same everywhere.
@@ -352,7 +352,7 @@ fn every_meaning_of_sigma() -> Result<(), Error> {
     let errors = |sigma: Sigma<'_>| -> Result<Vec<f64>, Error> {
         Ok(fitter.fit(Data::new(&x, &y)?.sigma(sigma)?, [2.0, 0.5, 0.3])?.std_errors())
     };
-    let matrix = nalgebra::DMatrix::from_diagonal_element(80, 80, 0.03 * 0.03);
+    let matrix = Matrix::from_diagonal(&[0.03 * 0.03; 80]);
     let unknown = errors(Sigma::Unknown)?;
     let relative = errors(Sigma::Relative(&sigma))?;
     let absolute = errors(Sigma::Absolute(&sigma))?;

@@ -3,8 +3,8 @@
 use approx::assert_relative_eq;
 use dualfit::error::GlobalError;
 use dualfit::{
-    CurveFit, Data, Error, Estimator, Fit, GlobalFit, JointFit, Loss, SearchOptions, SearchWhen,
-    Sigma, Start, Var,
+    CurveFit, Data, Error, Estimator, Fit, GlobalFit, JointFit, Loss, Matrix, SearchOptions,
+    SearchWhen, Sigma, Start, Var,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -240,17 +240,9 @@ fn native_models_counts_and_covariances_of_data_can_be_joined() {
     let by_hand = by_hand.fit(Data::new([&sets, &x], &y).unwrap(), start).unwrap();
     assert_same(joint.fit(), &by_hand, 1e-7);
 
-    let diagonal: Vec<nalgebra::DMatrix<f64>> = points
-        .sigma
-        .iter()
-        .map(|s| {
-            nalgebra::DMatrix::from_fn(
-                s.len(),
-                s.len(),
-                |i, j| if i == j { s[i] * s[i] } else { 0.0 },
-            )
-        })
-        .collect();
+    let squares = |sigma: &Vec<f64>| sigma.iter().map(|s| s * s).collect::<Vec<f64>>();
+    let diagonal: Vec<Matrix> =
+        points.sigma.iter().map(|sigma| Matrix::from_diagonal(&squares(sigma))).collect();
     let data = (0..3).map(|set| {
         let data = Data::new(&points.x[set], &points.y[set]).unwrap();
         data.sigma(Sigma::Covariance(&diagonal[set])).unwrap()

@@ -3,10 +3,9 @@
 
 use dualfit::source::SliceSource;
 use dualfit::{
-    BatchData, CurveFit, Data, Estimator, GlobalFit, Loss, Missing, MultiStart, Options, Sigma,
-    Stream,
+    BatchData, CurveFit, Data, Estimator, GlobalFit, Loss, Matrix, Missing, MultiStart, Options,
+    Sigma, Stream,
 };
-use nalgebra::DMatrix;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -118,7 +117,7 @@ fn request(random: &mut Random) -> Result<(), dualfit::Error> {
     let y = random.numbers(length, |i| (-0.4 * i as f64).exp());
     let sigma = random.numbers(n, |_| 0.5);
     let mask: Vec<bool> = (0..n).map(|_| !random.one_in(4)).collect();
-    let matrix = DMatrix::from_fn(n, n, |i, j| if i == j { random.number().abs() } else { 0.05 });
+    let matrix = Matrix::from_fn(n, n, |i, j| if i == j { random.number().abs() } else { 0.05 });
     let fitter = random.fitter();
 
     let mut data = Data::new(&x, &y)?.sigma(match random.below(6) {

@@ -50,7 +50,7 @@ fn numbers(fit: &Fit) -> Vec<f64> {
     assert!(fit.converged(), "{}", fit.termination());
     let mut all = fit.params().to_vec();
     all.extend(fit.std_errors());
-    all.extend(fit.covariance().iter());
+    all.extend(fit.covariance().as_slice());
     all.push(fit.cost());
     all
 }

@@ -3,7 +3,8 @@
 
 use dualfit::error::{SettingError, StartError};
 use dualfit::{
-    CurveFit, Data, Error, Estimator, Fit, Loss, Options, SearchOptions, SearchWhen, Sigma, Start,
+    CurveFit, Data, Error, Estimator, Fit, Loss, Matrix, Options, SearchOptions, SearchWhen, Sigma,
+    Start,
 };
 
 fn decay() -> CurveFit {
@@ -81,7 +82,7 @@ fn the_solve_takes_weights_masks_losses_and_bounds_as_they_are() {
         (x.iter().map(|&v| v as f32).collect(), y.iter().map(|&v| v as f32).collect());
     near(decay().start(Data::new(&single.0, &single.1).unwrap(), [("b", 0.7)]).unwrap());
     let covariance = |i: usize, j: usize| 0.5f64.powi(i.abs_diff(j) as i32);
-    let matrix = nalgebra::DMatrix::from_fn(80, 80, covariance);
+    let matrix = Matrix::from_fn(80, 80, covariance);
     let correlated = Data::new(&x, &y).unwrap().sigma(Sigma::Covariance(&matrix)).unwrap();
     near(decay().start(correlated, [("b", 0.7)]).unwrap());
     for scale in [1e-200, 1e200] {

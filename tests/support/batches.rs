@@ -190,7 +190,7 @@ pub fn each_fit_is_the_single_fit_of_its_points(place: Place<'_>) {
                 close(*a, *b, 1e-9, "parameter");
             }
             let covariance = batch.covariance(i).unwrap();
-            for (a, b) in covariance.iter().zip(single.covariance().iter()) {
+            for (a, b) in covariance.iter().zip(single.covariance().as_slice()) {
                 close(*a, *b, 1e-5, "covariance");
             }
         }

@@ -28,7 +28,8 @@ pub(crate) fn folder() -> tempfile::TempDir {
 /// Everything that a fit says of its parameters, to the bit.
 pub(crate) fn bits(fit: &Fit) -> Vec<u64> {
     let (params, errors) = (fit.params().iter().copied(), fit.std_errors());
-    let numbers = params.chain(errors).chain(fit.covariance().iter().copied()).chain([fit.cost()]);
+    let numbers =
+        params.chain(errors).chain(fit.covariance().as_slice().iter().copied()).chain([fit.cost()]);
     numbers.map(f64::to_bits).collect()
 }
 

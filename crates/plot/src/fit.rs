@@ -6,8 +6,7 @@ use super::canvas::{
 };
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark, percent};
-use dualfit::nalgebra::DMatrix;
-use dualfit::{Data, Estimator, Fit, Sigma};
+use dualfit::{Data, Estimator, Fit, Matrix, Sigma};
 
 use crate::error::{PlotError, Result};
 use dualfit::result::{Band, Component, NewPoint};
@@ -290,7 +289,7 @@ impl<'a> FitPlot<'a> {
                 return Err(PlotError::NotPositive { axis, index, value: values[index] });
             }
         }
-        let diagonal = |matrix: &DMatrix<f64>| matrix.diagonal().iter().map(|v| v.sqrt()).collect();
+        let diagonal = |matrix: &Matrix| matrix.diagonal().iter().map(|v| v.sqrt()).collect();
         let relative = |sigma: Vec<f64>| {
             let factor = self.fit.residual_std_error();
             factor.map(|factor| sigma.iter().map(|s| s * factor).collect())

@@ -19,7 +19,7 @@ pub(crate) const GROUP_POINTS: u64 = GROUP * PIECE as u64;
 pub(crate) struct FirstPass {
     pub(crate) survey: Survey,
     pub(crate) sample: Sample,
-    /// The normal equations at the starting point, in ordinary units; `None` if the starting point is not known yet.
+    /// The normal equations at the starting point, with units of 1; `None` if the starting point is not known yet.
     pub(crate) sums: Option<Tree<Normal>>,
     /// Number of the first point that the pass has not seen.
     pub(crate) next: u64,
@@ -76,13 +76,13 @@ impl FirstPass {
         Ok(())
     }
 
-    /// Merges the sums after the last complete group, when no more points follow. The message becomes shorter.
+    /// Merges the sums after the last complete group, which shortens the message. No points can be added afterwards.
     pub(crate) fn close(&mut self) {
         self.survey.close();
         self.sums.iter_mut().for_each(Tree::close);
     }
 
-    /// Returns true if it matches the request: a sample of the same kind as `sample`, and sums of `free` free
+    /// Returns true if this state matches the request: a sample of the same kind as `sample`, and sums of `free` free
     /// parameters, or no sums if `free` is `None`.
     pub(super) fn is_for(&self, sample: &Sample, free: Option<usize>) -> bool {
         let sums = match (&self.sums, free) {
@@ -93,7 +93,7 @@ impl FirstPass {
         self.sample.is_like(sample) && sums
     }
 
-    /// Returns true if a state that was read from bytes is valid for `points`, the first of which begins a group.
+    /// Returns true if this state, which was read from bytes, is valid for `points`. The first point must begin a group.
     pub(crate) fn is_sound(&self, points: Range<u64>) -> bool {
         let Range { start, end } = points;
         let pieces = pieces_of(start)..pieces_of(end);

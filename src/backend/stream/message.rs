@@ -24,12 +24,12 @@ pub(crate) type ModelIdentity = Vec<(String, String)>;
 /// Request of the leader to all parts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Requests the kind of the points; the reply is [`Held`].
+    /// Requests the properties of the points of a part; the reply is [`Held`].
     Held,
     /// Requests the first pass, with a sample of at most `most` points. `at_start`: true if the starting point is known
     /// and the normal equations there are requested.
     Look { terms: Terms, at_start: bool, most: u64 },
-    /// Requests the sums of the survey in `units`, by a second pass.
+    /// Requests a second pass of the survey, which computes its sums in `units`.
     LookAgain { units: Units },
     /// Requests the result of a pass.
     Ask { overview: Overview, terms: Terms, question: Question },

@@ -1,4 +1,5 @@
-//! Passes over points that come in chunks: the summary of each chunk is merged while the next ones are read.
+//! Passes over points that are read in chunks: the summary of a chunk is computed and merged while the next chunks are
+//! read.
 
 mod elsewhere;
 mod first_pass;

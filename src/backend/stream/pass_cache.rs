@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PassKey {
     pub(crate) loss: Loss,
-    /// Upper limit of the weight of a point, in row units.
+    /// Upper limit of the weight of a point, multiplied by the row unit.
     pub(crate) most_weight: f64,
     pub(crate) params: Vec<f64>,
     pub(crate) columns: Vec<f64>,
@@ -65,7 +65,7 @@ impl PassCache {
         self.results.iter().filter(|(asked, _)| asked == key).find_map(|(_, a)| S::of(a))
     }
 
-    /// Returns the cost of the last pass that computed normal equations, in row units.
+    /// Returns the cost of the last pass that computed normal equations, multiplied by the square of the row unit.
     pub(crate) fn last_cost(&self) -> Option<f64> {
         self.results.iter().rev().find_map(|(_, result)| match result {
             PassResult::Normal(normal) => Some(normal.cost),
@@ -155,7 +155,7 @@ impl PassSum for RFactor {
 pub(crate) struct Evaluated<'a> {
     pub(crate) model: &'a Prepared,
     pub(crate) loss: Loss,
-    /// Upper limit of the weight of a point, in row units.
+    /// Upper limit of the weight of a point, multiplied by the row unit.
     pub(crate) most_weight: f64,
     /// Starting point of the fit; it sets the typical sizes of the parameters.
     pub(crate) start: &'a [f64],

@@ -139,8 +139,9 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Runs the first pass: validates all points, draws a sample and, if the values have ordinary size, evaluates the
-    /// model at its start, with column factors of 1. `enough`: distinct points are counted up to this number.
+    /// Runs the first pass: validates all points, draws a sample and, if the starting point is known, computes the normal
+    /// equations there, with column factors and units of 1. They are discarded if the points need other units. `enough`:
+    /// distinct points are counted up to this number.
     pub(crate) fn survey(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -170,7 +171,7 @@ impl<'a> Passes<'a> {
         }
         let distinct = sample.distinct(enough);
         self.known = Some((overview, distinct));
-        // The sums are in ordinary units and are valid only if the overview has the same units.
+        // The sums were computed with units of 1 and are valid only if the overview has these units.
         if let Some(sums) = sums.as_ref().filter(|_| overview.is_ordinary()) {
             let sums = sums.clone().sum().ok_or_else(odd)?;
             self.cache.results.push((key, PassResult::Normal(sums)));

@@ -34,7 +34,8 @@ pub(crate) enum Question {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Terms {
     pub(crate) loss: Loss,
-    /// Upper limit of the weight of a point, in row units.
+    /// Upper limit of the weight of a point, multiplied by the row unit (the power of two that multiplies all weighted
+    /// residuals).
     pub(crate) most_weight: f64,
     /// Starting point of the fit; it sets the typical sizes of the parameters.
     pub(crate) start: Vec<f64>,
@@ -170,7 +171,7 @@ impl Answer {
         matches!(self, Answer::FirstBadPoint(Some(_)) | Answer::IsExact(false))
     }
 
-    /// Merges the sums after the last complete group, when no more points follow. The message becomes shorter.
+    /// Merges the sums after the last complete group, which shortens the message. No points can be added afterwards.
     pub(crate) fn close(&mut self) {
         match self {
             Answer::Normal(sums) => sums.close(),

@@ -23,7 +23,7 @@ pub(crate) struct StreamEvaluator<'e, 'a> {
     patience: Patience<'e>,
     /// Starting point of the fit; it sets the typical sizes of the parameters.
     start: Vec<f64>,
-    /// Upper limit of the weight of a point, in row units.
+    /// Upper limit of the weight of a point, multiplied by the row unit.
     most_weight: f64,
     /// The device that evaluates the passes; `None` without a device or after it failed.
     device: Option<DeviceStream>,
@@ -33,7 +33,7 @@ pub(crate) struct StreamEvaluator<'e, 'a> {
 }
 
 impl<'e, 'a> StreamEvaluator<'e, 'a> {
-    /// `start`: starting point of the fit.
+    /// Creates an evaluator without a device. `start`: starting point of the fit.
     pub(crate) fn new(
         passes: &'e Mutex<Passes<'a>>,
         (model, loss, patience): (&'e Prepared, Loss, Patience<'e>),
@@ -93,8 +93,8 @@ impl<'e, 'a> StreamEvaluator<'e, 'a> {
         lock(self.passes).ask(self.evaluated(), question)
     }
 
-    /// Evaluates a question of a method that cannot return a fault. Returns `None` if it fails; the next pass then
-    /// returns the fault.
+    /// Evaluates `question` for a method that cannot return a fault. Returns `None` if the evaluation fails; the next
+    /// pass then returns the fault.
     fn look(&mut self, question: &Question) -> Option<Answer> {
         let answer = self.ask(question);
         answer.map_err(|fault| lock(self.passes).failed = Some(fault)).ok()
@@ -128,8 +128,8 @@ impl Evaluator for StreamEvaluator<'_, '_> {
 
     fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
         let known = lock(self.passes).known.as_ref().map(|(overview, _)| *overview);
-        // With fewer than `count` points of at least `level` times the largest weight, the sum of squared weights is at
-        // most `most` in units of the largest squared weight.
+        // If fewer than `count` weights are at least `level` times the largest weight, the sum of squared weights, divided
+        // by the largest squared weight, is at most `most`.
         let most = known.map(|all| (count - 1) as f64 + all.used as f64 * level * level);
         if known.zip(most).is_none_or(|(all, most)| all.heaviest > most) {
             return Vec::new();

@@ -15,7 +15,7 @@ use super::{Data, Missing};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// Location of the standard deviation of a sample.
+/// Standard deviations of the samples, with the layout of the array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deviations<'a> {
     /// No standard deviation, or one for all samples.
@@ -28,8 +28,8 @@ pub(crate) enum Deviations<'a> {
     OfSample(&'a [f64]),
 }
 
-/// The points of many independent fits: independent variables, shared or each fit's own, and a stack
-/// of samples, one fit after the other.
+/// The points of many independent fits: independent variables, which are shared or separate for each fit, and a stack
+/// of samples (values of y), one fit after the other.
 ///
 /// All arrays are borrowed; nothing is copied. Lengths are checked here. Values are checked fit by
 /// fit, and an error in the values of one fit becomes its
@@ -56,8 +56,8 @@ pub struct BatchData<'a> {
     /// True if the independent variables are shared and finite; they are checked once for all fits.
     finite_x: bool,
     pub(crate) x_sigma: XSigma<'a>,
-    /// True if this batch has one fit and arrays of its length mean one value per sample, not one per point of every
-    /// fit: a piece of a larger batch must interpret its arrays like the larger batch.
+    /// True for a piece of one fit whose sigma or mask has one value per sample of the larger batch. Without this flag
+    /// such an array would count as one value per point, the same for every fit, because both lengths are equal here.
     pub(crate) by_sample: bool,
 }
 
@@ -95,6 +95,8 @@ impl<'a> BatchData<'a> {
         BatchData::new(xs.columns()?, true, stack.into())?.check_own()
     }
 
+    /// Checks the lengths of separate columns.
+    ///
     /// # Errors
     /// [`Error::LengthMismatch`] if separate columns are not as long as the stack.
     fn check_own(self) -> Result<BatchData<'a>> {
@@ -245,7 +247,7 @@ impl<'a> BatchData<'a> {
         }
     }
 
-    /// Location of the standard deviation of a sample.
+    /// Returns the standard deviations of the samples.
     pub(crate) fn deviations(&self) -> Deviations<'a> {
         match self.sigma {
             Sigma::PerFit(sigma) => Deviations::OfFit(sigma),
@@ -264,6 +266,8 @@ impl<'a> BatchData<'a> {
         self.mask.is_none_or(|mask| Some(mask.len()) == self.equal() && !self.by_sample)
     }
 
+    /// Checks that the samples are assigned to fits.
+    ///
     /// # Errors
     /// [`Error::BatchLayout`] if the layout is not set.
     pub(crate) fn check_layout(&self) -> Result<()> {

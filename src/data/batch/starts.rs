@@ -28,9 +28,10 @@ use std::ops::Range;
 pub struct Starts<'a> {
     values: Cow<'a, [f64]>,
     bounds: Option<(&'a [f64], &'a [f64])>,
-    /// The incomplete start that each fit completes, until the starts are computed.
+    /// The incomplete start that each fit must complete; `None` if the starts are values or are already computed.
     sought: Option<Start>,
-    /// Sets of positions of linear parameters, and for each fit the index of the set that was solved for at its start.
+    /// Sets of linear parameters, as positions, and for each fit the index of its set. The values of these parameters in
+    /// the start were computed by linear least squares.
     linear: (Vec<Vec<usize>>, Vec<usize>),
 }
 
@@ -65,6 +66,8 @@ impl<'a> Starts<'a> {
         which.get(fit).map_or(&[], |&set| &sets[set])
     }
 
+    /// Checks the lengths of starts and bounds.
+    ///
     /// # Errors
     /// [`LengthMismatch`](crate::Error::LengthMismatch) unless there is one start for all fits or one per fit, and
     /// bounds, if set, have one value per fit and parameter.

@@ -137,7 +137,7 @@ impl<'a> Prefetch<'a> {
                 let empty = || to_fill.recv().ok();
                 let read = to_read.read_all(begin, &mut reading, &empty, &mut give);
                 if let Err(error) = read {
-                    // If the work has already ended, there is no receiver and the error is dropped.
+                    // If processing has already ended, there is no receiver, and the error is dropped.
                     let _ = filled.send(Err(error));
                 }
                 reading

@@ -159,6 +159,7 @@ proptest! {
                 assert_eq!(covariance[(i, j)], covariance[(j, i)]);
             }
         }
+        let correlation = nalgebra::DMatrix::from_row_slice(4, 4, correlation.as_slice());
         let eigenvalues = correlation.symmetric_eigen().eigenvalues;
         assert!(eigenvalues.iter().all(|&e| e > -1e-14), "{eigenvalues}");
     }

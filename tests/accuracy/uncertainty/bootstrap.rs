@@ -1,8 +1,7 @@
 //! Bootstraps against closed forms, against SciPy's, and against simulation.
 
 use dualfit::result::{BootstrapInterval, Replicates, Resample};
-use dualfit::{Bootstrap, CurveFit, Data, Estimator, Fit, Loss, Sigma};
-use nalgebra::DMatrix;
+use dualfit::{Bootstrap, CurveFit, Data, Estimator, Fit, Loss, Matrix, Sigma};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -97,7 +96,7 @@ fn weighted_residuals_are_drawn_in_units_of_sigma() {
 fn correlated_errors_counts_priors_and_errors_in_x_have_theirs() {
     let (x, y) = points();
     let of = |i: usize, j: usize| 0.04 * 0.6_f64.powi(i.abs_diff(j) as i32);
-    let covariance = DMatrix::from_fn(20, 20, of);
+    let covariance = Matrix::from_fn(20, 20, of);
     let mask: Vec<bool> = (0..20).map(|i| i % 7 != 3).collect();
     let data = Data::new(&x, &y).unwrap().sigma(Sigma::Covariance(&covariance)).unwrap();
     let data = data.mask(&mask).unwrap();

@@ -3,7 +3,8 @@
 use dualfit::error::UncertaintyError;
 use dualfit::result::{ContourOptions, NewPoint, ProfileEnd};
 use dualfit::{
-    CurveFit, Data, Error, Estimator, Fit, Loss, Options, Sigma, akaike_weights, compare_nested,
+    CurveFit, Data, Error, Estimator, Fit, Loss, Matrix, Options, Sigma, akaike_weights,
+    compare_nested,
 };
 
 fn xs() -> Vec<f64> {
@@ -245,8 +246,7 @@ fn a_contour_of_a_linear_model_is_an_ellipse() {
 fn a_correlated_fit_has_the_leverages_of_its_independent_one() {
     let (x, y) = (xs(), ys(1.0));
     let sigma: Vec<f64> = x.iter().map(|x| 0.1 + 0.02 * x).collect();
-    let matrix =
-        nalgebra::DMatrix::from_fn(30, 30, |i, j| if i == j { sigma[i] * sigma[i] } else { 0.0 });
+    let matrix = Matrix::from_diagonal(&sigma.iter().map(|s| s * s).collect::<Vec<f64>>());
     let given = |sigma| Data::new(&x, &y).unwrap().sigma(sigma).unwrap();
     let one = decay().fit(given(Sigma::Absolute(&sigma)), [2.0, 1.0, 1.0]).unwrap();
     let two = decay().fit(given(Sigma::Covariance(&matrix)), [2.0, 1.0, 1.0]).unwrap();
@@ -369,7 +369,7 @@ fn residuals_have_one_sign() {
     let (x, mut y) = (xs(), ys(1.0));
     (y[4], y[11]) = (y[4] + 0.4, y[11] - 0.4);
     let sigma = vec![0.05; x.len()];
-    let matrix = nalgebra::DMatrix::from_diagonal_element(x.len(), x.len(), 0.05 * 0.05);
+    let matrix = Matrix::from_diagonal(&vec![0.05 * 0.05; x.len()]);
     let plain = || Data::new(&x, &y).unwrap();
     let given = |sigma| plain().sigma(sigma).unwrap();
     let robust = decay().loss(Loss::Cauchy { scale: 3.0 });

@@ -7,7 +7,8 @@ use dualfit::parts::Part;
 use dualfit::result::{NewPoint, Resample};
 use dualfit::source::SliceSource;
 use dualfit::{
-    BatchData, Bootstrap, CurveFit, Data, Error, Estimator, Fit, GlobalFit, Loss, Sigma, Stream,
+    BatchData, Bootstrap, CurveFit, Data, Error, Estimator, Fit, GlobalFit, Loss, Matrix, Sigma,
+    Stream,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -59,7 +60,7 @@ struct Points {
     y: Vec<f64>,
     counts: Vec<f64>,
     sigma: Vec<f64>,
-    matrix: DMatrix<f64>,
+    matrix: Matrix,
 }
 
 impl Points {
@@ -75,7 +76,7 @@ impl Points {
         let counts =
             (0..N).map(|i| (20.0 + 9.0 * x[i] + 4.0 * error(i)).round().max(0.0)).collect();
         let correlation = |i: usize, j: usize| 0.5_f64.powi(i.abs_diff(j) as i32);
-        let matrix = DMatrix::from_fn(N, N, |i, j| sigma[i] * sigma[j] * correlation(i, j));
+        let matrix = Matrix::from_fn(N, N, |i, j| sigma[i] * sigma[j] * correlation(i, j));
         Points { x, y, counts, sigma, matrix }
     }
 
@@ -111,7 +112,10 @@ impl Points {
                 DMatrix::from_diagonal(&DVector::from_column_slice(&self.sigma))
             }
             Form::Covariance | Form::RelativeCovariance => {
-                self.matrix.clone().cholesky().expect("a covariance").l()
+                DMatrix::from_row_slice(N, N, self.matrix.as_slice())
+                    .cholesky()
+                    .expect("a covariance")
+                    .l()
             }
         };
         let absolute = !matches!(

@@ -1,8 +1,7 @@
 //! Values and lengths of x, y and sigma.
 
 use crate::support::standard::*;
-use dualfit::{CurveFit, Data, Error, Fit, Missing, Sigma, Var, curve_fit};
-use nalgebra::DMatrix;
+use dualfit::{CurveFit, Data, Error, Fit, Matrix, Missing, Sigma, Var, curve_fit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -184,7 +183,7 @@ fn row_12_sigma_of_another_length() {
     }
     let error = Data::new(&x, &y)
         .unwrap()
-        .sigma(Sigma::Covariance(&DMatrix::identity(50, 49)))
+        .sigma(Sigma::Covariance(&Matrix::from_fn(50, 49, |i, j| f64::from(u8::from(i == j)))))
         .unwrap_err();
     assert_says(&error, &["sigma", "49", "50", "one row and one column per point"]);
 }
@@ -263,14 +262,14 @@ fn row_18_all_sigma_infinite() {
 #[test]
 fn row_19_sigma_matrix_not_positive_definite() {
     let (x, y) = (abscissa(), noisy());
-    let refused = |change: &dyn Fn(&mut DMatrix<f64>)| {
-        let mut matrix = DMatrix::identity(N, N) * 4e-4;
+    let refused = |change: &dyn Fn(&mut Matrix)| {
+        let mut matrix = Matrix::from_diagonal(&[4e-4; N]);
         change(&mut matrix);
         let data = Data::new(&x, &y).unwrap().sigma(Sigma::Covariance(&matrix)).unwrap();
         decay().fit(data, START).unwrap_err()
     };
     let symmetric = |i: usize, j: usize, v: f64| {
-        move |m: &mut DMatrix<f64>| {
+        move |m: &mut Matrix| {
             m[(i, j)] = v;
             m[(j, i)] = v;
         }
@@ -298,7 +297,7 @@ fn row_19_a_diagonal_matrix_is_a_sigma() {
     for size in [1e-20, 0.02, 1e20] {
         let sigma: Vec<f64> = (0..N).map(|i| size * (1.0 + (i % 3) as f64)).collect();
         let diagonal = sigma.iter().map(|s| s * s).collect::<Vec<f64>>();
-        let matrix = DMatrix::from_diagonal(&diagonal.into());
+        let matrix = Matrix::from_diagonal(&diagonal);
         let fit = |sigma: Sigma<'_>| {
             decay().fit(Data::new(&x, &y).unwrap().sigma(sigma).unwrap(), START).unwrap()
         };

@@ -1,7 +1,7 @@
 //! Data of any magnitude: nothing in a fit may be compared with an absolute number.
 
 use crate::support::standard::*;
-use dualfit::{Data, Fit, Sigma, Termination, Warning, curve_fit};
+use dualfit::{Data, Fit, Matrix, Sigma, Termination, Warning, curve_fit};
 
 /// The decay fitted to y and start both times `scale`; a and c must come out times `scale`, b
 /// unchanged, the errors likewise, all to the digits of the data at their usual size.
@@ -221,12 +221,11 @@ fn y_over_sigma_outside_the_range_of_numbers() {
 fn covariance_matrices_of_any_size() {
     use nalgebra::DMatrix;
     let x = abscissa();
-    let correlated = |scale: f64| {
-        DMatrix::from_fn(N, N, |i, j| 4e-4 * scale * 0.5f64.powi(i.abs_diff(j) as i32))
-    };
+    let correlated =
+        |scale: f64| Matrix::from_fn(N, N, |i, j| 4e-4 * scale * 0.5f64.powi(i.abs_diff(j) as i32));
     let matrix = correlated(1.0);
     let line = dualfit::CurveFit::new(|x, [a, b]| a * x + b);
-    let fitted = |y: &[f64], matrix: &DMatrix<f64>| {
+    let fitted = |y: &[f64], matrix: &Matrix| {
         let data = Data::new(&x, y).unwrap().sigma(Sigma::Covariance(matrix)).unwrap();
         let fit = line.fit(data, [1.0, 1.0]).unwrap();
         assert!(fit.converged(), "{}", fit.termination());
@@ -237,7 +236,7 @@ fn covariance_matrices_of_any_size() {
         let usual = fitted(&y, &matrix);
         // Generalised least squares by the normal equations.
         let design = DMatrix::from_fn(N, 2, |i, j| if j == 0 { x[i] } else { 1.0 });
-        let inverse = matrix.clone().try_inverse().unwrap();
+        let inverse = DMatrix::from_row_slice(N, N, matrix.as_slice()).try_inverse().unwrap();
         let normal = (design.transpose() * &inverse * &design).try_inverse().unwrap();
         let errors: Vec<f64> = (0..2).map(|k| normal[(k, k)].sqrt()).collect();
         assert_all_close(&usual.std_errors(), &errors, 1e-9);

@@ -332,7 +332,7 @@ pub(super) fn differences(joint: &Fit, hand: &Fit) -> Differences {
         }
     }
     let (found, by_hand) = (joint.correlation(), hand.correlation());
-    for (a, b) in found.iter().zip(by_hand.iter()) {
+    for (a, b) in found.as_slice().iter().zip(by_hand.as_slice()) {
         assert_eq!(a.is_nan(), b.is_nan());
         most.correlations = most.correlations.max((a - b).abs());
     }
