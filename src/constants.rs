@@ -33,10 +33,11 @@ macro_rules! constants {
 constants! {
     /// Minimum ratio of the actual to the predicted reduction of the cost for an accepted step (Moré 1978).
     ACCEPT: f64 = 1e-4;
-    /// If this ratio differs from 1 by at most this value, the model is linear and the trust region grows by `BOLD`. A
-    /// linear model far from its start then needs three evaluations instead of twenty.
+    /// If the ratio of the actual to the predicted reduction differs from 1 by at most this value, the model is linear,
+    /// and the trust region grows by `BOLD`. If its start is far away, a linear model then needs three evaluations
+    /// instead of twenty.
     FAITHFUL: f64 = 1e-9;
-    /// Radius of the trust region after such a step, relative to the length of the step.
+    /// Radius of the trust region after a step that meets `FAITHFUL`, relative to the length of the step.
     BOLD: f64 = 100.0;
     /// Maximum number of reductions of a step that leads to values of the model that are not finite.
     MAX_SHORTENINGS: usize = 30;
@@ -49,22 +50,23 @@ constants! {
     LAST_FALL: f64 = 1e-12;
     /// Maximum relative noise of the cost for a last step without an evaluation, see `LAST_FALL`.
     LAST_NOISE: f64 = 1e-10;
-    /// The last step is also taken if the following step would be at most this small at the present rate of
-    /// convergence.
+    /// The last step is also taken without an evaluation if the step after it, estimated from the present rate of
+    /// convergence, would change the parameters by at most this relative amount.
     LAST_CHANGE: f64 = 1e-9;
     /// First of five conditions for termination by `etol`: the ratio of the actual to the predicted reduction of the
     /// cost by the previous full step differs from 1 by at most this value. The five limits were chosen with 720,000
     /// fits of six models, a third of them hardly above the noise. Of a million other fits none ends beyond 3 `etol`.
     CALM_RATIO: f64 = 0.25;
-    /// The previous step changed the norm of each column of the Jacobian by at most this factor.
+    /// Second condition: the previous step changed the norm of each column of the Jacobian by at most this factor.
     CALM_BEND: f64 = 1.25;
-    /// Along the present short step, each step is at most this fraction of the previous one.
+    /// Third condition: along the direction of the present short step, each step is at most this fraction of the
+    /// previous step.
     CALM_RATE: f64 = 0.5;
-    /// Further steps at this rate add up to at most this fraction of `etol`.
+    /// Fourth condition: the further steps, if they shrink at this rate, add up to at most this fraction of `etol`.
     CALM_REST: f64 = 0.25;
-    /// The standard deviation of a point is at most this fraction of the signal, times the smallest fraction of a
-    /// column that the preceding columns do not span. With the other four limits alone, 45 of 360,000 fits ended beyond
-    /// 3 `etol`; for all of them this value was above 0.129.
+    /// Fifth condition: the standard deviation of a point, divided by the signal and by the smallest fraction of a
+    /// column that the preceding columns do not span, is at most this value. With the other four limits alone, 45 of
+    /// 360,000 fits ended beyond 3 `etol`; this quotient was above 0.129 for all of them.
     CALM_NOISE: f64 = 0.1;
     /// Maximum number of evaluations for the last digits.
     MAX_REFINEMENTS: usize = 8;
@@ -82,7 +84,8 @@ constants! {
     HELD: f64 = 1e-8;
     /// Rounding error of a cost, relative to ‖y‖·‖r‖.
     ROUNDING: f64 = 4.0 * f64::EPSILON;
-    /// Number of steps that Anderson mixing keeps. There are only few directions in which plain steps converge slowly.
+    /// Number of steps that Anderson mixing keeps. A few suffice, because plain steps converge slowly only in a few
+    /// directions.
     DEPTH: usize = 4;
     /// Maximum number of sweeps of Jacobi rotations. Convergence is quadratic at the end; 5 to 12 sweeps are usual.
     MAX_SWEEPS: usize = 60;

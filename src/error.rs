@@ -1,9 +1,9 @@
 //! Errors of requests.
 //!
-//! An [`Error`] means that the request is invalid or not supported: wrong lengths, a
-//! start that is not a number, a model without a finite value at the start. A fit that does not converge is not an
-//! error; it is a [`Fit`](crate::Fit) with its [`Termination`](crate::Termination). Every message names the location,
-//! the number and the remedy.
+//! An [`Error`] means that the request is invalid or not supported, for example because of wrong lengths, a NaN in the
+//! start, or a model without a finite value at the start. A fit that does not converge is not an error: it returns a
+//! [`Fit`](crate::Fit) with its [`Termination`](crate::Termination). Every message contains the location, the number
+//! and the remedy.
 
 mod kind;
 pub(crate) mod names;
@@ -34,11 +34,12 @@ pub use saved::SavedError;
 pub use source::SourceError;
 pub use uncertainty::UncertaintyError;
 
-/// Why a fit could not be attempted. [`kind`](Error::kind) returns the part of the request to which the error belongs.
+/// Reason why a fit could not be attempted. [`kind`](Error::kind) returns the part of the request to which the error
+/// belongs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There are no points, or a mask or [`Missing::Omit`](crate::Missing::Omit) removed all.
+    /// There are no points, or a mask or [`Missing::Omit`](crate::Missing::Omit) removed all points.
     #[error("no data points: {}; give at least one finite point", emptied(*given, *omitted))]
     EmptyData {
         /// Number of given points.
@@ -46,7 +47,7 @@ pub enum Error {
         /// Number of points that a mask or [`Missing::Omit`](crate::Missing::Omit) removed.
         omitted: usize,
     },
-    /// Two arrays that must have the same length do not.
+    /// An array has another length than required.
     #[error("`{what}` has {got} values but {expected} are needed ({remedy})")]
     LengthMismatch {
         /// The array: `y`, `sigma`, `mask`, `x column 1`, …
@@ -68,7 +69,7 @@ pub enum Error {
         /// Number of columns in the data.
         got: usize,
     },
-    /// NaN or an infinity among the data.
+    /// The data contain NaN or an infinity.
     #[error("`{what}` is {value} at index {index} ({count} such value(s)); {remedies}")]
     NonFinite {
         /// The array: `y`, `x`, `x column 1`, `sigma`.
@@ -82,7 +83,7 @@ pub enum Error {
         /// Remedies.
         remedies: NonFiniteRemedies,
     },
-    /// NaN or an infinity as a number for a parameter.
+    /// A number for a parameter (start, bound or prior mean) is NaN or an infinity that is not allowed.
     #[error("the {what} of parameter `{name}` is {}; give a finite number", short(value))]
     NonFiniteParameter {
         /// `start`, `lower bound`, `upper bound` or `prior mean`.
@@ -112,7 +113,7 @@ pub enum Error {
         /// The remedy, with the location.
         remedy: String,
     },
-    /// A standard deviation that is zero or negative.
+    /// A standard deviation is zero or negative.
     #[error(
         "sigma is {value} at index {index}; standard deviations must be positive (zero would be an infinite weight: drop the point or set a floor)"
     )]
@@ -122,7 +123,7 @@ pub enum Error {
         /// The value found there.
         value: f64,
     },
-    /// A standard deviation of x that is negative or not finite.
+    /// A standard deviation of x is negative or not finite.
     #[error(
         "{what} is {value} at index {index}; standard deviations of x must be finite and at least 0 (0: that x is exact)"
     )]
@@ -160,7 +161,7 @@ pub enum Error {
         /// The reason.
         reason: &'static str,
     },
-    /// A lower bound above its upper bound.
+    /// A lower bound is above the upper bound.
     #[error(
         "the bounds of `{name}` are reversed: lower {lower} is above upper {upper}; exchange them"
     )]
@@ -189,7 +190,7 @@ pub enum Error {
         /// Upper bound.
         upper: f64,
     },
-    /// Fewer points than free parameters.
+    /// There are fewer points than free parameters.
     #[error(
         "{points} point(s) cannot determine {parameters} free parameter(s); give more points, fix parameters, or use allow_underdetermined(true)"
     )]
@@ -205,7 +206,7 @@ pub enum Error {
         /// The problem, with the numbers.
         message: String,
     },
-    /// The model has no parameters at all.
+    /// The model has no parameters.
     #[error("the model has no parameters to fit")]
     NoParameters,
     /// The trace shows that no free parameter occurs in the model.
@@ -266,7 +267,7 @@ pub enum Error {
         /// The parameters.
         params: NamedValues,
     },
-    /// An option with an invalid value.
+    /// An option has an invalid value.
     #[error("option `{name}` is {value}; it must be {requirement}")]
     BadOption {
         /// The option.
@@ -288,7 +289,7 @@ pub enum Error {
         /// The problem and the remedy.
         fault: String,
     },
-    /// More free parameters than a Sobol point has coordinates.
+    /// There are more free parameters than a Sobol point has coordinates.
     #[error(
         "Sampling::Sobol draws at most {most} parameters, not {parameters}; use Sampling::LatinHypercube"
     )]
@@ -298,7 +299,7 @@ pub enum Error {
         /// Maximum number of parameters.
         most: usize,
     },
-    /// A text expression that cannot be read.
+    /// A formula cannot be parsed.
     #[error("cannot read the expression, column {column}: {message}\n{}", excerpt(text, *column))]
     Parse {
         /// The text found and the expected text.
@@ -334,7 +335,7 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// A setting that does not apply to the Poisson likelihood.
+    /// A setting does not apply to the Poisson likelihood.
     #[error(
         "Estimator::Poisson knows the errors of counts and takes no {what}; leave it out, or use Estimator::LeastSquares"
     )]
@@ -342,7 +343,7 @@ pub enum Error {
         /// The setting that does not apply to counts.
         what: &'static str,
     },
-    /// The model is 0 at a point with counts, or negative.
+    /// At the start, the model is negative, or it is 0 at a point with counts.
     #[error(
         "the model is {value} at point {index} ({point}) for the start {params}, but the expectation of a count must be positive; choose another start, or bounds that keep it so"
     )]

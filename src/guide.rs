@@ -1,9 +1,10 @@
-// The guide: the pages of `docs/guide`, and those that they lead to. Their code is compiled and run by the tests.
+// The guide: the pages of `docs/guide` and the pages to which they link. The tests compile and run their code.
 //
-// Links between pages are reference links, `[text][models.md]`, whose definitions at the end of a page are for readers
-// of the files. `guide_links.md` comes before each page and defines them for these pages; the first definition counts.
+// Links between pages are reference links, `[text][models.md]`. The definitions at the end of a page are for readers of
+// the files. The documentation inserts `guide_links.md`, with its own definitions, before each page; the first
+// definition of a link counts.
 
-/// A module for each page.
+/// Defines one module per page.
 macro_rules! pages {
     ($($(#[$when:meta])? $name:ident: $file:literal;)*) => {$(
         $(#[$when])?
@@ -14,7 +15,7 @@ macro_rules! pages {
 }
 
 pages! {
-    // The code of these pages reads files: the tests of the crate dualfit-io run it.
+    // The code of these pages reads files; the tests of the crate dualfit-io run it.
     #[cfg(not(doctest))]
     tour: "../docs/guide/tour.md";
     choosing: "../docs/guide/choosing.md";
@@ -30,7 +31,7 @@ pages! {
     error_bars: "../docs/guide/error_bars.md";
     checking: "../docs/guide/checking.md";
     r_squared: "../docs/guide/r_squared.md";
-    // The tests of the crate dualfit-plot run its code.
+    // The tests of the crate dualfit-plot run the code of this page.
     #[cfg(not(doctest))]
     figures: "../docs/guide/figures.md";
     #[cfg(any(not(doctest), feature = "json"))]

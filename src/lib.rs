@@ -21,9 +21,9 @@
 //! # The model
 //!
 //! [`curve_fit`] or [`CurveFit::new`] calls the closure once with variables ([`Var`]) that record
-//! all operations. The resulting [`Program`](program::Program) is evaluated with [`Dual`](program::Dual) numbers to record its
-//! partial derivatives. Zeros vanish, common subexpressions are shared, and work that is the same at every point is
-//! done once per pass.
+//! all operations. The resulting [`Program`](program::Program) is evaluated with [`Dual`](program::Dual) numbers to
+//! record its partial derivatives. Zeros vanish, common subexpressions are shared, and work that is the same at every
+//! point is done once per pass.
 //!
 //! A generic function over [`Scalar`] can be used for fits and for plain numbers. Formulas as text
 //! ([`CurveFit::parse`]) and functions that cannot be traced ([`CurveFit::native`]) are models, too. The
@@ -59,8 +59,8 @@
 //!
 //! The program is evaluated on blocks of points with vector instructions that are chosen at run time, on
 //! all cores. A pass computes JᵀJ and Jᵀr; the Jacobian is never stored, and the result does
-//! not depend on the number of threads. For a CUDA device ([`Backend`], [`devices`](device::devices), [`Device`](device::Device)) the
-//! program is compiled to kernels.
+//! not depend on the number of threads. For a CUDA device ([`Backend`], [`devices`](device::devices),
+//! [`Device`](device::Device)) the program is compiled to kernels.
 //!
 //! # The solver
 //!
@@ -97,7 +97,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Suites that the crate's own tests share with those in `tests/` name the crate as users do.
+// Test suites that unit tests share with `tests/` refer to this crate by its public name.
 #[cfg(test)]
 extern crate self as dualfit;
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod solver;
 pub mod text;
 pub mod threads;
 
-pub use crate::curve_fit::search::{SearchOptions, SearchWhen};
+pub use crate::curve_fit::search::options::{SearchOptions, SearchWhen};
 pub use crate::solver::observe::CancelToken;
 pub use backend::{Backend, Precision};
 pub use curve_fit::bootstrap::Bootstrap;
@@ -166,21 +166,23 @@ pub use solver::observe::Event;
 pub use solver::options::Options;
 pub use solver::termination::Termination;
 
-/// The version of that crate whose vectors are data, and whose matrices convert from and to [`Matrix`].
+/// Re-export of `nalgebra`, in the version whose vectors are accepted as data and whose matrices convert from and to
+/// [`Matrix`].
 #[cfg(feature = "nalgebra")]
 pub use nalgebra;
-/// The version of that crate whose arrays are data, and convert from and to [`Matrix`].
+/// Re-export of `ndarray`, in the version whose arrays are accepted as data and convert from and to [`Matrix`].
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 
-/// Arrays as data: what [`Data`] and [`BatchData`] take for x and y, and what a guess is given.
+/// Array types that [`Data`] and [`BatchData`] accept for x and y, and the points that a [`guess`](CurveFit::guess)
+/// receives.
 pub mod arrays {
     pub use crate::data::columns::{Arguments, Columns};
     pub use crate::data::overview::Observations;
     pub use crate::data::values::{Real, Values};
 }
 
-/// CUDA devices: which there are, data that stay on one, and what [`Backend::Auto`] reckons with.
+/// CUDA devices: their properties, data that stay in device memory, and the cost model of [`Backend::Auto`].
 pub mod device {
     pub use crate::backend::Processor;
     pub use crate::backend::choice::Costs;
@@ -191,7 +193,7 @@ pub mod device {
     pub use crate::curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
 }
 
-/// The traced model, and numbers that carry derivatives.
+/// Traced models, and dual numbers, which carry derivatives.
 pub mod program {
     pub use crate::model::dual::Dual;
     pub use crate::model::program::Program;
@@ -221,14 +223,15 @@ pub mod result {
     pub use crate::solver::bounds::Side;
 }
 
-/// Fits whose points others hold, and batches whose fits others make: other processes, machines, in engines of any kind.
+/// Distributed fits, whose points several processes or machines hold, and batches whose fits are computed by workers.
+/// Any framework can run the processes and transport the messages.
 pub mod parts {
     pub use crate::curve_fit::batch_parts::Workers;
     pub use crate::curve_fit::stream::{Part, Parts, merge};
 }
 
-/// Sources of the points of a [`Stream`]: arrays, functions, and your own. The crate `dualfit-io` has sources that read
-/// files.
+/// Sources of the points of a [`Stream`]: arrays, functions, and custom sources. The crate `dualfit-io` provides
+/// sources that read files.
 pub mod source {
     pub use crate::data::source::chain::ChainSource;
     pub use crate::data::source::function::{FnSource, IntoPoint};
@@ -240,7 +243,7 @@ pub mod source {
     };
 }
 
-/// The README's code is compiled and run by the tests.
+/// Doc test of the README: the tests compile and run its code.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

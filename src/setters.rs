@@ -1,8 +1,8 @@
-//! Methods that set the fields of a struct of options, which may have more fields one day and so cannot be
-//! written out by callers.
+//! Setter methods for structs of options. These structs may get more fields, therefore callers cannot create them by
+//! struct literals.
 
-/// One method per field, of its name: `Options::default().ftol(1e-8).max_evaluations(50)`. An `Option` takes
-/// the value itself, too.
+/// Defines one method per field, with the field's name: `Options::default().ftol(1e-8).max_evaluations(50)`. For an
+/// `Option`, the method also accepts the plain value.
 macro_rules! setters {
     ($type:ident { $($field:ident: $kind:ty),+ $(,)? }) => {
         impl $type {

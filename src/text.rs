@@ -1,3 +1,4 @@
-//! Names and numbers as the messages and reports of this crate write them, for programs and crates that add their own.
+//! Formatting of names and numbers in the messages and reports of this crate, for programs and crates that add their
+//! own messages.
 
 pub use crate::error::quote::{nearest, significant, visible};

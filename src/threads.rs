@@ -1,8 +1,8 @@
 //! Threads for parallel work: the current rayon pool or, if the system cannot create threads, the caller's thread
 //! alone.
 //!
-//! rayon creates its global pool at the first use and panics if this fails, because of a limit on processes or of
-//! missing memory for stacks. After a `fork` the child has the pool but not its threads, and would wait for them
+//! rayon creates its global pool at the first use and panics if this fails because of a limit on processes or missing
+//! memory for stacks. After a `fork` the child process has the pool but not its threads, and would wait for them
 //! forever. In both cases the calling thread becomes a pool of one thread that does all the work. The results are the
 //! same.
 
@@ -77,8 +77,8 @@ pub(crate) fn for_each<S: Send>(slots: &mut [S], work: impl Fn(usize, &mut S) + 
     halved(slots, 0, &work);
 }
 
-/// A vector of `len` copies of a value. The first access to new memory costs more than the writing; therefore all
-/// threads share it.
+/// Returns a vector of `len` copies of a value. The first access to new memory takes longer than writing; therefore
+/// all threads share this work.
 pub(crate) fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Vec<T> {
     const LONG: usize = 1 << 16;
     if len < LONG {
@@ -88,7 +88,7 @@ pub(crate) fn filled<T: Copy + Send + Sync>(value: T, len: usize) -> Vec<T> {
     repeat_n(value, len).collect()
 }
 
-/// Results of `work` for each part, in order, in parallel on the available threads.
+/// Returns the results of `work` for each part, in order. The calls run in parallel on the available threads.
 pub(crate) fn map<T: Send, R: Send>(
     parts: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
@@ -114,7 +114,8 @@ fn has_pool() -> bool {
     }
 }
 
-/// Makes this thread its own pool for its lifetime. Some kilobytes are never freed.
+/// Makes the calling thread a pool of one thread for the rest of its lifetime. The pool, some kilobytes, is never
+/// freed.
 fn be_alone() {
     if let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
         forget(pool);

@@ -1,8 +1,8 @@
-//! Many fits of one model in one call.
+//! Batches: many fits of one model in one call.
 
 use super::CurveFit;
 use super::device::BatchFitData;
-use crate::curve_fit::request::Ready;
+use crate::curve_fit::ready::Ready;
 use crate::data::batch::{BatchData, Starts};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Sigma;
@@ -26,19 +26,19 @@ use std::time::Instant;
 
 impl CurveFit {
     /// Fits the model to the data of every fit of a batch. Each result equals the result of [`fit`](CurveFit::fit) with
-    /// the same points and start. `starts`: one for all fits, or one per fit. Missing values are computed for each fit,
-    /// or adapted from the results of a few fits.
+    /// the same points and starting point. `starts` contains one starting point for all fits, or one per fit. Missing
+    /// values are computed for each fit, or adapted from the results of a few fits.
     ///
-    /// Names, bounds, fixed parameters, loss and options apply to all fits; limits apply to each.
-    /// Fits run on all cores, and the results do not depend on their number. The observer of
-    /// [`observe`](CurveFit::observe) is called as they finish.
+    /// Names, bounds, fixed parameters, loss and options apply to all fits; limits apply to each fit separately.
+    /// Fits run on all cores, and the results do not depend on the number of cores. The observer of
+    /// [`observe`](CurveFit::observe) is called as fits finish.
     ///
-    /// [`backend`](CurveFit::backend) selects the hardware. On a device one kernel makes all fits, with up to 16 free
-    /// parameters. Fits that the kernel cannot decide (a second derivative, a restart, points of very different weight)
-    /// are rerun on the CPU.
-    /// [`BatchFit::reason`](crate::BatchFit::reason) gives the reason for the choice.
+    /// [`backend`](CurveFit::backend) selects the hardware. On a device, one kernel runs all fits, with up to 16 free
+    /// parameters. Fits that the kernel cannot complete are rerun on the CPU: fits that need second derivatives or a
+    /// restart, and fits with points of very different weights.
+    /// [`BatchFit::reason`](crate::BatchFit::reason) returns the reason for the choice of the backend.
     ///
-    /// An error of one fit is its [`FitStatus`](crate::FitStatus) and does not affect the others.
+    /// An error in one fit is stored as its [`FitStatus`](crate::FitStatus) and does not affect the other fits.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit};
@@ -57,10 +57,10 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// Errors that concern the whole batch: an invalid model, names, bounds or options, an invalid
-    /// start for all fits, a number of columns or starts that does not match the model, an observer that panics. If a
-    /// device is required, [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and errors of the device. An empty batch
-    /// is not an error.
+    /// Errors that concern the whole batch: an invalid model, invalid names, bounds or options, an invalid starting
+    /// point for all fits, a number of columns or starting points that does not match the model, or a panic of the
+    /// observer. If a device is required: also [`Error::CudaUnavailable`], [`Error::NotOnDevice`] and errors of the
+    /// device. An empty batch is not an error.
     pub fn fit_batch<'d, 'a: 'd, 's>(
         &self,
         data: impl Into<BatchFitData<'d, 'a>>,
@@ -81,8 +81,10 @@ impl CurveFit {
         self.batch_fit(request, ready, arrays, made)
     }
 
+    /// Checks settings, data and starting points.
+    ///
     /// # Errors
-    /// Errors of settings or data that concern the whole batch.
+    /// Errors in settings or data that concern the whole batch.
     pub(super) fn check_whole(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<()> {
         self.check_batch(data, starts)?;
         match starts.of_all(self.names.len()) {
@@ -91,7 +93,7 @@ impl CurveFit {
         }
     }
 
-    /// Performs the checks of [`check_whole`](Self::check_whole), except the check of the starts' values.
+    /// Performs the checks of [`check_whole`](Self::check_whole), except those of the values of starting points.
     pub(super) fn check_batch(&self, data: &BatchData<'_>, starts: &Starts<'_>) -> Result<()> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         self.check()?;
@@ -152,7 +154,7 @@ impl CurveFit {
         Arrays::new(fits, width, bounded, self.wants_covariances())
     }
 
-    /// Returns the batch of the results.
+    /// Creates the batch from its results.
     ///
     /// # Errors
     /// No error after [`check_batch`](Self::check_batch), which checks the names in formulas.
@@ -230,27 +232,27 @@ impl CurveFit {
         Ok(Made { reason, device: Some((name, course)), parts: None })
     }
 
-    /// Returns true if covariance matrices are computed: errors of tied parameters and derived quantities follow from
-    /// them.
+    /// Returns true if covariance matrices are needed: for the caller, or for errors of tied parameters and of derived
+    /// quantities.
     fn wants_covariances(&self) -> bool {
         self.keep_covariance || !self.ties.is_empty() || self.asks_for_derived()
     }
 
-    /// Returns true if there are derived quantities in addition to the model's own.
+    /// Returns true if there are derived quantities in addition to the predefined ones of the model.
     fn asks_for_derived(&self) -> bool {
         self.derived.len() > self.derived_by_model
     }
 
     /// Tests the residuals of all fits of a batch for autocorrelation, as [`Fit`](crate::Fit) does;
     /// [`BatchFit::rejected`](crate::BatchFit::rejected) then returns the fits with correlated residuals, whose
-    /// curve does not describe the data. The test takes a pass over the values of the model on the CPU. Off by default.
+    /// curve does not describe the data. The test needs one pass that evaluates the model on the CPU. Off by default.
     #[must_use]
     pub fn test_residuals(mut self, test: bool) -> CurveFit {
         self.test_residuals = test;
         self
     }
 
-    /// If true, a batch keeps the covariance matrix of every fit, n_params² numbers each, for
+    /// If true, a batch stores the covariance matrix of every fit, n_params² numbers each, for
     /// [`BatchFit::covariance`](crate::BatchFit::covariance). True by default if there are quantities from
     /// [`derive`](CurveFit::derive).
     #[must_use]

@@ -1,14 +1,15 @@
 //! Starting points of the fits of a batch.
 //!
-//! In a large batch the results of a few fits are templates for the starts of all others ([`Templates`]). These few
-//! fits start from a search, or from the guess that comes with the model if such templates do as well as the guess. In
-//! a small batch each fit has its own start, found as for a single fit.
+//! In a large batch, the results of a few fits serve as templates for the starting points of all other fits
+//! ([`Templates`]). These few fits start from a search. If the model comes with an initial guess, they start from this
+//! guess, and templates are used only if they do as well as the guess. In a small batch, each starting point is
+//! computed as for a single fit.
 
 use super::CurveFit;
 use super::search::batch::{FitEnd, SEARCHED, Templates};
 use super::start::{CompleteStart, Finder};
 use crate::backend::Backend;
-use crate::curve_fit::search::SearchWhen;
+use crate::curve_fit::search::options::SearchWhen;
 use crate::data::batch::Starts;
 use crate::data::points::Points;
 use crate::data::start::Start;
@@ -21,20 +22,21 @@ use std::time::Instant;
 
 /// Number of fits whose starts a thread computes at a time.
 const PORTION: usize = 64;
-/// Number of fits above which the guess that comes with a model is compared with templates. For a sum of terms, whose
-/// guess is uncertain, the threshold is [`SEARCHED`].
+/// Number of fits above which the initial guess that comes with a model is compared with templates. For a sum of
+/// terms, whose initial guess is uncertain, the threshold is [`SEARCHED`].
 const MANY: usize = 240;
-/// Relative difference of costs up to which two results are the same minimum.
+/// Relative difference of costs up to which two results count as the same minimum.
 const SAME: f64 = 1e-6;
-/// Maximum ratio of evaluations from templates to evaluations from a guess. A guess itself takes at least about as long
-/// as a fit.
+/// Maximum ratio of the evaluations of fits from templates to those of fits from initial guesses. Templates may need
+/// more evaluations because the computation of a guess takes about as long as a fit or longer.
 const MORE: f64 = 1.5;
 
 impl CurveFit {
-    /// Computes the start of each fit from its own points. If that fails for a fit, the fit gets an error status.
+    /// Computes the starting point of each fit from its own points. If this fails for a fit, the fit gets an error
+    /// status.
     ///
     /// # Errors
-    /// Errors in the start or the guess that concern all fits.
+    /// Errors in the given values or the initial guess that concern all fits.
     pub(super) fn found_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
@@ -53,7 +55,7 @@ impl CurveFit {
             };
             let begin = finder.begin(&points)?;
             let Some(&parameter) = begin.unknown.first() else {
-                // If the model fails at the start, the fit reports the error.
+                // If the model fails at the starting point, the fit reports the error.
                 let solved = finder.solved(&begin, &points);
                 let start = solved.unwrap_or_else(|_| CompleteStart::given(begin.values));
                 return Ok((start, None));
@@ -87,13 +89,14 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// Returns the starts of all fits if they depend on the whole batch. In a large batch they are adapted from the
-    /// results of a few fits, which start from a search or from the guess that comes with the model. In a small batch
-    /// of sums they are searched for, with the guess as one candidate. `None` for other small batches, if only linear
-    /// parameters are missing, or if adapted starts do worse than the guess.
+    /// Returns the starting points of all fits if they depend on the whole batch. In a large batch they are adapted
+    /// from the results of a few fits, which start from a search or from the initial guess that comes with the model.
+    /// In a small batch of sums of terms they are found by a search, with the initial guess as one candidate. Returns
+    /// `None` for other small batches, if only linear parameters are missing, or if adapted starting points do worse
+    /// than the initial guess.
     ///
     /// # Errors
-    /// If the start or the model is invalid for all fits.
+    /// If the given values or the model are invalid for all fits.
     pub(super) fn batch_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
@@ -130,7 +133,7 @@ impl CurveFit {
             let Ok(start) = finder.found_from(begin, &points) else { continue };
             ends.extend(self.end(points, start.values)?);
         }
-        // Templates of some fits are compared with the guesses for others.
+        // Templates from some fits are compared with the initial guesses of other fits.
         let enough = ends.len() > usize::from(guesses);
         let Some((linear, sought)) = searched.filter(|_| enough) else {
             return Ok(None);
@@ -154,10 +157,10 @@ impl CurveFit {
         self.starts_by(request, start).map(Some)
     }
 
-    /// Searches for the start of each fit in its own points. A fit without a start has no value.
+    /// Searches for the starting point of each fit with its own points. If the search fails, the values are missing.
     ///
     /// # Errors
-    /// Errors in the start or the guess that concern all fits.
+    /// Errors in the given values or the initial guess that concern all fits.
     fn searched_starts<'s>(
         &self,
         request: &BatchRequest<'s>,
@@ -172,8 +175,8 @@ impl CurveFit {
         })
     }
 
-    /// Computes each start with `start` from the points of the fit, and moves it into the fit's own bounds. Invalid
-    /// data have no points; the fit reports the error as its status.
+    /// Computes each starting point with `start` from the points of the fit, and moves it into the fit's own bounds.
+    /// For invalid data, `start` receives `None`; the fit later reports the error as its status.
     ///
     /// # Errors
     /// Errors of `start`.
@@ -192,8 +195,8 @@ impl CurveFit {
         Ok(request.starts.found(values, Default::default()))
     }
 
-    /// Returns true if fits from templates reach the costs of fits from the guess, with at most [`MORE`] times the
-    /// evaluations.
+    /// Returns true if fits from templates reach the costs of fits from the initial guess, with at most [`MORE`] times
+    /// the evaluations.
     fn do_as_well(&self, templates: &Templates<'_>, tested: &[FitEnd<'_>]) -> Result<bool> {
         let (mut own, mut adapted) = (0, 0);
         for end in tested {
@@ -206,7 +209,8 @@ impl CurveFit {
         Ok(adapted as f64 <= MORE * own as f64)
     }
 
-    /// Returns true if fits from templates reach the costs of fits from searches at least as often as from the guess.
+    /// Returns true if fits from templates reach the costs of fits from searches at least as often as fits from the
+    /// initial guess do.
     fn lose_no_more(
         &self,
         templates: &Templates<'_>,
@@ -224,7 +228,7 @@ impl CurveFit {
         Ok(adapted >= guessed)
     }
 
-    /// Fits the same points from `start`. Returns the number of evaluations if the fit reaches the same cost.
+    /// Fits the points of `end` from `start`. Returns the number of evaluations if the fit reaches the cost of `end`.
     fn reaching(&self, end: &FitEnd<'_>, start: Option<Vec<f64>>) -> Result<Option<usize>> {
         let Some(start) = start else { return Ok(None) };
         let other = self.end(end.points.clone(), start)?;
@@ -237,10 +241,10 @@ impl CurveFit {
         CurveFit { observer: None, ..self.clone() }
     }
 
-    /// Fits these points from a start; `None` if the model is invalid at the start.
+    /// Fits these points from a starting point; returns `None` if the model has no finite value there.
     ///
     /// # Errors
-    /// Errors that no other start would avoid.
+    /// Errors that do not depend on the starting point.
     fn end<'p>(&self, points: Points<'p>, start: Vec<f64>) -> Result<Option<FitEnd<'p>>> {
         let start = CompleteStart::given(self.completed(start)?);
         let alone = CurveFit { backend: Backend::Cpu, ..self.silent() };
@@ -257,7 +261,7 @@ impl CurveFit {
     }
 }
 
-/// Moves the start of a fit into the fit's own bounds. Ignores bounds with lower > upper.
+/// Moves the starting point of a fit into the fit's own bounds. Ignores bounds with lower > upper.
 fn clamp(own: &mut [f64], bounds: Option<(&[f64], &[f64])>) {
     let Some((lower, upper)) = bounds else { return };
     let ends = lower.iter().zip(upper).map(|(&lower, &upper)| (lower, upper));

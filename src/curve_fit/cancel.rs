@@ -1,4 +1,4 @@
-//! A token among what watches a fit.
+//! Cancel token of a fit, and its combination with the observer.
 
 use super::CurveFit;
 use crate::fit::start_search::StartSearch;
@@ -8,28 +8,29 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl CurveFit {
-    /// Stops fits once `token` is cancelled, as if the observer had broken:
+    /// Stops fits as soon as `token` is cancelled, in the same way as an observer that breaks:
     ///
     /// - a fit stops before its next step, with the best parameters so far and
     ///   [`Termination::Stopped`](crate::Termination::Stopped);
-    /// - the search for a start returns the best one so far, and its fit stops after one step;
+    /// - the search for a start returns the best start so far, and the fit from this start stops after one step;
     /// - a search from many starts returns the fits that are finished;
     /// - a batch returns the fits that are finished; the others are [`FitStatus::NotRun`](crate::FitStatus::NotRun).
     ///
-    /// A pass of a native model stops between two points, a pass over
-    /// a stream between two chunks. If the first pass is stopped, there is no result yet, only
+    /// A pass of a native model stops between two points, and a pass over a stream between two chunks. If the first
+    /// pass is stopped, there is no result yet, and the fit returns
     /// [`Error::StoppedInFirstPass`](crate::Error::StoppedInFirstPass).
     ///
-    /// On a device the host checks the token between any two evaluations, or chunks of a batch, for which it
-    /// would otherwise not wait.
+    /// On a device, the host waits after each evaluation, or after each chunk of a batch, to check the token. Without a
+    /// token it does not wait.
     #[must_use]
     pub fn cancel_token(mut self, token: CancelToken) -> CurveFit {
         self.cancel = Some(token);
         self
     }
 
-    /// Returns the observer of a fit whose start was found by a `search`. If that was stopped, the fit stops after its
-    /// first step: a cancelled token would break off the first pass of a native model, and the start would be lost.
+    /// Returns the observer of a fit whose start was found by a `search`. If the search was stopped, the fit stops
+    /// after its first step instead of at once: otherwise the cancelled token would interrupt the first pass of a
+    /// native model, and the start would be lost.
     pub(super) fn watch_after(&self, search: Option<StartSearch>) -> Option<Arc<Observer>> {
         if !search.is_some_and(|search| search.stopped) {
             return self.watch();

@@ -1,4 +1,4 @@
-//! Handles of devices, data that are copied to a device once for many fits, and the data types that fits accept.
+//! Handles of devices, data that are copied to a device once for many fits, and the types of data that fits accept.
 
 use crate::backend::choice::Costs;
 use crate::backend::cuda::batch::arrays::Resident;
@@ -17,7 +17,7 @@ use std::fmt;
 use std::slice::from_ref;
 use std::sync::{Arc, OnceLock};
 
-/// A CUDA device. Opening one that is open already costs nothing.
+/// A CUDA device. Opening a device that is already open costs nothing.
 ///
 /// ```no_run
 /// # let (x, y) = (vec![0.0; 1000], vec![0.0; 1000]);
@@ -37,10 +37,10 @@ pub struct Device {
 }
 
 impl Device {
-    /// Returns the device of this number, counted from 0 as the driver does.
+    /// Opens the device with this number, counted from 0 in the order of the driver.
     ///
     /// # Errors
-    /// [`Error::CudaUnavailable`] with the reason, and what to install.
+    /// [`Error::CudaUnavailable`] with the reason and the software to install.
     pub fn open(ordinal: usize) -> Result<Device> {
         match device::open(ordinal) {
             Ok(device) => Ok(Device { device }),
@@ -48,13 +48,13 @@ impl Device {
         }
     }
 
-    /// Validates the data and copies all used points to the device, where they stay until the
-    /// result is dropped. Masks, sigma and missing values are applied here. The data can be used by any
-    /// model with the same number of independent variables, with any loss, and without sigma as counts.
+    /// Validates the data and copies all used points to the device, where they stay until the result is dropped. Masks,
+    /// sigma and missing values are applied here. The data can be used by any model with the same number of independent
+    /// variables and with any loss. Data without sigma can also be fitted as counts.
     ///
     /// # Errors
-    /// Errors of the data as in [`CurveFit::fit`](crate::CurveFit::fit); [`Error::NotOnDevice`] for a
-    /// covariance matrix of y, and [`Error::DeviceOutOfMemory`].
+    /// The errors of [`CurveFit::fit`](crate::CurveFit::fit) for invalid data; [`Error::NotOnDevice`] for a covariance
+    /// matrix of y; [`Error::DeviceOutOfMemory`].
     pub fn upload<'a>(&self, data: impl Into<Data<'a>>) -> Result<DeviceData<'a>> {
         let data = data.into();
         let points = Points::validate(&data)?;
@@ -70,8 +70,8 @@ impl Device {
         Ok(DeviceData { device: self.device.clone(), points, counts: OnceLock::new(), resident })
     }
 
-    /// Copies the data of a batch to the device as they are, where they stay until the result is dropped. They
-    /// serve any model with as many independent variables, any start, and any loss.
+    /// Copies the data of a batch unchanged to the device, where they stay until the result is dropped. They can be
+    /// used by any model with the same number of independent variables, from any start and with any loss.
     ///
     /// # Errors
     /// [`Error::BatchLayout`](crate::Error::BatchLayout) if the assignment of samples to fits is missing;
@@ -85,6 +85,8 @@ impl Device {
     }
 }
 
+/// Checks that x has no errors.
+///
 /// # Errors
 /// [`Error::NotOnDevice`] if x has errors.
 fn exact_x(x_sigma: &XSigma<'_>) -> Result<()> {
@@ -129,7 +131,7 @@ impl fmt::Debug for DeviceData<'_> {
 }
 
 impl<'a> DeviceData<'a> {
-    /// Returns the points as the estimator counts them.
+    /// Returns the points for this estimator: as measurements with errors, or as counts.
     pub(super) fn points(&self, estimator: Estimator) -> Result<&Points<'a>> {
         match estimator {
             Estimator::LeastSquares => Ok(&self.points),
@@ -149,8 +151,8 @@ impl<'a> DeviceData<'a> {
     }
 }
 
-/// The data of a fit: [`Data`] in memory, by value or by reference, or [`DeviceData`] on a device, which then computes
-/// the fit independent of [`CurveFit::backend`](crate::CurveFit::backend).
+/// The data of a fit: [`Data`] in host memory, by value or by reference, or [`DeviceData`] on a device. Data on a
+/// device are fitted on this device, regardless of [`CurveFit::backend`](crate::CurveFit::backend).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FitData<'d, 'a> {
@@ -161,7 +163,7 @@ pub enum FitData<'d, 'a> {
 }
 
 impl FitData<'_, '_> {
-    /// Columns of x.
+    /// Returns the number of columns of x.
     pub(super) fn columns(&self) -> usize {
         match self {
             FitData::Memory(data) => data.columns.len(),
@@ -169,7 +171,7 @@ impl FitData<'_, '_> {
         }
     }
 
-    /// Points that were given.
+    /// Returns the number of given points.
     #[cfg(feature = "tracing")]
     pub(super) fn len(&self) -> usize {
         match self {
@@ -178,7 +180,7 @@ impl FitData<'_, '_> {
         }
     }
 
-    /// Returns the device that they are on.
+    /// Returns the device that contains the data; `None` for data in host memory.
     pub(super) fn given(&self) -> Option<GivenDevice<'_>> {
         let FitData::Device(DeviceData { device, resident, .. }) = self else { return None };
         let uploaded = Uploaded::Points(resident);
@@ -204,8 +206,8 @@ impl<'d, 'a> From<&'d DeviceData<'a>> for FitData<'d, 'a> {
     }
 }
 
-/// The data of a batch on a device, returned by [`Device::upload_batch`]. The caller's arrays stay borrowed, since the
-/// CPU reruns fits that the kernel cannot decide.
+/// The data of a batch on a device, returned by [`Device::upload_batch`]. The caller's arrays stay borrowed, because
+/// fits that the kernel cannot complete are rerun on the CPU.
 pub struct DeviceBatch<'a> {
     device: Arc<Cuda>,
     data: BatchData<'a>,
@@ -230,8 +232,9 @@ impl DeviceBatch<'_> {
     }
 }
 
-/// The data of a batch of fits: [`BatchData`] in memory, by value or by reference, or [`DeviceBatch`] on a device,
-/// which then computes the fits independent of [`CurveFit::backend`](crate::CurveFit::backend).
+/// The data of a batch of fits: [`BatchData`] in host memory, by value or by reference, or [`DeviceBatch`] on a
+/// device. Data on a device are fitted on this device, regardless of
+/// [`CurveFit::backend`](crate::CurveFit::backend).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BatchFitData<'d, 'a> {
@@ -242,7 +245,7 @@ pub enum BatchFitData<'d, 'a> {
 }
 
 impl<'a> BatchFitData<'_, 'a> {
-    /// Returns the data in host memory and the device, if the data are on one.
+    /// Returns the data in host memory and, if the data are on a device, the device.
     pub(super) fn parts(&self) -> (&BatchData<'a>, Option<GivenDevice<'_>>) {
         match self {
             BatchFitData::Memory(data) => (data, None),

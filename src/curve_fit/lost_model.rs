@@ -1,4 +1,5 @@
-//! Restores the model of a fit that was saved without it, or replaces it; checks that a fit belongs to model and data.
+//! Restoration of the model of a fit that was saved without its model, replacement of models, and checks that a fit
+//! belongs to given model and data.
 
 use super::CurveFit;
 use crate::data::Data;
@@ -8,9 +9,9 @@ use crate::fit::Fit;
 use crate::model::native::Model;
 
 impl Fit {
-    /// Returns the fit with the native model of `curve`, if it was saved without its model: methods that need the
-    /// model, such as [`predict`](Fit::predict) and the bands, work again. Functions cannot be compared; the caller is
-    /// responsible for passing the function that was fitted. A fit that has its model is returned unchanged.
+    /// Returns the fit with the native model of `curve`, if the fit was saved without its model. Methods that need the
+    /// model, such as [`predict`](Fit::predict) and the bands, then work again. Functions cannot be compared; the
+    /// caller must pass the function that was fitted. A fit that has its model is returned unchanged.
     ///
     /// ```
     /// # #[cfg(feature = "json")] {
@@ -42,12 +43,12 @@ impl Fit {
         Ok(self)
     }
 
-    /// Returns the fit with the model of `curve` in place of its own. Parameters, errors and statistics stay;
-    /// [`predict`](Fit::predict) and the bands evaluate the other model. Use it for a function whose form depends on
-    /// the points, for example a division by the largest x: at other points it is a different model with the same
-    /// parameters.
+    /// Returns the fit with the model of `curve` instead of its own model. Parameters, errors and statistics do not
+    /// change; [`predict`](Fit::predict) and the bands evaluate the new model. This is useful for a function whose form
+    /// depends on the points, for example by a division by the largest x: for other points it is a different model with
+    /// the same parameters.
     ///
-    /// Ties of the fit hold in the other model, too. The result has no [components](Fit::components).
+    /// Ties of the fit also apply to the new model. The result has no [components](Fit::components).
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -76,8 +77,10 @@ impl Fit {
 /// Relative tolerance between the cost of a fit and the cost computed from its model and data.
 const SAME_COST: f64 = 1e-6;
 
+/// Checks that `fit` has the same parameters as `curve`.
+///
 /// # Errors
-/// [`UncertaintyError::OtherFit`] if `fit` has other parameters than `curve`.
+/// [`UncertaintyError::OtherFit`] if they differ.
 pub(super) fn check_same_parameters(curve: &CurveFit, fit: &Fit) -> Result<()> {
     if fit.names == curve.names {
         return Ok(());
@@ -87,14 +90,16 @@ pub(super) fn check_same_parameters(curve: &CurveFit, fit: &Fit) -> Result<()> {
     Err(UncertaintyError::OtherFit { what, found, expected }.into())
 }
 
+/// Checks that `fit` is a fit of the model of `curve` to `data`.
+///
 /// # Errors
-/// [`UncertaintyError::OtherFit`] if `fit` has other parameters, points or another cost than `curve` and `data`
-/// make of it, and as a fit.
+/// [`UncertaintyError::OtherFit`] if the parameters of `fit`, its number of points, or its cost differ from those of
+/// `curve` and `data`; the errors of [`CurveFit::fit`].
 pub(super) fn check_same_fit(curve: &CurveFit, fit: &Fit, data: &Data<'_>) -> Result<()> {
     check_same_parameters(curve, fit)?;
     let mut fixed = curve.clone().changed();
     fixed.observer = None;
-    // Tied ones follow.
+    // Tied parameters are computed from the fixed ones.
     (0..fixed.names.len()).for_each(|k| fixed.fixed[k] = !fixed.is_tied(k));
     let same = fixed.fit(data, &fit.params)?;
     let tolerance = SAME_COST * same.cost.max(fit.cost);

@@ -15,15 +15,16 @@ pub(crate) mod multi_start;
 mod parameters;
 mod prior;
 pub(crate) mod profile;
-pub(crate) mod request;
+mod ready;
+mod request;
 pub(crate) mod search;
 mod start;
 pub(crate) mod stream;
 
 use crate::backend::choice::Costs;
 use crate::backend::{Backend, Precision};
-use crate::curve_fit::request::Ready;
-use crate::curve_fit::search::SearchOptions;
+use crate::curve_fit::ready::Ready;
+use crate::curve_fit::search::options::SearchOptions;
 use crate::data::Data;
 use crate::data::columns::{Arguments, Columns};
 use crate::data::loss::{Estimator, Loss};
@@ -34,6 +35,7 @@ use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::engine::Spent;
+use crate::fit::placement::AssignedDevices;
 use crate::fit::priors::Prior;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
@@ -49,19 +51,17 @@ use crate::solver::options::Options;
 use device::FitData;
 use models::array;
 use parameters::ends;
-use request::AssignedDevices;
-use start::CompleteStart;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Fits `model` to the points (`x`, `y`) from the starting point `p0`, as SciPy's `curve_fit` does.
+/// Fits `model` to the points (`x`, `y`) from the starting point `p0`, like SciPy's `curve_fit`.
 ///
-/// `x` is one column (`&x`) or several (`[&x, &y]`), `y` has one value per point; all in f64 or f32.
-/// The model is traced, so it is ordinary code over [`Var`]; `p0` has one value per parameter. For
-/// bounds, weights, losses and names see [`CurveFit`].
+/// `x` is one column (`&x`) or several columns (`[&x, &y]`), and `y` has one value per point; all are f64 or f32.
+/// The model is traced: it is ordinary code over [`Var`]. `p0` has one value per parameter. For bounds, weights,
+/// losses and names see [`CurveFit`].
 ///
 /// ```
 /// let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -73,7 +73,7 @@ use std::time::Instant;
 /// ```
 ///
 /// # Errors
-/// Same errors as [`Data::new`] and [`CurveFit::fit`].
+/// The errors of [`Data::new`] and [`CurveFit::fit`].
 pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     model: impl Fn(C::X, [Var; N]) -> Var,
     x: C,
@@ -85,13 +85,13 @@ pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
     CurveFit::trace(columns, N, |x, p| model(C::X::arguments(x), array(p))).fit(data, p0)
 }
 
-/// Minimises ½ Σ rᵢ² of `n` arbitrary residuals, as SciPy's `least_squares` does.
+/// Minimises ½ Σ rᵢ² for `n` arbitrary residuals, like SciPy's `least_squares`.
 ///
 /// `residuals(p, r)` writes all residuals into `r`. The parameters are named `p0`, `p1`, …. Standard errors assume
 /// independent residuals with one common variance, which is estimated.
 ///
-/// This function fits a [`CurveFit::native_arrays`] model to data with y = 0. For bounds, losses, names or
-/// your own partials call [`CurveFit::native_arrays`] directly.
+/// This function fits a [`CurveFit::native_arrays`] model to data with y = 0. Call [`CurveFit::native_arrays`]
+/// directly to set bounds, losses, names or your own partials.
 ///
 /// ```
 /// // Rosenbrock's valley.
@@ -108,7 +108,7 @@ pub fn curve_fit<'a, C: Columns<'a>, const N: usize>(
 /// ```
 ///
 /// # Errors
-/// Same errors as [`CurveFit::fit`]; [`Error::TooFewPoints`] if there are fewer residuals than parameters.
+/// The errors of [`CurveFit::fit`]; [`Error::TooFewPoints`] if there are fewer residuals than parameters.
 pub fn least_squares(
     residuals: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
     n: usize,
@@ -121,11 +121,10 @@ pub fn least_squares(
     model.fit(Data::new(&index, &zeros)?, start)
 }
 
-/// A model with the settings of its parameters. It is traced once, prepared at the first fit, and can be used for
-/// any number of fits, from any thread.
+/// A model with the settings of its parameters and of its fits. It is traced once, prepared at the first fit, and can
+/// be used for any number of fits from any thread.
 ///
-/// [`fit`](CurveFit::fit) reports errors in the model and in the settings of its
-/// parameters.
+/// Errors in the model and in the settings are reported by [`fit`](CurveFit::fit).
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Loss, Sigma};
@@ -146,7 +145,7 @@ pub struct CurveFit {
     model: Result<Model>,
     names: Vec<String>,
     bounds: Vec<(f64, f64)>,
-    /// True for parameters with bounds set by name, which a tie would contradict.
+    /// True for parameters with bounds that were set by name. Such a parameter must not be tied.
     bounded: Vec<bool>,
     fixed: Vec<bool>,
     /// Typical magnitude of each parameter; NaN if unknown.
@@ -167,13 +166,13 @@ pub struct CurveFit {
     search: SearchOptions,
     /// Function that computes an initial guess from the points.
     guess: Option<Arc<Guess>>,
-    /// True if the caller supplied the guess. A guess that comes with a model is only one candidate of a search.
+    /// True if the caller supplied the guess. A guess that comes with the model is only one candidate of a search.
     guessed_by_caller: bool,
     /// Names and formulas of quantities that are reported with a fit.
     derived: Vec<(String, Expression)>,
     /// Number of derived quantities that come with the model; they are the first elements of `derived`.
     pub(crate) derived_by_model: usize,
-    /// Parameters that are computed from others.
+    /// Parameters that are computed from other parameters.
     ties: Vec<Tie>,
     /// Priors of parameters.
     priors: Vec<Prior>,
@@ -266,14 +265,14 @@ impl CurveFit {
         self
     }
 
-    /// Moves a starting value that violates a bound onto that bound. By default such a start is an error.
+    /// If true, a starting value that violates a bound is moved onto this bound. By default it is an error.
     #[must_use]
     pub fn clamp_start(mut self, clamp: bool) -> CurveFit {
         self.clamp_start = clamp;
         self
     }
 
-    /// Accepts fewer points than free parameters. The fit finds one of many solutions; undetermined
+    /// If true, fewer points than free parameters are accepted. The fit then finds one of many solutions; undetermined
     /// parameters have infinite errors.
     #[must_use]
     pub fn allow_underdetermined(mut self, allow: bool) -> CurveFit {
@@ -281,9 +280,9 @@ impl CurveFit {
         self
     }
 
-    /// Calls `observer` after every step of a fit, after every round of the search for its start, after every chunk of
-    /// a stream, and as fits of a batch finish (one thread at a time). `ControlFlow::Break(())` stops the work: a fit
-    /// returns the best parameters so far, and batch fits that have not begun get the status
+    /// Sets an observer. It is called after every step of a fit, after every round of the search for its start, after
+    /// every chunk of a stream, and when fits of a batch finish (by one thread at a time). `ControlFlow::Break(())`
+    /// stops the work: a fit returns the best parameters so far, and batch fits that have not begun get the status
     /// [`FitStatus::NotRun`](crate::FitStatus::NotRun). If the observer panics, the work ends with
     /// [`Error::ObserverPanicked`].
     ///
@@ -309,7 +308,7 @@ impl CurveFit {
     /// Returns the traced model with its partials with respect to the free parameters; `Display` prints it.
     ///
     /// # Errors
-    /// Errors in the model, or [`Error::NotTraced`] for a native one.
+    /// Errors in the model; [`Error::NotTraced`] for a native model.
     pub fn program(&self) -> Result<Program> {
         let free = self.free_positions();
         match &self.effective_model()? {
@@ -318,16 +317,15 @@ impl CurveFit {
         }
     }
 
-    /// Fits the model to `data`, in memory or on a device, from `start`: one value per parameter, values of some of
-    /// them by name, or [`Start::Guess`]. Missing values are computed as described at [`Start`].
+    /// Fits the model to `data`, in memory or on a device, from `start`. The start is one value per parameter, values
+    /// of some parameters by name, or [`Start::Guess`]. Missing values are computed as described at [`Start`].
     ///
-    /// A fit that does not converge is not an error: the [`Fit`] has the reason of termination and the best parameters.
+    /// A fit that does not converge is not an error: the [`Fit`] contains the termination and the best parameters.
     ///
     /// # Errors
-    /// If the model, the names, bounds or start of the parameters, the data or the options are
-    /// invalid; if the model has no finite value at the start; if the model or the observer
-    /// panics.
-    /// Each [`Error`] names the place, the number and the remedy.
+    /// If the model, the names, bounds or start of the parameters, the data or the options are invalid; if the model
+    /// has no finite value at the start; if the model or the observer panics. Each [`Error`] states the location, the
+    /// offending number and the remedy.
     pub fn fit<'d, 'a: 'd>(
         &self,
         data: impl Into<FitData<'d, 'a>>,
@@ -343,16 +341,16 @@ impl CurveFit {
         };
         let validating = begun.elapsed();
         let found = self.found(&start, &points)?;
-        let fit_from = |found: CompleteStart| {
-            let spent = Spent { validating, ..found.spent() };
-            self.request(&points, found, data.given(), spent)?.fit()
-        };
         let (values, searched) = (found.values.clone(), found.search.is_some());
-        let fit = fit_from(found);
+        let spent = Spent { validating, ..found.spent() };
+        let fit = self.request(&points, found, data.given(), spent).and_then(|r| r.fit());
         if searched || !self.searches_after(&start, &fit) {
             return fit;
         }
-        self.or_searched(fit, values, &points, fit_from)
+        let Some(found) = self.start_after(&fit, values, &points)? else { return fit };
+        let (report, spent) = (found.search, Spent { validating, ..found.spent() });
+        let other = self.request(&points, found, data.given(), spent).and_then(|r| r.fit());
+        CurveFit::better_of(fit, other, report)
     }
 
     fn validate<'a>(&self, data: &'a Data<'_>) -> Result<Points<'a>> {

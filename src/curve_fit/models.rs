@@ -3,7 +3,7 @@
 use super::CurveFit;
 use crate::backend::cpu::Prepared;
 use crate::backend::cuda::compiled_model::CompiledModel;
-use crate::curve_fit::request::Ready;
+use crate::curve_fit::ready::Ready;
 use crate::data::columns::Arguments;
 use crate::error::names::check_distinct;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::observe::span;
 use std::sync::{Arc, OnceLock};
 
 impl CurveFit {
-    /// Returns a model of one independent variable; of several it is [`multivariate`](CurveFit::multivariate).
+    /// Returns a model of one independent variable. For several variables use [`multivariate`](CurveFit::multivariate).
     pub fn new<const N: usize>(model: impl Fn(Var, [Var; N]) -> Var) -> CurveFit {
         CurveFit::trace(1, N, |x, p| model(Var::arguments(x), array(p)))
     }
@@ -32,7 +32,7 @@ impl CurveFit {
         CurveFit::trace(D, N, |x, p| model(<[Var; D]>::arguments(x), array(p)))
     }
 
-    /// Returns a model of one independent variable whose number of parameters is known at run time only.
+    /// Returns a model of one independent variable whose number of parameters is known only at run time.
     ///
     /// ```
     /// use dualfit::{CurveFit, Var};
@@ -46,7 +46,7 @@ impl CurveFit {
         CurveFit::trace(1, params, |x, p| model(Var::arguments(x), p))
     }
 
-    /// Returns a model whose numbers of independent variables and parameters are known at run time only.
+    /// Returns a model whose numbers of independent variables and parameters are known only at run time.
     pub fn dynamic_multivariate(
         columns: usize,
         params: usize,
@@ -55,13 +55,13 @@ impl CurveFit {
         CurveFit::trace(columns, params, |x, p| model(x, p))
     }
 
-    /// Returns a model written as text over the independent `variables`; every other name is a parameter, in
-    /// order of appearance.
+    /// Returns a model from a formula in the independent `variables`. Every other name in the formula is a parameter;
+    /// parameters are in order of appearance.
     ///
-    /// Operators + − * / ^ (or **), parentheses, the constants `pi` and `e`, the functions of
-    /// [`Scalar`](crate::Scalar) under their usual names (`log` is the natural logarithm),
-    /// `voigt(x, sigma, gamma)` and `if(condition, a, b)`. A name that differs from a variable which does
-    /// not occur only by capitals is refused.
+    /// A formula can contain the operators + − * / ^ (or **), parentheses, the constants `pi` and `e`, the functions of
+    /// [`Scalar`](crate::Scalar) under their usual names (`log` is the natural logarithm), `voigt(x, sigma, gamma)` and
+    /// `if(condition, a, b)`. If a variable does not occur in the formula, a name that differs from it only by upper
+    /// and lower case is an error.
     ///
     /// ```
     /// let line = dualfit::CurveFit::parse("amplitude * exp(-rate * x) + offset", ["x"])?;
@@ -70,14 +70,14 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Parse`] with the column of the offence.
+    /// [`Error::Parse`] with the column of the invalid text.
     pub fn parse<S: AsRef<str>>(text: &str, variables: impl AsRef<[S]>) -> Result<CurveFit> {
         let variables: Vec<&str> = variables.as_ref().iter().map(AsRef::as_ref).collect();
         let expression = Expression::parse(text, &variables)?;
         CurveFit::of_expression(&expression, expression.parameters().to_vec())
     }
 
-    /// Returns the model of an expression whose parameters are `names`, in that order.
+    /// Returns the model of an expression. `names` are its parameters in the required order.
     pub(crate) fn of_expression(expression: &Expression, names: Vec<String>) -> Result<CurveFit> {
         let place = |name| names.iter().position(|n| n == name);
         let order: Option<Vec<usize>> = expression.parameters().iter().map(place).collect();
@@ -92,15 +92,15 @@ impl CurveFit {
         Ok(CurveFit::with_names(Ok(Model::Traced(Arc::new(program))), names))
     }
 
-    /// Returns a model that cannot be fitted; every fit returns the error.
+    /// Returns an invalid model; every fit of it returns `error`.
     pub(crate) fn senseless(error: Error, names: Vec<String>) -> CurveFit {
         CurveFit::with_names(Err(error), names)
     }
 
-    /// Returns a model that cannot be traced, of one independent variable and `params` parameters: an
-    /// ordinary function, called for each point. Its partials are central differences unless
-    /// [`jacobian`](CurveFit::jacobian) gives them; a start of the right magnitude helps them where a
-    /// parameter goes to 0, or its [`scale`](CurveFit::scale).
+    /// Returns a native model of one independent variable and `params` parameters: an ordinary function that cannot be
+    /// traced and is called for each point. Its partials are central differences, unless
+    /// [`jacobian`](CurveFit::jacobian) sets them. If a parameter approaches 0, the step of the differences depends on
+    /// the magnitude of the starting value; it can be set with [`scale`](CurveFit::scale).
     ///
     /// ```
     /// let step = dualfit::CurveFit::native(2, |x: f64, p: &[f64]| if x < 1.0 { p[0] } else { p[1] });
@@ -112,8 +112,7 @@ impl CurveFit {
         CurveFit::native_multivariate(1, params, move |x, p| model(x[0], p))
     }
 
-    /// Returns a model that cannot be traced, of `columns` independent variables; see
-    /// [`native`](CurveFit::native).
+    /// Returns a native model of `columns` independent variables; see [`native`](CurveFit::native).
     pub fn native_multivariate(
         columns: usize,
         params: usize,
@@ -125,16 +124,18 @@ impl CurveFit {
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 
-    /// Returns a model of all points at once, of one independent variable and `params` parameters:
-    /// `model(x, p, out)` writes one value per point to `out`. For models without a value at a single point: the
-    /// solution of a differential equation, a convolution, a table that is computed and then looked up.
+    /// Returns a native model that is evaluated at all points in one call, of one independent variable and `params`
+    /// parameters: `model(x, p, out)` writes one value per point to `out`. It suits models that cannot be evaluated at
+    /// a single point: the solution of a differential equation, a convolution, or interpolation in a computed table.
     ///
-    /// `x` has all points of the data set in their order, also points that a mask or a missing y leaves out of the
-    /// fit, except points without finite coordinates. Predictions and bands call it with their own points.
-    /// Partials are differences: one call per parameter for an accepted step, none for a
-    /// rejected one, two at the start and at the end. Calls for several parameters run at the same time, unless
-    /// [`calls_in_turn`](CurveFit::calls_in_turn) forbids it. [`jacobian_arrays`](CurveFit::jacobian_arrays) sets
-    /// exact partials. Streams do not support such models, since they never hold all points.
+    /// `x` contains all points of the data set in their order, including points that a mask or a missing y leaves out
+    /// of the fit, but without points whose coordinates are not finite. Predictions and bands call the model with their
+    /// own points.
+    ///
+    /// Partials are differences. They need one call per parameter for an accepted step, no call for a rejected step,
+    /// and two calls per parameter at the start and at the end. Calls for several parameters run in parallel, unless
+    /// [`calls_in_turn`](CurveFit::calls_in_turn) is set. [`jacobian_arrays`](CurveFit::jacobian_arrays) sets exact
+    /// partials. Streams do not support such models, because not all points are in memory.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -161,8 +162,8 @@ impl CurveFit {
         CurveFit::native_arrays_multivariate(1, params, move |x, p, out| model(x[0], p, out))
     }
 
-    /// Returns a model as [`native_arrays`](CurveFit::native_arrays), but of `columns` independent variables, each an
-    /// array with one value per point.
+    /// Returns a model like [`native_arrays`](CurveFit::native_arrays), but with `columns` independent variables. Each
+    /// variable is an array with one value per point.
     pub fn native_arrays_multivariate(
         columns: usize,
         params: usize,
@@ -174,8 +175,8 @@ impl CurveFit {
         CurveFit::with_names(Ok(Model::Native(native)), default_names(params))
     }
 
-    /// Sets the partial derivatives of a model of all points: `jacobian(x, p, out)` writes the derivatives with respect
-    /// to parameter k to `out[k]`, one value per point.
+    /// Sets the partials of a [`native_arrays`](CurveFit::native_arrays) model: `jacobian(x, p, out)` writes the
+    /// derivatives with respect to parameter k to `out[k]`, one value per point.
     #[must_use]
     pub fn jacobian_arrays(
         mut self,
@@ -188,8 +189,8 @@ impl CurveFit {
         self.changed()
     }
 
-    /// Calls a model of all points for one parameter after another: because it uses all cores itself, or more
-    /// memory than several calls at a time should have.
+    /// Disables parallel calls of a [`native_arrays`](CurveFit::native_arrays) model for the partials. Use this if the
+    /// model itself uses all cores, or if several calls at the same time need too much memory.
     #[must_use]
     pub fn calls_in_turn(mut self) -> CurveFit {
         match self.array_calls() {
@@ -213,8 +214,8 @@ impl CurveFit {
         }
     }
 
-    /// Sets the partial derivatives of a native model of one variable: `jacobian(x, p, out)` writes one
-    /// value per parameter to `out`.
+    /// Sets the partials of a native model of one variable: `jacobian(x, p, out)` writes one value per parameter to
+    /// `out`.
     #[must_use]
     pub fn jacobian(
         self,
@@ -223,7 +224,7 @@ impl CurveFit {
         self.jacobian_multivariate(move |x, p, out| jacobian(x[0], p, out))
     }
 
-    /// Sets the partial derivatives of a native model of several variables.
+    /// Sets the partials of a native model of several variables.
     #[must_use]
     pub fn jacobian_multivariate(
         mut self,
@@ -253,14 +254,14 @@ fn default_names(count: usize) -> Vec<String> {
     (0..count).map(|i| format!("p{i}")).collect()
 }
 
-/// Returns the variables as an array; missing ones are NaN.
+/// Returns the variables as an array; missing variables are NaN.
 pub(super) fn array<const N: usize>(p: &[Var]) -> [Var; N] {
     std::array::from_fn(|i| p.get(i).copied().unwrap_or(Var::from(f64::NAN)))
 }
 
 impl CurveFit {
-    /// Returns a model from a program that [`program`](CurveFit::program) returned, possibly saved and loaded.
-    /// The partials are recorded again; the parameters have the names in the program.
+    /// Returns the model of a program that was returned by [`program`](CurveFit::program) and possibly saved and
+    /// loaded. The partials are computed again; the parameters have their names in the program.
     ///
     /// ```
     /// let line = dualfit::CurveFit::parse("a*x + b", ["x"])?;
@@ -278,7 +279,7 @@ impl CurveFit {
         curve
     }
 
-    /// Returns the model as LaTeX, for mathematics mode with the package `amsmath`; see
+    /// Returns the model as LaTeX code for math mode with the package `amsmath`; see
     /// [`Program::latex`](crate::program::Program::latex).
     ///
     /// ```
@@ -301,7 +302,8 @@ impl CurveFit {
 }
 
 impl CurveFit {
-    /// Prepares the model for fits; otherwise the first fit does this. Later clones share the prepared model.
+    /// Prepares the model for fits. Without this call, the first fit prepares it. Later clones share the prepared
+    /// model.
     ///
     /// ```
     /// let line = dualfit::CurveFit::parse("a*x + b", ["x"])?;
@@ -310,13 +312,13 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// Errors in the model, the names of parameters, ties or bounds.
+    /// Errors in the model, in the names of parameters, in ties or in bounds.
     pub fn prepare(&self) -> Result<()> {
         self.check()?;
         self.ready(&self.free_positions()).map(|_| ())
     }
 
-    /// Returns the model in its `free` parameters.
+    /// Returns the prepared model, with partials with respect to the `free` parameters.
     pub(super) fn ready(&self, free: &[usize]) -> Result<&Arc<Ready>> {
         if let Some(ready) = self.ready.get() {
             return Ok(ready);
@@ -343,8 +345,8 @@ impl CurveFit {
         self
     }
 
-    /// As [`changed`](Self::changed), after a change of bounds or fixed parameters: the prepared form of a traced model
-    /// depends only on the set of free parameters, not on their bounds.
+    /// Drops the prepared model after a change of bounds or fixed parameters, if necessary. The prepared form of a
+    /// traced model depends only on the set of free parameters, not on their bounds.
     pub(super) fn changed_in_place(self) -> CurveFit {
         let suits = |ready: &Arc<Ready>| {
             matches!(ready.model, Model::Traced(_)) && ready.prepared.free == self.free_positions()
@@ -357,8 +359,7 @@ impl CurveFit {
 }
 
 impl CurveFit {
-    /// Says of which terms the model, a traced one, is the sum: name, factor and formula, over the names that the
-    /// model has now.
+    /// Sets the terms whose sum is the traced model: name, factor and formula in the current names of the model.
     pub(crate) fn sum_of(mut self, terms: Vec<(String, f64, Expression)>) -> CurveFit {
         if let Ok(Model::Traced(program)) = &self.model {
             let (columns, params) = (&program.columns, &program.params);

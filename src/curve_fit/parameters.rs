@@ -16,7 +16,7 @@ use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 impl CurveFit {
-    /// Names the parameters, in order; `p0, p1, …` otherwise.
+    /// Sets the names of the parameters, in order; `p0, p1, …` by default.
     #[must_use]
     pub fn names<S: AsRef<str>>(mut self, names: impl AsRef<[S]>) -> CurveFit {
         let names: Vec<String> = names.as_ref().iter().map(|n| n.as_ref().to_owned()).collect();
@@ -36,7 +36,7 @@ impl CurveFit {
         self.changed()
     }
 
-    /// Keeps a parameter within a range: `0.0..=1.0`, `0.0..`, `..5.0`. The ends belong to it.
+    /// Keeps a parameter within a range: `0.0..=1.0`, `0.0..`, `..5.0`. Both ends belong to the range.
     #[must_use]
     pub fn bound(mut self, name: &str, range: impl RangeBounds<f64>) -> CurveFit {
         if let Some(i) = self.find(name) {
@@ -46,7 +46,8 @@ impl CurveFit {
         self.changed_in_place()
     }
 
-    /// Lower and upper bounds of all parameters, in order; ±∞ for none. Those of tied ones are not used.
+    /// Sets lower and upper bounds of all parameters, in order; ±∞ means no bound. Bounds of tied parameters are
+    /// ignored.
     #[must_use]
     pub fn bounds(mut self, bounds: impl AsRef<[(f64, f64)]>) -> CurveFit {
         let bounds = bounds.as_ref();
@@ -62,7 +63,7 @@ impl CurveFit {
         self.changed_in_place()
     }
 
-    /// Keeps a parameter at its start.
+    /// Fixes a parameter at its starting value.
     #[must_use]
     pub fn fix(mut self, name: &str) -> CurveFit {
         if let Some(i) = self.find(name) {
@@ -71,7 +72,7 @@ impl CurveFit {
         self.changed_in_place()
     }
 
-    /// Lets a fixed parameter move again.
+    /// Makes a fixed parameter free again.
     #[must_use]
     pub fn free(mut self, name: &str) -> CurveFit {
         if let Some(i) = self.find(name) {
@@ -80,12 +81,12 @@ impl CurveFit {
         self.changed_in_place()
     }
 
-    /// Returns the parameters' names, in order.
+    /// Returns the names of the parameters, in order.
     pub fn parameters(&self) -> &[String] {
         &self.names
     }
 
-    /// Everything that can be wrong without looking at data or start.
+    /// Performs all checks that do not depend on data or starting point.
     pub(super) fn check(&self) -> Result<()> {
         if let Some(error) = &self.refused {
             return Err(error.clone());
@@ -170,17 +171,19 @@ pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
 }
 
 impl CurveFit {
-    /// Sets the typical size of a parameter, positive, for a parameter whose start is 0 or far from its result.
+    /// Sets the typical size of a parameter, a positive number. This is useful if the starting value is 0 or differs
+    /// from the result by orders of magnitude.
     ///
-    /// The partials of a native model without its own partials are differences. Their step is relative to the present
-    /// value of the parameter, or to a thousandth of the typical size if that is larger; if the value is 0, it is
-    /// relative to the typical size. By default the typical size is the magnitude of the start, or 1 if the start is 0.
+    /// If a native model has no partials of its own, they are computed by differences. The step is relative to the
+    /// current value of the parameter or, if that is larger, to a thousandth of the typical size; if the value is 0, it
+    /// is relative to the typical size. By default, the typical size is the magnitude of the starting value, or 1 if
+    /// the starting value is 0.
     ///
     /// If the linear parameters of the start were solved for (see [`Start`](crate::Start)) and the fit does not
-    /// converge, a further search varies the nonlinear parameters. It changes them by fractions of their values or of
-    /// their typical sizes, whichever are larger.
+    /// converge, a further search varies the nonlinear parameters. It changes each of them by fractions of its value or
+    /// of its typical size, whichever is larger.
     ///
-    /// Nothing else depends on the typical size: traced models have exact partials, and the solver scales parameters by
+    /// The typical size has no other effect: traced models have exact partials, and the solver scales parameters by
     /// their effect on the points.
     ///
     /// ```
@@ -206,8 +209,8 @@ impl CurveFit {
 }
 
 impl CurveFit {
-    /// Sets the function that computes an initial guess: it receives the used points and returns one value per
-    /// parameter, NaN for an unknown one.
+    /// Sets the function that computes an initial guess. It receives the used points and returns one value per
+    /// parameter; NaN stands for an unknown value.
     #[must_use]
     pub fn guess(
         self,
@@ -216,7 +219,7 @@ impl CurveFit {
         CurveFit { guessed_by_caller: true, ..self.guess_knowing(move |points, _| guess(points)) }
     }
 
-    /// Sets the guess that comes with a model. It receives the known values and bounds of all parameters.
+    /// Sets the guess function that comes with a model. It also receives the known values and bounds of all parameters.
     pub(crate) fn guess_knowing(
         mut self,
         guess: impl Fn(&Observations, &Known) -> Vec<f64> + Send + Sync + 'static,
@@ -225,12 +228,14 @@ impl CurveFit {
         self
     }
 
-    /// Adds a quantity that is computed from the parameters and reported with its error: `.derive("fwhm",
-    /// "2*sqrt(2*ln(2))*sigma")`. The formula is read as by [`parse`](CurveFit::parse), over the
-    /// names of the parameters, tied and fixed ones too, and of other derived quantities, in any order.
-    /// [`Fit::quantity`](crate::Fit::quantity) returns the value and the error. [`fit`](CurveFit::fit) returns an error
-    /// if a formula cannot be read, contains a name that is neither a parameter nor a derived quantity, or depends on
-    /// its own quantity, or if the name of the quantity is already the name of a parameter or another quantity.
+    /// Adds a derived quantity, which is computed from the parameters and reported with its error: `.derive("fwhm",
+    /// "2*sqrt(2*ln(2))*sigma")`. The syntax of the formula is that of [`parse`](CurveFit::parse). It can contain the
+    /// names of all parameters, including tied and fixed ones, and of other derived quantities, in any order.
+    /// [`Fit::quantity`](crate::Fit::quantity) returns the value and the error.
+    ///
+    /// [`fit`](CurveFit::fit) returns an error if a formula cannot be parsed, contains a name that is neither a
+    /// parameter nor a derived quantity, or depends on its own quantity, or if the name of the quantity is already the
+    /// name of a parameter or of another quantity.
     #[must_use]
     pub fn derive(mut self, name: &str, formula: &str) -> CurveFit {
         if let Err(error) = self.add_derived(name, formula) {
@@ -239,7 +244,7 @@ impl CurveFit {
         self
     }
 
-    /// Adds a quantity. All formulas are stored in terms of parameters, not of derived quantities.
+    /// Adds a derived quantity. Its formula is stored in terms of parameters only.
     fn add_derived(&mut self, name: &str, formula: &str) -> Result<()> {
         let formula = Expression::parse(formula, &[])?.substituted(&self.derived)?;
         let is_parameter = self.names.iter().any(|known| known == name);
@@ -256,9 +261,11 @@ impl CurveFit {
         Ok(())
     }
 
+    /// Checks names and formulas of derived quantities.
+    ///
     /// # Errors
-    /// Returns [`Error::Name`](crate::Error::Name) if the name of a quantity is the name of a parameter or of an
-    /// earlier quantity, or cannot be printed; [`Error::UnknownParameter`](crate::Error::UnknownParameter) if a formula
+    /// [`Error::Name`](crate::Error::Name) if the name of a quantity is the name of a parameter or of an earlier
+    /// quantity, or cannot be printed; [`Error::UnknownParameter`](crate::Error::UnknownParameter) if a formula
     /// contains a name that is not a parameter.
     pub(super) fn check_derived(&self) -> Result<()> {
         check_shown(self.derived.iter().map(|(name, _)| name))?;
@@ -281,15 +288,15 @@ impl CurveFit {
 }
 
 impl CurveFit {
-    /// Ties a parameter to others: `.tie("sigma2", "2*sigma1")`. The formula is read as by
-    /// [`parse`](CurveFit::parse), over the names of the parameters; it may name other tied ones, and parameters that
-    /// [`parameter`](CurveFit::parameter) has added.
+    /// Ties a parameter to other parameters: `.tie("sigma2", "2*sigma1")`. The syntax of the formula is that of
+    /// [`parse`](CurveFit::parse). It can contain the names of all parameters, including other tied parameters and
+    /// those added by [`parameter`](CurveFit::parameter).
     ///
     /// The formula replaces the parameter in the model, with exact partials, on every backend. A tied parameter is not
     /// estimated and uses no degree of freedom. The result of a fit contains the value of the tied parameter; its
-    /// error and correlations follow from the other parameters. It has no start: its value in a complete start is
-    /// ignored, and bounds of the model do not apply. [`fit`](CurveFit::fit) reports errors in ties:
-    /// unknown names, a circle, a tied parameter that is fixed or has bounds set by name.
+    /// error and correlations follow from the other parameters. It has no starting value: its value in a complete start
+    /// is ignored, and bounds of the model do not apply. [`fit`](CurveFit::fit) reports errors in ties: unknown names,
+    /// a circular definition, or a tied parameter that is fixed or has bounds set by name.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -317,8 +324,8 @@ impl CurveFit {
         self.changed()
     }
 
-    /// Adds a parameter that the model does not contain, for [ties](CurveFit::tie) to name: `t2 = t1 + d` with a
-    /// distance d that has a start and bounds. It comes after the model's own parameters.
+    /// Adds a parameter that the model does not contain but that formulas of [ties](CurveFit::tie) use. An example is
+    /// `t2 = t1 + d`, where the distance d has a start and bounds. Its position is after the parameters of the model.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data};
@@ -334,7 +341,8 @@ impl CurveFit {
     /// # Ok::<(), dualfit::Error>(())
     /// ```
     ///
-    /// [`fit`](CurveFit::fit) refuses a name that the model has already, and warns of a parameter that no tie names.
+    /// [`fit`](CurveFit::fit) returns an error if the model already has a parameter with this name, and a warning if no
+    /// tie uses the added parameter.
     #[must_use]
     pub fn parameter(mut self, name: &str) -> CurveFit {
         if self.names.iter().any(|known| known == name) {
@@ -380,7 +388,7 @@ impl CurveFit {
         self.ties.iter().any(|tie| tie.name == self.names[i])
     }
 
-    /// Returns the formulas of tied parameters in terms of those that are not tied.
+    /// Returns the formulas of tied parameters in terms of parameters that are not tied.
     pub(super) fn tied_expressions(&self) -> Result<Vec<(String, Expression)>> {
         let mut flat: Vec<(String, Expression)> = Vec::with_capacity(self.ties.len());
         for tie in self.placed_ties()?.said() {
@@ -395,7 +403,7 @@ impl CurveFit {
         Ties::among(&self.names, &self.ties)
     }
 
-    /// Returns the model with the formulas of tied parameters in their places.
+    /// Returns the model in which tied parameters are replaced by their formulas.
     pub(super) fn effective_model(&self) -> Result<Model> {
         let model = self.model.as_ref().map_err(Clone::clone)?;
         match self.ties.is_empty() {
@@ -404,8 +412,7 @@ impl CurveFit {
         }
     }
 
-    /// # Errors
-    /// Checks the ties, alone and together with other settings of their parameters.
+    /// Checks the ties themselves, and that other settings of tied parameters do not contradict them.
     pub(super) fn check_ties(&self) -> Result<()> {
         if self.ties.is_empty() {
             return Ok(());
@@ -436,7 +443,7 @@ impl CurveFit {
         Ok(())
     }
 
-    /// Returns a start with the values of tied parameters.
+    /// Returns the start with the values of tied parameters filled in.
     pub(super) fn completed(&self, mut start: Vec<f64>) -> Result<Vec<f64>> {
         if !self.ties.is_empty() {
             self.placed_ties()?.complete(&mut start);
@@ -453,7 +460,7 @@ pub(super) fn told_of_ties(observer: Arc<Observer>, ties: &Arc<Ties>) -> Arc<Obs
     }
 }
 
-/// An observer that sees complete parameters.
+/// An observer that completes the parameters with the values of tied parameters.
 struct Completing {
     observer: Arc<Observer>,
     ties: Arc<Ties>,

@@ -4,18 +4,17 @@ use super::CurveFit;
 use crate::error::{Error, Result, SettingError, TieError};
 use crate::fit::priors::Prior;
 
-/// The part of its mean that a prior's standard deviation must exceed: below it, rounding of the parameter would
-/// cost as much as the points do.
+/// Minimum ratio of a prior's standard deviation to its mean. Below it, the cost due to rounding of the parameter
+/// would be as large as the cost of the points.
 const NARROWEST: f64 = 1e-12;
 
 impl CurveFit {
-    /// Sets a prior of a parameter: a normal distribution with `mean` and standard deviation `sigma`.
-    /// The fit treats it as a measurement of the parameter: ((p − mean)/sigma)² is added to
-    /// chi-square, and errors, correlations and degrees of freedom include it. A second call replaces
-    /// the first.
+    /// Sets the prior of a parameter: a normal distribution with `mean` and standard deviation `sigma`. The fit treats
+    /// it as a measurement of the parameter: ((p − mean)/sigma)² is added to chi-square, and errors, correlations and
+    /// degrees of freedom include it. A second call for the same parameter replaces the first.
     ///
-    /// A prior is weighted against the points, therefore their errors must be known: an absolute
-    /// [`Sigma`](crate::Sigma), or counts. Losses do not apply to priors.
+    /// A prior is weighted relative to the points. Therefore the errors of the points must be known: either
+    /// [`Sigma`](crate::Sigma) is absolute, or y are counts. Losses do not apply to priors.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Sigma};
@@ -29,10 +28,10 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// When the fit begins: [`Error::NonFiniteParameter`] for a mean that is not finite; [`Error::Setting`]
-    /// for a sigma that is not positive and finite, or so small that rounding of the mean hides it (use
-    /// [`fix`](CurveFit::fix) instead);
-    /// [`Error::UnsuitedSigma`] if the errors of the points are not known; [`Error::Tie`] for a tied parameter.
+    /// Reported by the fit: [`Error::NonFiniteParameter`] for a mean that is not finite; [`Error::Setting`] for a sigma
+    /// that is not positive and finite, or so small that rounding of the mean hides it (use [`fix`](CurveFit::fix)
+    /// instead); [`Error::UnsuitedSigma`] if the errors of the points are not known; [`Error::Tie`] for a tied
+    /// parameter.
     #[must_use]
     pub fn prior(mut self, name: &str, mean: f64, sigma: f64) -> CurveFit {
         let Some(param) = self.find(name) else { return self };
@@ -73,7 +72,7 @@ impl CurveFit {
         })
     }
 
-    /// Returns the mean of parameter `i`'s prior, if it has one, inside the bounds.
+    /// Returns the mean of the prior of parameter `i`, moved inside the bounds; `None` if there is no prior.
     pub(super) fn expected(&self, i: usize) -> Option<f64> {
         let prior = self.priors.iter().find(|prior| prior.param == i)?;
         Some(self.inside(i, prior.mean))

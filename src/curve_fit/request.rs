@@ -1,35 +1,21 @@
-//! Assembles the request for a fit: the prepared model, the points with the device that evaluates them, and all
-//! settings.
+//! Request for a fit: the prepared model, the points with the device that evaluates them, and all settings.
 
 use super::CurveFit;
 use super::parameters::told_of_ties;
+use super::ready::Ready;
 use super::start::CompleteStart;
-use crate::backend::cpu::Prepared;
-use crate::backend::cuda::compiled_model::CompiledModel;
-use crate::backend::cuda::device::Device;
 use crate::data::points::Points;
 use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
-use crate::fit::placement::{GivenDevice, PlacementRequest, Uploaded};
-use crate::fit::point_source::InMemory;
+use crate::fit::in_memory::InMemory;
+use crate::fit::placement::{AssignedDevices, GivenDevice, PlacementRequest, Uploaded};
 use crate::fit::spec::FitSpec;
 use crate::model::native::Model;
-use crate::model::ties::Ties;
 use crate::solver::observe::Observer;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Devices that compute every fit of a model, independent of its backend. Tests assign doubles of devices.
-#[derive(Clone, Default)]
-pub(crate) struct AssignedDevices {
-    /// Empty if the backend chooses among the devices of the machine.
-    pub(crate) devices: Vec<Arc<Device>>,
-    /// If true, the CPU continues a fit after all devices have failed.
-    pub(crate) take_over: bool,
-}
 
 impl CurveFit {
     /// Returns the requested placement of a fit. `given`: the device that holds the data, if any.
@@ -44,8 +30,8 @@ impl CurveFit {
         PlacementRequest { backend, costs, given: given.or(assigned) }
     }
 
-    /// Prepares the model, chooses the backend, and returns the request for a fit of `points` from `start`. `given`: a
-    /// device to use, with the points if they are on it.
+    /// Prepares the model, selects the backend, and returns the request for a fit of `points` from `start`. `given`:
+    /// the required device, with the points if they are on it.
     ///
     /// # Errors
     /// Errors in the model, priors or number of points; errors of a device that the caller requires.
@@ -90,8 +76,8 @@ impl CurveFit {
     /// Returns the specification of a fit with the free parameters `free`.
     ///
     /// # Errors
-    /// [`Error::NoParameterDependence`] if the model contains none of the `free` parameters, and
-    /// [`Error::ModelKind`] for a native model of data with errors in x.
+    /// [`Error::NoParameterDependence`] if no `free` parameter occurs in the model; [`Error::ModelKind`] for a native
+    /// model and data with errors in x.
     pub(super) fn spec<'a>(
         &'a self,
         ready: &'a Ready,
@@ -114,22 +100,22 @@ impl CurveFit {
         })
     }
 
-    /// Returns for each parameter true if it is fixed, kept by equal bounds or tied.
+    /// Returns, for each parameter, true if it is fixed, has equal bounds or is tied.
     pub(super) fn fixed_or_equal(&self, free: &[usize]) -> Vec<bool> {
         (0..self.names.len()).map(|i| !free.contains(&i)).collect()
     }
 
-    /// Returns the positions of the parameters that are neither fixed, nor kept by equal bounds, nor tied.
+    /// Returns the positions of the free parameters: not fixed, not tied, and without equal bounds.
     pub(super) fn free_positions(&self) -> Vec<usize> {
         let kept = |i: usize| self.fixed[i] || self.bounds[i].0 == self.bounds[i].1;
         let free = |&i: &usize| !kept(i) && !self.is_tied(i);
         (0..self.names.len()).filter(free).collect()
     }
 
-    /// Returns for each parameter true if the model is known not to contain it.
+    /// Returns, for each parameter, true if it is known not to occur in the model.
     ///
     /// # Errors
-    /// [`Error::NoParameterDependence`] if the model contains none of the `free` parameters.
+    /// [`Error::NoParameterDependence`] if no `free` parameter occurs in the model.
     pub(super) fn unused(&self, model: &Model, free: &[usize]) -> Result<Vec<bool>> {
         let unused = |i: usize| match model {
             Model::Traced(program) => !program.uses(i),
@@ -141,28 +127,5 @@ impl CurveFit {
             return Err(Error::NoParameterDependence { names });
         }
         Ok(unused)
-    }
-}
-
-/// A model with partials with respect to its free parameters, in the form that each backend requires.
-pub(super) struct Ready {
-    /// Model in which tied parameters are replaced by their formulas.
-    pub(super) model: Model,
-    pub(super) ties: Arc<Ties>,
-    pub(super) prepared: Prepared,
-    /// Code for devices; `None` for a native model.
-    pub(super) printed: Option<Arc<CompiledModel>>,
-}
-
-impl Ready {
-    /// Returns the model for data with such errors in x.
-    ///
-    /// # Errors
-    /// [`Error::ModelKind`](crate::Error::ModelKind) for a native model of such data.
-    pub(super) fn prepared(&self, x_sigma: &XSigma<'_>) -> Result<Cow<'_, Prepared>> {
-        Ok(match x_sigma.is_exact() {
-            true => Cow::Borrowed(&self.prepared),
-            false => Cow::Owned(self.prepared.with_errors_in_x(&self.model, x_sigma.inexact())?),
-        })
     }
 }

@@ -3,13 +3,13 @@
 use super::points::Points;
 
 impl Points<'_> {
-    /// Returns Σ w²y² over the used points. w is the [weight](Points::weight), limited to `most`: row unit / sigma, or the
-    /// row unit if sigma is not known. The row unit is the power of two that multiplies all weighted residuals.
+    /// Returns Σ w²y² over the used points. w is the [weight](Points::weight), limited to `most`: row unit / sigma, or
+    /// the row unit if sigma is not known. The row unit is the power of two that multiplies all weighted residuals.
     pub(crate) fn square_of_limited(&self, most: f64) -> f64 {
         self.kept().map(|i| (self.weight(i).min(most) * self.y.at(i)).powi(2)).sum()
     }
 
-    /// Returns the sums of [`square_of_limited`](Self::square_of_limited) for pieces of `piece` points.
+    /// Returns the sum of [`square_of_limited`](Self::square_of_limited) for each piece of `piece` points, in order.
     pub(crate) fn squares_of_limited(&self, most: f64, piece: usize) -> impl Iterator<Item = f64> {
         let of = move |i: usize| (self.weight(i).min(most) * self.y.at(i)).powi(2);
         (0..self.len().div_ceil(piece)).map(move |c| {

@@ -204,7 +204,8 @@ impl Loss {
         }
     }
 
-    /// Returns the scale of Cauchy's loss, whose value measures the [`distance`] of the points; `None` for other losses.
+    /// Returns the scale of Cauchy's loss, whose value measures the [`distance`] of the points; `None` for other
+    /// losses.
     pub(crate) fn gauge(self) -> Option<f64> {
         match self {
             Loss::Cauchy { scale } => Some(scale),
@@ -277,7 +278,7 @@ pub enum Estimator {
     Poisson,
 }
 
-/// Fraction of the mean count (of 1, if the mean is larger) that limits the expected count in [`darkest`].
+/// Ratio of the limit that [`darkest`] returns to the mean count, or to 1 if the mean count is larger.
 pub(super) const DARK: f64 = 1.0 / (1u64 << 20) as f64;
 
 /// Returns the lower limit of the expected count f in the weight 1/f of a point without events. `mean`: mean count.

@@ -174,7 +174,7 @@ impl<'a> Data<'a> {
         self
     }
 
-    /// Fits only the points where `mask` is true.
+    /// Selects the points to be fitted: those where `mask` is true.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if there is not one value per point.

@@ -24,7 +24,7 @@ pub(crate) struct Overview {
     pub(crate) heaviest: f64,
     /// Noise model of y.
     pub(crate) estimator: Estimator,
-    /// True if sigma alone determines the errors of the parameters.
+    /// True if the errors of the parameters are absolute, not scaled by the scatter about the fit.
     pub(crate) absolute: bool,
     /// Lower limit of the expected count f in the weight 1/f of a point without events.
     pub(crate) darkest: f64,
@@ -84,7 +84,8 @@ pub struct Observations {
     pub y: Vec<f64>,
     /// Range of x that contains the center of a peak or a step in the search for starting values.
     pub(crate) center: (f64, f64),
-    /// Range of the amplitude of this peak or step. Candidates are only peaks with a sign that the range contains.
+    /// Range of the amplitude of this peak or step. A peak is a candidate only if the range contains values of its
+    /// sign.
     pub(crate) amplitude: (f64, f64),
 }
 

@@ -269,14 +269,15 @@ impl<'a> Points<'a> {
         self.darkest
     }
 
-    /// Returns true if this finite value of the model is valid at point `i`.
+    /// Returns true if `value`, a finite value of the model, is valid at point `i`: if y is a count, it must be
+    /// positive, or 0 if the count is 0.
     pub(crate) fn allows(&self, i: usize, value: f64) -> bool {
         self.estimator == Estimator::LeastSquares
             || value > 0.0
             || (value == 0.0 && self.y.at(i) == 0.0)
     }
 
-    /// Returns true if sigma alone determines the errors of the parameters.
+    /// Returns true if the errors of the parameters are absolute, not scaled by the scatter about the fit.
     pub(crate) fn is_absolute(&self) -> bool {
         self.estimator == Estimator::Poisson || self.sigma.is_absolute()
     }
@@ -419,7 +420,7 @@ impl<'a> Points<'a> {
         self.x_sigma.check(self.sigma, (0..self.len()).filter(weighs))
     }
 
-    /// Returns the largest magnitudes of the used points, one by one.
+    /// Returns the largest magnitudes of the used points. Tests for each point if it is used.
     fn largest(&self) -> Largest {
         let scan = |start: usize, end: usize| self.largest_part(start..end);
         in_chunks(self.len(), scan, Largest::merge)

@@ -1,6 +1,6 @@
-//! A sample of the points: the points are divided into stretches of equal length, and one point of each is drawn. The
-//! number of the stretch alone determines which one. Therefore samples of parts of the points can be merged to the
-//! sample of all points.
+//! A sample of the points. The points are divided into stretches of equal length, and one point of each stretch is
+//! drawn; the number of the stretch alone determines which point. Therefore samples of parts of the points can be
+//! merged to the sample of all points.
 //!
 //! The number of points need not be known: when the sample is full, pairs of adjacent stretches are merged, and one of
 //! their two points is kept, with equal probability.
@@ -110,8 +110,8 @@ impl Sample {
     /// stretch contributes no point.
     pub(crate) fn add(&mut self, points: &Points<'_>, first: u64) {
         let end = first + points.len() as u64;
-        // If all points are used, every whole stretch contributes one: the level must increase if there are more whole
-        // stretches than the maximum number of points.
+        // If all points are used, every whole stretch contributes one point. Therefore the level must increase if there
+        // are more whole stretches than the maximum number of points.
         let whole = |level: u32| (end >> level).saturating_sub(first.div_ceil(1 << level));
         while !points.is_filtered() && whole(self.level) > self.most as u64 {
             self.thin();

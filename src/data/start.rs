@@ -7,18 +7,18 @@
 ///
 /// 1. a parameter with equal bounds is set to their common value;
 /// 2. the model's [`guess`](crate::CurveFit::guess), if it has one, is called; a value outside the bounds is
-///    moved to the nearest bound. The guess of a sum of several library models is only one candidate of the search
-///    below if no nonlinear parameter is given, in a batch for 24 of the fits;
-/// 3. parameters in which the model is linear according to data and program are solved for by linear least squares
+///    moved to the nearest bound. If no nonlinear parameter is given, the guess of a sum of several library models is
+///    only one candidate of the search below (in a batch, for 24 of the fits);
+/// 3. linear parameters, which are recognised from the program and the data, are computed by linear least squares
 ///    within the bounds, with the other parameters at their starts;
-/// 4. the other parameters are searched for: values are drawn from ranges that follow from their units and the data,
+/// 4. a search finds the other parameters: values are drawn from ranges that follow from their units and the data,
 ///    the best candidates are fitted, and the best result is the start.
 ///    [`Fit::start_search`](crate::Fit::start_search) reports its reliability;
 ///    [`CurveFit::search`](crate::CurveFit::search) sets options.
 ///
-/// If linear parameters were solved for and the fit does not converge, a minimisation over the nonlinear parameters
-/// alone (variable projection) runs from their starts, and the fit is repeated from its result, unless
-/// [`Options`](crate::Options) limit evaluations or time.
+/// If linear parameters were computed in this way and the fit does not converge, the nonlinear parameters alone are
+/// fitted from their starts (variable projection), and the fit is repeated from the result. These further fits are
+/// omitted if [`Options`](crate::Options) limit evaluations or time.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, Start};
@@ -41,7 +41,7 @@ pub enum Start {
     Values(Vec<f64>),
     /// Values of some parameters, by name.
     Named(Vec<(String, f64)>),
-    /// No values: all are computed.
+    /// No values: all values are computed.
     Guess,
 }
 

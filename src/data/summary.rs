@@ -23,8 +23,8 @@ pub(crate) struct Moments {
     weight: f64,
     pub(crate) mean: f64,
     pub(crate) scatter: f64,
-    /// Σw²(y² + t²), in the same unit as the scatter. t is the smallest normal number: the rounding error of a value is ε
-    /// times the larger of |y| and t.
+    /// Σw²(y² + t²), in the same unit as the scatter. t is the smallest normal number: the rounding error of a value is
+    /// ε times the larger of |y| and t.
     pub(crate) square: f64,
 }
 
@@ -76,9 +76,9 @@ impl Moments {
         total.into_row_units(units)
     }
 
-    /// Returns the sum of squares of the weighted response about its mean, in row units. Rows of counts are divided by
-    /// the square root of the expectation. The result is infinite if the response does not vary, for example for
-    /// residuals without data, or if x has errors.
+    /// Returns the sum of squares of the weighted response about its mean, multiplied by the square of the row unit. If
+    /// `counts`, rows are divided by the square root of the expected count. The result is infinite if the response does
+    /// not vary, for example for residuals without data, or if x has errors.
     pub(crate) fn signal(&self, counts: bool) -> f64 {
         let varies = self.scatter > rounding(self.square);
         match (varies, counts) {
@@ -88,7 +88,8 @@ impl Moments {
         }
     }
 
-    /// Returns the sums over both sets, each about its own mean. Rows of `other` are multiplied by `factor`.
+    /// Returns the sums over the points of both sets, with the scatter of each set about its own mean. Rows of `other`
+    /// are multiplied by `factor`.
     pub(crate) fn beside(self, other: Moments, factor: f64) -> Moments {
         let square = factor * factor;
         Moments {

@@ -159,8 +159,8 @@ impl<S: Summary + Clone> Tree<S> {
         Ok(())
     }
 
-    /// Merges the sums after the last whole group, which shortens the message of the part with the last points. No pieces
-    /// can be added afterwards.
+    /// Merges the sums after the last whole group, which shortens the message of the part with the last points. No
+    /// pieces can be added afterwards.
     pub(crate) fn close(&mut self) {
         let whole = self.nodes.iter().rposition(|node| node.pieces >= GROUP).map_or(0, |at| at + 1);
         while self.nodes.len() > whole + 1 {

@@ -237,8 +237,8 @@ fn moments(points: &Points<'_>, piece: Range<usize>) -> Moments {
 /// Number of pieces of a task. A task reads each column in ranges long enough for hardware prefetching.
 const TASK: usize = 16;
 
-/// Returns for each task, in order, the result of `largest` and the moments of its pieces; `None` if `largest` returns
-/// `None`.
+/// Returns the results of all tasks, in order: the result of `largest` and the moments of the pieces, or `None` if
+/// `largest` returns `None`.
 fn tasks(
     points: &Points<'_>,
     largest: impl Fn(Range<usize>, &[Moments]) -> Option<Largest> + Sync,

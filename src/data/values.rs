@@ -122,8 +122,8 @@ impl Values<'_> {
     }
 }
 
-/// Needed by functions that accept any conversion into [`Values`]: for a conversion that cannot fail, the error type
-/// is `Infallible`.
+/// Lets functions that accept fallible conversions into [`Values`] also accept conversions that cannot fail, whose
+/// error type is `Infallible`.
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Error {
         match never {}

@@ -42,7 +42,7 @@ where
     }
 }
 
-/// Copies a matrix of any size or a view of one.
+/// Copies a matrix, or a view of a matrix, of any size.
 impl<R: Dim, C: Dim, S: RawStorage<f64, R, C>> From<&nalgebra::Matrix<f64, R, C, S>> for Matrix {
     fn from(matrix: &nalgebra::Matrix<f64, R, C, S>) -> Matrix {
         Matrix::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)])

@@ -35,7 +35,7 @@ pub enum SavedError {
         node: usize,
         /// The name found.
         operation: String,
-        /// The operands found.
+        /// Number of operands found.
         operands: usize,
     },
     /// An index refers to an element that does not exist or is not yet defined at this node.

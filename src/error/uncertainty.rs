@@ -71,7 +71,7 @@ pub enum UncertaintyError {
         level: f64,
         /// Number of replicates that converged.
         replicates: usize,
-        /// The required number.
+        /// Required number of replicates.
         needed: usize,
     },
     /// Too many refits failed: an interval from the others would be biased.

@@ -4,7 +4,7 @@
 //! J D⁻¹ = U Σ Vᵀ. The covariance is D⁻¹ V Σ⁻² Vᵀ D⁻¹ (times s² = χ²/(n − p) unless the errors of the
 //! data are absolute). It is computed from the triangular factor R of J. For well-conditioned fits with a linear
 //! loss, R is the Cholesky factor of the last JᵀJ, which loses at most four digits; otherwise R is folded from the
-//! rows of J. One-sided Jacobi rotations compute the singular values, so that small ones keep their digits.
+//! rows of J. One-sided Jacobi rotations compute the singular values, so that small values keep their digits.
 //!
 //! Singular values up to ε·max(p, min(n, 4096))·σ₁ are zero to rounding: a change of the parameters along their
 //! vectors does not change the model at the points. Every parameter with a part in such a direction is undetermined
@@ -31,9 +31,9 @@ pub(crate) struct Covariance {
     /// range of f64.
     pub(crate) errors: Vec<f64>,
     /// Factor of the covariance, p × rank, in the units of the parameters: D⁻¹ V Σ⁻¹ times the standard deviation of a
-    /// row. The covariance is `half`·`half`ᵀ. Rows of parameters that were not estimated are 0.
+    /// weighted residual. The covariance is `half`·`half`ᵀ. Rows of parameters that were not estimated are 0.
     pub(crate) half: BlockMatrix,
-    /// The same factor for rows with standard deviation 1 in row units; used for leverages.
+    /// The same factor for weighted residuals with the standard deviation 1 in row units; used for leverages.
     pub(crate) unscaled: BlockMatrix,
     /// Undetermined directions, p × (estimated − rank): changes of the parameters, each divided by its element of
     /// `units`.
@@ -75,8 +75,8 @@ pub(crate) struct CovarianceInputs<'a> {
     pub(crate) params: usize,
     /// Number of points.
     pub(crate) points: usize,
-    /// Returns the standard deviation of a row, in row units, for a given rank: the estimate s, or the row unit if the
-    /// errors of the data are absolute.
+    /// Returns the standard deviation of a weighted residual, in row units, for a given rank: the estimate s, or the
+    /// row unit if the errors of the data are absolute.
     pub(crate) row_error: &'a dyn Fn(usize) -> f64,
 }
 
@@ -267,7 +267,7 @@ fn inverse_rows(factor: &RFactor, kept: &[usize], lengths: &[f64]) -> Vec<Vec<f6
     rows
 }
 
-/// Returns the positions of the estimated parameters among the free ones.
+/// Returns the positions of the estimated parameters among the free parameters.
 pub(crate) fn kept(estimated: &[bool]) -> Vec<usize> {
     (0..estimated.len()).filter(|&j| estimated[j]).collect()
 }
@@ -286,9 +286,9 @@ pub(super) fn parts(all: impl Iterator<Item = (usize, f64, f64)>) -> Vec<(usize,
 // Errors of parameters that are tied to others.
 //
 // Let C be the covariance of the free parameters, and T the partials of the tied parameters with respect to the free
-// ones. Then the tied parameters have the covariance T C Tᵀ, and T C with the free parameters. If C is stored as a
-// factor H with C = H Hᵀ, the factor for all parameters consists of the rows of H and of T H. Terms that cancel do so
-// exactly, because they are summed in T H, before any square is computed.
+// parameters. Then T C Tᵀ is the covariance of the tied parameters, and T C their covariance with the free parameters.
+// If C is stored as a factor H with C = H Hᵀ, the factor for all parameters consists of the rows of H and of T H.
+// Terms that cancel do so exactly, because they are summed in T H, before any square is computed.
 
 impl Covariance {
     /// Computes the errors and correlations of tied parameters. `params`: the values of all parameters at the solution.
@@ -337,7 +337,7 @@ mod tests {
     use super::{Covariance, CovarianceInputs};
     use crate::normal::{RFactor, Spectrum};
 
-    /// Covariance for the columns (1, 0) and (1, δ), rows with standard deviation 1, and the given number of points.
+    /// Returns the covariance for the columns (1, 0) and (1, δ) and rows with standard deviation 1.
     fn nearly_equal_columns(delta: f64, points: usize) -> Covariance {
         let mut factor = RFactor::zero(2);
         factor.r[..2].copy_from_slice(&[1.0, 0.0]);
@@ -377,7 +377,7 @@ mod tests {
             let second = found.error_of(&[0.0, 1.0]);
             assert!((second * delta - 1.0).abs() < 1e-15 / delta + 1e-12, "{delta}: {second}");
         }
-        // Where the second column repeats the first, their difference alone is open.
+        // If both columns are equal, only the difference of the parameters is undetermined.
         let found = nearly_equal_columns(0.0, 10);
         assert_eq!(found.rank, 1);
         assert!((found.error_of(&[1.0, 1.0]) - 1.0).abs() < 1e-14);

@@ -17,8 +17,8 @@ use std::sync::Arc;
 const LEAST: f64 = 0.4;
 
 /// Returns a warning for each parameter whose estimated bias is a large fraction of its standard error. `params`: the
-/// parameters of the model; `free`: positions of the free ones; `shape`: their blocks. If a pass fails, the bias is
-/// unknown and there is no warning.
+/// parameters of the model; `free`: positions of the free parameters; `shape`: their blocks. If a pass fails, the bias
+/// is unknown and there is no warning.
 pub(super) fn warnings(
     fit: &Fit,
     evaluator: &mut dyn Evaluator,

@@ -2,7 +2,8 @@
 //!
 //! A level is the probability inside an interval: 0.95 leaves 0.05 outside. All equations are solved for the smaller of
 //! both probabilities, so that a level of 1 − 1e-12 is as accurate as 0.5. Quantiles of Student's t and of the normal
-//! distribution are roots of quantiles of F and chi-square with one degree of freedom: their levels are two-sided.
+//! distribution are square roots of quantiles of F and chi-square with one degree of freedom; therefore their levels
+//! are two-sided.
 
 pub(crate) mod incomplete;
 #[cfg(test)]
@@ -12,6 +13,8 @@ use crate::error::{Error, Result};
 use crate::math;
 use incomplete::{Tails, beta, gamma};
 
+/// Checks the level of an interval.
+///
 /// # Errors
 /// [`Error::BadOption`] if `level` is not strictly between 0 and 1.
 pub(crate) fn check_level(level: f64) -> Result<()> {
@@ -60,9 +63,9 @@ pub(crate) fn chi_square_upper(x: f64, d: f64) -> f64 {
     upper(x, |x| gamma(0.5 * d, 0.5 * x))
 }
 
-/// Returns the probability that a sum of `terms` squared deviates exceeds `x`. Each has this mean and variance; the fit
-/// has removed `rank` squared standard normal deviates. The sum is approximated by a multiple of a chi-square variable
-/// with the same mean and variance.
+/// Returns the probability that a sum of `terms` squared deviates exceeds `x`. Each term has the given mean and
+/// variance; the fit has removed `rank` squared standard normal deviates from the sum. The sum is approximated by a
+/// multiple of a chi-square variable with the same mean and variance.
 pub(crate) fn sum_upper(x: f64, [mean, variance]: [f64; 2], terms: usize, rank: usize) -> f64 {
     let (terms, rank) = (terms as f64, rank as f64);
     let (mean, variance) = (terms * mean - rank, terms * variance - 2.0 * rank);

@@ -24,7 +24,7 @@ pub(crate) struct End {
     /// Linear model from the normal equations at the end.
     pub(super) model: LinearModel,
     pub(crate) factor: RFactor,
-    /// R factor with the full weights of heavy points, if there are any.
+    /// R factor with the full weights of heavy points (points that outweigh all others), if there are any.
     pub(crate) sharpened: Option<RFactor>,
     /// True if no bound holds the parameter.
     pub(crate) estimated: Vec<bool>,
@@ -69,9 +69,8 @@ impl End {
         self.estimated.iter().filter(|&&estimated| estimated).count()
     }
 
-    /// Returns true if columns of the Jacobian nearly coincide.
-    /// Estimates its condition: how much a vector grows that R⁻¹
-    /// has been prepared for by R⁻ᵀ (Golub and Van Loan, section 3.5.4).
+    /// Returns true if columns of the Jacobian nearly coincide. Its condition is estimated as the growth of a vector by
+    /// R⁻¹, after R⁻ᵀ has amplified the components that grow most (Golub and Van Loan, section 3.5.4).
     pub(super) fn coincides(&self) -> bool {
         let seen = self.estimated.iter().zip(&self.model.norms);
         let seen = seen.map(|(&estimated, &norm)| estimated && norm > 0.0).collect::<Vec<_>>();
@@ -83,7 +82,7 @@ impl End {
         COINCIDING.contains(&(norm(&grown) / before))
     }
 
-    /// Returns true if columns of the Jacobian nearly coincide, by the pivots of Cholesky's factor.
+    /// Returns true if a small pivot of the Cholesky factor shows that columns of the Jacobian nearly coincide.
     pub(super) fn has_small_pivots(&mut self, normal: &Normal) -> bool {
         self.model.set_normal(normal);
         self.model.least_pivot < LEAST_PIVOT
@@ -106,8 +105,9 @@ impl End {
         covariance.errors.iter().all(|&error| error != f64::INFINITY)
     }
 
-    /// Computes the covariance of all `params` parameters. `free`: positions of the free ones; `columns`: power of
-    /// two that scales each column; `row_error`: standard deviation of a row as a function of the rank.
+    /// Computes the covariance of all `params` parameters. `free`: positions of the free parameters; `columns`: power
+    /// of two that scales each column; `row_error`: standard deviation of a weighted residual as a function of the
+    /// rank.
     pub(crate) fn covariance(
         &self,
         free: &[usize],

@@ -1,4 +1,4 @@
-//! From a validated request to a fit: evaluate, minimise, compute the covariance.
+//! Computation of a fit from a validated request: evaluation, minimisation, covariance.
 
 use super::Fit;
 use super::curvature_bias;
@@ -269,7 +269,7 @@ impl Request<'_> {
     }
 }
 
-/// Returns the error if the model, or a partial by one of the `free` parameters, is invalid at the start.
+/// Returns the error if the model, or a partial with respect to one of the `free` parameters, is invalid at the start.
 pub(crate) fn error_at_start(
     model: &Model,
     names: &[String],
@@ -296,7 +296,8 @@ fn variables(model: &Model, x: &[f64]) -> NamedValues {
     NamedValues::new(&names, x)
 }
 
-/// Free parameters up to which a thread keeps the workspace of its last fit: it grows with their square.
+/// Maximum number of free parameters for which a thread keeps the workspace of its last fit. The size of the workspace
+/// grows with the square of this number.
 const KEPT: usize = 32;
 
 thread_local! {
@@ -304,9 +305,9 @@ thread_local! {
 }
 
 impl Workspace {
-    /// Returns the workspace of this thread's last fit if that had as many parameters, otherwise a new one. Small fits
-    /// one after another therefore allocate little. A fit within a native model gets a workspace of its own, because
-    /// the outer fit has taken the kept one.
+    /// Returns the workspace of this thread's last fit if the numbers of parameters agree, otherwise a new workspace.
+    /// Therefore consecutive small fits allocate little. A fit within a native model gets a new workspace, because the
+    /// outer fit has taken the kept workspace.
     fn of_thread(problem: Problem) -> Box<Workspace> {
         let alike =
             |last: &Problem| last.start.len() == problem.start.len() && last.shape == problem.shape;

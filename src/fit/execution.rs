@@ -56,6 +56,8 @@ struct HeldShare {
 type Held = Option<Arc<DevicePoints>>;
 
 impl Execution {
+    /// Chooses the backend of a fit of `points` and creates its data there.
+    ///
     /// # Errors
     /// The errors of [`Placement::choose`].
     pub(crate) fn of(
@@ -115,10 +117,10 @@ impl Execution {
         }
     }
 
-    /// Creates an evaluator of the points, correlated or not; `cpu` evaluates them if no device does.
+    /// Creates an evaluator of the points, whose errors may be correlated. `cpu` evaluates them if no device does.
     ///
     /// # Errors
-    /// If a device fails that the caller requires.
+    /// The failure of a device that the caller requires.
     pub(crate) fn evaluator<'e>(
         &'e self,
         cpu: Cpu<'e>,
@@ -142,7 +144,7 @@ impl Execution {
     }
 }
 
-/// Creates an evaluator of the points, correlated or not, on the CPU.
+/// Creates an evaluator on the CPU for points whose errors may be correlated.
 pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> PointEvaluator<'e> {
     match &points.correlation {
         Some(correlation) => PointEvaluator::Other(Box::new(Whitened::new(cpu, correlation))),
@@ -151,7 +153,7 @@ pub(crate) fn on_cpu<'e>(cpu: Cpu<'e>, points: &'e Points<'e>) -> PointEvaluator
 }
 
 impl FitOnDevice {
-    /// Places the points on the devices of `loaded`. A device that fails is left out as long as others work.
+    /// Places the points on the devices of `loaded`. A device that fails is left out if another device works.
     fn place(
         loaded: Loaded,
         printed: Arc<CompiledModel>,
@@ -236,7 +238,7 @@ impl FitOnDevice {
         failed_on(Some(&self.loaded), error)
     }
 
-    /// Returns true if the CPU continues the fit if all devices fail.
+    /// Returns true if the CPU continues the fit after all devices have failed.
     pub(crate) fn may_take_over(&self) -> bool {
         self.loaded.take_over
     }

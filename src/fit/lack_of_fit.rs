@@ -4,17 +4,18 @@
 //! if curve and sigma are right. For counts χ² is the deviance; the fitted expectations determine its mean and
 //! variance.
 //!
-//! **Autocorrelation** of the residuals r in order of x, for every kind of sigma. A wrong curve leaves a trend, which
-//! makes neighbours alike. Two statistics, whose p-values are too large rather than too small for smooth curves:
+//! **Autocorrelation** of the residuals r in order of x, for every kind of sigma. A wrong curve leaves a trend, so that
+//! neighbouring residuals are similar. Two statistics are tested. For smooth curves their p-values are too large rather
+//! than too small:
 //!
-//! 1. ρ = Σ rᵢrᵢ₊₁ / Σ rᵢ², which is 1 − d/2 up to the ends for Durbin and Watson's d. Without correlation,
-//!    ρ√(m/(1 − ρ²)) has about Student's t distribution with m = (Σ rᵢ²)²/Σ rᵢ²rᵢ₊₁² degrees of freedom: n for
-//!    residuals of one variance, fewer if a few large ones dominate. A fit removes low frequencies from the residuals,
-//!    which lowers ρ.
-//! 2. The variance of the residuals over that of their second differences, s² = Σ (rᵢ₋₁ − 2rᵢ + rᵢ₊₁)²/6(n − 2), which
-//!    a smooth curve does not change (Gasser, Sroka and Jennen-Steinmetz, Biometrika 73, 1986): about an F distribution.
-//!    It detects smooth residuals of as few as 12 points. The kurtosis of the differences reduces both degrees of
-//!    freedom.
+//! 1. ρ = Σ rᵢrᵢ₊₁ / Σ rᵢ². Except for the first and last residual it equals 1 − d/2 with Durbin and Watson's d.
+//!    Without correlation, ρ√(m/(1 − ρ²)) has about Student's t distribution with m = (Σ rᵢ²)²/Σ rᵢ²rᵢ₊₁² degrees of
+//!    freedom. m is n for residuals of equal variance, and less if a few large residuals dominate. A fit removes low
+//!    frequencies from the residuals, which lowers ρ.
+//! 2. The variance of the residuals divided by s² = Σ (rᵢ₋₁ − 2rᵢ + rᵢ₊₁)²/6(n − 2), the variance computed from second
+//!    differences. A smooth curve does not change s² (Gasser, Sroka and Jennen-Steinmetz, Biometrika 73, 1986). The
+//!    ratio has about an F distribution. It detects smooth residuals of as few as 12 points. The kurtosis of the
+//!    differences reduces both degrees of freedom.
 //!
 //! In simulations of normal, uniform, exponential, log-normal, Student's and Cauchy's errors, of unequal variances and
 //! of counts, with 2 to 7 smooth regressors and 6 to 1000 points, at most 0.2 of 1000 fits fell below 2e-4 in either
@@ -30,18 +31,18 @@ use crate::solver::termination::Termination;
 pub(super) const REJECTED: f64 = 1e-4;
 /// The nominal probability below which Student's t of the autocorrelation rejects a fit.
 const CORRELATED: f64 = 4e-4;
-/// That of the F statistic of second differences.
+/// The nominal probability below which the F statistic of second differences rejects a fit.
 const SMOOTH: f64 = 2e-4;
-/// P-values below this times their limits are suspicious.
+/// Factor on the limits of the p-values. A smaller p-value makes a fit suspicious.
 const SUSPICIOUS: f64 = 100.0;
-/// An autocorrelation below this does not matter, however certain it is: it changes standard errors by less than a
-/// tenth.
+/// Autocorrelations up to this value are ignored, even if they are significant: they change standard errors by less
+/// than a tenth.
 const LEAST_CORRELATION: f64 = 0.1;
-/// Residuals below this part of y are rounding.
+/// Residuals below this fraction of y are rounding errors.
 const ROUNDING: f64 = 1e-7;
-/// Rounding to f32 or to integers explains residuals up to this multiple of its variance.
+/// Rounding of y to f32 or to integers explains squared residuals up to this multiple of the variance of the rounding.
 const ROUNDED: f64 = 4.0;
-/// Fewer residuals than this show nothing.
+/// Minimum number of residuals for a test.
 const FEWEST: usize = 8;
 /// Factor by which the correlation of second differences reduces their degrees of freedom: Σ of squared correlations.
 const OVERLAP: f64 = 35.0 / 18.0;
@@ -127,7 +128,7 @@ impl ResidualTests {
         self.worst.filter(|(_, found)| found.exceeds < 1.0)
     }
 
-    /// Returns true if such residuals occur in at most about one of 50 fits with the right curve.
+    /// Returns true if at most about one of 50 fits with the right curve has such residuals.
     pub(crate) fn are_suspicious(&self) -> bool {
         self.worst.is_some_and(|(_, found)| found.exceeds < SUSPICIOUS)
     }
@@ -166,8 +167,8 @@ impl Fit {
 }
 
 impl Correlation {
-    /// Tests a sample in its orders and returns the most significant correlation; `None` if the residuals are few or
-    /// consist of rounding.
+    /// Tests a sample in the given order and, if available, in the order of x. Returns the more significant
+    /// correlation; `None` if there are too few residuals or if they are rounding errors.
     fn of_sample(sample: &ResidualSample, estimated: usize) -> Option<Correlation> {
         let ResidualSample { values, by_x, square, rounding, .. } = sample;
         let squares: f64 = values.iter().map(|r| r * r).sum();
@@ -180,7 +181,7 @@ impl Correlation {
         let ordered: Vec<f64> = order.iter().map(|&p| values[p]).collect();
         let ordered = Correlation::of(&ordered, estimated)?;
         let stronger = if ordered.exceeds < given.exceeds { ordered } else { given };
-        // The more significant of two tests: its p-value is doubled.
+        // The p-value is doubled, because it is the smaller of two.
         Some(Correlation {
             exceeds: 2.0 * stronger.exceeds,
             p_value: 2.0 * stronger.p_value,
@@ -188,8 +189,8 @@ impl Correlation {
         })
     }
 
-    /// Computes the statistics of residuals in order, from a fit of `estimated` parameters; `None` if the residuals are
-    /// few or all equal.
+    /// Computes the statistics of residuals in this order, for a fit of `estimated` parameters; `None` if there are too
+    /// few residuals.
     fn of(residuals: &[f64], estimated: usize) -> Option<Correlation> {
         let n = residuals.len();
         if n < FEWEST.max(estimated + 3) {

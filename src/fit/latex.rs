@@ -76,7 +76,7 @@ impl Fit {
         remark.map_or(format!("${value}$"), |remark| format!("${value}$ ({remark})"))
     }
 
-    /// Returns the reason why the parameter has no error, if so.
+    /// Returns the reason why the parameter has no error; `None` if it has an error.
     pub(super) fn remark(&self, i: usize) -> Option<&'static str> {
         match (self.fixed[i], self.at_bound[i]) {
             (true, _) => Some("fixed"),
@@ -114,7 +114,7 @@ fn shown(Propagated { value, std_error }: Propagated, remark: Option<&str>) -> S
     }
 }
 
-/// Returns the reason why an error is not finite, if so.
+/// Returns the reason why an error is not finite; `None` if it is finite.
 fn no_error(std_error: f64) -> Option<&'static str> {
     match std_error {
         f64::INFINITY => Some("undetermined"),

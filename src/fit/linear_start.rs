@@ -24,7 +24,7 @@ const RANK: f64 = 1e-13;
 /// least-squares solution within their bounds.
 ///
 /// # Errors
-/// If the model is not finite at the start, or panics.
+/// The error of a model that is not finite at the start or panics.
 pub(crate) fn solved(request: &Request<'_>) -> Result<Vec<f64>> {
     let (problem, options) = (request.problem(), Options::default());
     let refused = |failure| request.refused(failure);

@@ -13,7 +13,7 @@ use crate::normal::small::fold_few;
 use crate::normal::{RFactor, Spectrum};
 use std::sync::{Arc, OnceLock};
 
-/// A set: its model and its parameters.
+/// One set of a joint fit: its model and its parameters.
 pub(crate) struct Seen<'a> {
     /// Model of the set, with the formulas of tied parameters instead of these parameters.
     pub(crate) model: &'a Model,
@@ -134,7 +134,8 @@ impl Fit {
 
 impl Covariance {
     /// Returns the covariance of the parameters at the positions `keep`. `estimated`: indices in `keep` of the
-    /// estimated ones. Rank, condition and weak directions are computed after the elimination of all other parameters.
+    /// estimated parameters. Rank, condition and weak directions are computed after the elimination of all other
+    /// parameters.
     fn restricted(&self, keep: &[usize], estimated: &[usize]) -> Covariance {
         let rows: Vec<usize> = estimated.iter().map(|&i| keep[i]).collect();
         let open = self.null.select_rows(&rows);

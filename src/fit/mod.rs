@@ -13,6 +13,7 @@ pub(crate) mod distributions;
 pub(crate) mod end;
 pub(crate) mod engine;
 pub(crate) mod execution;
+pub(crate) mod in_memory;
 pub(crate) mod lack_of_fit;
 mod latex;
 pub(crate) mod linear_start;
@@ -96,15 +97,14 @@ pub struct Fit {
     pub(crate) spread: Spread,
     /// True if the covariance was scaled by the reduced chi-square.
     pub(crate) scaled: bool,
-    /// The cost, in row units.
+    /// The cost, in squares of `row_unit`, the unit of weighted residuals.
     pub(crate) cost: f64,
     pub(crate) row_unit: f64,
-    /// Divisor, in squares of row units: 2 × (increase of the cost) / `cost_unit` is comparable with χ². NaN if
-    /// unknown.
+    /// Unit in which 2 × (increase of the cost) is comparable with χ², in squares of `row_unit`; NaN if unknown.
     pub(crate) cost_unit: f64,
     /// Effective number of points: sum of their weights under the loss; NaN if unknown.
     pub(crate) weight: f64,
-    /// Σ(w(y − mean))², in row units.
+    /// Σ(w(y − mean))², in squares of `row_unit`.
     pub(crate) scatter: f64,
     /// For counts: mean and variance of the deviance of one count at the fitted expectations.
     pub(crate) deviance: Option<[f64; 2]>,
@@ -281,6 +281,8 @@ impl Fit {
         Ok(model.iter().enumerate().map(|(i, f)| data.y.at(i) - f).collect())
     }
 
+    /// Checks that the model can be evaluated.
+    ///
     /// # Errors
     /// [`SavedError::NoModel`] if the native model was not saved with the fit.
     pub(crate) fn check_model(&self) -> Result<()> {

@@ -31,6 +31,15 @@ pub(crate) struct PlacementRequest<'a> {
     pub(crate) given: Option<GivenDevice<'a>>,
 }
 
+/// Devices that compute every fit of a model, independent of its backend. Tests assign doubles of devices.
+#[derive(Clone, Default)]
+pub(crate) struct AssignedDevices {
+    /// Empty if the backend chooses among the devices of the machine.
+    pub(crate) devices: Vec<Arc<Device>>,
+    /// If true, the CPU continues a fit after all devices have failed.
+    pub(crate) take_over: bool,
+}
+
 /// Devices that the caller supplied.
 #[derive(Clone, Copy)]
 pub(crate) struct GivenDevice<'a> {

@@ -1,8 +1,8 @@
 //! Priors of the parameters: additional rows next to the rows of the points.
 //!
 //! A prior p ~ N(mean, σ²) adds ((p − mean)/σ)²/2 to the cost, as a measurement of p would. Its row has 1/σ in
-//! the column of p; therefore it contributes to steps, errors and degrees of freedom like a point. It is not
-//! subject to a loss and never counts as heavy: unlike the row of a point, it is constant.
+//! the column of p; therefore it contributes to steps, errors and degrees of freedom like a point. No loss applies to
+//! it. It is never a heavy row (a row that outweighs all others), because it is constant, unlike the row of a point.
 
 use super::point_source::PointEvaluator;
 use crate::normal::{BlockRow, Normal, RFactor};
@@ -20,17 +20,17 @@ pub(crate) struct Prior {
     pub(crate) sigma: f64,
 }
 
-/// Points, and priors of the parameters.
+/// Evaluator of points and of priors of the parameters.
 pub(crate) struct WithPriors<'e> {
     points: PointEvaluator<'e>,
     priors: &'e [Prior],
-    /// The column of each prior's parameter, if that is free.
+    /// The column of each prior's parameter, if the parameter is free.
     columns: Vec<Option<usize>>,
     row_unit: f64,
 }
 
 impl<'e> WithPriors<'e> {
-    /// `free`: positions of the free parameters.
+    /// Creates the evaluator. `free`: positions of the free parameters.
     pub(crate) fn new(
         points: PointEvaluator<'e>,
         priors: &'e [Prior],
@@ -43,8 +43,8 @@ impl<'e> WithPriors<'e> {
     }
 }
 
-/// A prior's row: the column of its parameter, if that is free, with the partial in column units, and the residual
-/// in row units.
+/// Row of a prior. `column`: column of its parameter and the scaled partial, if the parameter is free; `residual`:
+/// weighted residual, in row units.
 struct Row {
     column: Option<(usize, f64)>,
     residual: f64,

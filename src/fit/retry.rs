@@ -26,9 +26,9 @@ enum Strategy {
     /// Newton steps with second derivatives. They reach the minimum of a curved model with large residuals, where
     /// Gauss-Newton steps shrink slowly.
     NewtonSteps,
-    /// A search that begins with each parameter that crept towards a bound placed exactly on that bound. A model that
-    /// is even in a parameter, like the Voigt profile in its Gaussian width, has no slope at 0. Steps towards a minimum
-    /// there shrink and end in rounding before they arrive.
+    /// A search in which each parameter that crept towards a bound starts exactly on this bound. A model that is even
+    /// in a parameter, such as the Voigt profile in its Gaussian width, has no slope at 0. If the minimum is at 0,
+    /// steps shrink and end in rounding before they reach it.
     OnBounds,
     /// A search from the result of variable projection, if linear parameters were solved for.
     Projection,
@@ -57,7 +57,7 @@ struct Best {
     coincides: bool,
 }
 
-/// A parameter creeps towards a bound if its distance to it is below this fraction of the distance at the start.
+/// A parameter creeps towards a bound if its distance to the bound is below this fraction of the distance at the start.
 const CREEPING: f64 = 1e-6;
 /// Distance from a bound, as a fraction of the way to the start, at which the cost is compared with its value on the
 /// bound.
@@ -90,14 +90,14 @@ fn is_cut(end: &Outcome, options: &Options) -> bool {
 fn replaces(strategy: Strategy, other: &Outcome, best: &Best) -> bool {
     let Best { outcome: best, is_unfinished, coincides } = best;
     let has_arrived = other.termination.is_converged();
-    // A search that the caller stopped has the last word.
+    // A search that the caller stopped replaces the best result, so that the fit reports the stop.
     let is_lower = other.cost < best.cost || other.termination == Termination::Stopped;
     match strategy {
         Strategy::NewtonSteps => has_arrived && other.cost <= best.cost,
         Strategy::OnBounds => has_arrived && other.cost <= best.cost * (1.0 + SAME),
         Strategy::Projection if *is_unfinished && !best.termination.is_converged() => is_lower,
         Strategy::Projection => {
-            // If columns coincide at the first result, another must be better by more than rounding.
+            // If columns coincide at the first result, another result must be better by more than rounding.
             let bar = if *coincides { 1.0 - SAME } else { 1.0 };
             (!has_arrived, other.cost) < (!best.termination.is_converged(), bar * best.cost)
         }
@@ -192,9 +192,9 @@ impl Workspace {
         let converged = outcome.termination.is_converged();
         let is_lost = may_need_a_long_step(outcome.termination);
         match strategy {
-            // Not for a robust loss, which can have a minimum for each subset of the points, nor for points with very
-            // large weights, whose narrow valley `levels.rs` treats. If parameters are linear, a search in the other
-            // parameters takes fewer passes.
+            // Not used for a robust loss, which can have a minimum for each subset of the points, and not for points
+            // with very large weights, whose narrow valley `levels.rs` treats. If parameters are linear, a search in
+            // the other parameters needs fewer passes.
             Strategy::NewtonSteps => {
                 *is_unfinished
                     && !is_limited
@@ -220,7 +220,7 @@ impl Workspace {
     fn with_a_long_step(&self, options: &Options) -> Options {
         let (free, spent) = (self.problem.free.len(), self.earlier.evaluations);
         let left = options.evaluations(free).saturating_sub(spent);
-        // The other half is kept for continuing.
+        // The other half of the evaluations is kept for the continuation.
         let most = spent + (FAIR * (free + 1)).min(left.div_ceil(2));
         let initial_radius = LONG * options.initial_radius;
         Options { initial_radius, max_evaluations: Some(most), ..*options }
@@ -234,7 +234,7 @@ impl Workspace {
         Some(self.outcome().clone())
     }
 
-    /// Takes Newton steps from the end of an attempt; returns `None` if they fail.
+    /// Makes Newton steps from the end of an attempt; returns `None` if they fail.
     fn by_newton_steps(&mut self, request: &SearchRequest<'_>, cut: &Outcome) -> Option<Outcome> {
         let problem =
             Problem { start: cut.params.clone(), loss: request.spec.loss, ..self.problem.clone() };

@@ -1,19 +1,19 @@
-//! Values rounded to the digits that their errors leave: 1.2345678 ± 0.0123 is 1.235(12).
+//! Rounding of values according to their errors: 1.2345678 ± 0.0123 is 1.235(12).
 //!
-//! Errors have two significant digits, as is usual in physics; the value ends at the same place.
+//! Errors have two significant digits, as is usual in physics; the value ends at the same decimal place.
 
-/// Digits of a value beyond which an error says nothing about it.
+/// Maximum number of digits of a value. A smaller error is below the precision of the value.
 const DIGITS: i32 = 15;
 
-/// A value with its error in parentheses, in units of the last digit: `1.235(12)` or `1.235(12)e-9`; an
-/// error that has a point inside keeps it, `12.3(4.5)`. `None` if the error is not a positive number or too
-/// small to be seen in the value.
+/// Returns a value with its error in parentheses, in units of the last digit: `1.235(12)` or `1.235(12)e-9`. If the
+/// decimal point is between the two digits of the error, it is written: `12.3(4.5)`. `None` if the error is not a
+/// positive number, or too small to be visible in the value.
 pub(crate) fn rounded(value: f64, error: f64) -> Option<String> {
     if !(error > 0.0 && error.is_finite() && value.is_finite()) {
         return None;
     }
     let (error_digits, error_exponent) = decimal(error, 2)?;
-    // Place of the last digit.
+    // Exponent of the last digit.
     let last = error_exponent - 1;
     let (value_digits, value_exponent) = in_units(value, last)?;
     let first = value_exponent.max(error_exponent);
@@ -31,15 +31,15 @@ pub(crate) fn rounded(value: f64, error: f64) -> Option<String> {
     Some(format!("{sign}{}({last_digits}){power}", with_point(&value_digits, decimals)))
 }
 
-/// `count` significant digits of a positive number and the exponent of the first.
+/// Returns `count` significant digits of a positive number, and the exponent of the first digit.
 fn decimal(value: f64, count: usize) -> Option<(String, i32)> {
     let text = format!("{value:.*e}", count.saturating_sub(1));
     let (digits, exponent) = text.split_once('e')?;
     Some((digits.replace('.', ""), exponent.parse().ok()?))
 }
 
-/// A number's magnitude, rounded to a whole number of 10 to the power `last`, as digits; and the
-/// exponent of the first digit.
+/// Returns the digits of a number's magnitude, rounded to a multiple of 10 to the power `last`, and the exponent of
+/// the first digit.
 fn in_units(value: f64, last: i32) -> Option<(String, i32)> {
     let magnitude = value.abs();
     let nothing = || ("0".to_owned(), last);
@@ -49,11 +49,11 @@ fn in_units(value: f64, last: i32) -> Option<(String, i32)> {
     let (_, exponent) = decimal(magnitude, 17)?;
     if exponent >= last {
         let (mut digits, first) = decimal(magnitude, (exponent - last) as usize + 1)?;
-        // 9.9996 became 10.000: its last digit is one further from the first.
+        // If 9.9996 was rounded to 10.000, one more digit is needed to reach `last`.
         digits.extend((exponent..first).map(|_| '0'));
         return Some((digits, first));
     }
-    // Less than a unit: at least half of one counts as one.
+    // Less than one unit: half a unit or more is rounded to one unit.
     let half = exponent == last - 1 && decimal(magnitude, 17)?.0.as_str() >= "5";
     Some(if half { ("1".to_owned(), last) } else { nothing() })
 }

@@ -24,8 +24,8 @@ use crate::solver::task::{Problem, Task, Work};
 use crate::solver::termination::Termination;
 use std::time::Instant;
 
-/// Minimum factor by which the scale decreases from stage to stage, even if the distance does not, as with noise or
-/// outliers.
+/// Minimum factor by which the scale decreases from stage to stage, even if noise or outliers keep the distance from
+/// decreasing.
 const FALL: f64 = 10.0;
 /// Tolerance of a stage whose result is only a starting point.
 const ROUGH: f64 = 1e-3;
@@ -37,7 +37,7 @@ const ROUGH_SUMS: f64 = 1e-5;
 pub(crate) struct SearchRequest<'s> {
     pub(crate) spec: &'s FitSpec<'s>,
     pub(crate) source: &'s dyn PointSource,
-    /// Tolerances and limits of the present attempt; `spec` has those of the caller.
+    /// Tolerances and limits of the present attempt; `spec` contains the options of the caller.
     pub(crate) options: Options,
     /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) refined: bool,
@@ -54,7 +54,7 @@ struct Stage<'a> {
     options: Options,
 }
 
-/// Relation between the scatter of rows and sigma.
+/// Relation between the scatter of weighted residuals and sigma.
 enum Known {
     Exactly,
     /// Robust loss with absolute sigma: outliers scatter more.
@@ -124,8 +124,8 @@ impl Workspace {
         (&mut self.minimiser.ends.best, &mut self.end.model)
     }
 
-    /// Returns the standard deviation of a row as a function of the rank. Undetermined directions take no degree of
-    /// freedom.
+    /// Returns the standard deviation of a weighted residual as a function of the rank. Undetermined directions take no
+    /// degree of freedom.
     pub(crate) fn row_error(&self) -> impl Fn(usize) -> f64 {
         let (unit, points) = (self.problem.row_unit, self.problem.points);
         let (known, influence) = (self.knows_errors(), self.influence());
@@ -136,7 +136,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the divisor of 2 × (increase of the cost) that gives a value comparable with χ².
+    /// Returns the divisor of 2 × (increase of the cost) that makes it comparable with χ².
     pub(crate) fn cost_unit(&self, rank: usize) -> f64 {
         let (unit, points) = (self.problem.row_unit, self.problem.points);
         match self.knows_errors() {
@@ -357,8 +357,8 @@ impl Workspace {
         }
     }
 
-    /// A minimisation from `problem.start`, or the cost there where a limit has `ended` the way to it.
-    /// `is_known`: whether the normal equations there are known.
+    /// Minimises from `problem.start`. If a limit has `ended` an earlier stage, only evaluates the cost there.
+    /// `is_known`: true if `known` contains the normal equations at `problem.start`.
     fn minimise(
         &mut self,
         request: &SearchRequest<'_>,

@@ -44,7 +44,7 @@ impl FitSpec<'_> {
     /// Creates an evaluator of the points for `view`, with the rows of the priors in units of `row_unit`.
     ///
     /// # Errors
-    /// If a device fails that the caller requires.
+    /// The failure of a device that the caller requires.
     pub(crate) fn evaluator<'e>(
         &'e self,
         source: &'e dyn PointSource,

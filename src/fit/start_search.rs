@@ -5,10 +5,10 @@ use std::fmt;
 
 /// Minimum number of fits that reached the best minimum in a settled search.
 pub(crate) const REACHED: usize = 3;
-/// A minimum is uncertain if fewer than one of this many fits reached it. In a long search [`REACHED`] fits may agree
-/// by chance.
+/// A minimum is uncertain if fewer than one in `REACHED_OF` fits reached it: in a long search, [`REACHED`] fits may
+/// agree by chance.
 const REACHED_OF: usize = 12;
-/// Residuals with fewer degrees of freedom hardly ever reject a curve.
+/// Minimum degrees of freedom for a test of the residuals: with fewer, they hardly ever reject a curve.
 pub(crate) const TESTED: usize = 20;
 
 /// Result of the search for the start of a fit, with its reliability: see
@@ -19,12 +19,12 @@ pub(crate) const TESTED: usize = 20;
 pub struct StartSearch {
     /// Number of candidates whose cost was computed, with least-squares values of the linear parameters.
     pub screened: usize,
-    /// Candidates that were fitted; in a joint fit, for the set with the least `reached`.
+    /// Number of fitted candidates; in a joint fit, in the set with the least `reached`.
     pub fits: usize,
-    /// Fits that reached the minimum of the least cost; in a joint fit, for the set in which they were fewest.
+    /// Number of fits that reached the minimum with the least cost; in a joint fit, the smallest number of all sets.
     pub reached: usize,
-    /// Cost of the next best minimum over that of the best; `None` if there was no other. In a joint fit the least of
-    /// all sets.
+    /// Cost of the next best minimum divided by the least cost; `None` if no other minimum was found. In a joint fit,
+    /// the smallest ratio of all sets.
     pub next_cost_ratio: Option<f64>,
     /// Number of points in the search: all points, or a sample if there are many.
     pub points: usize,
@@ -36,13 +36,13 @@ pub struct StartSearch {
 }
 
 impl StartSearch {
-    /// Returns true if there may well be a lower minimum: the search was stopped, or few fits reached the best one.
+    /// Returns true if a lower minimum may exist: the search was stopped, or few fits reached the best minimum.
     pub(crate) fn is_uncertain(&self) -> bool {
         let StartSearch { reached, fits, stopped, .. } = *self;
         fits > 0 && (stopped || reached < REACHED.max(fits.div_ceil(REACHED_OF)))
     }
 
-    /// The search of a joint fit from those of its sets; `None` if there was none.
+    /// Combines the searches of the sets of a joint fit; `None` if there was no search.
     pub(crate) fn of_sets(sets: impl Iterator<Item = StartSearch>) -> Option<StartSearch> {
         sets.reduce(|all, set| {
             let (reached, fits) = (all.reached, all.fits).min((set.reached, set.fits));

@@ -25,9 +25,9 @@ impl Fit {
     }
 
     /// Effective number of points: the sum of ρ'(z) over the points, z = (r/C)² of the
-    /// [loss](crate::Loss) and its scale C. A point on the model counts 1, one at r = C half under Cauchy's
-    /// loss and arctan's, none under Tukey's, one far away next to nothing. For least squares and counts
-    /// it is the number of [`points`](Fit::points).
+    /// [loss](crate::Loss) and its scale C. A point on the model has the weight 1. At r = C the weight is 1/2 for
+    /// Cauchy and arctan losses and 0 for Tukey loss; it is nearly 0 far from the model. For least squares and counts
+    /// the effective number is the number of [`points`](Fit::points).
     ///
     /// It is NaN if unknown: for a fit that a stream's observer stopped before its last pass, or a fit
     /// that was saved by a version without this number.
@@ -35,14 +35,14 @@ impl Fit {
         self.weight
     }
 
-    /// Number of estimated parameters: neither fixed nor at a bound.
+    /// Number of estimated parameters, which are neither fixed nor at a bound.
     pub fn estimated(&self) -> usize {
         (0..self.params.len()).filter(|&i| !self.fixed[i] && self.at_bound[i].is_none()).count()
     }
 
-    /// Degrees of freedom: points, and [priors](crate::CurveFit::prior), minus [`rank`](Fit::rank), at least 0. The
-    /// rank is the number of estimated parameters, less the directions that the data do not determine; of a set's fit
-    /// in a [`JointFit`](crate::JointFit) it is that of all sets here, as points are.
+    /// Degrees of freedom: points plus [priors](crate::CurveFit::prior) minus [`rank`](Fit::rank), at least 0. The rank
+    /// is the number of estimated parameters minus the number of directions that the data do not determine. For the fit
+    /// of one set of a [`JointFit`](crate::JointFit), points, priors and rank of all sets are used.
     pub fn degrees_of_freedom(&self) -> usize {
         let priors = self.part.map_or(self.priors.len(), |part| part.priors);
         (self.points + priors).saturating_sub(self.fitted_rank())
@@ -65,7 +65,7 @@ impl Fit {
     /// sigma is too large. For counts χ² is the deviance. Its distribution is approximated by a multiple of chi-square
     /// whose mean and variance follow from the fitted expectations.
     ///
-    /// `None` without degrees of freedom, unless sigma is absolute or y are counts, and under a robust loss.
+    /// `None` unless there are degrees of freedom, the loss is linear, and sigma is absolute or y are counts.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Sigma};
@@ -111,7 +111,7 @@ impl Fit {
 
     /// Akaike's information criterion, −2 ln L + 2k up to a constant of the data: n·ln(χ²/n) + 2k, as
     /// in lmfit, or χ² + 2k if sigma is absolute or y are counts. k is the [`rank`](Fit::rank), as in the degrees of
-    /// freedom: a parameter that the data do not determine lowers no residual and costs nothing.
+    /// freedom: a parameter that the data do not determine reduces no residual and is not counted.
     ///
     /// Only differences between fits of the same data with the same kind of sigma are meaningful. Under a robust loss
     /// χ² is 2 × the loss and L is not a true likelihood: compare only fits with the same loss and scale.

@@ -31,11 +31,11 @@ pub struct Stats {
     pub iterations: usize,
     /// True if a second run with another scaling, start or first step was made.
     pub retried: bool,
-    /// Operations per point and pass, those of the partials included; `None` for native models.
+    /// Operations per point and pass, including the operations of the partials; `None` for native models.
     pub operations: Option<usize>,
     /// Seconds for tracing and preparing the model, 0 if it was ready from an earlier fit.
     pub prepare_seconds: f64,
-    /// Seconds for checking the data; of a stream for its first pass and what a sample says of the start.
+    /// Seconds for checking the data; for a stream, seconds of the first pass and of the start from a sample.
     pub validate_seconds: f64,
     /// Seconds for finding the starting values that the caller did not supply; 0 for a complete start.
     #[cfg_attr(feature = "json", serde(default))]
@@ -55,7 +55,7 @@ pub struct Stats {
     pub scratch_bytes: usize,
     /// Maximum number of bytes allocated on a device, including data; 0 on the CPU.
     pub device_bytes: usize,
-    /// Chunks in which the points went through a device at each pass; 1 if all of them stayed there.
+    /// Number of chunks in which a device processes the points in each pass; 1 if all points stay in its memory.
     pub chunks: usize,
     /// Result of the search for the start and its reliability; `None` if no search was made.
     #[cfg_attr(feature = "json", serde(default))]

@@ -5,11 +5,11 @@ use crate::error::quote::{significant, trimmed};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Parameters with their errors as a table, one row for each: what [`Fit::table`], [`JointFit::table`] and
-/// [`BatchFit::table`] make. `Display` prints it as aligned text.
+/// Table of parameters with their errors: the result of [`Fit::table`], [`JointFit::table`] and
+/// [`BatchFit::table`]. `Display` prints it as aligned text.
 ///
-/// Numbers of [`csv`](ParameterTable::csv) have all digits. Everywhere else an error has two significant digits and
-/// the value ends where its error does.
+/// In [`csv`](ParameterTable::csv) numbers have all digits. In the other formats an error has two significant digits,
+/// and its value ends at the same decimal place.
 ///
 /// [`JointFit::table`]: crate::JointFit::table
 /// [`BatchFit::table`]: crate::BatchFit::table
@@ -22,34 +22,34 @@ pub struct ParameterTable {
 /// Contents of a cell; they determine the number of digits shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TableCell {
-    /// Nothing.
+    /// An empty cell.
     Empty,
     Text(String),
-    /// A few words of this crate.
+    /// A constant text of this crate.
     Words(&'static str),
     Count(usize),
-    /// A value, and its standard error.
+    /// A value and its standard error.
     Value(f64, f64),
     Error(f64),
-    /// An error as a part of its value: a percentage where people read it, else a fraction.
+    /// A relative error: a fraction in CSV, a percentage in the other formats.
     Relative(f64),
     /// A number without an error.
     Plain(f64),
 }
 
-/// Digits of a value without a usable error.
+/// Number of significant digits of a value without a usable error.
 const DIGITS: usize = 8;
-/// Digits of a value at most, however small its error.
+/// Maximum number of significant digits of a value, even if its error is smaller.
 const MOST_DIGITS: i32 = 17;
 
 impl ParameterTable {
-    /// Each row has as many cells as there are heads.
+    /// Creates a table. Each row must have as many cells as there are heads.
     pub(crate) fn new(heads: Vec<String>, rows: Vec<Vec<TableCell>>) -> ParameterTable {
         ParameterTable { heads, rows }
     }
 
-    /// Comma-separated values (RFC 4180) with a row of heads: numbers with all digits, so that they read back as
-    /// the same bits; relative errors as fractions; non-finite numbers as `inf` or `NaN`.
+    /// Returns comma-separated values (RFC 4180) with a row of heads. Numbers have all digits, so that reading them
+    /// restores the same bits. Relative errors are fractions, non-finite numbers `inf` or `NaN`.
     pub fn csv(&self) -> String {
         let quoted = |text: String| match text.contains(['"', ',', '\n', '\r']) {
             true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -62,7 +62,7 @@ impl ParameterTable {
         line(&mut self.heads.iter().cloned()) + &rows.collect::<String>()
     }
 
-    /// As a table of Markdown (GitHub's pipes), numbers to the right.
+    /// Returns a Markdown table (GitHub syntax) with right-aligned numbers.
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let mut text = line(self.heads.iter().map(|head| in_markdown(head)).collect());
@@ -74,7 +74,7 @@ impl ParameterTable {
         text
     }
 
-    /// As a `<table>` of HTML, which is well-formed XML too; cells with numbers have the class `number`.
+    /// Returns an HTML `<table>`, which is well-formed XML, too. Cells with numbers have the class `number`.
     pub fn html(&self) -> String {
         let mut text = String::from("<table>\n<thead>\n<tr>");
         for head in &self.heads {
@@ -92,7 +92,7 @@ impl ParameterTable {
         text + "</tbody>\n</table>\n"
     }
 
-    /// Returns true if a column has only numbers and gaps.
+    /// Returns true if a column contains numbers, and otherwise only empty cells.
     fn is_numeric(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().map(|row| &row[column]);
         let filled = |cell: &TableCell| *cell != TableCell::Empty;
@@ -130,7 +130,7 @@ impl TableCell {
         !matches!(self, TableCell::Empty | TableCell::Text(_) | TableCell::Words(_))
     }
 
-    /// With all digits.
+    /// Returns the text of the cell with all digits.
     fn exact(&self) -> String {
         match self {
             TableCell::Value(number, _)
@@ -145,7 +145,7 @@ impl TableCell {
         }
     }
 
-    /// The text with significant digits; empty for unknown values.
+    /// Returns the text of the cell with its significant digits; empty for an error that is 0 or unknown.
     fn shown(&self) -> Cow<'_, str> {
         Cow::Owned(match self {
             TableCell::Empty => String::new(),
@@ -161,7 +161,7 @@ impl TableCell {
     }
 }
 
-/// Significant digits of a value that end with the second one of its error.
+/// Returns the number of significant digits of a value that ends at the second digit of its error.
 fn digits_of(value: f64, error: f64) -> usize {
     let place = |number: f64, digits: usize| -> Option<i32> {
         format!("{number:.*e}", digits - 1).split_once('e')?.1.parse().ok()
@@ -173,12 +173,12 @@ fn digits_of(value: f64, error: f64) -> usize {
     }
 }
 
-/// A cell of text or Markdown is one line.
+/// Replaces line breaks, because a cell of text or Markdown is one line.
 fn on_a_line(text: &str) -> String {
     text.replace("\r\n", " ").replace(['\r', '\n'], " ")
 }
 
-/// Letters that Markdown, or HTML within it, takes for marks, with what stands for them.
+/// Escapes characters with a meaning in Markdown, or in HTML within Markdown.
 fn in_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in on_a_line(text).chars() {
@@ -211,8 +211,8 @@ fn in_html(text: &str) -> String {
 }
 
 impl Fit {
-    /// The parameters, and below them the derived quantities, as a table: name, value, standard error, relative
-    /// error, start, and a note: `fixed`, `tied: 2*a`, `at lower bound`, `undetermined`,
+    /// Returns a table with one row per parameter, followed by the derived quantities. The columns are name, value,
+    /// standard error, relative error, start, and a note: `fixed`, `tied: 2*a`, `at lower bound`, `undetermined`,
     /// `error unknown`, `derived`.
     ///
     /// ```

@@ -26,13 +26,13 @@ const SHOWN: f64 = 1e-3;
 /// x is far from 0 if its distance exceeds this multiple of its range.
 const FAR_OFF: f64 = 1e3;
 
-/// Minimum total weight beyond one per parameter.
+/// Minimum sum of weights of a converged fit, in addition to one per parameter.
 const LEAST: f64 = 0.5;
-/// Effective points per parameter: fewer give a warning.
+/// Minimum number of effective points per parameter: fewer give a warning.
 const FEW: f64 = 5.0;
-/// Effective points as a fraction of the points: a smaller fraction gives a warning for any number of points.
+/// Minimum ratio of effective points to points: a smaller ratio gives a warning for any number of parameters.
 const LITTLE: f64 = 0.1;
-/// Fraction of the points: no warning if the effective points reach it.
+/// Ratio of effective points to points from which there is no warning.
 const MANY: f64 = 0.5;
 
 impl Workspace {
@@ -156,8 +156,8 @@ impl Workspace {
         is_known
     }
 
-    /// Returns the parameters with the j-th free one at 0; parameters whose effect exceeds rounding are adjusted.
-    /// `None` if the linear model does not predict an exact fit there.
+    /// Returns the parameters with the j-th free parameter set to 0; other parameters whose effect exceeds rounding are
+    /// adjusted. `None` if the linear model does not predict an exact fit there.
     fn with_zero(&self, j: usize) -> Option<Vec<f64>> {
         let (problem, outcome) = (&self.problem, &self.minimiser.ends.best);
         let Problem { free, shape, bounds, .. } = problem;

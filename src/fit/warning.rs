@@ -4,47 +4,47 @@ use crate::error::quote::significant;
 use crate::solver::bounds::Side;
 use std::fmt;
 
-/// A reason to read the numbers of a fit with care.
+/// A reason why numbers of a fit may be unreliable.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Warning {
-    /// The model does not contain this parameter or, if it is a function that is called, no other value of it changes the
-    /// model at any point. So nothing can determine it.
+    /// The model does not contain this parameter; or, for a native model, no other value of the parameter changes the
+    /// model at any point. Therefore the data cannot determine it.
     UnusedParameter {
         /// The parameter.
         name: String,
     },
-    /// The data do not determine all parameters: along a combination of them the model does not change.
+    /// The data do not determine all parameters: the model does not change along a combination of them.
     RankDeficient {
-        /// Directions determined.
+        /// Number of directions that the data determine.
         rank: usize,
-        /// Parameters estimated.
+        /// Number of estimated parameters.
         estimated: usize,
-        /// A change that leaves the model as it is, like `a by 1 % with d by −1 %`, or the name of a
+        /// A change of parameters that does not change the model, such as `a by 1 % with d by −1 %`, or the name of a
         /// single parameter.
         combination: String,
     },
-    /// Parameters are nearly exchangeable; the weakest combination has few digits.
+    /// Parameters are nearly exchangeable; their least determined combination has few correct digits.
     IllConditioned {
-        /// Condition number of the Jacobian with columns of one length.
+        /// Condition number of the Jacobian with columns scaled to equal length.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         condition: f64,
-        /// The least determined change, like `a by 1 % with d by −0.98 %`.
+        /// The least determined change of parameters, such as `a by 1 % with d by −0.98 %`.
         combination: String,
     },
-    /// On the way this parameter lost its effect on the model, like the rate of a decay that is over before
-    /// the second point: its value means nothing, and the term that it belongs to is hardly needed.
+    /// During the fit this parameter lost its effect on the model, such as the rate of a decay that ends before the
+    /// second point. Its value is meaningless, and the data hardly need the term to which it belongs.
     LostEffect {
         /// The parameter.
         name: String,
-        /// Its partials relative to those at the start.
+        /// Its partials divided by its partials at the start.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         ratio: f64,
     },
-    /// At the minimum the model does not change with this parameter to first order, like one that contains
-    /// its square where the best value is 0. The cost rises on both sides, but an error bar, which is of
-    /// first order, means nothing; a profile interval does, or a fit of the square itself.
+    /// At the minimum the model does not change with this parameter to first order; for example, the model contains
+    /// its square and the best value is 0. The cost rises on both sides, but the standard error, which is of first
+    /// order, is meaningless. Use a profile interval, or fit the square itself.
     NoSlope {
         /// The parameter.
         name: String,
@@ -61,11 +61,11 @@ pub enum Warning {
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         value: f64,
     },
-    /// A parameter sits on a bound, so it has no standard error.
+    /// A parameter is at a bound and therefore has no standard error.
     AtBound {
         /// The parameter.
         name: String,
-        /// The bound.
+        /// The side of the bound.
         side: Side,
     },
     /// A parameter's lower and upper bound are equal; it was fixed there.
@@ -78,36 +78,36 @@ pub enum Warning {
         /// The cause.
         why: String,
     },
-    /// There are as many parameters as points, so the scatter, and with it the errors, is unknown.
+    /// There are as many parameters as points. Therefore the scatter and the errors are unknown.
     NoDegreesOfFreedom,
     /// There are fewer different points than parameters.
     FewDistinctPoints {
-        /// Different values of x.
+        /// Number of different values of x.
         distinct: usize,
-        /// Parameters estimated.
+        /// Number of estimated parameters.
         estimated: usize,
     },
-    /// Under the robust loss few points count, a few for each parameter or a small part of all: the others
-    /// are beyond its scale. The result may be one of many minima, each with a few points on it,
-    /// and the standard errors do not reflect that.
+    /// Under the robust loss only few points keep weight: a few per parameter, or a small fraction of all points. The
+    /// residuals of the others are beyond its scale. The result may be one of many minima, each near a few points;
+    /// the standard errors do not reflect this.
     FewPointsCount {
         /// Effective number of points: [`Fit::effective_points`](crate::Fit::effective_points).
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         effective: f64,
-        /// Points.
+        /// Number of points.
         points: usize,
-        /// Parameters estimated.
+        /// Number of estimated parameters.
         estimated: usize,
     },
-    /// The fit follows the data hardly better than a constant: perhaps a minimum far from the best.
+    /// The fit is hardly better than a constant. Its minimum may be far from the best minimum.
     PoorFit {
         /// R² of the fit.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         r_squared: f64,
     },
-    /// Chi-square is larger than chance makes it, though the fit converged: the curve is not that of the data, this is
-    /// not the best minimum, or sigma is too small. Only if sigma is absolute or y are counts, of which it is the
-    /// deviance. About 1 of 10,000 right fits has it.
+    /// The fit converged, but its chi-square is too large to be chance: the model is wrong, this is not the best
+    /// minimum, or sigma is too small. It is tested only if sigma is absolute or y are counts, for which chi-square is
+    /// the deviance. About 1 of 10,000 fits with the right model has this warning.
     Rejected {
         /// [`Fit::chi_square`](crate::Fit::chi_square).
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
@@ -118,74 +118,74 @@ pub enum Warning {
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         p_value: f64,
     },
-    /// Residuals of neighbouring points are alike, though the fit converged: the curve misses a trend of the data,
-    /// this is not the best minimum, or the errors of neighbours are not independent. Standard errors are too small
-    /// then. At most 1 of 1000 right fits has it.
+    /// The fit converged, but residuals of neighbouring points are similar: the curve misses a trend of the data, this
+    /// is not the best minimum, or the errors of neighbours are not independent. Standard errors are then too small.
+    /// At most 1 of 1000 fits with the right model has this warning.
     CorrelatedResiduals {
         /// Durbin and Watson's statistic of the residuals in order of x: about 2 if they are independent, near 0 if
-        /// neighbours are alike.
+        /// neighbours are similar.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         durbin_watson: f64,
-        /// The probability of residuals as alike as these in a right fit.
+        /// The probability of residuals with at least this correlation in a fit with the right model.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         p_value: f64,
-        /// The data set of a joint fit, counted from 0, whose residuals are the most alike.
+        /// The data set of a joint fit with the most significant correlation, counted from 0.
         set: Option<usize>,
     },
-    /// The errors of x bias this parameter by at least 0.4 of its standard error, because the curve bends within them. More
-    /// points do not reduce the bias.
+    /// The errors of x bias this parameter by at least 0.4 of its standard error, because the curve bends within these
+    /// errors. More points do not reduce the bias.
     Biased {
         /// The parameter.
         name: String,
         /// The estimated bias, in the unit of the parameter; positive if the value is too large.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         bias: f64,
-        /// The bias over the standard error.
+        /// The bias divided by the standard error.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         ratio: f64,
     },
-    /// Of many starts a single one reached the best optimum, so that there may well be a better one.
+    /// Only one of several starts reached the best optimum. A better optimum may exist.
     ReachedOnce {
-        /// Starts that converged.
+        /// Number of starts that converged.
         starts: usize,
         /// The probability that a further start finds an optimum that no start has reached; see
         /// [`Optima::chance_of_unseen`](crate::Optima::chance_of_unseen).
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         unseen: f64,
-        /// Further starts of which one finds an optimum that is as hard to reach, with a probability of 95 %.
+        /// Number of further starts that find an optimum that is as hard to reach with a probability of 95 %.
         more: usize,
     },
-    /// The search for a start ended with a minimum that few of its fits reached, fewer than three or than a twelfth, so there
-    /// may be a better one.
+    /// Few fits of the search for a start reached this minimum (fewer than three, or than a twelfth of all), or the
+    /// search was stopped. A better minimum may exist.
     UncertainMinimum {
-        /// Fits of the search that reached this minimum.
+        /// Number of fits of the search that reached this minimum.
         reached: usize,
-        /// Fits of the search.
+        /// Number of fits of the search.
         fits: usize,
     },
-    /// The search for a start found another minimum that fits the data as well: other parameters, and a cost that is higher
-    /// by less than chance makes it.
+    /// The search for a start found another minimum that fits the data as well: its parameters differ, and its cost is
+    /// not significantly higher.
     OtherMinimum {
-        /// Its cost over that of this fit.
+        /// Its cost divided by the cost of this fit.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         cost_ratio: f64,
     },
-    /// The start was searched for, and the data may be noise about a constant: the best curve of a search explains as much of
-    /// that by chance. Only with at least 20 degrees of freedom.
+    /// A search found the start, and the data may be noise about a constant: in noise, the best curve of a search can
+    /// reach the same R² by chance. It is tested only with at least 20 degrees of freedom.
     NoSignal {
         /// R² of the fit.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         r_squared: f64,
-        /// The probability that a search explains as much of noise: that of the F test against a constant, times the number of
-        /// points.
+        /// The probability that a search reaches this R² in noise: the p-value of the F test against a constant, times
+        /// the number of points.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         p_value: f64,
     },
-    /// At the start this parameter's effect was many orders of magnitude below the others'.
+    /// At the start this parameter's effect on the model was many orders of magnitude below the strongest effect.
     PoorScaling {
         /// The parameter.
         name: String,
-        /// Its effect relative to the strongest one's.
+        /// Its effect divided by the strongest effect.
         #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
         ratio: f64,
     },
@@ -222,7 +222,7 @@ impl Warning {
     }
 }
 
-/// A probability with one digit.
+/// Formats a probability with one or two digits.
 fn probability(p: f64) -> String {
     match p {
         p if p < f64::MIN_POSITIVE => "p < 1e-307".to_owned(),

@@ -10,26 +10,26 @@ use crate::data::loss::Estimator;
 use crate::error::quote::significant;
 use crate::solver::termination::Termination;
 
-/// A condition number from which on a fit is called ill-conditioned: half the digits are lost.
+/// Condition number above which a fit is ill-conditioned: half of the digits are lost.
 const ILL_CONDITIONED: f64 = 1e7;
-/// R² below which a fit is called poor.
+/// R² below which a fit is poor.
 const POOR: f64 = 0.1;
-/// Ratio of effects at the start below which a parameter's scale is called poor.
+/// Ratio of a parameter's effect at the start to the strongest effect, below which its scale is poor.
 const POOR_SCALING: f64 = 1e-10;
-/// The part of the scatter of y below which a change of the model is rounding.
+/// Fraction of the scatter of y below which a change of the model is rounding error.
 const ROUNDING: f64 = 1e-10;
-/// Parts of a combination that are named.
+/// Maximum number of named parameters of a combination.
 const MOST_PARTS: usize = 16;
-/// A parameter has no effect left where its partials are below this part of those at the start,
+/// A parameter has lost its effect if its partials are below this fraction of its partials at the start,
 const LOST: f64 = 1e-8;
-/// and its error exceeds this multiple of its start and its value.
+/// and if its error exceeds this multiple of its start and of its value.
 const WORTHLESS: f64 = 1e6;
 /// A parameter ran away if it changed by more than this factor and the fit did not converge.
 const AWAY: f64 = 1e8;
 
-/// Two minima are indistinguishable if χ² differs by less than this: 95 % of a χ² with one degree of freedom.
+/// Two minima are indistinguishable if χ² differs by less than this: the 95 % quantile for one degree of freedom.
 const INDISTINGUISHABLE: f64 = 3.84;
-/// The probability of an R² by chance from which on a curve may be noise.
+/// Probability of R² by chance above which a curve may be noise.
 const CHANCE: f64 = 0.05;
 
 /// Returns the warnings of `fit`. `unused`: true for parameters that the model does not contain; `distinct`: number of
@@ -108,7 +108,7 @@ impl Fit {
     }
 }
 
-/// The warnings that a fit gets from the search for its start.
+/// Returns the warnings of a fit about the search for its start.
 pub(crate) fn of_search(search: &StartSearch, fit: &Fit) -> Vec<Warning> {
     let StartSearch { reached, fits, next_cost_ratio, .. } = *search;
     let rare = search.is_uncertain().then_some(Warning::UncertainMinimum { reached, fits });
@@ -119,8 +119,8 @@ pub(crate) fn of_search(search: &StartSearch, fit: &Fit) -> Vec<Warning> {
     rare.into_iter().chain(other).chain(no_signal(fit)).collect()
 }
 
-/// The F test of a curve against a constant. A search looks at about as many independent places as there are points, so the
-/// probability is multiplied by their number.
+/// Returns the warning if the F test does not prefer the curve to a constant. A search tests about as many independent
+/// curves as there are points; therefore the p-value is multiplied by the number of points.
 fn no_signal(fit: &Fit) -> Option<Warning> {
     let (degrees, rank) = (fit.degrees_of_freedom(), fit.rank());
     let r_squared = fit.r_squared().filter(|&r2| degrees >= TESTED && rank > 1 && r2 < 1.0)?;
@@ -132,7 +132,7 @@ fn no_signal(fit: &Fit) -> Option<Warning> {
 
 /// Returns the warnings about combinations of parameters that the data determine badly or not at all.
 pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
-    // The termination says already that nothing has an effect.
+    // The termination already states that no parameter has an effect.
     if fit.termination == Termination::ZeroGradientAtStart && fit.rank() == 0 {
         return Vec::new();
     }
@@ -145,7 +145,7 @@ pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
         }
         let combination = || combination(&used, &fit.names, &shown(fit));
         let (rank, estimated, condition) = (fit.rank(), fit.estimated(), fit.condition());
-        // The cost does change with it, or this would be no minimum: in second order.
+        // At a minimum, a single undetermined parameter changes the cost in second order.
         if let ([(i, _)], true) = (&used[..], direction.undetermined && fit.converged())
             && fit.part.is_none()
         {
@@ -162,8 +162,8 @@ pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
     fit.covariance.weak.iter().filter_map(warning).collect()
 }
 
-/// The values of the parameters, 0 for those that are near 0: within the change that moves the model by the standard
-/// deviation of a point, or by a part of the scatter of y that is rounding.
+/// Returns the values of the parameters; small values become 0. A value is small if a change of this size moves the
+/// model by less than the standard deviation of a point, or by less than the rounding error of y.
 fn shown(fit: &Fit) -> Vec<f64> {
     let error = if fit.scaled { fit.residual_std_error().unwrap_or(0.0) } else { 1.0 };
     let least = (error * fit.row_unit).max(ROUNDING * fit.scatter.sqrt());
@@ -171,9 +171,9 @@ fn shown(fit: &Fit) -> Vec<f64> {
     fit.params.iter().zip(&fit.covariance.units).map(of).collect()
 }
 
-/// A combination of parameters as text, `a by 1 % with d by −1 %`: changes relative to the values, the
-/// largest 1 %; of a parameter that is 0, the change itself. What changes the least matters as much, so
-/// that digits are significant ones.
+/// Returns a combination of parameters as text, such as `a by 1 % with d by −1 %`. Changes are relative to the values,
+/// and the largest change is 1 %; for a parameter that is 0, the text contains the change itself. Small changes matter
+/// as much as large changes; therefore each has two significant digits.
 fn combination(parts: &[(usize, f64)], names: &[String], params: &[f64]) -> String {
     let relative = |&(i, change): &(usize, f64)| change / params[i];
     let finite = parts.iter().map(relative).filter(|r| r.is_finite());
@@ -199,7 +199,7 @@ fn combination(parts: &[(usize, f64)], names: &[String], params: &[f64]) -> Stri
     }
 }
 
-/// Two significant digits, without a zero behind the point.
+/// Formats two significant digits, without a zero after the decimal point.
 fn digits(value: f64) -> String {
     let text = significant(value, 2);
     match text.strip_suffix(".0") {
@@ -208,16 +208,16 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Returns the warnings about parameters that lost their meaning: a decay so fast that only one point sees it, an
-/// amplitude that vanishes while its rate grows. The best value is then infinite or 0, and no fit reaches it. This
-/// happens to a term that the data do not need. `effects`: ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
+/// Returns the warnings about parameters that lost their meaning, such as the rate of a decay that affects only one
+/// point, or an amplitude that vanishes while its rate grows. The best value is then infinite or 0, and no fit reaches
+/// it. This happens to a term that the data do not need. `effects`: ‖Jⱼ‖·|pⱼ| of each free parameter at the start.
 fn ran_away(fit: &Fit, effects: &[Option<f64>]) -> Vec<Warning> {
     let found = |(k, effect): (usize, &Option<f64>)| {
         let effect = (*effect)?;
         let (name, start, value) = (fit.names[k].clone(), fit.start[k], fit.params[k]);
         let ratio = start.abs() / fit.covariance.units[k] / effect;
         let error = fit.covariance.errors[k];
-        // Such a one is named as undetermined.
+        // An undetermined parameter has its own warning.
         if error == f64::INFINITY {
             return None;
         }
@@ -256,7 +256,7 @@ impl Fit {
             true => format!(
                 "not converged: {end}; the data hardly determine all parameters, see the warnings"
             ),
-            // The likelihood of counts falls towards a model of 0, where it has no value.
+            // The cost of counts can decrease towards a model of 0, where it is not defined.
             false if self.estimator == Estimator::Poisson && self.termination == NoProgress => {
                 format!(
                     "{}; keep the model above 0 by a bound, such as 0 for a background",

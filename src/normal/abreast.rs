@@ -9,7 +9,7 @@ pub(crate) const ABREAST: usize = 8;
 /// One number per fit.
 pub(crate) type Lanes = [f64; ABREAST];
 
-/// Models of fits of n free parameters. Triangles are packed by columns, see [`pair`].
+/// Quadratic models of [`ABREAST`] fits of n free parameters. Triangles are packed by columns, see [`pair`].
 #[derive(Default)]
 pub(crate) struct ModelsAbreast {
     /// ‖Jⱼ‖

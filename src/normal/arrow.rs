@@ -1,10 +1,12 @@
-//! Block structure of the parameters: each row has entries for the parameters of one block and for the common ones.
+//! Block structure of the parameters: each row of J has entries only for the parameters of one block and for the
+//! common parameters.
 //!
 //! In a fit of many sets, each set has its own parameters, and some parameters are common to all sets. If the
-//! parameters are ordered set by set with the common ones last, JᵀJ has the shape of an arrow: a block for each set, a
-//! border, and a corner. Its triangular factor has the same shape, because the elimination of a block's columns changes
-//! only the border and the corner (Björck, Numerical Methods for Least Squares Problems, 1996, section 6.3: block
-//! angular problems). A problem without this structure has no blocks: all its parameters are common.
+//! parameters are ordered set by set, with the common parameters last, JᵀJ has the shape of an arrow: a block for each
+//! set, a border for the products of a set's own columns with the common columns, and a corner for the products of the
+//! common columns. Its triangular factor has the same shape, because the elimination of a block's columns changes only
+//! the border and the corner (Björck, Numerical Methods for Least Squares Problems, 1996, section 6.3: block angular
+//! problems). A problem without this structure has no blocks: all its parameters are common.
 //!
 //! An upper triangle of this shape is one array: a trapezoid for each block, then the square of the common columns. The
 //! trapezoid of a block is stored column by column, first the block's own columns, then the common columns. It has one
@@ -35,7 +37,7 @@ impl Arrow {
         Arrow { common: n, ..Arrow::default() }
     }
 
-    /// Returns the shape of blocks with the given numbers of parameters, followed by `common` ones.
+    /// Returns the shape of blocks with the given numbers of parameters, followed by `common` common parameters.
     pub(crate) fn of(blocks: impl IntoIterator<Item = usize>, common: usize) -> Arrow {
         let mut arrow = Arrow::full(common);
         blocks.into_iter().for_each(|own| arrow.push(own));
@@ -82,7 +84,7 @@ impl Arrow {
         first..self.ends[b]
     }
 
-    /// Returns the length of a triangle of this shape with `further` extra columns after the common ones.
+    /// Returns the length of a triangle of this shape with `further` extra columns after the common columns.
     pub(crate) fn room(&self, further: usize) -> usize {
         self.room_of_blocks(further) + (self.common + further).pow(2)
     }

@@ -1,12 +1,12 @@
-//! Addition of single rows of [J r] to a triangular factor of any [shape](super::arrow) with plane rotations. Rows with
-//! large entries stay above the others, which preserves accuracy.
+//! Addition of single rows of [J r] to a triangular factor of any [shape](super::arrow) by plane rotations. In the
+//! factor, rows with large entries stay above the other rows, which preserves accuracy.
 
 use super::arrow::Arrow;
 use super::small::rotate_in;
 use super::summaries::RFactor;
 use std::sync::Arc;
 
-/// A row with entries in the columns of one block, in the common columns, and r.
+/// A row of [J r] with entries only in the columns of one block, in the common columns, and in r.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BlockRow {
     /// Index of the block; ignored if the shape has no blocks.
@@ -39,7 +39,8 @@ pub(crate) fn heaviest_first(mut rows: Vec<BlockRow>) -> Vec<BlockRow> {
 }
 
 impl RFactor {
-    /// Returns the factor of the rows `heavy`, which outweigh the others, with the rows of `self` below them.
+    /// Returns the factor of the rows `heavy`, which have much larger entries than the others, and of the rows of
+    /// `self`. The heavy rows are added first.
     pub(crate) fn below(&self, heavy: &[BlockRow]) -> RFactor {
         let mut out = RFactor::shaped(&self.arrow());
         let has_blocks = self.shape().is_some();
@@ -57,7 +58,7 @@ impl RFactor {
             (Some(b), Some(shape)) => shape.block(b).len(),
             _ => 0,
         };
-        // A row without a block has entries only in the corner.
+        // A row without a block has entries only in the common columns and r, the corner of the triangle.
         let (block, corner) = self.block_mut(block.unwrap_or(0));
         rotate_in(block, own, &mut row);
         rotate_in(corner, row.len() - own, &mut row[own..]);
@@ -72,7 +73,7 @@ impl RFactor {
         (&mut blocks[begin..end], corner)
     }
 
-    /// Adds a row that has an entry in at most one column, and its residual.
+    /// Adds a row that has an entry in at most one column, and the residual of this row.
     pub(crate) fn add_row(&mut self, column: Option<(usize, f64)>, residual: f64) {
         let arrow = self.arrow();
         let block = column.and_then(|(j, _)| arrow.block_of(j));

@@ -43,7 +43,7 @@ impl Influence {
         [self.weight, self.squares, self.slopes, self.slope_squares, self.row_squares]
     }
 
-    /// Adds the sums of other points, whose row unit is `unit` times the row unit of `self`.
+    /// Adds the sums of other points. `unit`: row unit of `self` divided by the row unit of `other`.
     pub(crate) fn add(&mut self, other: &Influence, unit: f64) {
         self.weight += other.weight;
         self.squares += other.squares * unit * unit;
@@ -52,9 +52,9 @@ impl Influence {
         self.row_squares += other.row_squares;
     }
 
-    /// Returns the scale of the cost in squares of row units: twice the increase of the cost, divided by this scale, is
-    /// compared with χ². `points`: number n of points; `rank`: number p of directions that the points determine. The
-    /// scale is NaN without a degree of freedom, or if ψ̄' ≤ 0.
+    /// Returns the scale of the cost, multiplied by the square of the row unit: twice the increase of the cost, divided
+    /// by this scale, is compared with χ². `points`: number n of points; `rank`: number p of directions that the points
+    /// determine. The scale is NaN without a degree of freedom, or if ψ̄' ≤ 0.
     ///
     /// The scale is K·Σψ²/(n − p)/ψ̄' with K = 1 + p/n·var ψ'/ψ̄'² (Huber, Robust Statistics, 1981, section 7.6; for
     /// tests Schrader and Hettmansperger, Biometrika 67, 1980). Without a loss it is the sum of squares over n − p.

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free
-/// parameter; residual and row are weighted, and corrected for a robust loss.
+/// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free parameter. Rows of J
+/// and residuals are weighted, and corrected for a robust loss.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Normal {
     /// Number of free parameters.
     pub(crate) n: usize,
     /// Upper triangle, packed by columns, of the Gram matrix of the n + 1 columns [J r]: the product of columns i ≤ j
-    /// is at [`pair`]`(i, j)`. If the shape has blocks, the array contains, for each block, the products of its own
-    /// columns with each other, with the common columns and with r, at [`pair_of_block`]; then follows the triangle of
-    /// the common columns and r.
+    /// is at [`pair`]`(i, j)`. If the [shape](super::arrow) has blocks, the array begins with one part per block: the
+    /// products of the block's own columns with each other, with the common columns and with r, at [`pair_of_block`].
+    /// The triangle of the common columns and r follows.
     pub(crate) products: Vec<f64>,
     /// Half the sum of the squared residuals or, with a robust loss, of their losses.
     pub(crate) cost: f64,
@@ -54,7 +54,8 @@ pub(crate) const fn pair(i: usize, j: usize) -> usize {
     j * (j + 1) / 2 + i
 }
 
-/// Returns the position of the product of columns i ≤ j in a block of `own` columns; column i is one of them.
+/// Returns the position of the product of columns i ≤ j in a block of `own` columns. Column i is an own column;
+/// column j may be an own column, a common column or r.
 pub(crate) const fn pair_of_block(i: usize, j: usize, own: usize) -> usize {
     if j < own { pair(i, j) } else { pair(0, own) + (j - own) * own + i }
 }
@@ -112,7 +113,7 @@ impl Normal {
         }
     }
 
-    /// Adds a row that has an entry in at most one column, and its residual.
+    /// Adds a row that has an entry in at most one column, and the residual of this row.
     pub(crate) fn add_row(&mut self, column: Option<(usize, f64)>, residual: f64) {
         self.cost += 0.5 * residual * residual;
         let last = self.products.len() - 1;

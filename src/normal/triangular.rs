@@ -359,10 +359,8 @@ fn change(r: &[f64], n: usize, z: &[f64], delta: &[f64]) -> f64 {
     0.5 * square + slope
 }
 
-// Singular values and right singular vectors of a Jacobian with columns of unit length, for the
-// covariance.
-
-/// Singular value decomposition J D⁻¹ = U Σ Vᵀ of m columns of a Jacobian. D contains the lengths of the columns.
+/// Singular value decomposition J D⁻¹ = U Σ Vᵀ of m columns of a Jacobian, for the covariance. D contains the lengths
+/// of the columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spectrum {
     /// m column lengths; 1 for a column of zeros.
@@ -401,7 +399,7 @@ fn scaled_factor(factor: &RFactor, kept: &[usize]) -> (Vec<f64>, Vec<f64>) {
             column.iter_mut().for_each(|v| *v /= length);
         }
     }
-    // If all columns are kept, they are already triangular.
+    // If all columns are kept, `rows` is already triangular.
     if m == n {
         return (rows, lengths);
     }

@@ -1,17 +1,16 @@
 //! Faster convergence of the last Gauss-Newton steps.
 //!
-//! Near a minimum with residuals that do not vanish, full steps converge only linearly. Anderson's
-//! mixing combines the last few points qᵢ and the steps δᵢ taken from them so that the combined step
-//! has the least length, and continues from there: a secant method for δ(q) = 0 without further
-//! evaluations (Anderson 1965; Walker and Ni 2011).
+//! Near a minimum with nonzero residuals, full steps converge only linearly. Anderson mixing combines the last few
+//! points qᵢ and their steps δᵢ such that the combined step has minimum length, and continues from the combined point.
+//! It is a secant method for δ(q) = 0 that needs no further evaluations (Anderson 1965; Walker and Ni 2011).
 
 use crate::constants::DEPTH;
 use crate::normal::small::{fold_few, is_regular, solve_upper};
 
-/// The last points and the full steps from them, newest last.
+/// The last points and the full steps from these points, newest last.
 pub(crate) struct Anderson {
     n: usize,
-    /// Points held, at most one more than [`DEPTH`].
+    /// Number of stored points, at most [`DEPTH`] + 1.
     held: usize,
     points: Vec<f64>,
     steps: Vec<f64>,
@@ -19,19 +18,19 @@ pub(crate) struct Anderson {
 }
 
 impl Anderson {
-    /// For points of `n` components.
+    /// Creates the buffers for points of `n` components.
     pub(crate) fn new(n: usize) -> Self {
         let room = vec![0.0; n * (DEPTH + 1)];
         Anderson { n, held: 0, points: room.clone(), steps: room.clone(), rows: room }
     }
 
-    /// Forgets all points.
+    /// Removes all points.
     pub(crate) fn restart(&mut self) {
         self.held = 0;
     }
 
-    /// Takes the point `q` and the Gauss-Newton step from it (n values each), and replaces `step` by
-    /// the mixed one. `scale` weighs the components against each other.
+    /// Stores the point `q` and the Gauss-Newton step from this point (n values each), and replaces `step` by the mixed
+    /// step. `scale` is the diagonal of D, the weights of the components.
     ///
     /// With Δqᵢ, Δδᵢ the differences of consecutive points and steps, the mixed step is
     /// δ − Σ γᵢ(Δqᵢ + Δδᵢ), where γ minimises ‖D(δ − Σ γᵢ Δδᵢ)‖.
@@ -79,8 +78,7 @@ impl Anderson {
 mod tests {
     use super::Anderson;
 
-    /// A linear iteration with rates 0.9, −0.8 and 0.5 converges in as many mixed steps as there are
-    /// rates, plus one.
+    /// A linear iteration with the three rates 0.9, −0.8 and 0.5 converges in four mixed steps.
     #[test]
     fn a_linear_iteration_ends_after_as_many_steps_as_it_has_rates() {
         let rates = [0.9, -0.8, 0.5];

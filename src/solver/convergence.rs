@@ -28,7 +28,7 @@ impl Search<'_> {
             .then_some(Termination::Gradient)
     }
 
-    /// Computes the predicted effect of the Gauss-Newton step of the moving parameters.
+    /// Computes the Gauss-Newton step of the moving parameters and its predicted effect.
     pub(super) fn prospect(&mut self) -> Prospect {
         let m = self.state.moving.len();
         let State { reduced, model, ahead, moving, delta, has_full_step, .. } = &mut *self.state;
@@ -65,9 +65,9 @@ impl Search<'_> {
         }
     }
 
-    /// The Gauss-Newton step of a rank-deficient problem, in the columns that the previous columns do not
-    /// span. The other parameters do not move: the chosen columns can replace theirs. Returns
-    /// false if there is no such step.
+    /// Computes the Gauss-Newton step of a rank-deficient problem in the columns that are not spanned by previous
+    /// columns. The other parameters do not move, since their columns are linear combinations of the selected ones.
+    /// Returns false if there is no such step.
     fn basic_step(&mut self) -> bool {
         let m = self.state.moving.len();
         let Reduced { problem, step, work, kept, basis, basic, part } = &mut self.state.reduced;
@@ -93,7 +93,7 @@ impl Search<'_> {
         true
     }
 
-    /// Returns the termination if a full step would change the cost, or the parameters, by no more than the tolerances.
+    /// Returns the termination if a full step would change the cost or the parameters by no more than a tolerance.
     pub(super) fn small(&self, prospect: Prospect) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.task.options;
         if ftol > 0.0 && prospect.fall <= (ftol * self.bulk()).max(self.noise()) {
@@ -105,8 +105,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns true if the full step may be the last: it is short relative to the standard errors, and the previous
-    /// step shows that steps shrink.
+    /// Returns true if the option `etol` allows the full step to be the last one: it is short relative to the standard
+    /// errors, the signal stands out, and the previous step shows that steps shrink.
     pub(super) fn is_within_errors(&self, prospect: Prospect) -> bool {
         let (problem, etol) = (self.task.problem, self.task.options.etol);
         if etol == 0.0 || self.is_at_start() {
@@ -122,8 +122,8 @@ impl Search<'_> {
     }
 
     /// Returns true if the standard deviation of a point, √`variance`, is small relative to the signal and no column is
-    /// nearly spanned by the previous columns. Otherwise the model may bend within the errors of its parameters: steps
-    /// shrink slowly along some combination of parameters, and only steps along this combination show it.
+    /// nearly spanned by previous columns. Otherwise the model may bend within the errors of its parameters. Steps then
+    /// shrink slowly along some combination of parameters, and only steps along this combination reveal it.
     fn stands_out(&self, variance: f64) -> bool {
         let model = &self.state.model;
         let columns = model.problem.diagonal().zip(&model.norms).filter(|(_, norm)| **norm > 0.0);
@@ -131,9 +131,9 @@ impl Search<'_> {
         variance <= CALM_NOISE * CALM_NOISE * (least * least) * self.task.problem.signal
     }
 
-    /// Returns true if the full steps that follow the present one add up to a small part of the root of `tolerance`.
-    /// `square` is the squared length of the present step δ in the metric of JᵀJ. Near the minimum δ = −K d, where d is
-    /// the step before and K, symmetric in this metric, is the curvature of the model times the residuals. Along δ,
+    /// Returns true if the full steps after the current one add up to a small fraction of √`tolerance`. `square` is the
+    /// squared length of the current step δ in the metric of JᵀJ. Near the minimum δ = −K d, where d is the previous
+    /// step and the matrix K, symmetric in this metric, is the curvature of the model times the residuals. Along δ,
     /// steps shrink by ‖δ‖²/|dᵀJᵀJδ|. This factor is also large if d contains no information about the direction of δ.
     fn steps_shrink(&self, square: f64, tolerance: f64) -> bool {
         let step = &self.state.step;

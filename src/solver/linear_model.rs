@@ -1,9 +1,9 @@
 //! The quadratic model of the cost around a point, as a triangular least-squares problem.
 //!
-//! ½‖J δ + r‖² differs by a constant from ½‖R δ + z‖², where R is the triangular factor of J and
-//! z = Qᵀr. The normal equations give both by Cholesky, after scaling JᵀJ to a unit diagonal; where
-//! the scaled matrix says that squaring cost too many digits, the pass over the data that factors J
-//! itself gives them instead.
+//! ½‖J δ + r‖² differs by a constant from ½‖R δ + z‖², where R is the triangular factor of J and z = Qᵀr. R and z are
+//! computed from the normal equations by Cholesky factorisation, after JᵀJ is scaled to a unit diagonal. If a small
+//! pivot of the scaled matrix shows that forming JᵀJ lost too many digits, they are computed by a pass over the data
+//! that factors J itself.
 
 use crate::constants::LEAST_PIVOT;
 use crate::normal::abreast::ModelsAbreast;
@@ -11,18 +11,18 @@ use crate::normal::small::{by_size, cholesky, dot, solve_upper_transposed};
 use crate::normal::{Arrow, Normal, RFactor, Triangular, pair, pair_of_block};
 use std::sync::Arc;
 
-/// R and z, with the lengths of J's columns.
+/// R and z, with the lengths of the columns of J and the gradient.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinearModel {
     pub(crate) n: usize,
     pub(crate) problem: Triangular,
-    /// ‖Jⱼ‖
+    /// Lengths of the columns of J, ‖Jⱼ‖.
     pub(crate) norms: Vec<f64>,
     /// The gradient of the cost, Jᵀr.
     pub(crate) gradient: Vec<f64>,
-    /// The smallest squared pivot of the normal matrix scaled to a unit diagonal: what the most
-    /// dependent column keeps when the columns before it are projected out. The factor has a relative
-    /// error of about ε over it. Zero if there was no factor.
+    /// The smallest squared pivot of JᵀJ scaled to a unit diagonal: the smallest squared length of a column of length 1
+    /// after the previous columns are projected out. The relative error of the factor is about ε/`least_pivot`. Zero if
+    /// there was no factor, or if it was computed from J itself.
     pub(crate) least_pivot: f64,
     scaled: Vec<f64>,
 }
@@ -40,8 +40,8 @@ impl LinearModel {
         }
     }
 
-    /// Takes the model from normal equations. Returns whether that kept enough digits; if not, R and
-    /// z are without meaning and [`set_factor`](Self::set_factor) must follow.
+    /// Computes the model from normal equations. Returns true if it has enough digits. Otherwise R and z are
+    /// meaningless and must be set by [`set_factor`](Self::set_factor).
     pub(crate) fn set_normal(&mut self, normal: &Normal) -> bool {
         self.set_lengths(normal);
         self.least_pivot = 0.0;
@@ -68,13 +68,12 @@ impl LinearModel {
         true
     }
 
-    /// Factors the normal equations with columns of length 1: R, and the smallest squared pivot; `None` where there
-    /// is no factor. Each block is eliminated from the products of the common columns, whose own length is 1
-    /// before.
+    /// Factors JᵀJ with its columns scaled to length 1. Stores R and returns the smallest squared pivot; `None` if the
+    /// matrix is not positive definite. Each block is eliminated from the products of the common columns.
     fn eliminate(&mut self, normal: &Normal) -> Option<f64> {
         let Triangular { shape, r, .. } = &mut self.problem;
         let (common, first) = (shape.common(), shape.first_common());
-        // Blocks are scaled one after another in the buffer of all.
+        // All blocks are scaled in the same buffer, one after another.
         let (square, corner) = self.scaled.split_at_mut(shape.room_of_blocks(0));
         let border = &self.norms[first..];
         by_size!(common => scale(normal.corner(), common, &border[..common], &mut corner[..common * common]));
@@ -112,8 +111,8 @@ impl LinearModel {
         Some(pivots.fold(least, f64::min))
     }
 
-    /// Takes the model of a fit beside others, and its Gauss-Newton step. Returns whether that kept enough digits; if
-    /// not, it is without meaning.
+    /// Copies the model of one fit, and its Gauss-Newton step, from the models of several fits in lanes. Returns true if
+    /// the model has enough digits; otherwise nothing is copied.
     pub(crate) fn set_lane(
         &mut self,
         models: &ModelsAbreast,
@@ -144,7 +143,7 @@ impl LinearModel {
         is_sound || self.problem.is_regular()
     }
 
-    /// Takes only the lengths of the columns and the gradient.
+    /// Computes only the lengths of the columns and the gradient.
     pub(crate) fn set_lengths(&mut self, normal: &Normal) {
         let to = self.norms.iter_mut().zip(&mut self.gradient);
         for ((norm, gradient), (square, slope)) in to.zip(normal.lengths_and_slopes()) {
@@ -153,14 +152,15 @@ impl LinearModel {
         }
     }
 
-    /// R and z as the factor of [J r]; without the length of what no parameter can fit.
+    /// Returns R and z as the R factor of [J r]. The last diagonal element, the norm of the part of r that no parameter
+    /// can fit, is not set.
     pub(crate) fn factor(&self) -> RFactor {
         let mut factor = RFactor::shaped(&Arc::new(self.problem.shape.clone()));
         self.write_factor(&mut factor);
         factor
     }
 
-    /// As [`factor`](Self::factor), into a factor of the same shape.
+    /// Writes the result of [`factor`](Self::factor) to a factor of the same shape.
     pub(crate) fn write_factor(&self, factor: &mut RFactor) {
         let Triangular { shape, r, z } = &self.problem;
         let (blocks, corner) = factor.parts_mut();
@@ -176,27 +176,28 @@ impl LinearModel {
         corner[n * (n + 1)..][..n].copy_from_slice(z);
     }
 
-    /// Takes R and z from a factor of [J r]; lengths and gradient stay those of the normal equations.
+    /// Sets R and z from an R factor of [J r]. Lengths and gradient remain the values from the normal equations.
     pub(crate) fn set_factor(&mut self, factor: &RFactor) {
         self.least_pivot = 0.0;
         self.problem.set_factor(factor);
     }
 
-    /// The change of the cost that the model predicts for the step `delta`: ½‖Rδ‖² + gᵀδ.
+    /// Returns the change of the cost that the model predicts for the step `delta`: ½‖Rδ‖² + gᵀδ.
     pub(crate) fn change(&self, delta: &[f64]) -> f64 {
         self.problem.change(delta)
     }
 }
 
-/// Writes the upper triangle of JᵀJ, its columns scaled to length 1. `products`: of [J r], packed.
+/// Writes the upper triangle of JᵀJ with the columns of J scaled to length 1. `products` contains the products of the
+/// columns of [J r], packed.
 #[inline(always)]
 fn scale(products: &[f64], n: usize, norms: &[f64], scaled: &mut [f64]) {
     let products = &products[..n * (n + 1) / 2];
     for j in 0..n {
         for i in 0..=j {
             let unit = norms[i] * norms[j];
-            // A column without effect must not spoil the others: it stands alone with length 1 here
-            // and is zero again below.
+            // A zero column gets the diagonal element 1 here, so that the factorisation succeeds; `unscale` sets it to
+            // zero.
             scaled[j * n + i] = match unit {
                 0.0 if i == j => 1.0,
                 0.0 => 0.0,

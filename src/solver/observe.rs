@@ -1,4 +1,4 @@
-//! Watching a fit, a stream or a batch of fits, and stopping it.
+//! Progress events of a fit, a stream or a batch of fits, and requests to stop them.
 
 use crate::model::program::panic_message;
 use std::ops::ControlFlow;
@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// An event for an observer. A fit in memory or on a device reports its steps, a stream its steps and chunks,
-/// a batch its finished fits and no steps.
+/// An event for an observer. A fit in memory or on a device reports its steps; a stream reports steps and chunks; a
+/// batch reports finished fits, but no steps.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -41,18 +41,18 @@ impl Event<'_> {
 /// State of a fit after an accepted step.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// Accepted steps so far, those of an earlier run or stage included.
+    /// Accepted steps so far, including earlier runs and stages.
     pub iteration: usize,
     /// Evaluations of model and partials so far.
     pub evaluations: usize,
     /// All parameters, fixed ones included, in the order of the model.
     pub params: &'a [f64],
-    /// Half the sum of squared weighted residuals, or of the loss. In the stages before
-    /// that of a loss that redescends it is Cauchy's on their scale.
+    /// Half the sum of squared weighted residuals, or of the losses. In the stages that precede the stage with a
+    /// redescending loss, it is the cost of the Cauchy loss with the scale of the stage.
     pub cost: f64,
     /// Length of the last step, relative to the scaled parameters.
     pub step: f64,
-    /// Damping λ that the last step was taken with; 0 for a full Gauss-Newton step.
+    /// Damping λ of the last step; 0 for a full Gauss-Newton step.
     pub damping: f64,
     /// Time since the fit began.
     pub elapsed: Duration,
@@ -61,15 +61,15 @@ pub struct Progress<'a> {
 /// Progress of the fit of a stream, after each of its chunks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StreamProgress {
-    /// The pass over the points that is under way, counted from 1.
+    /// Current pass over the points, counted from 1.
     pub pass: usize,
-    /// Chunks of this pass that are done.
+    /// Number of finished chunks of this pass.
     pub chunk: u64,
-    /// Points of this pass that are done.
+    /// Number of points in the finished chunks of this pass.
     pub points: u64,
-    /// Number of points of a whole pass, if it is known from the source or from an earlier pass.
+    /// Number of points of a complete pass, if it is known from the source or from an earlier pass.
     pub total_points: Option<u64>,
-    /// Half the sum of squared weighted residuals, or of the loss, after the last complete pass.
+    /// Half the sum of squared weighted residuals, or of the losses, after the last complete pass.
     pub cost: Option<f64>,
     /// Damping λ of the step that led to the parameters of this pass; 0 for a full Gauss-Newton step.
     pub damping: f64,
@@ -84,7 +84,7 @@ pub struct StreamProgress {
 pub struct BatchProgress {
     /// Finished fits of any status.
     pub finished: usize,
-    /// Fits of the batch.
+    /// Number of fits of the batch.
     pub n_fits: usize,
     /// Time since the batch began.
     pub elapsed: Duration,
@@ -93,7 +93,7 @@ pub struct BatchProgress {
 /// Progress of a differential evolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GenerationProgress {
-    /// Generations that are done.
+    /// Number of finished generations.
     pub generation: usize,
     /// Maximum number of generations.
     pub generations: usize,
@@ -108,26 +108,26 @@ pub struct GenerationProgress {
 /// Progress of the search for the start of a fit. Searches of a batch send no events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchProgress {
-    /// Rounds that are done.
+    /// Number of finished rounds.
     pub round: usize,
-    /// Rounds at most: [`SearchOptions::rounds`](crate::SearchOptions::rounds), for sums of more than two terms four
-    /// times as many.
+    /// Maximum number of rounds: [`SearchOptions::rounds`](crate::SearchOptions::rounds), or four times this number for
+    /// sums of more than two terms.
     pub rounds: usize,
-    /// Fits so far.
+    /// Number of fits so far.
     pub fits: usize,
-    /// The lowest cost so far, of the points that the search is made on; infinite if no fit has a finite cost.
+    /// The lowest cost so far, for the points that the search uses; infinite if no fit has a finite cost.
     pub cost: f64,
     /// Time since the search began.
     pub elapsed: Duration,
 }
 
-/// Observer of a fit: a closure that is called with every event, or an object that can also stop the fit
-/// between two events.
+/// Observer of a fit: a closure that is called for every event, or an object that can also stop the fit between two
+/// events.
 pub(crate) trait Observe {
     /// Receives an event; the result `ControlFlow::Break(())` stops the fit.
     fn tell(&self, event: &Event<'_>) -> ControlFlow<()>;
 
-    /// Returns true if the fit is to stop without another step; called before each step.
+    /// Returns true if the fit must stop without another step. It is called before each step.
     fn is_cancelled(&self) -> bool {
         false
     }
@@ -155,8 +155,8 @@ pub(crate) fn wants_to_stop(observer: &Observer, event: Event<'_>) -> Result<boo
         .map_err(|panic| panic_message(&*panic))
 }
 
-// Interruption of passes over the points. Passes of native models can be interrupted, since their calls may take any
-// time. Passes of traced models are short and are only interrupted over a stream.
+// Interruption of passes over the points. Passes of native models can be interrupted, because a call of the model may
+// take any time. Passes of traced models are short; they can be interrupted only in a stream.
 
 /// The reason why a pass was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +180,8 @@ pub(crate) struct Patience<'a> {
 }
 
 impl Patience<'_> {
+    /// Checks the stop signal and the deadline.
+    ///
     /// # Errors
     /// The reason, if the pass must stop.
     pub(crate) fn check(&self) -> Result<(), Stop> {
@@ -193,16 +195,18 @@ impl Patience<'_> {
     }
 }
 
-/// The end of a time limit that begins at `begun`; `None` without a limit, or if the clock cannot represent it.
+/// Returns the deadline of a time limit that begins at `begun`; `None` if there is no limit, or if the clock cannot
+/// represent the deadline.
 pub(crate) fn end_of(begun: Instant, limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| begun.checked_add(limit))
 }
 
-/// Stops fits from outside, given to them by [`CurveFit::cancel_token`](crate::CurveFit::cancel_token).
-/// Clones share one flag. A cancelled token stays cancelled.
+/// Token that stops fits from another thread. A fit receives it by
+/// [`CurveFit::cancel_token`](crate::CurveFit::cancel_token). Clones share one flag. A cancelled token stays
+/// cancelled.
 ///
-/// Cancelling only sets the flag; therefore any thread may cancel, also the one of a Ctrl-C handler. A fit checks the
-/// flag before each step, a fit of a native model before each point, and a stream after each chunk.
+/// Cancelling only sets the flag; therefore any thread may cancel, including a Ctrl-C handler. A fit checks the flag
+/// before each step, a fit of a native model also before each point, and a stream also after each chunk.
 ///
 /// ```
 /// use dualfit::{CancelToken, CurveFit, Data, Termination};
@@ -225,9 +229,9 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Stops all fits that have this token, or receive it later.
+    /// Stops all fits that have this token now or receive it later.
     pub fn cancel(&self) {
-        // The flag guards no other memory, so no order is needed.
+        // The flag guards no other memory; therefore relaxed ordering suffices.
         self.0.store(true, Relaxed);
     }
 

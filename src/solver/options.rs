@@ -23,27 +23,27 @@ pub struct Options {
     /// Largest cosine between the residuals and a column of partials at which a fit has converged.
     /// Default 1e-12, so that the other tests usually decide; 0 switches the test off.
     pub gtol: f64,
-    /// Length of the full step, in standard errors, at which a fit has converged: it takes that step, does not
-    /// evaluate there, and looks for no further digits. The length of a step d is √(dᵀC⁻¹d), where C is the covariance
-    /// of the parameters. Thus no parameter, and no linear combination of parameters, moves by more than `etol` times
-    /// its standard error. Two conditions keep the remaining distance to the minimum smaller than this step. The
-    /// previous step must show that steps shrink. The signal, √Σ(y − mean)², must be at least 10 times the standard
-    /// deviation of a point, and more if parameters are correlated; fits of weaker signals continue. In a test with
-    /// 0.01, all of 300,000 fits of small images ended closer to the minimum than 0.01 standard errors, and needed two
-    /// thirds of the evaluations (`docs/benchmarks.md`). Useful for batches. Default 0, which switches the test off:
-    /// fits continue to the last digits.
+    /// Length of the full step, in standard errors, at which a fit has converged. The fit takes this step without an
+    /// evaluation at its end, and does not compute further digits. The length of a step d is √(dᵀC⁻¹d), where C is the
+    /// covariance of the parameters. Thus no parameter, and no linear combination of parameters, moves by more than
+    /// `etol` times its standard error. Two conditions keep the remaining distance to the minimum smaller than this
+    /// step. First, the previous step must show that steps shrink. Second, the signal, √Σ(y − mean)², must be at least
+    /// 10 times the standard deviation of a point, and more if parameters are correlated; fits of weaker signals
+    /// continue. In a test with 0.01, all of 300,000 fits of small images ended closer to the minimum than 0.01
+    /// standard errors, and needed two thirds of the evaluations (`docs/benchmarks.md`). Useful for batches. Default 0,
+    /// which switches the test off: fits continue to the last digits.
     pub etol: f64,
-    /// Evaluations of model and partials after which a fit stops, all runs and stages together;
-    /// `None` is 500 · (free parameters + 1).
+    /// Maximum number of evaluations of model and partials, in all runs and stages together;
+    /// `None` stands for 500 · (free parameters + 1).
     pub max_evaluations: Option<usize>,
     /// Time after which a fit stops. It is checked between evaluations, in passes of native models also between points,
-    /// and in passes of streams also between chunks. If the time ends before the cost at the start is known, the fit
-    /// returns [`Error::StoppedInFirstPass`]. For points in memory, the standard errors are still computed, which may
-    /// need a pass. Default: no limit.
+    /// and in passes of streams also between chunks. If the time ends before the cost at the starting point is known,
+    /// the fit returns [`Error::StoppedInFirstPass`]. For points in memory, the standard errors are still computed,
+    /// which may need a pass. Default: no limit.
     pub max_time: Option<Duration>,
-    /// Radius of the first trust region, relative to the scaled start. Default 1: a larger one takes
-    /// bolder first steps and loses some hard problems (MINPACK uses 100). A fit that does not converge is
-    /// tried with 100 times this.
+    /// Radius of the first trust region, relative to the scaled starting point. Default 1. With a larger radius, first
+    /// steps are longer and some hard problems are not solved (MINPACK uses 100). A fit that does not converge is
+    /// repeated with 100 times this radius.
     pub initial_radius: f64,
 }
 
@@ -72,9 +72,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Checks the options.
+    ///
     /// # Errors
-    /// [`Error::BadOption`] for a tolerance that is negative or NaN, a limit of no evaluations, or a
-    /// radius that is not positive.
+    /// [`Error::BadOption`] for a tolerance that is not in [0, 1), a limit of 0 evaluations, or a radius that is not
+    /// positive and finite.
     pub(crate) fn validate(&self) -> Result<()> {
         let Options { ftol, xtol, gtol, etol, .. } = *self;
         for (name, value) in [("ftol", ftol), ("xtol", xtol), ("gtol", gtol), ("etol", etol)] {
@@ -98,7 +100,7 @@ impl Options {
         Ok(())
     }
 
-    /// Returns true if the caller set a limit; attempts of unpredictable duration are then not made.
+    /// Returns true if the caller set a limit. The fit then omits attempts of unpredictable duration.
     pub(crate) fn is_limited(&self) -> bool {
         self.max_evaluations.is_some() || self.max_time.is_some()
     }

@@ -1,4 +1,4 @@
-//! Result of a minimisation, and its failures.
+//! Result of a minimisation, and reasons of failure.
 
 use super::task::Work;
 use super::termination::Termination;
@@ -34,7 +34,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// An outcome before any run, with allocated arrays.
+    /// Creates an outcome before any run, with allocated arrays.
     pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Outcome {
         let free = shape.n();
         Outcome {
@@ -76,15 +76,15 @@ impl From<Fault> for Failure {
 pub(crate) struct BadPoint {
     /// Index of the point in the data.
     pub(crate) index: usize,
-    /// The independent variables there.
+    /// The independent variables at the point.
     pub(crate) x: Vec<f64>,
-    /// The value that was not finite.
+    /// The value that is not finite.
     pub(crate) value: f64,
-    /// The free parameter whose partial it is, or `None` if it is the model's value.
+    /// The free parameter whose partial is not finite; `None` if the value of the model is not finite.
     pub(crate) partial: Option<usize>,
 }
 
-/// The reason why a backend has no summary.
+/// The reason why a backend could not compute a summary.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fault {
     /// The user's code panicked.
@@ -94,14 +94,14 @@ pub(crate) enum Fault {
         /// Index and independent variables of the point where it panicked; `None` if the code was called for all points
         /// at once.
         point: Option<(usize, Vec<f64>)>,
-        /// All parameters of that call.
+        /// All parameters of the call that panicked.
         params: Vec<f64>,
     },
     /// A device failed.
     Device(DriverError),
     /// The points could not be read, or the state could not be saved.
     Points(Error),
-    /// The pass was broken off before its end.
+    /// The pass was interrupted.
     Stopped(Stop),
 }
 

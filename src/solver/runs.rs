@@ -7,7 +7,8 @@ use super::termination::Termination;
 use crate::normal::Arrow;
 use std::sync::Arc;
 
-/// The iteration from a start to a termination. Its counts of iterations and evaluations include all earlier runs.
+/// The iteration from a starting point to a termination. Its counts of iterations and evaluations include all earlier
+/// runs.
 pub(crate) trait Run {
     /// Evaluates at `start`.
     fn begin(&mut self, start: &[f64], scaling: Scaling) -> Result<(), Failure>;
@@ -39,7 +40,7 @@ pub(crate) enum Next {
 /// Maximum number of saddles from which a run continues.
 const SADDLES: usize = 3;
 
-/// Iterates `run` until an end is not a saddle, or until it has left [`SADDLES`] saddles.
+/// Iterates `run` until it ends at a point that is not a saddle, or until it has left [`SADDLES`] saddles.
 fn to_the_end(run: &mut dyn Run) -> Result<Termination, Failure> {
     let mut reason = run.run()?;
     for _ in 0..SADDLES {
@@ -57,7 +58,7 @@ pub(crate) struct Ends {
     /// Result of the better run.
     pub(crate) best: Outcome,
     second: Outcome,
-    /// Start of the second run.
+    /// Starting point of the second run.
     again: Vec<f64>,
 }
 

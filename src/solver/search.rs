@@ -1,4 +1,4 @@
-//! Operations of a minimisation: begin, update the linear model, compute the step, move to the trial point.
+//! Operations of a minimisation: begin, update the linear model, compute a step, move to the trial point.
 
 use super::bounds::Limits;
 use super::state::{Phase, Scaling, State, Transition, TriedPoint, Want};
@@ -9,7 +9,7 @@ use crate::constants::ROUNDING;
 use crate::normal::Summary;
 use crate::solver::observe::Stop;
 
-/// A minimisation: its request, the results of its evaluations, and its state.
+/// A minimisation: its input and its state, which includes the results of evaluations.
 pub(super) struct Search<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) state: &'a mut State,
@@ -19,13 +19,13 @@ pub(super) struct Search<'a> {
 const NOISES: f64 = 3.0;
 
 impl<'a> Search<'a> {
-    /// Creates a minimisation. `state` may come from an earlier fit.
+    /// Creates a minimisation. `state` may be reused from an earlier fit.
     pub(super) fn new(task: &'a Task<'a>, state: &'a mut State) -> Self {
         state.forget(task);
         Search { task, state }
     }
 
-    /// Begins at `start`, which must then be evaluated as the trial point.
+    /// Sets the trial point to `start`, which must then be evaluated.
     pub(super) fn set_out(&mut self, start: &[f64], scaling: Scaling) {
         self.state.scaling = scaling;
         self.state.rounding = self.task.problem.rounding();
@@ -34,14 +34,14 @@ impl<'a> Search<'a> {
         self.state.trial.params.copy_from_slice(start);
     }
 
-    /// Returns true if the normal equations at the start are finite and far from the limits of the range, so
-    /// that later ones are, too.
+    /// Returns true if the normal equations at the starting point are finite and far enough from overflow and underflow
+    /// that those of later points are safe, too.
     pub(super) fn start_is_safe(&self) -> bool {
         let normal = &self.state.trial.normal;
         normal.is_finite() && normal.lengths_and_slopes().all(|(square, _)| is_safe(square))
     }
 
-    /// The start is evaluated, in columns that are there to stay.
+    /// Begins the iteration after the evaluation of the starting point. The scaling of the columns is final now.
     pub(super) fn begin(&mut self) {
         let state = &mut *self.state;
         for (j, &k) in self.task.problem.free.iter().enumerate() {
@@ -66,27 +66,28 @@ impl<'a> Search<'a> {
         self.state.noise = noise;
     }
 
-    /// The sum indicates an exact fit, but a point is not met to its own rounding: a few large values
-    /// dominate the sum. The run continues; the test is repeated at a quarter of the current cost.
+    /// Continues the run if the sum of squares indicates an exact fit, but the model misses a point by more than the
+    /// rounding of this point, because a few large values dominate the sum. The test for an exact fit is repeated at a
+    /// quarter of the current cost.
     pub(super) fn go_on_below(&mut self) {
         self.state.rounding = 0.5 * self.state.normal.cost;
         self.state.phase = Phase::Look;
     }
 
-    /// The evaluation was stopped: the fit ends at the current point.
+    /// Records that an evaluation was stopped. The fit ends at the current point.
     pub(super) fn stopped(&mut self, stop: Stop) -> Termination {
         self.state.stopped = true;
         stop.into()
     }
 
-    /// Receives the factor at the current point.
+    /// Updates the linear model with the R factor at the current point.
     pub(super) fn factored(&mut self) {
         self.state.work.other_passes += 1;
         self.state.model.set_factor(&self.state.factor);
         self.relinearised();
     }
 
-    /// Updates the linear model at the current point, and continues with `then`.
+    /// Updates the linear model at the current point, and continues with `then`; requests the R factor if necessary.
     pub(super) fn linearise(&mut self, then: Phase) -> Transition {
         if !self.state.take_model() {
             return Transition::Wait(Want::Factor, then);
@@ -95,7 +96,7 @@ impl<'a> Search<'a> {
         Transition::Go(then)
     }
 
-    /// Completes this update when the factor is available.
+    /// Updates the scale and the moving parameters after the linear model has changed.
     fn relinearised(&mut self) {
         let State { scale, model, scaling, limits, q, moving, .. } = &mut *self.state;
         for (scale, &norm) in scale.iter_mut().zip(&model.norms) {
@@ -107,8 +108,8 @@ impl<'a> Search<'a> {
         Limits { limits }.moving(q, model, moving);
     }
 
-    /// Sets the step for the current radius. Returns its scaled length, and true if a bound cut it. Uses the full step
-    /// of all parameters, if it is known in advance and the region and the bounds allow it.
+    /// Computes the step for the current radius. Returns its scaled length, and true if a bound cut it. If the full
+    /// step of all parameters is known and lies within the trust region and the bounds, the full step is used.
     pub(super) fn take_step(&mut self) -> (f64, bool) {
         let state = &mut *self.state;
         if state.has_full_step {
@@ -137,7 +138,7 @@ impl<'a> Search<'a> {
         (scaled_norm(&state.delta, &state.scale), cut)
     }
 
-    /// Sets the trial to the present point plus the step. Returns true if a parameter changed.
+    /// Sets the trial point to the current point plus the step. Returns true if a parameter changed.
     pub(super) fn move_trial(&mut self) -> bool {
         let Problem { free, bounds, .. } = self.task.problem;
         let State { trial, columns, limits, q, delta, .. } = &mut *self.state;
@@ -147,8 +148,8 @@ impl<'a> Search<'a> {
         for (((((&q, &mut d), &mut column), &mut (low, high)), to), &k) in from.zip(to).zip(free) {
             let (lower, upper) = bounds[k];
             let wanted = (q + d) * column;
-            // A step onto a bound ends exactly on it. A rounding error away from it, the bound would not hold the
-            // parameter and the next step could not move it.
+            // A step onto a bound ends exactly on the bound. Otherwise, with a distance of a rounding error, the bound
+            // would not hold the parameter and the next step could not move it.
             params[k] = match wanted.clamp(lower, upper) {
                 _ if lower == f64::NEG_INFINITY && upper == f64::INFINITY => wanted,
                 to if d == low - q || is_beside(to, lower) => lower,
@@ -161,14 +162,14 @@ impl<'a> Search<'a> {
         moved
     }
 
-    /// Exchanges the present point with the trial.
+    /// Exchanges the current point and the trial point.
     pub(super) fn exchange(&mut self) {
         std::mem::swap(&mut self.state.params, &mut self.state.trial.params);
         std::mem::swap(&mut self.state.q, &mut self.state.trial.q);
         std::mem::swap(&mut self.state.normal, &mut self.state.trial.normal);
     }
 
-    /// The termination if a limit or the observer ends the fit here.
+    /// Returns the termination if a limit or the observer ends the fit here.
     pub(super) fn interrupted(&self) -> Option<Termination> {
         if self.state.stopped {
             return Some(Termination::Stopped);
@@ -179,8 +180,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns true if the last step changed no parameter by more than this fraction of its size. A length in
-    /// terms of D would compare the step with effects that parameters had at earlier points.
+    /// Returns true if the last step changed no parameter by more than this fraction of its size. The scaled length
+    /// ‖Dδ‖ is not used because D depends on the effects that parameters had at earlier points.
     pub(super) fn within(&self, tolerance: f64) -> bool {
         let deviation = self.deviation();
         let small = |&j: &usize| self.state.delta[j].abs() <= tolerance * self.size(j, deviation);
@@ -202,21 +203,20 @@ impl<'a> Search<'a> {
         (2.0 * self.bulk()).sqrt()
     }
 
-    /// The root mean square of the residuals, √(2C/n).
+    /// Returns the root mean square of the residuals, √(2C/n).
     pub(super) fn deviation(&self) -> f64 {
         self.residual() / (self.task.problem.points.max(1) as f64).sqrt()
     }
 
-    /// Scale for changes of q[j]: q[j] itself or, if that is larger, the standard error
-    /// that it would have alone in the model, √(2C/n)/‖Jⱼ‖. A parameter whose best value is 0 has no
-    /// scale of its own.
+    /// Returns the scale for changes of q[j]: |q[j]| or, if larger, the standard error √(2C/n)/‖Jⱼ‖ of a fit in which
+    /// this parameter alone is free. The second value is needed for parameters whose best value is 0.
     pub(super) fn size(&self, j: usize, deviation: f64) -> f64 {
         self.state.q[j].abs().max(deviation / self.state.model.norms[j])
     }
 
-    /// The uncertainty of the cost by rounding of the model's values or, if that is more, by their noise. Rounding has
-    /// the same sign at many points; noise of the size σ is independent from point to point and changes the cost by
-    /// σ‖r‖ and nσ²/2.
+    /// Returns the uncertainty of the cost due to rounding of the model values or, if larger, due to their noise.
+    /// Rounding has the same sign at many points; noise with standard deviation σ is independent from point to point
+    /// and changes the cost by σ‖r‖ and nσ²/2.
     pub(super) fn noise(&self) -> f64 {
         let residual = self.residual();
         let effect = |j: usize| self.state.model.norms[j] * self.state.q[j].abs();

@@ -17,17 +17,14 @@ use crate::normal::Summary;
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use std::collections::HashSet;
 
-/// Step of the finite differences, as a fraction of a parameter's size: the cube root of ε, which balances truncation
-/// error and rounding error.
+/// Step of the differences, as a fraction of a parameter's size: the cube root of ε balances truncation and rounding.
 const DIFFERENCE: f64 = 6e-6;
 /// If the values of a model have the relative noise η, the relative error of its gradients is η^⅔. The step is then
 /// the cube root of this error, η^²⁄⁹, and the relative error of curvatures is η^⁴⁄⁹.
 const OF_NOISE: f64 = 2.0 / 9.0;
-/// A curvature below this fraction of the largest one is 0 to the accuracy of differences. Parameters are scaled to
-/// curvature 1.
+/// A curvature below this fraction of the largest one, with scaled parameters, is 0 to the accuracy of differences.
 const FLAT: f64 = 1e-7;
-/// In this module, the size of a parameter is a change of this parameter alone that changes the cost by this fraction
-/// or slightly less.
+/// The size of a parameter is a change of it alone that changes the cost by this fraction or slightly less.
 const SEEN: f64 = 1e-3;
 /// Sizes are searched up to this multiple of the parameter's natural size or of its starting value.
 const FARTHEST: f64 = 10.0;
@@ -289,9 +286,8 @@ impl OnHost<'_> {
         Ok(found)
     }
 
-    /// Evaluates the trial point that differs from the current point in the free parameters `moved`. Returns the
-    /// gradient with respect to the parameters `of`; `None` if the model has no finite value there, or a limit ends the
-    /// fit.
+    /// Evaluates the trial point that differs from the current one in the free parameters `moved`. Returns the gradient
+    /// with respect to `of`; `None` if the model has no finite value there, or a limit ends the fit.
     pub(super) fn gradient_at(
         &mut self,
         moved: &[(usize, f64)],
@@ -362,8 +358,8 @@ impl OnHost<'_> {
         Ok(Walk::Stuck)
     }
 
-    /// Changes the parameters by `changes`; if the cost rises, repeats this with shorter steps, unless the minimum is
-    /// `near`. Returns the gradient at the new point; `None` if no step succeeds.
+    /// Changes the parameters by `changes`, or less if the cost rises and the minimum is not `near`. Returns the gradient
+    /// at the new point; `None` if no step succeeds.
     fn go(
         &mut self,
         of: &[usize],
@@ -491,8 +487,7 @@ impl Search<'_> {
         (0..self.state.q.len()).filter(open).collect()
     }
 
-    /// Scale for changes of q[j] if its column may vanish: q[j] or, if that is larger,
-    /// the standard error at the point of its largest effect.
+    /// Returns the scale for changes of q[j] if its column may vanish: the larger of q[j] and the least standard error.
     fn natural_size(&self, j: usize) -> f64 {
         let scale = self.state.scale[j].max(self.state.model.norms[j]);
         let own = self.state.q[j].abs();

@@ -1,5 +1,5 @@
-//! State of a minimisation: the current point, its linear model, and the trial point. The state is reused by the fits
-//! of a batch, which therefore do not allocate.
+//! State of a minimisation: the current point, its linear model, and the trial point. The fits of a batch reuse one
+//! state and therefore do not allocate.
 
 use super::anderson::Anderson;
 use super::bounds::BoundedStep;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) enum Scaling {
     /// Scaling by the largest norm so far (Moré), for badly scaled problems.
     Monotone,
-    /// Scaling by the current norm, for distant starting points, whose norms are not representative.
+    /// Scaling by the current norm, for distant starting points, where norms are not representative.
     Present,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Scaling {
 pub(crate) enum Want {
     /// The normal equations at the trial point.
     Evaluation,
-    /// The triangular factor of [J r] at the present point.
+    /// The R factor of [J r] at the current point.
     Factor,
     /// No evaluation: the search has ended.
     Nothing(Termination),
@@ -33,27 +33,27 @@ pub(crate) enum Want {
 /// The next phase of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The start is evaluated.
+    /// Linear model at the starting point, which has been evaluated.
     Linearise,
-    /// The linear model there is known.
+    /// First trust region, from the linear model at the starting point.
     FirstRegion,
     /// Test of the current point for termination.
     Look,
-    /// A step for the present radius.
+    /// Step for the current radius.
     Propose,
-    /// The trial is evaluated.
+    /// Decision about the step after the evaluation of the trial point.
     Judge,
-    /// A step was accepted, and the linear model at its end is known.
+    /// Event for the observer after an accepted step whose linear model is known.
     Accepted,
-    /// A further step for the last digits.
+    /// Refinement: a further step for the last digits.
     Refine,
-    /// That step is evaluated.
+    /// Decision about the refinement step after its evaluation.
     Refined,
-    /// The linear model there is known; the point is compared with the best one.
+    /// Comparison with the best point of the refinement; the linear model is known.
     Weigh,
-    /// No further steps; the search returns to the best point.
+    /// End of the refinement: return to its best point.
     Settle,
-    /// The current point is the best one.
+    /// Termination at the best point.
     Settled,
 }
 
@@ -73,8 +73,8 @@ pub(super) struct Prospect {
     pub(super) change: f64,
 }
 
-/// The state of a minimisation. `q` are the free parameters, each divided by the power of two in `columns` by which its
-/// column of the Jacobian is multiplied.
+/// The state of a minimisation. `q` contains the free parameters, each divided by the power of two in `columns`. The
+/// column of a parameter in the Jacobian is multiplied by the same power.
 pub(super) struct State {
     pub(super) phase: Phase,
     pub(super) scaling: Scaling,
@@ -106,41 +106,41 @@ pub(super) struct State {
     pub(super) reduced: Reduced,
     /// True if the step in `reduced` moves all free parameters, and the R factor is regular.
     pub(super) has_full_step: bool,
-    /// Results known in advance at the trial point.
+    /// Linear model and full step at the trial point, if they are already known.
     pub(super) ahead: Ahead,
     pub(super) work: Work,
-    /// Sum of squares up to which a fit may be exact.
+    /// Sum of squared residuals up to which a fit may be exact.
     pub(super) rounding: f64,
-    /// Relative noise of the model's values, from the evaluator.
+    /// Relative noise of the model values, from the evaluator.
     pub(super) noise: f64,
     /// Accepted steps before this run.
     pub(super) earlier: usize,
     pub(super) effects: Vec<f64>,
     /// For each free parameter, true if it is known not to occur in the model.
     pub(super) unused: Vec<bool>,
-    /// Reason of the end of the run, before parameters without effect are considered.
+    /// Termination of the run, before parameters without effect are considered.
     pub(super) reason: Termination,
 }
 
 /// The step being tried, or just accepted.
 #[derive(Default)]
 pub(super) struct Step {
-    /// Number of steps from this point that led to points where the model is not finite.
+    /// Number of steps from the current point to points where the model is not finite.
     pub(super) shortenings: usize,
     /// Norm of D δ.
     pub(super) length: f64,
     /// True if a bound cut the step.
     pub(super) cut: bool,
-    /// True if the step shows what further full steps will do: no bound cut it, and either it was not damped or there
-    /// is no full step.
+    /// True if the step predicts the effect of further full steps: no bound cut it, and either it was not damped or
+    /// there is no full step.
     pub(super) full: bool,
     /// The damping λ of the step.
     pub(super) damping: f64,
     pub(super) actual: f64,
     pub(super) predicted: f64,
     pub(super) ratio: f64,
-    /// The largest factor by which the step changed the length of a column of J. `bend` and `along` are computed for
-    /// accepted steps, and only if the option `etol` is set.
+    /// The largest factor by which the step changed the length of a column of J. `bend` and `along` are computed only
+    /// for accepted steps and only if the option `etol` is set.
     pub(super) bend: f64,
     /// Inner product of the step and the gradient at its end.
     pub(super) along: f64,
@@ -155,13 +155,13 @@ pub(super) struct Refinement {
     pub(super) steps: usize,
     /// `change` of the [`Prospect`] at the previous point of the refinement; 0 at its first point.
     pub(super) change: f64,
-    /// The change that the next full step makes at the best point.
+    /// `change` of the [`Prospect`] at the best point.
     pub(super) best_change: f64,
-    /// The cost that the best point may not exceed.
+    /// Maximum cost of the best point.
     pub(super) ceiling: f64,
-    /// True if the current point is the best.
+    /// True if the current point is the best point.
     pub(super) at_best: bool,
-    /// Number of parameters that bounds did not hold when the last step was taken.
+    /// Number of moving parameters when the last step was taken.
     pub(super) moving: usize,
 }
 
@@ -176,14 +176,14 @@ pub(super) struct Reduced {
     pub(super) problem: Triangular,
     pub(super) step: Vec<f64>,
     pub(super) work: Vec<f64>,
-    /// For a deficient problem: the columns that are kept, their parameters, and their step.
+    /// For a rank-deficient problem: the selected columns, their parameters, and their step.
     pub(super) kept: Vec<usize>,
     pub(super) basis: Vec<usize>,
     pub(super) basic: Triangular,
     pub(super) part: Vec<f64>,
 }
 
-/// The linear model at the trial, if it was computed with the normal equations.
+/// The linear model at the trial point, if it was computed together with the normal equations.
 pub(super) struct Ahead {
     pub(super) is_known: bool,
     pub(super) model: LinearModel,
@@ -253,7 +253,7 @@ impl State {
         }
     }
 
-    /// Resets the state from the previous fit that a new run does not set itself.
+    /// Resets the fields that are left from a previous fit and that a new run does not set.
     pub(super) fn forget(&mut self, task: &Task<'_>) {
         let Task { problem, work, .. } = *task;
         self.columns.fill(1.0);
@@ -271,9 +271,8 @@ impl State {
 }
 
 impl State {
-    /// Sets the linear model to that of the current point. If it was computed when this point was still the trial
-    /// (`ahead`), it is taken from there, otherwise from the normal equations. Returns true if the model has enough
-    /// digits.
+    /// Sets the linear model of the current point: from `ahead`, if it was computed when this point was still the trial
+    /// point; otherwise from the normal equations. Returns true if the model has enough digits.
     pub(super) fn take_model(&mut self) -> bool {
         if self.ahead.is_known {
             std::mem::swap(&mut self.model, &mut self.ahead.model);
@@ -290,14 +289,14 @@ impl State {
         }
     }
 
-    /// Moves to the trial, the end of a full step, without evaluating it.
+    /// Moves to the trial point, the end of a full step, without an evaluation.
     pub(super) fn go_unseen(&mut self) {
         std::mem::swap(&mut self.params, &mut self.trial.params);
         std::mem::swap(&mut self.q, &mut self.trial.q);
         self.normal.cost -= self.prospect.fall;
     }
 
-    /// Returns true if the trial is the start, with unscaled columns.
+    /// Returns true if the trial point is the starting point and columns are not scaled.
     pub(super) fn is_as_at_first(&self, problem: &Problem) -> bool {
         self.trial.params == problem.start && self.columns.iter().all(|&c| c == 1.0)
     }
@@ -322,7 +321,7 @@ impl TriedPoint {
         self.q.iter().all(|q| q.is_finite())
     }
 
-    /// Becomes a copy of the given point.
+    /// Overwrites this point with the given point.
     pub(super) fn keep(&mut self, params: &[f64], q: &[f64], normal: &Normal) {
         self.params.copy_from_slice(params);
         self.q.copy_from_slice(q);

@@ -1,9 +1,9 @@
-//! The loop: Levenberg-Marquardt in Moré's trust-region form, cut where it waits for the data.
+//! The loop: Levenberg-Marquardt in Moré's trust-region form, as a state machine that can wait for evaluations.
 //!
-//! Evaluations are requested, not called: a phase returns the next phase and, if that needs an
-//! evaluation or a factorisation, ends the current [`advance`](Search::advance). Therefore one loop serves
-//! a single fit, which evaluates at once, and fits that are evaluated together.
-//! `kernels/solver.cuh` has the same phases.
+//! The loop requests evaluations instead of calling them. Each phase returns the next phase; if the next phase needs
+//! an evaluation or a factorisation, [`advance`](Search::advance) returns this request. Therefore the same loop serves
+//! a single fit, which evaluates immediately, and fits that are evaluated together. `kernels/solver.cuh` has the same
+//! phases.
 
 use super::observe::{Event, Progress, wants_to_stop};
 use super::options::Options;
@@ -56,8 +56,8 @@ impl Search<'_> {
         state.effects.clear();
         state.effects.extend(state.model.norms.iter().zip(&state.q).map(effect));
         let size = scaled_norm(&state.q, &state.scale);
-        // At the origin, the residual, which has the same units, limits the step. The radius has a lower limit, because
-        // the cost does not resolve shorter steps.
+        // If the starting point is the origin, ‖r‖, which has the same unit as ‖Dq‖, determines the radius. Otherwise
+        // the radius has a lower limit, because the cost does not resolve shorter steps.
         let residual = (2.0 * state.normal.cost).sqrt();
         let size = if size > 0.0 { size.max(1e-6 * residual) } else { residual };
         state.radius = self.task.options.initial_radius * size;
@@ -124,7 +124,7 @@ impl Search<'_> {
         })
     }
 
-    /// Accepts the step, or tries a shorter one.
+    /// Accepts the step or proposes a shorter one.
     fn judge(&mut self) -> Transition {
         if self.state.trial.normal.is_finite() {
             let state = &mut *self.state;
@@ -158,7 +158,8 @@ impl Search<'_> {
         self.interrupted().map_or(Transition::Go(Phase::Propose), Transition::End)
     }
 
-    /// The largest factor by which the trial changes the length of a column, if a fit may end within its errors.
+    /// Returns the largest factor by which the length of a column of J changes at the trial point; 1 if the option
+    /// `etol` is not set.
     fn bend(&self) -> f64 {
         if self.task.options.etol == 0.0 {
             return 1.0;
@@ -168,14 +169,14 @@ impl Search<'_> {
         lengths.zip(&self.state.model.norms).map(factor).fold(1.0, f64::max)
     }
 
-    /// Moré's rules for the next radius and damping. A good step does not shorten the radius if it was
-    /// a bound that kept it short.
+    /// Updates radius and damping by Moré's rules. A good step that was short because a bound cut it does not reduce
+    /// the radius.
     fn resize(&mut self) {
         let state = &mut *self.state;
         let (length, ratio, actual) = (state.step.length, state.step.ratio, state.step.actual);
         let least = if state.step.cut { state.radius } else { 0.0 };
         if ratio <= 0.25 {
-            // The minimum of the parabola through both costs and the slope at the present point.
+            // The minimum of the parabola through both costs with the slope at the current point.
             let slope: f64 =
                 state.model.gradient.iter().zip(&state.delta).map(|(g, d)| g * d).sum();
             let parabola = if actual >= 0.0 { 0.5 } else { 0.5 * slope / (slope + actual) };
@@ -192,7 +193,7 @@ impl Search<'_> {
         }
     }
 
-    /// Tells the observer, and whether the step was so small that the fit has converged.
+    /// Sends an event to the observer, and tests if the step was small enough for convergence.
     fn accepted(&mut self) -> Result<Transition, Failure> {
         if let Some(observer) = self.task.observer {
             let state = &*self.state;
@@ -217,12 +218,12 @@ impl Search<'_> {
         Ok(Transition::Go(Phase::Look))
     }
 
-    /// The termination if the last step changed cost or parameters by no more than the tolerances. Only a
-    /// full step proves convergence.
+    /// Returns the termination if the last step changed cost or parameters by no more than the tolerances. Called only
+    /// for full steps, since other steps do not prove convergence.
     fn step_was_small(&self) -> Option<Termination> {
         let Options { ftol, xtol, .. } = *self.task.options;
         let step = &self.state.step;
-        // The cost is that of the new point; that of the old one is larger by the actual fall.
+        // The tolerance refers to the cost of the previous point, which is higher by the actual decrease.
         let tolerance = ftol * (self.bulk() + step.actual);
         if step.actual <= tolerance && step.predicted <= tolerance && step.ratio <= 2.0 {
             Some(Termination::Cost)
@@ -233,14 +234,14 @@ impl Search<'_> {
         }
     }
 
-    /// Takes full steps, mixed, from a point that meets the tolerances, until the last digits of the parameters no
-    /// longer change. The cost is flat there and does not determine these digits.
+    /// Takes full steps with Anderson mixing from a point that meets the tolerances, until the last digits of the
+    /// parameters no longer change. The cost does not determine these digits, because it is flat near the minimum.
     fn refine(&mut self) -> Transition {
         let cost = self.bulk();
         let state = &mut *self.state;
         let Prospect { fall, change } = state.prospect;
         let still = change <= LAST_DIGITS && fall <= LAST_DIGITS * cost;
-        // Linear convergence continues at the rate of the previous step.
+        // Estimates the next change, under linear convergence with the rate of the previous step.
         let swift = change * change <= LAST_CHANGE * state.refinement.change;
         state.refinement.change = change;
         let settled = still || (swift && self.is_known_beyond());
@@ -273,7 +274,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes the full step without an evaluation, unless a bound is in its way.
+    /// Takes the full step without an evaluation, unless it crosses a bound. Returns true if it was taken.
     fn take_full_step(&mut self) -> bool {
         self.state.aim_at_full_step();
         self.move_trial();
@@ -286,7 +287,7 @@ impl Search<'_> {
         goes
     }
 
-    /// Returns true if the cost after a full step is known without an evaluation.
+    /// Returns true if the linear model predicts the cost after a full step well enough without an evaluation.
     fn is_known_beyond(&self) -> bool {
         let cost = self.bulk();
         self.state.prospect.fall <= LAST_FALL * cost && self.noise() <= LAST_NOISE * cost
@@ -322,8 +323,8 @@ impl Search<'_> {
         Transition::Go(Phase::Refine)
     }
 
-    /// Ends at the point with the smallest full step among the points whose cost does not exceed the initial cost
-    /// beyond rounding.
+    /// Returns to the best point of the refinement: the point with the smallest full step among the points whose cost
+    /// does not exceed the initial cost beyond rounding.
     fn settle(&mut self) -> Transition {
         let state = &mut *self.state;
         if state.refinement.at_best {
@@ -340,8 +341,8 @@ impl Search<'_> {
         Transition::End(exact.unwrap_or(self.state.refinement.reason))
     }
 
-    /// Requests the normal equations at the trial point. They count as not finite if the point itself is
-    /// not finite, for any values of the model there.
+    /// Requests the normal equations at the trial point. If the point itself is not finite, the cost is set to NaN
+    /// without an evaluation.
     fn evaluate_trial(&mut self, then: Phase) -> Transition {
         let trial = &mut self.state.trial;
         if trial.is_finite() {
@@ -351,7 +352,7 @@ impl Search<'_> {
         Transition::Go(then)
     }
 
-    /// Returns the radius at which a step is lost in the rounding of the parameters.
+    /// Returns the radius at which a step is lost in the rounding error of the parameters.
     fn least_radius(&self) -> f64 {
         f64::EPSILON * scaled_norm(&self.state.q, &self.state.scale)
     }

@@ -1,4 +1,4 @@
-//! A minimisation whose caller performs the evaluations, for several fits that are evaluated in lanes.
+//! A minimisation whose caller performs the evaluations, for several fits that are evaluated together in lanes.
 
 use super::linear_model::LinearModel;
 use super::outcome::Outcome;
@@ -24,8 +24,8 @@ pub(crate) enum Verdict {
     Again,
     /// The minimisation has ended.
     Ended(Termination),
-    /// The fit needs a minimisation with its own evaluator, for another scaling of the columns, a factor of J, or a
-    /// second run. That minimisation begins anew.
+    /// The fit must be restarted as a minimisation with its own evaluator, because it needs another scaling of the
+    /// columns, an R factor, or a second run.
     Alone,
 }
 
@@ -47,7 +47,7 @@ impl Waiting {
         &self.state.trial.params
     }
 
-    /// Buffer for the normal equations.
+    /// Returns the buffer for the normal equations at [`trial`](Self::trial).
     pub(crate) fn normal(&mut self) -> &mut Normal {
         &mut self.state.trial.normal
     }
@@ -81,7 +81,7 @@ impl Waiting {
         }
     }
 
-    /// Writes the current state, with the linear model there.
+    /// Writes the current state and the linear model at the current point.
     pub(crate) fn report(
         &mut self,
         termination: Termination,

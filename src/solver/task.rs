@@ -42,13 +42,13 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Work of a minimisation. Counts include all runs and stages of a fit,
-/// so that a limit of evaluations applies to all of them together.
+/// Work of a minimisation. Counts include all runs and stages of a fit, so that the limit of evaluations applies to
+/// their total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Evaluations of model and partials.
     pub(crate) evaluations: usize,
-    /// Other passes over the points: to factor the Jacobian, to look for a bad point, to measure the
+    /// Other passes over the points: to factor the Jacobian, to find a bad point, or to determine the magnitudes of the
     /// partials.
     pub(crate) other_passes: usize,
     /// Accepted steps.
@@ -60,7 +60,7 @@ pub(crate) struct Work {
 pub(crate) struct Problem {
     /// For each free parameter, true if it is known not to occur in the model.
     pub(crate) unused: Vec<bool>,
-    /// True for a native model, whose parameters in use are not known.
+    /// True for a native model, for which it is not known which parameters occur.
     pub(crate) opaque: bool,
     /// Positions of the free parameters; ascending, unless the shape has blocks.
     pub(crate) free: Vec<usize>,
@@ -75,13 +75,13 @@ pub(crate) struct Problem {
     pub(crate) scatter: f64,
     /// [`Moments::signal`](crate::data::summary::Moments::signal).
     pub(crate) signal: f64,
-    /// Number of points that count.
+    /// Number of points that have weight.
     pub(crate) points: usize,
-    /// True if sigma is absolute, so that the size of the errors does not follow from the scatter.
+    /// True if sigma is absolute, so that the errors are not estimated from the scatter of the residuals.
     pub(crate) absolute: bool,
     /// Loss of the cost.
     pub(crate) loss: Loss,
-    /// The power of two by which weighted residuals are multiplied.
+    /// The row unit: the power of two by which weighted residuals are multiplied. Sums "in row units" contain it.
     pub(crate) row_unit: f64,
 }
 
@@ -102,7 +102,7 @@ impl Problem {
         self.loss.scale().map_or(f64::INFINITY, |scale| scale * self.row_unit)
     }
 
-    /// Becomes a copy of a problem of the same model, without allocating.
+    /// Copies from a problem of the same model, without allocation.
     pub(crate) fn copy_from(&mut self, other: &Problem) {
         let Problem {
             unused,

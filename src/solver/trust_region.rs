@@ -1,9 +1,9 @@
-//! The step of a trust region: how far to go, and in which direction.
+//! Step of the trust-region method.
 //!
-//! Minimise ½‖Rδ + z‖² over ‖Dδ‖ ≤ Δ. Either the Gauss-Newton step δ = −R⁻¹z is inside, or δ(λ) =
-//! −(RᵀR + λD²)⁻¹Rᵀz has length Δ for one λ > 0, found by Newton's method on 1/Δ − 1/‖Dδ(λ)‖ between
-//! safeguards (Moré, The Levenberg-Marquardt algorithm: implementation and theory, 1978, section 5;
-//! Hebden 1973).
+//! The step minimises ½‖Rδ + z‖² subject to ‖Dδ‖ ≤ Δ. Either the Gauss-Newton step δ = −R⁻¹z is within the region, or
+//! δ(λ) = −(RᵀR + λD²)⁻¹Rᵀz satisfies ‖Dδ(λ)‖ = Δ for one λ > 0. This λ is found by Newton's method on
+//! 1/Δ − 1/‖Dδ(λ)‖ with lower and upper bounds (Moré, The Levenberg-Marquardt algorithm: implementation and theory,
+//! 1978, section 5; Hebden 1973).
 
 use crate::constants::{MAX_NEWTON_STEPS, SLACK};
 use crate::normal::{Arrow, Triangular};
@@ -28,8 +28,8 @@ impl TrustRegion {
         }
     }
 
-    /// Writes the step to `delta` and returns λ. `scale` (the diagonal of D, positive) and `delta` have a number for
-    /// each variable. `guess`: the last λ.
+    /// Writes the step to `delta` and returns λ. `scale` (the diagonal of D, positive) and `delta` have one number per
+    /// variable. `guess`: the previous λ.
     pub(crate) fn step(
         &mut self,
         problem: &Triangular,
@@ -48,8 +48,8 @@ impl TrustRegion {
                 return 0.0;
             }
             excess = length - radius;
-            // 1/Δ − 1/‖Dδ(λ)‖ is convex and decreases. Therefore Newton's step from λ = 0 ends below
-            // its root, and gives a lower bound.
+            // 1/Δ − 1/‖Dδ(λ)‖ is convex and decreasing. Therefore Newton's step from λ = 0 ends below the root and
+            // provides a lower bound.
             slope = slope_of(problem, scale, delta, &mut self.t[..n]);
         }
         // The quotient is NaN if the step exceeds the range of f64; `max` then returns 0.
@@ -101,7 +101,7 @@ pub(crate) fn is_within(length: f64, radius: f64) -> bool {
     length - radius <= SLACK * radius
 }
 
-/// Returns ‖S⁻ᵀ D²δ‖² / ‖Dδ‖² for the factor S that δ was solved with; `work` has n numbers.
+/// Returns ‖S⁻ᵀ D²δ‖² / ‖Dδ‖² for the triangular factor S with which δ was computed; `work` has n numbers.
 fn slope_of(s: &Triangular, scale: &[f64], delta: &[f64], work: &mut [f64]) -> f64 {
     let norm = scaled_norm(delta, scale);
     for ((w, d), v) in work.iter_mut().zip(scale).zip(delta) {

@@ -1,17 +1,18 @@
 //! Parameters that do not occur in a native model.
 //!
-//! Their column of the Jacobian is 0, like the column of a parameter that has lost its effect, such as the parameters
-//! of a peak far from all points. The cost separates the two: for unused parameters it is the same to the last bit for
-//! all values. A traced model shows its parameters.
+//! Their columns of the Jacobian are 0, like the columns of parameters that have lost their effect, such as the
+//! parameters of a peak far from all points. The cost distinguishes the two cases: if an unused parameter changes, the
+//! cost stays the same to the last bit. Traced models do not need this test, since their program shows which parameters
+//! occur.
 
 use super::minimise::OnHost;
 use super::outcome::Failure;
 
 impl OnHost<'_> {
-    /// Looks for free parameters that do not occur in the model, marks them as unused, and returns true if there are
-    /// any. Candidates are the parameters without effect at the current point. None is marked if one of them, or all of
-    /// them together, have an effect at other values: a parameter that gains an effect may give an effect to the
-    /// others.
+    /// Finds free parameters that do not occur in the model, marks them as unused, and returns true if there are any.
+    /// Candidates are the parameters without effect at the current point. If a candidate, or all candidates together,
+    /// have an effect at other values, no candidate is marked, because the change of one parameter may give an effect
+    /// to the others.
     pub(super) fn finds_unused(&mut self) -> Result<bool, Failure> {
         let state = &self.search.state;
         let is_open = |&j: &usize| state.model.norms[j] == 0.0 && !state.unused[j];

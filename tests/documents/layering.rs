@@ -106,7 +106,6 @@ const CIRCLES: &[&[&str]] = &[
         "models/start.rs",
         "models/start/assign.rs",
         "models/start/sum.rs",
-        "models/start/together.rs",
     ],
 ];
 

@@ -30,7 +30,7 @@ pub(crate) struct Elsewhere<'a> {
 }
 
 impl<'a> Elsewhere<'a> {
-    /// Requests the properties of the points from all parts.
+    /// Creates the connection and requests the properties of the points from all parts.
     pub(crate) fn new(
         ask: Box<Ask<'a>>,
         model: ModelIdentity,
@@ -82,7 +82,7 @@ impl<'a> Elsewhere<'a> {
     }
 }
 
-/// Returns the fault for parts that have not replied.
+/// Returns the fault for parts that did not reply, or whose reply is not usable.
 pub(crate) fn lost(message: String) -> Fault {
     Fault::Points(Error::from(SourceError::new("the parts", message)))
 }

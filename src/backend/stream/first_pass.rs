@@ -93,7 +93,8 @@ impl FirstPass {
         self.sample.is_like(sample) && sums
     }
 
-    /// Returns true if this state, which was read from bytes, is valid for `points`. The first point must begin a group.
+    /// Returns true if this state, which was read from bytes, is valid for `points`. The first point must begin a
+    /// group.
     pub(crate) fn is_sound(&self, points: Range<u64>) -> bool {
         let Range { start, end } = points;
         let pieces = pieces_of(start)..pieces_of(end);

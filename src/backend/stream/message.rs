@@ -52,6 +52,7 @@ pub(crate) struct Reply {
     pub(crate) said: Said,
 }
 
+/// Content of a reply. The variants correspond to those of [`Request`]; `Answer` is the reply to `Ask`.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) enum Said {
     Held(Held),
@@ -123,8 +124,8 @@ impl Reply {
         Reply { version: VERSION, points, said }
     }
 
-    /// Merges the reply with the reply `other` of the following points. If one of them is a refusal, the result is that
-    /// refusal.
+    /// Merges this reply with `other`, the reply for the following points. If one of the two is a refusal, the result
+    /// is this refusal.
     ///
     /// # Errors
     /// Returns a message if the points of `other` do not follow, or if the two are replies to different requests.
@@ -163,7 +164,7 @@ impl Reply {
         Ok(Reply::new(left.start..right.end, said))
     }
 
-    /// Returns true if the sums cover exactly the points of [`points`](Reply::points).
+    /// Returns true if the sums cover exactly the points in [`points`](Reply::points).
     fn is_sound(&self) -> bool {
         let Range { start, end } = self.points;
         if !start.is_multiple_of(GROUP_POINTS) || end < start {

@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 
 /// Observer of the passes, which also writes the checkpoint.
 pub(crate) trait Watch: Send {
-    /// Receives, after each chunk, the number of the pass and the chunks and points of this pass so far. Returns
-    /// `Break` to stop the fit.
+    /// Receives, after each chunk, the number of the pass and the numbers of chunks and points that this pass has
+    /// processed. Returns `Break` to stop the fit.
     fn chunk(&mut self, pass: usize, chunk: u64, points: u64) -> Result<ControlFlow<Stop>>;
 
     /// Writes a checkpoint, after each pass and when a pass was interrupted.
@@ -139,9 +139,9 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Runs the first pass: validates all points, draws a sample and, if the starting point is known, computes the normal
-    /// equations there, with column factors and units of 1. They are discarded if the points need other units. `enough`:
-    /// distinct points are counted up to this number.
+    /// Runs the first pass: validates all points, draws a sample and, if the starting point is known, computes the
+    /// normal equations there, with column factors and units of 1. They are discarded if the points need other units.
+    /// `enough`: distinct points are counted up to this number.
     pub(crate) fn survey(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -293,7 +293,8 @@ impl<'a> Passes<'a> {
         self.learn(key, out)
     }
 
-    /// Runs a pass over the points that this process reads. An interrupted pass continues where it stopped.
+    /// Runs a pass over the points that this process reads. An interrupted pass continues at the first point that its
+    /// sums do not contain.
     fn answer_here(
         &mut self,
         evaluated: Evaluated<'_>,

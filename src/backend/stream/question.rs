@@ -20,13 +20,21 @@ pub(crate) struct At {
 /// Requested reduction over all points. Each variant corresponds to a method of [`Evaluator`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Question {
+    /// Requests the normal equations.
     Normal(At),
+    /// Requests the R factor of [J r].
     Factor(At),
+    /// Requests the largest absolute partial with respect to each free parameter.
     Magnitudes { params: Vec<f64> },
+    /// Requests the `count` largest weights.
     Heaviest { count: u64 },
+    /// Requests the sum of squares of the response with weights up to [`Terms::most_weight`].
     LimitWeights,
+    /// Requests the rows of the points whose weights exceed [`Terms::most_weight`].
     HeavyRows(At),
+    /// Requests a test whether the model passes through every point to rounding.
     IsExact { params: Vec<f64> },
+    /// Requests the first point at which the model or a partial is not finite.
     FirstBadPoint { params: Vec<f64> },
 }
 
@@ -41,7 +49,7 @@ pub(crate) struct Terms {
     pub(crate) start: Vec<f64>,
 }
 
-/// Result of a question for consecutive points.
+/// Result of a question for consecutive points: the variant with the name of the question.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Normal(Tree<Normal>),
@@ -50,7 +58,7 @@ pub(crate) enum Answer {
     Magnitudes(Vec<f64>),
     /// Maximum number of weights, and the largest weights in descending order.
     Heaviest(u64, Vec<f64>),
-    /// The sum of squares of the response.
+    /// The sum of squares of the response, with limited weights.
     LimitWeights(Tree<Square>),
     /// Rows of [`Evaluator::heavy_rows`] in the order of the points.
     HeavyRows(Vec<f64>),

@@ -1,7 +1,9 @@
-//! The leader of a distributed batch: it sends portions to workers, makes some itself, and collects the results.
+//! The leader of a distributed batch: it sends portions to workers, runs other portions itself, and collects the
+//! results.
 //!
-//! Portions are taken in the order of the fits. A portion of a lost worker is taken next. Therefore, if the starts of
-//! some fits are invalid, the batch returns the error of the first of these fits, as a local batch does.
+//! Portions are assigned in the order of the fits. The portion of a lost worker is assigned next. Therefore, if the
+//! starting points of some fits are invalid, the batch returns the error of the first of these fits, as a local batch
+//! does.
 
 use super::portions::Sizes;
 use crate::curve_fit::{CurveFit, Ready};
@@ -23,7 +25,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Ticket of the next request. It differs from tickets of an earlier process, whose replies may still arrive.
+/// Ticket (identifier) of the next request. It differs from the tickets of an earlier process, because replies to that
+/// process may still arrive.
 static TICKET: LazyLock<AtomicU64> = LazyLock::new(|| {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     AtomicU64::new(since.as_nanos() as u64)
@@ -39,21 +42,21 @@ pub(super) struct Leader<'l, 'a, 'p> {
     pub(super) state: Mutex<State<'p>>,
 }
 
-/// Remaining fits, and the progress.
+/// Remaining fits and progress.
 #[derive(Default)]
 pub(super) struct State<'p> {
     /// Fits that are not assigned yet.
     rest: Option<BatchPart<'p>>,
-    /// Portions of workers that were lost, by their first fits.
+    /// Portions of lost workers, with the index of their first fit as key.
     back: BTreeMap<usize, BatchPart<'p>>,
     /// The first portion that failed.
     failed: Option<(usize, Obstacle<'p>)>,
-    /// True if the observer stopped the batch. `panic` contains the message of its panic.
+    /// True if the observer stopped the batch. If the observer panicked, `panic` contains the message.
     stopped: bool,
     panic: Option<String>,
     finished: usize,
     course: BatchParts,
-    /// Report on the portions of the leader.
+    /// Report on the portions that the leader ran.
     made: Option<Made>,
 }
 
@@ -63,7 +66,7 @@ enum Obstacle<'p> {
     Refused { worker: usize, why: String, part: BatchPart<'p> },
 }
 
-/// A worker, as the leader sees it.
+/// State of a worker.
 enum Hand<'p> {
     Idle,
     Asked { ticket: u64, part: BatchPart<'p> },
@@ -139,7 +142,8 @@ impl<'p> Leader<'_, '_, 'p> {
         self.curve.make_fits(&request, self.ready, None, part)
     }
 
-    /// Reports `fits` more finished fits to the observer, from one thread at a time so that the numbers increase.
+    /// Reports `fits` more finished fits to the observer. Only one thread at a time calls the observer, so that the
+    /// reported numbers increase.
     fn tell(&self, state: &mut State<'p>, fits: usize) {
         state.finished += fits;
         let Some(observer) = self.request.observer else { return };
@@ -184,7 +188,7 @@ impl<'p> Leader<'_, '_, 'p> {
         }
     }
 
-    /// Gives each idle worker a portion.
+    /// Sends a portion to each idle worker.
     ///
     /// # Errors
     /// Returns a message if no worker can receive requests any more.
@@ -301,7 +305,7 @@ impl<'p> Leader<'_, '_, 'p> {
     }
 }
 
-/// Makes a call to the transport and returns its result.
+/// Calls a method of the transport and returns its result.
 ///
 /// # Errors
 /// Returns the message of a panic.
@@ -321,18 +325,18 @@ pub trait Workers {
     /// Returns the number of workers; they are numbered from 0. Called once per batch.
     fn count(&self) -> usize;
 
-    /// Sends a request to an idle worker. The function need not wait until the worker has received it.
+    /// Sends a request to an idle worker. The function may return before the worker has received the request.
     ///
     /// # Errors
-    /// If the worker cannot be reached: it is lost, and nothing more is sent to it in this batch.
+    /// If the worker cannot be reached. The worker then counts as lost, and nothing more is sent to it in this batch.
     fn send(&mut self, worker: usize, question: &[u8]) -> io::Result<()>;
 
     /// Waits for the next reply from any worker and returns the worker's number and the reply. An error instead of the
-    /// reply means that this worker is lost: others repeat its portion, and it is not used in this batch any more.
-    /// Called only while a worker has a request.
+    /// reply means that this worker is lost: its portion is repeated elsewhere, and it is not used in this batch any
+    /// more. This function is called only while a worker has a request.
     ///
     /// # Errors
-    /// If no worker can reply: all are lost, and the leader makes the remaining fits. The transport must then discard
-    /// outstanding messages.
+    /// If no worker can reply. All workers then count as lost, and the leader runs the remaining fits. The transport
+    /// must discard outstanding messages.
     fn receive(&mut self) -> io::Result<(usize, io::Result<Vec<u8>>)>;
 }

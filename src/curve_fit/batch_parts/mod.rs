@@ -1,4 +1,4 @@
-//! Distributed batches: requests and replies are bytes, for any transport.
+//! Distributed batches. Requests and replies are byte strings that any transport can carry.
 
 mod leader;
 mod portions;
@@ -28,18 +28,19 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 impl CurveFit {
-    /// Makes a batch as [`fit_batch`](CurveFit::fit_batch) does, together with workers: other processes, machines, or
-    /// threads. The calling process is the leader. It sends portions of the fits, with their data, to the workers,
-    /// makes portions itself meanwhile, and collects the results in the order of the fits. If a worker is lost, another
-    /// worker or the leader repeats its portion. Without any worker the leader makes the whole batch.
+    /// Runs the batch of [`fit_batch`](CurveFit::fit_batch) together with workers: other processes, machines, or
+    /// threads. The calling process is the leader. It sends portions of the fits, with their data, to the workers, runs
+    /// other portions itself in the meantime, and collects the results in the order of the fits. If a worker is lost,
+    /// another worker or the leader repeats its portion. Without any worker, the leader runs the whole batch.
     ///
-    /// On CPUs no bit of the result depends on the number of workers or the division of the fits. Leader and workers
+    /// On CPUs, the result is bit-identical for any number of workers and any division of the fits. Leader and workers
     /// may have different [`backend`](CurveFit::backend)s; the last digits of a fit then depend on the hardware that
-    /// made it.
+    /// computed it.
     ///
-    /// Limits apply to each fit. The token and the observer are the leader's; a worker that is cancelled by its own
-    /// token counts as lost. After a cancellation the batch ends when the workers have replied to their requests: some
-    /// tens of milliseconds of work. [`BatchFit::parts`](crate::BatchFit::parts) lists the portions of each worker.
+    /// Limits apply to each fit separately. The token and the observer of the leader apply to the batch; a worker that
+    /// is cancelled by its own token counts as lost. After a cancellation, the batch ends when the workers have replied
+    /// to their current requests, which takes some tens of milliseconds.
+    /// [`BatchFit::parts`](crate::BatchFit::parts) lists the portions of each worker.
     ///
     /// ```
     /// use dualfit::parts::Workers;
@@ -107,13 +108,13 @@ impl CurveFit {
         let ready = self.ready(&self.free_positions())?;
         let spec = self.batch_spec(ready, data)?;
         let request = self.batch_request(&spec, data, starts, begun);
-        // Starts are adapted from fits of the whole batch.
+        // Adapted starting points depend on the whole batch; therefore the leader computes them.
         let adapted = self.batch_starts(&request)?;
         let request = &request.with_starts(adapted.as_ref());
         let mut arrays = self.batch_arrays(request);
         let (count, covariances) = (workers.count(), !arrays.covariances.is_empty());
         let all = arrays.whole();
-        // More workers than fits have nothing to do.
+        // At most one worker per fit can be used.
         let count = count.min(all.len());
         let made = match count {
             0 => {
@@ -133,7 +134,7 @@ impl CurveFit {
                     state: Mutex::new(State::new(all, count)),
                 };
                 threads::beside(|| leader.make(), || leader.ask(workers, count));
-                // What came back when the leader had nothing left to make.
+                // Portions of lost workers that were returned after the leader had finished.
                 leader.make();
                 leader.conclude()?
             }
@@ -141,11 +142,12 @@ impl CurveFit {
         self.batch_fit(request, ready, arrays, made)
     }
 
-    /// Processes a request of the leader of a batch on a worker, with an identically configured `CurveFit`: it
-    /// makes the fits and returns the reply. Errors of the fits are part of the reply. The observer is not called.
+    /// Processes a request from the leader of a batch on a worker: runs the fits and returns the reply. The worker
+    /// needs an identically configured `CurveFit`. Errors of the fits are part of the reply. The observer is not
+    /// called.
     ///
     /// # Errors
-    /// `InvalidData` for bytes that are not a request.
+    /// `InvalidData` if the bytes are not a request.
     pub fn answer_batch(&self, question: &[u8]) -> io::Result<Vec<u8>> {
         let (ticket, made) = match read_question(question).map_err(|why| invalid(&why))? {
             Asked::Foreign { ticket, why } => (ticket, Err(why)),
@@ -154,7 +156,7 @@ impl CurveFit {
         message::answer(ticket, made.as_ref().map_err(Clone::clone)).map_err(|why| invalid(&why))
     }
 
-    /// Results of the fits of a request, or the error.
+    /// Runs the fits of a request. Returns their results, or the error for the reply.
     fn made(&self, question: &Question<'_>) -> io::Result<std::result::Result<Arrays, String>> {
         let (starts, mut room) = (question.starts.starts(), Room::default());
         let data = question.data.data(&mut room).map_err(|error| invalid(&error.to_string()))?;
@@ -190,7 +192,7 @@ impl CurveFit {
         Ok(arrays)
     }
 
-    /// Settings that must be equal for the leader of a batch and its workers.
+    /// Returns the settings that must be equal for the leader of a batch and its workers.
     fn batch_identity(&self, ready: &Ready) -> Identity {
         let fixed = |i: usize| if self.fixed[i] { ", fixed" } else { "" };
         let parameter = |i: usize| {
@@ -200,7 +202,7 @@ impl CurveFit {
             format!("{} in [{lower:?}, {upper:?}]{}{tied}", self.names[i], fixed(i))
         };
         let parameters: Vec<String> = (0..self.names.len()).map(parameter).collect();
-        // A formula of the caller's own has no name.
+        // A custom loss has no name; its formula is compared by a digest.
         let formula = match self.loss {
             Loss::Custom { .. } => digest_of(&to_bytes(&self.loss).unwrap_or_default()),
             _ => String::new(),
@@ -219,7 +221,7 @@ impl CurveFit {
     }
 }
 
-/// SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 digest in hexadecimal digits.
 fn digest_of(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

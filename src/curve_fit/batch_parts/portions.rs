@@ -1,22 +1,22 @@
-//! Number of fits in a portion.
+//! Size of the portions of a distributed batch.
 //!
-//! There are many more portions than workers, so that a slow worker delays the batch little. A portion takes
-//! milliseconds on a core, compared with about 0.1 ms of overhead for a message. A message has at most some megabytes,
-//! except for a single larger fit. The result does not depend on the portions.
+//! There are many more portions than workers, so that a slow worker hardly delays the batch. A portion takes
+//! milliseconds on a core, and the overhead of a message is about 0.1 ms. A message has at most some megabytes, except
+//! if a single fit is larger. The result does not depend on the portions.
 
 use crate::data::batch::BatchData;
 use crate::fit::batch::engine::BatchRequest;
 use crate::fit::batch::message::MOST_FITS;
 use crate::threads;
 
-/// Portions for each worker and the leader, of a batch that is not large.
+/// Number of portions for each worker and for the leader, unless the limits below apply.
 const PORTIONS: usize = 8;
-/// Samples of a question at most: 2 MB of f64.
+/// Maximum number of samples in a request: 2 MB of f64.
 const MOST: usize = 1 << 18;
 /// Maximum size of the samples of a request, and of a reply, in bytes.
 const BYTES: usize = 4 << 20;
-/// Samples of a portion at least, of a model that is traced: for a decay a fifth of a millisecond of work
-/// (docs/benchmarks.md).
+/// Minimum number of samples in a portion for a traced model. For an exponential decay they take a fifth of a
+/// millisecond (docs/benchmarks.md).
 const LEAST: usize = 1 << 13;
 /// The same minimum for a native model, whose calls can be arbitrarily slow.
 const LEAST_NATIVE: usize = 1 << 8;
@@ -25,15 +25,15 @@ const FOR_A_THREAD: usize = 1 << 16;
 
 /// The sizes of the portions of a batch.
 pub(super) struct Sizes {
-    /// Samples of a portion that is sent; `own`: samples of a portion that the leader runs.
+    /// Number of samples in a portion for a worker; `own`: number of samples in a portion that the leader runs.
     pub(super) sent: usize,
     pub(super) own: usize,
-    /// Fits of either at most.
+    /// Maximum number of fits in either kind of portion.
     fits: usize,
 }
 
 impl Sizes {
-    /// `covariances`: true if covariance matrices are requested.
+    /// Computes the sizes. `covariances`: true if covariance matrices are requested.
     pub(super) fn of(
         request: &BatchRequest<'_>,
         workers: usize,
@@ -45,7 +45,7 @@ impl Sizes {
         let least = if native { LEAST_NATIVE } else { LEAST };
         let by_bytes = BYTES / data.bytes_per_sample().max(1);
         let sent = share.clamp(least, MOST).min(by_bytes);
-        // Start and bounds, or parameters, errors and the few numbers of a reply.
+        // Numbers per fit: start and bounds in a request; parameters, errors and a few other numbers in a reply.
         let numbers = 3 * width + 8 + if covariances { width * width } else { 0 };
         Sizes {
             sent,
@@ -54,8 +54,9 @@ impl Sizes {
         }
     }
 
-    /// Returns the number of fits of the next portion, of about `samples` samples, out of the `left` fits from `first`
-    /// on. A remainder has at least two samples, since a single value of x_sigma would apply to all fits.
+    /// Returns the number of fits in the next portion, which has about `samples` samples. It begins at fit `first`, and
+    /// `left` fits remain. The remainder after the portion has at least two samples, because a single value of x_sigma
+    /// would apply to all fits.
     pub(super) fn next(
         &self,
         data: &BatchData<'_>,
@@ -65,7 +66,7 @@ impl Sizes {
     ) -> usize {
         let end = |fits: usize| data.samples_of(&(first..first + fits)).len();
         let (mut fits, mut beyond) = (1, left.min(self.fits) + 1);
-        // The first number of fits that has enough, if any has.
+        // Bisection for the smallest number of fits with enough samples.
         while fits < beyond {
             let middle = fits + (beyond - fits) / 2;
             if end(middle) < samples.max(2) { fits = middle + 1 } else { beyond = middle }

@@ -1,4 +1,4 @@
-//! Draws of replicate data for the bootstrap.
+//! Random draws of replicate data for the bootstrap.
 
 use crate::data::Data;
 use crate::data::loss::Estimator;
@@ -22,7 +22,7 @@ pub(super) struct Sampler<'a> {
     /// Indices of the used points among the given points.
     pub(super) index: Vec<usize>,
     pub(super) points: PointSet,
-    /// Centers of the drawn x: the closest points of the curve. `None` if x is not drawn.
+    /// Centers of the drawn x: the x of the closest points of the curve. `None` if x is not drawn.
     around: Option<Vec<Vec<f64>>>,
     /// The curve at each point.
     curve: Vec<f64>,
@@ -45,7 +45,7 @@ enum Errors {
     Counts,
 }
 
-/// Points of one fit, or of several one after the other; `sigma` and `x_sigma` may be missing.
+/// Points of one fit, or of several fits one after the other; `sigma` and `x_sigma` may be empty.
 #[derive(Clone, Default)]
 pub(super) struct PointSet {
     pub(super) columns: Vec<Vec<f64>>,
@@ -54,11 +54,11 @@ pub(super) struct PointSet {
     pub(super) x_sigma: Vec<Vec<f64>>,
 }
 
-/// The data of consecutive refits of equally many points.
+/// The data of consecutive refits with the same number of points.
 #[derive(Default)]
 pub(super) struct Drawn {
     pub(super) fits: usize,
-    /// Arrays that all fits share are missing.
+    /// Points of each fit, one after the other. Arrays that all fits share are empty.
     pub(super) points: PointSet,
     /// Mask of each fit; empty if all points are used.
     pub(super) mask: Vec<bool>,
@@ -84,7 +84,7 @@ impl PointSet {
         columns.iter_mut().chain(x_sigma).chain([y, sigma])
     }
 
-    /// Returns the same points in another order, some of them several times.
+    /// Returns the points with these indices, which may be in any order and occur several times.
     fn picked(&self, index: &[usize]) -> PointSet {
         let mut picked = self.clone();
         for array in picked.arrays().filter(|array| !array.is_empty()) {
@@ -95,6 +95,8 @@ impl PointSet {
 }
 
 impl<'a> Sampler<'a> {
+    /// Creates the source of replicates for a fit.
+    ///
     /// # Errors
     /// [`UncertaintyError::NoBootstrap`] if the method does not apply to the fit; the errors of [`Fit::diagnostics`].
     pub(super) fn new(
@@ -147,7 +149,7 @@ impl<'a> Sampler<'a> {
         self.points.y.len()
     }
 
-    /// Returns the bytes for the data of one fit while they are drawn and appended to the others.
+    /// Returns the bytes of the data of one fit, counted twice because drawn data are copied.
     pub(super) fn bytes(&self) -> usize {
         let PointSet { columns, sigma, x_sigma, .. } = &self.points;
         let columns = columns.len() + x_sigma.len() + usize::from(!sigma.is_empty());
@@ -159,17 +161,19 @@ impl<'a> Sampler<'a> {
         self.around.is_some() || matches!(self.errors, Errors::Pairs)
     }
 
-    /// Returns true if errors of the parameters have no skewness to first order, because the errors of y have none.
+    /// Returns true if the drawn errors of y are symmetric, so that errors of the parameters have no skewness to first
+    /// order.
     pub(super) fn is_normal(&self) -> bool {
         matches!(self.errors, Errors::Normal(_))
     }
 
-    /// Returns true if fits without some of the points determine the skewness of the errors of the parameters.
+    /// Returns true if jackknife fits, each without some of the points, determine the skewness of the errors of the
+    /// parameters.
     pub(super) fn has_jackknife(&self) -> bool {
         !self.is_normal() && self.given.correlation.is_none()
     }
 
-    /// Returns the data of one fit for each stream of random numbers.
+    /// Draws the data of one fit from each stream of random numbers.
     pub(super) fn drawn(&self, streams: &[Xoshiro256PlusPlus]) -> Drawn {
         let each = threads::map(streams, |random| self.draw(random.clone()));
         let mut drawn = Drawn { fits: each.len(), ..Drawn::default() };
@@ -185,7 +189,8 @@ impl<'a> Sampler<'a> {
         drawn
     }
 
-    /// Returns the data without each of these groups of points: point i belongs to group i modulo `groups`.
+    /// Returns, for each of these groups of points, the data without this group. Point i belongs to group i modulo
+    /// `groups`.
     pub(super) fn without(&self, these: Range<usize>, groups: usize) -> Drawn {
         let n = self.len();
         let keeps = |group| (0..n).map(move |i| i % groups != group);
@@ -234,7 +239,8 @@ impl<'a> Sampler<'a> {
         (points, self.priors.iter().map(own).collect())
     }
 
-    /// Returns the curve with errors in units of sigma, or of the factor of the covariance.
+    /// Returns the curve plus these errors, which are in units of sigma or, for correlated data, of the factor of the
+    /// covariance.
     fn about_curve(&self, mut errors: Vec<f64>) -> Vec<f64> {
         if let Some(correlation) = &self.given.correlation {
             correlation.colour(&mut errors);
@@ -291,10 +297,11 @@ impl Errors {
             Resample::Residuals => {
                 let standardized = fit.diagnostics(data)?.standardized;
                 let mut pool: Vec<f64> = index.iter().map(|&i| standardized[i]).collect();
-                // The curve passes through points of leverage 1; their residuals contain no information.
+                // The curve passes through points of leverage 1. Therefore their residuals contain no information.
                 pool.retain(|r| r.is_finite());
                 let n = index.len() as f64;
-                // Under a robust loss points have no leverage; its mean is that of least squares.
+                // With a robust loss, the leverage of single points is not defined; the mean leverage of least squares
+                // is used.
                 let lost = match fit.loss.scale() {
                     Some(_) => (n / (n - fit.fitted_rank() as f64)).sqrt(),
                     None => 1.0,

@@ -1,4 +1,4 @@
-//! The bootstrap: repeated fits of data that are drawn from the measurement.
+//! The bootstrap: refits of data that are drawn at random on the basis of the measurement.
 
 mod draw;
 mod refits;
@@ -16,9 +16,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use refits::{Refits, Refitted};
 
-/// Replicates at most: their parameters must fit into memory.
+/// Maximum number of replicates; their parameters must fit into memory.
 const MOST: usize = 10_000_000;
-/// Maximum number of refits without a group of points.
+/// Maximum number of jackknife refits, each without one group of points.
 const GROUPS: usize = 500;
 /// Default memory limit of drawn data, in bytes.
 const MEMORY: usize = 256 << 20;
@@ -33,8 +33,9 @@ pub struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// Draws `replicates` sets of data, from 2 to 10 million. Standard errors want 200, intervals of 95 % some
-    /// 2000 (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, sections 6.4 and 14.3).
+    /// Creates the options with a number of replicates from 2 to 10 million. A replicate is one drawn set of data.
+    /// Standard errors need about 200 replicates, and intervals of 95 % about 2000 (Efron and Tibshirani, An
+    /// Introduction to the Bootstrap, 1993, sections 6.4 and 14.3).
     #[must_use]
     pub fn new(replicates: usize) -> Bootstrap {
         Bootstrap { replicates, resample: Resample::default(), seed: 0, memory: MEMORY }
@@ -47,7 +48,7 @@ impl Bootstrap {
         self
     }
 
-    /// Sets the seed of the draws, 0 by default. The same seed gives the same data on every machine, and
+    /// Sets the seed of the draws, 0 by default. The same seed produces the same data on every machine, and
     /// replicate k does not depend on the number of replicates.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Bootstrap {
@@ -55,8 +56,8 @@ impl Bootstrap {
         self
     }
 
-    /// Sets the memory limit of drawn data in bytes, 256 MiB by default. If it is too small for all replicates, they
-    /// run in several batches of at least one data set. The results do not depend on the limit.
+    /// Sets the memory limit for drawn data in bytes, 256 MiB by default. If it is too small for all replicates, they
+    /// run in several batches of at least one replicate. The results do not depend on the limit.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Bootstrap {
         self.memory = bytes;
@@ -65,22 +66,23 @@ impl Bootstrap {
 }
 
 impl CurveFit {
-    /// Computes the bootstrap of `fit`, which must be the fit of this model to `data`: the fit is repeated, from its
-    /// parameters, on data drawn by the method of [`Resample`]. The spread of the refits determines the errors of
+    /// Computes the bootstrap of `fit`, which must be the fit of this model to `data`. The fit is repeated from its
+    /// parameters on data that are drawn by the method [`Resample`]. The spread of the refits determines the errors of
     /// parameters, derived quantities and formulas, without the linear approximation of standard errors.
     ///
     /// Bounds, fixed and tied parameters, the loss and the estimator apply to refits as to the fit. A
-    /// [prior](CurveFit::prior) is a measurement of a parameter and is repeated as well: its mean is drawn with its
-    /// sigma about the fitted value, or for pairs about itself. Refits run as a [batch](CurveFit::fit_batch), on all
-    /// cores or a device; refits with priors, correlated errors or infinite x run one by one on all cores.
-    /// On the CPU the result is bit-identical for any number of threads.
+    /// [prior](CurveFit::prior) is a measurement of a parameter and is therefore also drawn: its mean is drawn with its
+    /// sigma about the fitted value or, if pairs are drawn, about itself. Refits run as a
+    /// [batch](CurveFit::fit_batch), on all cores or on a device; refits with priors, correlated errors or infinite x
+    /// run as single fits on all cores. On the CPU, the result is bit-identical for any number of threads.
     ///
     /// Refits that do not converge, or that do not determine the same parameters as the fit, are left out and
     /// [counted](Replicates::failed). The observer receives the events of a batch. If it breaks, or if the token is
-    /// cancelled, the finished refits are the result.
+    /// cancelled, the result contains the finished refits.
     ///
-    /// For [BCa intervals](Replicates::bca_intervals) the fit is also repeated without each point (without each of
-    /// 500 groups of points, if there are more points), unless errors are drawn from the normal distribution.
+    /// For [BCa intervals](Replicates::bca_intervals), the fit is also repeated without each point in turn or, if there
+    /// are more than 500 points, without each of 500 groups of points. These refits are omitted if errors are drawn
+    /// from the normal distribution.
     ///
     /// ```
     /// use dualfit::result::Resample;
@@ -102,7 +104,7 @@ impl CurveFit {
     /// # Errors
     /// [`Error::BadOption`] for a number of replicates out of range; [`UncertaintyError::NoBootstrap`] if the kind of
     /// draws does not apply to the data, or if the fit did not converge or leaves parameters undetermined;
-    /// [`UncertaintyError::OtherFit`] if `fit` is not of this model and these data; and as
+    /// [`UncertaintyError::OtherFit`] if `fit` is not a fit of this model to these data; the errors of
     /// [`fit_batch`](CurveFit::fit_batch).
     pub fn bootstrap<'a>(
         &self,
@@ -135,7 +137,7 @@ impl CurveFit {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(how.seed);
         for first in (0..how.replicates).step_by(at_a_time) {
             let count = at_a_time.min(how.replicates - first);
-            // Each replicate has numbers of its own, 2^128 apart.
+            // Each replicate has its own stream of random numbers; streams are 2^128 numbers apart.
             let streams = (0..count).map(|_| {
                 let own = random.clone();
                 random.jump();

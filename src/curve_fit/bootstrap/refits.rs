@@ -1,4 +1,4 @@
-//! Refits of drawn data: as a batch if a batch supports the data, otherwise one by one.
+//! Refits of drawn data: as a batch if batches support the data, otherwise as single fits.
 
 use super::draw::{Drawn, Sampler};
 use crate::backend::Backend;
@@ -86,7 +86,7 @@ impl<'a> Refits<'a> {
         Refits { curve, start, sampler, infinite_x, observer, stopped, begun, done: 0, total }
     }
 
-    /// Returns the fits of drawn data.
+    /// Fits the drawn data and returns the results.
     ///
     /// # Errors
     /// The errors of [`CurveFit::fit_batch`].
@@ -209,7 +209,7 @@ impl<'a> Refits<'a> {
         request.search(Instant::now())
     }
 
-    /// Returns sigma from one value per point of a fit or of a batch.
+    /// Returns the sigma of a fit or a batch. `each`: one value per point.
     fn sigma<'s>(&self, each: &'s [f64]) -> Sigma<'s> {
         match self.sampler.given.sigma {
             Weights::Constant(sigma) => Sigma::Constant(sigma),
@@ -219,7 +219,8 @@ impl<'a> Refits<'a> {
         }
     }
 
-    /// Tells the caller's observer of a part of the refits as a part.
+    /// Returns an observer for one of several batches of refits. It converts the progress of this batch to the progress
+    /// of all refits and informs the caller's observer.
     fn watch(&self) -> Option<Arc<Observer>> {
         let (observer, stopped) = (self.observer.clone()?, self.stopped.clone());
         let (done, n_fits, begun) = (self.done, self.total, self.begun);

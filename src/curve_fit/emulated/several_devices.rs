@@ -5,8 +5,8 @@ use super::several;
 use super::several::{SEGMENT, Shared, in_segments, of_fit};
 use super::trial::Trial;
 use crate::backend::cuda::testing::faulty_driver::Injected;
-use crate::curve_fit::request::AssignedDevices;
 use crate::device::Processor;
+use crate::fit::placement::AssignedDevices;
 use crate::{BatchData, BatchFit, CurveFit, Data, Error, Fit};
 
 /// Devices that fail as told.

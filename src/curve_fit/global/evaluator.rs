@@ -1,4 +1,4 @@
-//! Passes over all sets: the sums of each, added at the places of its parameters.
+//! Passes over all sets. The sums of each set are added at the positions of its parameters.
 
 use super::places::Places;
 use super::sets::{SetEvaluator, SetGroup};
@@ -15,7 +15,7 @@ pub(super) struct JointEvaluator<'e> {
     pub(super) shape: Option<Arc<Arrow>>,
     /// True if threads process groups in parallel.
     pub(super) parallel: bool,
-    /// The cost from which on the next normal equations need no products.
+    /// The next trial is rejected if its cost is at least this value; its products are then not needed.
     pub(super) worthless: f64,
 }
 
@@ -28,10 +28,10 @@ impl<'e> JointEvaluator<'e> {
         self.groups.iter_mut().flat_map(|group| &mut group.sets)
     }
 
-    /// Results of `work` for each group, in order.
+    /// Returns the results of `work` for each group, in order.
     ///
     /// # Errors
-    /// The fault of the first set that has one, with the names of the joint fit.
+    /// The fault of the first set that fails, converted to parameters of the joint fit.
     fn by_groups<R: Send>(
         &mut self,
         params: &[f64],
@@ -47,7 +47,7 @@ impl<'e> JointEvaluator<'e> {
         made.into_iter().map(joint).collect()
     }
 
-    /// Adds the sums of the sets at the places of their parameters.
+    /// Adds the sums of all sets at the positions of their parameters.
     fn join(&self, out: &mut Normal) {
         let shape = out.shape().cloned();
         let n = out.n;
@@ -55,7 +55,7 @@ impl<'e> JointEvaluator<'e> {
         let (blocks, corner) = out.parts_mut();
         let mut blocks = blocks.enumerate();
         for part in self.sets() {
-            // Sets without points have none.
+            // Sets without points have no block.
             let block = blocks.find(|(set, _)| *set == part.set);
             let block = block.map_or(&mut [][..], |(_, (_, products))| products);
             let places = Places::of(part.set, part.free, shape.as_deref(), n);
@@ -75,7 +75,7 @@ fn joint(fault: Fault, set: usize, params: &[f64]) -> Fault {
     }
 }
 
-/// Returns the coordinates of a point: its set, counted from 1, and its own.
+/// Returns the coordinates of a point in the joint fit: the set, counted from 1, and x.
 fn with_set(set: usize, x: Vec<f64>) -> Vec<f64> {
     std::iter::once((set + 1) as f64).chain(x).collect()
 }
@@ -114,7 +114,7 @@ impl Evaluator for JointEvaluator<'_> {
             evaluator.magnitudes(own, &mut found).map_err(|f| joint(f, *set, params))?;
             for (&j, magnitude) in part.free.iter().zip(found) {
                 let magnitude = magnitude * part.factor;
-                // NaN must not be lost.
+                // A comparison alone would lose NaN.
                 if magnitude > out[j] || magnitude.is_nan() {
                     out[j] = magnitude;
                 }
@@ -147,7 +147,7 @@ impl Evaluator for JointEvaluator<'_> {
         let abreast = self.groups.iter().filter_map(|group| group.abreast.as_ref());
         let abreast: usize = abreast.map(|abreast| abreast.bytes()).sum();
         let sums: usize = self.sets().map(|part| part.normal.products.len()).sum();
-        // Registers belong to threads, not to sets.
+        // Scratch memory is allocated per thread, not per set.
         let each = self.sets().map(|part| part.evaluator.scratch_bytes()).max();
         abreast + sums * size_of::<f64>() + self.threads() * each.unwrap_or(0)
     }
@@ -155,7 +155,8 @@ impl Evaluator for JointEvaluator<'_> {
     fn heaviest(&mut self, count: usize, _level: f64) -> Vec<f64> {
         let mut all = Vec::new();
         for part in self.sets_mut() {
-            // A set cannot compare its weights with the weights of other sets, therefore it receives no level.
+            // A set cannot compare its weights with the weights of other sets. An infinite level disables the
+            // comparison.
             let own = part.evaluator.heaviest(count, f64::INFINITY);
             all.extend(own.into_iter().map(|weight| weight * part.factor));
         }

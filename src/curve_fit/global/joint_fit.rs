@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The result of a [`GlobalFit`](crate::GlobalFit), whether it converged or not.
 ///
-/// `Display` prints the report of the joint fit and each set's chi-square.
+/// `Display` prints the report of the joint fit and the chi-square of each set.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -42,15 +42,15 @@ pub(super) struct SetView {
     pub(super) names: Vec<String>,
     pub(super) params: Vec<usize>,
     pub(super) derived: Vec<(String, Expression)>,
-    /// Points that count.
+    /// Number of points that have weight.
     pub(super) points: usize,
     pub(super) spread: Spread,
 }
 
 impl JointFit {
-    /// Returns the fit of all sets together, with all parameters. Its model has the set, counted from 1, as
-    /// first independent variable. Derived quantities of the sets' models appear once per set, as `fwhm_1` and
-    /// `fwhm_2`, or only once, as `fwhm`, if all parameters of the formula are shared. R² compares with the scatter of
+    /// Returns the fit of all sets together, with all parameters. The first independent variable of its model is the
+    /// number of the set, counted from 1. Derived quantities of the sets' models appear once per set, as `fwhm_1` and
+    /// `fwhm_2`, or only once, as `fwhm`, if all parameters of the formula are shared. R² is relative to the scatter of
     /// each set about its own mean.
     pub fn fit(&self) -> &Fit {
         &self.fit
@@ -66,12 +66,12 @@ impl JointFit {
         self.views.len()
     }
 
-    /// Returns the fit of set `index`, counted from 0: its model and parameters, with the names of the
-    /// model, their covariance, ties and derived quantities. It predicts, has
-    /// bands and tests residuals for this set. [`rank`](Fit::rank), [`condition`](Fit::condition) and
-    /// [`estimated`](Fit::estimated) refer to the parameters of the set. Points, chi-square, degrees of freedom
-    /// and derived statistics refer to the joint fit, since degrees of freedom cannot be assigned to a set; the
-    /// report states this. `None` for a set that does not exist or was left out.
+    /// Returns the fit of set `index`, counted from 0: its model, its parameters with the names of the model, and their
+    /// covariance, ties and derived quantities. Predictions, bands and tests of residuals apply to this set.
+    /// [`rank`](Fit::rank), [`condition`](Fit::condition) and [`estimated`](Fit::estimated) refer to the parameters of
+    /// the set. Points, chi-square, degrees of freedom and statistics that depend on them refer to the joint fit,
+    /// because degrees of freedom cannot be assigned to a set; the report states this. Returns `None` for a set that
+    /// does not exist or was left out.
     pub fn set(&self, index: usize) -> Option<Fit> {
         let SetView { model, ties, components, names, params, points, spread, .. } =
             self.views.get(index).filter(|_| !self.left_out.contains_key(&index))?;
@@ -92,8 +92,9 @@ impl JointFit {
         Some(fit)
     }
 
-    /// Returns the values of the parameter or the derived quantity that the sets' models call `name`, one per set; NaN
-    /// for a set whose model has no such name, and for one that was left out. `None` if no model has it.
+    /// Returns one value per set of the parameter or derived quantity that is called `name` in the models of the sets.
+    /// The value is NaN for a set whose model has no such name and for a set that was left out. Returns `None` if no
+    /// model has this name.
     ///
     /// ```
     /// # use dualfit::{CurveFit, Data, GlobalFit};
@@ -112,15 +113,15 @@ impl JointFit {
         Some(self.quantity(name)?.into_iter().map(|found| found.value).collect())
     }
 
-    /// Returns the standard errors of the parameter or the derived quantity that the sets' models call `name`, as
+    /// Returns one standard error per set of a parameter or derived quantity, in the same form as
     /// [`param`](JointFit::param).
     pub fn std_error(&self, name: &str) -> Option<Vec<f64>> {
         Some(self.quantity(name)?.into_iter().map(|found| found.std_error).collect())
     }
 
-    /// Returns the values and standard errors of the parameter or the derived quantity that the sets' models call
-    /// `name`, as [`param`](JointFit::param). In the joint fit, quantities that differ between sets are named `name_1`,
-    /// `name_2`, …
+    /// Returns value and standard error per set of a parameter or derived quantity, in the same form as
+    /// [`param`](JointFit::param). In the joint fit, quantities that differ between sets are named `name_1`, `name_2`,
+    /// …
     pub fn quantity(&self, name: &str) -> Option<Vec<Propagated>> {
         let (params, covariance) = (&self.fit.params, &self.fit.covariance);
         let of_set = |view: &SetView| -> Option<Propagated> {
@@ -151,7 +152,8 @@ impl JointFit {
         &self.chi_squares
     }
 
-    /// Returns the parameters of all sets as a table, as [`Fit::table`] makes it; that of one set is its view's.
+    /// Returns the parameters of all sets as a table, in the form of [`Fit::table`]. For the table of one set, use
+    /// [`set`](JointFit::set).
     pub fn table(&self) -> ParameterTable {
         self.fit.table()
     }

@@ -1,5 +1,5 @@
-//! Layout of a joint fit: its parameters, the parameters of the model of each set, and the model, the points and the
-//! derived quantities of all sets together.
+//! Layout of a joint fit: the mapping between its parameters and the parameters of each set, and the joint model,
+//! points and derived quantities.
 
 use super::{GlobalFit, Models, Said, in_set};
 use crate::curve_fit::CurveFit;
@@ -18,7 +18,7 @@ use crate::threads;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Maximum number of sets for which the joint model is one program, which selects the parameters or the value of a set.
+/// Maximum number of sets for which the joint model is one program that selects the parameters or the value of a set.
 const MOST_TRACED: usize = 32;
 
 /// The model of one set.
@@ -63,17 +63,17 @@ pub(super) struct JointLayout {
     /// The position of each name.
     index: HashMap<String, usize>,
     pub(super) bounds: Vec<(f64, f64)>,
-    /// Positions of the free parameters: those that only the first set has, those that only the second has, and so on,
-    /// then those of several sets.
+    /// Positions of the free parameters: first the parameters that only the first set has, then those that only the
+    /// second set has, and so on; last the parameters of several sets.
     pub(super) free: Vec<usize>,
     /// Block structure of `free`, if there are several sets: one block for each set, and the common parameters.
     pub(super) shape: Option<Arc<Arrow>>,
-    /// One per set, at least one.
+    /// Models of the sets, at least one.
     pub(super) members: Vec<SetMember>,
 }
 
 impl JointLayout {
-    /// Layout of `sets` sets, some of which are left out.
+    /// Creates the layout of `sets` sets, some of which are left out.
     pub(super) fn new(global: &GlobalFit, sets: usize, left_out: &BadSets) -> Result<JointLayout> {
         if sets == 0 {
             return Err(GlobalError::NoSets.into());
@@ -144,7 +144,7 @@ impl JointLayout {
     /// Returns the position of the parameter called `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownParameter`] with this remedy, if there is none.
+    /// [`Error::UnknownParameter`] with this remedy, if there is no such parameter.
     pub(super) fn position(&self, name: &str, remedy: &str) -> Result<usize> {
         match self.index.get(name) {
             Some(&k) => Ok(k),
@@ -177,7 +177,7 @@ impl JointLayout {
                 continue;
             }
             let known = before.take().filter(|before| member.same && is_so(before));
-            // The prepared model has partials with respect to the free parameters, which may have changed.
+            // The model must be prepared again, because its partials depend on which parameters are free.
             let changed = || {
                 let curve = CurveFit::clone(&member.curve);
                 Arc::new(CurveFit { bounds, fixed: is_fixed, ..curve }.changed())
@@ -208,6 +208,8 @@ impl JointLayout {
         Ok(())
     }
 
+    /// Checks the names of derived quantities.
+    ///
     /// # Errors
     /// [`NameError::Taken`] if a derived quantity has the name of a parameter or of another derived quantity.
     fn check_derived(&self) -> Result<()> {
@@ -225,7 +227,7 @@ impl JointLayout {
         Ok(())
     }
 
-    /// Orders the free parameters by the sets that have them.
+    /// Orders the free parameters by set, as `free` describes, and computes the block structure.
     fn order(&mut self) {
         let mut sets = vec![0; self.names.len()];
         let free = |member: &SetMember| -> Vec<usize> {
@@ -243,8 +245,8 @@ impl JointLayout {
         self.free = own.into_iter().flatten().chain(common).collect();
     }
 
-    /// Returns, for each parameter, true if no model depends on it. `models`: the models of the sets, in which formulas
-    /// replace tied parameters.
+    /// Returns, for each parameter, true if no model depends on this parameter. `models`: the models of the sets, in
+    /// which formulas replace tied parameters.
     pub(super) fn unused(&self, models: &[&Model]) -> Result<Vec<bool>> {
         let mut used = vec![false; self.names.len()];
         for (member, model) in self.members.iter().zip(models) {
@@ -263,7 +265,7 @@ impl JointLayout {
     }
 }
 
-/// Name of a set's own parameter in the joint fit.
+/// Returns the name in the joint fit of a parameter that belongs to one set only.
 ///
 /// # Errors
 /// [`NameError::Taken`] if another parameter of the model has this name, which would be
@@ -278,8 +280,9 @@ fn own_name(name: &str, set: usize, names: &[String]) -> Result<String> {
     Ok(own)
 }
 
-/// Returns the overview of the points of all sets; there must be at least one set. The row unit is that of the set with
-/// the largest rows; the scatter is the sum of the scatters of the sets, each about its own mean.
+/// Returns the overview of the points of all sets, of which there must be at least one. The joint row unit (a power of
+/// two by which rows are multiplied) is that of the set with the largest rows. The scatter is the sum of the scatters
+/// of the sets, each about its own mean.
 pub(super) fn overview_of(sets: &[SetPoints<'_, '_>]) -> Result<Overview> {
     let smallest = |unit: f64, set: &SetPoints<'_, '_>| unit.min(set.points.units.row);
     let row = sets.iter().fold(f64::INFINITY, smallest);
@@ -313,9 +316,9 @@ pub(super) struct Asked<'v> {
     pub(super) places: Vec<usize>,
 }
 
-/// Returns the derived quantities of all sets. A quantity that depends on shared parameters only appears once and keeps
-/// its name, unless another quantity has the same name. The names of all others end with the number of the set, counted
-/// from 1. `names`: the names of the parameters of the joint fit.
+/// Returns the derived quantities of all sets. A quantity that depends only on shared parameters appears once and keeps
+/// its name, unless another quantity has the same name. The names of all other quantities end with the number of the
+/// set, counted from 1. `names`: the names of the parameters of the joint fit.
 pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> Vec<Asked<'v>> {
     let mut all: Vec<(usize, Asked<'v>, bool)> = Vec::new();
     // Number of quantities with each name, and positions in `all` of quantities with equal names and parameters.
@@ -327,7 +330,7 @@ pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> 
             let own: Option<Vec<usize>> = formula.parameters().iter().map(own).collect();
             let Some(own) = own else { continue };
             let places: Vec<usize> = own.iter().map(|&i| member.params[i]).collect();
-            // A parameter that is a set's own has another name in the joint fit.
+            // A parameter of a single set has another name in the joint fit.
             let is_common =
                 own.iter().zip(&places).all(|(&i, &k)| member.curve.names[i] == names[k]);
             let alike = known.entry((name, places.clone())).or_default();
@@ -338,7 +341,7 @@ pub(super) fn derived_of_all<'v>(members: &'v [SetMember], names: &[String]) -> 
             }
         }
     }
-    // Sets with different models may have different quantities of one name.
+    // Sets with different models may have different quantities with the same name.
     let one = |name: &str| count.get(name) == Some(&1);
     let plain: Vec<bool> =
         all.iter().map(|(_, asked, is_common)| *is_common && one(&asked.name)).collect();
@@ -402,7 +405,8 @@ pub(super) fn joint_model(
     Ok(Model::Traced(Arc::new(program)))
 }
 
-/// Returns at most one prior for each parameter of the fitted sets: the prior of the first set that has one for it.
+/// Returns at most one prior for each parameter of the fitted sets. If several sets have a prior for the same
+/// parameter, the prior of the first of these sets is returned.
 pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
     let mut all: BTreeMap<usize, Prior> = BTreeMap::new();
     let kept = members.iter().filter(|member| !member.left_out);
@@ -419,7 +423,7 @@ pub(super) fn priors_of_all(members: &[SetMember]) -> Vec<Prior> {
     all.into_values().collect()
 }
 
-/// Returns the typical size of each parameter: the largest that a set has for it, or NaN if no set has one.
+/// Returns the typical size of each parameter: the largest value among the sets, or NaN if no set has a value.
 pub(super) fn scales_of_all(members: &[SetMember], params: usize) -> Vec<f64> {
     let mut scales = vec![f64::NAN; params];
     for member in members {
@@ -465,7 +469,7 @@ const MANY: usize = 64;
 /// Errors of sets, by their positions.
 pub(super) type BadSets = BTreeMap<usize, Error>;
 
-/// Results of `work` for each set, on all threads if there are many sets.
+/// Returns the results of `work` for each set; uses all threads if there are many sets.
 pub(super) fn of_each<T: Send, R: Send>(sets: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     match sets.len() < MANY {
         true => sets.into_iter().map(work).collect(),

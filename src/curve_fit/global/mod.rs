@@ -1,4 +1,4 @@
-//! One fit of several sets of points whose models share parameters.
+//! Joint fits: one fit of several sets of points whose models share parameters.
 
 mod evaluator;
 pub(crate) mod joint_fit;
@@ -25,12 +25,12 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A fit of several sets of points at once, in which some parameters have one value for all sets and
-/// the others one value for each: a global fit.
+/// A joint fit (global fit) of several sets of points. Some parameters have one value for all sets; the other
+/// parameters have one value per set.
 ///
-/// Each pass evaluates every set with its own model and parameters and adds the sums, therefore a set takes no more
+/// Each pass evaluates every set with its own model and parameters and adds the sums. Therefore a set takes no more
 /// time than in a separate fit. The sets may differ in length, x and weights. The cost is the sum of the costs
-/// of the sets, so data on different scales need a sigma.
+/// of the sets; therefore data on different scales need a sigma.
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, GlobalFit};
@@ -71,7 +71,7 @@ enum Said {
 
 impl GlobalFit {
     /// Creates a joint fit with this model and its settings for every set. Each set has its own parameters, named
-    /// `name_1`, `name_2`, … by the number of the set, except [shared](GlobalFit::share) ones.
+    /// `name_1`, `name_2`, … by the number of the set, except for [shared](GlobalFit::share) parameters.
     pub fn new(curve: &CurveFit) -> GlobalFit {
         let models = Models::Same { curve: Arc::new(curve.clone()), shared: Vec::new() };
         GlobalFit { models, said: Vec::new(), leave_out: false }
@@ -79,16 +79,16 @@ impl GlobalFit {
 
     /// Creates a joint fit with one model for each set, in order. Parameters of the same name are the same parameter.
     ///
-    /// Options, backend and observer are taken from the first model; loss and estimator must be equal. If
-    /// bounds differ, both apply; a parameter that is fixed in one model is fixed in all.
+    /// Options, backend and observer are taken from the first model; loss and estimator must be equal in all models. If
+    /// bounds of a parameter differ, both apply. A parameter that is fixed in one model is fixed in all models.
     pub fn of<'c>(curves: impl IntoIterator<Item = &'c CurveFit>) -> GlobalFit {
         let models =
             Models::Each(curves.into_iter().map(|curve| Arc::new(curve.clone())).collect());
         GlobalFit { models, said: Vec::new(), leave_out: false }
     }
 
-    /// Sets the parameters that have one value for all sets. If each set has its own model, parameters of equal
-    /// names are always shared.
+    /// Sets the shared parameters, which have one value for all sets. If each set has its own model, parameters with
+    /// equal names are always shared.
     #[must_use]
     pub fn share<S: AsRef<str>>(mut self, names: impl AsRef<[S]>) -> GlobalFit {
         if let Models::Same { shared, .. } = &mut self.models {
@@ -97,7 +97,7 @@ impl GlobalFit {
         self
     }
 
-    /// Keeps a parameter of the joint fit, as `rate` or `amplitude_2`, within a range. See
+    /// Keeps a parameter of the joint fit, such as `rate` or `amplitude_2`, within a range. See
     /// [`CurveFit::bound`].
     #[must_use]
     pub fn bound(mut self, name: &str, range: impl RangeBounds<f64>) -> GlobalFit {
@@ -105,16 +105,16 @@ impl GlobalFit {
         self
     }
 
-    /// Keeps a parameter of the joint fit, as `rate` or `amplitude_2`, at its start.
+    /// Keeps a parameter of the joint fit, such as `rate` or `amplitude_2`, at its starting value.
     #[must_use]
     pub fn fix(mut self, name: &str) -> GlobalFit {
         self.said.push(Said::Fixed(name.to_owned()));
         self
     }
 
-    /// If true, sets that cannot be fitted are left out: sets with invalid values or without used
-    /// points, sets without a start, and sets at whose start the model has no value. Their own
-    /// parameters are NaN, and [`JointFit::left_out`] gives the reasons. By default they are an error that names them.
+    /// If true, sets that cannot be fitted are left out: sets with invalid values or without used points, sets for
+    /// which no start is found, and sets whose model has no finite value at the start. Their own parameters are NaN,
+    /// and [`JointFit::left_out`] returns the reasons. By default, such sets cause an error that lists them.
     #[must_use]
     pub fn leave_out_bad_sets(mut self, leave_out: bool) -> GlobalFit {
         self.leave_out = leave_out;
@@ -130,15 +130,18 @@ impl GlobalFit {
         Ok(JointLayout::new(self, sets, &BadSets::new())?.names)
     }
 
-    /// Fits all sets from `start`: one value per parameter of the joint fit, in the order of
-    /// [`parameters`](GlobalFit::parameters); or values by name, where a name of the model, such as
-    /// `amplitude`, applies to all sets and `amplitude_2` to one; or [`Start::Guess`]. Missing values are
-    /// computed for each set as by [`CurveFit::fit`]; a shared parameter begins at the median over
-    /// the sets.
+    /// Fits all sets from `start`. This is one of:
+    ///
+    /// - one value per parameter of the joint fit, in the order of [`parameters`](GlobalFit::parameters);
+    /// - values by name, where a name of the model, such as `amplitude`, applies to all sets, and `amplitude_2` to set 2;
+    /// - [`Start::Guess`].
+    ///
+    /// Missing values are computed for each set in the same way as in [`CurveFit::fit`]; the starting value of a shared
+    /// parameter is the median over the sets.
     ///
     /// # Errors
-    /// [`Error::Global`], which names the sets, for errors of some sets or differences between
-    /// them; otherwise as [`CurveFit::fit`].
+    /// [`Error::Global`], which lists the sets, for errors in some sets or differences between sets; otherwise the
+    /// errors of [`CurveFit::fit`].
     pub fn fit<'d>(
         &self,
         data: impl IntoIterator<Item: Into<Data<'d>>>,
@@ -175,8 +178,8 @@ impl GlobalFit {
         }
     }
 
-    /// Fits as [`fit`](GlobalFit::fit), with the fits of a batch as sets: samples of any type; the batch defines x,
-    /// errors and mask of each set. Sets of few points are evaluated in lanes.
+    /// Performs [`fit`](GlobalFit::fit) with the fits of a batch as sets. Samples may be of any type; the batch defines
+    /// x, errors and mask of each set. Sets with few points are evaluated in lanes.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit, GlobalFit};
@@ -203,7 +206,8 @@ impl GlobalFit {
     }
 }
 
-/// Returns the error for sets of which at least one is bad. If all have the same error, it names the first.
+/// Returns the error for bad sets, of which there is at least one. It is the first error alone if there is one bad set
+/// or if all sets have the same error; otherwise it lists the bad sets and contains the first error.
 fn refused(bad: BadSets, sets: usize) -> Error {
     let numbers: Vec<usize> = bad.keys().map(|set| set + 1).collect();
     let first = bad.values().next();

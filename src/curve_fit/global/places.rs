@@ -3,7 +3,8 @@
 use crate::normal::small::{fold_few, fold_pivots};
 use crate::normal::{Arrow, RFactor, pair, pair_of_block};
 
-/// Positions of the columns of a set in the rows of its block, where its own columns precede the common columns and r.
+/// Positions of the columns of a set in the rows of its block. In these rows, columns of the set itself precede the
+/// common columns and r.
 pub(super) struct Places<'p> {
     free: &'p [usize],
     first: usize,
@@ -24,7 +25,7 @@ impl<'p> Places<'p> {
         Places { free, first: own.start, own: own.len(), common, residual }
     }
 
-    /// Returns the position of the model's free parameter i, or of r if i is the number of these parameters.
+    /// Returns the position of free parameter i of the model, or of r if i is the number of free parameters.
     pub(super) fn place(&self, i: usize) -> usize {
         match self.free.get(i) {
             None => self.residual,
@@ -33,8 +34,8 @@ impl<'p> Places<'p> {
         }
     }
 
-    /// Adds the products of the columns [J r] of the set, multiplied by `square`, to those of its block and of the
-    /// corner.
+    /// Adds the products of the columns [J r] of the set, multiplied by `square`, to the products of its block and of
+    /// the corner, which belongs to the common columns and r.
     pub(super) fn add(&self, products: &[f64], square: f64, block: &mut [f64], corner: &mut [f64]) {
         let own = self.own;
         for j in 0..=self.free.len() {
@@ -51,7 +52,7 @@ impl<'p> Places<'p> {
         }
     }
 
-    /// Folds the rows of the set's factor, multiplied by `unit`, into `out`.
+    /// Adds the rows of the set's factor, multiplied by `unit`, to the factor `out`.
     pub(super) fn fold(&self, set: usize, factor: &RFactor, unit: f64, out: &mut RFactor) {
         let (k, rows) = (self.residual + 1, factor.n + 1);
         let mut spread = vec![0.0; k * rows];

@@ -7,14 +7,14 @@ use super::source::{JointSet, JointSource, same_models};
 use crate::backend::cpu::Prepared;
 use crate::curve_fit::global::layout::{BadSets, all_good, of_each};
 use crate::curve_fit::parameters::told_of_ties;
-use crate::curve_fit::request::Ready;
+use crate::curve_fit::ready::Ready;
 use crate::curve_fit::start::CompleteStart;
 use crate::data::Data;
 use crate::data::sigma::Spread;
 use crate::error::{Error, GlobalError, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::execution::Execution;
-use crate::fit::point_source::InMemory;
+use crate::fit::in_memory::InMemory;
 use crate::fit::propagated::Formula;
 use crate::fit::spec::FitSpec;
 use crate::model::native::Model;
@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The part of the rows of one set below which those of another leave no trace in sums of squares: 2⁻³⁰⁰.
+/// Ratio of row units, 2⁻³⁰⁰, below which the rows of the set with smaller rows are lost in sums of squares.
 const BESIDE: f64 = f64::from_bits((1023 - 300) << 52);
 
 impl JointLayout {
@@ -52,8 +52,10 @@ impl JointLayout {
         if bad.is_empty() { Ok(sets) } else { Err(bad) }
     }
 
+    /// Checks the model of each set at the starting point.
+    ///
     /// # Errors
-    /// Where the model of a set has no value at the start.
+    /// If the model of a set has no finite value.
     pub(super) fn check_values(
         &self,
         sets: &[SetPoints<'_, '_>],
@@ -190,7 +192,8 @@ fn view_without_points((member, ready): (&SetMember, &Arc<Ready>)) -> SetView {
     }
 }
 
-/// Sets of rows beyond the ordinary range, if at least half of the sets have rows below [`BESIDE`] of theirs.
+/// Returns the sets whose rows outweigh those of the other sets: their rows exceed the ordinary range, and at least
+/// half of the sets have rows that are smaller by a factor below [`BESIDE`].
 fn outweighing(sets: &[SetPoints<'_, '_>]) -> BadSets {
     let unit = |set: &SetPoints<'_, '_>| set.points.units.row;
     if sets.iter().all(|set| unit(set) >= 1.0) {

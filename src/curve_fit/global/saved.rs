@@ -50,9 +50,9 @@ struct SavedSet {
 
 impl JointFit {
     /// Returns the joint fit as JSON, with exact numbers and the models of its sets. The joint fit that
-    /// [`from_json`](JointFit::from_json) restores has the same views of its sets and prints the same report. A native
-    /// model is not saved, as in [`Fit::to_json`], but all other parts of its set are. `JointFit` implements the traits
-    /// of `serde`, so other formats can also be used.
+    /// [`from_json`](JointFit::from_json) restores has the same views of its sets and prints the same report. As in
+    /// [`Fit::to_json`], native models are not saved, but all other parts of their sets are. `JointFit` implements the
+    /// traits of `serde`, so that other formats can also be used.
     ///
     /// # Errors
     /// None in practice: every joint fit can be written.
@@ -60,7 +60,7 @@ impl JointFit {
         write(&SavedJointFit::from(self.clone()), "joint fit")
     }
 
-    /// Returns the joint fit that [`to_json`](JointFit::to_json) wrote.
+    /// Restores a joint fit from the output of [`to_json`](JointFit::to_json).
     ///
     /// # Errors
     /// [`Error::Saved`] for text that is not a saved joint fit, an unknown version, arrays of wrong lengths, sets with
@@ -100,7 +100,7 @@ impl TryFrom<SavedJointFit> for JointFit {
         check_version("joint fit", saved.version, VERSION)?;
         let mut fit: Fit = saved.fit.try_into()?;
         expect("joint fit", "sets", saved.sets.len(), saved.chi_squares.len().max(1))?;
-        // The view of a set is computed from these directions by decompositions, which require finite values.
+        // The view of a set is computed from these directions by matrix decompositions, which require finite values.
         if !fit.covariance.null.is_finite() {
             let message = "the directions that the data leave open are not finite".into();
             return Err(SavedError::Malformed { what: "joint fit", message }.into());
@@ -111,7 +111,7 @@ impl TryFrom<SavedJointFit> for JointFit {
         }
         let set = |saved| view(saved, &fit);
         let views = saved.sets.into_iter().map(set).collect::<Result<Vec<_>>>()?;
-        // The joint model of many sets is native and is not saved, but the models of the sets are.
+        // The joint model of many sets is native and is not saved; it is rebuilt from the models of the sets.
         let is_lost = |model: &Model| matches!(model, Model::Native(native) if native.lost);
         if is_lost(&fit.model) && !views.iter().any(|view| is_lost(&view.model)) {
             let sets = views.iter().map(|view| (view.model.clone(), view.params.clone()));
@@ -122,7 +122,7 @@ impl TryFrom<SavedJointFit> for JointFit {
     }
 }
 
-/// Restores the view of a saved set, for the joint fit that it belongs to.
+/// Restores the view of a saved set of the joint fit `fit`.
 fn view(saved: SavedSet, fit: &Fit) -> Result<SetView> {
     let SavedSet { model, variables, ties, components, names, params, derived, .. } = saved;
     let (points, spread) = (saved.points, saved.spread);
@@ -136,7 +136,7 @@ fn view(saved: SavedSet, fit: &Fit) -> Result<SetView> {
         }
     }
     let model = model_of(model, variables, names.len())?;
-    // The joint fit's model has the set as a further variable.
+    // The joint model has the number of the set as an additional variable.
     let with_set = model.columns().saturating_add(1);
     expect("joint fit", "variables of a set", with_set, fit.model.columns())?;
     let formula = |(name, program): (String, SavedProgram)| -> Result<(String, Expression)> {

@@ -1,11 +1,11 @@
-//! Passes over single sets, and over a few small sets in lanes.
+//! Passes over single sets, and over several small sets in lanes.
 
 use crate::backend::cpu::simd_batch::SimdBatch;
 use crate::fit::point_source::PointEvaluator;
 use crate::normal::{Normal, RFactor};
 use crate::solver::outcome::Fault;
 
-/// Maximum relative change of a sum by the order of additions.
+/// Maximum relative change of a sum due to the order of additions.
 const ORDER: f64 = 1e-12;
 
 /// Evaluator of one set.
@@ -35,13 +35,13 @@ impl SetEvaluator<'_> {
         self.columns.iter_mut().zip(self.free).for_each(|(own, &j)| *own = columns[j]);
     }
 
-    /// Returns the normal equations at the parameters that were taken.
+    /// Computes the normal equations at the current parameters.
     fn sum(&mut self) -> Result<(), (usize, Fault)> {
         let SetEvaluator { evaluator, own, columns, normal, .. } = self;
         evaluator.normal(own, columns, normal).map_err(|fault| (self.set, fault))
     }
 
-    /// Returns the set's part of the cost, in the joint row unit.
+    /// Returns the cost of the set, in the joint row unit.
     pub(super) fn cost(&self) -> f64 {
         self.normal.cost * self.factor * self.factor
     }
@@ -55,7 +55,8 @@ pub(super) struct SetGroup<'e> {
 }
 
 impl SetGroup<'_> {
-    /// Returns the normal equations of all sets. `worthless`: the cost from which on no products are needed.
+    /// Computes the normal equations of all sets. `worthless`: the cost from which products are not needed, because the
+    /// trial is rejected.
     ///
     /// # Errors
     /// The index and fault of the first set that fails.
@@ -66,7 +67,7 @@ impl SetGroup<'_> {
         worthless: f64,
     ) -> Result<(), (usize, Fault)> {
         self.sets.iter_mut().for_each(|set| set.take(params, columns));
-        // The evaluation in lanes does not support units of columns.
+        // The evaluation in lanes does not support scaled columns.
         let has_units = self.sets.iter().any(|set| set.columns.iter().any(|&c| c != 1.0));
         let mut abreast = self.abreast.as_mut().filter(|_| !has_units);
         if let Some(abreast) = &mut abreast {
@@ -79,7 +80,7 @@ impl SetGroup<'_> {
                 abreast.as_ref().is_some_and(|abreast| abreast.read(lane, &mut set.normal));
             if !summed {
                 if worthless < f64::INFINITY {
-                    // The whole is added up in another order.
+                    // The tolerance is needed because the joint cost is summed in another order.
                     let left = (worthless - cost) / (set.factor * set.factor);
                     set.evaluator.expect_below(left * (1.0 + ORDER));
                 }
@@ -90,10 +91,10 @@ impl SetGroup<'_> {
         Ok(())
     }
 
-    /// Returns the factors of all sets, in their own row units.
+    /// Computes the R factors of all sets, in their own row units.
     ///
     /// # Errors
-    /// As [`normal`](Self::normal).
+    /// The errors of [`normal`](Self::normal).
     pub(super) fn factors(
         &mut self,
         params: &[f64],

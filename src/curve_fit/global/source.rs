@@ -7,12 +7,13 @@ use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::backend::cpu::{PARALLEL_WORK, Prepared};
 use crate::backend::cuda::driver::DriverError;
 use crate::curve_fit::global::layout::of_each;
-use crate::curve_fit::request::Ready;
+use crate::curve_fit::ready::Ready;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Units;
 use crate::data::sigma::{Spread, Weights};
 use crate::error::{Error, Result};
-use crate::fit::point_source::{EvaluatorOptions, InMemory, PointEvaluator, PointSource, View};
+use crate::fit::in_memory::InMemory;
+use crate::fit::point_source::{EvaluatorOptions, PointEvaluator, PointSource, View};
 use crate::fit::stats::Stats;
 use crate::normal::abreast::ABREAST;
 use crate::normal::{Arrow, Normal};
@@ -36,26 +37,26 @@ pub(super) struct JointSet<'a> {
     pub(super) params: &'a [usize],
     /// Position of each free parameter of the model among the free parameters of the joint fit.
     pub(super) free: Vec<usize>,
-    /// Start of the set's own parameters.
+    /// Starting values of the parameters of the set's model.
     pub(super) start: Vec<f64>,
-    /// Factor of the rows: the joint row unit divided by the set's own.
+    /// Factor of the rows: the joint row unit divided by the row unit of the set.
     pub(super) factor: f64,
 }
 
-/// All sets, at least one.
+/// Points and models of all sets, at least one.
 pub(super) struct JointSource<'a> {
     pub(super) sets: Vec<JointSet<'a>>,
-    /// Which free parameters meet, unless all do.
+    /// Block structure of the free parameters; `None` if they form a single block.
     pub(super) shape: Option<Arc<Arrow>>,
 }
 
 impl JointSet<'_> {
-    /// Returns the set's own parameters.
+    /// Returns the parameters of the set's model.
     fn own(&self, params: &[f64]) -> Vec<f64> {
         self.params.iter().map(|&k| params[k]).collect()
     }
 
-    /// Returns true if the set has few points, of the ordinary kind.
+    /// Returns true if the set has few points and can be evaluated in lanes: ordinary units, exact x, no correlations.
     fn is_small(&self) -> bool {
         let points = self.source.points;
         points.len() <= MOST_POINTS
@@ -65,7 +66,7 @@ impl JointSet<'_> {
             && !self.free.is_empty()
     }
 
-    /// Returns true if every point has the same weight, and `points` points are used.
+    /// Returns true if all points have the same weight and `points` points are used.
     fn has_equal(&self, points: usize) -> bool {
         let own = self.source.points;
         own.used == points && matches!(own.sigma, Weights::Equal)
@@ -91,7 +92,7 @@ impl JointSet<'_> {
     }
 }
 
-/// Returns for each set the index of the first set whose model has the same code. A native model only equals itself.
+/// Returns, for each set, the index of the first set whose model has the same code. A native model equals only itself.
 pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[&Arc<Ready>]) -> Vec<usize> {
     let (mut by_place, mut by_code) = (HashMap::new(), HashMap::new());
     let first = |(member, SetPoints { set, .. }): (usize, &SetPoints<'_, '_>)| {
@@ -104,7 +105,8 @@ pub(super) fn same_models(sets: &[SetPoints<'_, '_>], ready: &[&Arc<Ready>]) -> 
     sets.iter().enumerate().map(first).collect()
 }
 
-/// Returns the points of several small sets of one model, a lane to each; `None` where they are none.
+/// Returns the points of several small sets of one model, one lane per set; `None` if the sets cannot be evaluated in
+/// lanes.
 fn abreast(sets: &[JointSet<'_>], view: &View<'_>) -> Option<SimdBatch> {
     let first = &sets[0];
     let points = first.source.points;
@@ -117,7 +119,7 @@ fn abreast(sets: &[JointSet<'_>], view: &View<'_>) -> Option<SimdBatch> {
         return None;
     }
     let has_equal = sets.iter().all(|set| set.has_equal(points.used));
-    // The likelihood of counts knows no weights, which sets of fewer points would need.
+    // Sets with fewer points than others would need weights, which the likelihood of counts does not support.
     if points.estimator == Estimator::Poisson && !has_equal {
         return None;
     }
@@ -139,7 +141,7 @@ impl JointSource<'_> {
         whole.is_none_or(|whole| whole > PARALLEL_WORK)
     }
 
-    /// For each set twice its part of the cost at `params`.
+    /// Returns 2x the cost of each set at `params`.
     pub(super) fn chi_squares(&self, params: &[f64], loss: Loss) -> Result<Vec<f64>> {
         let chi_square = |set: &JointSet<'_>| {
             let own = set.own(params);
@@ -149,7 +151,7 @@ impl JointSource<'_> {
             let n = set.free.len();
             let mut normal = Normal::zero(n);
             let mut evaluator = set.source.evaluator(&options, &view)?;
-            // The fit ended at these parameters; a set that cannot be evaluated has no value.
+            // The fit has already ended; a set that cannot be evaluated is NaN instead of an error.
             let cost = match evaluator.normal(&own, &vec![1.0; n], &mut normal) {
                 Ok(()) => normal.cost,
                 Err(_) => f64::NAN,

@@ -30,8 +30,8 @@ impl JointLayout {
         }
     }
 
-    /// Returns a complete start, one value per parameter, inside the bounds, and how long it took to find what
-    /// was not given of it.
+    /// Returns a complete start, with one value per parameter inside the bounds, and the time for the computation of
+    /// missing values.
     ///
     /// # Errors
     /// Errors in the starts of some sets.
@@ -54,17 +54,17 @@ impl JointLayout {
             let values = self.checked(&self.joined(sets, &first))?;
             return Ok(CompleteStart { solved, ..CompleteStart::given(values) });
         }
-        // With one value for each shared parameter, the linear parameters of each set change.
+        // The linear parameters of each set change if shared parameters get their common values.
         let common = self.common_values(sets, &first);
         let both = given.iter().zip(common).map(|(given, common)| given.or(common));
         let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;
         let values = self.checked(&self.joined(sets, &second))?;
-        // In the second pass the shared parameters have known values.
+        // Both passes are reported; in the second pass the shared parameters have given values.
         let search = StartSearch::of_sets(first.iter().chain(&second).filter_map(|own| own.search));
         Ok(CompleteStart { values, solved, took: begun.elapsed(), search })
     }
 
-    /// Returns the values of all sets; for a parameter of several sets, the value of the last one.
+    /// Returns the values of all sets; for a parameter of several sets, the value of the last set.
     fn joined(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<f64> {
         let mut all = vec![f64::NAN; self.names.len()];
         for (set, own) in sets.iter().zip(found) {
@@ -73,7 +73,7 @@ impl JointLayout {
         all
     }
 
-    /// Returns the positions of the parameters that were solved for in every set that contains them.
+    /// Returns the positions of the linear parameters that were solved for in every set that contains them.
     fn solved_by_all(&self, sets: &[SetPoints<'_, '_>], found: &[CompleteStart]) -> Vec<usize> {
         let mut linear = vec![None; self.names.len()];
         for (set, own) in sets.iter().zip(found) {
@@ -111,7 +111,7 @@ impl JointLayout {
         all_good(of_each(sets.iter().collect(), |set| found(set).map_err(|error| (set.set, error))))
     }
 
-    /// For each parameter that several sets have the median of what they found for it.
+    /// Returns, for each parameter that several sets contain, the median of the values found for these sets.
     fn common_values(
         &self,
         sets: &[SetPoints<'_, '_>],
@@ -132,7 +132,7 @@ impl JointLayout {
         values.into_iter().map(median).collect()
     }
 
-    /// Returns the given value of each parameter: by its name in the joint fit, otherwise by its name in the model.
+    /// Returns the given value of each parameter, by its name in the joint fit or else by its name in the model.
     fn given(&self, pairs: &[(String, f64)]) -> Vec<Option<f64>> {
         // If a name occurs twice, its first value applies.
         let said: HashMap<&str, f64> =
@@ -163,8 +163,8 @@ impl JointLayout {
         Ok(())
     }
 
-    /// `start`, of one value per parameter, if it is inside the bounds of the sets that take part; NaN for parameters
-    /// of others.
+    /// Returns `start`, which has one value per parameter, if it is inside the bounds of the fitted sets. Parameters of
+    /// sets that are left out are NaN.
     fn checked(&self, start: &[f64]) -> std::result::Result<Vec<f64>, BadSets> {
         let mut checked = vec![f64::NAN; start.len()];
         let kept = self.members.iter().enumerate().filter(|(_, member)| !member.left_out);

@@ -48,8 +48,8 @@ impl DifferentialEvolution {
         }
     }
 
-    /// Sets the number of independent populations, 4 by default. If more of them reach the best optimum, it is more
-    /// likely to be the global one.
+    /// Sets the number of independent populations, 4 by default. The more populations reach the best optimum, the more
+    /// likely it is the global one.
     #[must_use]
     pub fn populations(mut self, populations: usize) -> DifferentialEvolution {
         self.populations = populations;
@@ -86,14 +86,15 @@ impl DifferentialEvolution {
         self
     }
 
-    /// Searches a parameter in a range inside its bounds; see [`MultiStart::range`].
+    /// Restricts the search for a parameter to a range inside its bounds; see [`MultiStart::range`].
     #[must_use]
     pub fn range(mut self, name: &str, range: impl RangeBounds<f64>) -> DifferentialEvolution {
         self.starts = self.starts.range(name, range);
         self
     }
 
-    /// Like [`range`](DifferentialEvolution::range), in the logarithm; see [`MultiStart::log_range`].
+    /// Restricts the search like [`range`](DifferentialEvolution::range), and searches in the logarithm of the
+    /// parameter; see [`MultiStart::log_range`].
     #[must_use]
     pub fn log_range(mut self, name: &str, range: impl RangeBounds<f64>) -> DifferentialEvolution {
         self.starts = self.starts.log_range(name, range);
@@ -102,22 +103,23 @@ impl DifferentialEvolution {
 }
 
 impl CurveFit {
-    /// Searches all of the bounds by differential evolution (Storn and Price, J. Global Optim. 11 (1997) 341;
-    /// best/1/bin with dither, as SciPy's function of this name), and fits from the best member of each
-    /// population and from `start`. Use it for a cost with too many minima for the independent starts
-    /// of [`multi_start`](CurveFit::multi_start).
+    /// Searches the region within the bounds by differential evolution (Storn and Price, J. Global Optim. 11 (1997)
+    /// 341; best/1/bin with dither, like SciPy's function of this name), and then fits from the best member of each
+    /// population and from `start`. It is intended for a cost with too many minima for the independent starts of
+    /// [`multi_start`](CurveFit::multi_start).
     ///
-    /// Fixed parameters keep the values of `start`. A free one is searched for within its bounds, or a
-    /// [`range`](DifferentialEvolution::range) inside them; if these are not finite on both sides, in the range that
-    /// its unit suggests, as [`multi_start`](CurveFit::multi_start) does. The populations start as Latin hypercubes and
-    /// are independent. No search proves that there is no lower minimum, but it is unlikely if several populations
-    /// reach the same one. [`Optima::distinct`] counts the fits that reached each optimum, including the fit from
-    /// `start`. The best fit has [`Warning::ReachedOnce`](crate::Warning::ReachedOnce) if only one fit reached it.
+    /// Fixed parameters keep the values of `start`. Free parameters are searched within their bounds, or within a
+    /// [`range`](DifferentialEvolution::range) inside the bounds. If these are not finite on both sides, the range is
+    /// derived from the unit of the parameter as in [`multi_start`](CurveFit::multi_start). The populations are
+    /// independent and start as Latin hypercubes. No search can prove that there is no lower minimum, but a lower
+    /// minimum is unlikely if several populations reach the same one. [`Optima::distinct`] counts the fits that reached
+    /// each optimum, including the fit from `start`. The best fit has
+    /// [`Warning::ReachedOnce`](crate::Warning::ReachedOnce) if only one fit reached it.
     ///
-    /// The costs of a generation are computed at once, without partials, on all cores or, for large data, one
-    /// after another with points shared. The result is the same, to the bit, on any number of threads of the CPU. The
-    /// observer receives each [generation](crate::Event::Generation) and the steps of the fits. If it breaks, the
-    /// result is the best member so far.
+    /// The costs of a generation are computed without partials: members are distributed over all cores or, for large
+    /// data, evaluated one after another by threads that share the points. On the CPU, the result is bit-identical for
+    /// any number of threads. The observer receives each [generation](crate::Event::Generation) and the steps of the
+    /// fits. If it breaks, the result is the best member so far.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, DifferentialEvolution};
@@ -134,8 +136,8 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// Same errors as [`multi_start`](CurveFit::multi_start); [`Error::BadOption`] if there are no populations, if the
-    /// tolerance is negative or not a number, or if there are more than 2²⁰ members.
+    /// The errors of [`multi_start`](CurveFit::multi_start); [`Error::BadOption`] if there are no populations, if the
+    /// tolerance is negative or NaN, or if there are more than 2²⁰ members.
     pub fn differential_evolution<'a>(
         &self,
         data: impl Into<Data<'a>>,

@@ -1,4 +1,4 @@
-//! Fits from many starts: options, ranges of the starts, and the entry point.
+//! Multi-start fits: options, ranges of the starts, and the entry point.
 
 pub(crate) mod evolution;
 pub(crate) mod sampling;
@@ -54,7 +54,7 @@ struct Plan {
 enum DrawnFrom {
     /// The range set by the caller, or the bounds.
     Asked(StartRange),
-    /// The natural range within a range that is not finite.
+    /// The range that the unit of the parameter suggests, inside a range that is not finite.
     Natural(Range),
 }
 
@@ -69,16 +69,15 @@ impl DrawnFrom {
 }
 
 impl MultiStart {
-    /// Draws `starts` starts, at most 65,536, in addition to the given one. [`Sampling::Sobol`] is most even for
-    /// a power of two. With 0 only the given starts are used, and no range is needed.
+    /// Creates the options with a number of drawn starts, at most 65,536, in addition to the given starts. A power of
+    /// two is best for [`Sampling::Sobol`]. With 0, only the given starts are used, and ranges are not needed.
     #[must_use]
     pub fn new(starts: usize) -> MultiStart {
         let (sampling, ranges, given) = (Sampling::default(), Vec::new(), Vec::new());
         MultiStart { starts, seed: 0, sampling, ranges, given }
     }
 
-    /// Sets the seed of the starts, 0 by default: the same seed gives the same starts on every
-    /// machine.
+    /// Sets the seed of the starts, 0 by default. The same seed produces the same starts on every machine.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> MultiStart {
         self.seed = seed;
@@ -92,16 +91,16 @@ impl MultiStart {
         self
     }
 
-    /// Draws the starts of a parameter evenly from a range inside its bounds: `0.0..=1.0`, or `..5.0`
-    /// with an open end at the bound. It limits starts only; a fit can leave it. The last range set for a
-    /// parameter is used; ranges of fixed parameters are ignored.
+    /// Draws the starts of a parameter evenly from a range inside its bounds, such as `0.0..=1.0`; an open end, as in
+    /// `..5.0`, is replaced by the bound. The range limits only the starts; a fit can leave it. The last range set for
+    /// a parameter is used; ranges of fixed parameters are ignored.
     #[must_use]
     pub fn range(self, name: &str, range: impl RangeBounds<f64>) -> MultiStart {
         self.draw(name, range, false)
     }
 
-    /// Like [`range`](MultiStart::range), evenly in the logarithm: for a positive parameter of unknown order of
-    /// magnitude.
+    /// Draws the starts like [`range`](MultiStart::range), but evenly in the logarithm. It suits positive parameters of
+    /// unknown order of magnitude.
     #[must_use]
     pub fn log_range(self, name: &str, range: impl RangeBounds<f64>) -> MultiStart {
         self.draw(name, range, true)
@@ -124,26 +123,26 @@ impl MultiStart {
 
 impl CurveFit {
     /// Fits the model to `data` from `start`, from the added starts and from drawn starts. Returns the best fit, the
-    /// distinct optima and the result of every start. Use it for a cost with several minima (sums of peaks,
-    /// exponentials or oscillations), or if no good start is known.
+    /// distinct optima and the result of every start. It is intended for a cost with several minima (sums of peaks,
+    /// exponentials or oscillations), and for problems without a known good start.
     ///
-    /// `start` is the first of the starts, and fixed parameters keep its values. Missing values are
-    /// computed as by [`fit`](CurveFit::fit). The starts of a free parameter are drawn from its bounds, or from a
-    /// [`range`](MultiStart::range) inside them. If these are not finite on both sides, they are drawn within them from
-    /// the range that the parameter's unit suggests, as in the search for starts of [`fit`](CurveFit::fit).
+    /// `start` is the first of the starts, and fixed parameters keep its values. Missing values are computed as in
+    /// [`fit`](CurveFit::fit). The starts of a free parameter are drawn from the interval between its bounds, or from a
+    /// [`range`](MultiStart::range) inside the bounds. If this interval is not finite, starts are drawn from the part
+    /// of it that the unit of the parameter suggests, as in the search for starts of [`fit`](CurveFit::fit).
     ///
-    /// Each start is a [`fit`](CurveFit::fit) with all settings of the model: bounds, loss,
-    /// [`Options`](crate::Options) and their limits. A fit that does not converge, or has no finite value
-    /// at its start, is counted and does not affect the others. Data are validated once, the model is prepared once,
-    /// and the covariance is computed for the best fit only. For the covariance at another optimum, fit from its
+    /// Each start leads to a [`fit`](CurveFit::fit) with all settings of the model: bounds, loss,
+    /// [`Options`](crate::Options) and their limits. A fit that does not converge, or whose model has no finite value
+    /// at the start, is counted and does not affect the other fits. Data are validated once, the model is prepared
+    /// once, and the covariance is computed only for the best fit. For the covariance at another optimum, fit from its
     /// parameters.
     ///
-    /// The backend is chosen as for one fit. Small fits run on all cores at once, large ones and those on
-    /// a device one after another, on points that are uploaded once. The result is the same, to the bit,
-    /// on any number of threads of the CPU.
+    /// The backend is selected as for a single fit. Small fits run in parallel on all cores. Large fits, and fits on a
+    /// device, run one after another; points are uploaded to a device only once. On the CPU, the result is
+    /// bit-identical for any number of threads.
     ///
-    /// An observer is called for all starts, from several threads at once. If it breaks, no further
-    /// start begins, running fits stop at their next step, and finished fits are the result.
+    /// An observer is called for all starts, from several threads at the same time. If it breaks, no further fit
+    /// begins, running fits stop at their next step, and the result contains the finished fits.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, MultiStart};
@@ -164,10 +163,9 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// Errors of [`fit`](CurveFit::fit) that do not depend on the start; the error of the fit from `start` if
-    /// all fits fail. [`Error::RangeOfStarts`] for a range that is reversed or
-    /// outside the bounds; [`Error::UnknownParameter`] for a range of an unknown
-    /// parameter; [`Error::SobolDimensions`] for more than 256 free parameters, and
+    /// Errors of [`fit`](CurveFit::fit) that do not depend on the start; the error of the fit from `start` if all fits
+    /// fail; [`Error::RangeOfStarts`] for a range that is reversed or outside the bounds; [`Error::UnknownParameter`]
+    /// for a range of an unknown parameter; [`Error::SobolDimensions`] for more than 256 free parameters;
     /// [`Error::BadOption`] for more than 65,536 drawn starts.
     pub fn multi_start<'a>(
         &self,
@@ -187,8 +185,8 @@ impl CurveFit {
         from_all(request, all, &stop)
     }
 
-    /// Returns the request for fits from many starts, `start` first, and a signal that is set when the observer breaks.
-    /// Completes the ranges of the plan.
+    /// Completes the ranges of the plan. Returns the request for fits from many starts, of which `start` is the first,
+    /// and a flag that is set when the observer breaks.
     fn request_of_many<'p>(
         &'p self,
         points: &'p Points<'_>,
@@ -230,7 +228,7 @@ impl CurveFit {
         Ok(Plan { given, ranges: ranges.collect::<Result<_>>()? })
     }
 
-    /// Replaces ranges that are not finite on both sides by natural ones within them.
+    /// Replaces ranges that are not finite on both sides by the natural ranges inside them.
     fn close(&self, plan: &mut Plan, points: &Points<'_>) -> Result<()> {
         let mut bounds = self.bounds.clone();
         let mut open = Vec::new();
@@ -251,7 +249,7 @@ impl CurveFit {
         Ok(())
     }
 
-    /// Returns all starts: the given ones, then the drawn ones.
+    /// Returns all starts: first the given starts, then the drawn starts.
     fn starts(&self, first: &[f64], asked: &MultiStart, plan: &Plan) -> Result<Vec<Vec<f64>>> {
         let mut starts = vec![first.to_vec()];
         for given in &plan.given {
@@ -271,7 +269,7 @@ impl CurveFit {
         Ok(starts)
     }
 
-    /// Returns the range of parameter `i` set by the caller; its open ends are the bounds.
+    /// Returns the range of parameter `i` set by the caller, with open ends replaced by the bounds.
     fn asked_range(&self, i: usize, asked: &MultiStart) -> Result<StartRange> {
         let (name, (lower, upper)) = (&self.names[i], self.bounds[i]);
         let bounds = StartRange { name: name.clone(), lower, upper, logarithmic: false };
@@ -311,7 +309,7 @@ impl StartRange {
     }
 }
 
-/// The observer of all starts: when it breaks, `stop` is set, and every start then stops.
+/// The observer of all fits. When it breaks, `stop` is set, which stops all fits.
 struct Stopping {
     observer: Arc<Observer>,
     stop: Arc<AtomicBool>,

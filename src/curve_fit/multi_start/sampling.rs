@@ -1,4 +1,4 @@
-//! Quasi-random points in the unit cube. A seed gives the same points on every machine.
+//! Quasi-random points in the unit cube. A seed produces the same points on every machine.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
@@ -13,13 +13,13 @@ pub(crate) const MOST_DIMENSIONS: usize = sobol_burley::NUM_DIMENSIONS as usize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sampling {
-    /// The Sobol sequence with direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008) and
-    /// hash-based Owen scrambling (Burley, J. Comput. Graph. Tech. 9, 2020): the most even, above all for
-    /// a power of two as number of starts. Up to 256 free parameters.
+    /// The Sobol sequence with direction numbers of Joe and Kuo (SIAM J. Sci. Comput. 30, 2008) and hash-based Owen
+    /// scrambling (Burley, J. Comput. Graph. Tech. 9, 2020). It is the most even method, especially if the number of
+    /// starts is a power of two. At most 256 free parameters.
     #[default]
     Sobol,
-    /// A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): of n equal parts of each
-    /// parameter's range, every part has one start. For any number of parameters.
+    /// A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): the range of each parameter is divided
+    /// into n equal parts, and each part contains one start. Any number of parameters.
     LatinHypercube,
 }
 
@@ -112,8 +112,7 @@ mod tests {
         }
     }
 
-    /// Coordinates are independent of each other: the correlation of n pairs is within five of its
-    /// standard deviations, 1/√n.
+    /// Coordinates are independent of each other: the correlation of n pairs is at most five standard deviations, 5/√n.
     #[test]
     fn coordinates_do_not_follow_each_other() {
         let n = 1024;
@@ -142,7 +141,7 @@ mod tests {
         }
     }
 
-    /// A new version of a library that draws other points would break the guarantee of [`MultiStart::seed`].
+    /// Guards the guarantee of [`MultiStart::seed`] against new versions of libraries that draw other points.
     ///
     /// [`MultiStart::seed`]: crate::MultiStart::seed
     #[test]

@@ -1,4 +1,4 @@
-//! The profiled cost over two parameters, and the lines around their joint confidence regions.
+//! Profile likelihood of two parameters, and the contour lines of their joint confidence regions.
 
 use super::contour_lines::lines;
 use super::refits::Refits;
@@ -15,24 +15,24 @@ use crate::threads;
 
 /// Maximum number of grid points along a parameter.
 const MOST_POINTS: usize = 2000;
-/// Default number of grid points along a parameter, for data of few and of many points.
+/// Default number of grid points along a parameter: fine for data with few points, coarse for data with many points.
 const FINE: usize = 101;
 const COARSE: usize = 41;
-/// Number of data points above which the grid is coarse: each grid point is a fit.
+/// Number of data points above which the grid is coarse, because each grid point is a fit.
 const MANY: usize = 10_000;
 /// Relative margin of the grid around the outermost region.
 const MARGIN: f64 = 0.05;
-/// Extent of the grid, in standard errors, on a side where the region is open.
+/// Extent of the grid, in standard errors, in a direction in which the region is open.
 const OPEN_REACH: f64 = 6.0;
 
 /// Request for [`CurveFit::contour`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ContourOptions {
-    /// Number of grid points along each parameter; the lines are interpolated between them. `None`, the default, means
-    /// 101, which resolves strongly curved regions, or 41 if the data have more than 10,000 points.
+    /// Number of grid points along each parameter; the lines are interpolated between grid points. `None`, the default,
+    /// means 101, which resolves strongly curved regions, or 41 if the data have more than 10,000 points.
     pub points: Option<[usize; 2]>,
-    /// Joint levels of the lines, 0.6827 and 0.95 by default.
+    /// Joint confidence levels of the lines, 0.6827 and 0.95 by default.
     pub levels: Vec<f64>,
     /// The range of each parameter; `None`, the default, means the extent of the outermost region.
     pub ranges: [Option<(f64, f64)>; 2],
@@ -50,44 +50,44 @@ impl Default for ContourOptions {
     }
 }
 
-/// The profiled cost over two parameters.
+/// Profile likelihood of two parameters on a grid, with contour lines.
 #[derive(Clone, Debug)]
 pub struct Contour {
-    /// The two parameters.
+    /// Names of the two parameters.
     pub names: [String; 2],
     /// Their best values.
     pub best: [f64; 2],
-    /// The first parameter's values on the grid, ascending.
+    /// Grid values of the first parameter, ascending.
     pub a: Vec<f64>,
-    /// The second parameter's values on the grid, ascending.
+    /// Grid values of the second parameter, ascending.
     pub b: Vec<f64>,
-    /// (S(a, b) − S(â, b̂))/s², minimised over the other parameters: one row of `a.len()` values per value of
-    /// `b`. NaN where a refit failed.
+    /// (S(a, b) − S(â, b̂))/s², minimised over the other parameters, with one row of `a.len()` values per value of `b`.
+    /// NaN if the refit failed.
     pub excess: Vec<f64>,
     /// The lines, one entry per level in the given order.
     pub lines: Vec<ContourLine>,
-    /// A fit with a lower cost than the given one, if a refit found one: the contours then belong to
-    /// a wrong minimum.
+    /// A fit with a lower cost than the given fit, if a refit found one. The contours then belong to a wrong minimum.
     pub better: Option<Box<Fit>>,
 }
 
 /// The border of a joint confidence region.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContourLine {
-    /// The joint level.
+    /// The joint confidence level.
     pub level: f64,
-    /// The excess there: 2 F(2, dof), or chi-square's quantile where errors are absolute.
+    /// The excess on the line: 2 F(2, dof; level), or the chi-square quantile if errors are absolute.
     pub excess: f64,
-    /// Paths of points (a, b). A closed one ends where it begins; others end at the edge of the grid.
+    /// Paths of points (a, b). The first and last point of a closed path are equal; open paths end at the edge of the
+    /// grid.
     pub paths: Vec<Vec<(f64, f64)>>,
 }
 
 impl CurveFit {
-    /// Computes the cost over the two parameters `names`, minimised over all others at each point of a grid, and the
-    /// lines that bound their joint confidence regions. On a line S exceeds its minimum by s² · 2 F(2, dof; level), or
-    /// by the chi-square quantile if sigma is absolute or y are counts.
-    /// The options can set the grid. By default it covers the outermost region, estimated from the two profiles, within
-    /// the bounds. Its rows are computed on all cores.
+    /// Computes the profile likelihood of the two parameters `names`, and the contour lines of their joint confidence
+    /// regions. At each point of a grid, the cost is minimised over all other parameters. On a line, S (twice the cost)
+    /// exceeds its minimum by s² · 2 F(2, dof; level), or by the chi-square quantile if sigma is absolute or y are
+    /// counts. The options can set the grid. By default, the grid covers the outermost region within the bounds, which
+    /// is estimated from the two profiles. Rows of the grid are computed on all cores.
     ///
     /// ```
     /// use dualfit::result::ContourOptions;
@@ -105,9 +105,9 @@ impl CurveFit {
     /// ```
     ///
     /// # Errors
-    /// Same errors as [`profile`](CurveFit::profile); [`Error::BadOption`] for a level outside (0, 1);
-    /// [`Error::BadOption`] for a grid of fewer than 2 or more than 2000 points a side, and
-    /// [`Error::RangeOfStarts`] for a range that is empty, not finite or outside the bounds.
+    /// The errors of [`profile`](CurveFit::profile); [`Error::BadOption`] for a level outside (0, 1), or for fewer than
+    /// 2 or more than 2000 grid points along a parameter; [`Error::RangeOfStarts`] for a range that is empty, not
+    /// finite or outside the bounds.
     pub fn contour<'a>(
         &self,
         fit: &Fit,
@@ -174,7 +174,7 @@ impl CurveFit {
     }
 }
 
-/// Returns the extent along a parameter of the region whose excess is at most `reach`.
+/// Returns the extent, along one parameter, of the region whose excess is at most `reach`.
 fn extent(profile: &Profile, refits: &Refits<'_>, which: usize, reach: f64) -> (f64, f64) {
     let value = profile.value();
     let size = if value == 0.0 { 1.0 } else { value.abs() };
@@ -200,8 +200,9 @@ fn checked((lower, upper): (f64, f64), bounds: (f64, f64), name: &str) -> Result
     Err(Error::RangeOfStarts { name: name.to_owned(), lower, upper, fault })
 }
 
-/// Computes a row of the grid. It begins at the first parameter's value on the profile over the second, and proceeds
-/// outwards; each refit starts from the result of its neighbour.
+/// Computes a row of the grid, at the value `b` of the second parameter. It begins at the value of the first parameter
+/// in the nearest node of the second parameter's profile, and proceeds outwards. Each refit starts from the result of
+/// its neighbour.
 fn row(refits: &Refits<'_>, profile: &Profile, a: &[f64], b: f64) -> Vec<Option<ProfileNode>> {
     let distance = |node: &&ProfileNode| (node.value - b).abs();
     let nearest = profile.nodes.iter().min_by(|m, n| distance(m).total_cmp(&distance(n)));

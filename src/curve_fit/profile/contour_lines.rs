@@ -1,5 +1,4 @@
-//! Lines of one level through a grid: marching squares (Lorensen and Cline's marching cubes, 1987, in the
-//! plane).
+//! Contour lines by marching squares (Lorensen and Cline's marching cubes, 1987, in two dimensions).
 
 use std::collections::BTreeMap;
 
@@ -28,7 +27,7 @@ pub(super) fn lines(a: &[f64], b: &[f64], values: &[f64], level: f64) -> Vec<Vec
                 (0..4).filter(|&k| inside[k] != inside[(k + 1) % 4]).collect();
             let pairs = match crossed[..] {
                 [p, q] => vec![(p, q)],
-                // A saddle: the value at the middle decides which corners are connected.
+                // Saddle: the mean of the corners determines which corners are connected.
                 [p, q, r, s] => {
                     let middle = 0.25 * corners.iter().sum::<f64>() < level;
                     if middle == inside[0] { vec![(p, q), (r, s)] } else { vec![(s, p), (q, r)] }
@@ -48,7 +47,7 @@ pub(super) fn lines(a: &[f64], b: &[f64], values: &[f64], level: f64) -> Vec<Vec
         (between(a[i], a[k]), between(b[j], b[l]))
     };
     let mut paths = Vec::new();
-    // Open paths first, from their ends; the remaining paths are closed.
+    // Open paths are followed first, from their ends; the remaining paths are closed.
     for open in [true, false] {
         while let Some(begin) =
             joined.iter().find(|(_, next)| !open || next.len() == 1).map(|(edge, _)| *edge)
@@ -103,7 +102,7 @@ mod tests {
         assert_eq!(path.first(), path.last());
         assert!(path.len() > 60);
         assert!(path.iter().all(|(a, b)| (a.hypot(*b) - 1.0).abs() < 2e-3));
-        // The area, by the shoelace formula, is π to the grid's accuracy.
+        // The area by the shoelace formula is π within the accuracy of the grid.
         let area: f64 = path.windows(2).map(|w| 0.5 * (w[0].0 * w[1].1 - w[1].0 * w[0].1)).sum();
         assert!((area.abs() - std::f64::consts::PI).abs() < 0.01, "{area}");
     }

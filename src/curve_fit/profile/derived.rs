@@ -1,4 +1,4 @@
-//! Profile of a derived quantity, which replaces one parameter of its formula.
+//! Profile of a derived quantity: the quantity replaces one parameter of its formula.
 //!
 //! If q = g(p₁, p₂, …), the model is written in q, p₂, …: p₁ is tied to the inverse of g. Refits fix q like any other
 //! parameter, therefore bounds, losses and native models are the same as in the fit.
@@ -15,11 +15,11 @@ use crate::model::inverse::inverse;
 use crate::model::ties::Tie;
 
 impl CurveFit {
-    /// Computes the profile of the quantity called `name`, to a level.
+    /// Computes the profile of the quantity `name` to a level.
     ///
     /// # Errors
-    /// [`UncertaintyError::NoProfile`] if no free parameter without bounds and priors can be written in terms of it,
-    /// and as for a parameter.
+    /// [`UncertaintyError::NoProfile`] if the formula cannot be solved for any free parameter without bounds and
+    /// priors; the errors of [`profile_to`](Self::profile_to).
     pub(super) fn profile_of_derived(
         &self,
         fit: &Fit,
@@ -38,7 +38,7 @@ impl CurveFit {
         Ok(profile)
     }
 
-    /// Returns the model with the quantity as its last parameter, and the fit's values of all parameters.
+    /// Returns the model with the quantity as its last parameter, and the values of all parameters in `fit`.
     fn in_terms_of(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Positions at which a profile reaches a level, by Neville's interpolation between its points.
+//! Ends of profile intervals: values at which a profile reaches a level, by Neville's interpolation between its nodes.
 
 use super::Profile;
 use super::walk::ProfileNode;
@@ -8,15 +8,15 @@ use super::walk::ProfileNode;
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ProfileEnd {
-    /// The profile reaches the level at the end.
+    /// The profile reaches the level at this end.
     Found,
     /// The profile does not reach the level within the parameter's bound; the end is the bound.
     Bound,
     /// The profile flattens out below the level: its increase per step becomes smaller although the steps grow. The
-    /// data set no limit on this side, and the end is −∞ or ∞.
+    /// data do not limit the parameter on this side, and the end is −∞ or ∞.
     Open,
-    /// Refits failed before the level was reached: the model is not finite, or the refits did not
-    /// converge. The end is NaN.
+    /// Refits failed before the level was reached, because the model was not finite or refits did not converge. The end
+    /// is NaN.
     Failed,
 }
 
@@ -34,7 +34,7 @@ pub struct ProfileInterval {
 }
 
 impl Profile {
-    /// Finds the first value on a side at which the profile reaches `excess`.
+    /// Returns the first value, above or below the best value, at which the profile reaches `excess`.
     pub(super) fn end(&self, excess: f64, above: bool) -> (f64, ProfileEnd) {
         let outwards: Vec<usize> = match above {
             true => (self.best..self.nodes.len()).collect(),
@@ -53,7 +53,8 @@ impl Profile {
         }
     }
 
-    /// Finds the position of the level between two neighbouring nodes, by bisection of the interpolation.
+    /// Returns the value between two adjacent nodes at which the profile reaches `excess`, by bisection of the
+    /// interpolation.
     fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
         let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
         let local = excess_between(&self.nodes, self.best, inner.min(outer));
@@ -80,16 +81,17 @@ const FORMS: [Interpolated; 3] =
 /// The interpolated quantity, with d the distance from the best value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interpolated {
-    /// The excess divided by d²: constant for a linear model. Its interpolation has the same relative accuracy at all
-    /// distances from the best value.
+    /// The excess divided by d², which is constant for a linear model. The relative accuracy of its interpolation is
+    /// the same at all distances from the best value.
     Ratio,
-    /// The excess: smooth at a bound, where its square root has a corner.
+    /// The excess itself, which is smooth at a bound, where its square root has a kink.
     Excess,
-    /// The logarithm of the excess as a function of ln d, on one side: smooth on plateaus, where each step doubles d.
+    /// The logarithm of the excess as a function of ln d, on one side of the best value. It is smooth on plateaus,
+    /// where each step doubles d.
     Logarithms,
 }
 
-/// Neighbouring nodes in one of the forms.
+/// Adjacent nodes in one of the forms of [`Interpolated`].
 struct Local {
     form: Interpolated,
     center: f64,
@@ -100,8 +102,8 @@ struct Local {
 }
 
 /// Returns the excess as a function of the parameter between the nodes `left` and `left + 1`, interpolated by the
-/// polynomial through the surrounding nodes (Neville's scheme). Of the three forms it uses the one with the smallest
-/// [`missed`] error at these two nodes. `best`: index of the best value.
+/// polynomial through the surrounding nodes (Neville's scheme). The form with the smallest error at these two nodes
+/// (see [`missed`]) is used. `best`: index of the best value.
 pub(super) fn excess_between(
     nodes: &[ProfileNode],
     best: usize,
@@ -115,8 +117,8 @@ pub(super) fn excess_between(
     move |x| local.as_ref().map_or(f64::NAN, |(_, local)| local.at(x))
 }
 
-/// Returns the error of the interpolation of the nodes `left` and `left + 1` from their neighbours, in the form with
-/// the smallest error.
+/// Returns the smallest error, among the three forms, of the interpolation of the nodes `left` and `left + 1` from
+/// their neighbours.
 pub(super) fn interpolation_error(nodes: &[ProfileNode], best: usize, left: usize) -> f64 {
     let each = FORMS.into_iter().map(|form| missed(nodes, best, left, form));
     each.fold(f64::INFINITY, f64::min)

@@ -1,11 +1,11 @@
 //! Profile likelihood of a single parameter: the cost minimised over all other parameters.
 //!
-//! A profile fixes one parameter at θ and minimises over all others; S(θ) is twice the least cost. The signed root
-//! τ(θ) = sign(θ − θ̂) √((S(θ) − S(θ̂))/s²) is a straight line for a linear model, and then equals
-//! (θ − θ̂)/SE (Bates and Watts, Nonlinear Regression Analysis, 1988, section 6.1). In the interval |τ| is
-//! at most the quantile of Student's t, or of the normal distribution if sigma is absolute or y are counts. Its
-//! coverage is correct to a higher order than the coverage of value ± t · SE, and it adapts to a cost that is
-//! asymmetric, flat, or cut off by a bound.
+//! A profile fixes one parameter at θ and minimises over all others; S(θ) is twice the minimum cost. The excess is
+//! (S(θ) − S(θ̂))/s². Its signed root τ(θ) = sign(θ − θ̂) √((S(θ) − S(θ̂))/s²) is a straight line for a linear model,
+//! and then equals (θ − θ̂)/SE (Bates and Watts, Nonlinear Regression Analysis, 1988, section 6.1). The confidence
+//! interval contains the values for which |τ| is at most the quantile of Student's t, or of the normal distribution
+//! if sigma is absolute or y are counts. Its coverage is correct to a higher order than that of value ± t · SE, and
+//! it adapts to a cost that is asymmetric, flat, or cut off by a bound.
 
 pub(crate) mod contour;
 mod contour_lines;
@@ -33,7 +33,7 @@ use walk::{ProfileNode, WalkSide};
 /// Default level of [`CurveFit::profile`].
 const USUAL_LEVEL: f64 = 0.999;
 
-/// The profile of a parameter, from refits at values on both sides of the best one.
+/// The profile of a parameter, from refits at values on both sides of the best value.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "json", serde(try_from = "saved::SavedProfile", into = "saved::SavedProfile"))]
@@ -50,12 +50,13 @@ pub struct Profile {
 
 impl CurveFit {
     /// Computes the profile of the parameter or [derived](CurveFit::derive) quantity `name` around `fit`, which must be
-    /// the fit of this model to `data`. Refits hold the parameter at values on both sides; each starts from the result
-    /// of its neighbour. The profile extends to the level 99.9 %. The spacing of the values is chosen such that each
-    /// end of a [`Profile::interval`] is exact to about 1e-6 of its distance from the best value. If the profile
-    /// flattens out below the level, it ends early: [`ProfileEnd::Open`].
+    /// the fit of this model to `data`. Refits hold the parameter at values on both sides of the best value; each refit
+    /// starts from the result of its neighbour. The profile extends to the level 99.9 %. The spacing of the values is
+    /// selected such that the error of each end of a [`Profile::interval`] is about 1e-6 of its distance from the best
+    /// value. If the profile flattens out below the level, it ends early with [`ProfileEnd::Open`].
     ///
-    /// If the token is cancelled, the profile has only the finished refits, and the ends are [`ProfileEnd::Failed`].
+    /// If the token is cancelled, the profile contains only the finished refits, and its ends are
+    /// [`ProfileEnd::Failed`].
     ///
     /// A refit that finds a better minimum than `fit` ends the profile; [`Profile::better`] returns it. Refits use
     /// the bounds of all parameters, the loss and the noise model of the fit.
@@ -87,8 +88,8 @@ impl CurveFit {
     /// Computes the profile to another level; see [`profile`](CurveFit::profile).
     ///
     /// # Errors
-    /// Same errors as [`profile`](CurveFit::profile), and [`Error::BadOption`](crate::Error::BadOption) unless 0 <
-    /// `level` < 1.
+    /// The errors of [`profile`](CurveFit::profile); [`Error::BadOption`](crate::Error::BadOption) unless
+    /// 0 < `level` < 1.
     pub fn profile_to<'a>(
         &self,
         fit: &Fit,
@@ -120,7 +121,7 @@ impl CurveFit {
 }
 
 impl Profile {
-    /// Computes a profile from refits that hold one parameter, to an excess (S − Ŝ)/s² of `reach`.
+    /// Computes a profile from refits that hold one parameter, up to the excess (S − Ŝ)/s² = `reach`.
     fn walked(refits: &Refits<'_>, reach: f64, level: f64, dof: Option<f64>) -> Result<Profile> {
         let center = refits.center();
         let side = |sign: f64| walk::side(refits, &center, sign, reach);
@@ -156,15 +157,15 @@ impl Profile {
         self.nodes.iter().map(|node| node.value).collect()
     }
 
-    /// Returns the signed root τ at each element of [`values`](Self::values): negative below the best value, 0 at it,
-    /// positive above.
+    /// Returns the signed root τ at each element of [`values`](Self::values): negative below the best value, 0 at the
+    /// best value, positive above.
     pub fn taus(&self) -> Vec<f64> {
         let sign = |i: usize| if i < self.best { -1.0 } else { 1.0 };
         let tau = |(i, node): (usize, &ProfileNode)| sign(i) * node.excess.max(0.0).sqrt();
         self.nodes.iter().enumerate().map(tau).collect()
     }
 
-    /// Returns all parameters at each element of [`values`](Self::values), in the model's order.
+    /// Returns all parameters at each element of [`values`](Self::values), in the order of the model.
     pub fn params(&self) -> Vec<&[f64]> {
         self.nodes.iter().map(|node| node.params.as_slice()).collect()
     }
@@ -174,12 +175,13 @@ impl Profile {
         self.better.as_deref()
     }
 
-    /// Returns the interval that covers the true value with probability `level`: in it |τ| is at most the quantile.
+    /// Returns the interval that covers the true value with probability `level`: the values for which |τ| is at most
+    /// the quantile.
     ///
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1; [`UncertaintyError::BeyondProfile`] if
     /// `level` is above the [level](Self::level) of the profile; [`UncertaintyError::BetterMinimum`] if there is a
-    /// [`better`](Profile::better) fit; profile that fit instead.
+    /// [`better`](Profile::better) fit, which must then be profiled instead.
     pub fn interval(&self, level: f64) -> Result<ProfileInterval> {
         check_level(level)?;
         if level > self.level {

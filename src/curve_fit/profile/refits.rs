@@ -1,4 +1,4 @@
-//! Fits of the other parameters while one or two are held.
+//! Refits of a profile: fits in which one or two parameters are held and all others are free.
 
 use super::scattered::Scattered;
 use super::walk::ProfileNode;
@@ -14,22 +14,22 @@ use crate::solver::termination::Termination;
 /// Tolerances of refits. The profile uses differences of costs, therefore each cost must be accurate.
 const FTOL: f64 = 1e-14;
 const XTOL: f64 = 1e-12;
-/// Largest number of times that a refit without convergence continues from its end.
+/// Maximum number of times that a refit without convergence continues from its last point.
 const CONTINUED: usize = 4;
-/// Such a refit counts as finished if its gain is below this fraction of the excess.
+/// Such a refit counts as finished if a continuation reduces the excess by at most this fraction of 1 + excess.
 const SETTLED: f64 = 1e-3;
 /// Minimum decrease of the excess below zero that counts as a better minimum instead of rounding.
 const BETTER: f64 = 1e-6;
 
-/// Number of scattered starts of the least cost that are refitted.
+/// Number of scattered starts that are refitted: those with the lowest cost.
 const REFITTED: usize = 4;
 
-/// A model with some parameters held, the data, and the fit that they belong to.
+/// A model with held parameters, the data, and the fit to which they belong.
 pub(super) struct Refits<'a> {
     held: CurveFit,
     free: CurveFit,
     data: Data<'a>,
-    /// The fit, its last digits settled.
+    /// The fit, repeated with the tolerances of refits.
     best: Fit,
     /// s², in squares of row units.
     unit: f64,
@@ -39,6 +39,8 @@ pub(super) struct Refits<'a> {
 }
 
 impl<'a> Refits<'a> {
+    /// Prepares refits around `fit`.
+    ///
     /// # Errors
     /// [`UncertaintyError::OtherFit`], [`UncertaintyError::NoProfile`], and errors of a fit.
     pub(super) fn new(
@@ -86,12 +88,12 @@ impl<'a> Refits<'a> {
         self.best.params[self.positions[which]]
     }
 
-    /// Bounds of a held parameter.
+    /// Returns the bounds of a held parameter.
     pub(super) fn bounds(&self, which: usize) -> (f64, f64) {
         self.held.bounds[self.positions[which]]
     }
 
-    /// Returns the standard error of a held parameter, if it is a positive number.
+    /// Returns the standard error of a held parameter, if it is positive and finite.
     pub(super) fn error(&self, which: usize) -> Option<f64> {
         let error = self.best.covariance.errors[self.positions[which]];
         (error > 0.0 && error.is_finite()).then_some(error)
@@ -103,14 +105,14 @@ impl<'a> Refits<'a> {
         ProfileNode { value: params[self.positions[0]], excess: 0.0, params }
     }
 
-    /// Fits with the held parameters at `values`, from the first of the `starts` that leads to a minimum. If none does,
-    /// for example because the best value of a parameter is at infinity, it returns the lowest result, including the
-    /// fits from the best fit and from scattered starts. `None` if all fail.
+    /// Fits with the held parameters at `values`. Returns the result from the first of the `starts` that leads to a
+    /// minimum. If no start does, for example because the best value of a parameter is at infinity, returns the lowest
+    /// result, including fits from the best fit and from scattered starts. `None` if all fits fail.
     pub(super) fn at(&self, values: &[f64], starts: &[&[f64]]) -> Option<ProfileNode> {
         let mut lowest: Option<ProfileNode> = None;
         for start in starts.iter().copied().chain([self.best.params.as_slice()]) {
             let start = self.moved(values, start);
-            // Far from the best value extrapolation fails for linear parameters, which can change by powers of ten.
+            // Linear parameters can change by orders of magnitude far from the best value, so that extrapolation fails.
             let solved = || match self.is_stopped() {
                 true => None,
                 false => self.scattered.linear.fit(&self.data, &start).ok(),
@@ -143,8 +145,8 @@ impl<'a> Refits<'a> {
         found.map(|(node, _)| node)
     }
 
-    /// Fits from the best of at most `count` scattered starts, with the linear parameters solved for at each, and
-    /// returns the lowest result; `None` if there are no scattered starts.
+    /// Solves for the linear parameters at each of at most `count` scattered starts, fits from the best of these
+    /// starts, and returns the lowest result. `None` if there are no scattered starts or all fits fail.
     pub(super) fn elsewhere(&self, values: &[f64], count: usize) -> Option<ProfileNode> {
         let starts = self.scattered.starts.iter().take(count);
         let solved = starts.take_while(|_| !self.is_stopped()).filter_map(|start| {
@@ -158,7 +160,7 @@ impl<'a> Refits<'a> {
         ends.min_by(|a, b| a.excess.total_cmp(&b.excess))
     }
 
-    /// `start` within the bounds and with the held parameters at `values`.
+    /// Returns `start` moved inside the bounds, with the held parameters at `values`.
     fn moved(&self, values: &[f64], start: &[f64]) -> Vec<f64> {
         let inside = start.iter().zip(&self.held.bounds);
         let mut start: Vec<f64> =
@@ -174,8 +176,9 @@ impl<'a> Refits<'a> {
         self.held.cancel.as_ref().is_some_and(|token| token.is_cancelled())
     }
 
-    /// Fits from `start`. Returns the end, and true if it has converged. A fit without convergence continues from its
-    /// end; if it still gains then, it is not near its minimum, and the result is `None`.
+    /// Fits from `start`. Returns the last point, and true if the fit has converged. A fit without convergence
+    /// continues from its last point. If its cost still decreases significantly after the last continuation, it is not
+    /// near its minimum, and the result is `None`.
     fn attempt(&self, values: &[f64], start: &[f64]) -> Option<(ProfileNode, bool)> {
         use Termination::{AllFixed, Degenerate, MaxEvaluations, NoProgress};
         let mut fit = self.refitted(start)?;
@@ -204,12 +207,13 @@ impl<'a> Refits<'a> {
         if self.is_stopped() { None } else { self.held.fit(&self.data, start).ok() }
     }
 
-    /// Returns (S − Ŝ)/s² for a fit of this cost.
+    /// Returns the excess (S − Ŝ)/s² of a fit with this cost.
     fn excess(&self, cost: f64) -> f64 {
         2.0 * (cost - self.best.cost) / self.unit
     }
 
-    /// Returns the fit with all parameters free from the lowest node, if it has a better minimum than the best fit.
+    /// Fits with all parameters free from the lowest node. Returns the result if its cost is lower than that of the
+    /// best fit.
     pub(super) fn better(&self, nodes: &[ProfileNode]) -> Result<Option<Fit>> {
         let least = nodes.iter().min_by(|a, b| a.excess.total_cmp(&b.excess));
         let rounding = 1e-13 * 2.0 * self.best.cost / self.unit;

@@ -37,9 +37,9 @@ struct SavedNode {
 }
 
 impl Profile {
-    /// Returns the profile as JSON with all numbers exact to the last bit. The profile that
-    /// [`from_json`](Profile::from_json) reads from it has the same intervals, without a refit. `Profile` implements
-    /// the traits of `serde`, therefore other formats work, too.
+    /// Returns the profile as JSON, with all numbers exact to the last bit. The profile that
+    /// [`from_json`](Profile::from_json) restores has the same intervals, without a refit. `Profile` implements the
+    /// traits of `serde`, so that other formats can also be used.
     ///
     /// # Errors
     /// No error in practice: every profile can be written.
@@ -47,7 +47,7 @@ impl Profile {
         write(&SavedProfile::from(self.clone()), "profile")
     }
 
-    /// Returns the profile that [`to_json`](Profile::to_json) wrote.
+    /// Restores a profile from the output of [`to_json`](Profile::to_json).
     ///
     /// # Errors
     /// [`Error::Saved`] for text that is not a saved profile, an unknown version, arrays of wrong lengths, or

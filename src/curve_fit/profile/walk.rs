@@ -1,48 +1,49 @@
-//! Walk from the best fit outwards: step control, and refinement where nodes are too far apart.
+//! Walk from the best fit outwards: step control, and refinement of intervals whose nodes are too far apart.
 
 use super::interval::{ProfileEnd, interpolation_error};
 use super::refits::Refits;
 use crate::threads;
 
-/// Steps of τ, which grow with it from `WIDE` on.
+/// Step of τ. Above τ = `WIDE`, steps are proportional to τ.
 const STEP: f64 = 0.4;
 const WIDE: f64 = 4.0;
-/// Maximum ratio of a step to the one before it.
+/// Maximum ratio of a step to the previous step.
 const GROWTH: f64 = 2.0;
 /// Maximum number of nodes on a side.
 const MOST: usize = 160;
-/// A profile that gains less than `GAIN` in τ over `FLAT` steps, each twice the one before it, has no end.
+/// A profile is open if τ increases by less than `GAIN` over `FLAT` steps, each 2x the previous one.
 const FLAT: usize = 8;
 const GAIN: f64 = 0.02;
-/// A profile has no end, either, if each of this number of steps gains at most `FADING` of the gain of the step
-/// before, and if the sum of such gains would not get half way to the level. At that point it is about thirty
-/// times as far from the best value as where it began to flatten.
+/// A profile is also open if, in `FADES` steps, each increase of τ is at most `FADING` times the previous increase,
+/// and if the sum of all further increases at this rate would be less than half of the distance to the level. At that
+/// point, the distance from the best value is about 30x the distance at which the profile began to flatten.
 const FADES: usize = 5;
-/// Steps that will do where refits fail beyond.
+/// Number of such steps that suffices if the next refit fails.
 const FADES_HERE: usize = 3;
 const FADING: f64 = 0.75;
-/// Gain that can be rounding.
+/// Increase of τ that can be due to rounding.
 const NO_GAIN: f64 = 1e-7;
 /// Maximum number of times that a step is cut to a quarter after a failed refit.
 const CUTS: usize = 6;
-/// Times that lower minima of the others are looked for, and how much lower they are.
+/// Maximum number of searches for lower minima of the other parameters; `LOWER`: minimum relative decrease of the
+/// excess by a lower minimum.
 const BRANCHES: usize = 4;
 const LOWER: f64 = 1e-6;
-/// Steps of τ that are a jump, below `WIDE`.
+/// Step of τ that counts as a jump, below `WIDE`.
 const JUMP: f64 = 1.0;
 /// Maximum relative change of the slope of τ for which few starts suffice; [`FEW`] is their number.
 const STRAIGHT: f64 = 0.1;
 const FEW: usize = 12;
-/// Tolerance of an end, as a fraction of its distance from the best value.
+/// Tolerance of the end of an interval, as a fraction of its distance from the best value.
 const ACCURACY: f64 = 2e-7;
-/// Intervals over which τ rises by less are not refined.
+/// Intervals over which τ changes by less than this are not refined.
 const LEVEL: f64 = 1e-4;
 /// Minimum assumed error of an excess.
 const ROUNDING: f64 = 1e-9;
-/// Minimum ratio of the errors of two polynomials, one with nodes twice as far apart.
+/// Minimum ratio of the errors of two interpolation polynomials if the nodes of the first are 2x as far apart.
 const HALVING: f64 = 16.0;
-/// Rounds of refinement, and nodes at most. A place where another minimum becomes the lowest has a corner,
-/// which takes the most.
+/// Maximum number of rounds of refinement; `MOST_REFINED`: maximum number of nodes. Most rounds are needed at a kink,
+/// where another minimum becomes the lowest one. Therefore, after `SMOOTH` rounds, refits run from all starts.
 const ROUNDS: usize = 20;
 const SMOOTH: usize = 2;
 const MOST_REFINED: usize = 400;
@@ -70,8 +71,9 @@ pub(super) struct WalkSide {
     pub(super) end: ProfileEnd,
 }
 
-/// Walks from the center in the direction `sign` until the excess is `reach`. The lowest minimum of the
-/// others may be far from where the walk came from: it is looked for at some nodes and followed from there.
+/// Walks from the center in the direction `sign` until the excess is `reach`. The lowest minimum over the other
+/// parameters may be far from the minimum that the walk follows. Therefore lower minima are searched at some nodes
+/// and followed from there.
 pub(super) fn side(refits: &Refits<'_>, center: &ProfileNode, sign: f64, reach: f64) -> WalkSide {
     let mut side = outwards(refits, center, sign, reach, Vec::new());
     for _ in 0..BRANCHES {
@@ -85,8 +87,8 @@ pub(super) fn side(refits: &Refits<'_>, center: &ProfileNode, sign: f64, reach: 
     side
 }
 
-/// Looks for lower minima at some nodes, and follows what it finds to their neighbours as far as it is lower
-/// there. Whether it found any.
+/// Searches for lower minima at some nodes, and follows each found minimum to the adjacent nodes as long as it is lower
+/// there. Returns true if a lower minimum was found.
 fn lowered(
     refits: &Refits<'_>,
     center: &ProfileNode,
@@ -95,7 +97,7 @@ fn lowered(
 ) -> bool {
     let Some(last) = nodes.len().checked_sub(1) else { return false };
     let reaching = |part: f64| nodes.iter().position(|n| n.excess >= part * reach).unwrap_or(last);
-    // Where τ is a straight line the model is nearly linear, and another minimum is unlikely.
+    // If τ is a straight line, the model is nearly linear, and another minimum is unlikely.
     let slope = |node: &ProfileNode| node.tau() / (node.value - center.value).abs();
     let (first, end) = (slope(&nodes[0]), slope(&nodes[last]));
     let (mut places, count) = match (end / first - 1.0).abs() < STRAIGHT {
@@ -111,7 +113,7 @@ fn lowered(
         nodes[place] = found;
         followed(refits, nodes, place);
     }
-    // Where τ jumps, one of the neighbours followed another minimum.
+    // If τ jumps between two nodes, they belong to different minima.
     for i in 1..=last {
         if (nodes[i].tau() - nodes[i - 1].tau()).abs() > JUMP * (nodes[i].tau() / WIDE).max(1.0) {
             any |= followed(refits, nodes, i - 1) | followed(refits, nodes, i);
@@ -124,8 +126,8 @@ fn is_lower(node: &ProfileNode, than: &ProfileNode) -> bool {
     node.excess < than.excess - LOWER * (1.0 + than.excess)
 }
 
-/// Follows the minimum of the node at `place` to both sides as long as it is lower than the known minima
-/// there. Returns true if it was lower anywhere.
+/// Follows the minimum of the node at `place` in both directions as long as it is lower than the known minima there.
+/// Returns true if it was lower at any node.
 fn followed(refits: &Refits<'_>, nodes: &mut [ProfileNode], place: usize) -> bool {
     let mut any = false;
     for order in [(0..place).rev().collect::<Vec<_>>(), (place + 1..nodes.len()).collect()] {
@@ -140,7 +142,7 @@ fn followed(refits: &Refits<'_>, nodes: &mut [ProfileNode], place: usize) -> boo
     any
 }
 
-/// Continues from `nodes`, or from the center.
+/// Walks outwards from the last of `nodes` or, if there are none, from the center.
 fn outwards(
     refits: &Refits<'_>,
     center: &ProfileNode,
@@ -208,15 +210,14 @@ fn outwards(
     side(nodes, ProfileEnd::Open)
 }
 
-/// Returns true if a profile that is `missing` below the level will not reach it, from its gains in the
-/// last steps, each twice the one before.
+/// Returns true if τ will not reach the level. `gains`: increases of τ in the last steps, each 2x the previous step;
+/// `missing`: difference from τ to the level.
 fn is_flat(gains: &[f64], missing: f64) -> bool {
     let last = gains.len().checked_sub(FLAT).map(|first| &gains[first..]);
     has_faded(gains, missing, FADES) || last.is_some_and(|gains| gains.iter().sum::<f64>() < GAIN)
 }
 
-/// Returns true if the last `count` gains decrease so that their series will not reach half of
-/// the missing amount.
+/// Returns true if the last `count` gains decrease such that the sum of their series is less than half of `missing`.
 fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
     let Some(gains) = gains.len().checked_sub(count).map(|first| &gains[first..]) else {
         return false;
@@ -231,7 +232,7 @@ fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
 /// Returns the parameters at `value` on the line through two nodes.
 fn extrapolated(before: &ProfileNode, last: &ProfileNode, value: f64) -> Vec<f64> {
     let part = (value - last.value) / (last.value - before.value);
-    // The line is not a usable guess at a distance of more than `GROWTH` times the last step.
+    // Extrapolation is not usable beyond `GROWTH` times the last step.
     if !part.is_finite() || part.abs() > GROWTH {
         return last.params.clone();
     }
@@ -239,8 +240,8 @@ fn extrapolated(before: &ProfileNode, last: &ProfileNode, value: f64) -> Vec<f64
     pairs.map(|(l, b)| l + part * (l - b)).collect()
 }
 
-/// Inserts nodes where the interpolation may miss a level's end by more than `ACCURACY`
-/// of its distance.
+/// Inserts nodes in intervals in which the interpolation may miss the end of a level by more than the fraction
+/// `ACCURACY` of its distance from the best value.
 pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &mut usize) {
     for round in 0..ROUNDS {
         let wide = too_wide(nodes, *best);
@@ -253,7 +254,7 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &m
                 a.params.iter().zip(&b.params).map(|(a, b)| 0.5 * a + 0.5 * b).collect();
             let (value, starts) =
                 ([0.5 * a.value + 0.5 * b.value], [&start[..], &a.params, &b.params]);
-            // What takes long is a corner between two minima.
+            // After some rounds, only kinks between two minima remain; there, all starts are compared.
             match round < SMOOTH {
                 true => refits.at(&value, &starts),
                 false => refits.lowest(&value, &starts),
@@ -278,7 +279,7 @@ fn too_wide(nodes: &[ProfileNode], best: usize) -> Vec<usize> {
         let (a, b) = (&nodes[i], &nodes[i + 1]);
         let rise = (b.excess - a.excess).abs();
         let distances = [(a.value - center).abs(), (b.value - center).abs()];
-        // At the best value itself, all that is interpolated vanishes with the distance.
+        // At the best value, the distance of the inner node is 0; therefore the outer distance is used.
         let distance = match distances[0].min(distances[1]) {
             0.0 => distances[0].max(distances[1]),
             least => least,

@@ -8,7 +8,7 @@ use super::Screen;
 use super::ranges::Along;
 use super::screen::Candidate;
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::request::Ready;
+use crate::curve_fit::ready::Ready;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::model::native::Model;

@@ -1,12 +1,13 @@
 //! Setter of the search options, and the search after a fit that did not converge or that the data reject.
 
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::search::{SearchOptions, SearchWhen};
+use crate::curve_fit::search::options::{SearchOptions, SearchWhen};
 use crate::curve_fit::start::{CompleteStart, Finder};
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::Result;
 use crate::fit::Fit;
+use crate::fit::start_search::StartSearch;
 use crate::fit::warnings::of_search;
 
 impl CurveFit {
@@ -52,20 +53,27 @@ impl CurveFit {
             }
     }
 
-    /// Searches for a start, fits from there, and returns the fit with the lower cost. `values`: the start of `fit`.
-    pub(in crate::curve_fit) fn or_searched(
+    /// Searches for another start after `fit`, which began at `values`. Returns `None` if the search finds no start.
+    ///
+    /// # Errors
+    /// Errors of the search.
+    pub(in crate::curve_fit) fn start_after(
         &self,
-        fit: Result<Fit>,
+        fit: &Result<Fit>,
         values: Vec<f64>,
         points: &Points<'_>,
-        fit_from: impl FnOnce(CompleteStart) -> Result<Fit>,
-    ) -> Result<Fit> {
+    ) -> Result<Option<CompleteStart>> {
         let ended = fit.as_ref().map(|fit| fit.params.clone()).ok();
         let finder = Finder::new(self, &Start::Guess)?;
-        let found = finder.searched_for_all(ended.into_iter().collect(), values, points)?;
-        let Some(found) = found else { return fit };
-        let report = found.search;
-        let other = fit_from(found);
+        finder.searched_for_all(ended.into_iter().collect(), values, points)
+    }
+
+    /// Returns the better of a fit and `other`, which began at the start that the search `report` found.
+    pub(in crate::curve_fit) fn better_of(
+        fit: Result<Fit>,
+        other: Result<Fit>,
+        report: Option<StartSearch>,
+    ) -> Result<Fit> {
         match (fit, other) {
             (Ok(fit), Ok(other)) if is_better(&other, &fit) => Ok(other),
             (Ok(mut fit), _) => {

@@ -195,8 +195,8 @@ impl<'a> BatchData<'a> {
         self.recheck()
     }
 
-    /// Fits only the samples where `mask` is true: one value per point (the same for every fit), or one
-    /// per sample.
+    /// Selects the samples to be fitted: those where `mask` is true. `mask`: one value per point (the same for every
+    /// fit), or one per sample.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] for a wrong length.

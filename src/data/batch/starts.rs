@@ -30,8 +30,8 @@ pub struct Starts<'a> {
     bounds: Option<(&'a [f64], &'a [f64])>,
     /// The incomplete start that each fit must complete; `None` if the starts are values or are already computed.
     sought: Option<Start>,
-    /// Sets of linear parameters, as positions, and for each fit the index of its set. The values of these parameters in
-    /// the start were computed by linear least squares.
+    /// Sets of linear parameters, as positions, and for each fit the index of its set. The values of these parameters
+    /// in the start were computed by linear least squares.
     linear: (Vec<Vec<usize>>, Vec<usize>),
 }
 

@@ -122,7 +122,7 @@ impl Column {
         self.values().len()
     }
 
-    /// Returns true if there are no points.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -38,8 +38,8 @@ const WATCHED: usize = 16 << 20;
 /// Number of fits whose results a thread copies at a time. A copy takes some tenths of a millisecond.
 const TAKEN: usize = 2048;
 /// Returns the minimum tolerances in f32: of the cost, of the step, and of the step relative to the standard errors.
-/// The last one should end a fit: the remaining step is then taken without an evaluation, because the change of the
-/// cost would be rounding. Robust losses converge more slowly.
+/// Normally the last tolerance ends a fit. The remaining step is then made without an evaluation, because the change of
+/// the cost would be rounding error. Robust losses converge more slowly.
 fn rough(loss: Loss) -> [f64; 3] {
     [1e-7, 1e-6, if loss == Loss::Linear { 1e-2 } else { 2e-3 }]
 }

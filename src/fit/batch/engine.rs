@@ -41,7 +41,7 @@ const PORTIONS: usize = 16;
 /// A validated batch.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchRequest<'a> {
-    /// Its observer only stops fits; no further fit begins after that.
+    /// Settings of all fits. Their observer can only stop the batch; no further fit begins after that.
     pub(crate) spec: &'a FitSpec<'a>,
     pub(crate) data: &'a BatchData<'a>,
     pub(crate) starts: &'a Starts<'a>,

@@ -99,7 +99,7 @@ impl BatchFit {
         self.arrays.statuses.len()
     }
 
-    /// Number of parameters of the model, fixed ones included.
+    /// Number of parameters of the model, including fixed parameters.
     pub fn n_params(&self) -> usize {
         self.names.len()
     }
@@ -188,7 +188,7 @@ impl BatchFit {
     /// Values and standard errors of the parameter or the derived quantity `name`, one per fit. The error of a quantity
     /// of several parameters needs their covariances, which a batch keeps after
     /// [`derive`](crate::CurveFit::derive) or [`keep_covariance`](crate::CurveFit::keep_covariance). Otherwise the
-    /// error is NaN, as for derived quantities of library models.
+    /// error is NaN; this also applies to derived quantities of library models.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit};
@@ -224,8 +224,8 @@ impl BatchFit {
 
     /// Returns true for each fit that the data reject: it converged, and its
     /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4 or its residuals are correlated.
-    /// Correlation is tested only after [`test_residuals`](crate::CurveFit::test_residuals); the p-value needs absolute
-    /// sigma or counts.
+    /// Correlation is tested only if [`test_residuals`](crate::CurveFit::test_residuals) requested it; the p-value needs
+    /// absolute sigma or counts.
     pub fn rejected(&self) -> Vec<bool> {
         self.iter().map(|fit| fit.is_rejected()).collect()
     }
@@ -258,13 +258,13 @@ impl BatchFit {
         &self.made.reason
     }
 
-    /// Workers that computed the fits of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts). Threads and device of
-    /// this report are those of the leader.
+    /// Workers that computed the fits of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts). The other methods report
+    /// the threads and the device of the leader.
     pub fn parts(&self) -> Option<&BatchParts> {
         self.made.parts.as_ref()
     }
 
-    /// Number of fits that the kernel of a device could not decide and that the CPU computed; 0 without a device.
+    /// Number of fits that the CPU computed because a device's kernel could not decide their result; 0 without a device.
     pub fn left_to_cpu(&self) -> usize {
         self.made.device.as_ref().map_or(0, |(_, course)| course.by_host)
     }
@@ -346,8 +346,8 @@ impl<'a> BatchFitView<'a> {
     }
 
     /// Probability of a χ² at least as large as the observed one, if the curve and sigma are right; see
-    /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value). `None` without degrees of freedom, under a robust
-    /// loss, and unless sigma is absolute or y are counts.
+    /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value). `None` unless there are degrees of freedom, the loss
+    /// is linear, and sigma is absolute or y are counts.
     ///
     /// For counts it is an upper limit, because a batch does not store the fitted expectations. It is computed with the
     /// largest mean and variance of a deviance: 1.16, at an expectation of 1.3, and 2.41, at an expectation of 3.0.

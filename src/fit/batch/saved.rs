@@ -136,7 +136,7 @@ impl TryFrom<SavedBatch> for BatchFit {
         ] {
             expect("batch", what, got, expected)?;
         }
-        // Empty where they were not wanted.
+        // These arrays are empty if they were not requested.
         let square = wide.saturating_mul(width);
         for (what, got, expected) in [
             ("sides", saved.sides.len(), wide),

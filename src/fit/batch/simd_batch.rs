@@ -47,7 +47,7 @@ impl<'a> SimdFits<'a> {
         let (data, prepared) = (request.data, &request.spec.prepared);
         let two_stages = request.spec.loss.first().is_some();
         let long = data.equal().is_some_and(|n| n > MOST_POINTS);
-        // Errors in x need the closest points of each fit, and priors add rows to those of the points.
+        // Errors in x require the closest points of each fit, and priors add rows to the rows of the points.
         let shifted = !data.x_sigma.is_exact() || !request.spec.priors.is_empty();
         if two_stages
             || shifted
@@ -146,7 +146,7 @@ impl<'a> SimdFits<'a> {
         }
     }
 
-    /// Continues with the sums of a lane and, if its fit has ended, writes the result.
+    /// Passes the sums of a lane to its solver and, if the fit has ended, writes the result.
     fn go_on(
         &mut self,
         request: &BatchRequest<'a>,
@@ -157,7 +157,7 @@ impl<'a> SimdFits<'a> {
         let place = &mut self.lanes[lane];
         let sums = place.solver.normal();
         let read = self.abreast.read(lane, sums);
-        // A start far from the data needs several stages, which only a fit alone has.
+        // A start far from the data needs several stages, which the lanes do not support.
         let far =
             !place.has_begun && is_far(request.spec.loss, sums.cost, 1.0, place.problem.points);
         place.has_begun = true;
@@ -170,7 +170,7 @@ impl<'a> SimdFits<'a> {
         };
         match verdict {
             Verdict::Again => {}
-            // Only a check of the single points shows if the fit is exact.
+            // Only a check of each point shows whether the fit is exact.
             Verdict::Ended(Termination::ExactFit) | Verdict::Alone => {
                 place.fit = None;
                 self.bench.fit(request, index, out);

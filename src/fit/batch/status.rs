@@ -9,9 +9,9 @@ use std::fmt;
 
 /// Status of a fit of a batch. Variants contain positions of parameters, and indices of points within the fit.
 ///
-/// If the fit was made, its numbers equal the numbers of a single [`Fit`](crate::Fit) with the same [`Termination`]. The
-/// other variants are reasons that are errors for a single fit; the numbers of such a fit are NaN. Fits do not affect
-/// each other.
+/// If the fit was made, its numbers equal the numbers of a single [`Fit`](crate::Fit) with the same [`Termination`].
+/// The other variants are reasons that are errors for a single fit; the numbers of such a fit are NaN. Fits do not
+/// affect each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum FitStatus {
@@ -22,16 +22,14 @@ pub enum FitStatus {
         /// The first parameter that the data do not determine, if the fit converged.
         undetermined: Option<usize>,
     },
-    /// The model or a partial is not finite at the start, or not positive where that is needed for
-    /// counts.
+    /// At the start the model or a partial is not finite, or the model of counts is not positive.
     NonFinite {
-        /// The first point where that is so.
+        /// The first such point.
         point: usize,
     },
     /// At the start the residuals are too large to be squared.
     Overflow,
-    /// A sample, an independent variable or a standard deviation is not a usable number, or a count is
-    /// negative.
+    /// A value of y, of an independent variable or of a standard deviation is not usable, or a count is negative.
     BadData {
         /// The first such point.
         point: usize,
@@ -43,17 +41,17 @@ pub enum FitStatus {
     },
     /// The start is not finite, or outside the bounds.
     BadStart {
-        /// The first parameter of which that is so.
+        /// The first such parameter.
         parameter: usize,
     },
     /// The fit's own lower bound is not below the upper one.
     BadBounds {
-        /// The first parameter of which that is so.
+        /// The first such parameter.
         parameter: usize,
     },
     /// A native model panicked.
     Panicked {
-        /// The point where it did; `None` if the model is called for all points at once.
+        /// The point where the model panicked; `None` if the model is called for all points at once.
         point: Option<usize>,
     },
     /// The batch was stopped before this fit.
@@ -80,7 +78,7 @@ impl FitStatus {
         matches!(self, FitStatus::Ended { undetermined: None, .. }) && self.converged()
     }
 
-    /// Returns true if the parameters are a minimum of the cost, even if it does not determine all of them; as
+    /// Returns true if the parameters are a minimum of the cost, even if the data do not determine all of them; as
     /// [`Fit::converged`](crate::Fit::converged).
     pub fn converged(self) -> bool {
         self.termination().is_some_and(Termination::is_converged)
@@ -95,7 +93,7 @@ impl FitStatus {
             FitStatus::BadStart { parameter } | FitStatus::BadBounds { parameter } => {
                 parameter < params
             }
-            // A fit's own sigma is that of its first point, whether or not there is one.
+            // A bad sigma of a whole fit is reported at point 0, even if the fit has no points.
             FitStatus::BadData { point } => point < samples.max(1),
             FitStatus::NonFinite { point } | FitStatus::Panicked { point: Some(point) } => {
                 point < samples
@@ -105,7 +103,7 @@ impl FitStatus {
         }
     }
 
-    /// A few words without the numbers, by which fits are counted.
+    /// Returns a short description without numbers. Fits with the same description are counted together.
     pub(crate) fn kind(self) -> &'static str {
         match self {
             FitStatus::Ended { undetermined: Some(_), .. } => {
@@ -124,8 +122,8 @@ impl FitStatus {
     }
 }
 
-/// Status for the error of a single fit about its data. Requests are validated as a whole before, so
-/// that other errors cannot occur.
+/// Converts an error in the data of one fit. Other errors cannot occur, because the whole request was validated
+/// before.
 impl From<Error> for FitStatus {
     fn from(error: Error) -> FitStatus {
         match error {
@@ -158,7 +156,7 @@ impl From<Failure> for FitStatus {
 }
 
 impl FitStatus {
-    /// As it is displayed, with the name of a parameter, out of `names`, in the place of its position.
+    /// Returns the displayed text, in which the name of a parameter replaces its position.
     pub(crate) fn with_names(self, names: &[String]) -> String {
         let text = self.to_string();
         match self {

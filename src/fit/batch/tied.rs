@@ -8,7 +8,7 @@ use crate::threads;
 const PORTION: usize = 256;
 
 impl Arrays {
-    /// Computes values, errors and covariances of tied parameters from those of the others. Requires covariance
+    /// Computes values, errors and covariances of tied parameters from the other parameters. Requires covariance
     /// matrices.
     pub(crate) fn tie(&mut self, ties: &Ties) {
         if ties.is_empty() {
@@ -34,8 +34,8 @@ impl Arrays {
     }
 }
 
-/// Returns the standard error of a quantity with the partials `row`. Parameters at a bound, whose error is NaN,
-/// contribute nothing if other parameters do.
+/// Returns the standard error of a quantity with the partials `row`. Parameters at a bound, whose error is NaN, are
+/// left out if other parameters contribute.
 pub(super) fn error_of(row: &[(usize, f64)], errors: &[f64], covariance: &[f64]) -> f64 {
     let width = errors.len();
     let entering = row.iter().copied().filter(|&(k, w)| w != 0.0 && errors[k] != 0.0);

@@ -1,5 +1,5 @@
-//! One fit of a batch. It has the steps of [`Request`](crate::fit::engine::Request), which makes a single fit. The
-//! workspace is reused from fit to fit, and errors become statuses.
+//! Computation of one fit of a batch, with the same steps as [`Request`](crate::fit::engine::Request) for a single
+//! fit. Consecutive fits reuse the workspace, and errors become statuses.
 
 use super::arrays::BatchPart;
 use super::engine::BatchRequest;
@@ -9,7 +9,8 @@ use crate::backend::cpu::Scratch;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::data::values::Values;
-use crate::fit::point_source::{InMemory, View};
+use crate::fit::in_memory::InMemory;
+use crate::fit::point_source::View;
 use crate::fit::search::Workspace;
 use crate::normal::arrow::full;
 use crate::solver::task::Problem;
@@ -17,8 +18,8 @@ use crate::solver::termination::Termination;
 use std::cmp::Ordering;
 use std::sync::Mutex;
 
-/// Memory that fits reuse, beside their data. A fit allocates memory only if its Jacobian is ill-conditioned, if it
-/// fails, or if its points must be converted to f64 and are more than those of all earlier fits.
+/// Memory that fits reuse. A fit allocates memory only if its Jacobian is ill-conditioned, if it fails, or if its
+/// points must be converted to f64 and are more than the points of any earlier fit.
 pub(super) struct FitWorkspace<'a> {
     pub(super) space: Workspace,
     scratch: Mutex<Scratch>,

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use sequence::{RunsTest, durbin_watson, median_size, moments, runs_test};
 
-/// Leverage from which on a residual carries no information, because the curve passes through the point.
+/// Minimum leverage at which a residual carries no information, because the curve passes through the point.
 const FULL: f64 = 1.0 - 1e-10;
 /// Ratio of the standard deviation of normal errors to their median absolute value, 1/Φ⁻¹(3/4).
 const NORMAL_MAD: f64 = 1.482_602_218_505_602;
@@ -36,7 +36,7 @@ pub struct Diagnostics {
     /// Externally studentised residuals, with s from a fit without the point. They follow Student's t with one degree
     /// of freedom less than the fit. If errors are absolute they equal `standardized`.
     pub studentized: Vec<f64>,
-    /// Leverages hᵢ, from 0 to 1: the derivative of the fitted value at a point by its observation. Their sum is k.
+    /// Leverages hᵢ, from 0 to 1: the derivative of the fitted value at a point with respect to y there. The sum is k.
     pub leverage: Vec<f64>,
     /// Cook's distance tᵢ² hᵢ/((1 − hᵢ)k), with the standardised residual tᵢ: the change of all fitted values if the
     /// point is left out. Values above 1 are large.
@@ -48,7 +48,7 @@ pub struct Diagnostics {
     /// Durbin and Watson's Σ(rᵢ − rᵢ₋₁)²/Σrᵢ² in this order: about 2 for independent residuals, towards 0
     /// if neighbours are similar, towards 4 if their signs alternate.
     pub durbin_watson: f64,
-    /// Skewness of the standardised residuals, 0 for normal ones, with a standard error of about √(6/n).
+    /// Skewness of the standardised residuals, 0 for normal errors, with a standard error of about √(6/n).
     pub skewness: f64,
     /// Robust standard deviation of rᵢ, 1.4826 median|rᵢ|: it changes little even if nearly half of the points are
     /// outliers. Its unit is the unit of y if sigma is unknown, else the given sigma.
@@ -69,7 +69,7 @@ pub struct Diagnostics {
     /// # Ok::<(), dualfit::Error>(())
     /// ```
     pub robust_scale: f64,
-    /// Excess kurtosis of the standardised residuals, 0 for normal ones, with a standard error of about
+    /// Excess kurtosis of the standardised residuals, 0 for normal errors, with a standard error of about
     /// √(24/n).
     pub excess_kurtosis: f64,
 }
@@ -112,7 +112,7 @@ impl Fit {
     /// Computes the residual, the weighted residual and the leverage of every point.
     fn rows(&self, points: &Points<'_>) -> Result<Vec<(f64, f64, f64)>> {
         let unscaled = &self.covariance.unscaled;
-        // The row unit of a set can differ from the row unit of the joint fit.
+        // The row unit (unit of weighted residuals) of a set can differ from the row unit of its joint fit.
         let factor = self.row_unit / points.units.row;
         if let Some(closest) = self.closest_of(points)? {
             let fitted = self.predict(points.columns.to_vec())?;
@@ -138,7 +138,7 @@ impl Fit {
                 },
             );
         };
-        // Each row of L⁻¹J depends on all points.
+        // For correlated data, each row of L⁻¹J depends on all points.
         let unit = self.row_unit;
         let all =
             self.linearised(&self.model, &points.columns, points.len(), |i, value, gradient| {

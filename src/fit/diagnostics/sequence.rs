@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn runs_are_counted_as_all_orders_have_them() {
-        // Every order of a signs + and b signs −.
+        // Count the runs in every order of `a` plus signs and `b` minus signs.
         let (a, b) = (5, 7);
         let mut counts = [0.0; 13];
         for bits in 0u32..1 << (a + b) {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn exact_and_normal_tests_agree_for_many() {
-        // A sequence of 2000 and one a little longer, of the same kind.
+        // Two sequences of the same kind: 2000 signs (exact test) and 2001 signs (normal approximation).
         let signs = |n: usize| -> Vec<f64> {
             (0..n).map(|i| if (i * i / 7) % 3 == 0 { 1.0 } else { -0.5 }).collect()
         };

@@ -1,8 +1,8 @@
-//! Quantiles and tails against values recorded from R, and against themselves.
+//! Tests of quantiles and tails against values recorded from R, and for consistency.
 
 use super::{chi_square_quantile, chi_square_upper, f_quantile, f_upper, half_width};
 
-/// Recorded by tests/record/distributions.R.
+/// Values recorded by tests/record/distributions.R.
 const RECORDED: &str = include_str!("../../../tests/data/uncertainty/distributions.csv");
 
 #[test]

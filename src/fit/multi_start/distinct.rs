@@ -1,12 +1,12 @@
-//! Grouping of the ends of searches into distinct optima.
+//! Grouping of the results of searches ("ends") into distinct optima.
 //!
-//! The distance of two ends is measured in cost: ½ ΔᵀJᵀJΔ for their difference Δ, with the normal equations of either
-//! end, is the increase of the cost in the linear model. It is independent of the units of parameters, includes
-//! correlations, and ignores directions without effect. Two ends belong to one optimum if neither of the two increases,
-//! nor the difference of the costs, exceeds the largest of
+//! The distance of two ends is measured as a cost. Let Δ be the difference of their parameters. Then ½ ΔᵀJᵀJΔ is the
+//! increase of the cost in the linear model; it is computed with JᵀJ of the first end and with JᵀJ of the second end.
+//! It is independent of the units of parameters, includes correlations, and ignores directions without effect. Two
+//! ends belong to one optimum if both increases and the difference of the costs are at most the largest of
 //!
-//! - ½ (s/100)², with the residual variance s², or 1 if the errors of the data are known: a step of a
-//!   hundredth of a standard error;
+//! - ½ (s/100)², the increase after a step of a hundredth of a standard error; s² is the residual variance, or 1 if
+//!   the errors of the data are known. If 2 `etol` is larger than 1/100, it replaces 1/100;
 //! - 100 times the uncertainty due to the tolerances, `ftol`·cost and `gtol`²·cost;
 //! - 100 times the rounding of the cost.
 //!
@@ -21,7 +21,7 @@ use crate::math::bits::ascending;
 use crate::solver::options::Options;
 use crate::solver::outcome::Outcome;
 
-/// Fraction of a standard error that does not separate two ends.
+/// Step, as a fraction of a standard error, that does not separate two ends.
 const NEAR: f64 = 0.01;
 /// Factor of tolerances and rounding.
 const LOOSE: f64 = 100.0;
@@ -37,9 +37,9 @@ pub(super) struct Nearness<'a> {
     pub(super) options: &'a Options,
     /// Positions of the free parameters.
     pub(super) free: &'a [usize],
-    /// The variance of a row, if known.
+    /// Variance of a weighted residual, if known.
     pub(super) variance: Option<f64>,
-    /// Points less free parameters, at least 1.
+    /// Number of points minus number of free parameters, at least 1.
     pub(super) degrees: f64,
     /// Sum of squares of the response (`square`), and its rounding error (`rounding`).
     pub(super) square: f64,
@@ -47,8 +47,8 @@ pub(super) struct Nearness<'a> {
 }
 
 impl Nearness<'_> {
-    /// Groups converged ends into optima, by ascending cost. Returns positions in `ends` for each optimum: the least
-    /// cost first and, for equal costs, the earlier end.
+    /// Groups converged ends into optima, by ascending cost. Returns positions in `ends` for each optimum, by ascending
+    /// cost; for equal costs, the earlier end comes first.
     pub(super) fn distinct(&self, ends: &[&Outcome]) -> Vec<Vec<usize>> {
         let order = ascending(&ends.iter().map(|end| end.cost).collect::<Vec<f64>>());
         let mut optima: Vec<Vec<usize>> = Vec::new();
@@ -95,7 +95,8 @@ impl Nearness<'_> {
             && (self.exchanges)(&order)
     }
 
-    /// The same where parameter i of `a` is compared with `order[i]` of `b`; `p` and `q` are their free parameters.
+    /// Same test as `is_one`, but parameter i of `a` is compared with parameter `order[i]` of `b`. `p`, `q`: the free
+    /// parameters of `a` and of `b`.
     fn is_one_by(
         &self,
         (a, p): (&Outcome, &[f64]),
@@ -107,7 +108,7 @@ impl Nearness<'_> {
         let difference: Vec<f64> = order.iter().zip(p).map(|(&j, p)| p - q[j]).collect();
         let agrees =
             |((&j, p), d): ((&usize, &f64), &f64)| d.abs() <= least * p.abs().max(q[j].abs());
-        // The same difference in the parameters of `b`.
+        // The same difference, in the order of the parameters of `b`.
         let mut there = vec![0.0; p.len()];
         order.iter().zip(&difference).for_each(|(&j, d)| there[j] = *d);
         order.iter().zip(p).zip(&difference).all(agrees)
@@ -119,7 +120,7 @@ impl Nearness<'_> {
     }
 }
 
-/// Returns true if this difference raises the cost by at most `most`, by the normal equations of `end`.
+/// Returns true if this difference increases the cost of the linear model at `end` by at most `most`.
 fn is_cheap(difference: &[f64], end: &Outcome, most: f64) -> bool {
     let (normal, columns) = (&end.normal, &end.columns);
     let delta: Vec<f64> = difference.iter().zip(columns).map(|(d, column)| d / column).collect();
@@ -152,7 +153,7 @@ mod tests {
         initial_radius: 1.0,
     };
 
-    /// An end in two parameters with JᵀJ = [[h₀, h₁], [h₁, h₂]].
+    /// Returns an end with two parameters and JᵀJ = [[h₀, h₁], [h₁, h₂]].
     fn end(params: [f64; 2], h: [f64; 3], cost: f64) -> Outcome {
         let products = vec![h[0], h[1], h[2], 0.0, 0.0, 2.0 * cost];
         Outcome {
@@ -191,11 +192,11 @@ mod tests {
         for (apart, optima) in [(0.0099, 1), (0.0101, 2)] {
             let ends = [end([0.0, 1.0], ROUND, 50.0), end([apart, 1.0], ROUND, 50.0)];
             assert_eq!(groups(&NONE, Some(1.0), &ends).len(), optima, "{apart}");
-            // Known errors of half the size, and unknown ones of s² = 2 · 50 / 25 = 4.
+            // Known errors with s² = 0.25, and unknown errors with s² = 2 · 50 / 25 = 4.
             assert_eq!(groups(&NONE, Some(0.25), &ends).len(), 2);
             assert_eq!(groups(&NONE, None, &ends).len(), 1);
         }
-        // Two parameters that change together, along and across the correlation: ΔᵀJᵀJΔ = 0.02, 1.98 d².
+        // Two parameters that change by d, along and across the correlation: ΔᵀJᵀJΔ = 0.02 d² and 3.98 d².
         let steep = [1.0, -0.99, 1.0];
         for (to, optima) in [([0.05, 0.05], 1), ([0.008, -0.008], 2)] {
             let ends = [end([0.0, 0.0], steep, 50.0), end(to, steep, 50.0)];
@@ -224,7 +225,7 @@ mod tests {
         let ends = |d: f64| [end([2.0, 1.0], ROUND, 50.0), end([2.0 + d, 1.0], ROUND, 50.0)];
         let ftol = Options { ftol: 1e-6, ..NONE };
         let gtol = Options { gtol: 1e-3, ..NONE };
-        // ½ d² against 100 · 1e-6 · 50.
+        // The increase ½ d² is compared with the limit 100 · 1e-6 · 50.
         for (d, optima) in [(0.0999, 1), (0.1001, 2)] {
             assert_eq!(groups(&ftol, Some(1.0), &ends(d)).len(), optima, "{d}");
             assert_eq!(groups(&gtol, Some(1.0), &ends(d)).len(), optima, "{d}");

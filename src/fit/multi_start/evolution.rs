@@ -1,10 +1,11 @@
 //! Differential evolution: populations that contract around low costs, and fits from the best member of each.
 //!
-//! R. Storn and K. Price, J. Global Optim. 11 (1997) 341: the strategy best/1/bin with a weight that is drawn
-//! for each generation (dither). A member is a point of the unit cube. Each member competes with a trial: in some
-//! coordinates the population's best plus the weighted difference of two others, in the rest the member itself. The
-//! point with the lower cost stays. All trials of a generation depend only on the previous generation, so that
-//! their costs can be computed in parallel on any number of threads.
+//! The strategy is best/1/bin of R. Storn and K. Price, J. Global Optim. 11 (1997) 341, with a weight that is drawn
+//! for each generation (dither). A member of a population is a point of the unit cube. Each member competes with a
+//! trial point: some of its coordinates are those of the best member plus the weighted difference of two other
+//! members; the other coordinates are the member's own. The point with the lower cost becomes the new member. All
+//! trials of a generation depend only on the previous generation, so that their costs can be computed in parallel on
+//! any number of threads.
 
 use super::Optima;
 use super::run::{fills_all_threads, from_all};
@@ -34,7 +35,7 @@ pub(crate) struct Evolution<'a> {
     pub(crate) populations: Vec<(Vec<Vec<f64>>, Xoshiro256PlusPlus)>,
     /// Maximum number of generations.
     pub(crate) generations: usize,
-    /// Standard deviation of a population's costs divided by their mean at which the population has converged.
+    /// Maximum standard deviation of the costs of a converged population, divided by their mean.
     pub(crate) tolerance: f64,
     /// Converts a point of the unit cube to all parameters.
     pub(crate) at: &'a (dyn Fn(&[f64]) -> Vec<f64> + Sync),
@@ -49,10 +50,11 @@ struct Population {
 }
 
 impl Evolution<'_> {
-    /// Fits `request` from the best member of each population and from its own start, the lowest cost first.
+    /// Evolves the populations. Then fits `request` from the best member of each population, by ascending cost, and
+    /// last from its own start.
     ///
     /// # Errors
-    /// The errors of [many starts](from_all).
+    /// The errors of [`from_all`], and [`Error::ObserverPanicked`].
     pub(crate) fn optima(self, request: Request<'_>, stop: &AtomicBool) -> Result<Optima> {
         let begun = Instant::now();
         let own = request.start.clone();
@@ -124,12 +126,13 @@ impl Evolution<'_> {
         Ok(())
     }
 
-    /// Computes the cost at each point, in squares of row units; infinite if the cost is not defined.
+    /// Computes the cost at each point, in squares of `units.row` (the unit of weighted residuals); infinite if the
+    /// cost is not defined.
     fn costs(&self, request: &Request<'_>, points: &[Vec<f64>]) -> Result<Vec<f64>> {
         let n = request.spec.prepared.free.len();
         let (columns, view) = (vec![1.0; n], View::of(request.spec.loss, &request.start));
         let cost = |evaluator: &mut dyn Evaluator, normal: &mut Normal, point: &Vec<f64>| {
-            // No cost is below 0; therefore no products are computed.
+            // The evaluator computes JᵀJ only for costs below this limit. No cost is below 0.
             evaluator.expect_below(0.0);
             let found = evaluator.normal(&(self.at)(point), &columns, normal);
             let cost = if found.is_ok() { normal.cost } else { f64::INFINITY };
@@ -189,7 +192,7 @@ impl Population {
         let n = self.costs.len() as f64;
         let mean = self.costs.iter().sum::<f64>() / n;
         let variance = self.costs.iter().map(|cost| (cost - mean).powi(2)).sum::<f64>() / n;
-        // If a curve passes through all points, all costs become 0.
+        // If curves pass through all points, all costs become 0.
         if mean == 0.0 { 0.0 } else { variance.sqrt() / mean }
     }
 }

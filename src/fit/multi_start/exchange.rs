@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// Number of starts at which an exchange is tested.
 const STARTS: usize = 6;
-/// Maximum relative change of a cost by the order of a sum of equal terms.
+/// Maximum relative change of a cost by rounding, if terms of a sum are added in another order.
 const ROUNDING: f64 = 1e-9;
 
 /// Tested exchanges of free parameters.

@@ -25,15 +25,17 @@ pub struct Optima {
 
 /// A minimum of the cost that one or more starts reached.
 ///
-/// Two ends belong to one optimum if the step from either to the other increases the cost of the linear model (JᵀJ)
-/// by no more than a step of a hundredth of a standard error, and if their costs differ by no more than that; or if
-/// their parameters agree within tolerances and rounding. A hundredth of a standard error is far below the resolution
-/// of the data, and separate minima of a sum of squares are not that close.
+/// Two results belong to one optimum if the step from one to the other increases the cost of the linear model (JᵀJ) by
+/// no more than a step of a hundredth of a standard error does, and if their costs differ by no more than this
+/// increase. They also belong to one optimum if their parameters agree within tolerances and rounding. A hundredth of
+/// a standard error is far below the resolution of the data, and separate minima of a sum of squares are not that
+/// close.
 ///
-/// Ends that differ by an exchange of the parameters of equal terms, such as two peaks of a sum, belong to one optimum:
-/// the curve is the same. Other symmetries are not detected: an amplitude that changes its sign while a phase changes
-/// by π gives two optima of equal cost. Many optima of equal cost without such a symmetry indicate a curved valley of
-/// solutions; the [`warnings`](Fit::warnings) of the best fit then name parameters that are not determined.
+/// Results that differ by an exchange of the parameters of equal terms, such as two peaks of a sum, belong to one
+/// optimum, because the curve is the same. Other symmetries are not detected: an amplitude that changes its sign while
+/// a phase changes by π gives two optima of equal cost. Many optima of equal cost without such a symmetry indicate a
+/// curved valley of solutions; the [`warnings`](Fit::warnings) of the best fit then name parameters that are not
+/// determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
     params: Vec<f64>,
@@ -43,7 +45,7 @@ pub struct Optimum {
 }
 
 impl Optimum {
-    /// All parameters of the end with the least cost, in the order of the model.
+    /// All parameters of the result with the least cost, in the order of the model.
     pub fn params(&self) -> &[f64] {
         &self.params
     }
@@ -145,9 +147,9 @@ impl Trial {
 }
 
 impl Trial {
-    /// Evaluations of the model alone, over all points, by the population of
-    /// [`differential_evolution`](crate::CurveFit::differential_evolution) of which the start was the best; 0
-    /// for other starts.
+    /// Evaluations of the model without partials, over all points, by the population of
+    /// [`differential_evolution`](crate::CurveFit::differential_evolution) whose best member is this start; 0 for
+    /// starts that are not from a population.
     pub fn searched(&self) -> usize {
         self.searched
     }

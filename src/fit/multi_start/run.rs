@@ -32,8 +32,8 @@ pub(crate) struct Trials {
     ends: Vec<(usize, Outcome, Duration)>,
 }
 
-/// Fits `request` from each of `starts`, of which there is at least one, instead of its own start. After `stop` is set
-/// or the observer has cancelled, no search begins except the first.
+/// Fits `request` from each of `starts` (at least one), instead of its own start. After `stop` is set or the observer
+/// has cancelled, no search begins except the first.
 ///
 /// # Errors
 /// Errors that no other start would avoid; if no start led to a fit, the error of the first one.
@@ -53,7 +53,7 @@ pub(crate) fn from_all(
         a.cmp(&b).then(cost.total_cmp(&other))
     };
     let Some((first, outcome, time)) = ends.into_iter().min_by(order) else {
-        // The first search is always made; therefore there is an error if there is no end.
+        // The first search always runs. If no search has an end, the first search returned an error.
         return Err(trials.iter().find_map(Trial::error).cloned().unwrap_or(Error::NoParameters));
     };
     let request = Request { start: trials[first].start.clone(), ..request };
@@ -145,8 +145,8 @@ impl Trials {
         self.least().map(|(_, end, _)| end.params.clone())
     }
 
-    /// The ends that used up their evaluations and have the least cost of all: at most `most`, the least first; of
-    /// equal costs one.
+    /// Returns the parameters of ends that did not converge and whose cost is below the cost of all converged ends. At
+    /// most `most` ends, by ascending cost; of several ends with equal cost only one.
     pub(crate) fn best_open(&self, most: usize) -> Vec<Vec<f64>> {
         let end = |k: usize| &self.ends[k].1;
         let mut order =

@@ -1,7 +1,7 @@
 //! Contents of a checkpoint of a stream: totals over the points, the starting point, and the
-//! results of all passes. A fit with these results takes the same steps, to the bit.
+//! results of all passes. A fit that resumes with these results makes the same steps, to the bit.
 //!
-//! The bytes are those of the `postcard` format, in which floats keep their bits.
+//! The bytes have the `postcard` format, in which floats keep their bits.
 
 use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, PassCache, PassResult, from_bytes, to_bytes};
@@ -12,12 +12,13 @@ use crate::data::validate_stream::pieces_of;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Contents for writing, or after reading.
+/// Contents of a checkpoint: borrowed for writing, owned after reading.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) enum Contents<'a> {
     /// A first pass that was stopped.
     First(Cow<'a, FirstPass>),
-    /// A fit after its first pass. `distinct`: its different points, as far as they were counted; `passes`: passes completed.
+    /// A fit after its first pass. `distinct`: number of different points, as far as they were counted; `passes`:
+    /// number of completed passes.
     Opened {
         overview: Overview,
         distinct: usize,
@@ -35,7 +36,7 @@ impl Contents<'_> {
     /// Reads the contents for a fit with `free` free parameters.
     ///
     /// # Errors
-    /// A text, if the bytes cannot be the contents of such a checkpoint.
+    /// A message if the bytes cannot be the contents of a checkpoint of such a fit.
     pub(crate) fn from_bytes(bytes: &[u8], free: usize) -> Result<Contents<'static>, String> {
         let contents = from_bytes::<Contents<'static>>(bytes)?;
         match contents.is_sound(free) {
@@ -44,8 +45,8 @@ impl Contents<'_> {
         }
     }
 
-    /// Returns true if all sums belong to this number of free parameters and to their number of points: a
-    /// pass is stopped between chunks, which consist of whole pieces except the last.
+    /// Returns true if all sums match the number of free parameters and their number of points. A stopped pass ends
+    /// between two chunks, and all chunks except the last consist of whole pieces.
     fn is_sound(&self, free: usize) -> bool {
         match self {
             Contents::First(first) => {

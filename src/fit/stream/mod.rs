@@ -1,4 +1,4 @@
-//! A fit over points that are read anew in every pass.
+//! Fits of streams, whose points are read again in every pass.
 
 pub(crate) mod checkpoint;
 pub(crate) mod contents;

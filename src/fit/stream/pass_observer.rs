@@ -1,4 +1,5 @@
-//! Observer of the passes over a stream: it serves the caller's observer and token, and the checkpoint.
+//! Observer of the passes over a stream. It calls the caller's observer, checks the cancel token and the time limit,
+//! and writes checkpoints.
 
 use super::checkpoint::{Identity, Store};
 use super::contents::Contents;
@@ -23,21 +24,21 @@ pub(crate) struct Notes {
     pub(crate) step: f64,
     /// True if the observer of the steps stopped the fit.
     pub(crate) stop: bool,
-    /// Checkpoints that were written.
+    /// Number of written checkpoints.
     pub(crate) checkpoints: usize,
-    /// Why the last one could not be.
+    /// Message of the last error of writing or removing a checkpoint.
     pub(crate) not_kept: Option<String>,
 }
 
-/// Notes that several take.
+/// Notes with several owners.
 pub(crate) type Shared = Arc<Mutex<Notes>>;
 
-/// Calls `with` the notes.
+/// Locks the notes and calls `with` with them.
 pub(crate) fn noted<R>(notes: &Shared, with: impl FnOnce(&mut Notes) -> R) -> R {
     with(&mut lock(notes))
 }
 
-/// A checkpoint and what it belongs to.
+/// Storage of a checkpoint, and the identity of its fit.
 pub(crate) struct Keeper {
     pub(crate) store: Store,
     pub(crate) identity: Identity,
@@ -45,16 +46,16 @@ pub(crate) struct Keeper {
     pub(crate) required: bool,
 }
 
-/// Follows the passes.
+/// Observer of the passes of one fit.
 pub(crate) struct PassObserver {
     pub(crate) keeper: Option<Keeper>,
     pub(crate) notes: Shared,
     pub(crate) observer: Option<Arc<Observer>>,
     pub(crate) token: Option<CancelToken>,
-    /// Points of a whole pass, once they are known.
+    /// Number of points of a complete pass, if known.
     pub(crate) total: Option<u64>,
     pub(crate) begun: Instant,
-    /// When the fit's time is over.
+    /// End of the time limit of the fit.
     pub(crate) until: Option<Instant>,
 }
 
@@ -123,7 +124,7 @@ impl Watch for PassObserver {
 }
 
 impl PassObserver {
-    /// Writes a checkpoint, if there is to be one.
+    /// Writes a checkpoint, if the caller requested checkpoints.
     fn save(&mut self, contents: &Contents<'_>) -> Result<()> {
         let Some(keeper) = &mut self.keeper else { return Ok(()) };
         let bytes = contents.to_bytes().map_err(|why| keeper.store.not_written(why));
@@ -142,8 +143,8 @@ impl PassObserver {
     }
 }
 
-/// Records the steps for the observer of the passes. Only passes are stopped: steps that stop early
-/// would end elsewhere, and a resumed fit must end as if it had not been stopped.
+/// Observer of the steps, which records them for [`PassObserver`]. A request to stop ends a pass, but not the sequence
+/// of steps: a resumed fit must have the same result as a fit that was not stopped.
 pub(crate) struct StepNotes {
     pub(crate) notes: Shared,
     pub(crate) observer: Option<Arc<Observer>>,

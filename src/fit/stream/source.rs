@@ -25,27 +25,27 @@ use crate::threads::lock;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
-/// Passes over the points that a fit is reckoned to take when a device is weighed against the CPU.
+/// Factor on the estimated time of a fit on a device, because each of its passes uploads the points.
 const PASSES: f64 = 3.0;
 
-/// Points that are passed over.
+/// Points of a stream, which every pass reads again.
 pub(crate) struct StreamSource<'a> {
     pub(crate) passes: Mutex<Passes<'a>>,
     /// Stops passes, between chunks and within chunks of a native model.
     token: Option<CancelToken>,
     until: Option<Instant>,
-    /// Backend of the passes after the first; known after the first.
+    /// Backend of the passes after the first pass; set after the first pass.
     place: OnceLock<Placement<StreamOnDevice<'a>>>,
 }
 
-/// A device for passes.
+/// Device that computes passes.
 struct StreamOnDevice<'a> {
     loaded: Loaded,
     printed: &'a CompiledModel,
 }
 
 impl<'a> StreamSource<'a> {
-    /// `token`, `until`: when passes are broken off.
+    /// Creates the source. `token` and the time `until` stop passes.
     pub(crate) fn new(
         passes: Passes<'a>,
         token: Option<CancelToken>,
@@ -94,12 +94,12 @@ impl<'a> StreamSource<'a> {
                 loaded.origin = origin;
                 Ok(StreamOnDevice { loaded, printed })
             })?;
-        // It is chosen once.
+        // The first choice is kept.
         let _ = self.place.set(place);
         Ok(())
     }
 
-    /// The variant of a model's kernels for the points.
+    /// Returns the variant of a model's kernels for the number types and weights of the points.
     fn variant(&self, loss: Loss, estimator: Estimator) -> Variant {
         let storage = |width: &Width| match width {
             Width::F64 => Storage::F64,
@@ -116,7 +116,7 @@ impl<'a> StreamSource<'a> {
         self.place.get()?.device.as_ref()
     }
 
-    /// Passes of a device under a loss.
+    /// Creates the passes of a device for a loss.
     fn device_passes(&self, on: &StreamOnDevice<'_>, loss: Loss) -> Result<DeviceStream> {
         let overview = lock(&self.passes).overview()?;
         let (kernels, _) = on

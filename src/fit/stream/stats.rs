@@ -6,36 +6,36 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct StreamStats {
-    /// Passes over the points in this run, complete or begun. The numbers for observers include earlier runs.
+    /// Number of passes over the points that began in this run. The pass numbers for observers include earlier runs.
     pub passes: usize,
-    /// Passes whose results came from a checkpoint.
+    /// Number of passes whose results came from a checkpoint.
     pub resumed_passes: usize,
-    /// Points of a chunk.
+    /// Number of points per chunk.
     pub chunk_points: usize,
-    /// Chunks that were worked on, in all passes.
+    /// Number of processed chunks, in all passes.
     pub chunks: u64,
-    /// Points that were worked on, in all passes.
+    /// Number of processed points, in all passes.
     pub points_read: u64,
-    /// Bytes of these points as they lie in memory.
+    /// Bytes of these points in memory.
     pub bytes_read: u64,
-    /// Seconds that the reading thread was at work: reading and decoding.
+    /// Seconds that the reading thread spent reading and decoding.
     pub read_seconds: f64,
-    /// Seconds that the work waited for chunks; what reading took beyond them was hidden behind the work.
+    /// Seconds that processing waited for chunks. The remaining reading time overlapped with processing.
     pub wait_seconds: f64,
-    /// Seconds that chunks were worked on.
+    /// Seconds spent processing chunks.
     pub work_seconds: f64,
-    /// Bytes of the buffers that chunks are read into.
+    /// Bytes of the buffers into which chunks are read.
     pub buffer_bytes: usize,
-    /// Points that were kept in memory once they were decoded, and not read again.
+    /// Number of points that stayed in memory after decoding and were not read again.
     #[cfg_attr(feature = "json", serde(default))]
     pub kept_points: u64,
-    /// Points of the sample.
+    /// Number of points in the sample for the starting point.
     pub sample_points: usize,
     /// Starting point of the fit: the result of a fit of a sample, or the caller's start, with the reason.
     pub start: String,
-    /// Checkpoints that were written.
+    /// Number of written checkpoints.
     pub checkpoints: usize,
-    /// Requests to the parts, in [`fit_parts`](crate::CurveFit::fit_parts).
+    /// Number of requests to the parts, in [`fit_parts`](crate::CurveFit::fit_parts).
     #[cfg_attr(feature = "json", serde(default))]
     pub questions: u64,
     /// Bytes of these requests and their replies.

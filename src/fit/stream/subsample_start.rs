@@ -1,16 +1,15 @@
-//! A start found from a sample, so that passes over all points are few, and the tests that it must pass so
-//! that it never changes the result.
+//! Starting point from a fit of a sample, which saves passes over all points. Tests ensure that it does not change the
+//! result of the fit.
 //!
-//! Each half of the sample, and then the whole of it, is fitted in memory from the start that the caller
-//! gave. The result is used only if
+//! Each half of the sample is fitted in memory from the caller's start; then the whole sample is fitted from the result
+//! of the first half. The result is the candidate for the start. It is used only if
 //!
-//! 1. both halves converge, determine all parameters, and agree: with Cₐ and C_b their covariances and d the
-//!    difference of their parameters, dᵀ(Cₐ + C_b)⁻¹d is no larger than chi-square of as many degrees of
-//!    freedom is in 9999 of 10,000 cases;
-//! 2. the cost of all points is lower there than at the caller's start;
-//! 3. all points agree with the sample: a full Gauss-Newton step from there, with all points, is no longer
-//!    than the errors of the sample make likely. A feature that the sample missed shows here: points that
-//!    the sample knows nothing of pull the parameters farther than that.
+//! 1. both halves converge, determine all parameters, and agree: for their covariances Cₐ and C_b and the difference d
+//!    of their parameters, dᵀ(Cₐ + C_b)⁻¹d is at most the chi-square that one case in 10,000 exceeds, with one degree
+//!    of freedom per parameter;
+//! 2. the cost of all points is lower at the candidate than at the caller's start;
+//! 3. all points agree with the sample: a full Gauss-Newton step from the candidate, with all points, is no longer
+//!    than the errors of the sample make likely. If the sample missed a feature of the data, the step is longer.
 
 use crate::data::overview::Overview;
 use crate::data::sample::{Sample, SampleHalf};
@@ -22,45 +21,45 @@ use crate::solver::outcome::Fault;
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
-/// Ratio of points to sample from which a fit of the sample is made.
+/// Minimum ratio of points to sample points for a fit of the sample.
 const LEAST_STRETCH: u64 = 4;
-/// Standard deviations of a normal distribution beyond which one case in 10,000 lies.
+/// Quantile of the standard normal distribution that one case in 10,000 exceeds.
 const RARE: f64 = 3.719;
-/// The step is allowed this times the chi-square that is so rare: the errors of a sample are estimates.
+/// Factor on the limit of the squared step, because the errors of a sample are estimates.
 const SLACK: f64 = 2.0;
 
-/// Fits columns of x, y and sigma, if there is one, from a start.
+/// Function that fits columns of x, y and sigma (if given) from a start.
 pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
 
-/// The start from a sample.
+/// Starting point from a sample.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SubsampleStart {
     /// The caller's start, with missing values computed from the sample.
     pub(crate) start: Vec<f64>,
-    /// Positions of the parameters that were solved for.
+    /// Positions of the linear parameters whose start was solved for.
     pub(crate) linear: Vec<usize>,
     /// Starting point that may replace the caller's start.
     pub(crate) candidate: Option<Vec<f64>>,
-    /// Points that each point of the sample stands for.
+    /// Number of points per point of the sample.
     pub(crate) stretch: u64,
-    /// Positions of the free parameters, among those that are free, that are not on a bound there.
+    /// Indices, among the free parameters, of the parameters that are not on a bound at the candidate.
     pub(crate) inside: Vec<usize>,
-    /// Points of the sample.
+    /// Number of points of the sample.
     pub(crate) points: usize,
-    /// A part of the sample, of which residuals are tested at the end.
+    /// Part of the sample whose residuals are tested at the end of the fit.
     pub(crate) tested: Option<Sample>,
-    /// In words.
+    /// Reason for the choice of the start, as text.
     pub(crate) reason: String,
 }
 
 impl SubsampleStart {
-    /// The caller's start, for this reason.
+    /// Returns a value without candidate. `reason`: why the caller's start is used.
     pub(crate) fn none(points: usize, reason: impl Into<String>) -> SubsampleStart {
         let (stretch, reason) = (1, reason.into());
         SubsampleStart { stretch, points, reason, ..SubsampleStart::default() }
     }
 
-    /// Fits a sample by `fit`, which takes columns and a start. `free`: positions of the free parameters.
+    /// Fits a sample with `fit`, which receives columns and a start. `free`: positions of the free parameters.
     pub(crate) fn of(
         sample: &Sample,
         start: &[f64],
@@ -134,7 +133,7 @@ fn agree(a: &Fit, b: &Fit, free: &[usize]) -> bool {
     let n = inside.len();
     let (of_a, of_b) = (a.correlation(), b.correlation());
     let (errors_a, errors_b) = (a.std_errors(), b.std_errors());
-    // In units of the errors of the difference, so that parameters of any size are alike.
+    // Parameters are divided by the errors of their differences, so that their units do not matter.
     let (mut share_a, mut share_b, mut apart) = (Vec::new(), Vec::new(), Vec::new());
     for &i in &inside {
         let error = errors_a[i].hypot(errors_b[i]);
@@ -152,7 +151,7 @@ fn agree(a: &Fit, b: &Fit, free: &[usize]) -> bool {
         .is_some_and(|factor| apart.dot(&factor.solve(&apart)) <= rare_chi_square(n))
 }
 
-/// gᵀH⁻¹g, the square of the full step in the metric of H, over the given parameters; `None` if H is
+/// Returns gᵀH⁻¹g for the parameters `inside`: the square of the full step in the metric of H = JᵀJ; `None` if H is
 /// singular.
 fn squared_step(normal: &Normal, inside: &[usize]) -> Option<f64> {
     let n = inside.len();
@@ -170,15 +169,15 @@ fn squared_step(normal: &Normal, inside: &[usize]) -> Option<f64> {
     square.is_finite().then_some(square)
 }
 
-/// The chi-square of `degrees` degrees of freedom that one case in 10,000 exceeds (Wilson and Hilferty
-/// 1931): 7 % too much for one degree, less for more.
+/// Returns the chi-square that one case in 10,000 exceeds (approximation of Wilson and Hilferty, 1931): 7 % too large
+/// for one degree of freedom, less for more degrees.
 fn rare_chi_square(degrees: usize) -> f64 {
     let k = degrees.max(1) as f64;
     let part = 2.0 / (9.0 * k);
     k * (1.0 - part + RARE * part.sqrt()).powi(3)
 }
 
-/// A fault at the candidate that only says that the fit begins elsewhere, if it is one.
+/// Returns the reason to reject the candidate if the model panicked there; any other fault remains an error.
 pub(crate) fn forgiven(fault: Fault) -> std::result::Result<&'static str, Fault> {
     match fault {
         Fault::Panicked { .. } => Ok("the model panics where the fit of the sample ends"),

@@ -71,8 +71,8 @@ pub(crate) fn fold_rows(r: &mut [f64], k: usize, rows: &mut [f64], stride: usize
 /// the length of v. A sweep adds `factors[i] * pending` to column i, if there is a pending reflector, and returns the
 /// product of each column with v.
 ///
-/// A sweep loads the two reflectors once for all columns. It is a macro because each column needs its own variables:
-/// running sums in an array would stay in memory.
+/// A sweep loads the two reflectors once for all columns. The sweeps are defined by a macro because each column needs
+/// its own variables: running sums in an array would be kept in memory, not in registers.
 macro_rules! sweep {
     ($name:ident: $($a:ident $rest:ident $sum:ident $factor:ident),*) => {
         #[inline(always)]

@@ -101,9 +101,10 @@ impl Reflector {
 /// - `t`: n, receives the first n elements of `Qᵀ [z; 0]`.
 /// - `work`: n² + n, overwritten.
 ///
-/// It is equivalent to MINPACK's `qrsolv` (Moré 1978, §3), with reflections instead of plane rotations. When column j
-/// of the appended rows is eliminated, it has fill-in in rows `0..=j`. Step j therefore reflects j + 2 rows, column by
-/// column; all steps cost 2/3 n³ flops. If d is zero and R is singular, S is singular too, and a solve divides by zero.
+/// The method is equivalent to MINPACK's `qrsolv` (Moré 1978, §3), with reflections instead of plane rotations. Before
+/// column j of the appended rows is eliminated, it has fill-in in rows `0..=j`. Step j therefore reflects j + 2 rows,
+/// column by column; all steps cost 2/3 n³ flops. If d is zero and R is singular, S is also singular, and a solve
+/// divides by zero.
 pub(crate) fn damped(
     r: &[f64],
     n: usize,
@@ -144,7 +145,8 @@ pub(crate) fn fold_few(r: &mut [f64], k: usize, rows: &mut [f64], m: usize) {
 }
 
 /// Folds rows like [`fold_few`], but into a trapezoid: the first `pivots` rows of a triangle of k columns. The
-/// remainders of `rows` have zeros in the first `pivots` columns; the array contains the reflectors in their place.
+/// remainders of the rows, in `rows`, have zeros in the first `pivots` columns; the array contains the reflectors
+/// instead of these zeros.
 pub(crate) fn fold_pivots(r: &mut [f64], pivots: usize, k: usize, rows: &mut [f64], m: usize) {
     if m == 0 {
         return;
@@ -172,9 +174,9 @@ fn reflect(reflector: &Reflector, v: &[f64], rho: &mut f64, a: &mut [f64]) {
 /// column. Replaces R by the triangular factor of `[R; row]`; `row` then has zeros in the first `pivots` columns. If a
 /// row of R is zero, the rest of `row` is moved there unchanged, and `row` becomes zero.
 ///
-/// Each rotation combines `row` with one row of R. If the row of R is much larger, its change is small relative to
-/// itself, and so is the rounding error. A reflection of several rows at once would spread the rounding error of the
-/// largest row to all of them (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
+/// Each rotation combines `row` with one row of R. If the row of R is much larger, its relative change is small, and
+/// its rounding error is small, too. A reflection of several rows at once would spread the rounding error of the
+/// largest row to all rows (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
 pub(crate) fn rotate_in(r: &mut [f64], pivots: usize, row: &mut [f64]) {
     let k = row.len();
     for j in 0..pivots {

@@ -7,12 +7,12 @@
 //! Jacobi finds *every* singular value with a relative error of about `ε κ(B)`, for any D (Demmel & Veselić 1992, §4);
 //! bidiagonalisation loses all singular values below `ε σ₁`.
 //!
-//! **Why the columns of A, not of Aᵀ.** The theorem is about scaled columns. V is a product of rotations only and
-//! therefore stays orthogonal to working precision even if A is zero. If Aᵀ were rotated, V would consist of its
-//! normalised columns, which are meaningless where σ is rounding noise. Elements of V can be small because of the ratio
-//! of two scales; their errors are relative to this ratio. The covariance `V Σ⁻² Vᵀ` needs this accuracy, because small
-//! elements are multiplied by large `σ⁻²`. A QR decomposition first would reduce the number of sweeps but lose this
-//! accuracy.
+//! **Why the columns of A, not of Aᵀ.** The theorem is about scaled columns. V is a product of rotations and therefore
+//! stays orthogonal to working precision even if A is zero. If the columns of Aᵀ were rotated, V would consist of the
+//! normalised rotated columns, which are meaningless if σ is rounding noise. Elements of V can be small because of the
+//! ratio of two scales; their errors are relative to this ratio. The covariance `V Σ⁻² Vᵀ` needs this accuracy, because
+//! small elements are multiplied by large `σ⁻²`. A preceding QR decomposition would reduce the number of sweeps but
+//! lose this accuracy.
 
 use super::{dot, largest, power_of_two_near_reciprocal};
 use crate::constants::{MAX_SWEEPS, SAFE};

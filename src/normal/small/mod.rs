@@ -10,8 +10,8 @@
 //!
 //! Every matrix is a slice of `n * n` numbers, column-major: element (i, j) is at `j * n + i`.
 //! No function allocates. No function panics because of a value, finite or not. A slice shorter than its documented
-//! shape is a bug of the caller and causes a panic. Products outside the pass over the data are not fused, so that no
-//! result depends on the instruction set.
+//! shape is a bug of the caller and causes a panic. Products outside the pass over the data do not use fused
+//! multiply-add, so that results do not depend on the instruction set.
 
 /// Evaluates `$call` with `$n` as a compile-time constant for small matrices, so that loops are unrolled. For five
 /// parameters, factorisation and solution are 5x as fast. The operations and their order, and therefore the bits, are

@@ -1,10 +1,9 @@
-//! The bytes of a checkpoint: magic, version, length, identity and contents, digest. The identity is what the
-//! checkpoint belongs to, a list of names and values that must be the same, in the `postcard` format.
+//! Format of a checkpoint: magic, version, length, identity and contents, digest. The identity is a list of names and
+//! values, in the `postcard` format, that must be equal for the checkpoint and the fit.
 //!
-//! The digest is the SHA-256 of all before it, in place of a CRC: it costs a part of what the disk
-//! costs, and no damage passes it by chance. All versions keep magic, version and length at the
-//! front and the digest at the end. So a bit that flips in the version is damage, and a file of
-//! another version is known to be whole.
+//! The digest is the SHA-256 of all bytes before it. Unlike a CRC it detects every damage, and it takes less time
+//! than the disk. All versions have magic, version and length at the front and the digest at the end. Therefore a
+//! flipped bit in the version is detected as damage, and a file of another version is known to be complete.
 
 use super::fs::Readable;
 use sha2::{Digest, Sha256};
@@ -17,9 +16,9 @@ const VERSION: u32 = 5;
 pub(super) const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the payload.
 pub(super) const DIGEST: usize = 32;
-/// Characters of a value that a message shows.
+/// Maximum number of characters of a value in a message.
 const SHOWN: usize = 72;
-/// Of these, characters before the first difference.
+/// Number of these characters before the first difference.
 const BEFORE: usize = 16;
 /// Text for a missing value.
 const ABSENT: &str = "not given";
@@ -52,7 +51,7 @@ pub(super) enum Damage {
     Identity(#[from] postcard::Error),
 }
 
-/// The bytes of a checkpoint with these contents.
+/// Returns the bytes of a checkpoint with these contents.
 pub(super) fn file(identity: &Identity, contents: &[u8]) -> Result<Vec<u8>, postcard::Error> {
     let payload = [&postcard::to_stdvec(&identity.0)?, contents].concat();
     let length = payload.len() as u64;
@@ -62,8 +61,8 @@ pub(super) fn file(identity: &Identity, contents: &[u8]) -> Result<Vec<u8>, post
     Ok(file)
 }
 
-/// Reads a file, and no more of it than its header unless it may be a checkpoint: a file of
-/// something else may be of any size.
+/// Reads a file. If its header is not the header of a checkpoint, the rest is not read, because other files may have
+/// any size.
 pub(super) fn read(file: Readable<'_>, identity: &Identity) -> io::Result<FileContents> {
     let Readable { mut bytes, length } = file;
     let mut whole = Vec::new();
@@ -83,13 +82,13 @@ pub(super) fn has_magic(file: Readable<'_>) -> io::Result<bool> {
     Ok(first == MAGIC)
 }
 
-/// Version, and bytes of the payload, if the header has both.
+/// Returns the version and the length of the payload in bytes, if the header contains both.
 fn fields(header: &[u8]) -> Option<(u32, u64)> {
     let (version, rest) = header.get(MAGIC.len()..)?.split_first_chunk()?;
     Some((u32::from_le_bytes(*version), u64::from_le_bytes(*rest.first_chunk()?)))
 }
 
-/// Bytes of the payload, if header and length of the file agree about them.
+/// Returns the length of the payload in bytes, if the header agrees with the length of the file.
 fn payload_length(header: &[u8], found: u64) -> Result<u64, Damage> {
     let start = header.get(..MAGIC.len()).unwrap_or(header);
     if !MAGIC.starts_with(start) {
@@ -131,7 +130,7 @@ fn inspect(whole: &[u8], identity: &Identity) -> Result<FileContents, Damage> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(pub(crate) Vec<(&'static str, String)>);
 
-/// The first thing in which two identities differ, values shortened to the place of the difference.
+/// The first difference of two identities. Long values are shortened to the text around the difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) field: String,
@@ -140,7 +139,8 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// Of values of several lines, as that of a model, the first line that differs is kept.
+    /// Creates a difference. If values have several lines, such as the program of a model, only the first different
+    /// line is kept.
     pub(crate) fn new(field: &str, found: &str, expected: &str) -> Difference {
         let (found, expected) = differing_lines(found, expected);
         let same = found.chars().zip(expected.chars()).take_while(|(a, b)| a == b).count();
@@ -156,7 +156,7 @@ impl fmt::Display for Difference {
 }
 
 impl Identity {
-    /// The first difference from the identity `there`, that of a file.
+    /// Returns the first difference from the identity `there` of a file.
     pub(crate) fn compare(&self, there: &[(&str, &str)]) -> Option<Difference> {
         let both = 0..self.0.len().max(there.len());
         both.into_iter().find_map(|i| match (self.0.get(i), there.get(i)) {
@@ -170,7 +170,7 @@ impl Identity {
     }
 }
 
-/// The first lines in which two values differ.
+/// Returns the first lines in which two values differ.
 fn differing_lines<'v>(found: &'v str, expected: &'v str) -> (&'v str, &'v str) {
     let (mut left, mut right) = (found.lines(), expected.lines());
     loop {
@@ -182,7 +182,7 @@ fn differing_lines<'v>(found: &'v str, expected: &'v str) -> (&'v str, &'v str) 
     }
 }
 
-/// `value` on one line and not too long, with the character number `difference` in it.
+/// Returns `value` on one line, shortened to at most `SHOWN` characters around character number `difference`.
 fn shown(value: &str, difference: usize) -> String {
     let length = value.chars().count();
     let first = difference.saturating_sub(BEFORE).min(length.saturating_sub(SHOWN));
@@ -207,7 +207,7 @@ mod tests {
         Identity(fields.iter().map(|(name, value)| (*name, value.to_string())).collect())
     }
 
-    /// `here` compared with `there` as read from a file.
+    /// Compares `here` with `there` as read from a file.
     fn compared(here: &Identity, there: &Identity) -> Option<Difference> {
         match inspect(&file(there, b"contents").unwrap(), here).unwrap() {
             FileContents::Ours(contents) => {
@@ -238,7 +238,7 @@ mod tests {
         let there = identity(&[("model", "a"), ("start", "b")]);
         assert_eq!(compared(&here, &there), difference("start", "b", ABSENT));
         assert_eq!(compared(&here, &identity(&[])), difference("model", ABSENT, "a"));
-        // The boundary between name and value counts.
+        // The boundary between name and value matters.
         let (here, there) = (identity(&[("ab", "c")]), identity(&[("a", "bc")]));
         assert_eq!(compared(&here, &there), difference("a", "bc", ABSENT));
     }

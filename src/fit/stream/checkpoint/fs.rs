@@ -1,4 +1,4 @@
-//! The file system as a checkpoint needs it: few operations, each of which may fail.
+//! Interface to the file system for checkpoints: a few operations, each of which may fail.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file that is open to be read.
+/// A file that is open for reading.
 pub(crate) struct Readable<'a> {
     pub(crate) bytes: Box<dyn Read + 'a>,
-    /// Bytes in all.
+    /// Total number of bytes.
     pub(crate) length: u64,
 }
 
-/// A file that is being written. As long as it is, no process takes it for abandoned.
+/// A file that is being written. Until it is closed, no process regards it as abandoned.
 pub(crate) trait Writable {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Returns when the bytes are on the disk.
@@ -22,31 +22,31 @@ pub(crate) trait Writable {
 
 pub(crate) trait Fs {
     fn open(&self, path: &Path) -> io::Result<Readable<'_>>;
-    /// A new file; an error if there is one.
+    /// Creates a file; it is an error if the file exists.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>>;
-    /// The end of a name that no other file that is being written has.
+    /// Returns a suffix for the name of a temporary file. No other temporary file has this suffix.
     fn unique(&self) -> String;
-    /// The files in a folder.
+    /// Returns the files in a folder.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
     /// Returns true if no process writes a file any more. Without locks of the file system this is unknown for files of
     /// other processes.
     fn is_abandoned(&self, path: &Path) -> io::Result<bool>;
-    /// A second name for a file; an error if there is a file of that name.
+    /// Creates a second name for a file; it is an error if a file with this name exists.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Replaces what there is at `to`.
+    /// Renames a file. An existing file at `to` is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Returns when the names in a folder are on the disk.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 }
 
-/// The real one.
+/// The file system of the operating system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disk;
 
 impl Fs for Disk {
     fn open(&self, path: &Path) -> io::Result<Readable<'_>> {
-        // Before it is opened: to open a pipe would wait for a writer.
+        // Checked before the file is opened, because opening a pipe would wait for a writer.
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
@@ -55,15 +55,15 @@ impl Fs for Disk {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
         }
         let file = File::open(path)?;
-        // Not the length from before: another file may have got the name since.
+        // Read again from the open file, because another file may have received the name since.
         let length = file.metadata()?.len();
         Ok(Readable { bytes: Box::new(file), length })
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Writable + '_>> {
         let file = File::create_new(path)?;
-        // Where there are no locks, nobody takes it for abandoned; and who does so before it is locked makes
-        // the save begin again.
+        // Without locks, no process regards the file as abandoned. If a process removes it before it is locked, the
+        // save is repeated.
         let _ = file.try_lock();
         Ok(Box::new(file))
     }
@@ -104,13 +104,13 @@ impl Fs for Disk {
     #[cfg(unix)]
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         match File::open(folder)?.sync_all() {
-            // What a file system says that has no such thing.
+            // Error of file systems that cannot sync a folder.
             Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         }
     }
 
-    /// Elsewhere a folder cannot be opened, and renaming is on the disk when it returns or soon.
+    /// Does nothing: other systems cannot open a folder, and a rename is on the disk when it returns or soon after.
     #[cfg(not(unix))]
     fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
         Ok(())
@@ -127,16 +127,15 @@ impl Writable for File {
     }
 }
 
-/// Result of `write`. The signal that the system sends for a file beyond the size limit is blocked
-/// meanwhile: it would end the process and leave a partial file, and the write itself reports
-/// the failure.
+/// Calls `write` and returns its result. Meanwhile the signal that the system sends for a file beyond the size limit is
+/// blocked: it would end the process and leave a partial file. The write itself reports the failure.
 #[cfg(unix)]
 fn without_signal<R>(write: impl FnOnce() -> R) -> R {
     use std::mem::MaybeUninit;
     use std::ptr::null_mut;
     let mut signal = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
-    // SAFETY: sigemptyset makes `signal` a set, and pthread_sigmask fills `before` where it returns 0. Both
+    // SAFETY: sigemptyset initialises `signal`, and pthread_sigmask initialises `before` if it returns 0. Both
     // outlive the calls, and only this thread's mask is changed.
     let held = unsafe {
         libc::sigemptyset(signal.as_mut_ptr());
@@ -148,8 +147,8 @@ fn without_signal<R>(write: impl FnOnce() -> R) -> R {
     }
     let was_pending = is_pending();
     let written = write();
-    // SAFETY: `signal` and `before` were filled above. sigwait returns at once, for the signal is pending and
-    // blocked; it is one of this thread's own.
+    // SAFETY: `signal` and `before` were initialised above. sigwait returns at once, because the signal of this
+    // thread is pending and blocked.
     unsafe {
         if !was_pending && is_pending() {
             libc::sigwait(signal.as_ptr(), &mut 0);
@@ -163,14 +162,14 @@ fn without_signal<R>(write: impl FnOnce() -> R) -> R {
 #[cfg(unix)]
 fn is_pending() -> bool {
     let mut pending = std::mem::MaybeUninit::uninit();
-    // SAFETY: sigpending fills the set where it returns 0, and only then is it looked at.
+    // SAFETY: sigpending initialises the set if it returns 0. The set is read only in this case.
     unsafe {
         libc::sigpending(pending.as_mut_ptr()) == 0
             && libc::sigismember(pending.as_ptr(), libc::SIGXFSZ) == 1
     }
 }
 
-/// Elsewhere there is no such signal.
+/// Calls `write` and returns its result. Other systems do not have this signal.
 #[cfg(not(unix))]
 fn without_signal<R>(write: impl FnOnce() -> R) -> R {
     write()

@@ -1,19 +1,19 @@
-//! The checkpoint of a fit: a file with its progress, and the previous one.
+//! The checkpoint of a fit: a file with its progress, and the previous checkpoint.
 //!
-//! The newest is at the path that the user gave, the previous one at the same path with `.1`. A new
-//! checkpoint is written to a temporary file and synced to the disk. Then the current one gets
-//! its second name `.1` as a link, or is copied there if the file system has no links, and the new one is renamed
-//! over it. Therefore there is a whole file at the path at every moment, also if power fails and the disk has the changes of
-//! names in another order. Without a file at the path there is no checkpoint, even if `.1` exists: a user who removes
-//! the file begins anew.
+//! The newest checkpoint is at the user's path, the previous one at the same path with `.1` appended. A new checkpoint
+//! is written to a temporary file and synced to the disk. Then the current checkpoint gets the second name `.1` as a
+//! link, or is copied if the file system has no links. Finally the new file is renamed to the path and replaces the
+//! current checkpoint. Therefore the path has a complete file at every moment, even if power fails and the disk makes
+//! the changes of names in another order. Without a file at the path there is no checkpoint, even if `.1` exists: a
+//! user who removes the file restarts the fit.
 //!
-//! Several processes may make the same fit with one checkpoint: each one's are those of all. What a process
-//! that was killed leaves beside is removed by the next that saves, which finds it unlocked.
+//! Several processes may run the same fit with one checkpoint, and each can resume from the checkpoints of the others.
+//! A temporary file of a killed process is not locked any more; the next process that saves removes it.
 //!
-//! A damaged file is as good as none if the one before it is sound; but it never takes the place of
-//! that one. A sound one of another fit, or a file that cannot be read and may be one, is not passed
-//! over. What loading refuses is not overwritten either, nor is anything removed that does not begin
-//! as a checkpoint does: it may be the user's data.
+//! If the newest file is damaged and the previous checkpoint is sound, the previous checkpoint is used; a damaged file
+//! never becomes the previous checkpoint. If the newest file is a sound checkpoint of another fit, or if it cannot be
+//! read, loading is an error. A file that loading refuses is not overwritten. A file that does not begin with the bytes
+//! of a checkpoint is not removed, because it may be the user's data.
 
 mod format;
 mod fs;
@@ -27,20 +27,20 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Tries of a save that other processes come in the way of.
+/// Maximum number of tries of a save, if other processes interfere.
 const TRIES: usize = 8;
 
-/// The files of the checkpoints of a fit. There may be many readers and writers.
+/// The files of the checkpoints of a fit. Several processes may read and write them at the same time.
 #[derive(Clone, Debug)]
 pub(crate) struct Store<F: Fs = Disk> {
     newest: PathBuf,
     older: PathBuf,
-    /// First part of the names of files that are being written.
+    /// First part of the paths of temporary files.
     beside: PathBuf,
     fs: F,
 }
 
-/// Which file a fit can be resumed from.
+/// Contents of the checkpoint from which a fit can be resumed.
 enum Usable {
     Newest(Vec<u8>),
     Older(Vec<u8>),
@@ -48,7 +48,7 @@ enum Usable {
 }
 
 impl Store {
-    /// A store at `path`. Nothing is read or written yet.
+    /// Creates a store at `path`. Nothing is read or written yet.
     pub(crate) fn new(path: &Path) -> Store {
         Store::on(Disk, path)
     }
@@ -60,12 +60,12 @@ impl<F: Fs> Store<F> {
         Store { newest, older, beside: with_suffix(path, ".checkpoint-part"), fs }
     }
 
-    /// The contents of the last sound checkpoint, none if there is no checkpoint yet.
+    /// Returns the contents of the last sound checkpoint; `None` if there is no checkpoint yet.
     ///
     /// # Errors
-    /// [`Mismatch`](CheckpointError::Mismatch) if it belongs to another fit,
-    /// [`Corrupt`](CheckpointError::Corrupt) if there is none that is sound, and
-    /// [`NotRead`](CheckpointError::NotRead).
+    /// [`Mismatch`](CheckpointError::Mismatch) if the checkpoint belongs to another fit,
+    /// [`Corrupt`](CheckpointError::Corrupt) if no checkpoint is sound, and
+    /// [`NotRead`](CheckpointError::NotRead) if it cannot be read.
     pub(crate) fn load(&self, identity: &Identity) -> Result<Option<Vec<u8>>, CheckpointError> {
         Ok(match self.usable(identity)? {
             Usable::Newest(contents) | Usable::Older(contents) => Some(contents),
@@ -73,11 +73,11 @@ impl<F: Fs> Store<F> {
         })
     }
 
-    /// Makes `contents` the newest checkpoint, and keeps the one before it.
+    /// Makes `contents` the newest checkpoint, and keeps the previous checkpoint.
     ///
     /// # Errors
-    /// [`NotWritten`](CheckpointError::NotWritten); or, if there is something in its place that
-    /// [`load`](Store::load) refuses, its error.
+    /// [`NotWritten`](CheckpointError::NotWritten); or, if [`load`](Store::load) refuses the existing file, the error of
+    /// `load`.
     pub(crate) fn save(
         &mut self,
         identity: &Identity,
@@ -94,12 +94,12 @@ impl<F: Fs> Store<F> {
         self.replace(&file, keep).map_err(|error| self.not_written(error.to_string()))
     }
 
-    /// Removes all checkpoints, as a fit does that is done.
+    /// Removes all checkpoints after the end of the fit.
     ///
     /// # Errors
-    /// [`NotWritten`](CheckpointError::NotWritten) if one is left.
+    /// [`NotWritten`](CheckpointError::NotWritten) if a checkpoint cannot be removed.
     pub(crate) fn remove(&self) -> Result<(), CheckpointError> {
-        // The older one first: after a crash in between, the newest remains.
+        // The older checkpoint is removed first, so that the newest remains after a crash in between.
         for path in [&self.older, &self.newest] {
             self.remove_checkpoint(path).map_err(|error| {
                 self.not_written(format!("{} cannot be removed: {error}", path.display()))
@@ -125,7 +125,7 @@ impl<F: Fs> Store<F> {
         Err(self.corrupt(why))
     }
 
-    /// Contents of the file at `path`, if it exists.
+    /// Returns the contents of the file at `path`, or its damage; `None` if the file does not exist.
     fn find(
         &self,
         path: &Path,
@@ -143,12 +143,12 @@ impl<F: Fs> Store<F> {
         }
     }
 
-    /// Writes `file` beside and gives it the name of the newest, which becomes the older one if it
-    /// is to be kept.
+    /// Writes `file` to a temporary path and renames it to the newest checkpoint. If `keep` is true, the current
+    /// checkpoint becomes the older one.
     fn replace(&self, file: &[u8], keep: bool) -> io::Result<()> {
         let folder = folder_of(&self.newest);
-        // Names that a process gave before it was killed may not be on the disk yet, and must not
-        // be lost among the changes that follow.
+        // A killed process may have renamed files without a sync. These names must be on the disk before names
+        // change again.
         self.fs.sync_folder(folder)?;
         // Abandoned files of other processes that cannot be removed do no harm.
         let _ = self.remove_abandoned();
@@ -158,14 +158,14 @@ impl<F: Fs> Store<F> {
             let replaced = self.write_as(&self.newest, &self.part(), file, kept);
             match &replaced {
                 Ok(()) => return self.fs.sync_folder(folder),
-                // Another has the name, or took the file for abandoned before it was locked.
+                // Another process created the file, or removed it as abandoned before it was locked.
                 Err(error) if tries < TRIES && is_another(error) => tries += 1,
                 Err(_) => return replaced,
             }
         }
     }
 
-    /// Keeps the newest as the older one, unless another process does it at this moment, or has ended the
+    /// Keeps the newest checkpoint as the older one, unless another process does so at the same time, or has ended the
     /// fit and removed both.
     fn keep_newest(&self) -> io::Result<()> {
         self.remove_checkpoint(&self.older)?;
@@ -175,19 +175,19 @@ impl<F: Fs> Store<F> {
         }
     }
 
-    /// Copies the newest to the name of the older one.
+    /// Copies the newest checkpoint to the path of the older one.
     fn copy_newest(&self) -> io::Result<()> {
         let mut file = Vec::new();
         self.fs.open(&self.newest)?.bytes.read_to_end(&mut file)?;
         self.write_as(&self.older, &self.part(), &file, || Ok(()))
     }
 
-    /// A name of its own for a file that is being written.
+    /// Returns a unique path for a temporary file.
     fn part(&self) -> PathBuf {
         with_suffix(&self.beside, self.fs.unique())
     }
 
-    /// Writes `file` as `part`, and renames it to `path` after `ready`.
+    /// Writes `file` to the temporary path `part`, calls `ready`, and renames the file to `path`.
     fn write_as(
         &self,
         path: &Path,
@@ -204,7 +204,7 @@ impl<F: Fs> Store<F> {
         renamed
     }
 
-    /// Removes what processes that were killed have left beside.
+    /// Removes temporary files of killed processes.
     fn remove_abandoned(&self) -> io::Result<()> {
         let names = match self.fs.list(folder_of(&self.newest)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -220,7 +220,7 @@ impl<F: Fs> Store<F> {
         Ok(())
     }
 
-    /// Returns true if a file of the folder has a name of a checkpoint that is being written.
+    /// Returns true if a file of the folder has the name of a temporary file.
     fn is_beside(&self, path: &Path) -> bool {
         let (Some(name), Some(first)) = (path.file_name(), self.beside.file_name()) else {
             return false;
@@ -229,7 +229,7 @@ impl<F: Fs> Store<F> {
         rest.is_some_and(|rest| rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-'))
     }
 
-    /// Removes a file if there is one, and only if it begins as a checkpoint does.
+    /// Removes a file if it exists; it is an error if the file does not begin with the bytes of a checkpoint.
     fn remove_checkpoint(&self, path: &Path) -> io::Result<()> {
         match self.fs.open(path).and_then(format::has_magic) {
             Ok(true) => unless_absent(self.fs.remove(path)),
@@ -238,7 +238,7 @@ impl<F: Fs> Store<F> {
         }
     }
 
-    /// Error: the newest checkpoint, or its loaded contents, are invalid.
+    /// Returns the error for an invalid newest checkpoint or invalid loaded contents.
     pub(crate) fn corrupt(&self, why: String) -> CheckpointError {
         CheckpointError::Corrupt { path: self.newest.clone(), why }
     }
@@ -248,7 +248,7 @@ impl<F: Fs> Store<F> {
     }
 }
 
-/// `path` with more at its end.
+/// Appends `suffix` to `path`.
 fn with_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,9 +1,9 @@
-//! Cut, changed, strange and foreign files: found, and the one before them used.
+//! Tests with truncated, changed, strange and foreign files: they are detected, and the previous checkpoint is used.
 
 use super::*;
 use std::fs;
 
-/// Loads with `bytes` as the newest file, without one before it and with one.
+/// Loads with `bytes` as the newest file, without and with a previous checkpoint.
 fn is_found(store: &Store, bytes: &[u8]) -> bool {
     let path = &store.newest;
     fs::write(path, bytes).unwrap();
@@ -83,14 +83,14 @@ fn files_of_something_else_are_left_alone() {
     let (folder, mut store) = store();
     let data = "t,y\n1,2\n".repeat(1000);
     let unchanged = |path: &Path| assert_eq!(fs::read_to_string(path).unwrap(), data);
-    // As the checkpoint.
+    // The user's data at the path of the newest checkpoint.
     fs::write(&store.newest, &data).unwrap();
     assert!(matches!(store.load(&identity()), Err(CheckpointError::Corrupt { .. })));
     assert!(matches!(store.save(&identity(), b""), Err(CheckpointError::Corrupt { .. })));
     assert!(matches!(store.remove(), Err(CheckpointError::NotWritten { .. })));
     unchanged(&store.newest);
     fs::remove_file(&store.newest).unwrap();
-    // Under the name of the one before it, with a checkpoint and without.
+    // The user's data at the path of the previous checkpoint, with and without a newest checkpoint.
     fs::write(&store.older, &data).unwrap();
     assert_eq!(store.load(&identity()), Ok(None));
     store.save(&identity(), b"first").unwrap();
@@ -133,7 +133,7 @@ fn a_folder_in_the_place_of_a_file_is_said() {
     assert!(matches!(read, CheckpointError::NotRead { .. }), "{read}");
 }
 
-/// A file of the system that never ends, as the user may give it by mistake.
+/// An endless file of the system, which a user may give by mistake.
 #[cfg(unix)]
 #[test]
 fn a_device_is_no_file() {
@@ -144,7 +144,7 @@ fn a_device_is_no_file() {
     assert!(matches!(error, CheckpointError::NotWritten { .. }), "{error}");
 }
 
-/// A large file that is no checkpoint is not read into memory.
+/// A large file that is not a checkpoint is not read into memory.
 #[test]
 fn no_more_is_read_than_needed() {
     struct Endless(u64, std::cell::Cell<u64>);

@@ -1,11 +1,11 @@
-//! On the real file system: every call of a save, a load and a removal fails, in every way, and
+//! Tests on the real file system. Every call of a save, a load and a removal fails, in every way, and
 //! kills occur between any two calls. Afterwards the old or the new checkpoint must be found.
 
 use super::faulty::{Fault, Faulty};
 use super::*;
 use std::fs;
 
-/// ENOSPC, EIO, EROFS, EACCES.
+/// Error numbers ENOSPC, EIO, EROFS, EACCES.
 const ERRORS: [i32; 4] = [28, 5, 30, 13];
 
 fn on_disk(fault: Option<Fault>) -> Faulty<Disk> {
@@ -66,7 +66,7 @@ impl Before {
         }
     }
 
-    /// The calls of a save.
+    /// Returns the names of the calls of a save.
     fn calls(self) -> Vec<&'static str> {
         let (_folder, store) = self.make();
         let fs = on_disk(None);
@@ -75,7 +75,7 @@ impl Before {
     }
 }
 
-/// Saves with a fault and returns what came of it, with the store and its folder.
+/// Saves with a fault. Returns the folder, the store and the result.
 fn save(before: Before, fault: Fault) -> (TempDir, Store, Result<(), CheckpointError>) {
     let (folder, store) = before.make();
     let faulty = on_disk(Some(fault));
@@ -108,8 +108,8 @@ fn a_save_that_fails_leaves_what_was_there() {
                     let loaded = store.load(&identity()).expect(&place);
                     let is_new = loaded.as_deref() == Some(b"new");
                     match &saved {
-                        // Where there are no links, the file is copied; and what killed processes left
-                        // need not be removed.
+                        // Without links the file is copied. Temporary files of killed processes need not
+                        // be removed.
                         Ok(()) => {
                             let left = before == Before::StaleBeside && call == "remove";
                             let harmless = ["link", "list", "is_abandoned"].contains(&call) || left;
@@ -175,7 +175,7 @@ fn a_kill_between_any_two_calls_leaves_the_old_or_the_new() {
                 let loaded = store.load(&identity()).expect(&place);
                 let expected = if at > last { Some(b"new".to_vec()) } else { before.contents() };
                 assert_eq!(loaded, expected, "{place}");
-                // And the next process is killed as well, wherever it is.
+                // The next process is killed, too, at any of its calls.
                 for again in 0..calls.len() {
                     let fault = Fault { at: again, ..fault };
                     let mut next = Store::on(on_disk(Some(fault)), &store.newest);

@@ -1,4 +1,4 @@
-//! A file system that fails, or ends as its process does when it is killed, at call number k.
+//! File system that fails at call number k, or from this call on, as after a kill of the process.
 
 use super::super::fs::{Fs, Readable, Writable};
 use std::cell::{Cell, RefCell};
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 pub(super) struct Fault {
     /// Number of the call, from 0.
     pub(super) at: usize,
-    /// The system's number of the error.
+    /// Error number of the system.
     pub(super) errno: i32,
     /// If true, all later calls fail, too: nothing changes any more, as after a kill.
     pub(super) lasts: bool,
-    /// Bytes that are written nonetheless if the call is to write.
+    /// Number of bytes that are written before a write fails.
     pub(super) bytes: usize,
 }
 
@@ -34,7 +34,7 @@ impl<F> Faulty<F> {
         Faulty { inner, fault, syncs: true, next: 0.into(), calls: RefCell::default() }
     }
 
-    /// The same without syncing.
+    /// Returns the same file system without syncing.
     pub(super) fn quick(self) -> Faulty<F> {
         Faulty { syncs: false, ..self }
     }
@@ -43,7 +43,7 @@ impl<F> Faulty<F> {
         self.calls.borrow().clone()
     }
 
-    /// The fault if this call is to fail.
+    /// Counts this call, and returns the fault if the call must fail.
     fn call(&self, name: &'static str) -> Result<(), (io::Error, Fault)> {
         let number = self.next.replace(self.next.get() + 1);
         self.calls.borrow_mut().push(name);

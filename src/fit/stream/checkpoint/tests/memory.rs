@@ -1,7 +1,7 @@
-//! A file system in memory that knows what a loss of power may leave of it.
+//! File system in memory that computes all states that a loss of power may leave.
 //!
-//! Bytes that were not synced may be lost, cut, or zeros; names that were not synced may have
-//! changed or not, each for itself and in any order, as a journal that promises nothing allows.
+//! Bytes that were not synced may be lost, truncated or zero. Changes of names that were not synced may be lost,
+//! independently of each other and in any order, as in a journal without guarantees.
 
 use super::super::fs::{Fs, Readable, Writable};
 use std::cell::{Cell, RefCell};
@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Files by name: what can be seen.
+/// Contents of the visible files, by name.
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// Numbers of files by name.
 type Names = BTreeMap<PathBuf, usize>;
 
-/// A change of one name: what it stands for from now on.
+/// Change of one name: the name, and the number of its file from now on, if any.
 type Change = (PathBuf, Option<usize>);
 
 #[derive(Clone, Debug, Default)]
@@ -29,11 +29,11 @@ struct State {
     names: Names,
     /// The names at the last sync of the folder.
     on_disk: Names,
-    /// Changes since then. Those of one entry happen together.
+    /// Changes since then. The changes of one entry happen together.
     pending: Vec<Vec<Change>>,
 }
 
-/// All folders are one.
+/// File system in memory. All folders are the same folder.
 #[derive(Debug)]
 pub(super) struct Memory {
     state: RefCell<State>,
@@ -41,7 +41,7 @@ pub(super) struct Memory {
     links: bool,
     /// True if the two changes of a rename are atomic.
     atomic: bool,
-    /// Names that were given to files that are being written.
+    /// Number of names that temporary files have received.
     given: Cell<usize>,
 }
 
@@ -64,7 +64,7 @@ fn apply(names: &mut Names, (name, file): &Change) {
 }
 
 impl Memory {
-    /// With `files` safely on the disk.
+    /// Creates the file system with `files` synced to the disk.
     pub(super) fn new(files: &Files, links: bool, atomic: bool) -> Memory {
         let mut state = State::default();
         for (number, (name, bytes)) in files.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Memory {
         Memory { state: state.into(), links, atomic, given: 0.into() }
     }
 
-    /// Everything that may be there after power was lost now.
+    /// Returns all states that a loss of power at this moment may leave.
     pub(super) fn after_power_loss(&self) -> BTreeSet<Files> {
         let state = self.state.borrow();
         let groups: Vec<Vec<Change>> = if self.atomic {
@@ -97,7 +97,7 @@ impl Memory {
     }
 }
 
-/// Every combination of contents that `names` may have.
+/// Returns every combination of contents that `names` may have.
 fn contents(files: &[File], names: &Names) -> Vec<Files> {
     let mut all = vec![Files::new()];
     for (name, number) in names {

@@ -10,7 +10,7 @@ mod process;
 use super::*;
 use tempfile::TempDir;
 
-/// The bytes of a checkpoint.
+/// Returns the bytes of a checkpoint.
 fn file_of(identity: &Identity, contents: &[u8]) -> Vec<u8> {
     format::file(identity, contents).unwrap()
 }
@@ -19,7 +19,7 @@ fn identity() -> Identity {
     Identity(vec![("model", "a exp(-b t)".to_owned()), ("start", "1, 2".to_owned())])
 }
 
-/// A folder with a store in it.
+/// Creates a folder with a store.
 fn store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(&folder.path().join("fit.checkpoint"));
@@ -113,7 +113,7 @@ fn others_that_save_or_remove_meanwhile_are_no_hindrance() {
     store.save(&identity(), b"older").unwrap();
     store.save(&identity(), b"old").unwrap();
     let remove = |path: &Path| unless_absent(std::fs::remove_file(path)).unwrap();
-    // The newest is gone when it is to be kept; then another has kept one already.
+    // If the newest checkpoint is missing, another process has already kept it.
     remove(&store.newest);
     store.keep_newest().unwrap();
     store.save(&identity(), b"new").unwrap();
@@ -129,13 +129,13 @@ fn others_that_save_or_remove_meanwhile_are_no_hindrance() {
     assert_eq!(thief.left.get(), 0);
     assert_eq!(store.load(&identity()).unwrap().as_deref(), Some(&b"next"[..]));
     assert_eq!(names(folder.path()), ["fit.checkpoint", "fit.checkpoint.1"]);
-    // Who finds no peace at all says so.
+    // If all tries fail, the save returns an error.
     let thief = Thief { left: 1000.into() };
     let stolen = Store::on(&thief, &store.newest).save(&identity(), b"last");
     assert!(matches!(stolen, Err(CheckpointError::NotWritten { .. })), "{stolen:?}");
 }
 
-/// A disk on which another process takes files away as soon as they are made.
+/// A disk on which another process removes files as soon as they are created.
 struct Thief {
     left: std::cell::Cell<usize>,
 }
@@ -207,7 +207,7 @@ fn another_fit_is_refused_by_name_and_not_overwritten() {
     let error = store.load(&identity()).unwrap_err();
     assert!(matches!(error, CheckpointError::Mismatch { .. }), "{error}");
 
-    // One that is damaged, with another fit's before it.
+    // The newest file is damaged, and the previous checkpoint belongs to another fit.
     std::fs::copy(&store.newest, &store.older).unwrap();
     std::fs::write(&store.newest, &before[..before.len() - 1]).unwrap();
     let error = store.load(&identity()).unwrap_err();
@@ -230,7 +230,7 @@ fn other_versions_are_refused_by_number() {
     for version in [0_u32, 1, 2, u32::MAX] {
         let mut file = file_of(&identity(), b"contents");
         file[8..12].copy_from_slice(&version.to_le_bytes());
-        // Of what follows the length, another version may have made anything.
+        // Another version may write any bytes after the length.
         let end = file.len() - format::DIGEST;
         file[format::HEADER..end].fill(0xff);
         sign(&mut file);
@@ -250,7 +250,7 @@ fn other_versions_are_refused_by_number() {
     }
 }
 
-/// Writes the digest of a changed file anew.
+/// Recomputes the digest of a changed file.
 fn sign(file: &mut [u8]) {
     use sha2::{Digest, Sha256};
     let (body, digest) = file.split_last_chunk_mut::<{ format::DIGEST }>().unwrap();

@@ -1,5 +1,5 @@
-//! Power is lost at every call of a save, and again at every call of the save after it. In all that
-//! the disk may then hold, the old or the new is found.
+//! Tests with a loss of power at every call of a save, and again at every call of the next save. In every state that
+//! the disk may then have, the old or the new checkpoint is found.
 
 use super::faulty::{Fault, Faulty};
 use super::memory::{Files, Memory};
@@ -8,16 +8,16 @@ use std::collections::BTreeSet;
 
 const PATH: &str = "fit.checkpoint";
 
-/// With two names for a file: changes of names are lost each for itself. Without: as any journal
-/// and any FAT driver promise of a rename, it happens or it does not.
+/// Kinds of file systems: `links` (a file can have two names) and `atomic` (both changes of a rename happen together).
+/// Without links a rename is atomic, as every journal and every FAT driver guarantees.
 const KINDS: [(bool, bool); 3] = [(true, false), (true, true), (false, true)];
 
 fn load(files: &Files) -> Result<Option<Vec<u8>>, CheckpointError> {
     Store::on(Memory::new(files, true, true), Path::new(PATH)).load(&identity())
 }
 
-/// Saves `contents` until call `at` and returns what may be there after it, and whether the save
-/// was done before.
+/// Saves `contents` and loses power at call `at`. Returns the possible states of the disk, and true if the save was
+/// complete before.
 fn save(
     files: &Files,
     (links, atomic): (bool, bool),
@@ -32,8 +32,8 @@ fn save(
     (memory.after_power_loss(), saved.is_ok())
 }
 
-/// Everything that may be there after a loss of power at any call of a save. `allowed`: what may be
-/// loaded until the save is done; then it must be `contents`.
+/// Returns all states after a loss of power at any call of a save. `allowed`: contents that may be loaded until the
+/// save is complete; then `contents` must be loaded.
 fn losses(
     files: &Files,
     kind: (bool, bool),
@@ -93,9 +93,8 @@ fn after_a_loss_of_power_the_old_or_the_new_is_found() {
     }
 }
 
-/// A kill leaves all names as they are, but they need not be on the disk: then power is lost, in
-/// the save of the next process. Until this save has synced the files, the state before the kill
-/// may return.
+/// A kill does not change names, but names may not be on the disk yet. Then power is lost in the save of the next
+/// process. Until this save has synced the files, the state before the kill may return.
 #[test]
 fn power_lost_after_a_kill_leaves_one_of_three() {
     let [old, older] = [&b"old"[..], b"older"].map(|c| file_of(&identity(), c));
@@ -139,13 +138,13 @@ fn the_model_is_not_too_kind() {
     without_sync.rename(&store.beside, &store.newest).unwrap();
     assert!(harm(&without_sync));
 
-    // The new name of a file may be lost, and the loss of its old one kept.
+    // The new name of a file may be lost although the removal of its old name is kept.
     let renamed = Memory::new(&before, true, false);
     renamed.rename(&store.newest, &store.older).unwrap();
     let loaded: Vec<_> = renamed.after_power_loss().iter().map(load).collect();
     assert!(loaded.contains(&Ok(None)));
 
-    // A save is done when the folder is on the disk, not before.
+    // A save is complete when the folder is on the disk, not before.
     let unsynced = Memory::new(&before, true, true);
     let mut file = unsynced.create(&store.beside).unwrap();
     file.write(&new).unwrap();

@@ -1,5 +1,5 @@
-//! Processes as they are: killed at random moments, reading while another writes, on a disk that is
-//! full, without permission.
+//! Tests with real processes: killed at random moments, reading while another process writes, on a full disk, and
+//! without permission.
 
 use super::*;
 use std::io::{BufRead, BufReader, Write};
@@ -8,24 +8,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-/// Tells a process of this test what to do, and where.
+/// Environment variable with the task and the path of a child process.
 const TASK: &str = "DUALFIT_TEST_CHECKPOINT";
 const CHILD: &str = "fit::stream::checkpoint::tests::process::child";
 
-/// Contents that tell their number, of a length that depends on it.
+/// Returns contents that include `number` and whose length depends on it.
 fn contents(number: u64) -> Vec<u8> {
     let length = 100 + number as usize % 7 * 50;
     number.to_le_bytes().into_iter().cycle().take(8 * length).collect()
 }
 
-/// The number of contents that are whole.
+/// Returns the number in complete contents.
 fn number(loaded: &[u8]) -> u64 {
     let number = u64::from_le_bytes(loaded[..8].try_into().unwrap());
     assert_eq!(loaded, contents(number));
     number
 }
 
-/// Tasks of the other processes of these tests.
+/// Runs the task of a child process of these tests.
 #[test]
 fn child() {
     let Ok(task) = env::var(TASK) else { return };
@@ -49,7 +49,7 @@ fn save_for_ever(path: &Path) {
     }
 }
 
-/// This test program with a task.
+/// Returns the command that runs this test program with a task.
 fn program(task: &str, path: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", CHILD, "--nocapture"]);
@@ -57,7 +57,7 @@ fn program(task: &str, path: &Path) -> Command {
     command
 }
 
-/// The number in a line of the saving process.
+/// Returns the number in a line of the saving process.
 fn saved(line: &str) -> Option<u64> {
     line.strip_prefix("saved ").map(|number| number.parse().unwrap())
 }
@@ -76,7 +76,7 @@ fn a_killed_process_loses_no_checkpoint_that_it_had_saved() {
         thread::sleep(Duration::from_micros((seed >> 33) % 40_000));
         child.kill().unwrap();
         child.wait().unwrap();
-        // A last line may be cut.
+        // The last line may be incomplete.
         let said: Vec<String> = lines.map_while(Result::ok).collect();
         let complete = said.iter().filter(|line| line.len() > "saved ".len());
         let reported = complete.filter_map(|line| saved(line)).max().unwrap_or(first);
@@ -115,7 +115,7 @@ fn readers_see_whole_files_while_another_writes() {
     assert_eq!(store.load(&identity()).unwrap(), Some(contents(100)));
 }
 
-/// Saves together with others, and removes the files now and then.
+/// Saves at the same time as other processes, and sometimes removes the files.
 fn save_together(path: &Path) {
     let mut store = Store::new(path);
     for next in 1..=30 {
@@ -152,7 +152,7 @@ fn save_beyond_the_limit(path: &Path) {
     let mut store = Store::new(path);
     store.save(&identity(), &contents(1)).unwrap();
     let limit = libc::rlimit { rlim_cur: 2048, rlim_max: 2048 };
-    // SAFETY: the limit is a whole structure, and only read.
+    // SAFETY: `limit` is an initialised structure and is only read.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
     for _ in 0..3 {
         let error = store.save(&identity(), &contents(6)).unwrap_err();
@@ -194,7 +194,7 @@ fn fill(folder: &Path) {
     println!("\nthe disk was full");
 }
 
-/// In a name space of its own, where a user may mount a disk in memory.
+/// Runs in a separate name space, in which a user may mount a disk in memory.
 #[test]
 fn a_full_disk_is_said_and_the_last_checkpoint_is_kept() {
     let folder = tempfile::tempdir().unwrap();
