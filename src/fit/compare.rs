@@ -56,7 +56,7 @@ impl Fit {
 /// # Errors
 /// [`UncertaintyError::NotComparable`] if a fit did not converge; if points, loss or kind of sigma of the fits differ;
 /// if `large` does not have more parameters, has a higher cost, or has no degree of freedom; and for robust losses,
-/// whose sums do not have these distributions.
+/// because their sums do not have these distributions.
 pub fn compare_nested(small: &Fit, large: &Fit) -> Result<FTest> {
     comparable(small, large)?;
     if small.loss.scale().is_some() {

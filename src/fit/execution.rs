@@ -38,7 +38,7 @@ pub(crate) struct FitOnDevice {
     pub(super) loaded: Loaded,
     printed: Arc<CompiledModel>,
     precision: Precision,
-    /// Number of points per segment.
+    /// Number of points per segment, the range of points whose sums a device computes in one unit.
     segment: usize,
     /// Shares of the devices, in the order of the points.
     shares: Vec<HeldShare>,

@@ -17,9 +17,10 @@
 //!    ratio has about an F distribution. It detects smooth residuals of as few as 12 points. The kurtosis of the
 //!    differences reduces both degrees of freedom.
 //!
-//! In simulations of normal, uniform, exponential, log-normal, Student's and Cauchy's errors, of unequal variances and
-//! of counts, with 2 to 7 smooth regressors and 6 to 1000 points, at most 0.2 of 1000 fits fell below 2e-4 in either
-//! statistic. Regressors of the highest frequencies alone, such as 7 of 20 points, were rejected in up to 21 of 1000.
+//! Simulations covered normal, uniform, exponential, log-normal, Student's and Cauchy's errors, unequal variances and
+//! counts, with 2 to 7 smooth regressors and 6 to 1000 points. At most 0.2 of 1000 fits had a p-value below 2e-4 in
+//! either statistic. If all regressors had the highest frequencies, such as 7 regressors for 20 points, up to 21 of
+//! 1000 fits were rejected.
 
 use super::Fit;
 use super::distributions::f_upper;

@@ -97,14 +97,14 @@ pub struct Fit {
     pub(crate) spread: Spread,
     /// True if the covariance was scaled by the reduced chi-square.
     pub(crate) scaled: bool,
-    /// The cost, in squares of `row_unit`, the unit of weighted residuals.
+    /// The cost, multiplied by `row_unit`². The power of two `row_unit` multiplies weighted residuals.
     pub(crate) cost: f64,
     pub(crate) row_unit: f64,
-    /// Unit in which 2 × (increase of the cost) is comparable with χ², in squares of `row_unit`; NaN if unknown.
+    /// Divisor that makes 2 × (increase of `cost`) comparable with χ²; NaN if unknown.
     pub(crate) cost_unit: f64,
     /// Effective number of points: sum of their weights under the loss; NaN if unknown.
     pub(crate) weight: f64,
-    /// Σ(w(y − mean))², in squares of `row_unit`.
+    /// Σ(w(y − mean))², multiplied by `row_unit`².
     pub(crate) scatter: f64,
     /// For counts: mean and variance of the deviance of one count at the fitted expectations.
     pub(crate) deviance: Option<[f64; 2]>,

@@ -44,7 +44,7 @@ impl<'e> WithPriors<'e> {
 }
 
 /// Row of a prior. `column`: column of its parameter and the scaled partial, if the parameter is free; `residual`:
-/// weighted residual, in row units.
+/// weighted residual, multiplied by `row_unit`.
 struct Row {
     column: Option<(usize, f64)>,
     residual: f64,

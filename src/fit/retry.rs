@@ -80,8 +80,9 @@ pub(crate) fn first_options(options: &Options, free: usize) -> Options {
     Options { max_evaluations: Some(most), ..*options }
 }
 
-/// Returns true if the limit of evaluations may have ended the attempt, also if it has another termination: at the
-/// limit, neither a second run with another scaling nor the test by second derivatives is made.
+/// Returns true if the attempt reached the limit of evaluations. Then the limit may have shortened it even if its
+/// termination is another one: at the limit, there is no second run with another scaling, and no test by second
+/// derivatives.
 fn is_cut(end: &Outcome, options: &Options) -> bool {
     options.max_evaluations.is_some_and(|most| end.work.evaluations >= most)
 }

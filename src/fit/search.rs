@@ -78,7 +78,7 @@ pub(crate) struct Workspace {
     /// Result of the previous stage; valid if `has_before`.
     before: Outcome,
     has_before: bool,
-    /// Effects of the parameters at the start of the first stage.
+    /// Effects ‖Jⱼ‖·|pⱼ| of the parameters at the start of the first stage.
     effects: Vec<f64>,
     retried: bool,
     /// If true, columns of the Jacobian nearly coincide at the point of convergence.

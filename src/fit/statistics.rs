@@ -136,8 +136,8 @@ impl Fit {
 
 impl Fit {
     /// One interval (lower, upper) per parameter that covers its true value with probability `level`:
-    /// value ± t · standard error, with the quantile t of Student's t for the fit's degrees of freedom if the scatter
-    /// was estimated, and of the normal distribution if sigma is absolute or y are counts.
+    /// value ± t · standard error. If the scatter was estimated, t is a quantile of Student's t with the fit's degrees
+    /// of freedom; if sigma is absolute or y are counts, it is a quantile of the normal distribution.
     ///
     /// The interval is accurate if the model is nearly linear in its parameters within their errors; otherwise use
     /// [`CurveFit::profile`](crate::CurveFit::profile). The interval of a fixed parameter contains only its value; the

@@ -33,7 +33,7 @@ const INDISTINGUISHABLE: f64 = 3.84;
 const CHANCE: f64 = 0.05;
 
 /// Returns the warnings of `fit`. `unused`: true for parameters that the model does not contain; `distinct`: number of
-/// different points; `effects`: effects of the free parameters at the start, if known.
+/// different points; `effects`: effects ‖Jⱼ‖·|pⱼ| of the free parameters at the start, if known.
 pub(super) fn warnings(
     fit: &Fit,
     unused: &[bool],

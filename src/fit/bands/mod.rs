@@ -54,11 +54,11 @@ impl Fit {
     /// [`Data::new`](crate::Data::new). At each single point it covers the true curve with probability `level`, if the
     /// model is nearly linear in its parameters within their errors.
     ///
-    /// The half width is the standard error times a quantile: of Student's t with the fit's degrees of freedom if the
-    /// scatter was estimated, of the normal distribution if sigma is absolute or y are counts. Fixed parameters and
-    /// parameters at a bound contribute nothing: the band, like the errors of the other parameters, is conditional on
-    /// their values. The band is infinite at points where the curve depends on a direction that the data do not
-    /// determine.
+    /// The half width is the standard error times a quantile. If the scatter was estimated, it is a quantile of
+    /// Student's t with the fit's degrees of freedom; if sigma is absolute or y are counts, of the normal distribution.
+    /// Fixed parameters and parameters at a bound contribute nothing: the band, like the errors of the other
+    /// parameters, is conditional on their values. The band is infinite at points where the curve depends on a
+    /// direction that the data do not determine.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();

@@ -345,7 +345,7 @@ fn take(
 const BESIDE: f64 = 1e-6;
 
 /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
-/// of each point, levels of weights.
+/// of each point, stepwise limits of the weights.
 fn is_for_the_host(
     request: &BatchRequest<'_>,
     termination: Termination,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Version of the messages. All versions have the same header, and a refusal as the first kind of reply.
+/// Version of the messages. In all versions the header is the same, and the first kind of reply is a refusal.
 const VERSION: u32 = 1;
 /// First bytes of requests and replies.
 const QUESTION: [u8; 8] = *b"dualfitQ";
@@ -24,7 +24,7 @@ pub(crate) const MOST_FITS: usize = 1 << 15;
 struct Header {
     kind: [u8; 8],
     version: u32,
-    /// Ticket of the request; the reply repeats it.
+    /// Ticket (identifier) of the request; the reply repeats it.
     ticket: u64,
 }
 
@@ -109,12 +109,13 @@ impl<'a> Question<'a> {
     /// Returns the request as bytes.
     ///
     /// # Errors
-    /// Returns a message if serialisation fails.
+    /// An error text if serialisation fails.
     pub(crate) fn to_bytes(&self, ticket: u64) -> Result<Vec<u8>, String> {
         to_bytes(&(Header { kind: QUESTION, version: VERSION, ticket }, self))
     }
 
-    /// Returns a message about the first setting that differs between leader and worker; `own`: settings of the worker.
+    /// Returns an error text about the first setting that differs between leader and worker. `own`: settings of the
+    /// worker.
     pub(crate) fn disagreement(&self, own: &Identity) -> Option<String> {
         let theirs: Vec<(&str, &str)> =
             self.identity.iter().map(|(name, value)| (&**name, &**value)).collect();
@@ -126,7 +127,7 @@ impl<'a> Question<'a> {
 /// Reads a request.
 ///
 /// # Errors
-/// Returns a message if the bytes are not a request.
+/// An error text if the bytes are not a request.
 pub(crate) fn read_question(bytes: &[u8]) -> Result<Asked<'_>, String> {
     let (ticket, body) = match opened(bytes, QUESTION)? {
         (ticket, Ok(body)) => (ticket, body),
@@ -136,7 +137,7 @@ pub(crate) fn read_question(bytes: &[u8]) -> Result<Asked<'_>, String> {
     Ok(Asked::Fits { ticket, question })
 }
 
-/// Returns the ticket of a message and its body, or a message if the version differs.
+/// Returns the ticket and the body of a message; instead of the body an error text if the version differs.
 fn opened(bytes: &[u8], kind: [u8; 8]) -> Result<(u64, Result<&[u8], String>), String> {
     let (header, body) = beginning::<Header>(bytes)?;
     if header.kind != kind {
@@ -152,7 +153,7 @@ fn opened(bytes: &[u8], kind: [u8; 8]) -> Result<(u64, Result<&[u8], String>), S
 /// Returns the reply to a request as bytes: the results, or the error.
 ///
 /// # Errors
-/// Returns a message if serialisation fails.
+/// An error text if serialisation fails.
 pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u8>, String> {
     let said = match made {
         Ok(arrays) => Said::Found(Box::new(Found {
@@ -173,10 +174,11 @@ pub(crate) fn answer(ticket: u64, made: Result<&Arrays, String>) -> Result<Vec<u
     to_bytes(&(Header { kind: ANSWER, version: VERSION, ticket }, said))
 }
 
-/// Reads a worker's reply to the request with this ticket, for the fits of `out`; `samples`: number of samples of each.
+/// Reads a worker's reply to the request with this ticket, for the fits of `out`. `samples`: number of samples of each
+/// fit.
 ///
 /// # Errors
-/// Returns a message if the bytes are not a reply to this request.
+/// An error text if the bytes are not a reply to this request.
 pub(crate) fn read_answer<'b>(
     bytes: &'b [u8],
     ticket: u64,
@@ -264,7 +266,7 @@ pub struct BatchParts {
     pub by_workers: usize,
     /// Number of portions that the leader computed.
     pub by_leader: usize,
-    /// Lost workers. Others computed their outstanding portions.
+    /// Lost workers, whose outstanding portions others computed.
     pub lost: Vec<LostWorker>,
     /// Bytes of all requests.
     pub question_bytes: u64,

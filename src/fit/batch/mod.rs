@@ -224,8 +224,8 @@ impl BatchFit {
 
     /// Returns true for each fit that the data reject: it converged, and its
     /// [`chi_square_p_value`](BatchFitView::chi_square_p_value) is below 1e-4 or its residuals are correlated.
-    /// Correlation is tested only if [`test_residuals`](crate::CurveFit::test_residuals) requested it; the p-value needs
-    /// absolute sigma or counts.
+    /// Correlation is tested only if [`test_residuals`](crate::CurveFit::test_residuals) requested it; the p-value
+    /// needs absolute sigma or counts.
     pub fn rejected(&self) -> Vec<bool> {
         self.iter().map(|fit| fit.is_rejected()).collect()
     }
@@ -258,13 +258,14 @@ impl BatchFit {
         &self.made.reason
     }
 
-    /// Workers that computed the fits of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts). The other methods report
-    /// the threads and the device of the leader.
+    /// Workers that computed the fits of [`fit_batch_parts`](crate::CurveFit::fit_batch_parts). The other methods
+    /// report the threads and the device of the leader.
     pub fn parts(&self) -> Option<&BatchParts> {
         self.made.parts.as_ref()
     }
 
-    /// Number of fits that the CPU computed because a device's kernel could not decide their result; 0 without a device.
+    /// Number of fits that the CPU computed because a device's kernel could not decide their result; 0 without a
+    /// device.
     pub fn left_to_cpu(&self) -> usize {
         self.made.device.as_ref().map_or(0, |(_, course)| course.by_host)
     }
@@ -346,8 +347,8 @@ impl<'a> BatchFitView<'a> {
     }
 
     /// Probability of a χ² at least as large as the observed one, if the curve and sigma are right; see
-    /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value). `None` unless there are degrees of freedom, the loss
-    /// is linear, and sigma is absolute or y are counts.
+    /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value). `None` unless there are degrees of freedom, the
+    /// loss is linear, and sigma is absolute or y are counts.
     ///
     /// For counts it is an upper limit, because a batch does not store the fitted expectations. It is computed with the
     /// largest mean and variance of a deviance: 1.16, at an expectation of 1.3, and 2.41, at an expectation of 3.0.

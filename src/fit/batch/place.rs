@@ -64,8 +64,8 @@ pub(crate) fn place<'a>(
 /// The work of a batch, its numbers of fits and of free parameters, and its kernels.
 type Kernels = ((Workload, (usize, usize)), Arc<BatchUnits>);
 
-/// Maximum number of fits of a chunk. It is several times the number of fits that a large card computes in parallel, so
-/// that the end of a chunk costs little, and small enough for the host's work on a chunk to overlap with the next
+/// Maximum number of fits of a chunk. It is several times the number of fits that a large card computes in parallel;
+/// therefore the end of a chunk costs little. It is small enough for the host to complete a chunk during the next
 /// chunk.
 const MOST_FITS: usize = 50_000;
 /// Minimum number of chunks for each of several devices, so that devices wait only briefly for the last chunk.

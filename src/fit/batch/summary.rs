@@ -85,9 +85,10 @@ impl fmt::Display for BatchFit {
 }
 
 impl BatchFit {
-    /// Returns a table with one row per fit: its number, its status, each parameter and each quantity from
-    /// [`derive`](crate::CurveFit::derive), each followed by its standard error (column name with ` std. error`),
-    /// the cost, and the number of used points. Numbers of fits that were not made are NaN.
+    /// Returns a table with one row per fit. The columns are its number, its status, the parameters and the quantities
+    /// from [`derive`](crate::CurveFit::derive), the cost, and the number of used points. The standard error of each
+    /// parameter or quantity follows its value (column name with ` std. error`). Numbers of fits that were not made are
+    /// NaN.
     ///
     /// ```
     /// use dualfit::{BatchData, CurveFit};

@@ -112,7 +112,7 @@ impl Fit {
     /// Computes the residual, the weighted residual and the leverage of every point.
     fn rows(&self, points: &Points<'_>) -> Result<Vec<(f64, f64, f64)>> {
         let unscaled = &self.covariance.unscaled;
-        // The row unit (unit of weighted residuals) of a set can differ from the row unit of its joint fit.
+        // The row unit (power of two that multiplies weighted residuals) can differ between a set and its joint fit.
         let factor = self.row_unit / points.units.row;
         if let Some(closest) = self.closest_of(points)? {
             let fitted = self.predict(points.columns.to_vec())?;

@@ -126,8 +126,8 @@ impl Evolution<'_> {
         Ok(())
     }
 
-    /// Computes the cost at each point, in squares of `units.row` (the unit of weighted residuals); infinite if the
-    /// cost is not defined.
+    /// Computes the cost at each point, multiplied by `units.row`² (`units.row`: power of two that multiplies weighted
+    /// residuals); infinite if the cost is not defined.
     fn costs(&self, request: &Request<'_>, points: &[Vec<f64>]) -> Result<Vec<f64>> {
         let n = request.spec.prepared.free.len();
         let (columns, view) = (vec![1.0; n], View::of(request.spec.loss, &request.start));

@@ -25,11 +25,11 @@ pub struct Optima {
 
 /// A minimum of the cost that one or more starts reached.
 ///
-/// Two results belong to one optimum if the step from one to the other increases the cost of the linear model (JᵀJ) by
-/// no more than a step of a hundredth of a standard error does, and if their costs differ by no more than this
-/// increase. They also belong to one optimum if their parameters agree within tolerances and rounding. A hundredth of
-/// a standard error is far below the resolution of the data, and separate minima of a sum of squares are not that
-/// close.
+/// Two results belong to one optimum if they are close in two respects. The step from either to the other increases
+/// the cost of the linear model (JᵀJ) by no more than a step of a hundredth of a standard error does, and their costs
+/// differ by no more than this increase. They also belong to one optimum if their parameters agree within tolerances
+/// and rounding. A hundredth of a standard error is far below the resolution of the data, and separate minima of a sum
+/// of squares are not that close.
 ///
 /// Results that differ by an exchange of the parameters of equal terms, such as two peaks of a sum, belong to one
 /// optimum, because the curve is the same. Other symmetries are not detected: an amplitude that changes its sign while

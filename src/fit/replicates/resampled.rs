@@ -82,9 +82,9 @@ impl Resampled {
     /// # Errors
     /// The errors of [`percentile_interval`](Resampled::percentile_interval);
     /// [`UncertaintyError::TooFewReplicates`] if fewer than 1 value is expected beyond an end; and
-    /// [`UncertaintyError::NoBca`] if the estimate lies outside all values or on a bound, if residuals were drawn
-    /// although the errors of y are correlated, if a fit without some of the points did not converge, or if the errors
-    /// are too skew for the level.
+    /// [`UncertaintyError::NoBca`] if the estimate is outside all values or on a bound, if residuals were drawn although
+    /// the errors of y are correlated, if a fit without some of the points did not converge, or if the errors are too
+    /// skew for the level.
     pub fn bca_interval(&self, level: f64) -> Result<BootstrapInterval> {
         self.check(level)?;
         let refuse = |reason, remedy| Err(UncertaintyError::NoBca { reason, remedy }.into());

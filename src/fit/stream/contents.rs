@@ -46,7 +46,8 @@ impl Contents<'_> {
     }
 
     /// Returns true if all sums match the number of free parameters and their number of points. A stopped pass ends
-    /// between two chunks, and all chunks except the last consist of whole pieces.
+    /// between two chunks, and all chunks except the last consist of whole pieces (fixed numbers of points, whose sums
+    /// are merged in order).
     fn is_sound(&self, free: usize) -> bool {
         match self {
             Contents::First(first) => {

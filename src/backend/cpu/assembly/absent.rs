@@ -1,6 +1,6 @@
 //! Substitute for machine code on other processors, or without the feature `jit`.
 
-use crate::backend::cpu::assembly::function::{Outputs, Rows, Same, Table};
+use crate::backend::cpu::assembly::request::{Outputs, Rows, Same, Table};
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::kernels::Vectors;
 

@@ -20,6 +20,7 @@ mod instructions;
 mod operation;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod recorder;
+mod request;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod routine;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
@@ -29,7 +30,7 @@ mod writer;
 
 use super::code::Code;
 use super::kernels::Vectors;
-pub(super) use crate::backend::cpu::assembly::function::{
+pub(super) use crate::backend::cpu::assembly::request::{
     Outputs, Rows, Same, Table, Weighted, in_a_row,
 };
 #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]

@@ -6,7 +6,7 @@ use super::operation::without_dead;
 use super::recorder::record;
 use super::steps::{self, Purpose};
 use super::writer::{Layout, Spread};
-use crate::backend::cpu::assembly::function::{Outputs, Rows, Same, Table, Weighted};
+use crate::backend::cpu::assembly::request::{Outputs, Rows, Same, Table, Weighted};
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;

@@ -1,7 +1,7 @@
 //! Recording of the steps of a program as operations.
 
 use super::recorder::Number;
-use crate::backend::cpu::assembly::function::Weighted;
+use crate::backend::cpu::assembly::request::Weighted;
 use crate::backend::cpu::code::{Code, Instruction, Operand};
 use crate::math::arithmetic::{Lane, Truth};
 use crate::math::lane;
