@@ -28,7 +28,7 @@ pub enum Warning {
     /// Parameters are nearly exchangeable; the weakest combination has few digits.
     IllConditioned {
         /// Condition number of the Jacobian with columns of one length.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         condition: f64,
         /// The least determined change, like `a by 1 % with d by −0.98 %`.
         combination: String,
@@ -39,7 +39,7 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// Its partials relative to those at the start.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         ratio: f64,
     },
     /// At the minimum the model does not change with this parameter to first order, like one that contains
@@ -55,10 +55,10 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// Its starting value.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         start: f64,
         /// Its final value.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         value: f64,
     },
     /// A parameter sits on a bound, so it has no standard error.
@@ -92,7 +92,7 @@ pub enum Warning {
     /// and the standard errors do not reflect that.
     FewPointsCount {
         /// Effective number of points: [`Fit::effective_points`](crate::Fit::effective_points).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         effective: f64,
         /// Points.
         points: usize,
@@ -102,7 +102,7 @@ pub enum Warning {
     /// The fit follows the data hardly better than a constant: perhaps a minimum far from the best.
     PoorFit {
         /// R² of the fit.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         r_squared: f64,
     },
     /// Chi-square is larger than chance makes it, though the fit converged: the curve is not that of the data, this is
@@ -110,12 +110,12 @@ pub enum Warning {
     /// deviance. About 1 of 10,000 right fits has it.
     Rejected {
         /// [`Fit::chi_square`](crate::Fit::chi_square).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         chi_square: f64,
         /// [`Fit::degrees_of_freedom`](crate::Fit::degrees_of_freedom).
         degrees_of_freedom: usize,
         /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         p_value: f64,
     },
     /// Residuals of neighbouring points are alike, though the fit converged: the curve misses a trend of the data,
@@ -124,10 +124,10 @@ pub enum Warning {
     CorrelatedResiduals {
         /// Durbin and Watson's statistic of the residuals in order of x: about 2 if they are independent, near 0 if
         /// neighbours are alike.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         durbin_watson: f64,
         /// The probability of residuals as alike as these in a right fit.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         p_value: f64,
         /// The data set of a joint fit, counted from 0, whose residuals are the most alike.
         set: Option<usize>,
@@ -138,10 +138,10 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// The estimated bias, in the unit of the parameter; positive if the value is too large.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         bias: f64,
         /// The bias over the standard error.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         ratio: f64,
     },
     /// Of many starts a single one reached the best optimum, so that there may well be a better one.
@@ -150,7 +150,7 @@ pub enum Warning {
         starts: usize,
         /// The probability that a further start finds an optimum that no start has reached; see
         /// [`Optima::chance_of_unseen`](crate::Optima::chance_of_unseen).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         unseen: f64,
         /// Further starts of which one finds an optimum that is as hard to reach, with a probability of 95 %.
         more: usize,
@@ -167,18 +167,18 @@ pub enum Warning {
     /// by less than chance makes it.
     OtherMinimum {
         /// Its cost over that of this fit.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         cost_ratio: f64,
     },
     /// The start was searched for, and the data may be noise about a constant: the best curve of a search explains as much of
     /// that by chance. Only with at least 20 degrees of freedom.
     NoSignal {
         /// R² of the fit.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         r_squared: f64,
         /// The probability that a search explains as much of noise: that of the F test against a constant, times the number of
         /// points.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         p_value: f64,
     },
     /// At the start this parameter's effect was many orders of magnitude below the others'.
@@ -186,7 +186,7 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// Its effect relative to the strongest one's.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         ratio: f64,
     },
 }

@@ -35,8 +35,11 @@ pub struct Optima {
 /// by π gives two optima of equal cost. Many optima of equal cost without such a symmetry indicate a curved valley of
 /// solutions; the [`warnings`](Fit::warnings) of the best fit then name parameters that are not determined.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Optimum {
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     params: Vec<f64>,
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     cost: f64,
     termination: Termination,
     trials: Vec<usize>,
@@ -71,22 +74,28 @@ impl Optimum {
 
 /// One start and its result.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trial {
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     start: Vec<f64>,
     end: TrialEnd,
     /// Evaluations of the model that led to the start.
+    #[cfg_attr(feature = "json", serde(default))]
     searched: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 enum TrialEnd {
     Reached {
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         params: Vec<f64>,
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         cost: f64,
         termination: Termination,
         evaluations: usize,
     },
-    Failed(Error),
+    Failed(#[cfg_attr(feature = "json", serde(with = "saved::StartError"))] Error),
     /// The caller stopped the search before this fit.
     NotBegun,
 }

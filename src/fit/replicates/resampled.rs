@@ -167,11 +167,12 @@ impl Resampled {
 
 /// Source of the skewness of the errors of a quantity, or of all parameters.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Jackknife {
     /// They are not, to first order, as those of y.
     Symmetric,
     /// The values of fits without each of some groups of points; of all parameters row-major.
-    LeftOut(Vec<f64>),
+    LeftOut(#[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))] Vec<f64>),
     /// Points that are not independent cannot be left out one by one.
     Correlated,
     /// A fit without some of the points did not converge, or was stopped.
