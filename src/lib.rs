@@ -125,6 +125,7 @@ pub mod models;
 mod normal;
 mod observe;
 pub mod progress;
+mod saved;
 mod setters;
 mod solver;
 pub mod text;

@@ -20,10 +20,10 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Returns the model for data with such errors in x.
+    /// Returns the prepared model for data with these errors in x.
     ///
     /// # Errors
-    /// [`Error::ModelKind`](crate::Error::ModelKind) for a native model of such data.
+    /// [`Error::ModelKind`](crate::Error::ModelKind) for a native model if x has errors.
     pub(super) fn prepared(&self, x_sigma: &XSigma<'_>) -> Result<Cow<'_, Prepared>> {
         Ok(match x_sigma.is_exact() {
             true => Cow::Borrowed(&self.prepared),

@@ -1,4 +1,4 @@
-//! Starting points of fits: the caller's values, and the computation of missing ones.
+//! Starting points of fits: the caller's values, and the computation of missing values.
 
 use super::CurveFit;
 use super::search::Search;
@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 pub(super) struct CompleteStart {
     /// One value per parameter.
     pub(super) values: Vec<f64>,
-    /// Positions of the parameters that were solved for.
+    /// Positions of the linear parameters that were solved for.
     pub(super) solved: Vec<usize>,
     /// Time to compute missing values.
     pub(super) took: Duration,
@@ -54,7 +54,8 @@ impl CompleteStart {
 
 impl CurveFit {
     /// Returns the starting point of [`fit`](CurveFit::fit), one value per parameter: the values of `start`, and
-    /// computed values for the rest. Use it to inspect or plot the start, or to start many fits from the start of one.
+    /// computed values for the other parameters. It can be used to inspect or plot the starting point, or to start many
+    /// fits from the starting point of one fit.
     ///
     /// # Errors
     /// Errors of [`fit`](CurveFit::fit) that occur before the iteration.
@@ -69,8 +70,9 @@ impl CurveFit {
         self.found(&start, &points).map(|found| found.values)
     }
 
-    /// Returns the free parameters in which the model is linear while all others are constant, in the model's order.
-    /// They need no start. The set is maximal and is found by a greedy algorithm. It is empty for a native model.
+    /// Returns the free parameters in which the model is linear while all other parameters are constant, in the order
+    /// of the model. They need no start. The set is maximal and is found by a greedy algorithm; it is empty for a
+    /// native model.
     ///
     /// ```
     /// let decay = dualfit::CurveFit::parse("a*exp(-b*x) + c", ["x"])?;
@@ -179,8 +181,8 @@ impl CurveFit {
         value.clamp(self.bounds[i].0, self.bounds[i].1)
     }
 
-    /// Returns the model with linear loss and least squares, to compute a start. A robust loss or a Poisson fit has no
-    /// linear solve; the least-squares solution is its starting point.
+    /// Returns the model with linear loss and least squares, for the computation of a start. With a robust loss or
+    /// Poisson counts, linear parameters cannot be solved for directly; the fit starts from the least-squares solution.
     pub(super) fn plain(&self) -> CurveFit {
         CurveFit {
             loss: Loss::Linear,
@@ -208,7 +210,7 @@ pub(super) struct Finder<'c> {
 #[derive(Default)]
 pub(super) struct Solvers(Mutex<HashMap<Missing, Arc<Solver>>>);
 
-/// Positions of the parameters without a given value that are not fixed; for every parameter, true if it has a guess.
+/// Positions of the parameters that have no given value and are not fixed; for every parameter, true if it has a guess.
 type Missing = (Vec<usize>, Vec<bool>);
 
 /// Solver of the linear parameters.
@@ -225,14 +227,14 @@ impl Solver {
     }
 }
 
-/// A start whose linear parameters are to be solved for.
+/// An incomplete start: its linear parameters must be solved for, and unknown parameters must be searched.
 pub(super) struct Begin {
     pub(super) values: Vec<f64>,
     solver: Arc<Solver>,
     guessed: Vec<Option<f64>>,
-    /// Positions of the parameters that are to be searched for.
+    /// Positions of the parameters that must be searched.
     pub(super) unknown: Vec<usize>,
-    /// Starts that are fitted in the search, one value per parameter each.
+    /// Additional starts that the search fits, with one value per parameter each.
     candidates: Vec<Vec<f64>>,
 }
 
@@ -247,6 +249,8 @@ impl Begin {
 }
 
 impl<'c> Finder<'c> {
+    /// Creates a finder for these given values.
+    ///
     /// # Errors
     /// Errors in the named values of `start`.
     pub(super) fn new(curve: &'c CurveFit, start: &Start) -> Result<Finder<'c>> {
@@ -294,7 +298,7 @@ impl<'c> Finder<'c> {
     /// Errors of [`solved`](Self::solved) and [`searched`](Self::searched).
     pub(super) fn found_from(&self, begin: Begin, points: &Points<'_>) -> Result<CompleteStart> {
         if !begin.unknown.is_empty() {
-            // An incomplete guess is discarded: all nonlinear parameters are searched for.
+            // An incomplete guess is discarded: all nonlinear parameters are searched.
             let unknown = self.sought(&begin);
             return self.searched(Begin { unknown, ..begin }, points);
         }
@@ -318,7 +322,7 @@ impl<'c> Finder<'c> {
         (0..self.given.len()).filter(is_sought).collect()
     }
 
-    /// Returns true if the model's own guess is only one candidate of a search.
+    /// Returns true if the guess that comes with the model is only one candidate of a search.
     pub(super) fn is_uncertain(&self) -> Result<bool> {
         if self.curve.guess.is_none() {
             return Ok(false);
@@ -328,9 +332,9 @@ impl<'c> Finder<'c> {
         Ok(!self.uncertain(&solver.linear)?.is_empty())
     }
 
-    /// Returns the positions of the nonlinear parameters to be searched for in addition to the guess. Nonempty only if
-    /// the model is a sum of several nonlinear terms: its guess often confuses them. Empty if the caller gave the guess
-    /// or values of nonlinear parameters, which distinguish the terms.
+    /// Returns the positions of the nonlinear parameters that are searched although there is a guess. The result is
+    /// nonempty only if the model is a sum of several nonlinear terms, because its guess often confuses the terms. It
+    /// is empty if the caller supplied the guess, or values of nonlinear parameters, which distinguish the terms.
     fn uncertain(&self, linear: &[usize]) -> Result<Vec<usize>> {
         let sought = self.sought_beside(linear);
         let free = self.curve.free_positions();
@@ -346,12 +350,12 @@ impl<'c> Finder<'c> {
         Ok(if several { sought } else { Vec::new() })
     }
 
-    /// Searches for a start of all free parameters. The search also fits from `candidates`, which are complete starts.
-    /// Returns `None` if the model is not finite at any trial, or if it is linear in all parameters and therefore has
+    /// Searches for values of all free parameters. The search also fits from `candidates`, which are complete starts.
+    /// Returns `None` if the model is not finite at any trial, or if it is linear in all parameters, so that there is
     /// only one minimum.
     ///
     /// # Errors
-    /// Errors that no other start would avoid.
+    /// Errors that do not depend on the starting point.
     pub(super) fn searched_for_all(
         &self,
         candidates: Vec<Vec<f64>>,
@@ -387,10 +391,11 @@ impl<'c> Finder<'c> {
         }))
     }
 
-    /// Combines given and guessed values, and selects the parameters to be solved for and to be searched for.
+    /// Combines given and guessed values, and selects the parameters that are solved for and the parameters that are
+    /// searched.
     ///
     /// # Errors
-    /// If the value of a fixed parameter is not known, or the model's guess is wrong.
+    /// If the value of a fixed parameter is not known, or the guess of the model is invalid.
     pub(super) fn begin(&self, points: &Points<'_>) -> Result<Begin> {
         let Finder { curve, given, .. } = self;
         let missing: Vec<usize> = (0..given.len()).filter(|&i| given[i].is_none()).collect();
@@ -447,11 +452,11 @@ impl<'c> Finder<'c> {
             solved(&request)
         };
         let mut found = solved_by(&solver.curve)?;
-        // The solution can have values that are invalid as expected counts.
+        // The solution can yield invalid expected counts.
         if curve.estimator == Estimator::Poisson
             && solver.curve.error_of_value(&found, points)?.is_some()
         {
-            // Linear parameters that are not negative usually avoid negative expected counts.
+            // Nonnegative linear parameters usually avoid negative expected counts.
             let mut positive = solver.curve.clone();
             for &i in &solver.solved {
                 let (lower, upper) = &mut positive.bounds[i];
@@ -460,7 +465,7 @@ impl<'c> Finder<'c> {
             found = solved_by(&positive.changed())?;
         }
         for &i in &solver.solved {
-            // A parameter without effect at the start needs a nonzero value in case it gets an effect later.
+            // A parameter without effect at the starting point gets a nonzero value, in case it gains an effect later.
             if found[i] == 0.0 && guessed[i].is_none() {
                 found[i] = curve.inside(i, 1.0);
             }
@@ -469,7 +474,7 @@ impl<'c> Finder<'c> {
         Ok(CompleteStart { solved, ..CompleteStart::given(curve.completed(found)?) })
     }
 
-    /// Returns the solver for those of the `moving` parameters that are linear. `known` is true for parameters with a
+    /// Returns the solver of the linear parameters among the `moving` parameters. `known` is true for parameters with a
     /// guess.
     fn solver(&self, moving: &[usize], known: Vec<bool>) -> Result<Arc<Solver>> {
         let mut solvers = lock(&self.solvers.0);
@@ -478,7 +483,7 @@ impl<'c> Finder<'c> {
             return Ok(solver.clone());
         }
         let known = &key.1;
-        // If only one of two parameters can be treated as linear, prefer the one without a guess.
+        // If only one of two parameters can be treated as linear, the parameter without a guess is preferred.
         let linear = self.curve.linear_among(moving, |i| usize::from(known[i]))?;
         let unused = self.curve.unused(&self.curve.effective_model()?, &[])?;
         let solved: Vec<usize> = linear.iter().copied().filter(|&i| !unused[i]).collect();

@@ -63,7 +63,7 @@ pub(crate) enum Spread {
     /// One standard deviation for all, estimated from the scatter about the fit.
     Measured,
     /// One given standard deviation for all.
-    Constant(#[cfg_attr(feature = "json", serde(with = "crate::model::exact"))] f64),
+    Constant(#[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))] f64),
     /// Scatter of a count: the square root of its expectation.
     Counts,
     /// A different scatter for each observation.

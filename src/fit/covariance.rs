@@ -52,9 +52,11 @@ pub(crate) struct Covariance {
 
 /// A combination of parameters.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Direction {
     /// Positions of parameters, and changes in the units of the parameters, which together do not change the model.
     /// Their common scale is arbitrary, the first change is positive, and negligible parts are left out.
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     pub(crate) parts: Vec<(usize, f64)>,
     /// True if the data do not determine the combination.
     pub(crate) undetermined: bool,

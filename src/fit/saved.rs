@@ -1,8 +1,4 @@
 //! The saved form of a fit: all its data, with numbers to the last bit.
-//!
-//! The saved form has a version. A field that a later version adds gets `#[serde(default)]` if old fits
-//! do not need it; otherwise the version is raised. Lengths are checked on reading, and [`Program`] checks the
-//! program, so that a damaged file is an error.
 
 use super::Fit;
 use super::block_matrix::{Block, BlockMatrix};
@@ -14,107 +10,97 @@ use super::stats::Stats;
 use super::warning::Warning;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
-use crate::error::names::{check_distinct, check_shown};
-use crate::error::saved::SavedError;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::error::names::{check_distinct, check_shown, position};
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
-use crate::model::exact::{Exact, exact, plain};
-use crate::model::json::{read, write};
 use crate::model::native::{Model, Native};
 use crate::model::program::Program;
-use crate::model::saved::{SavedProgram, check_index, check_version, expect};
+use crate::model::saved::SavedProgram;
 use crate::model::ties::{Tie, Ties};
+use crate::saved::exact::{self, exact_as};
+use crate::saved::{Number, Saved, check_index, move_fields, saved};
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
-const VERSION: u32 = 1;
-
-/// The mirror of a fit.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename = "Fit")]
-pub(crate) struct SavedFit {
-    version: u32,
-    /// Nothing for a native model, of which the number of variables is kept.
-    model: Option<SavedProgram>,
-    variables: usize,
-    names: Vec<String>,
-    start: Vec<Exact>,
-    params: Vec<Exact>,
-    fixed: Vec<bool>,
-    ties: SavedTies,
-    /// Names, values and errors of derived quantities.
-    derived: Vec<(String, Exact, Exact)>,
-    bounds: Vec<(Exact, Exact)>,
-    at_bound: Vec<Option<Side>>,
-    covariance: SavedCovariance,
-    loss: Loss,
-    estimator: Estimator,
-    spread: Spread,
-    scaled: bool,
-    cost: Exact,
-    row_unit: Exact,
-    cost_unit: Exact,
-    scatter: Exact,
-    points: usize,
-    /// Not there in documents of before.
-    #[serde(default)]
-    weight: Option<Exact>,
-    #[serde(default)]
-    deviance: Option<[Exact; 2]>,
-    #[serde(default)]
-    priors: Vec<Prior>,
-    omitted: usize,
-    ignored: usize,
-    termination: Termination,
-    warnings: Vec<Warning>,
-    stats: Stats,
-    #[serde(default)]
-    part: Option<SetOfMany>,
-    #[serde(default)]
-    components: Vec<SavedComponent>,
-    /// Of the derived quantities: programs, and the parameters that they are of.
-    #[serde(default)]
-    formulas: Vec<SavedFormula>,
+saved! {
+    /// The mirror of a fit.
+    #[serde(rename = "Fit")]
+    "fit": struct SavedFit of fit: Fit {
+        /// `None` for a native model, of which only the number of variables is saved.
+        model: Option<SavedProgram> = program_of(&fit.model),
+        variables: usize = fit.model.columns(),
+        names: Vec<String>,
+        #[serde(with = "exact")] start: Vec<f64>,
+        #[serde(with = "exact")] params: Vec<f64>,
+        fixed: Vec<bool>,
+        /// Names of tied parameters and their formulas.
+        ties: Vec<(String, String)> = formulas_of(&fit.ties),
+        #[serde(with = "exact")] derived: Vec<Derived>,
+        #[serde(with = "exact")] bounds: Vec<(f64, f64)>,
+        at_bound: Vec<Option<Side>>,
+        covariance: SavedCovariance = fit.covariance.into(),
+        loss: Loss,
+        estimator: Estimator,
+        spread: Spread,
+        scaled: bool,
+        #[serde(with = "exact")] cost: f64,
+        #[serde(with = "exact")] row_unit: f64,
+        #[serde(with = "exact")] cost_unit: f64,
+        #[serde(with = "exact")] scatter: f64,
+        points: usize,
+        /// Absent in old documents.
+        #[serde(default, with = "exact")] weight: Option<f64> = Some(fit.weight),
+        #[serde(default, with = "exact")] deviance: Option<[f64; 2]>,
+        #[serde(default)] priors: Vec<Prior>,
+        omitted: usize,
+        ignored: usize,
+        termination: Termination,
+        warnings: Vec<Warning>,
+        stats: Stats,
+        #[serde(default)] part: Option<SetOfMany>,
+        #[serde(default)] components: Vec<SavedComponent> = components_of(&fit.components),
+        #[serde(default)] formulas: Vec<SavedFormula> = fit.formulas.into_iter().map(Into::into).collect(),
+    }
 }
 
-/// A term of a sum, over those of the model's variables and parameters whose positions it has.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct SavedComponent {
-    name: String,
-    factor: Exact,
-    formula: SavedProgram,
-    variables: Vec<usize>,
-    parameters: Vec<usize>,
+exact_as! {
+    [] Derived as (String, Number, Number) => (
+        |derived| (derived.name.clone(), Number(derived.value), Number(derived.std_error)),
+        |(name, value, error)| Derived { name, value: value.0, std_error: error.0 }
+    );
 }
 
-/// The program of a derived quantity, and the parameters that it is of.
+saved! {
+    /// A term of a sum, with the positions of its variables and parameters among those of the sum.
+    struct SavedComponent of component: ComponentModel {
+        name: String,
+        #[serde(with = "exact")] factor: f64,
+        formula: SavedProgram = component.formula.0.into(),
+        variables: Vec<usize> = component.columns,
+        parameters: Vec<usize> = component.params,
+    }
+}
+
+/// The program of a derived quantity, and the positions of its parameters.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct SavedFormula(SavedProgram, Vec<usize>);
 
-/// Names of tied parameters and the formulas that they follow.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct SavedTies(Vec<(String, String)>);
-
-#[derive(Clone, Serialize, Deserialize)]
-struct SavedCovariance {
-    errors: Vec<Exact>,
-    half: Matrix,
-    unscaled: Matrix,
-    null: Matrix,
-    units: Vec<Exact>,
-    rank: usize,
-    condition: Exact,
-    weak: Vec<SavedDirection>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct SavedDirection {
-    parts: Vec<(usize, Exact)>,
-    undetermined: bool,
+saved! {
+    /// The mirror of a covariance.
+    struct SavedCovariance of covariance: Covariance {
+        #[serde(with = "exact")] errors: Vec<f64>,
+        half: Matrix = Matrix::of(&covariance.half),
+        unscaled: Matrix = Matrix::of(&covariance.unscaled),
+        null: Matrix = Matrix::of(&covariance.null),
+        #[serde(with = "exact")] units: Vec<f64>,
+        rank: usize,
+        #[serde(with = "exact")] condition: f64,
+        weak: Vec<Direction>,
+    }
 }
 
 /// A matrix by rows.
@@ -122,8 +108,9 @@ struct SavedDirection {
 struct Matrix {
     rows: usize,
     columns: usize,
-    values: Vec<Exact>,
-    /// Rows that have columns of their own beside these.
+    #[serde(with = "exact")]
+    values: Vec<f64>,
+    /// Rows with additional columns of their own.
     #[serde(default)]
     blocks: Vec<SavedBlock>,
 }
@@ -132,160 +119,77 @@ struct Matrix {
 struct SavedBlock {
     rows: Vec<usize>,
     columns: usize,
-    values: Vec<Exact>,
+    #[serde(with = "exact")]
+    values: Vec<f64>,
 }
 
 impl Fit {
-    /// The fit as JSON, with its model, all numbers to the last bit: what
-    /// [`from_json`](Fit::from_json) makes of it predicts the same and prints the same report. JSON
-    /// has no infinities and no NaN; they are the words `"inf"`, `"-inf"` and `"nan"`. `Fit` implements the
-    /// traits of `serde`, so that other formats do as well.
+    /// Returns the fit as JSON, with its model and with all numbers to the last bit. The fit that
+    /// [`from_json`](Fit::from_json) reads from it predicts the same and prints the same report. JSON has no infinities
+    /// and no NaN; they are the words `"inf"`, `"-inf"` and `"nan"`. `Fit` implements the traits of `serde`, so that
+    /// other formats work, too.
     ///
-    /// A native model is an ordinary function and cannot be saved. Its fit is saved without it:
-    /// everything is there but what needs the model, as [`predict`](Fit::predict), which is
-    /// [`SavedError::NoModel`](crate::error::SavedError::NoModel) until [`with_model`](Fit::with_model) gives it back.
+    /// A native model is an ordinary function and cannot be saved. Its fit is saved without it: methods that need the
+    /// model, such as [`predict`](Fit::predict), return [`SavedError::NoModel`](crate::error::SavedError::NoModel)
+    /// until [`with_model`](Fit::with_model) restores it.
     ///
     /// # Errors
     /// None in practice: every fit can be written.
     pub fn to_json(&self) -> Result<String> {
-        write(&SavedFit::from(self.clone()), "fit")
+        self.write()
     }
 
-    /// The fit that [`to_json`](Fit::to_json) wrote.
+    /// Reads the fit that [`to_json`](Fit::to_json) wrote.
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is no such fit, a version that is not known, arrays of wrong
+    /// [`Error::Saved`](crate::Error::Saved) for text that is not such a fit, an unknown version, arrays of wrong
     /// lengths, or a damaged program.
     pub fn from_json(text: &str) -> Result<Fit> {
-        read::<SavedFit>(text, "fit", VERSION)?.try_into()
+        Fit::read(text)
     }
 }
 
-impl From<Fit> for SavedFit {
-    fn from(fit: Fit) -> SavedFit {
-        let components = fit.components.iter().map(SavedComponent::of).collect();
-        let c = &fit.covariance;
-        let weak = c.weak.iter().map(|direction| SavedDirection {
-            parts: direction.parts.iter().map(|&(i, change)| (i, Exact(change))).collect(),
-            undetermined: direction.undetermined,
-        });
-        let covariance = SavedCovariance {
-            errors: exact(&c.errors),
-            half: Matrix::of(&c.half),
-            unscaled: Matrix::of(&c.unscaled),
-            null: Matrix::of(&c.null),
-            units: exact(&c.units),
-            rank: c.rank,
-            condition: Exact(c.condition),
-            weak: weak.collect(),
-        };
-        let derived = fit.derived.into_iter();
-        let derived = derived.map(|d| (d.name, Exact(d.value), Exact(d.std_error)));
-        SavedFit {
-            version: VERSION,
-            model: program_of(&fit.model),
-            variables: fit.model.columns(),
-            names: fit.names,
-            start: exact(&fit.start),
-            params: exact(&fit.params),
-            fixed: fit.fixed,
-            ties: SavedTies::of(&fit.ties),
-            derived: derived.collect(),
-            bounds: fit.bounds.iter().map(|&(low, high)| (Exact(low), Exact(high))).collect(),
-            at_bound: fit.at_bound,
-            covariance,
-            loss: fit.loss,
-            estimator: fit.estimator,
-            spread: fit.spread,
-            scaled: fit.scaled,
-            cost: Exact(fit.cost),
-            row_unit: Exact(fit.row_unit),
-            cost_unit: Exact(fit.cost_unit),
-            scatter: Exact(fit.scatter),
-            points: fit.points,
-            priors: fit.priors.clone(),
-            weight: Some(Exact(fit.weight)),
-            deviance: fit.deviance.map(|moments| moments.map(Exact)),
-            omitted: fit.omitted,
-            ignored: fit.ignored,
-            termination: fit.termination,
-            warnings: fit.warnings,
-            stats: fit.stats,
-            part: fit.part,
-            components,
-            formulas: fit.formulas.into_iter().map(SavedFormula::from).collect(),
+impl SavedFit {
+    fn checked(self) -> Result<Fit> {
+        let p = self.names.len();
+        check_distinct(&self.names)?;
+        let model = model_of(self.model, self.variables, p)?;
+        Fit::expect("start", self.start.len(), p)?;
+        Fit::expect("params", self.params.len(), p)?;
+        Fit::expect("fixed", self.fixed.len(), p)?;
+        Fit::expect("bounds", self.bounds.len(), p)?;
+        Fit::expect("at_bound", self.at_bound.len(), p)?;
+        if let Some(prior) = self.priors.iter().find(|prior| prior.param >= p) {
+            Fit::expect("the parameter of a prior", prior.param, p)?;
         }
-    }
-}
-
-impl TryFrom<SavedFit> for Fit {
-    type Error = Error;
-    fn try_from(saved: SavedFit) -> Result<Fit> {
-        check_version("fit", saved.version, VERSION)?;
-        let p = saved.names.len();
-        check_distinct(&saved.names)?;
-        let model = model_of(saved.model, saved.variables, p)?;
-        expect("fit", "start", saved.start.len(), p)?;
-        expect("fit", "params", saved.params.len(), p)?;
-        expect("fit", "fixed", saved.fixed.len(), p)?;
-        expect("fit", "bounds", saved.bounds.len(), p)?;
-        expect("fit", "at_bound", saved.at_bound.len(), p)?;
-        if let Some(prior) = saved.priors.iter().find(|prior| prior.param >= p) {
-            expect("fit", "the parameter of a prior", prior.param, p)?;
-        }
-        let ties = saved.ties.checked(&saved.names)?;
-        check_shown(saved.names.iter().chain(saved.derived.iter().map(|(name, ..)| name)))?;
-        check_shown(saved.components.iter().map(|component| &component.name))?;
+        let ties = Arc::new(ties_of(self.ties, &self.names)?);
+        check_shown(self.names.iter().chain(self.derived.iter().map(|derived| &derived.name)))?;
+        check_shown(self.components.iter().map(|component| &component.name))?;
         let component = |component: SavedComponent| component.checked(model.columns(), p);
         let components =
-            saved.components.into_iter().map(component).collect::<Result<Arc<[_]>>>()?;
-        let derived = |(name, value, error): (String, Exact, Exact)| Derived {
-            name,
-            value: value.0,
-            std_error: error.0,
-        };
-        let formula = |formula: SavedFormula| formula.checked("fit", p);
-        if !saved.formulas.is_empty() {
-            expect("fit", "formulas", saved.formulas.len(), saved.derived.len())?;
+            self.components.into_iter().map(component).collect::<Result<Arc<[_]>>>()?;
+        if !self.formulas.is_empty() {
+            Fit::expect("formulas", self.formulas.len(), self.derived.len())?;
         }
-        let least_squares = saved.loss == Loss::Linear;
-        let unknown = if least_squares { saved.points as f64 } else { f64::NAN };
-        Ok(Fit {
-            derived: saved.derived.into_iter().map(derived).collect(),
-            formulas: saved.formulas.into_iter().map(formula).collect::<Result<_>>()?,
+        let formula = |formula: SavedFormula| formula.checked::<Fit>(p);
+        let formulas = self.formulas.into_iter().map(formula).collect::<Result<_>>()?;
+        let least_squares = self.loss == Loss::Linear;
+        let unknown = if least_squares { self.points as f64 } else { f64::NAN };
+        Ok(move_fields!(Fit {
             model,
-            names: saved.names,
-            start: plain(&saved.start),
-            params: plain(&saved.params),
-            fixed: saved.fixed,
-            ties: Arc::new(ties),
-            bounds: saved.bounds.iter().map(|(low, high)| (low.0, high.0)).collect(),
-            at_bound: saved.at_bound,
-            covariance: saved.covariance.checked(p, saved.part)?,
-            loss: saved.loss,
-            estimator: saved.estimator,
-            spread: saved.spread,
-            scaled: saved.scaled,
-            cost: saved.cost.0,
-            row_unit: saved.row_unit.0,
-            cost_unit: saved.cost_unit.0,
-            scatter: saved.scatter.0,
-            points: saved.points,
-            priors: saved.priors,
-            weight: saved.weight.map_or(unknown, |weight| weight.0),
-            deviance: saved.deviance.map(|moments| moments.map(|moment| moment.0)),
-            omitted: saved.omitted,
-            ignored: saved.ignored,
-            termination: saved.termination,
-            warnings: saved.warnings,
-            stats: saved.stats,
-            part: saved.part,
+            ties,
+            covariance: self.covariance.checked(p, self.part)?,
+            weight: self.weight.unwrap_or(unknown),
             components,
-        })
+            formulas,
+        } from self {
+            names, start, params, fixed, derived, bounds, at_bound, loss, estimator, spread, scaled, cost, row_unit,
+            cost_unit, scatter, points, deviance, priors, omitted, ignored, termination, warnings, stats, part
+        }))
     }
 }
 
-/// The saved form of a model; `None` for a native one.
+/// Returns the program of a model; `None` for a native model.
 pub(crate) fn program_of(model: &Model) -> Option<SavedProgram> {
     match model {
         Model::Traced(program) => Some(SavedProgram::from(Program::clone(program))),
@@ -293,132 +197,132 @@ pub(crate) fn program_of(model: &Model) -> Option<SavedProgram> {
     }
 }
 
-/// The saved model of `p` parameters; for a native one a placeholder of `variables` variables.
+/// Restores a model of `p` parameters. Without a program, it is a placeholder of `variables` variables.
 pub(crate) fn model_of(program: Option<SavedProgram>, variables: usize, p: usize) -> Result<Model> {
     let Some(program) = program else {
         return Ok(Model::Native(Native::lost(variables, p)));
     };
     let program = Program::try_from(program)?;
-    expect("fit", "parameters of the program", program.params.len(), p)?;
+    Fit::expect("parameters of the program", program.params.len(), p)?;
     Ok(Model::Traced(Arc::new(program)))
+}
+
+/// Returns the saved form of the terms of a sum.
+pub(crate) fn components_of(components: &[ComponentModel]) -> Vec<SavedComponent> {
+    components.iter().cloned().map(SavedComponent::from).collect()
 }
 
 impl From<Formula> for SavedFormula {
     fn from(Formula { expression, places }: Formula) -> SavedFormula {
-        SavedFormula(expression.program().clone().into(), places)
+        SavedFormula(expression.0.into(), places)
     }
+}
+
+/// Returns the programs of named expressions.
+pub(crate) fn programs_of(named: Vec<(String, Expression)>) -> Vec<(String, SavedProgram)> {
+    named.into_iter().map(|(name, expression)| (name, expression.0.into())).collect()
+}
+
+/// Restores named expressions.
+///
+/// # Errors
+/// Returns an error for a damaged program, or for a parameter that is not in `names`, with the `remedy`.
+pub(crate) fn expressions_of(
+    saved: Vec<(String, SavedProgram)>,
+    names: &[String],
+    remedy: &str,
+) -> Result<Vec<(String, Expression)>> {
+    let expression = |(name, program): (String, SavedProgram)| {
+        let expression = Expression(program.try_into()?);
+        for parameter in expression.parameters() {
+            position(names, parameter, remedy)?;
+        }
+        Ok((name, expression))
+    };
+    saved.into_iter().map(expression).collect()
 }
 
 impl SavedFormula {
-    /// Over `p` parameters of `what`, a fit or a batch.
-    pub(crate) fn checked(self, what: &'static str, p: usize) -> Result<Formula> {
+    /// Checks a formula of a `T` with `p` parameters, a fit or a batch.
+    pub(crate) fn checked<T: Saved>(self, p: usize) -> Result<Formula> {
         let SavedFormula(program, places) = self;
         let program = Program::try_from(program)?;
-        expect(what, "parameters of a formula", places.len(), program.params.len())?;
-        let place = format!("a formula of the saved {what}");
-        places.iter().try_for_each(|&k| check_index(&place, "parameter", k, p))?;
-        Ok(Formula { expression: Expression::of_program(program), places })
+        T::expect("parameters of a formula", places.len(), program.params.len())?;
+        let place = format_args!("a formula of the saved {}", T::KIND);
+        places.iter().try_for_each(|&k| check_index(place, "parameter", k, p))?;
+        Ok(Formula { expression: Expression(program), places })
     }
 }
 
-impl SavedTies {
-    pub(crate) fn of(ties: &Ties) -> SavedTies {
-        SavedTies(ties.said().map(|tie| (tie.name.clone(), tie.text.clone())).collect())
-    }
+/// Returns the names of tied parameters with their formulas.
+pub(crate) fn formulas_of(ties: &Ties) -> Vec<(String, String)> {
+    ties.said().map(|tie| (tie.name.clone(), tie.text.clone())).collect()
+}
 
-    /// Of the parameters `names`.
-    pub(crate) fn checked(self, names: &[String]) -> Result<Ties> {
-        let tie = |(name, text): (String, String)| -> Result<Tie> {
-            let expression = Expression::parse(&text, &[])?;
-            Ok(Tie { name, text, expression })
-        };
-        let ties = self.0.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?;
-        Ties::among(names, &ties)
-    }
+/// Parses the formulas of tied parameters and orders the ties. `names`: all parameters.
+pub(crate) fn ties_of(formulas: Vec<(String, String)>, names: &[String]) -> Result<Ties> {
+    let tie = |(name, text): (String, String)| -> Result<Tie> {
+        let expression = Expression::parse(&text, &[])?;
+        Ok(Tie { name, text, expression })
+    };
+    Ties::among(names, &formulas.into_iter().map(tie).collect::<Result<Vec<Tie>>>()?)
 }
 
 impl SavedComponent {
-    pub(crate) fn of(component: &ComponentModel) -> SavedComponent {
-        SavedComponent {
-            name: component.name.clone(),
-            factor: Exact(component.factor),
-            formula: component.formula.program().clone().into(),
-            variables: component.columns.clone(),
-            parameters: component.params.clone(),
-        }
-    }
-
     /// Checks the components of a sum with this number of variables and parameters.
-    pub(crate) fn checked(self, columns: usize, params: usize) -> Result<ComponentModel> {
-        let SavedComponent { name, factor, formula, variables, parameters } = self;
+    pub(crate) fn checked(self, variables: usize, parameters: usize) -> Result<ComponentModel> {
+        let SavedComponent { name, factor, formula, variables: columns, parameters: params } = self;
         let formula = Program::try_from(formula)?;
-        expect("fit", "variables of a component", variables.len(), formula.columns.len())?;
-        expect("fit", "parameters of a component", parameters.len(), formula.params.len())?;
-        let place = format!("the component `{name}` of the saved fit");
-        let below = |what, places: &[usize], count| {
-            places.iter().try_for_each(|&index| check_index(&place, what, index, count))
-        };
-        below("variable", &variables, columns)?;
-        below("parameter", &parameters, params)?;
-        let formula = Expression::of_program(formula);
-        Ok(ComponentModel {
-            name,
-            factor: factor.0,
-            formula,
-            columns: variables,
-            params: parameters,
-        })
+        Fit::expect("variables of a component", columns.len(), formula.columns.len())?;
+        Fit::expect("parameters of a component", params.len(), formula.params.len())?;
+        let place = format_args!("the component `{name}` of the saved fit");
+        columns.iter().try_for_each(|&k| check_index(place, "variable", k, variables))?;
+        params.iter().try_for_each(|&k| check_index(place, "parameter", k, parameters))?;
+        let formula = Expression(formula);
+        Ok(ComponentModel { name, factor, formula, columns, params })
     }
 }
 
 impl SavedCovariance {
-    /// Of `p` parameters: all of the fit, or a `part` of them, in directions of all.
+    /// Checks the covariance of `p` parameters: all parameters of the fit, or a `part` of them, in directions of all.
     fn checked(self, p: usize, part: Option<SetOfMany>) -> Result<Covariance> {
-        expect("fit", "errors", self.errors.len(), p)?;
-        expect("fit", "units", self.units.len(), p)?;
+        Fit::expect("errors", self.errors.len(), p)?;
+        Fit::expect("units", self.units.len(), p)?;
         let undetermined = if part.is_some() { 0 } else { self.null.width() };
         let own = self.rank.saturating_add(undetermined);
-        expect("fit", "directions of the covariance", own.max(p), p)?;
+        Fit::expect("directions of the covariance", own.max(p), p)?;
         // A part has the columns in which its rows have entries.
         let determined = self.half.width();
         if part.is_none() {
-            expect("fit", "columns of `half`", determined, self.rank)?;
+            Fit::expect("columns of `half`", determined, self.rank)?;
         }
-        expect("fit", "columns of `unscaled`", self.unscaled.width(), determined)?;
-        let direction = |saved: SavedDirection| -> Result<Direction> {
-            for &(index, _) in &saved.parts {
-                check_index("a weak direction of the saved fit", "parameter", index, p)?;
-            }
-            let parts = saved.parts.iter().map(|(i, change)| (*i, change.0)).collect();
-            Ok(Direction { parts, undetermined: saved.undetermined })
-        };
-        Ok(Covariance {
-            errors: plain(&self.errors),
-            half: self.half.checked("half", p)?,
-            unscaled: self.unscaled.checked("unscaled", p)?,
-            null: self.null.checked("null", p)?,
-            units: plain(&self.units),
-            rank: self.rank,
-            condition: self.condition.0,
-            weak: self.weak.into_iter().map(direction).collect::<Result<_>>()?,
-            matrices: OnceLock::new(),
-        })
+        Fit::expect("columns of `unscaled`", self.unscaled.width(), determined)?;
+        let half = self.half.checked("half", p)?;
+        let unscaled = self.unscaled.checked("unscaled", p)?;
+        let null = self.null.checked("null", p)?;
+        for &(index, _) in self.weak.iter().flat_map(|direction| &direction.parts) {
+            check_index("a weak direction of the saved fit", "parameter", index, p)?;
+        }
+        let matrices = OnceLock::new();
+        Ok(move_fields!(Covariance { half, unscaled, null, matrices, } from self {
+            errors, units, rank, condition, weak
+        }))
     }
 }
 
-fn by_rows(matrix: &DMatrix<f64>) -> Vec<Exact> {
-    exact(matrix.transpose().as_slice())
+fn by_rows(matrix: &DMatrix<f64>) -> Vec<f64> {
+    matrix.transpose().as_slice().to_vec()
 }
 
-/// A matrix with this number of `rows`.
+/// Checks the length of `values` and returns the matrix.
 fn from_rows(
     rows: usize,
     columns: usize,
-    values: &[Exact],
+    values: &[f64],
     what: &'static str,
 ) -> Result<DMatrix<f64>> {
-    expect("fit", what, values.len(), rows.saturating_mul(columns))?;
-    Ok(DMatrix::from_row_slice(rows, columns, &plain(values)))
+    Fit::expect(what, values.len(), rows.saturating_mul(columns))?;
+    Ok(DMatrix::from_row_slice(rows, columns, values))
 }
 
 impl Matrix {
@@ -433,32 +337,33 @@ impl Matrix {
         Matrix { rows, columns, values: by_rows(&matrix.common), blocks }
     }
 
-    /// Columns, those of blocks included.
+    /// Returns the number of columns, including those of blocks.
     fn width(&self) -> usize {
         let own = self.blocks.iter().map(|block| block.columns);
         own.fold(self.columns, usize::saturating_add)
     }
 
+    /// Checks the matrix `what`, which must have this number of `rows`.
     fn checked(self, what: &'static str, rows: usize) -> Result<BlockMatrix> {
-        expect("fit", what, self.rows, rows)?;
+        Fit::expect(what, self.rows, rows)?;
         let common = from_rows(rows, self.columns, &self.values, what)?;
         let mut taken = vec![false; rows];
-        let block = |block: SavedBlock| -> Result<Block> {
-            for &k in &block.rows {
+        let block = |SavedBlock { rows: own, columns, values }: SavedBlock| -> Result<Block> {
+            for &k in &own {
                 check_index("a block of the saved fit", "parameter", k, rows)?;
                 if std::mem::replace(&mut taken[k], true) {
                     let message = format!("parameter {k} is in two blocks of `{what}`");
-                    return Err(SavedError::Malformed { what: "fit", message }.into());
+                    return Err(Fit::malformed(message));
                 }
             }
-            // Own parameters leave no more directions than there are of them.
-            if block.columns > block.rows.len() {
-                let (columns, rows) = (block.columns, block.rows.len());
+            // The number of directions is at most the number of own parameters.
+            if columns > own.len() {
+                let rows = own.len();
                 let message = format!("a block of `{what}` has {columns} columns in {rows} rows");
-                return Err(SavedError::Malformed { what: "fit", message }.into());
+                return Err(Fit::malformed(message));
             }
-            let values = from_rows(block.rows.len(), block.columns, &block.values, what)?;
-            Ok(Block { rows: block.rows, values })
+            let values = from_rows(own.len(), columns, &values, what)?;
+            Ok(Block { rows: own, values })
         };
         let blocks = self.blocks.into_iter().map(block).collect::<Result<_>>()?;
         Ok(BlockMatrix::of(common, blocks))

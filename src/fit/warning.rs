@@ -28,7 +28,7 @@ pub enum Warning {
     /// Parameters are nearly exchangeable; their least determined combination has few correct digits.
     IllConditioned {
         /// Condition number of the Jacobian with columns scaled to equal length.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         condition: f64,
         /// The least determined change of parameters, such as `a by 1 % with d by −0.98 %`.
         combination: String,
@@ -39,7 +39,7 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// Its partials divided by its partials at the start.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         ratio: f64,
     },
     /// At the minimum the model does not change with this parameter to first order; for example, the model contains
@@ -55,10 +55,10 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// Its starting value.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         start: f64,
         /// Its final value.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         value: f64,
     },
     /// A parameter is at a bound and therefore has no standard error.
@@ -92,7 +92,7 @@ pub enum Warning {
     /// the standard errors do not reflect this.
     FewPointsCount {
         /// Effective number of points: [`Fit::effective_points`](crate::Fit::effective_points).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         effective: f64,
         /// Number of points.
         points: usize,
@@ -102,7 +102,7 @@ pub enum Warning {
     /// The fit is hardly better than a constant. Its minimum may be far from the best minimum.
     PoorFit {
         /// R² of the fit.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         r_squared: f64,
     },
     /// The fit converged, but its chi-square is too large to be chance: the model is wrong, this is not the best
@@ -110,12 +110,12 @@ pub enum Warning {
     /// the deviance. About 1 of 10,000 fits with the right model has this warning.
     Rejected {
         /// [`Fit::chi_square`](crate::Fit::chi_square).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         chi_square: f64,
         /// [`Fit::degrees_of_freedom`](crate::Fit::degrees_of_freedom).
         degrees_of_freedom: usize,
         /// [`Fit::chi_square_p_value`](crate::Fit::chi_square_p_value).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         p_value: f64,
     },
     /// The fit converged, but residuals of neighbouring points are similar: the curve misses a trend of the data, this
@@ -124,10 +124,10 @@ pub enum Warning {
     CorrelatedResiduals {
         /// Durbin and Watson's statistic of the residuals in order of x: about 2 if they are independent, near 0 if
         /// neighbours are similar.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         durbin_watson: f64,
         /// The probability of residuals with at least this correlation in a fit with the right model.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         p_value: f64,
         /// The data set of a joint fit with the most significant correlation, counted from 0.
         set: Option<usize>,
@@ -138,10 +138,10 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// The estimated bias, in the unit of the parameter; positive if the value is too large.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         bias: f64,
         /// The bias divided by the standard error.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         ratio: f64,
     },
     /// Only one of several starts reached the best optimum. A better optimum may exist.
@@ -150,7 +150,7 @@ pub enum Warning {
         starts: usize,
         /// The probability that a further start finds an optimum that no start has reached; see
         /// [`Optima::chance_of_unseen`](crate::Optima::chance_of_unseen).
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         unseen: f64,
         /// Number of further starts that find an optimum that is as hard to reach with a probability of 95 %.
         more: usize,
@@ -167,18 +167,18 @@ pub enum Warning {
     /// not significantly higher.
     OtherMinimum {
         /// Its cost divided by the cost of this fit.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         cost_ratio: f64,
     },
     /// A search found the start, and the data may be noise about a constant: in noise, the best curve of a search can
     /// reach the same R² by chance. It is tested only with at least 20 degrees of freedom.
     NoSignal {
         /// R² of the fit.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         r_squared: f64,
         /// The probability that a search reaches this R² in noise: the p-value of the F test against a constant, times
         /// the number of points.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         p_value: f64,
     },
     /// At the start this parameter's effect on the model was many orders of magnitude below the strongest effect.
@@ -186,7 +186,7 @@ pub enum Warning {
         /// The parameter.
         name: String,
         /// Its effect divided by the strongest effect.
-        #[cfg_attr(feature = "json", serde(with = "crate::model::exact"))]
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         ratio: f64,
     },
 }

@@ -12,18 +12,6 @@ use crate::error::Result;
 pub(crate) struct Expression(pub(crate) Program);
 
 impl Expression {
-    /// Returns the program of the formula.
-    #[cfg(feature = "json")]
-    pub(crate) fn program(&self) -> &Program {
-        &self.0
-    }
-
-    /// Creates the formula from its [`program`](Expression::program).
-    #[cfg(feature = "json")]
-    pub(crate) fn of_program(program: Program) -> Expression {
-        Expression(program)
-    }
-
     /// Returns the independent variables, in the order of their declaration.
     pub(crate) fn variables(&self) -> &[String] {
         &self.0.columns

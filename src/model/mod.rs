@@ -4,12 +4,9 @@ mod added;
 pub(crate) mod collect;
 pub(crate) mod component;
 pub(crate) mod dual;
-pub(crate) mod exact;
 mod expression;
 pub(crate) mod functions;
 pub(crate) mod inverse;
-#[cfg(feature = "json")]
-pub(crate) mod json;
 pub(crate) mod known;
 mod latex;
 pub(crate) mod linear;

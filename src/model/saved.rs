@@ -1,90 +1,65 @@
 //! Format of a saved program. Operations are saved by name, operands as indices of earlier nodes, and numbers with all
 //! bits.
 //!
-//! The format is stable and has a version; a reader rejects other versions. All input is checked
-//! before it becomes a program, so that no file can cause an invalid replay.
+//! All input is checked before it becomes a program, so that no file can cause an invalid replay.
 
-use super::exact::Exact;
 use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
+use crate::error::Result;
 use crate::error::saved::SavedError;
-use crate::error::{Error, Result};
+use crate::saved::{Number, Saved, check_index, saved};
 use serde::{Deserialize, Serialize};
 
-pub(super) const VERSION: u32 = 1;
-/// Maximum accepted order of a polygamma function; models use small orders.
+/// Highest order of a polygamma function that is accepted; models use small orders.
 const HIGHEST_ORDER: u32 = 1 << 16;
 
-/// A program in its saved form.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename = "Program")]
-pub(crate) struct SavedProgram {
-    version: u32,
-    variables: Vec<String>,
-    parameters: Vec<String>,
-    nodes: Vec<SavedNode>,
-    outputs: Vec<Id>,
-    partials: Vec<usize>,
+saved! {
+    /// A program in its saved form.
+    #[serde(rename = "Program")]
+    "program": struct SavedProgram of program: Program {
+        variables: Vec<String> = program.columns,
+        parameters: Vec<String> = program.params,
+        nodes: Vec<SavedNode> = program.nodes.into_iter().map(SavedNode::from).collect(),
+        outputs: Vec<Id>,
+        partials: Vec<usize>,
+    }
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum SavedNode {
-    Number(Exact),
+    Number(Number),
     Variable(u32),
     Parameter(u32),
     /// An operation's name and operands.
     Apply(String, Vec<Id>),
 }
 
-pub(crate) fn check_version(what: &'static str, found: u32, known: u32) -> Result<()> {
-    match found == known {
-        true => Ok(()),
-        false => Err(SavedError::Version { what, found, known }.into()),
-    }
-}
-
-/// Checks the number of values of a saved object.
-///
-/// # Errors
-/// Returns [`SavedError::Length`] if `got` is not `expected`. `of`: the saved object; `what`: the values that are
-/// counted. Both are for the message.
 #[cfg(feature = "json")]
-pub(crate) fn expect(
-    of: &'static str,
-    what: &'static str,
-    got: usize,
-    expected: usize,
-) -> Result<()> {
-    match got == expected {
-        true => Ok(()),
-        false => Err(SavedError::Length { what, of, expected, got }.into()),
+impl Program {
+    /// Returns the program as JSON: names of operations, operands as indices of earlier nodes, numbers to the last bit.
+    /// Other formats of `serde` work, too.
+    ///
+    /// # Errors
+    /// None in practice: every program can be written.
+    pub fn to_json(&self) -> Result<String> {
+        self.write()
+    }
+
+    /// Reads the program that [`to_json`](Program::to_json) wrote.
+    ///
+    /// # Errors
+    /// Returns [`Error::Saved`](crate::Error::Saved) if the text is not such a program, its version is unknown, or an
+    /// operand does not exist.
+    pub fn from_json(text: &str) -> Result<Program> {
+        Program::read(text)
     }
 }
 
-/// Checks an index of a saved object.
-///
-/// # Errors
-/// Returns [`SavedError::Reference`] if `index` is not less than `count`, the number of objects of the kind `what`.
-/// `place`: location of the index in the file, for the message.
-#[cfg(feature = "json")]
-pub(crate) fn check_index(
-    place: &str,
-    what: &'static str,
-    index: usize,
-    count: usize,
-) -> Result<()> {
-    match index < count {
-        true => Ok(()),
-        false => Err(SavedError::Reference { place: place.into(), what, index, count }.into()),
-    }
-}
-
-impl From<Program> for SavedProgram {
-    fn from(program: Program) -> SavedProgram {
-        let Program { columns, params, nodes, outputs, partials } = program;
-        let node = |node: &Node| match *node {
-            Node::Const(bits) => SavedNode::Number(Exact(f64::from_bits(bits))),
+impl From<Node> for SavedNode {
+    fn from(node: Node) -> SavedNode {
+        match node {
+            Node::Const(bits) => SavedNode::Number(Number(f64::from_bits(bits))),
             Node::Column(i) => SavedNode::Variable(i),
             Node::Param(i) => SavedNode::Parameter(i),
             Node::Unary(Unary::Polygamma(n), a) => {
@@ -93,43 +68,30 @@ impl From<Program> for SavedProgram {
             Node::Unary(op, a) => SavedNode::Apply(op.name().into(), vec![a]),
             Node::Binary(op, a, b) => SavedNode::Apply(op.name().into(), vec![a, b]),
             Node::Select(m, a, b) => SavedNode::Apply("select".into(), vec![m, a, b]),
-        };
-        SavedProgram {
-            version: VERSION,
-            variables: columns,
-            parameters: params,
-            nodes: nodes.iter().map(node).collect(),
-            outputs,
-            partials,
         }
     }
 }
 
-impl TryFrom<SavedProgram> for Program {
-    type Error = Error;
-    fn try_from(saved: SavedProgram) -> Result<Program> {
-        check_version("program", saved.version, VERSION)?;
-        let SavedProgram { variables, parameters, nodes, outputs, partials, .. } = saved;
-        let below = |place: &dyn Fn() -> String, what, index: usize, count| match index < count {
-            true => Ok(()),
-            false => Err(SavedError::Reference { place: place(), what, index, count }),
-        };
+impl SavedProgram {
+    fn checked(self) -> Result<Program> {
+        let SavedProgram { variables, parameters, nodes, outputs, partials, .. } = self;
         let node = |(i, saved): (usize, &SavedNode)| -> Result<Node> {
-            let place = || format!("node {i} of the saved program");
+            let below = |what, index: Id, count| {
+                let place = format_args!("node {i} of the saved program");
+                check_index(place, what, index as usize, count)
+            };
             Ok(match saved {
                 SavedNode::Number(value) => Node::Const(value.0.to_bits()),
                 &SavedNode::Variable(k) => {
-                    below(&place, "variable", k as usize, variables.len())?;
+                    below("variable", k, variables.len())?;
                     Node::Column(k)
                 }
                 &SavedNode::Parameter(k) => {
-                    below(&place, "parameter", k as usize, parameters.len())?;
+                    below("parameter", k, parameters.len())?;
                     Node::Param(k)
                 }
                 SavedNode::Apply(name, operands) => {
-                    for &operand in operands {
-                        below(&place, "node", operand as usize, i)?;
-                    }
+                    operands.iter().try_for_each(|&operand| below("node", operand, i))?;
                     operation(name, operands).ok_or_else(|| SavedError::Operation {
                         node: i,
                         operation: name.clone(),
@@ -140,17 +102,14 @@ impl TryFrom<SavedProgram> for Program {
         };
         let checked = nodes.iter().enumerate().map(node).collect::<Result<Vec<Node>>>()?;
         for (i, &output) in outputs.iter().enumerate() {
-            let place = || format!("output {i} of the saved program");
-            below(&place, "node", output as usize, nodes.len())?;
+            let place = format_args!("output {i} of the saved program");
+            check_index(place, "node", output as usize, nodes.len())?;
         }
         for (i, &by) in partials.iter().enumerate() {
-            let place = || format!("partial {i} of the saved program");
-            below(&place, "parameter", by, parameters.len())?;
+            let place = format_args!("partial {i} of the saved program");
+            check_index(place, "parameter", by, parameters.len())?;
         }
-        if outputs.len() != partials.len() + 1 {
-            let (expected, got) = (partials.len() + 1, outputs.len());
-            return Err(SavedError::Length { what: "outputs", of: "program", expected, got }.into());
-        }
+        Program::expect("outputs", outputs.len(), partials.len() + 1)?;
         let (columns, params) = (variables, parameters);
         Ok(Program { columns, params, nodes: checked, outputs, partials })
     }

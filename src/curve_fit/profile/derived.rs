@@ -1,7 +1,7 @@
 //! Profile of a derived quantity: the quantity replaces one parameter of its formula.
 //!
-//! If q = g(p₁, p₂, …), the model is written in q, p₂, …: p₁ is tied to the inverse of g. Refits fix q like any other
-//! parameter, therefore bounds, losses and native models are the same as in the fit.
+//! If q = g(p₁, p₂, …), the model is rewritten in terms of q, p₂, …, where p₁ is tied to the inverse of g. Refits fix
+//! q like any other parameter. Therefore bounds, losses and native models work as in the fit.
 
 use super::Profile;
 use crate::curve_fit::CurveFit;

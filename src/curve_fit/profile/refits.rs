@@ -29,7 +29,7 @@ pub(super) struct Refits<'a> {
     held: CurveFit,
     free: CurveFit,
     data: Data<'a>,
-    /// The fit, repeated with the tolerances of refits.
+    /// The fit, refined with the tolerances of refits.
     best: Fit,
     /// s², in squares of row units.
     unit: f64,

@@ -3,37 +3,24 @@
 use super::Profile;
 use super::interval::ProfileEnd;
 use super::walk::ProfileNode;
-use crate::error::saved::SavedError;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fit::Fit;
 use crate::fit::distributions::check_level;
 use crate::fit::saved::SavedFit;
-use crate::model::exact::{Exact, exact, plain};
-use crate::model::json::{read, write};
-use crate::model::saved::{check_index, check_version, expect};
-use serde::{Deserialize, Serialize};
+use crate::saved::{Saved, check_index, exact, move_fields, saved};
 
-const VERSION: u32 = 1;
-
-/// The mirror of a profile.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename = "Profile")]
-pub(super) struct SavedProfile {
-    version: u32,
-    name: String,
-    nodes: Vec<SavedNode>,
-    best: usize,
-    ends: [ProfileEnd; 2],
-    level: Exact,
-    dof: Option<Exact>,
-    better: Option<Box<SavedFit>>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct SavedNode {
-    value: Exact,
-    excess: Exact,
-    params: Vec<Exact>,
+saved! {
+    /// The mirror of a profile.
+    #[serde(rename = "Profile")]
+    "profile": struct SavedProfile of profile: Profile {
+        name: String,
+        nodes: Vec<ProfileNode>,
+        best: usize,
+        ends: [ProfileEnd; 2],
+        #[serde(with = "exact")] level: f64,
+        #[serde(default, with = "exact")] dof: Option<f64>,
+        better: Option<Box<SavedFit>> = profile.better.map(|better| Box::new((*better).into())),
+    }
 }
 
 impl Profile {
@@ -44,74 +31,39 @@ impl Profile {
     /// # Errors
     /// No error in practice: every profile can be written.
     pub fn to_json(&self) -> Result<String> {
-        write(&SavedProfile::from(self.clone()), "profile")
+        self.write()
     }
 
     /// Restores a profile from the output of [`to_json`](Profile::to_json).
     ///
     /// # Errors
-    /// [`Error::Saved`] for text that is not a saved profile, an unknown version, arrays of wrong lengths, or
-    /// values that do not ascend; [`Error::BadOption`] for a level that is not a probability.
+    /// [`Error::Saved`](crate::Error::Saved) for text that is not a saved profile, an unknown version, arrays of wrong
+    /// lengths, or values that do not ascend; [`Error::BadOption`](crate::Error::BadOption) for a level that is not a
+    /// probability.
     pub fn from_json(text: &str) -> Result<Profile> {
-        read::<SavedProfile>(text, "profile", VERSION)?.try_into()
+        Profile::read(text)
     }
 }
 
-impl From<Profile> for SavedProfile {
-    fn from(profile: Profile) -> SavedProfile {
-        let node = |ProfileNode { value, excess, params }: ProfileNode| SavedNode {
-            value: Exact(value),
-            excess: Exact(excess),
-            params: exact(&params),
-        };
-        SavedProfile {
-            version: VERSION,
-            name: profile.name,
-            nodes: profile.nodes.into_iter().map(node).collect(),
-            best: profile.best,
-            ends: profile.ends,
-            level: Exact(profile.level),
-            dof: profile.dof.map(Exact),
-            better: profile.better.map(|better| Box::new(SavedFit::from(*better))),
+impl SavedProfile {
+    fn checked(self) -> Result<Profile> {
+        check_level(self.level)?;
+        check_index("`best` of the saved profile", "node", self.best, self.nodes.len())?;
+        let p = self.nodes[self.best].params.len();
+        for node in &self.nodes {
+            Profile::expect("params of a node", node.params.len(), p)?;
         }
-    }
-}
-
-impl TryFrom<SavedProfile> for Profile {
-    type Error = Error;
-    fn try_from(saved: SavedProfile) -> Result<Profile> {
-        check_version("profile", saved.version, VERSION)?;
-        check_level(saved.level.0)?;
-        check_index("`best` of the saved profile", "node", saved.best, saved.nodes.len())?;
-        let p = saved.nodes[saved.best].params.len();
-        let node = |saved: SavedNode| -> Result<ProfileNode> {
-            expect("profile", "params of a node", saved.params.len(), p)?;
-            let (value, excess) = (saved.value.0, saved.excess.0);
-            Ok(ProfileNode { value, excess, params: plain(&saved.params) })
-        };
-        let nodes = saved.nodes.into_iter().map(node).collect::<Result<Vec<_>>>()?;
-        if !nodes.is_sorted_by(|a, b| a.value <= b.value) {
-            return Err(malformed("the values of its nodes do not ascend"));
+        if !self.nodes.is_sorted_by(|a, b| a.value <= b.value) {
+            return Err(Profile::malformed("the values of its nodes do not ascend"));
         }
-        if saved.dof.is_some_and(|dof| !(dof.0 > 0.0 && dof.0.is_finite())) {
-            return Err(malformed("its degrees of freedom are no positive number"));
+        if self.dof.is_some_and(|dof| !(dof > 0.0 && dof.is_finite())) {
+            return Err(Profile::malformed("its degrees of freedom are no positive number"));
         }
-        let better = saved.better.map(|better| Fit::try_from(*better)).transpose()?;
+        let better = self.better.map(|better| Fit::try_from(*better)).transpose()?;
         if let Some(better) = &better {
-            expect("profile", "params of the better fit", better.params().len(), p)?;
+            Profile::expect("params of the better fit", better.params().len(), p)?;
         }
-        Ok(Profile {
-            name: saved.name,
-            nodes,
-            best: saved.best,
-            ends: saved.ends,
-            level: saved.level.0,
-            dof: saved.dof.map(|dof| dof.0),
-            better: better.map(Box::new),
-        })
+        let better = better.map(Box::new);
+        Ok(move_fields!(Profile { better, } from self { name, nodes, best, ends, level, dof }))
     }
-}
-
-fn malformed(message: &str) -> Error {
-    SavedError::Malformed { what: "profile", message: message.into() }.into()
 }

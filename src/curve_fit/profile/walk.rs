@@ -50,12 +50,16 @@ const MOST_REFINED: usize = 400;
 
 /// Result of the fit with one parameter held.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct ProfileNode {
     /// Value at which the parameter was held.
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     pub(super) value: f64,
     /// (S − Ŝ)/s².
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     pub(super) excess: f64,
     /// Values of all parameters.
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     pub(super) params: Vec<f64>,
 }
 

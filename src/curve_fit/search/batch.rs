@@ -1,8 +1,8 @@
-//! Starting points of many fits of one model, adapted from the results of a few of them.
+//! Starting points of the fits of a batch, adapted from the results of a few of these fits.
 //!
-//! A template is the result of one of these fits, unchanged or moved: its position parameters are then at the point of
-//! the largest or the least response. A greedy selection keeps the few templates that lower the costs of the searched
-//! fits most. Each fit starts from the template with the least cost in its own points.
+//! A template is the result of one of these fits, either unchanged or moved such that its position parameters are at
+//! the point with the largest or smallest response. A greedy selection keeps the few templates that lower the costs of
+//! the searched fits most. Each fit of the batch starts from the template with the lowest cost for its own points.
 
 use super::Screen;
 use super::ranges::Along;
@@ -17,11 +17,12 @@ use std::sync::Arc;
 
 /// Number of fits whose results become templates.
 pub(in crate::curve_fit) const SEARCHED: usize = 24;
-/// Number of trials of templates for the whole batch. Divided by the number of fits it limits the number of templates,
+/// Number of trials of templates for the whole batch. Divided by the number of fits, it is the limit of the number of
+/// templates, which is clamped to `KEPT`.
 const TRIED: usize = 100_000;
-/// and the limit is clamped to this range.
+/// Minimum and maximum of the limit of the number of templates.
 const KEPT: (usize, usize) = (3, 24);
-/// A template is kept if it lowers the logarithm of the cost of some fit by more than this.
+/// A template is kept if it lowers the logarithm of the cost of at least one fit by more than this.
 const GAIN: f64 = 2.0;
 
 /// Location to which the position parameters of a template are moved.
@@ -45,14 +46,14 @@ pub(in crate::curve_fit) struct FitEnd<'p> {
 pub(in crate::curve_fit) struct Templates<'a> {
     linear: Arc<Ready>,
     bounds: &'a [(f64, f64)],
-    /// Position parameters, each with the quantity that it is compared with.
+    /// Position parameters, each with the quantity with which the model compares it.
     positions: Vec<(usize, Along)>,
     templates: Vec<(Vec<f64>, Place)>,
 }
 
 impl<'a> Templates<'a> {
-    /// Selects the templates that match the fits `found` best. `fits`: number of fits of the batch; `linear`: the model
-    /// with only its linear parameters free; `unknown`: positions of the parameters that are searched for.
+    /// Selects the templates that suit the fits `found` best. `fits`: number of fits of the batch; `linear`: the model
+    /// with only its linear parameters free; `unknown`: positions of the parameters that are searched.
     ///
     /// # Errors
     /// Errors in the model.
@@ -80,7 +81,7 @@ impl<'a> Templates<'a> {
         let of =
             |end: &FitEnd<'_>| places.iter().map(|&p| (end.params.clone(), p)).collect::<Vec<_>>();
         all.templates = found.iter().flat_map(of).collect();
-        // Logarithm of the cost of each template in each searched fit.
+        // Logarithm of the cost of each template for each searched fit.
         let mut costs = Vec::with_capacity(found.len());
         for end in found {
             let tried = all.tried(&end.points);
@@ -109,14 +110,14 @@ impl<'a> Templates<'a> {
         Ok(all)
     }
 
-    /// Returns the template with the least cost as the start of a fit; `None` if the model is not finite at any
-    /// template.
+    /// Returns the template with the lowest cost as the starting point of a fit; `None` if the model is not finite at
+    /// any template.
     pub(in crate::curve_fit) fn start(&self, points: &Points<'_>) -> Option<Vec<f64>> {
         let tried = self.tried(points).into_iter().flatten();
         tried.min_by(|a, b| a.cost.total_cmp(&b.cost)).map(|best| best.params)
     }
 
-    /// Evaluates each template in the points of a fit.
+    /// Computes the cost of each template for the points of a fit.
     fn tried(&self, points: &Points<'_>) -> Vec<Option<Candidate>> {
         let measured = points.as_measurements();
         let points = measured.as_ref().unwrap_or(points);

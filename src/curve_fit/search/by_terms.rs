@@ -1,9 +1,9 @@
-//! Starting points of sums, built term by term (matching pursuit: Mallat and Zhang, IEEE Trans. Signal Process. 41,
-//! 1993, 3397).
+//! Starting points of models that are sums, built term by term (matching pursuit: Mallat and Zhang, IEEE Trans. Signal
+//! Process. 41, 1993, 3397).
 //!
-//! The first term is fitted without the others. Each further term is placed at the largest residuals of the current
-//! curve, and all terms so far are fitted together. Draws of all terms at once rarely find a small term next to a
-//! large one, since the small term lowers the cost only after the large term is right.
+//! The first term is fitted alone. Each further term is placed at the largest residuals of the current curve, and all
+//! terms so far are fitted together. Draws of all terms at once rarely find a small term next to a large term, because
+//! the small term lowers the cost only after the large term is correct.
 
 use super::draws::{Draws, Round};
 use super::screen::{Candidate, Screen};
@@ -19,15 +19,15 @@ use std::sync::atomic::AtomicBool;
 /// Number of draws that are fitted: for the first term, and for each added term.
 const FITTED: [usize; 2] = [4, 2];
 
-/// Model that is a sum whose terms vanish if their linear parameters are 0.
+/// Search for a sum whose terms vanish if their linear parameters are 0.
 pub(super) struct ByTerms<'a> {
     curve: &'a CurveFit,
-    /// The points that candidates are fitted to.
+    /// The points to which candidates are fitted.
     points: &'a Points<'a>,
     draws: &'a Draws<'a>,
     /// Linear parameters of each term of `draws`.
     linear: Vec<Vec<usize>>,
-    /// Linear parameters of terms without nonlinear ones.
+    /// Linear parameters of terms without nonlinear parameters.
     always: Vec<usize>,
 }
 
@@ -41,8 +41,8 @@ struct Part {
 }
 
 impl<'a> ByTerms<'a> {
-    /// Prepares a search term by term. `linear`: positions of the parameters that are solved for. `None` if the model
-    /// is not a sum of such terms.
+    /// Prepares a search term by term. `linear`: positions of the parameters that are solved for. Returns `None` if the
+    /// model is not a sum of such terms.
     ///
     /// # Errors
     /// Errors in the model or its ties.
@@ -67,11 +67,11 @@ impl<'a> ByTerms<'a> {
         Ok(is_sum.then_some(ByTerms { curve, points, draws, linear: own, always }))
     }
 
-    /// Computes candidates for the whole sum. Each begins with a pair of terms, in both orders; then the term that
-    /// lowers the cost most is added repeatedly. `first`: number of the first draw.
+    /// Computes candidates for the whole sum. Each candidate begins with a pair of terms, fitted in both orders. Then,
+    /// repeatedly, the term that lowers the cost most is added. `first`: number of the first draw.
     ///
     /// # Errors
-    /// Errors that no other start would avoid.
+    /// Errors that do not depend on the starting point.
     pub(super) fn candidates(&self, first: u32) -> Result<Round> {
         let mut found = Round::default();
         let mut nothing = Part { terms: Vec::new(), params: self.draws.at(0), cost: f64::INFINITY };
@@ -99,7 +99,7 @@ impl<'a> ByTerms<'a> {
         Ok(found)
     }
 
-    /// Returns the terms that are missing in a part.
+    /// Returns the terms that are not in a partial sum.
     fn others(&self, part: &Part) -> impl Iterator<Item = usize> {
         let terms = part.terms.clone();
         (0..self.linear.len()).filter(move |term| !terms.contains(term))
@@ -146,7 +146,8 @@ impl<'a> ByTerms<'a> {
         Ok(trials.best_params().map(|params| Part { terms, params, cost }))
     }
 
-    /// Draws parameters of the term `next` while `part` stays; returns distinct candidates by ascending cost.
+    /// Draws parameters of the term `next` while the nonlinear parameters of `part` are fixed. Returns distinct
+    /// candidates by ascending cost.
     fn drawn(
         &self,
         screen: &Screen<'_>,

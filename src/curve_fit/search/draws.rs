@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// Number of draws of a round.
 const DRAWS: usize = 96;
-/// Number of candidates with the least cost that are fitted in a round.
+/// Number of candidates with the lowest cost that are fitted in a round.
 const FITTED: usize = 6;
 /// Number of draws of a round that are fitted regardless of their cost.
 const FITTED_AT_RANDOM: usize = 4;
@@ -33,9 +33,9 @@ const FITTED_OF_SIGNS: usize = 1;
 const REDRAWN: usize = 2;
 /// Number of sweeps over all groups of a candidate.
 const SWEEPS: usize = 2;
-/// Relative difference of each parameter to be drawn up to which two candidates count as equal.
+/// Two candidates count as equal if each drawn parameter differs by at most this relative difference.
 const ALIKE: f64 = 0.1;
-/// Relative difference of nonlinear parameters and costs up to which two results are the same minimum.
+/// Relative difference of nonlinear parameters and costs up to which two results count as the same minimum.
 const SAME: f64 = 1e-4;
 
 /// A minimum, and the number of fits that reached it or a minimum equivalent by symmetry.
@@ -71,8 +71,7 @@ pub(super) struct Draws<'a> {
     pub(super) screen: Screen<'a>,
     /// Ranges of the parameters to be drawn.
     pub(super) ranges: Vec<Range>,
-    /// For each parameter to be drawn: the quantity that the model compares with it, one value per point, if the
-    /// parameter is a position.
+    /// For each drawn parameter that is a position: the quantity with which the model compares it, one value per point.
     pub(super) along: Vec<Option<Vec<f64>>>,
     /// The points on which candidates are screened.
     pub(super) seen: Observations,
@@ -90,7 +89,7 @@ impl Draws<'_> {
         let first = first_of(round);
         let drawn: Vec<Vec<f64>> = (first..first + DRAWS as u32).map(|i| self.at(i)).collect();
         let drawn = self.screen.each(&drawn);
-        // All of the best draws can lie near one minimum, therefore some other draws are fitted, too.
+        // All of the best draws can be near one minimum; therefore some other draws are also fitted.
         let any: Vec<Candidate> = drawn[..FITTED_AT_RANDOM].iter().flatten().cloned().collect();
         let drawn = sorted(drawn);
         let mut screened = DRAWS;
@@ -135,8 +134,8 @@ impl Draws<'_> {
         found
     }
 
-    /// Returns up to two candidates for each pair of terms: with all pairs of parameters of the same kind exchanged,
-    /// and with only the positions exchanged.
+    /// Returns up to two candidates for each pair of terms: one with all pairs of parameters of the same kind
+    /// exchanged, and one with only the positions exchanged.
     fn exchanged(&self, about: &[f64]) -> Vec<Vec<f64>> {
         let mut all = Vec::new();
         for (j, a) in self.terms.iter().enumerate() {
@@ -150,8 +149,8 @@ impl Draws<'_> {
         all
     }
 
-    /// Returns candidates in which the sign of one parameter is changed, except for positions, phases and frequencies.
-    /// For asymmetries and slopes each sign often has its own minimum.
+    /// Returns candidates in which the sign of one parameter is changed, because there is often one minimum for each
+    /// sign of an asymmetry or a slope. Positions, phases and frequencies are not changed.
     fn with_other_signs(&self, about: &[f64]) -> Vec<Vec<f64>> {
         let changed = |(&k, range): (&usize, &Range)| {
             let is_sign =
@@ -211,8 +210,9 @@ impl Draws<'_> {
         own.find(|(other, _)| **other == k).map(|(_, range)| range)
     }
 
-    /// Returns the groups of parameters that a round redraws one after the other. For a sum they are its terms in even
-    /// rounds and single parameters in odd rounds. For other models they are single parameters, and round 0 has none.
+    /// Returns the groups of parameters that a round redraws one after the other. For a sum, the groups are its terms
+    /// in even rounds and single parameters in odd rounds. For other models, they are single parameters, except in
+    /// round 0, which has no groups.
     fn groups(&self, round: usize) -> Vec<Vec<usize>> {
         let several = self.terms.len() > 1;
         match round {
@@ -227,7 +227,7 @@ impl Draws<'_> {
         self.drawn(i, &self.peaks)
     }
 
-    /// Returns draw number `i`. Every second draw places positions at these `peaks`.
+    /// Returns draw number `i`. Every second draw places positions at `peaks`.
     fn drawn(&self, i: u32, peaks: &Peaks) -> Vec<f64> {
         let mut params = self.base.to_vec();
         let u = sobol_point(i, self.ranges.len(), self.seed);
@@ -248,9 +248,9 @@ impl Draws<'_> {
         params
     }
 
-    /// Scans all frequencies of parameter `unknown[k]`. The other parameters are drawn anew for each frequency. With
-    /// `about` = (values, positions) only the parameters at these positions are drawn, and the others have these
-    /// values.
+    /// Scans all frequencies of parameter `unknown[k]`. The other parameters are drawn anew for each frequency. If
+    /// `about` = (values, positions) is given, only the parameters at these positions are drawn, and the others are
+    /// taken from these values.
     fn scan(
         &self,
         k: usize,
@@ -295,8 +295,8 @@ impl Draws<'_> {
         (screened, best)
     }
 
-    /// Returns candidates in which a group of parameters is redrawn, with positions at `peaks`, or in which a frequency
-    /// of the group is scanned; scans also draw the phases. All other parameters have the values of `about`.
+    /// Returns candidates in which a group of parameters is redrawn, with positions at `peaks`, and candidates in which
+    /// a frequency of the group is scanned and phases are drawn. All other parameters have the values of `about`.
     pub(super) fn redrawn(
         &self,
         group: &[usize],
@@ -317,8 +317,8 @@ impl Draws<'_> {
         all
     }
 
-    /// Returns the peaks of y minus the model at these parameters. If the model is native or not finite, returns the
-    /// peaks of y.
+    /// Returns the peaks of the residuals at these parameters. If the model is native or not finite, returns the peaks
+    /// of y.
     pub(super) fn left_by(&self, params: &[f64]) -> Cow<'_, Peaks> {
         let Observations { columns, y, .. } = &self.seen;
         let Some(program) = &self.program else { return Cow::Borrowed(&self.peaks) };
@@ -330,7 +330,7 @@ impl Draws<'_> {
         }
     }
 
-    /// Returns the optima by ascending cost, with equivalent ones merged.
+    /// Returns the optima by ascending cost, with equivalent optima merged.
     pub(super) fn merged(&self, optima: Vec<Optimum>, independent: &[bool]) -> Vec<Minimum> {
         let mut minima: Vec<Minimum> = Vec::new();
         for optimum in optima {
@@ -423,8 +423,8 @@ fn mixed(about: &[f64], moved: &[usize], drawn: &[f64]) -> Vec<f64> {
 /// Distribution over points. The probability of a point is proportional to its squared distance from the median.
 #[derive(Clone)]
 pub(super) struct Peaks {
-    /// Running sums of the squared distances from the median, one per point. `extremes`: the points of the largest and
-    /// the least value.
+    /// Cumulative sums of the squared distances from the median, one per point. `extremes`: the points with the largest
+    /// and the smallest value.
     sums: Vec<f64>,
     extremes: [usize; 2],
 }

@@ -1,10 +1,10 @@
 //! Search for a start: global search over the nonlinear parameters without a given or guessed value.
 //!
-//! The search works in rounds: values of the nonlinear parameters are drawn from their natural [`ranges`](mod@ranges);
-//! the linear parameters are solved for at each draw, on at most 1000 points ([`screen`]); the best candidates are
-//! fitted. Frequencies are scanned, and the terms of a sum are redrawn one after the other, with the best values of the
-//! other terms. The search ends if its best minimum was reached several times and the data do not reject it, or after a
-//! fixed number of rounds. Nothing depends on time or on the number of threads.
+//! The search works in rounds. A round draws values of the nonlinear parameters from their natural
+//! [`ranges`](mod@ranges), solves for the linear parameters at each draw, on at most 1000 points ([`screen`]), and fits
+//! the best candidates. Frequencies are scanned, and the terms of a sum are redrawn one after the other, with the best
+//! values of the other terms. The search ends if its best minimum was reached several times and the data do not reject
+//! it, or after a fixed number of rounds. The result does not depend on time or on the number of threads.
 
 pub(super) mod batch;
 mod by_terms;
@@ -38,30 +38,32 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use symmetry::Symmetries;
 
-/// Number of draws from which the best determined ones are taken to test symmetries.
+/// Number of draws from which the best determined draws are selected to test symmetries.
 const DRAWS_OF_SYMMETRIES: u32 = 12;
-/// Independent fits that must have reached the best minimum, and be at least half of all, to end the search although
-/// the data reject the minimum. A rejected sum of terms is searched for until the budget is used up.
+/// Number of independent fits that end the search even if the data reject the best minimum: at least this number, and
+/// at least half of all fits, must have reached this minimum. For a sum of terms that the data reject, the search
+/// always continues until the budget is used up.
 const ENOUGH: usize = 12;
-/// Fits that must have reached the best minimum if its residuals are suspicious.
+/// Number of fits that must have reached the best minimum if its residuals are suspicious.
 const REACHED_IF_SUSPICIOUS: usize = 8;
-/// Fits from independent starts that must have reached the best minimum of a sum of several terms. If fewer reached it,
-/// further rounds without a better minimum are required.
+/// Number of fits from independent starts that must have reached the best minimum of a sum of several terms. If fewer
+/// fits reached it, further rounds without a better minimum are required.
 const REACHED_OF_SUM: usize = 6;
 /// Relative decrease of the cost below which the cost counts as unchanged.
 const UNCHANGED: f64 = 1e-6;
-/// Maximum number of fits per round that are continued after they used up their evaluations, by ascending cost.
+/// Maximum number of fits per round that are continued after they have used up their evaluations; the fits with the
+/// lowest costs are selected.
 const CONTINUED: usize = 2;
 /// Maximum evaluations of a fit in the search. The final fit has the caller's limits.
 const EVALUATIONS: usize = 60;
 /// Maximum evaluations of a continued fit.
 const LONG_EVALUATIONS: usize = 400;
 
-/// Factor of the number of rounds for a sum of more than two terms. Of 300 random sums of three terms 8 end in a wrong
-/// minimum with factor 1, and 3 with factor 4.
+/// Factor of the number of rounds for a sum of more than two terms. In a test with 300 random sums of three terms, 8
+/// searches ended in a wrong minimum with factor 1, and 3 with factor 4.
 const ROUNDS_OF_SUM: usize = 4;
-/// Budget per permitted round: number of values and partials at points, over all candidates and fits. If the total
-/// exceeds it, no further round begins.
+/// Budget per permitted round: total number of values and partials, at all points, of all candidates and fits. When
+/// the budget is used up, no further round begins.
 const WORK_OF_ROUND: usize = 3_000_000;
 /// Maximum number of points for screening and for fitting candidates.
 const SCREENED_POINTS: usize = 1000;
@@ -77,17 +79,17 @@ pub(super) struct Search<'a> {
     pub(super) base: Vec<f64>,
     /// Positions of the parameters to be drawn.
     pub(super) unknown: Vec<usize>,
-    /// Further starts to fit from in addition to the draws, one value per parameter each.
+    /// Additional starts that are fitted, with one value per parameter each.
     pub(super) candidates: Vec<Vec<f64>>,
 }
 
-/// The best parameters, and how reliable they are.
+/// The best parameters, with a report on their reliability.
 pub(super) struct Found {
     pub(super) values: Vec<f64>,
     pub(super) report: StartSearch,
 }
 
-/// Returns the natural ranges of the parameters `of` a model within `bounds`; `bounds`: one pair per parameter.
+/// Returns the natural ranges of the parameters at the positions `of`, within `bounds` (one pair per parameter).
 ///
 /// # Errors
 /// Errors in the model or its ties.
@@ -104,12 +106,12 @@ pub(super) fn natural_ranges(
 }
 
 impl Search<'_> {
-    /// Searches for the parameters of the least cost; `None` if the model is not finite at any trial.
+    /// Searches for the parameters with the lowest cost. Returns `None` if the model is not finite at any trial.
     ///
     /// # Errors
-    /// Errors that no other start would avoid.
+    /// Errors that do not depend on the starting point.
     pub(super) fn best(&self, points: &Points<'_>) -> Result<Option<Found>> {
-        // With errors in x each evaluation would need the closest point of the curve to each point.
+        // Errors in x are ignored: each evaluation would need the closest point of the curve to each point.
         let exact = points.as_measurements().filter(|_| !points.x_sigma.is_exact());
         let points = exact.as_ref().unwrap_or(points);
         on_sample(points, FITTED_POINTS, |fitted| {
@@ -277,7 +279,7 @@ impl Search<'_> {
     }
 }
 
-/// The fits of a search, and whether their best minimum is certain.
+/// The fits of a search, and the evidence that their best minimum is the global minimum.
 #[derive(Default)]
 struct Evidence {
     trials: Trials,
@@ -288,7 +290,7 @@ struct Evidence {
     evaluations: usize,
     /// The distinct minima of all fits, by ascending cost; updated after each round.
     minima: Vec<Minimum>,
-    /// The least cost so far, and the number of rounds since then (`steady`).
+    /// The lowest cost so far; `steady`: number of rounds since it was reached.
     least: f64,
     steady: usize,
     settled: bool,
@@ -300,9 +302,9 @@ impl Evidence {
         self.independent.iter().filter(|independent| **independent).count()
     }
 
-    /// Returns the parameters of which this round changes some: the parameters of the best fit. For a sum of more than
-    /// two terms whose least cost the last rounds did not lower, it returns the next minima in turn, because most
-    /// changes of a deep minimum lead back to it.
+    /// Returns the parameters from which this round derives candidates: the parameters of the best fit. Exception: if
+    /// the last rounds did not lower the cost of a sum of more than two terms, the next minima are returned in turn,
+    /// because most changes of a deep minimum lead back to this minimum.
     fn changed_next(&self, draws: &Draws<'_>) -> Option<Vec<f64>> {
         let turn = if draws.terms.len() > 2 { self.steady } else { 0 };
         let next = self.minima.get(turn).filter(|_| turn > 0);
@@ -317,7 +319,8 @@ impl Evidence {
         self.steady = if round == 0 || is_lower { 0 } else { self.steady + 1 };
         self.least = least;
         let reached = self.reached();
-        // A draw rarely matches several terms at once. Terms redrawn one by one find a better minimum if it exists.
+        // For several terms, repeated arrival is no evidence, because a draw rarely matches all terms at once; a better
+        // minimum is found by redrawing terms one by one.
         let terms = draws.terms.len();
         let by_most = terms <= 1 && reached >= ENOUGH && 2 * reached >= self.fits();
         let returned = match self.minima.first() {

@@ -8,19 +8,19 @@ use crate::setters::setters;
 pub enum SearchWhen {
     /// Never: a parameter without a start is [`StartError::Unknown`](crate::error::StartError::Unknown).
     Never,
-    /// The default. A fit searches if a parameter has no start, if the start is the model's own guess and the model is
-    /// a sum of several terms, or if the fit from the model's own guess does not converge or the data reject it. A fit
-    /// with a complete start from the caller never searches.
+    /// The default. A fit searches if a parameter has no start. If the start is the guess that comes with the model, it
+    /// also searches if the model is a sum of several terms, if the fit does not converge, or if the data reject the
+    /// fit. A fit with a complete start from the caller never searches.
     #[default]
     Needed,
-    /// A fit searches in the cases of `Needed`, and also if the fit from the caller's start does not converge or the
-    /// data reject it. The fit returns the result with the lower cost.
+    /// A fit searches in the cases of `Needed`, and also if the fit from the caller's start does not converge or is
+    /// rejected by the data. The result with the lower cost is returned.
     Rejected,
-    /// Every fit searches, and returns the result with the lower cost.
+    /// Every fit searches. The result with the lower cost is returned.
     Always,
 }
 
-/// Options of the search for a start: see [`CurveFit::search`](crate::CurveFit::search).
+/// Options of the search for a start; see [`CurveFit::search`](crate::CurveFit::search).
 ///
 /// ```
 /// use dualfit::{SearchOptions, SearchWhen};
@@ -37,7 +37,7 @@ pub struct SearchOptions {
     /// the data do not reject it. It also ends after 3 million values and partials at points per permitted round: 50 to
     /// 300 ms for 8 rounds.
     pub rounds: usize,
-    /// Seed of the draws, 0 by default. The same seed gives the same search on any number of threads.
+    /// Seed of the draws, 0 by default. The same seed produces the same search on any number of threads.
     pub seed: u64,
 }
 

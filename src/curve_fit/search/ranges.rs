@@ -1,10 +1,10 @@
 //! Natural ranges of parameters, from which a search draws values.
 //!
-//! A parameter with the unit of x is a position within the data or a width; one with the unit 1/x is a rate or a
-//! frequency; one without unit is an exponent, a ratio or a phase. Its range follows from its unit, which the program
-//! determines ([`units`](crate::model::units)), and from the range, spacing and magnitude of the data. Ranges are
-//! mixtures: several shapes, each with a weight. Bounds narrow them. docs/mathematics.md contains a table of the
-//! ranges with reasons.
+//! A parameter with the unit of x is a position within the data or a width. A parameter with the unit 1/x is a rate or
+//! a frequency. A parameter without unit is an exponent, a ratio or a phase. The range of a parameter is derived from
+//! its unit, which the program determines ([`units`](crate::model::units)), and from the range, spacing and magnitude
+//! of the data. A range is a mixture of several distributions (shapes), each with a weight. Bounds narrow it.
+//! docs/mathematics.md contains a table of the ranges with reasons.
 
 use crate::data::loss::Estimator;
 use crate::data::overview::Observations;
@@ -24,7 +24,7 @@ use std::f64::consts::PI;
 const NEGATIVE: f64 = 0.3;
 /// Decades on each side of the natural magnitude of a parameter.
 const DECADES: f64 = 2.0;
-/// Minimum ratio of the largest to the smallest value for a logarithmic scale of a positive column.
+/// A positive column has a logarithmic scale if its ratio of largest to smallest value is at least this.
 const LOGARITHMIC: f64 = 20.0;
 /// Fraction of the draws that are spread over the whole interval of finite bounds.
 const OVER_BOUNDS: f64 = 0.5;
@@ -119,14 +119,14 @@ pub(crate) struct Range {
     pub(super) frequencies: Option<Frequencies>,
     /// True for a dimensionless parameter in the argument of a periodic function.
     pub(super) is_phase: bool,
-    /// The quantity that the parameter is compared with, if it is a position.
+    /// The quantity with which the model compares the parameter, if it is a position.
     pub(super) position: Option<Along>,
     /// The unit of the parameter; `None` if the program does not determine it.
     unit: Option<Unit>,
 }
 
-/// Frequencies to be scanned, in the unit of their parameter: up to half a turn between adjacent points, in steps
-/// of an eighth of a turn over the whole range of the points.
+/// Frequencies of a scan, in the unit of the parameter. The highest frequency is half a turn between adjacent points;
+/// the step is an eighth of a turn over the whole range of the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frequencies {
     pub(super) highest: f64,
@@ -237,8 +237,8 @@ pub(super) fn ranges(
     of.iter().map(range).collect()
 }
 
-/// The quantity that a position is compared with: a variable, or a dimensionless function of variables, such as a
-/// logarithm.
+/// The quantity with which the model compares a position: a variable, or a dimensionless function of variables, such
+/// as a logarithm.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Along {
     node: Id,
@@ -246,7 +246,8 @@ pub(super) struct Along {
 }
 
 impl Along {
-    /// Returns the quantity that a parameter of this unit is compared with; `None` if it is not a position.
+    /// Returns the quantity with which the model compares a parameter of this unit; `None` if the parameter is not a
+    /// position.
     pub(super) fn of(
         program: &Program,
         unit: Option<&Unit>,
@@ -286,8 +287,8 @@ fn within(shapes: &[(f64, Shape)], lower: f64, upper: f64) -> Vec<(f64, Shape)> 
     shapes.iter().copied().filter(|&(_, shape)| 4 * inside(shape) >= TRIED as usize).collect()
 }
 
-/// Returns the shapes for the unit of a parameter. `oscillates`: true if the parameter is in the argument of a
-/// periodic function; `position`: its kind if it is a position.
+/// Returns the shapes for the unit of a parameter. `oscillates`: true if the parameter occurs in the argument of a
+/// periodic function; `position`: the kind of position, if the parameter is a position.
 fn natural(
     unit: &Unit,
     (oscillates, position): (bool, Option<Position>),
@@ -374,7 +375,7 @@ fn of_magnitude(unit: &Unit, axes: &[Axis], response: &Axis) -> Vec<(f64, Shape)
     shapes
 }
 
-/// Returns the shapes for a parameter of unknown unit: pure numbers, and ranges in the units of x and 1/x.
+/// Returns the shapes for a parameter of unknown unit: dimensionless numbers, and ranges in the units of x and 1/x.
 fn of_any_unit(axes: &[Axis]) -> Vec<(f64, Shape)> {
     let mut shapes = vec![(1.0, Shape::Logarithmic(1e-2, 1e2, NEGATIVE))];
     for axis in axes {

@@ -1,4 +1,5 @@
-//! Setter of the search options, and the search after a fit that did not converge or that the data reject.
+//! Setter of the search options, and the search after a fit that did not converge or that the data reject (whose
+//! residuals fail a test).
 
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::search::options::{SearchOptions, SearchWhen};
@@ -68,7 +69,7 @@ impl CurveFit {
         finder.searched_for_all(ended.into_iter().collect(), values, points)
     }
 
-    /// Returns the better of a fit and `other`, which began at the start that the search `report` found.
+    /// Returns the better of two fits. `other` began at the start that was found by the search with this `report`.
     pub(in crate::curve_fit) fn better_of(
         fit: Result<Fit>,
         other: Result<Fit>,

@@ -1,7 +1,7 @@
-//! Screening of candidates: computes the cost at many values of the nonlinear parameters, with the linear parameters
-//! solved for.
+//! Screening of candidates: computation of the cost at many values of the nonlinear parameters, minimised over the
+//! linear parameters.
 //!
-//! Let r₀ be the residuals at linear parameters p₀, and J the partials with respect to them. The least cost over the
+//! Let r₀ be the residuals at linear parameters p₀, and J the partials with respect to them. The minimum cost over the
 //! linear parameters is ½(r₀ᵀr₀ − gᵀ(JᵀJ)⁻¹g) with g = Jᵀr₀ (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973, 413).
 //! One pass over the points computes JᵀJ, g and r₀ᵀr₀.
 
@@ -15,8 +15,7 @@ use crate::threads;
 
 /// Number of candidates that a thread screens at a time.
 const PORTION: usize = 16;
-/// Minimum fraction of the squared norm of a column that is independent of the columns before it. Columns below this
-/// limit are left out.
+/// Columns are left out if less than this fraction of their squared norm is independent of the previous columns.
 const DEPENDENT: f64 = 1e-10;
 
 /// Parameters and their cost on the screened points, in row units.
@@ -25,12 +24,13 @@ pub(super) struct Candidate {
     /// One value per parameter.
     pub(super) params: Vec<f64>,
     pub(super) cost: f64,
-    /// Smallest fraction, from 0 to 1, of the squared norm of a linear column that is independent of the columns before
-    /// it; 0 if a column was left out. The relative error of the cost is about the rounding unit divided by `pivot`.
+    /// Smallest fraction, from 0 to 1, of the squared norm of a linear column that is independent of the previous
+    /// columns; 0 if a column was left out. The relative error of the cost is about the rounding unit divided by
+    /// `pivot`.
     pub(super) pivot: f64,
 }
 
-/// A model whose linear parameters are free, and the points to screen candidates on.
+/// A model in which only the linear parameters are free, and the points for screening.
 pub(super) struct Screen<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) points: &'a Points<'a>,
@@ -80,7 +80,7 @@ impl Screen<'_> {
             params[k] = value.clamp(lower, upper);
             moved |= params[k] != value;
         }
-        // With active bounds the exact solution differs; the clamped solution is good enough to compare candidates.
+        // With active bounds the exact solution differs; the clamped solution suffices to compare candidates.
         let cost = if moved { cost(&params, normal)? } else { (there - gain).max(0.0) };
         cost.is_finite().then_some(Candidate { params, cost, pivot })
     }

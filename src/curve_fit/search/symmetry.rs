@@ -1,7 +1,7 @@
-//! Symmetries of a model: changes of its nonlinear parameters that leave the curve unchanged if the linear parameters
-//! are solved for. The search returns the canonical one of all equivalent minima: signs positive, phases within half a
-//! turn, equal terms in ascending order of their first parameter, and amplitudes positive if a phase can change their
-//! sign.
+//! Symmetries of a model: changes of its nonlinear parameters that leave the curve unchanged after the linear
+//! parameters are solved for. Among equivalent minima, the search returns the canonical minimum: signs are positive,
+//! phases are within half a turn, equal terms are in ascending order of their first parameter, and amplitudes are
+//! positive if a phase can change their sign.
 
 use super::screen::{Candidate, Screen};
 use std::f64::consts::PI;
@@ -14,7 +14,7 @@ pub(super) const ROUNDING: f64 = 1e-9;
 /// The symmetries of a model.
 #[derive(Debug, Default)]
 pub(super) struct Symmetries {
-    /// Groups of parameters that can change their sign together.
+    /// Groups of parameters whose signs can be changed together.
     signs: Vec<Vec<usize>>,
     /// Phases, each with its period: 2π, or π if amplitudes change their sign.
     turns: Vec<(usize, f64)>,
@@ -23,10 +23,9 @@ pub(super) struct Symmetries {
 }
 
 impl Symmetries {
-    /// Finds the symmetries that leave the cost unchanged at [`TESTED`] elements of `draws`: those whose linear
-    /// parameters are determined best.
-    /// `base`: linear parameters from which the linear solve starts; `terms`: parameters of each additive term;
-    /// `phases`: dimensionless parameters in periodic functions.
+    /// Finds the symmetries that leave the cost unchanged at [`TESTED`] elements of `draws`. These are the draws whose
+    /// linear parameters are determined best. `base`: linear parameters from which the linear solve starts; `terms`:
+    /// parameters of each additive term; `phases`: dimensionless parameters in periodic functions.
     pub(super) fn of(
         screen: &Screen<'_>,
         base: &[f64],
@@ -41,8 +40,8 @@ impl Symmetries {
         let holds = |change: &dyn Fn(&mut [f64])| {
             let changed = draws.iter().map(|draw| {
                 let mut params = draw.params.clone();
-                // The draw's linear parameters can be huge; a solve that starts from them would have large rounding
-                // errors.
+                // The linear parameters of the draw can be huge, and a solve that starts from them would have large
+                // rounding errors.
                 screen.prepared.free.iter().for_each(|&k| params[k] = base[k]);
                 change(&mut params);
                 params

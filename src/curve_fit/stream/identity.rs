@@ -1,4 +1,5 @@
-//! Identity of a fit: the properties that a checkpoint must match, and those that a leader and its parts must share.
+//! Identity of a fit: the properties that must match those in a checkpoint, and the properties that the leader of a
+//! distributed fit and its parts must share.
 
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::start::CompleteStart;
@@ -10,7 +11,7 @@ use crate::fit::stream::checkpoint::Identity;
 use crate::model::native::Model;
 
 impl CurveFit {
-    /// Returns the start of each parameter as text, with "the data" for values that are computed from the points.
+    /// Returns the starting value of each parameter as text, or "the data" if it is computed from the points.
     pub(super) fn begins(
         &self,
         start: &Start,

@@ -1,4 +1,4 @@
-//! Exact fits of more points than fit into memory, by passes over a source.
+//! Exact fits of points that need not fit into memory, by passes over a source.
 
 mod identity;
 mod part_on_device;
@@ -24,8 +24,8 @@ pub use parts::{Part, Parts, merge};
 use std::time::Instant;
 use stream_fit::{Asked, PointsAsked, StreamFit};
 
-/// Fits `model` to the points (`x`, `y`) from the start `p0`, with at most `memory_limit` bytes in addition to the
-/// points. Unlike NLSQ's `curve_fit_large` it is exact: every pass is over all points.
+/// Fits `model` to the points (`x`, `y`) from the starting point `p0`, with at most `memory_limit` bytes in addition
+/// to the points. Unlike NLSQ's `curve_fit_large`, it is exact: every pass is over all points.
 ///
 /// For points in files and for further options see [`CurveFit::fit_stream`].
 ///
@@ -59,21 +59,22 @@ impl CurveFit {
     /// Fits the model to the points of a source, which need not fit into memory. The source is a
     /// [`Source`](crate::source::Source) of files, of arrays or of your own, or a [`Stream`] with reading options.
     ///
-    /// The result equals the result of [`fit`](CurveFit::fit) with the same points in memory: Gauss-Newton steps in a
-    /// trust region to full convergence, each from sums over all points. Bounds, losses, weights, counts and covariance
-    /// are supported. The result does not depend on the size of chunks. A fit usually needs three or four passes. The
-    /// first pass validates the data, evaluates the model at `start` and draws a sample. A fit of the sample then
-    /// supplies a better start, if it passes its tests. [`Stats::stream`](crate::result::Stats::stream) reports this.
+    /// The result equals the result of [`fit`](CurveFit::fit) with the same points in memory. The fit performs
+    /// Gauss-Newton steps in a trust region to full convergence; each step is computed from sums over all points.
+    /// Bounds, losses, weights, counts and covariance are supported. The result does not depend on the size of chunks.
     ///
-    /// A separate thread reads chunks ahead while all cores work on earlier chunks. Memory stays
-    /// within [`Stream::memory_limit`].
+    /// A fit usually needs three or four passes. The first pass validates the data, evaluates the model at `start` and
+    /// draws a sample. A fit of the sample then supplies a better start, if it passes its tests.
+    /// [`Stats::stream`](crate::result::Stats::stream) reports this.
+    ///
+    /// A separate thread reads chunks in advance while all cores process earlier chunks. Memory use is limited by
+    /// [`Stream::memory_limit`].
     ///
     /// Missing values of `start` are computed from the sample, as in [`fit`](CurveFit::fit).
     ///
-    /// A token, an observer or a time limit stops the fit after the current chunk. The result then has the best
-    /// parameters so far and [`Termination::Stopped`](crate::Termination::Stopped) or
-    /// [`TimeLimit`](crate::Termination::TimeLimit). The next call continues from the checkpoint, if there
-    /// is one.
+    /// A token, an observer or a time limit stops the fit after the current chunk. The result then contains the best
+    /// parameters so far and the termination [`Stopped`](crate::Termination::Stopped) or
+    /// [`TimeLimit`](crate::Termination::TimeLimit). If there is a checkpoint, the next call continues from it.
     ///
     /// # Errors
     /// Errors of [`fit`](CurveFit::fit), with indices among all points of the source;
@@ -101,8 +102,10 @@ impl CurveFit {
         self.fit_held(&ready, PointsAsked::of(stream, shape)?, sample, start, begun)
     }
 
+    /// Checks that the model is not called for all points at once.
+    ///
     /// # Errors
-    /// [`Error::ModelKind`] for a model that is called for all points at once.
+    /// [`Error::ModelKind`] for a `native_arrays` model.
     fn refuse_all_at_once(&self, what: &'static str, remedy: &'static str) -> Result<()> {
         match &self.model {
             Ok(Model::Native(native)) if native.takes_arrays() => {
@@ -112,7 +115,7 @@ impl CurveFit {
         }
     }
 
-    /// Fits the points of a stream or of parts. `sample`: maximum number of points of the sample.
+    /// Fits the points of a stream or of a distributed fit. `sample`: maximum number of points of the sample.
     fn fit_held(
         &self,
         ready: &Ready,

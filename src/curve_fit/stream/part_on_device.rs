@@ -1,4 +1,4 @@
-//! Sums of a part on a device. The points stay in the memory of the device between requests.
+//! Sums of one part of a distributed fit on a device. The points stay in device memory between requests.
 
 use crate::backend::Precision;
 use crate::backend::cuda::passes::Leaves;
@@ -13,13 +13,15 @@ use crate::fit::execution::{Execution, FitOnDevice};
 use crate::fit::placement::Placement;
 use crate::normal::{GROUP, Normal, RFactor};
 
-/// Backend of a part, and the totals over all points for which the backend was chosen.
+/// Backend of a part, and the totals over all points for which the backend was selected.
 pub(super) struct PartOnDevice {
     overview: Overview,
     place: Execution,
 }
 
 impl PartOnDevice {
+    /// Selects the backend.
+    ///
     /// # Errors
     /// If a required device is not available.
     fn choose(

@@ -1,4 +1,5 @@
-//! The points of a part, in memory or from a source: ordered access in runs, and a fingerprint that detects changes.
+//! The points of a part, in memory or from a source. They are accessed in order, in runs; a fingerprint detects
+//! changes.
 
 use crate::backend::stream::{GROUP_POINTS, Held, KnownErrors};
 use crate::data::loss::Estimator;
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::solver::outcome::Fault;
 use std::ops::{ControlFlow, Range};
 
-/// Number of points of a run in memory: a multiple of the group size. The work can end after each run.
+/// Number of points in a run of points in memory: a multiple of the group size. Work can end after each run.
 const RUN: usize = 16 * GROUP_POINTS as usize;
 
 /// The points of a part.
@@ -22,11 +23,11 @@ pub(super) enum PartPoints<'a> {
     Source(Box<SourcePoints<'a>>),
 }
 
-/// Points that are read again for each request.
+/// Points from a source, which are read again for each request.
 pub(super) struct SourcePoints<'a> {
     prefetch: Prefetch<'a>,
     said: StreamPoints,
-    /// Fingerprint from the first reading.
+    /// First and last y of each group, for the fingerprint; from the first reading.
     ends: GroupEnds,
 }
 
@@ -111,10 +112,10 @@ impl<'a> PartPoints<'a> {
         Held { columns, sigma, omits_missing, infinite_x, fingerprint }
     }
 
-    /// Calls `work` with runs of whole pieces, in order, until `work` breaks.
+    /// Calls `work` with runs of points, in order, until `work` breaks.
     ///
     /// # Errors
-    /// Errors of the source or of `work`, and an error if the number of points of the source has changed.
+    /// Errors of the source or of `work`; an error if the number of points of the source has changed.
     pub(super) fn each_run(&mut self, work: &mut Work<'_>) -> std::result::Result<(), Fault> {
         match self {
             PartPoints::Memory(data) => {
@@ -171,7 +172,7 @@ fn given<'a>(data: &Data<'a>, range: Range<usize>) -> Given<'a> {
     }
 }
 
-/// The first and the last y of each group: enough to detect that the points were replaced by others.
+/// The first and the last y of each group, which suffice to detect that points were replaced.
 #[derive(Default)]
 struct GroupEnds {
     /// Bits of the first and the last y of each group.
@@ -198,7 +199,7 @@ impl GroupEnds {
         }
     }
 
-    /// Returns the fingerprint: a sum over the groups, which therefore does not depend on the distribution of groups
+    /// Returns the fingerprint. It is a sum over the groups and therefore does not depend on the distribution of groups
     /// over parts. `first`: number of the first point.
     fn fingerprint(&self, first: u64) -> u64 {
         self.ends.iter().zip(0_u64..).fold(0, |sum: u64, (&[a, b], group)| {

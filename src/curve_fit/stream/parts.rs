@@ -1,4 +1,4 @@
-//! Distributed fits: requests and replies are bytes, for any transport.
+//! Distributed fits. Requests and replies are byte strings that any transport can carry.
 
 use super::part_on_device::PartOnDevice;
 use super::part_points::PartPoints;
@@ -34,10 +34,10 @@ use std::time::Instant;
 /// Maximum number of points of the sample from which starting values are computed.
 const SAMPLE: usize = 1 << 13;
 
-/// Some of the points of a distributed fit, with the model. It processes the requests of the leader and keeps no state
-/// of the fit.
+/// A part of the points of a distributed fit, with the model. It processes the requests of the leader and stores no
+/// state of the fit.
 ///
-/// No bit of a result depends on the number of parts, if all are computed on the CPU, or all on equal devices.
+/// The result is bit-identical for any number of parts, if all parts are computed on the CPU, or all on equal devices.
 ///
 /// ```
 /// use dualfit::parts::{Part, merge};
@@ -69,16 +69,16 @@ pub struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// Number of points in a group. Every part begins at a multiple of this number, and every part except the last ends
-    /// at one, so that no bit of a result depends on the division of the points into parts.
+    /// at a multiple. Therefore results are bit-identical for any division of the points into parts.
     pub const GROUP: u64 = GROUP_POINTS;
 
-    /// Creates a part of points in memory. `first` is the number of its first point among all points, a multiple of
-    /// [`GROUP`](Part::GROUP). Sums are computed on the processor that [`CurveFit::backend`] selects; on a device the
-    /// points stay in its memory from request to request.
+    /// Creates a part from points in memory. `first` is the number of its first point among all points, a multiple of
+    /// [`GROUP`](Part::GROUP). [`CurveFit::backend`] selects the hardware; on a device, the points stay in device
+    /// memory between requests.
     ///
     /// # Errors
     /// [`Error::Source`] if `first` is not such a multiple; [`Error::ModelKind`] for a covariance matrix, for errors in
-    /// x, or for a model of `native_arrays`, which are supported only if all points are in one process.
+    /// x, or for a `native_arrays` model. These are supported only if all points are in one process.
     pub fn new(curve: &CurveFit, data: impl Into<Data<'a>>, first: u64) -> Result<Part<'a>> {
         let data = data.into();
         let remedy = "fit them where they are together, by fit";
@@ -91,9 +91,10 @@ impl<'a> Part<'a> {
         Part::of(curve, first, || Ok(PartPoints::Memory(data)))
     }
 
-    /// Returns a part of points from a source, such as files. The points are read anew for each request, within
-    /// [`Stream::memory_limit`]. This function reads them once to count them. Replies are identical to those of the
-    /// same points in memory; a fit may have parts of both kinds. The leader sets the sample and the checkpoint.
+    /// Creates a part from points of a source, such as files. The points are read again for each request, within
+    /// [`Stream::memory_limit`]. This function reads them once to count them. Replies are identical to the replies of a
+    /// part with the same points in memory; a fit may have parts of both kinds. The leader sets the sample and the
+    /// checkpoint.
     ///
     /// ```
     /// use dualfit::parts::Part;
@@ -111,9 +112,9 @@ impl<'a> Part<'a> {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Part::new); errors of a source as in [`fit_stream`](CurveFit::fit_stream); [`Error::NotOnDevice`] if
-    /// a device is required; [`Error::Source`] for a stream with a checkpoint or without a sample, which are settings
-    /// of [`Parts`].
+    /// The errors of [`new`](Part::new); the errors of [`fit_stream`](CurveFit::fit_stream) for the source;
+    /// [`Error::NotOnDevice`] if a device is required; [`Error::Source`] for a stream with a checkpoint or without a
+    /// sample, which are settings of [`Parts`].
     pub fn stream(curve: &CurveFit, stream: impl Into<Stream<'a>>, first: u64) -> Result<Part<'a>> {
         let stream = stream.into();
         if let Backend::Cuda(_) = curve.backend {
@@ -149,11 +150,11 @@ impl<'a> Part<'a> {
         Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, identity })
     }
 
-    /// Returns the part with `first` as the number of its first point among all points. Use it if this number is known
-    /// only after all parts have counted their points.
+    /// Returns the part with `first` as the number of its first point among all points. It is needed if this number is
+    /// known only after all parts have counted their points.
     ///
     /// # Errors
-    /// [`Error::Source`] for a number that is no multiple of [`GROUP`](Part::GROUP).
+    /// [`Error::Source`] for a number that is not a multiple of [`GROUP`](Part::GROUP).
     pub fn numbered_from(mut self, first: u64) -> Result<Part<'a>> {
         check_first(first, self.points.len())?;
         self.first = first;
@@ -166,11 +167,11 @@ impl<'a> Part<'a> {
         self.points.len()
     }
 
-    /// Processes a request of the leader and returns the reply. Errors in the points are part of the reply, and the
+    /// Processes a request from the leader and returns the reply. Errors in the points are part of the reply; the
     /// leader reports them.
     ///
     /// # Errors
-    /// `InvalidData` for bytes that are not a request.
+    /// `InvalidData` if the bytes are not a request.
     pub fn answer(&mut self, question: &[u8]) -> io::Result<Vec<u8>> {
         let asked = read_envelope(question).map_err(|why| invalid("no question", &why))?;
         let said = self.said(asked).unwrap_or_else(|error| {
@@ -271,7 +272,7 @@ impl Answering<'_, '_> {
         }
     }
 
-    /// Reply to the first request: validation, sample and, if requested, sums at the start.
+    /// Computes the reply to the first request: validation, sample and, if requested, sums at the starting point.
     fn look(&mut self, terms: &Terms, at_start: bool, most: u64) -> Result<Said> {
         let Answering { curve, points, first, ready, scratch, .. } = self;
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(SAMPLE);
@@ -323,7 +324,7 @@ impl Answering<'_, '_> {
     }
 }
 
-/// Returns the model with the loss, the largest weight and the start of these terms, ready for evaluation.
+/// Returns the model, ready for evaluation, with the loss, the weight limit and the starting point in these terms.
 fn on_terms<'t>(model: &'t Prepared, terms: &'t Terms) -> Evaluated<'t> {
     let Terms { loss, most_weight, ref start } = *terms;
     let patience = Patience { until: None, stopper: None };
@@ -343,11 +344,11 @@ fn error_of(fault: Fault) -> Error {
     }
 }
 
-/// Merges the replies of two adjacent parts; the points of `left` come first. For any number of parts and any
-/// order of merging neighbours, the bits are the same.
+/// Merges the replies of two adjacent parts; the points of `left` precede those of `right`. The merged reply of all
+/// parts is bit-identical for any number of parts and any order of merging adjacent replies.
 ///
 /// # Errors
-/// `InvalidData` for bytes that are not replies, for replies to different requests, and for parts that are not
+/// `InvalidData` if the bytes are not replies, the replies belong to different requests, or the parts are not
 /// adjacent.
 pub fn merge(left: &[u8], right: &[u8]) -> io::Result<Vec<u8>> {
     let read = |bytes| read_reply(bytes).map_err(|why| invalid("no answer", &why));
@@ -370,7 +371,8 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// `ask` sends a request to every [`Part`] and returns their replies, [`merge`]d in the order of the points.
+    /// Creates the parts from a transport. `ask` sends a request to every [`Part`] and returns the reply that results
+    /// from [`merge`] of all replies in the order of the points.
     pub fn new(ask: impl FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a) -> Parts<'a> {
         Parts { ask: Box::new(ask), subsample: true, checkpoint: None, required: true }
     }
@@ -382,8 +384,8 @@ impl<'a> Parts<'a> {
         self
     }
 
-    /// Saves a checkpoint on the leader, as [`Stream::checkpoint`](crate::Stream::checkpoint) does. A resumed fit may
-    /// have the same points in different parts.
+    /// Saves a checkpoint on the leader, like [`Stream::checkpoint`](crate::Stream::checkpoint). A resumed fit may have
+    /// another division of the same points into parts.
     #[must_use]
     pub fn checkpoint(mut self, path: impl AsRef<Path>) -> Self {
         self.checkpoint = Some(path.as_ref().to_owned());
@@ -405,17 +407,17 @@ impl<'a, F: FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a> From<F> for Parts<'
 }
 
 impl CurveFit {
-    /// Fits the model to distributed points, held as [`Part`]s: pass a closure that transports requests, or [`Parts`]
-    /// with options. The calling process is the leader: it alone keeps the state of the fit, checks the token and the
-    /// time limit, calls the observer and writes the checkpoint.
+    /// Fits the model to points that are distributed over several [`Part`]s. `parts` is a closure that transports
+    /// requests, or [`Parts`] with options. The calling process is the leader: it alone stores the state of the fit,
+    /// checks the token and the time limit, calls the observer and writes the checkpoint.
     ///
-    /// The result equals the result of [`fit_stream`](CurveFit::fit_stream) for the same points. No bit depends on the
-    /// number of parts or the order of merging.
+    /// The result equals the result of [`fit_stream`](CurveFit::fit_stream) for the same points. It is bit-identical
+    /// for any number of parts and any order of merging.
     ///
     /// # Errors
-    /// As [`fit_stream`](CurveFit::fit_stream); [`Error::Parts`](crate::Error::Parts) for a part with another model or
-    /// other fixed parameters; [`Error::Source`](crate::Error::Source) for other errors of a part, for errors of `ask`,
-    /// and for bytes that are not a reply.
+    /// The errors of [`fit_stream`](CurveFit::fit_stream); [`Error::Parts`](crate::Error::Parts) for a part with
+    /// another model or other fixed parameters; [`Error::Source`](crate::Error::Source) for other errors of a part, for
+    /// errors of `ask`, and for bytes that are not a reply.
     pub fn fit_parts<'a>(
         &self,
         parts: impl Into<Parts<'a>>,

@@ -1,4 +1,4 @@
-//! The phases of a fit of a stream: a first pass, a start from a sample, and steps until termination.
+//! Fit of a stream in phases: a first pass, a starting point from a sample, and steps until termination.
 
 use crate::backend::Backend;
 use crate::backend::cpu::{Cpu, Prepared};
@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Maximum number of evaluations of the fit of a sample. A fit that needs more does not indicate a good start.
+/// Maximum number of evaluations of the fit of a sample. A fit that needs more does not lead to a good start.
 const SAMPLE_EVALUATIONS: usize = 100;
 
 /// The request: a prepared model and a start.
@@ -51,7 +51,7 @@ pub(super) struct Asked<'f> {
     pub(super) begun: Instant,
 }
 
-/// The points and their treatment.
+/// The points and the settings of their processing.
 pub(super) struct PointsAsked<'f> {
     pub(super) holder: Holder<'f>,
     pub(super) shape: Shape,
@@ -84,10 +84,10 @@ pub(super) struct Beginning {
 /// State of a fit of a stream.
 pub(super) struct StreamFit<'f> {
     asked: Asked<'f>,
-    /// Options without the time limit. The time limit interrupts passes only: a limit on steps would change the
-    /// result, and a resumed fit must have the same result as a fit without interruption.
+    /// Options without the time limit, which interrupts only passes. If it also limited steps, a resumed fit would not
+    /// have the same result as a fit without interruption.
     options: Options,
-    /// The start, once it is complete.
+    /// The complete start, after it was computed.
     start: OnceLock<CompleteStart>,
     source: Arc<StreamSource<'f>>,
     notes: Shared,
@@ -95,7 +95,7 @@ pub(super) struct StreamFit<'f> {
     said: StreamPoints,
     shape: Shape,
     subsample: bool,
-    /// Passes whose results came from a checkpoint.
+    /// Number of passes whose results were read from a checkpoint.
     resumed_passes: usize,
     prepare_time: Duration,
 }
@@ -168,8 +168,8 @@ impl<'f> StreamFit<'f> {
         Ok((course, resumed))
     }
 
-    /// Runs the first pass, computes a missing start, and fits a sample of at most `most` points. Returns the results
-    /// from the checkpoint if it contains them.
+    /// Runs the first pass, computes a missing start, and fits a sample of at most `most` points. If the checkpoint
+    /// contains these results, they are returned instead.
     pub(super) fn open(
         &self,
         resumed: Option<Contents<'_>>,
@@ -194,7 +194,7 @@ impl<'f> StreamFit<'f> {
                 FirstPass::new(sample, self.start.get().is_some(), 0)
             }
         };
-        // Distinct points are counted up to this number only: enough to detect fewer points than parameters.
+        // Distinct points are counted only up to this number, which suffices to detect fewer points than parameters.
         let enough = self.asked.curve.names.len() + 1;
         let surveyed = passes.survey(self.evaluated(), &mut first, enough);
         surveyed.map_err(|fault| self.refused(fault))?;
@@ -221,7 +221,7 @@ impl<'f> StreamFit<'f> {
         let (start, linear) = (self.start().to_vec(), self.linear());
         let tested = Some(first.sample.at_most(LEAST_SAMPLE));
         let opening = SubsampleStart { start, linear, tested, ..opening };
-        // A stop or the time limit also ends the fits of the sample; such incomplete results must not be kept.
+        // A stop or the time limit also ends the fits of the sample. Their incomplete results must not be stored.
         if self.subsample && self.patience().check().is_err() {
             passes.keep_first(&first)?;
             return Err(Error::StoppedInFirstPass);
@@ -231,7 +231,7 @@ impl<'f> StreamFit<'f> {
         Ok(opening)
     }
 
-    /// Chooses the backend of the passes and the starting point of the steps. This can need passes.
+    /// Selects the backend of the passes and the starting point of the steps. This can require passes.
     pub(super) fn begin(&self, opening: &SubsampleStart) -> Result<Beginning> {
         let points = self.overview()?;
         let Asked { curve, ready, .. } = &self.asked;
@@ -251,7 +251,8 @@ impl<'f> StreamFit<'f> {
         let key = self.evaluated().key(start, &columns);
         let mut at_start = lock(&self.source.passes).cache.recall(&key).cloned();
         if at_start.is_none() {
-            // Not cached: the start was computed after the first pass, or the points are not of ordinary size.
+            // The result is not cached if the start was computed after the first pass, or if values of the points are
+            // not in the ordinary range.
             let mut normal = Normal::zero(columns.len());
             let looked = self.evaluator(start)?.normal(start, &columns, &mut normal);
             at_start = looked.is_ok().then_some(normal);
@@ -280,7 +281,7 @@ impl<'f> StreamFit<'f> {
         Ok(fit)
     }
 
-    /// Returns the fit with the report on the stream. Removes the checkpoint unless the fit was interrupted.
+    /// Adds the report on the stream to the fit. Removes the checkpoint unless the fit was interrupted.
     pub(super) fn conclude(
         self,
         fit: Fit,
@@ -331,7 +332,7 @@ impl<'f> StreamFit<'f> {
         Ok(fit)
     }
 
-    /// Tests the residuals of a sample, which avoids a pass over all points.
+    /// Tests the residuals of a sample, without a pass over all points.
     fn test_residuals(&self, fit: &mut Fit, opening: &SubsampleStart) {
         let Some(sample) = &opening.tested else { return };
         let curve = self.asked.curve;
@@ -383,7 +384,7 @@ impl<'f> StreamFit<'f> {
         }
     }
 
-    /// Returns the error that a user should see for a fault of a pass.
+    /// Converts a fault of a pass to the error for the user.
     fn refused(&self, fault: Fault) -> Error {
         let unknown = Overview::unknown(self.asked.curve.estimator);
         let request = self.request(unknown, self.start(), false, Spent::default());
@@ -394,12 +395,12 @@ impl<'f> StreamFit<'f> {
         lock(&self.source.passes).overview()
     }
 
-    /// Returns the start; empty before it is computed.
+    /// Returns the complete start; empty before it is computed.
     fn start(&self) -> &[f64] {
         self.start.get().map_or(&[], |start| &start.values)
     }
 
-    /// Returns the positions of the parameters that were solved for.
+    /// Returns the positions of the linear parameters that were solved for.
     fn linear(&self) -> Vec<usize> {
         self.start.get().map_or(Vec::new(), |start| start.solved.clone())
     }
@@ -432,7 +433,7 @@ impl<'f> StreamFit<'f> {
     /// Fits a sample and returns the result.
     fn sampled(&self, sample: &Sample) -> SubsampleStart {
         let curve = self.asked.curve;
-        // The fit of a sample has no observer. A cancel token stops it like the passes.
+        // The fit of a sample has no observer. A cancel token stops it in the same way as passes.
         let mut alone = CurveFit { backend: Backend::Cpu, observer: None, ..curve.clone() };
         let most = alone.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
         alone.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
@@ -445,7 +446,7 @@ impl<'f> StreamFit<'f> {
         SubsampleStart::of(sample, self.start(), &self.asked.free, &fit)
     }
 
-    /// Calls `work` with data made of the columns of x, y and, if present, sigma.
+    /// Calls `work` with data that consist of the columns of x, y and, if present, sigma.
     fn with_data<R>(
         &self,
         columns: &[Vec<f64>],

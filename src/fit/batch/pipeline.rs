@@ -95,7 +95,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         };
         let following = self.queue.take(|fits| self.of_chunk(fits, self.bytes));
         let launched = following.map(|part| self.launch(part));
-        // The operations of the next chunk are behind a fence.
+        // If the next chunk is launched, the results are read on the other queue, which does not wait for its kernel.
         let queue = if let Some(Ok(_)) = launched { Queue::Ahead } else { Queue::Work };
         if let Err(error) = chunk.read(queue, found) {
             self.queue.put_back(part);

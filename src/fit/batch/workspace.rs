@@ -141,8 +141,8 @@ impl<'a> FitWorkspace<'a> {
         Ok(())
     }
 
-    /// Analyses the result of a fit that the SIMD code stored in the workspace, and writes it. A pass over the points is
-    /// made only if the analysis needs it.
+    /// Analyses the result of a fit that the SIMD code stored in the workspace, and writes it. A pass over the points
+    /// is made only if the analysis needs it.
     pub(super) fn write_end(
         &mut self,
         request: &BatchRequest<'a>,

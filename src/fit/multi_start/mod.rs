@@ -37,8 +37,11 @@ pub struct Optima {
 /// curved valley of solutions; the [`warnings`](Fit::warnings) of the best fit then name parameters that are not
 /// determined.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Optimum {
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     params: Vec<f64>,
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     cost: f64,
     termination: Termination,
     trials: Vec<usize>,
@@ -73,22 +76,28 @@ impl Optimum {
 
 /// One start and its result.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trial {
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     start: Vec<f64>,
     end: TrialEnd,
     /// Evaluations of the model that led to the start.
+    #[cfg_attr(feature = "json", serde(default))]
     searched: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 enum TrialEnd {
     Reached {
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         params: Vec<f64>,
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         cost: f64,
         termination: Termination,
         evaluations: usize,
     },
-    Failed(Error),
+    Failed(#[cfg_attr(feature = "json", serde(with = "saved::StartError"))] Error),
     /// The caller stopped the search before this fit.
     NotBegun,
 }

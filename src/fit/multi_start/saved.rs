@@ -4,203 +4,114 @@ use super::{Optima, Optimum, Trial, TrialEnd};
 use crate::error::{Error, Named, NamedValues, Result};
 use crate::fit::Fit;
 use crate::fit::saved::SavedFit;
-use crate::model::exact::{Exact, exact, plain};
-use crate::model::json::{read, write};
-use crate::model::saved::{check_index, check_version, expect};
-use crate::solver::termination::Termination;
+use crate::saved::exact::{self, exact_as};
+use crate::saved::{Number, Saved, check_index, saved};
 use serde::{Deserialize, Serialize};
 
-const VERSION: u32 = 1;
-
-/// Saved form of [`Optima`].
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename = "Optima")]
-pub(super) struct SavedOptima {
-    version: u32,
-    best: SavedFit,
-    distinct: Vec<SavedOptimum>,
-    trials: Vec<SavedTrial>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct SavedOptimum {
-    params: Vec<Exact>,
-    cost: Exact,
-    termination: Termination,
-    trials: Vec<usize>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct SavedTrial {
-    start: Vec<Exact>,
-    end: SavedEnd,
-    #[serde(default)]
-    searched: usize,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-enum SavedEnd {
-    Reached { params: Vec<Exact>, cost: Exact, termination: Termination, evaluations: usize },
-    Failed(#[serde(with = "start_error")] Error),
-    NotBegun,
+saved! {
+    /// The mirror of [`Optima`].
+    #[serde(rename = "Optima")]
+    "set of optima": struct SavedOptima of optima: Optima {
+        best: SavedFit = optima.best.into(),
+        distinct: Vec<Optimum>,
+        trials: Vec<Trial>,
+    }
 }
 
 impl Optima {
     /// Returns the results of all starts as JSON, with numbers to the last bit and the model of the best fit:
-    /// [`from_json`](Optima::from_json) restores the same results and the same table. As in
-    /// [`Fit::to_json`], a native model is not saved. `Optima` implements the traits of `serde` for
-    /// other formats.
+    /// [`from_json`](Optima::from_json) restores the same results and the same table. As in [`Fit::to_json`], a native
+    /// model is not saved. `Optima` implements the traits of `serde` for other formats.
     ///
     /// # Errors
     /// No errors in practice: all results can be written.
     pub fn to_json(&self) -> Result<String> {
-        write(&SavedOptima::from(self.clone()), "set of optima")
+        self.write()
     }
 
     /// Reads the output of [`to_json`](Optima::to_json).
     ///
     /// # Errors
-    /// [`Error::Saved`] if the text is not a saved result, the version is unknown, an array has the wrong length, or
-    /// the best fit is damaged.
+    /// [`Error::Saved`](crate::Error::Saved) if the text is not a saved result, the version is unknown, an array has
+    /// the wrong length, or the best fit is damaged.
     pub fn from_json(text: &str) -> Result<Optima> {
-        read::<SavedOptima>(text, "set of optima", VERSION)?.try_into()
+        Optima::read(text)
     }
 }
 
-impl From<Optima> for SavedOptima {
-    fn from(optima: Optima) -> SavedOptima {
-        let optimum = |optimum: Optimum| SavedOptimum {
-            params: exact(&optimum.params),
-            cost: Exact(optimum.cost),
-            termination: optimum.termination,
-            trials: optimum.trials,
-        };
-        let trial = |Trial { start, end, searched }: Trial| {
-            let end = match end {
-                TrialEnd::Reached { params, cost, termination, evaluations } => {
-                    let (params, cost) = (exact(&params), Exact(cost));
-                    SavedEnd::Reached { params, cost, termination, evaluations }
-                }
-                TrialEnd::Failed(error) => SavedEnd::Failed(error),
-                TrialEnd::NotBegun => SavedEnd::NotBegun,
-            };
-            SavedTrial { start: exact(&start), end, searched }
-        };
-        SavedOptima {
-            version: VERSION,
-            best: optima.best.into(),
-            distinct: optima.distinct.into_iter().map(optimum).collect(),
-            trials: optima.trials.into_iter().map(trial).collect(),
-        }
-    }
-}
-
-impl TryFrom<SavedOptima> for Optima {
-    type Error = Error;
-    fn try_from(saved: SavedOptima) -> Result<Optima> {
-        check_version("set of optima", saved.version, VERSION)?;
-        let best: Fit = saved.best.try_into()?;
-        let (p, starts) = (best.names.len(), saved.trials.len());
-        let of_all = |what, params: &[Exact]| -> Result<Vec<f64>> {
-            expect("set of optima", what, params.len(), p)?;
-            Ok(plain(params))
-        };
-        let optimum = |saved: SavedOptimum| -> Result<Optimum> {
-            for &trial in &saved.trials {
-                check_index("an optimum of the saved set", "trial", trial, starts)?;
+impl SavedOptima {
+    fn checked(self) -> Result<Optima> {
+        let SavedOptima { best, distinct, trials, .. } = self;
+        let best: Fit = best.try_into()?;
+        let of_all = |what, params: &[f64]| Optima::expect(what, params.len(), best.names.len());
+        for optimum in &distinct {
+            for &trial in &optimum.trials {
+                check_index("an optimum of the saved set", "trial", trial, trials.len())?;
             }
-            Ok(Optimum {
-                params: of_all("params of an optimum", &saved.params)?,
-                cost: saved.cost.0,
-                termination: saved.termination,
-                trials: saved.trials,
-            })
-        };
-        let trial = |saved: SavedTrial| -> Result<Trial> {
-            let end = match saved.end {
-                SavedEnd::Reached { params, cost, termination, evaluations } => {
-                    let (params, cost) = (of_all("params of a trial", &params)?, cost.0);
-                    TrialEnd::Reached { params, cost, termination, evaluations }
-                }
-                SavedEnd::Failed(error) => TrialEnd::Failed(error),
-                SavedEnd::NotBegun => TrialEnd::NotBegun,
-            };
-            let start = of_all("start of a trial", &saved.start)?;
-            Ok(Trial { start, end, searched: saved.searched })
-        };
-        let distinct = saved.distinct.into_iter().map(optimum).collect::<Result<_>>()?;
-        let trials = saved.trials.into_iter().map(trial).collect::<Result<_>>()?;
+            of_all("params of an optimum", &optimum.params)?;
+        }
+        for trial in &trials {
+            if let TrialEnd::Reached { params, .. } = &trial.end {
+                of_all("params of a trial", params)?;
+            }
+            of_all("start of a trial", &trial.start)?;
+        }
         Ok(Optima { best, distinct, trials })
     }
 }
 
-/// The errors that end a single start, not the whole search (`run::is_of_start`).
-mod start_error {
-    use super::{Error, Exact, Named, NamedValues};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+exact_as! {
+    [] Named as (String, Number) => (
+        |named| (named.name.clone(), Number(named.value)),
+        |(name, value)| Named { name, value: value.0 }
+    );
+    [] NamedValues as Vec<(String, Number)> => (|values| values.0.form(), |form| NamedValues(Vec::restored(form)));
+}
 
-    type Values = Vec<(String, Exact)>;
-
-    #[derive(Serialize, Deserialize)]
-    enum StartError {
-        NonFinite { index: usize, point: Values, value: Exact, params: Values },
-        PartialNonFinite { name: String, index: usize, point: Values, value: Exact, params: Values },
-        NotPositive { index: usize, point: Values, value: Exact, params: Values },
-        Overflow { params: Values },
-        Panicked { message: String, place: String },
-        Stopped,
-    }
-
-    fn said(values: &NamedValues) -> Values {
-        values.0.iter().map(|named| (named.name.clone(), Exact(named.value))).collect()
-    }
-
-    fn named(values: Values) -> NamedValues {
-        let named = |(name, value): (String, Exact)| Named { name, value: value.0 };
-        NamedValues(values.into_iter().map(named).collect())
-    }
-
-    pub(super) fn serialize<S: Serializer>(error: &Error, to: S) -> Result<S::Ok, S::Error> {
-        let saved = match error.clone() {
-            Error::ModelNonFiniteAtStart { index, point, value, params } => {
-                let (point, params) = (said(&point), said(&params));
-                StartError::NonFinite { index, point, value: Exact(value), params }
-            }
-            Error::PartialNonFiniteAtStart { name, index, point, value, params } => {
-                let (point, params) = (said(&point), said(&params));
-                StartError::PartialNonFinite { name, index, point, value: Exact(value), params }
-            }
-            Error::ModelNotPositiveAtStart { index, point, value, params } => {
-                let (point, params) = (said(&point), said(&params));
-                StartError::NotPositive { index, point, value: Exact(value), params }
-            }
-            Error::OverflowAtStart { params } => StartError::Overflow { params: said(&params) },
-            Error::ModelPanicked { message, place } => StartError::Panicked { message, place },
-            Error::StoppedInFirstPass => StartError::Stopped,
-            other => {
-                return Err(ser::Error::custom(format!("this is no error of a start: {other}")));
-            }
-        };
-        saved.serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Error, D::Error> {
-        Ok(match StartError::deserialize(from)? {
-            StartError::NonFinite { index, point, value, params } => {
-                let (point, params) = (named(point), named(params));
-                Error::ModelNonFiniteAtStart { index, point, value: value.0, params }
-            }
-            StartError::PartialNonFinite { name, index, point, value, params } => {
-                let (point, params) = (named(point), named(params));
-                Error::PartialNonFiniteAtStart { name, index, point, value: value.0, params }
-            }
-            StartError::NotPositive { index, point, value, params } => {
-                let (point, params) = (named(point), named(params));
-                Error::ModelNotPositiveAtStart { index, point, value: value.0, params }
-            }
-            StartError::Overflow { params } => Error::OverflowAtStart { params: named(params) },
-            StartError::Panicked { message, place } => Error::ModelPanicked { message, place },
-            StartError::Stopped => Error::StoppedInFirstPass,
-        })
-    }
+/// The mirror of errors that end a single start, not the whole search (`run::is_of_start`). Other errors cannot be
+/// saved.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Error")]
+#[non_exhaustive]
+pub(super) enum StartError {
+    #[serde(rename = "NonFinite")]
+    ModelNonFiniteAtStart {
+        index: usize,
+        #[serde(with = "exact")]
+        point: NamedValues,
+        #[serde(with = "exact")]
+        value: f64,
+        #[serde(with = "exact")]
+        params: NamedValues,
+    },
+    #[serde(rename = "PartialNonFinite")]
+    PartialNonFiniteAtStart {
+        name: String,
+        index: usize,
+        #[serde(with = "exact")]
+        point: NamedValues,
+        #[serde(with = "exact")]
+        value: f64,
+        #[serde(with = "exact")]
+        params: NamedValues,
+    },
+    #[serde(rename = "NotPositive")]
+    ModelNotPositiveAtStart {
+        index: usize,
+        #[serde(with = "exact")]
+        point: NamedValues,
+        #[serde(with = "exact")]
+        value: f64,
+        #[serde(with = "exact")]
+        params: NamedValues,
+    },
+    #[serde(rename = "Overflow")]
+    OverflowAtStart {
+        #[serde(with = "exact")]
+        params: NamedValues,
+    },
+    #[serde(rename = "Panicked")]
+    ModelPanicked { message: String, place: String },
+    #[serde(rename = "Stopped")]
+    StoppedInFirstPass,
 }

@@ -53,9 +53,9 @@ impl Resampled {
 
     /// The percentile interval (Efron and Tibshirani, 1993, section 13.3). It leaves the fraction α = (1 − `level`)/2
     /// of the values on each side. The quantile α of n values has the position (n + 1)α in their ascending order, and
-    /// is interpolated linearly. The interval of a monotonic function of the quantity is the function of both ends. The
-    /// [BCa interval](Resampled::bca_interval) contains the true value with a probability nearer to `level` if there are
-    /// enough points and the estimate is biased or its error grows with the quantity.
+    /// is interpolated linearly. The interval of a monotonic function of the quantity is the function of both ends. If
+    /// there are enough points, and the estimate is biased or its error grows with the quantity, the
+    /// [BCa interval](Resampled::bca_interval) contains the true value with a probability nearer to `level`.
     ///
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1;
@@ -73,18 +73,18 @@ impl Resampled {
     /// Tibshirani, 1993, section 14.3). It is a percentile interval with the quantiles
     /// Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), where z = ∓ the normal quantile of the level. The bias z₀ is Φ⁻¹ of the
     /// fraction of the values below the estimate. The acceleration a is the growth of the standard error with the
-    /// quantity. It is a sixth of the skewness of the errors: a = Σl³/(6(Σl²)^1.5). Each l is the mean of the values of
-    /// the [fits without some points](crate::CurveFit::bootstrap) minus the value of one of these fits; a = 0 for normal
-    /// errors. On each side the error of the level is of order 1/n for n points, and of order 1/√n for the percentile
-    /// interval. But a is an estimate, too: if few points determine it, it is mostly chance, and the percentile
-    /// interval contains the true value more often.
+    /// quantity. It is a sixth of the skewness of the errors: a = Σl³/(6(Σl²)^1.5). Each l is the mean of the values
+    /// of the [fits without some points](crate::CurveFit::bootstrap) minus the value of one of these fits; a = 0 for
+    /// normal errors. On each side the error of the level is of order 1/n for n points, and of order 1/√n for the
+    /// percentile interval. But a is an estimate, too: if few points determine it, it is mostly chance, and the
+    /// percentile interval contains the true value more often.
     ///
     /// # Errors
     /// The errors of [`percentile_interval`](Resampled::percentile_interval);
     /// [`UncertaintyError::TooFewReplicates`] if fewer than 1 value is expected beyond an end; and
-    /// [`UncertaintyError::NoBca`] if the estimate is outside all values or on a bound, if residuals were drawn although
-    /// the errors of y are correlated, if a fit without some of the points did not converge, or if the errors are too
-    /// skew for the level.
+    /// [`UncertaintyError::NoBca`] if the estimate is outside all values or on a bound, if residuals were drawn
+    /// although the errors of y are correlated, if a fit without some of the points did not converge, or if the errors
+    /// are too skew for the level.
     pub fn bca_interval(&self, level: f64) -> Result<BootstrapInterval> {
         self.check(level)?;
         let refuse = |reason, remedy| Err(UncertaintyError::NoBca { reason, remedy }.into());
@@ -171,11 +171,12 @@ impl Resampled {
 
 /// Source of the skewness of the errors, which BCa intervals need: for one quantity, or for all parameters.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Jackknife {
     /// The errors of y were drawn from a normal distribution. To first order the errors of the quantity are not skew.
     Symmetric,
     /// Values of the fits that leave out one group of points each. For all parameters: one row per fit.
-    LeftOut(Vec<f64>),
+    LeftOut(#[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))] Vec<f64>),
     /// The errors of y are correlated. Such points cannot be left out one by one.
     Correlated,
     /// A fit without some of the points did not converge, or was stopped.

@@ -76,8 +76,8 @@ impl<F: Fs> Store<F> {
     /// Makes `contents` the newest checkpoint, and keeps the previous checkpoint.
     ///
     /// # Errors
-    /// [`NotWritten`](CheckpointError::NotWritten); or, if [`load`](Store::load) refuses the existing file, the error of
-    /// `load`.
+    /// [`NotWritten`](CheckpointError::NotWritten); or, if [`load`](Store::load) refuses the existing file, the error
+    /// of `load`.
     pub(crate) fn save(
         &mut self,
         identity: &Identity,
