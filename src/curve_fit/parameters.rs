@@ -234,8 +234,8 @@ impl CurveFit {
     /// [`Fit::quantity`](crate::Fit::quantity) returns the value and the error.
     ///
     /// [`fit`](CurveFit::fit) returns an error if a formula cannot be parsed, contains a name that is neither a
-    /// parameter nor a derived quantity, or depends on its own quantity, or if the name of the quantity is already the
-    /// name of a parameter or of another quantity.
+    /// parameter nor a derived quantity, or depends on its own quantity. The name of a quantity must not be the name of
+    /// a parameter or of another quantity.
     #[must_use]
     pub fn derive(mut self, name: &str, formula: &str) -> CurveFit {
         if let Err(error) = self.add_derived(name, formula) {

@@ -257,7 +257,7 @@ impl<'c> Finder<'c> {
         Finder::sharing(curve, start, &Arc::default())
     }
 
-    /// Like [`new`](Self::new), with the cached solvers of another finder of the same model.
+    /// Creates a finder with the cached solvers of another finder of the same model.
     pub(super) fn sharing(
         curve: &'c CurveFit,
         start: &Start,

@@ -10,7 +10,7 @@ use crate::model::native::Model;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
     /// The prefix of the model, such as `g_`; the model's name if the prefix is empty; prefix and name if two terms
-    /// have the same prefix. A product, a quotient or a nested model has the text of its models.
+    /// have the same prefix. For a product, a quotient or a nested model it is the text of its models.
     pub name: String,
     /// The values, with their sign in the sum. The values of all components add up to the curve.
     pub values: Vec<f64>,
@@ -26,9 +26,8 @@ impl Fit {
     /// quotient or a nested model is one term; a number before a sum is a factor of each term. Tied parameters have the
     /// values of their formulas.
     ///
-    /// A single library model is its only component. A closure, a formula, and the
-    /// stacked model of a joint fit have no components; use [`JointFit::set`](crate::JointFit::set) for the sets of a
-    /// joint fit.
+    /// A single library model is its only component. A closure, a formula, and the stacked model of a joint fit have no
+    /// components; use [`JointFit::set`](crate::JointFit::set) for the sets of a joint fit.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Start, models};

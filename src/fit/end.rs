@@ -142,8 +142,8 @@ impl End {
         })
     }
 
-    /// Copies the factor of [J r] from the linear model if the normal equations are accurate enough. `is_sound`: true
-    /// if the normal equations gave a linear model.
+    /// Copies the factor of [J r] from the linear model if the normal equations are accurate enough; otherwise returns
+    /// false. `is_sound`: true if the normal equations gave a linear model.
     fn factor_of_model(&mut self, is_sound: bool, loss: Loss) -> bool {
         let is_sound = is_sound && self.model.least_pivot > WELL_CONDITIONED;
         // The normal equations of a robust fit contain a correction that is meant for the iteration, and do not

@@ -1,7 +1,8 @@
 //! Least-squares values of the linear parameters of a model for given values of the others.
 //!
 //! Let r₀ be the residuals at the linear parameters p₀, and J the partials with respect to them. The solution is
-//! p₀ − J⁺r₀: one evaluation, or two if JᵀJ would lose digits. Directions that the points do not determine stay at p₀.
+//! p₀ − J⁺r₀. It needs one evaluation, or two if JᵀJ would lose digits. Directions that the points do not determine
+//! stay at p₀.
 //! If the solution violates bounds, steps from the nearest point inside the bounds replace it.
 
 use super::engine::Request;

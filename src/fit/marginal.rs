@@ -148,7 +148,7 @@ impl Covariance {
         let (condition, weak) = match lost {
             0 => {
                 let (condition, weak) = self.marginal(&rows, estimated);
-                // Points that outweigh the others increase the condition that is computed from the half.
+                // Points that outweigh all others increase the condition that is computed from the factor.
                 (condition.min(self.condition), weak)
             }
             _ => (f64::INFINITY, undetermined.filter_map(|weak| weak.among(keep)).collect()),
@@ -169,8 +169,9 @@ impl Covariance {
     /// Returns the condition of the Jacobian with respect to the parameters at `rows` after the elimination of the
     /// others, and the least determined direction, in the positions `names`.
     ///
-    /// Let H be the rows of these parameters in the factor of the covariance, and Hᵀ = QT. The covariance is TᵀT, and
-    /// T⁻ᵀ is such a Jacobian. It is lower triangular; in reversed order it is upper triangular.
+    /// Let H be the rows of these parameters in the factor of the covariance, and Hᵀ = QT. The covariance is TᵀT;
+    /// therefore T⁻ᵀ is a Jacobian with this covariance. It is lower triangular; in reversed order it is upper
+    /// triangular.
     fn marginal(&self, rows: &[usize], names: &[usize]) -> (f64, Vec<Direction>) {
         let rows = self.unscaled.select_rows(rows);
         let (m, width) = rows.shape();

@@ -111,8 +111,8 @@ impl LinearModel {
         Some(pivots.fold(least, f64::min))
     }
 
-    /// Copies the model of one fit, and its Gauss-Newton step, from the models of several fits in lanes. Returns true if
-    /// the model has enough digits; otherwise nothing is copied.
+    /// Copies the model of one fit, and its Gauss-Newton step, from the models of several fits in lanes. Returns true
+    /// if the model has enough digits; otherwise nothing is copied.
     pub(crate) fn set_lane(
         &mut self,
         models: &ModelsAbreast,

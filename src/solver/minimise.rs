@@ -44,8 +44,7 @@ pub(crate) fn evaluate(
     Ok(minimiser.ends.best)
 }
 
-/// State and results of minimisations. It is reused for any number of them without further
-/// allocation.
+/// State and results of minimisations. They are reused for any number of minimisations without further allocation.
 pub(crate) struct Minimiser {
     state: State,
     pub(crate) ends: Ends,

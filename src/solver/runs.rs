@@ -69,9 +69,9 @@ impl Ends {
     }
 }
 
-/// Minimises from `problem.start`. If the run ends without a usable minimum, a second run has the scaling
-/// [`Scaling::Present`]; if no parameter had an effect at the start, it also begins at a shifted start. The better
-/// result is stored in `ends.best`.
+/// Minimises from `problem.start`. If the run ends without a usable minimum, a second run uses the scaling
+/// [`Scaling::Present`]. If no parameter had an effect at the starting point, the second run begins at a shifted
+/// starting point. The better result is stored in `ends.best`.
 pub(crate) fn best_of_runs(
     run: &mut dyn Run,
     problem: &Problem,

@@ -66,9 +66,9 @@ impl<'a> Search<'a> {
         self.state.noise = noise;
     }
 
-    /// Continues the run if the sum of squares indicates an exact fit, but the model misses a point by more than the
-    /// rounding of this point, because a few large values dominate the sum. The test for an exact fit is repeated at a
-    /// quarter of the current cost.
+    /// Continues the run after a false indication of an exact fit: a few large values dominate the sum of squares, and
+    /// the model misses another point by more than the rounding of this point. The test for an exact fit is repeated at
+    /// a quarter of the current cost.
     pub(super) fn go_on_below(&mut self) {
         self.state.rounding = 0.5 * self.state.normal.cost;
         self.state.phase = Phase::Look;

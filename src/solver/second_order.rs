@@ -358,8 +358,8 @@ impl OnHost<'_> {
         Ok(Walk::Stuck)
     }
 
-    /// Changes the parameters by `changes`, or less if the cost rises and the minimum is not `near`. Returns the gradient
-    /// at the new point; `None` if no step succeeds.
+    /// Changes the parameters by `changes`, or less if the cost rises and the minimum is not `near`. Returns the
+    /// gradient at the new point; `None` if no step succeeds.
     fn go(
         &mut self,
         of: &[usize],
@@ -414,8 +414,7 @@ impl OnHost<'_> {
 
 impl Search<'_> {
     /// Returns true if the linear model does not classify the current point: no step lowered the cost, a column of J
-    /// vanished or is linearly dependent, or a parameter is on or near a bound although the cost does not push it
-    /// outwards.
+    /// vanished or is linearly dependent, or a parameter is near a bound, or on a bound without being pushed outwards.
     pub(super) fn is_doubtful(&self, reason: Termination) -> bool {
         use Termination::{Cost, Degenerate, Gradient, NoProgress, Step};
         match reason {

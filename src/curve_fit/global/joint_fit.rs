@@ -50,8 +50,8 @@ pub(super) struct SetView {
 impl JointFit {
     /// Returns the fit of all sets together, with all parameters. The first independent variable of its model is the
     /// number of the set, counted from 1. Derived quantities of the sets' models appear once per set, as `fwhm_1` and
-    /// `fwhm_2`, or only once, as `fwhm`, if all parameters of the formula are shared. R² is relative to the scatter of
-    /// each set about its own mean.
+    /// `fwhm_2`. If all parameters of the formula are shared, the quantity appears only once, as `fwhm`. R² is relative
+    /// to the scatter of each set about its own mean.
     pub fn fit(&self) -> &Fit {
         &self.fit
     }

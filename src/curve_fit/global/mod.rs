@@ -133,7 +133,7 @@ impl GlobalFit {
     /// Fits all sets from `start`. This is one of:
     ///
     /// - one value per parameter of the joint fit, in the order of [`parameters`](GlobalFit::parameters);
-    /// - values by name, where a name of the model, such as `amplitude`, applies to all sets, and `amplitude_2` to set 2;
+    /// - values by name: a name of the model, such as `amplitude`, applies to all sets, and `amplitude_2` to set 2;
     /// - [`Start::Guess`].
     ///
     /// Missing values are computed for each set in the same way as in [`CurveFit::fit`]; the starting value of a shared

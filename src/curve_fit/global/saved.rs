@@ -53,7 +53,7 @@ impl JointFit {
     /// of `serde`, so other formats can also be used.
     ///
     /// # Errors
-    /// None in practice: every joint fit can be written.
+    /// No error in practice: every joint fit can be written.
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }

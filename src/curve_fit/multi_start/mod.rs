@@ -128,8 +128,8 @@ impl CurveFit {
     ///
     /// `start` is the first of the starts, and fixed parameters keep its values. Missing values are computed as in
     /// [`fit`](CurveFit::fit). The starts of a free parameter are drawn from the interval between its bounds, or from a
-    /// [`range`](MultiStart::range) inside the bounds. If this interval is not finite, starts are drawn from the part
-    /// of it that the unit of the parameter suggests, as in the search for starts of [`fit`](CurveFit::fit).
+    /// [`range`](MultiStart::range) inside the bounds. If this interval is not finite, a finite part of it is derived
+    /// from the unit of the parameter, as in the search for starts of [`fit`](CurveFit::fit).
     ///
     /// Each start leads to a [`fit`](CurveFit::fit) with all settings of the model: bounds, loss,
     /// [`Options`](crate::Options) and their limits. A fit that does not converge, or whose model has no finite value

@@ -14,9 +14,9 @@ const MOST: usize = 160;
 /// A profile is open if τ increases by less than `GAIN` over `FLAT` steps, each 2x the previous one.
 const FLAT: usize = 8;
 const GAIN: f64 = 0.02;
-/// A profile is also open if, in `FADES` steps, each increase of τ is at most `FADING` times the previous increase,
-/// and if the sum of all further increases at this rate would be less than half of the distance to the level. At that
-/// point, the distance from the best value is about 30x the distance at which the profile began to flatten.
+/// A profile is also open if two conditions hold. In `FADES` steps, each increase of τ is at most `FADING` times the
+/// previous increase; and the sum of all further increases at this rate is less than half of the distance to the
+/// level. At that point, the distance from the best value is about 30x the distance at which flattening began.
 const FADES: usize = 5;
 /// Number of such steps that suffices if the next refit fails.
 const FADES_HERE: usize = 3;

@@ -319,8 +319,8 @@ impl Evidence {
         self.steady = if round == 0 || is_lower { 0 } else { self.steady + 1 };
         self.least = least;
         let reached = self.reached();
-        // For several terms, repeated arrival is no evidence, because a draw rarely matches all terms at once; a better
-        // minimum is found by redrawing terms one by one.
+        // For several terms, this number alone is not sufficient: a draw rarely matches all terms at once, and a better
+        // minimum is often found only when terms are redrawn one by one.
         let terms = draws.terms.len();
         let by_most = terms <= 1 && reached >= ENOUGH && 2 * reached >= self.fits();
         let returned = match self.minima.first() {

@@ -51,9 +51,8 @@ pub struct Diagnostics {
     /// Skewness of the standardised residuals, 0 for normal errors, with a standard error of about √(6/n).
     pub skewness: f64,
     /// Robust standard deviation of rᵢ, 1.4826 median|rᵢ|: it changes little even if nearly half of the points are
-    /// outliers. Its unit is the unit of y if sigma is unknown, else the given sigma.
-    /// The recommended `scale` of a robust [`Loss`](crate::Loss) is 1.345 times this value for Huber, 4.685 times for
-    /// Tukey.
+    /// outliers. Its unit is the unit of y if sigma is unknown, else the given sigma. The recommended `scale` of a
+    /// robust [`Loss`](crate::Loss) is 1.345 times this value for Huber, 4.685 times for Tukey.
     ///
     /// ```
     /// use dualfit::{CurveFit, Data, Loss};
