@@ -1,5 +1,5 @@
-// Beginning of every translation unit: functions for models that CUDA lacks or defines differently from
-// `Scalar`.
+// Beginning of every translation unit: those functions of models that do not exist in CUDA, or that CUDA defines
+// differently from `Scalar`.
 //
 // Requires numbers.cuh. Includes no files, so that NVRTC needs none.
 // Functions are overloaded for double and float, pass numbers by value, use no shared memory and
@@ -72,7 +72,7 @@ __device__ T digamma_positive(T x) {
         v -= T(1);
     }
     const T d = polynomial(DIGAMMA_NEAR, v - T(0.5));
-    constexpr double zero = 0.46163214496836236;  // x0 - 1, and what rounding it loses
+    constexpr double zero = 0.46163214496836236;  // x0 - 1, rounded; high + low is more accurate
     constexpr T high = T(zero);
     constexpr T low = T((zero - double(high)) - 1.5522348162858677e-17);
     return ((v - high) - low) * d + sum;
@@ -87,7 +87,7 @@ __device__ T digamma(T x) {
         return x == T(0) ? T(-1) / x : digamma_positive(x);
     }
     const T a = -x;
-    const T fraction = a - rint(a);  // all digits before the point, and with them the poles, are gone
+    const T fraction = a - rint(a);  // distance from the nearest integer; 0 at a pole
     if (!(fraction != T(0)) || a == T(INFINITE)) {
         return T(NOT_A_NUMBER);
     }
@@ -153,7 +153,7 @@ __device__ inline double polygamma_magnitude(unsigned n, double x) {
     if (first >= 1e-290 && first < 1e290) {
         return first * zeta * factorial;
     }
-    const double root = pow(x, -0.5 * s);  // x^-s alone leaves the range where the result need not
+    const double root = pow(x, -0.5 * s);  // x^-s may be out of range although the result is not
     return root * zeta * factorial * root;
 }
 
@@ -173,7 +173,8 @@ __device__ inline double polygamma(unsigned n, double x) {
     if (x == 0.0) {
         return odd ? INFINITE : -1.0 / x;
     }
-    // The terms 1/(x + i)^s left of the origin are the difference of two mirrored sums.
+    // The sum of 1/(x + i)^(n+1) over i >= 0. `right`: the terms with x + i > 0. The other terms have the magnitudes
+    // 1/below^(n+1), 1/(below + 1)^(n+1), ..., 1/a^(n+1): `left` less `beyond`.
     const double a = -x;
     const double below = a - floor(a);
     if (below == 0.0) {

@@ -2,8 +2,8 @@
 //!
 //! An [`Error`] means that the request is invalid or not supported, for example because of wrong lengths, a NaN in the
 //! start, or a model without a finite value at the start. A fit that does not converge is not an error: it returns a
-//! [`Fit`](crate::Fit) with its [`Termination`](crate::Termination). Every message contains the location, the number
-//! and the remedy.
+//! [`Fit`](crate::Fit) with its [`Termination`](crate::Termination). Messages contain the location of the problem (an
+//! array and an index, or a parameter), the invalid value, and the remedy, if there are any.
 
 mod kind;
 pub(crate) mod names;

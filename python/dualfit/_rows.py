@@ -83,14 +83,14 @@ def _merged(rows: list[Recording], n_params: int, shape: tuple[int, ...]) -> Rec
             to[...] = row.columns[int(row.nodes[k][2])] if row.nodes[k][0] == "column" else row.nodes[k][2]
         at.append(_column(tape, values.reshape(-1), known))
     constant = tape.nodes[at[-1]][0] in _NUMBERS
-    # The last node must be the result, also if the result is an earlier node.
+    # The last node must be the result. If the result is an earlier node, the nodes after it are removed.
     if at[-1] != len(tape.nodes) - 1:
         tape.nodes = tape.nodes[: at[-1] + 1]
     return Recording(tape.nodes, tape.columns, constant, (shape[0] * shape[1],))
 
 
 def _column(tape: Tape, values: NDArray[np.float64], known: list[tuple[NDArray[np.float64], int]]) -> int:
-    """Return the node of `values`; equal columns of any length share one node."""
+    """Return the node of `values`. Equal columns share one node, also long ones."""
     for other, at in known:
         if np.array_equal(other, values):
             return at

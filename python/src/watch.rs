@@ -36,7 +36,7 @@ impl Thread {
     }
 }
 
-/// The first exception, and the token that it cancels.
+/// Stores the first exception. An exception stops the fit through `token`.
 #[derive(Clone, Default)]
 struct Watch {
     raised: Raised,

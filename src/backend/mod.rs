@@ -61,14 +61,13 @@ pub enum Precision {
     /// f64 throughout.
     #[default]
     Double,
-    /// Model and partials in f32 until the fit has nearly converged, then in f64; the result has the same
-    /// digits. The sums are in f64, or in pairs of f32 on cards that are slow in f64. These cards save most of
-    /// the time.
+    /// Model and partials in f32 until the fit has nearly converged, then in f64; the result has the same digits. The
+    /// sums are in f64, or in pairs of f32 on cards that are slow in f64. `Mixed` saves the most time on such cards.
     Mixed,
-    /// As `Mixed`, but fits of a batch stay in f32 if this changes their parameters by less than a hundredth of a
-    /// standard error; rounding alone changes them by less. The device decides by three criteria: the rounding of y
-    /// and of the model's terms relative to the scatter; the condition of J; and the range of x, which in each column
-    /// of the fit must be at least 1/64 of the largest magnitude. All other fits use `Mixed`: fits that do not converge
+    /// As `Mixed`, but a fit of a batch stays in f32 if rounding changes its parameters by at most a hundredth of a
+    /// standard error. The device decides by three criteria: the rounding of y and of the model's terms relative to the
+    /// scatter; the condition of J; and the range of x, which in each column of the fit must be at least 1/64 of the
+    /// largest magnitude. All other fits use `Mixed`: fits that do not converge
     /// in f32, fits with the Tukey or arctan loss, and fits outside of batches.
     Single,
 }

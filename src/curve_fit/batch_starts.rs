@@ -1,20 +1,22 @@
 //! Starting points of the fits of a batch.
 //!
 //! In a large batch, the results of a few fits serve as templates for the starting points of all other fits
-//! ([`Templates`]). These few fits start from a search. If the model comes with an initial guess, they start from this
-//! guess, and templates are used only if they do as well as the guess. In a small batch, each starting point is
-//! computed as for a single fit.
+//! ([`Templates`]). If the model comes without an initial guess, these few fits start from a search. If it comes with
+//! one, they start from the guess, or, for a sum of terms, from a search with the guess as one candidate; templates
+//! are then used only if they do as well as the guess. In a small batch, each starting point is computed as for a
+//! single fit.
 
 use super::CurveFit;
+use super::ready::CompleteStart;
 use super::search::batch::{FitEnd, SEARCHED, Templates};
-use super::start::{CompleteStart, Finder};
+use super::start::Finder;
 use crate::backend::Backend;
 use crate::curve_fit::search::options::SearchWhen;
 use crate::data::batch::Starts;
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::Result;
-use crate::fit::batch::engine::BatchRequest;
+use crate::fit::batch::request::BatchRequest;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::engine::Spent;
 use crate::threads;
@@ -60,7 +62,7 @@ impl CurveFit {
                 let start = solved.unwrap_or_else(|_| CompleteStart::given(begin.values));
                 return Ok((start, None));
             };
-            // The guess may be unsuitable for these points.
+            // The guess can leave parameters unknown for the points of some fits. Only these fits then fail.
             let searched = match self.guess {
                 Some(_) => None,
                 None => match finder.searched(begin, &points) {
@@ -89,8 +91,9 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// Returns the starting points of all fits if they depend on the whole batch. In a large batch they are adapted
-    /// from the results of a few fits, which start from a search or from the initial guess that comes with the model.
+    /// Returns the starting points of all fits in the two cases in which [`found_starts`](Self::found_starts) would do
+    /// worse. In a large batch they are adapted from the results of a few fits, which start from a search or from the
+    /// initial guess that comes with the model.
     /// In a small batch of sums of terms they are found by a search, with the initial guess as one candidate. Returns
     /// `None` for other small batches, if only linear parameters are missing, or if adapted starting points do worse
     /// than the initial guess.
@@ -209,8 +212,8 @@ impl CurveFit {
         Ok(adapted as f64 <= MORE * own as f64)
     }
 
-    /// Returns true if fits from templates reach the costs of fits from searches at least as often as fits from the
-    /// initial guess do.
+    /// Compares templates with the initial guess. The standard is the cost of each tested fit, which started from a
+    /// search. Returns true if fits from templates reach it at least as often as fits from the guess.
     fn lose_no_more(
         &self,
         templates: &Templates<'_>,

@@ -11,7 +11,7 @@ use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::native::{ArrayCalls, Calls, Model, Native, PointCalls};
 use crate::model::program::Program;
-use crate::model::var::Var;
+use crate::model::var::{Var, array};
 use crate::observe::span;
 use std::sync::{Arc, OnceLock};
 
@@ -252,11 +252,6 @@ impl CurveFit {
 
 fn default_names(count: usize) -> Vec<String> {
     (0..count).map(|i| format!("p{i}")).collect()
-}
-
-/// Returns the variables as an array; missing variables are NaN.
-pub(super) fn array<const N: usize>(p: &[Var]) -> [Var; N] {
-    std::array::from_fn(|i| p.get(i).copied().unwrap_or(Var::from(f64::NAN)))
 }
 
 impl CurveFit {

@@ -11,8 +11,9 @@ use crate::model::known::Known;
 use crate::model::native::Model;
 use crate::model::parse::is_name;
 use crate::model::ties::{Tie, Ties};
+use crate::setters::ends;
 use crate::solver::observe::{Event, Observe, Observer, Progress};
-use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::ops::{ControlFlow, RangeBounds};
 use std::sync::Arc;
 
 impl CurveFit {
@@ -161,22 +162,13 @@ impl CurveFit {
     }
 }
 
-/// Returns the ends of a range; excluded ends count as included, and unbounded ends are ±∞.
-pub(super) fn ends(range: &impl RangeBounds<f64>) -> (f64, f64) {
-    let end = |bound: Bound<&f64>, open: f64| match bound {
-        Bound::Included(&v) | Bound::Excluded(&v) => v,
-        Bound::Unbounded => open,
-    };
-    (end(range.start_bound(), f64::NEG_INFINITY), end(range.end_bound(), f64::INFINITY))
-}
-
 impl CurveFit {
     /// Sets the typical size of a parameter, a positive number. This is useful if the starting value is 0 or differs
     /// from the result by orders of magnitude.
     ///
-    /// If a native model has no partials of its own, they are computed by differences. The step is relative to the
-    /// current value of the parameter or, if that is larger, to a thousandth of the typical size; if the value is 0, it
-    /// is relative to the typical size. By default, the typical size is the magnitude of the starting value, or 1 if
+    /// If a native model has no partials of its own, they are computed by differences. The step is proportional to the
+    /// magnitude of the parameter's current value, but at least to a thousandth of the typical size. If the value is 0,
+    /// it is proportional to the typical size. By default, the typical size is the magnitude of the start, or 1 if
     /// the starting value is 0.
     ///
     /// If the linear parameters of the start were solved for (see [`Start`](crate::Start)) and the fit does not
@@ -374,8 +366,8 @@ impl CurveFit {
         }
     }
 
-    /// Removes the bounds of tied parameters that were set by the model or for all parameters. Bounds that were set for
-    /// a tied parameter by name are an error.
+    /// Removes the bounds of tied parameters if the model set them or if [`bounds`](CurveFit::bounds) did. Bounds that
+    /// were set by name stay; [`check_ties`](CurveFit::check_ties) reports them as an error.
     pub(super) fn unbind_tied(&mut self) {
         for i in 0..self.names.len() {
             if self.is_tied(i) && !self.bounded[i] {

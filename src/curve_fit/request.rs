@@ -2,8 +2,8 @@
 
 use super::CurveFit;
 use super::parameters::told_of_ties;
+use super::ready::CompleteStart;
 use super::ready::Ready;
-use super::start::CompleteStart;
 use crate::data::points::Points;
 use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};

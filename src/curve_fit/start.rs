@@ -4,7 +4,7 @@ use super::CurveFit;
 use super::search::Search;
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
-use crate::curve_fit::ready::Ready;
+use crate::curve_fit::ready::{CompleteStart, Ready};
 use crate::curve_fit::search::options::SearchWhen;
 use crate::data::Data;
 use crate::data::loss::{Estimator, Loss};
@@ -15,7 +15,6 @@ use crate::error::names::position;
 use crate::error::{Error, Result, StartError, TieError};
 use crate::fit::engine::{Spent, error_at_start};
 use crate::fit::linear_start::solved;
-use crate::fit::start_search::StartSearch;
 use crate::model::known::Known;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
@@ -26,31 +25,7 @@ use crate::threads::lock;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-/// A starting point with a value for every parameter.
-pub(super) struct CompleteStart {
-    /// One value per parameter.
-    pub(super) values: Vec<f64>,
-    /// Positions of the linear parameters that were solved for.
-    pub(super) solved: Vec<usize>,
-    /// Time to compute missing values.
-    pub(super) took: Duration,
-    /// Result of the search for the start; `None` if no search was made.
-    pub(super) search: Option<StartSearch>,
-}
-
-impl CompleteStart {
-    /// Returns a start whose values are all known.
-    pub(super) fn given(values: Vec<f64>) -> CompleteStart {
-        CompleteStart { values, solved: Vec::new(), took: Duration::ZERO, search: None }
-    }
-
-    /// Returns the time and the report of the search for this start.
-    pub(super) fn spent(&self) -> Spent {
-        Spent { finding: self.took, search: self.search, ..Spent::default() }
-    }
-}
+use std::time::Instant;
 
 impl CurveFit {
     /// Returns the starting point of [`fit`](CurveFit::fit), one value per parameter: the values of `start`, and

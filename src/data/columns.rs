@@ -1,4 +1,4 @@
-//! The independent variables: one column each, and their number in the arguments of a closure.
+//! The independent variables: their columns, and the types in which a closure receives them.
 
 use super::values::{Real, Values};
 use crate::error::{Error, Result};

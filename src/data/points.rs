@@ -104,8 +104,7 @@ impl<'a> Points<'a> {
     /// Checks every value, in parallel.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], [`Error::SigmaNotPositive`], [`Error::EmptyData`],
-    /// [`Error::NoEffectiveData`] or [`Error::CovarianceNotPositiveDefinite`].
+    /// Errors of a value that is not finite, a sigma that is not positive, no points, or a covariance.
     pub(crate) fn validate(data: &Data<'a>) -> Result<Points<'a>> {
         Points::check(data.given())
     }
@@ -320,8 +319,7 @@ impl<'a> Points<'a> {
         (0..self.len()).filter(|&i| !self.filtered || self.counts(i))
     }
 
-    /// Returns the factor of the residual of point `i`: the row unit over its standard deviation, or the row unit
-    /// if no standard deviation is known.
+    /// Returns the factor of the residual of point `i`: the row unit over its standard deviation, if that is known.
     pub(crate) fn weight(&self, i: usize) -> f64 {
         match self.sigma {
             Weights::Constant(s) => self.units.row / s,
@@ -345,8 +343,7 @@ impl<'a> Points<'a> {
         x.is_finite() || (self.infinite_x && !x.is_nan())
     }
 
-    /// Returns the largest magnitudes and the summary of y if every value is finite and every sigma is positive;
-    /// otherwise `None`. One fast scan for the usual case.
+    /// Returns the largest magnitudes and the summary of y in one scan; `None` if a value or a sigma is invalid.
     fn plain(&self, known_x: bool) -> Option<(Largest, Moments)> {
         let scan = |start: usize, end: usize| {
             let summary = Moments::of_range(self, start, end);

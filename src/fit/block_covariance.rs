@@ -7,7 +7,8 @@
 //! Each block and S are decomposed as the full factor is in [`covariance`](super::covariance), with columns scaled to
 //! length 1: Rᵇ = U Σ Vᵀ. Directions that Rᵇ does not determine are undetermined (open) for that set; the remaining
 //! rows (1 − U Uᵀ) Bᵇ are folded into S. A direction w of the common parameters changes the own parameters by
-//! −(Rᵇ)⁺Bᵇw. It is open if S w is zero to rounding relative to the length of the whole change.
+//! −(Rᵇ)⁺Bᵇw. Let L be the length of this change of all parameters together, own and common. The direction is open if
+//! S w is at most the rounding error of a vector of length L.
 
 use super::block_matrix::{Block, BlockMatrix};
 use super::covariance::{Covariance, Direction, norm, parts};
@@ -21,8 +22,8 @@ use std::sync::OnceLock;
 const MOST_NAMED: usize = 20;
 /// Maximum number of power iterations for the largest or the smallest singular value.
 const MOST_STEPS: usize = 300;
-/// Ratio of the motion of own parameters to the motion of common ones from which an open direction belongs to own
-/// parameters. Parameters with a part below `LEAST_PART` in the direction keep their errors.
+/// An open direction belongs to own parameters if the change of own parameters is more than this many times the change
+/// of the common ones. Parameters whose component along each open direction is at most `LEAST_PART` keep finite errors.
 const OUTWEIGHS: f64 = 1e4;
 /// Relative change of the value at which the power iteration ends.
 const STILL: f64 = 1e-9;
@@ -31,7 +32,7 @@ const STILL: f64 = 1e-9;
 pub(super) struct BlockInputs<'a> {
     /// R factor of the Jacobian with respect to the estimated parameters, with their blocks.
     pub(super) factor: &'a RFactor,
-    /// The same with the full weights of points that have limited ones there, if there are such points.
+    /// R factor with the full weights of points whose weights are limited in `factor`; `None` without such points.
     pub(super) sharpened: Option<&'a RFactor>,
     /// Position of each estimated parameter, and the power of two that scales its column.
     pub(super) places: &'a [(usize, f64)],
@@ -94,8 +95,8 @@ impl Decomposed {
     }
 }
 
-/// Rows that represent R⁻¹, for each block and for the common parameters: products of rows are the
-/// covariances of parameters in columns of length 1.
+/// One row per parameter, for each block and for the common parameters: the rows of R⁻¹, up to a rotation that all
+/// rows share. The columns of R have length 1. The product of two rows is the covariance of their scaled parameters.
 struct Inverse {
     /// Rows of each block in the columns of the block, and in the common columns.
     blocks: Vec<[DMatrix<f64>; 2]>,

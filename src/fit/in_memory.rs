@@ -17,7 +17,8 @@ use std::sync::{Mutex, OnceLock};
 pub(crate) struct InMemory<'a> {
     pub(crate) points: &'a Points<'a>,
     execution: Execution,
-    /// Counts as measurements; computed at the first use.
+    /// The points for plain least squares: without errors of x, and with counts as ordinary values of y. `None` if
+    /// `points` already have this form. Computed at the first use.
     measured: OnceLock<Option<Points<'a>>>,
     /// Scratch memory that consecutive evaluators on the CPU reuse.
     scratch: Option<&'a Mutex<Scratch>>,

@@ -76,7 +76,8 @@ pub(super) fn stepped(
     let least = RANK * sigma.first().copied().unwrap_or(0.0);
     for k in (0..n).filter(|&k| sigma[k] > least) {
         let vector = &v[k * n..(k + 1) * n];
-        // σ·u = R D⁻¹ v; therefore the coefficient uᵀz/σ needs two divisions by σ.
+        // D: the lengths of the columns; z: the last column of the factor. The coefficient of v is uᵀz/σ. The sum
+        // below is σ·uᵀz, because σ·u = R D⁻¹ v. Therefore it is divided by σ twice.
         let along: f64 = (0..n)
             .map(|i| {
                 let row: f64 = (i..n).map(|j| factor.at(i, j) / lengths[j] * vector[j]).sum();

@@ -27,9 +27,10 @@ impl Fit {
     /// Returns the value and the standard error of an expression of the parameters, such as
     /// `"2*sqrt(2*ln(2))*sigma"`. Its syntax is that of [`CurveFit::parse`](crate::CurveFit::parse).
     ///
-    /// The standard error is ‖halfᵀg‖ (delta method), with the exact partials g of the expression and the factor
-    /// `half` of the covariance. It includes the correlations of the parameters. Errors that cancel leave no rounding
-    /// error. Fixed parameters and parameters at an active bound contribute nothing.
+    /// The standard error is ‖Hᵀg‖ (delta method): g are the exact partials of the expression, and HHᵀ is the
+    /// covariance. It includes the correlations of the parameters. It is computed from H because gᵀHHᵀg would lose
+    /// its digits if the errors of the parameters nearly cancel. Fixed parameters and parameters at an active bound
+    /// contribute nothing.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
@@ -82,7 +83,8 @@ impl Fit {
         Some(Propagated { value, std_error })
     }
 
-    /// Returns the value and the standard error of a closure of the parameters, which it receives in the model's order.
+    /// Returns the value and the standard error of a quantity that a closure computes from the parameters. The closure
+    /// receives all parameters in the model's order.
     ///
     /// ```
     /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();

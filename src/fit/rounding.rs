@@ -2,7 +2,8 @@
 //!
 //! Errors have two significant digits, as is usual in physics; the value ends at the same decimal place.
 
-/// Maximum number of digits of a value. A smaller error is below the precision of the value.
+/// Maximum number of digits of a value after its first digit. If the last digit of the error is further right, the
+/// error is below the precision of the value.
 const DIGITS: i32 = 15;
 
 /// Returns a value with its error in parentheses, in units of the last digit: `1.235(12)` or `1.235(12)e-9`. If the

@@ -92,7 +92,7 @@ impl ParameterTable {
         text + "</tbody>\n</table>\n"
     }
 
-    /// Returns true if a column contains numbers, and otherwise only empty cells.
+    /// Returns true if a column contains at least one number, and all its other cells are numbers or empty.
     fn is_numeric(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().map(|row| &row[column]);
         let filled = |cell: &TableCell| *cell != TableCell::Empty;

@@ -34,7 +34,8 @@ fn near(x: f64) -> Pair {
     /// 1 - Euler's constant.
     const H0: f64 = 0.42278433509846713;
     const H0_LO: f64 = 4.942915152430645e-18;
-    // Γ(x) = (x - 1) ... (y) Γ(y) with y = 2 + v in [1.5, 2.5)
+    // With y = 2 + v in [1.5, 2.5): Γ(x) = (x - 1)(x - 2) ... y Γ(y) for x >= 2.5 (the factors are `product`),
+    // Γ(y)/x with y = x + 1 for 0.5 <= x < 1.5, and Γ(y)/(x(x + 1)) with y = x + 2 for x < 0.5.
     let mut product = (1.0, 0.0);
     let mut v = x - 2.0;
     if x >= 2.5 {
@@ -90,7 +91,7 @@ pub(super) fn gamma_fast(x: f64) -> f64 {
     if x.abs() < TINY {
         1.0 / x
     } else if x < 0.0 {
-        f64::NAN // for `gamma_negative`
+        f64::NAN // a placeholder: callers compute these x with `gamma_negative`
     } else if x < FAR {
         let (hi, lo) = near(x);
         hi + lo
@@ -106,10 +107,10 @@ pub(super) fn gamma_fast(x: f64) -> f64 {
 /// Returns true if x needs `gamma_negative`.
 #[inline(always)]
 pub(super) fn is_negative(x: f64) -> bool {
-    x < -TINY
+    x <= -TINY
 }
 
-/// Returns Γ(x) for x < -1e-17; NaN at the poles and at -infinity.
+/// Returns Γ(x) for x <= -1e-17; NaN at the poles and at -infinity.
 #[cold]
 #[inline(never)]
 pub(super) fn gamma_negative(x: f64) -> f64 {

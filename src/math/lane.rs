@@ -1,7 +1,8 @@
 //! All functions for one number, always inlined. The loops of `block` and the scalar functions of `math` use them.
 
-/// List from which the three forms are generated: the file, name and arguments of each function. If rare arguments
-/// (huge angles, …) need a slow path, the fast function, the slow function and the test for rare arguments follow.
+/// List of all functions: file, name and arguments. The imports of this file, the loops of `block` and the scalar
+/// functions of `scalar` are generated from it. If rare arguments (huge angles, …) need a slow path, the fast function,
+/// the slow function and the test for rare arguments follow.
 macro_rules! for_each_method {
     ($callback:ident) => {
         $callback! {

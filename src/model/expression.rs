@@ -31,7 +31,8 @@ impl Expression {
     /// no independent variables.
     ///
     /// # Errors
-    /// None in practice: replaying a program cannot panic.
+    /// None in practice: tracing fails only if the closure panics or uses a variable of another trace, and this one,
+    /// which evaluates formulas, does neither.
     pub(crate) fn substituted(&self, known: &[(String, Expression)]) -> Result<Expression> {
         let formula = |name: &String| known.iter().find(|(known, _)| known == name).map(|(_, f)| f);
         if !self.parameters().iter().any(|name| formula(name).is_some()) {

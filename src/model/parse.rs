@@ -26,7 +26,6 @@
 //!
 //! A text may be malicious: nesting is limited to [`MAX_DEPTH`] and length to [`MAX_LENGTH`].
 
-pub(crate) mod fault;
 mod operation;
 mod part;
 pub(crate) mod tokens;
@@ -39,7 +38,7 @@ use super::tape::{self, TapeId};
 use super::var::Var;
 use crate::error::Error;
 use crate::model::parse::tokens::replace_names;
-use fault::{FormulaFault, clip, quote};
+use crate::model::parse::tokens::{FormulaFault, clip, quote};
 use operation::{Operation, Stack};
 use part::{NOT, ParsedPart, Sort, TIGHT, infix, join, want};
 use std::collections::{HashMap, HashSet};
@@ -127,7 +126,7 @@ struct Pending<'a> {
 }
 
 /// State of the parser: the tokens around the current position, and the parts parsed so far. The operations of the
-/// parts are on the topmost tape.
+/// parts are recorded on the innermost tape of this thread.
 struct Parser<'a> {
     /// The tokens after `current`.
     tokens: Tokens<'a>,
@@ -199,8 +198,9 @@ impl<'a> Parser<'a> {
         Ok((self.stack.value().node(tape), self.parameters))
     }
 
-    /// Parses a chain of operands and infix operators that bind at least as tightly as `floor`. An operator
-    /// waits in `pending` until its right operand is complete: the next operator binds no tighter, or the chain ends.
+    /// Parses a chain of operands and infix operators that bind at least as tightly as `floor`. An operator waits in
+    /// `pending` until its right operand is complete. The operand is complete when the next operator does not bind
+    /// tighter or the chain ends.
     fn expression(&mut self, floor: u8) -> Result<ParsedPart, Box<FormulaFault>> {
         let outer = self.pending.len();
         let mut part = self.operand()?;

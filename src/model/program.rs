@@ -7,8 +7,6 @@
 use super::dual::Dual;
 use super::op::{Binary, Id, Node, Unary};
 use super::optimise;
-#[cfg(feature = "json")]
-use super::saved::SavedProgram;
 use super::scalar::{Mask, Scalar};
 use super::tape::{self, TapeId};
 use super::var::Var;
@@ -27,8 +25,6 @@ const PARTIALS_PER_REPLAY: usize = 8;
 ///
 /// `Display` prints one line per operation with the names of variables and parameters.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "json", serde(try_from = "SavedProgram", into = "SavedProgram"))]
 pub struct Program {
     pub(crate) columns: Vec<String>,
     pub(crate) params: Vec<String>,

@@ -9,6 +9,8 @@ use crate::error::Result;
 use crate::error::saved::SavedError;
 use crate::saved::{Number, Saved, check_index, saved};
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "json")]
+use serde::{Deserializer, Serializer, de};
 
 /// Highest order of a polygamma function that is accepted; models use small orders.
 const HIGHEST_ORDER: u32 = 1 << 16;
@@ -33,6 +35,20 @@ enum SavedNode {
     Parameter(u32),
     /// An operation's name and operands.
     Apply(String, Vec<Id>),
+}
+
+#[cfg(feature = "json")]
+impl Serialize for Program {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        SavedProgram::from(self.clone()).serialize(to)
+    }
+}
+
+#[cfg(feature = "json")]
+impl<'de> Deserialize<'de> for Program {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Program, D::Error> {
+        SavedProgram::deserialize(from)?.try_into().map_err(de::Error::custom)
+    }
 }
 
 #[cfg(feature = "json")]

@@ -457,3 +457,8 @@ impl Mask<Var> for VarMask {
         !self
     }
 }
+
+/// Returns the variables as an array; missing variables are NaN.
+pub(crate) fn array<const N: usize>(p: &[Var]) -> [Var; N] {
+    std::array::from_fn(|i| p.get(i).copied().unwrap_or(Var::from(f64::NAN)))
+}

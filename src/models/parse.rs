@@ -11,7 +11,7 @@
 use super::model::Model;
 use super::{by_name, polynomial, spline};
 use crate::error::{Error, Result};
-use crate::model::parse::fault::{FormulaFault, quote};
+use crate::model::parse::tokens::{FormulaFault, quote};
 use crate::model::parse::tokens::{Token, TokenKind, Tokens};
 
 /// Maximum depth of nested parentheses, signs and `of`.

@@ -58,7 +58,8 @@ impl RFactor {
             (Some(b), Some(shape)) => shape.block(b).len(),
             _ => 0,
         };
-        // A row without a block has entries only in the common columns and r, the corner of the triangle.
+        // `block`: rows of this block; `corner`: triangle of the common columns and r. A row without a block has
+        // entries only in the columns of the corner.
         let (block, corner) = self.block_mut(block.unwrap_or(0));
         rotate_in(block, own, &mut row);
         rotate_in(corner, row.len() - own, &mut row[own..]);

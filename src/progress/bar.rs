@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Returns an observer for [`CurveFit::observe`](crate::CurveFit::observe) that draws a progress bar on the standard
 /// error stream. It shows:
 ///
-/// - for a fit: iteration, cost, step and damping; in a search from many starts, of the fit with the latest step
+/// - for a fit: iteration, cost, step and damping; in a multi-start these belong to the fit that made the last step
 /// - for a batch: finished fits, fits per second and remaining time
 /// - for each pass of a stream: points, points per second, remaining time if the number of points is known, and the
 ///   cost after the previous pass
@@ -41,7 +41,7 @@ fn bar_on(
                 bar.reset();
             }
             match event {
-                // The line of a stream already shows its steps.
+                // A step of the fit of a stream is not shown: the line of the stream already shows the cost.
                 Event::Step(now)
                     if since.is_some_and(|pass: Since| pass.elapsed <= now.elapsed) => {}
                 Event::Step(now) => {

@@ -41,8 +41,9 @@ impl Limits<'_> {
     }
 
     /// Returns true if q[j] is on a bound and the gradient pushes it outwards by more than rounding, or if q[j] is on a
-    /// bound and its column is 0. `cost`: the cost at q. A parameter whose column is a linear combination of columns of
-    /// other parameters is not held firmly: if the gradient is 0 for those parameters, it is also 0 for this one.
+    /// bound and its column is 0. `cost`: the cost at q. Example of a parameter on a bound that is not held firmly: its
+    /// column is a linear combination of columns of other parameters, for which the gradient is 0. Then the gradient is
+    /// also 0 for this parameter.
     pub(crate) fn holds_firmly(&self, q: &[f64], model: &LinearModel, cost: f64, j: usize) -> bool {
         let residual = (2.0 * cost).sqrt();
         let pushed = model.gradient[j].abs() > HELD * model.norms[j] * residual;

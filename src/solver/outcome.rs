@@ -29,7 +29,8 @@ pub(crate) struct Outcome {
     pub(crate) unused: Vec<bool>,
     /// True if a second run, with another scaling or start, was made.
     pub(crate) retried: bool,
-    /// Upper limit that the search set for 1/sigma of a point, in row units; infinite if it set none.
+    /// Upper limit of 1/sigma of a point in the last sums, in row units (see `Evaluator::limit_weights`): the solver
+    /// limits points that outweigh all others. Infinite if it set no limit.
     pub(crate) most_weight: f64,
 }
 

@@ -168,7 +168,7 @@ impl NpyHeader {
             let (key, value) = entry.split_once(':')?;
             let value = value.trim();
             match unquoted(key.trim())? {
-                // The fields of a structured array are shown in the error that refuses them.
+                // For a structured array this is a list of its fields, not a string: it is kept for the error message.
                 "descr" => descr = Some(unquoted(value).unwrap_or(value).to_string()),
                 "fortran_order" => {
                     fortran = Some(match value {

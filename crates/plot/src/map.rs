@@ -12,7 +12,8 @@ const CELLS: usize = 512;
 const APART: f64 = 48.0;
 /// Fraction of the numbers, at each end, that may be outside of the default range.
 const BEYOND: f64 = 1.0 / 400.0;
-/// Minimum ratio of the range of all numbers to the default range for leaving numbers out.
+/// Numbers at the ends are left out of the default range if the range of all numbers is more than this many times as
+/// wide as the range without them.
 const WILD: f64 = 4.0;
 /// Color of missing values.
 const MISSING: Color = (190, 190, 190);
@@ -47,7 +48,8 @@ impl MapPlot {
         Ok(MapPlot { rows, columns, values, range: None, title, label, size: (560, 460) })
     }
 
-    /// Sets the numbers of the first and the last colour. The default is the smallest and the largest number. If a
+    /// Sets the range of the colour scale: the numbers that have the first and the last colour. The default is the
+    /// smallest and the largest number. If a
     /// quarter of a percent of the numbers at each end makes this range more than 4x as wide, the default range leaves
     /// them out, and the picture shows their count.
     #[must_use]

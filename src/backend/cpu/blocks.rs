@@ -175,8 +175,9 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Examines the signs of coarse values that the first pass collected, if a native model is called point by point.
-    /// Returns true if the steps of the finite differences changed; the caller then repeats the pass.
+    /// If a native model is called point by point, tests whether the first pass found evidence of imprecise values
+    /// (`Signs`). If so, examines the precision and adapts the steps of the finite differences. Returns true if steps
+    /// changed; the caller then repeats the pass.
     pub(super) fn settle_steps(&mut self, params: &[f64]) -> Result<bool, Fault> {
         let PreparedForm::Native { native, bounds, .. } = &self.model.kind else {
             return Ok(false);

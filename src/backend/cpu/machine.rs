@@ -36,7 +36,7 @@ pub(super) enum Uniforms<'a> {
     OfLanes(&'a [[f64; LANES]]),
 }
 
-/// Registers and gathered columns of one worker.
+/// Registers and gathered columns of one thread.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) registers: Vec<Register>,

@@ -1,9 +1,9 @@
 //! Translation of a program to CUDA C++: the part of a translation unit that depends on the model.
 //!
 //! `model_uniforms` computes the values that are the same at every point, always in f64, because it runs once per
-//! block. It stores the values that `model_point` needs in `u`. `model_point` has one statement per operation, in the
-//! order and with the numbers of the program's listing. The same program always yields the same text. Names occur only
-//! in comments.
+//! block. It stores the values that `model_point` needs in `u`. `model_point` has one statement per operation. Order
+//! and variables (`v7` for node 7) are those of the program's listing. The same program always yields the same text.
+//! Names of columns and parameters occur only in comments.
 
 mod expression;
 
@@ -84,8 +84,8 @@ pub(super) fn generate(
     Generated { uniforms: model.uniforms_count(), text }
 }
 
-/// Writes `model_uniforms` and `model_point` of a program with one variable and no parameters, with the constant
-/// UNIFORMS, for a separate namespace.
+/// Writes `model_uniforms` and `model_point` of the formula of a custom loss, a program with one variable and no
+/// parameters. The text begins with the constant UNIFORMS. The caller puts it into a namespace of its own.
 pub(super) fn generate_formula(program: &Program, arithmetic: Arithmetic) -> String {
     let model = PrintedModel::new(program, arithmetic);
     let mut text = format!("constexpr int UNIFORMS = {};\n", model.uniforms_count());
@@ -105,8 +105,8 @@ struct PrintedModel<'a> {
     per_point: Vec<bool>,
     /// Nodes whose values `model_uniforms` stores, in the order of `u`.
     stored: Vec<Id>,
-    /// The stored values and constants that are divisors at every point. In `u`, the reciprocals of these stored values
-    /// follow the stored values.
+    /// Divisors that are the same at every point: stored values and constants. At the end of `u`, after all stored
+    /// values, are the reciprocals of the divisors that are stored values.
     divisors: Vec<Id>,
 }
 

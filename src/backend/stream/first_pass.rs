@@ -19,7 +19,8 @@ pub(crate) const GROUP_POINTS: u64 = GROUP * PIECE as u64;
 pub(crate) struct FirstPass {
     pub(crate) survey: Survey,
     pub(crate) sample: Sample,
-    /// The normal equations at the starting point, with units of 1; `None` if the starting point is not known yet.
+    /// The normal equations at the starting point, computed with the row unit 1 and all column factors 1; `None` if
+    /// the starting point is not known yet.
     pub(crate) sums: Option<Tree<Normal>>,
     /// Number of the first point that the pass has not seen.
     pub(crate) next: u64,
@@ -34,7 +35,8 @@ impl FirstPass {
         FirstPass { survey: Survey::new(piece), sample, sums, next: first }
     }
 
-    /// Validates a chunk, the first point of which is number `first`, and evaluates it at the start of `evaluated`.
+    /// Validates and adds a chunk. If the starting point is known, also adds its normal equations there
+    /// (`evaluated.start`). `first`: number of the first point of the chunk.
     pub(crate) fn add(
         &mut self,
         evaluated: &Evaluated<'_>,
@@ -76,7 +78,8 @@ impl FirstPass {
         Ok(())
     }
 
-    /// Merges the sums after the last complete group, which shortens the message. No points can be added afterwards.
+    /// Merges the sums of all pieces after the last complete group into one, so that the reply to the leader is short.
+    /// No points can be added afterwards.
     pub(crate) fn close(&mut self) {
         self.survey.close();
         self.sums.iter_mut().for_each(Tree::close);

@@ -5,8 +5,8 @@
 //! if a single fit is larger. The result does not depend on the portions.
 
 use crate::data::batch::BatchData;
-use crate::fit::batch::engine::BatchRequest;
 use crate::fit::batch::message::MOST_FITS;
+use crate::fit::batch::request::BatchRequest;
 use crate::threads;
 
 /// Number of portions for each worker and for the leader, unless the limits below apply.

@@ -3,7 +3,7 @@
 use super::draw::{Drawn, Sampler};
 use crate::backend::Backend;
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::start::CompleteStart;
+use crate::curve_fit::ready::CompleteStart;
 use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::points::Points;

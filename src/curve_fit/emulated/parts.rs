@@ -1,5 +1,5 @@
-//! Parts on emulated devices: however points are divided, the same bits; what a device fails at the CPU does, or the
-//! leader says.
+//! Tests of distributed fits whose parts are on emulated devices. The result has the same bits for every division of
+//! the points into parts. If a device fails, the CPU takes over the part or, if it may not, the fit returns the error.
 
 use super::batches::{START, abscissae, decay, decays};
 use super::trial::Trial;
@@ -9,7 +9,7 @@ use crate::{Backend, CurveFit, Data, Error, Estimator, Fit, Loss, Missing, Sigma
 
 const GROUP: usize = Part::GROUP as usize;
 
-/// Returns the fit of `parts`, brought together from the left.
+/// Returns the fit of `parts`. Their replies are merged in order, the first two first.
 fn fit(curve: &CurveFit, parts: &mut [Part<'_>], start: &[f64]) -> Result<Fit, Error> {
     let ask = |question: &[u8]| {
         let mut answers = parts.iter_mut().map(|part| part.answer(question));

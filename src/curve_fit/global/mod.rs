@@ -11,7 +11,7 @@ mod sets;
 mod source;
 mod start;
 
-use super::{CurveFit, ends};
+use super::CurveFit;
 use crate::curve_fit::global::layout::BadSets;
 use crate::data::Data;
 use crate::data::batch::BatchData;
@@ -19,6 +19,7 @@ use crate::data::start::Start;
 use crate::error::{Error, GlobalError, Result};
 use crate::fit::engine::Spent;
 use crate::observe::span;
+use crate::setters::ends;
 use joint_fit::JointFit;
 use layout::JointLayout;
 use std::ops::RangeBounds;

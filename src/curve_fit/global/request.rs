@@ -7,8 +7,8 @@ use super::source::{JointSet, JointSource, same_models};
 use crate::backend::cpu::Prepared;
 use crate::curve_fit::global::layout::{BadSets, all_good, of_each};
 use crate::curve_fit::parameters::told_of_ties;
+use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::ready::Ready;
-use crate::curve_fit::start::CompleteStart;
 use crate::data::Data;
 use crate::data::sigma::Spread;
 use crate::error::{Error, GlobalError, Result};
@@ -23,7 +23,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Ratio of row units, 2⁻³⁰⁰, below which the rows of the set with smaller rows are lost in sums of squares.
+/// Ratio of the row units of two sets (2⁻³⁰⁰). If the ratio is smaller, the rows of the set with the larger unit, which
+/// are the smaller rows, are lost in sums of squares.
 const BESIDE: f64 = f64::from_bits((1023 - 300) << 52);
 
 impl JointLayout {
@@ -192,8 +193,8 @@ fn view_without_points((member, ready): (&SetMember, &Arc<Ready>)) -> SetView {
     }
 }
 
-/// Returns the sets whose rows outweigh those of the other sets: their rows exceed the ordinary range, and at least
-/// half of the sets have rows that are smaller by a factor below [`BESIDE`].
+/// Returns the sets whose rows outweigh those of the other sets. A set outweighs the others if its row unit is below 1
+/// and less than [`BESIDE`] times the row units of at least half of the sets. A small row unit means large rows.
 fn outweighing(sets: &[SetPoints<'_, '_>]) -> BadSets {
     let unit = |set: &SetPoints<'_, '_>| set.points.units.row;
     if sets.iter().all(|set| unit(set) >= 1.0) {

@@ -29,9 +29,9 @@ saved! {
 }
 
 saved! {
-    /// The mirror of the view of a set.
+    /// Saved form of a [`SetView`]: the model and parameters of one set.
     struct SavedSet of view: SetView {
-        /// Program of the model; `None` for a native model, for which only `variables` is saved.
+        /// Program of the model; `None` for a native model, of which only the number of `variables` is saved.
         model: Option<SavedProgram> = program_of(&view.model),
         variables: usize = view.model.columns(),
         ties: Vec<(String, String)> = formulas_of(&view.ties),
@@ -73,7 +73,8 @@ impl SavedJointFit {
         let SavedJointFit { fit, chi_squares, sets, left_out, .. } = self;
         let mut fit: Fit = fit.try_into()?;
         JointFit::expect("sets", sets.len(), chi_squares.len().max(1))?;
-        // The view of a set is computed from these directions by decompositions, which require finite values.
+        // The fit of one set is computed from these undetermined directions (`null`) by decompositions, which require
+        // finite values.
         if !fit.covariance.null.is_finite() {
             let message = "the directions that the data leave open are not finite";
             return Err(JointFit::malformed(message));

@@ -4,7 +4,6 @@ pub(crate) mod evolution;
 pub(crate) mod sampling;
 
 use super::CurveFit;
-use super::parameters::ends;
 use super::search::natural_ranges;
 use super::search::ranges::Range;
 use crate::data::Data;
@@ -17,6 +16,7 @@ use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;
 use crate::math;
 use crate::observe::span;
+use crate::setters::ends;
 use crate::solver::observe::{Event, Observe, Observer};
 use sampling::{MOST_DIMENSIONS, MOST_POINTS, Sampling, points};
 use std::ops::{ControlFlow, RangeBounds};

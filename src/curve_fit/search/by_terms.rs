@@ -8,7 +8,7 @@
 use super::draws::{Draws, Round};
 use super::screen::{Candidate, Screen};
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::start::CompleteStart;
+use crate::curve_fit::ready::CompleteStart;
 use crate::data::points::Points;
 use crate::error::Result;
 use crate::fit::engine::Spent;

@@ -16,7 +16,7 @@ mod screen;
 mod symmetry;
 
 use super::CurveFit;
-use super::start::CompleteStart;
+use super::ready::CompleteStart;
 use crate::backend::Backend;
 use crate::curve_fit::ready::Ready;
 use crate::curve_fit::search::draws::Peaks;

@@ -2,8 +2,9 @@
 //! residuals fail a test).
 
 use crate::curve_fit::CurveFit;
+use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::search::options::{SearchOptions, SearchWhen};
-use crate::curve_fit::start::{CompleteStart, Finder};
+use crate::curve_fit::start::Finder;
 use crate::data::points::Points;
 use crate::data::start::Start;
 use crate::error::Result;

@@ -2,7 +2,7 @@
 //! distributed fit and its parts must share.
 
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::start::CompleteStart;
+use crate::curve_fit::ready::CompleteStart;
 use crate::data::source::Shape;
 use crate::data::start::Start;
 use crate::data::stream::StreamPoints;

@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::stream::{Evaluated, FirstPass, Holder, Passes};
 use crate::curve_fit::parameters::told_of_ties;
-use crate::curve_fit::start::CompleteStart;
+use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
 use crate::data::overview::Overview;

@@ -2,8 +2,9 @@
 //! the CPU may take over, the host computes the remaining fits.
 
 use super::arrays::BatchPart;
-use super::engine::{self, BatchRequest, portions};
+use super::engine::{self, portions};
 use super::pipeline::{FitQueue, Pipeline};
+use super::request::BatchRequest;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;

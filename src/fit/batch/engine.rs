@@ -3,125 +3,32 @@
 //! # Interface of the backends
 //!
 //! [`BatchRequest`] is a validated batch; [`BatchPart`] receives the results of consecutive fits. Every backend
-//! receives both and fills the part fit by fit: [`run`] on the CPU, and a device for each range of fits that
-//! [`BatchPart::split`] separates. Fits without a result have the status "not run".
+//! receives both and writes the result of each fit to the part. On the CPU this is [`run`]. For devices the part is
+//! divided into ranges of fits by [`BatchPart::split`], and a device computes one range at a time. Fits without a
+//! result have the status "not run".
 
 use super::arrays::BatchPart;
+use super::request::BatchRequest;
 use super::simd_batch::SimdFits;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
-use crate::backend::Precision;
-use crate::data::batch::{BatchData, Starts};
-use crate::data::loss::Estimator;
-use crate::data::points::Points;
-use crate::data::values::Values;
 use crate::error::{Error, Result};
-use crate::fit::point_source::PointSource;
-use crate::fit::search::SearchRequest;
-use crate::fit::spec::FitSpec;
 use crate::normal::abreast::ABREAST;
 use crate::observe::span;
 use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
-use crate::solver::options::Options;
-use crate::solver::task::{Problem, Task, Work};
 use crate::threads::{self, lock};
 use std::iter::from_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// Number of samples that a thread takes at a time: a few milliseconds of work, so that idle lanes at the end of a
 /// portion cost little.
 const SAMPLES: usize = 131_072;
 /// Maximum number of fits that a thread takes at a time.
 const MOST: usize = 1024;
-/// Portions per thread for a smaller batch, so that threads wait only briefly for the last portion.
+/// Minimum number of portions per thread, so that threads wait only briefly for the last portion. A batch that is too
+/// small for this has fewer portions, of [`ABREAST`] fits each.
 const PORTIONS: usize = 16;
-
-/// A validated batch.
-#[derive(Clone, Copy)]
-pub(crate) struct BatchRequest<'a> {
-    /// Settings of all fits. Their observer can only stop the batch; no further fit begins after that.
-    pub(crate) spec: &'a FitSpec<'a>,
-    pub(crate) data: &'a BatchData<'a>,
-    pub(crate) starts: &'a Starts<'a>,
-    /// Floating-point precision on devices.
-    pub(crate) precision: Precision,
-    /// Options of the first attempt.
-    pub(crate) first_options: Options,
-    /// Receives the progress of the batch.
-    pub(crate) observer: Option<&'a Observer>,
-    /// If true, starts outside the bounds are moved onto them.
-    pub(crate) clamp_start: bool,
-    /// If true, fits may have fewer points than free parameters.
-    pub(crate) underdetermined: bool,
-    pub(crate) begun: Instant,
-}
-
-impl<'a> BatchRequest<'a> {
-    /// Returns the same request with `starts`.
-    pub(crate) fn with_starts<'b>(&self, starts: Option<&'b Starts<'b>>) -> BatchRequest<'b>
-    where
-        'a: 'b,
-    {
-        BatchRequest { starts: starts.unwrap_or(self.starts), ..*self }
-    }
-
-    /// Returns the points of a fit if they are valid. `columns` and `y` are buffers for the points.
-    pub(crate) fn points<'p>(
-        &self,
-        fit: usize,
-        columns: &'p mut Vec<Values<'a>>,
-        y: &'p mut Vec<f64>,
-    ) -> std::result::Result<Points<'p>, FitStatus> {
-        let mut points = Points::check(self.data.fit(fit, columns, y))?;
-        if self.spec.estimator == Estimator::Poisson {
-            points.count_events()?;
-        }
-        Ok(points)
-    }
-
-    /// Returns the time at which the time limit of a fit begins.
-    pub(super) fn clock(&self) -> Instant {
-        if self.spec.options.max_time.is_some() { Instant::now() } else { self.begun }
-    }
-
-    /// Returns the request for the search of a fit of these points.
-    pub(super) fn search_request<'s>(
-        &'s self,
-        source: &'s dyn PointSource,
-        fit: usize,
-    ) -> SearchRequest<'s> {
-        SearchRequest {
-            spec: self.spec,
-            source,
-            options: self.spec.options,
-            refined: false,
-            linear: self.starts.linear(fit),
-            errors_in_x: !self.data.x_sigma.is_exact(),
-        }
-    }
-
-    /// Returns the task of a minimisation in parallel with others, without an observer.
-    pub(super) fn task<'t>(&'t self, problem: &'t Problem) -> Task<'t> {
-        let (options, begun, work) = (&self.first_options, self.begun, Work::default());
-        Task { problem, options, observer: None, begun, work, known: None }
-    }
-
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.spec.is_cancelled()
-    }
-
-    /// Returns true if there is an observer or a token.
-    pub(super) fn is_watched(&self) -> bool {
-        self.observer.is_some() || self.spec.observer.is_some()
-    }
-}
-
-/// Returns true if `fits` fits keep all threads busy, one fit per thread.
-pub(crate) fn fill_all_threads(fits: usize) -> bool {
-    fits >= 2 * threads::count()
-}
 
 /// Computes all fits of `out` that have not been run, on the threads of the current pool. One thread computes each fit
 /// in a fixed order of operations; therefore the results do not depend on the number of threads.

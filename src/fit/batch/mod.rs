@@ -8,6 +8,7 @@ mod errors;
 pub(crate) mod message;
 mod pipeline;
 pub(crate) mod place;
+pub(crate) mod request;
 pub(crate) mod residual_tests;
 #[cfg(feature = "json")]
 mod saved;

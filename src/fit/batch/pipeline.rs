@@ -95,7 +95,8 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         };
         let following = self.queue.take(|fits| self.of_chunk(fits, self.bytes));
         let launched = following.map(|part| self.launch(part));
-        // If the next chunk is launched, the results are read on the other queue, which does not wait for its kernel.
+        // If the next chunk is launched, the results are read on `Queue::Ahead` of the device, which does not wait
+        // for the kernel of the next chunk.
         let queue = if let Some(Ok(_)) = launched { Queue::Ahead } else { Queue::Work };
         if let Err(error) = chunk.read(queue, found) {
             self.queue.put_back(part);
@@ -104,8 +105,8 @@ impl<'a, 'b> Pipeline<'a, 'b> {
             }
             return Err(error);
         }
-        // The next call reports the failure. If only memory is missing, it starts a new chunk,
-        // which is smaller if necessary.
+        // If the launch of the next chunk failed, the next call of `next` returns the error. If only memory was
+        // missing, that call starts a new chunk instead, which is smaller if necessary.
         let no_memory =
             |launched: &Result<_, _>| matches!(launched, Err(DriverError::OutOfMemory { .. }));
         self.under_way = launched.filter(|launched| !no_memory(launched));

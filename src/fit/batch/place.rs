@@ -1,7 +1,7 @@
 //! Choice of the backend of a batch: the CPU, or a device if it is required or likely to be faster.
 
 use super::device::{BatchOnDevice, job, most_seconds};
-use super::engine::BatchRequest;
+use super::request::BatchRequest;
 use crate::backend::choice::Workload;
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{BatchUnits, bytes_per_sample};

@@ -1,7 +1,7 @@
 //! Tests of the residuals of each fit of a batch for correlation.
 
 use super::BatchFit;
-use super::engine::BatchRequest;
+use super::request::BatchRequest;
 use crate::backend::cpu::{Cpu, Scratch};
 use crate::fit::lack_of_fit::ResidualTests;
 use crate::threads;

@@ -5,7 +5,7 @@
 //! [`FitWorkspace::fit`] repeats them from the beginning. The steps of a fit depend only on its own data.
 
 use super::arrays::BatchPart;
-use super::engine::BatchRequest;
+use super::request::BatchRequest;
 use super::status::FitStatus;
 use super::workspace::FitWorkspace;
 use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};

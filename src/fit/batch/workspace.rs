@@ -2,8 +2,8 @@
 //! fit. Consecutive fits reuse the workspace, and errors become statuses.
 
 use super::arrays::BatchPart;
-use super::engine::BatchRequest;
 use super::errors::{About, Errors, Out};
+use super::request::BatchRequest;
 use super::status::FitStatus;
 use crate::backend::cpu::Scratch;
 use crate::data::loss::Estimator;

@@ -25,9 +25,9 @@ pub struct Optima {
 
 /// A minimum of the cost that one or more starts reached.
 ///
-/// Two results belong to one optimum if they are close in two respects. The step from either to the other increases
-/// the cost of the linear model (JᵀJ) by no more than a step of a hundredth of a standard error does, and their costs
-/// differ by no more than this increase. They also belong to one optimum if their parameters agree within tolerances
+/// Let Δ be the increase of the cost in the linear model (JᵀJ) after a step of a hundredth of a standard error. Two
+/// results belong to one optimum if their costs differ by at most Δ and the step from each to the other increases the
+/// cost of its linear model by at most Δ. They also belong to one optimum if their parameters agree within tolerances
 /// and rounding. A hundredth of a standard error is far below the resolution of the data, and separate minima of a sum
 /// of squares are not that close.
 ///
@@ -184,8 +184,8 @@ impl Optima {
 
     /// The estimated probability that another start ends in an unknown optimum (Good-Turing estimate; I. J. Good,
     /// Biometrika 40, 1953): the fraction of the converged starts whose optimum no other start reached. `None` if no
-    /// start converged. Evenly drawn starts share an optimum less often than independent starts; for them it is an
-    /// upper estimate.
+    /// start converged. The estimate is for independent starts. Evenly drawn starts (Sobol, Latin hypercube) share an
+    /// optimum less often; for them the value is too high rather than too low.
     ///
     /// If only one start reached the best optimum, the best fit has [`Warning::ReachedOnce`](crate::Warning).
     pub fn chance_of_unseen(&self) -> Option<f64> {

@@ -85,7 +85,7 @@ impl Trials {
             }
             let _span = span!(DEBUG, "start", number = i);
             let begun = Instant::now();
-            // Only the first start contains the least-squares solution for linear parameters.
+            // Only in the first start are the values of the linear parameters a least-squares solution.
             let linear = if i == 0 { request.linear.clone() } else { Vec::new() };
             let request = Request { start: start.clone(), linear, ..request.clone() };
             let outcome = request.search(begun).map(|outcome| (outcome, begun.elapsed()));
@@ -219,8 +219,9 @@ fn optima(
     nearness.distinct(&converged).into_iter().map(optimum).collect()
 }
 
-/// Returns the warning if a single start reached the best optimum. The probability that n starts miss an optimum that
-/// is equally hard to reach is (1 − 1/n)ⁿ, about a third; for 3n further starts it is e⁻³ = 5 %.
+/// Returns the warning if only one of n > 1 starts reached the best optimum. If a start reaches another optimum with
+/// probability 1/n, n starts miss it with probability (1 − 1/n)ⁿ, about a third, and 3n further starts with
+/// probability e⁻³ = 5 %. The warning therefore recommends 3n further starts.
 fn rarely_reached(distinct: &[Optimum]) -> Option<Warning> {
     let starts: usize = distinct.iter().map(Optimum::hits).sum();
     let unseen = chance_of_unseen(distinct)?;

@@ -1,9 +1,9 @@
 //! Infix operators, and the combination of their two operands.
 
-use super::fault::FormulaFault;
 use super::operation::Operation;
 use super::tokens::Token;
 use crate::model::op::Binary;
+use crate::model::parse::tokens::FormulaFault;
 use crate::model::var::VarMask;
 
 /// Kind of a part of the formula: a number or a condition.

@@ -138,7 +138,7 @@ pub(crate) struct Table {
 /// Files with the same number of rows, read as one table.
 #[derive(Clone)]
 pub(crate) struct Binary {
-    /// Beginning of a fingerprint.
+    /// Description of the format. The fingerprint of the source begins with it.
     layout: String,
     files: Arc<[DataFile]>,
     /// Columns of all files, each with the index of its file.
