@@ -85,6 +85,10 @@ pub(crate) trait PointSource: Send + Sync {
 }
 
 /// Evaluator of the points of a fit. An evaluator on the CPU is not boxed, so that the fits of a batch do not allocate.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box for each fit of a batch costs more than the size"
+)]
 pub(crate) enum PointEvaluator<'e> {
     Cpu(Cpu<'e>),
     Other(Box<dyn Evaluator + Send + 'e>),

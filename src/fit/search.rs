@@ -244,7 +244,7 @@ impl Workspace {
         let (ftol, xtol) = (ftol.max(least), xtol.max(least));
         let options = Options { max_evaluations: Some(most), ftol, xtol, ..request.options };
         let plain = request.errors_in_x;
-        let stage = Stage { view: View { loss, arithmetic, plain, ..view }, options: options };
+        let stage = Stage { view: View { loss, arithmetic, plain, ..view }, options };
         let done = self
             .evaluator(request, &stage.view)
             .and_then(|mut points| self.stage(request, &stage, &mut *points));
@@ -343,7 +343,7 @@ impl Workspace {
             // The pass that computed the distance cannot be reused on another scale.
             self.work.other_passes += 1;
             let loss = Loss::Cauchy { scale: scales * scale };
-            let wide = Stage { view: View { loss, ..stage.view }, options: options };
+            let wide = Stage { view: View { loss, ..stage.view }, options };
             let mut points = self.evaluator(request, &wide.view)?;
             self.minimise(request, &wide, &mut *points, (None, false))?;
             let reason = self.outcome().termination;

@@ -165,7 +165,7 @@ impl CurveFit {
         }
         let ready = self.check().and_then(|()| self.ready(&self.free_positions()));
         let difference = match ready {
-            Ok(ready) => question.disagreement(&self.batch_identity(&ready)),
+            Ok(ready) => question.disagreement(&self.batch_identity(ready)),
             Err(error) => Some(error.to_string()),
         };
         if let Some(difference) = difference {

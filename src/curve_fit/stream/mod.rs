@@ -99,7 +99,7 @@ impl CurveFit {
         self.accepts(shape.x.len(), &start)?;
         let free = self.free_positions();
         let ready = self.ready(&free)?;
-        self.fit_held(&ready, PointsAsked::of(stream, shape)?, sample, start, begun)
+        self.fit_held(ready, PointsAsked::of(stream, shape)?, sample, start, begun)
     }
 
     /// Checks that the model is not called for all points at once.

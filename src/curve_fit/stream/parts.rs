@@ -442,6 +442,6 @@ impl CurveFit {
             required: parts.required,
         };
         let sample = if parts.subsample { SAMPLE } else { LEAST_SAMPLE };
-        self.fit_held(&ready, points, sample, start, begun)
+        self.fit_held(ready, points, sample, start, begun)
     }
 }
