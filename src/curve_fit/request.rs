@@ -2,8 +2,7 @@
 
 use super::CurveFit;
 use super::parameters::told_of_ties;
-use super::ready::CompleteStart;
-use super::ready::Ready;
+use super::ready::{CompleteStart, Ready};
 use crate::data::points::Points;
 use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};

@@ -12,21 +12,21 @@ use clap_mangen::roff::{Roff, roman};
 use std::io;
 
 const TABLES: &str = "\
-Text tables separate their fields by commas, semicolons, tabs or spaces, which is found out, or said with
---delimiter. The last row of words above the numbers has the names of the columns, and a second one their units;
-names may also stand in the last comment before the numbers. What stands above that is passed over, with a note.
-Lines that begin with # are comments. Empty fields, NA and nan are missing values. Decimal commas and thousands that
-are set apart are read where one reading is possible; where two are, --decimal-comma or --thousands decides.
-NPY files hold an array of n rows and k columns, which are called by their numbers from 1. Columns of Parquet and
+The separator of a text table (comma, semicolon, tab or spaces) is detected, or set by --delimiter. The last row
+of words above the numbers contains the names of the columns, and a second one their units; the last comment before
+the numbers may contain the names, too. Rows above the names are skipped, with a note. Lines that begin with # are
+comments. Empty fields, NA and nan are missing values. Decimal commas and separators of thousands are recognised if
+only one reading is possible; otherwise --decimal-comma or --thousands decides. An NPY file contains an array of n
+rows and k columns; its columns are called by their numbers, from 1 on. Columns of Parquet and
 Arrow files are floating-point numbers or integers.";
 
 const ENVIRONMENT: &str = "\
 NO_COLOR              if set, nothing is coloured
-DUALFIT_FORCE_CPU     if 1, no device is used, nor looked for
-DUALFIT_DEVICE        the one device of --device auto, which else takes the first and those like it
-DUALFIT_NVRTC         the library NVRTC, or its folder
-DUALFIT_CACHE_DIR     the folder of compiled kernels; off keeps them in memory
-CUDA_VISIBLE_DEVICES  the devices that the driver shows";
+DUALFIT_FORCE_CPU     if 1, devices are neither used nor searched for
+DUALFIT_DEVICE        number of the only device that --device auto uses; by default the first and equal ones
+DUALFIT_NVRTC         path of the library NVRTC, or of its folder
+DUALFIT_CACHE_DIR     folder for compiled kernels; `off` keeps them in memory
+CUDA_VISIBLE_DEVICES  numbers of the devices that the CUDA driver offers";
 
 pub(crate) fn completions(shell: Shell) -> Outcome<u8> {
     let mut text = Vec::new();
