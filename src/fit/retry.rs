@@ -153,7 +153,11 @@ impl Workspace {
             if !self.applies(strategy, request, &best) {
                 continue;
             }
-            let long = self.with_a_long_step(&request.options);
+            let options = match strategy {
+                Strategy::LongFirstStep => self.with_a_long_step(&request.options),
+                _ => request.options,
+            };
+            let request = &SearchRequest { options, ..*request };
             let other = match strategy {
                 Strategy::NewtonSteps => self.by_newton_steps(request, &best.outcome),
                 Strategy::OnBounds => {
@@ -163,9 +167,7 @@ impl Workspace {
                     let from = self.projected(request, &start);
                     from.and_then(|from| self.search_from(request, &from))
                 }
-                Strategy::LongFirstStep => {
-                    self.search_from(&SearchRequest { options: long, ..*request }, &start)
-                }
+                Strategy::LongFirstStep => self.search_from(request, &start),
                 Strategy::Continuation => self.search_from(request, &best.outcome.params),
             };
             let Some(outcome) = other.filter(|other| replaces(strategy, other, &best)) else {
@@ -173,7 +175,7 @@ impl Workspace {
             };
             best.is_unfinished = match strategy {
                 Strategy::NewtonSteps => false,
-                Strategy::LongFirstStep => is_cut(&outcome, &long),
+                Strategy::LongFirstStep => is_cut(&outcome, &options),
                 _ => best.is_unfinished,
             };
             best.outcome = outcome;

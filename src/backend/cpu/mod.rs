@@ -3,7 +3,7 @@
 mod arrays;
 #[cfg_attr(
     not(all(feature = "jit", target_arch = "x86_64")),
-    allow(dead_code, reason = "what is asked of machine code that is not made")
+    allow(dead_code, reason = "requests of machine code, which this target does not generate")
 )]
 mod assembly;
 mod blocks;

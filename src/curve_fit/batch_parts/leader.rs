@@ -94,7 +94,7 @@ impl<'p> Leader<'_, '_, 'p> {
     /// Returns the next portion, of about `samples` samples; `None` if the batch is stopped or complete.
     fn take(&self, samples: usize) -> Option<BatchPart<'p>> {
         let mut state = lock(&self.state);
-        if state.stopped || self.request.is_cancelled() {
+        if state.stopped || self.request.spec.is_cancelled() {
             return None;
         }
         let before = state.failed.as_ref().map(|(first, _)| *first);
@@ -243,7 +243,9 @@ impl<'p> Leader<'_, '_, 'p> {
                 lock(&self.state).fail(first, Obstacle::Refused { worker, why, part });
                 return Hand::Idle;
             }
-            Ok(Answered::Found(found)) if found.is_complete() || self.request.is_cancelled() => {
+            Ok(Answered::Found(found))
+                if found.is_complete() || self.request.spec.is_cancelled() =>
+            {
                 found.write(&mut part);
                 let mut state = lock(&self.state);
                 state.course.by_workers += 1;

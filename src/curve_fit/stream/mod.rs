@@ -15,6 +15,7 @@ use crate::data::source::slices::SliceSource;
 use crate::data::start::Start;
 use crate::data::stream::Stream;
 use crate::data::values::Values;
+use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::model::native::Model;
@@ -125,9 +126,9 @@ impl CurveFit {
         begun: Instant,
     ) -> Result<Fit> {
         let free = self.free_positions();
-        let unused = self.unused(&ready.model, &free)?;
-        let asked = Asked { curve: self, model: &ready.model, ready, free, unused, start, begun };
-        let (course, resumed) = StreamFit::new(asked, points)?;
+        let spec = self.spec(ready, &free, &XSigma::default(), None)?;
+        let asked = Asked { curve: self, ready, free, start, begun };
+        let (course, resumed) = StreamFit::new(asked, spec, points)?;
         let opening = course.open(resumed, sample)?;
         let from = course.begin(&opening)?;
         let fit = course.fit(&from)?;

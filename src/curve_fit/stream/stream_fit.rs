@@ -25,13 +25,11 @@ use crate::fit::stream::source::StreamSource;
 use crate::fit::stream::stats::StreamStats;
 use crate::fit::stream::subsample_start::{SubsampleStart, forgiven};
 use crate::fit::warning::Warning;
-use crate::model::native::Model;
 use crate::normal::Normal;
-use crate::solver::observe::{Observer, Patience, Stopper, end_of};
+use crate::solver::observe::{Patience, Stopper, end_of};
 use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault};
 use crate::threads::lock;
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -42,11 +40,9 @@ const SAMPLE_EVALUATIONS: usize = 100;
 /// The request: a prepared model and a start.
 pub(super) struct Asked<'f> {
     pub(super) curve: &'f CurveFit,
-    pub(super) model: &'f Model,
     pub(super) ready: &'f Ready,
     /// Positions of the free parameters.
     pub(super) free: Vec<usize>,
-    pub(super) unused: Vec<bool>,
     pub(super) start: Start,
     pub(super) begun: Instant,
 }
@@ -84,14 +80,13 @@ pub(super) struct Beginning {
 /// State of a fit of a stream.
 pub(super) struct StreamFit<'f> {
     asked: Asked<'f>,
-    /// Options without the time limit, which interrupts only passes. If it also limited steps, a resumed fit would not
-    /// have the same result as a fit without interruption.
-    options: Options,
+    /// Specification of the steps. It has no time limit, which interrupts passes only: a limit on steps would change the
+    /// result, and a resumed fit must have the same result as an uninterrupted one.
+    spec: FitSpec<'f>,
     /// The complete start, after it was computed.
     start: OnceLock<CompleteStart>,
     source: Arc<StreamSource<'f>>,
     notes: Shared,
-    watch: Arc<Observer>,
     said: StreamPoints,
     shape: Shape,
     subsample: bool,
@@ -107,10 +102,11 @@ impl<'f> StreamFit<'f> {
     /// Errors in the start, the fingerprint of the points or the checkpoint.
     pub(super) fn new(
         asked: Asked<'f>,
+        spec: FitSpec<'f>,
         points: PointsAsked<'f>,
     ) -> Result<(StreamFit<'f>, Option<Contents<'static>>)> {
         let prepare_time = asked.begun.elapsed();
-        let Asked { curve, model, free, begun, .. } = &asked;
+        let Asked { curve, ready, free, begun, .. } = &asked;
         let start = OnceLock::new();
         if let Start::Values(values) = &asked.start {
             let _ = start.set(CompleteStart::given(curve.checked_start(values)?));
@@ -124,7 +120,8 @@ impl<'f> StreamFit<'f> {
                 Holder::Here(prefetch) => prefetch.fingerprint()?,
                 Holder::Elsewhere(elsewhere) => elsewhere.fingerprint(),
             };
-            let identity = curve.identity(model, &from, (&shape, of_points), &said, subsample);
+            let identity =
+                curve.identity(&ready.model, &from, (&shape, of_points), &said, subsample);
             let store = Store::new(&path);
             if let Some(bytes) = store.load(&identity)? {
                 let read = Contents::from_bytes(&bytes, free.len());
@@ -145,20 +142,23 @@ impl<'f> StreamFit<'f> {
             until: end_of(*begun, curve.options.max_time),
         };
         let passes = Passes::new(holder, said, curve.estimator, Box::new(follower));
-        let watch = Arc::new(StepNotes {
+        let watch = StepNotes {
             notes: notes.clone(),
-            observer: curve.watch().map(|observer| told_of_ties(observer, &asked.ready.ties)),
-        });
+            observer: curve.watch().map(|observer| told_of_ties(observer, &ready.ties)),
+        };
         let until = end_of(asked.begun, asked.curve.options.max_time);
         let source = Arc::new(StreamSource::new(passes, asked.curve.cancel.clone(), until));
-        let options = Options { max_time: None, ..asked.curve.options };
+        let spec = FitSpec {
+            options: Options { max_time: None, ..curve.options },
+            observer: Some(Arc::new(watch)),
+            ..spec
+        };
         let course = StreamFit {
             asked,
-            options,
+            spec,
             start,
             source,
             notes,
-            watch,
             said,
             shape,
             subsample,
@@ -353,22 +353,9 @@ impl<'f> StreamFit<'f> {
         starts_refined: bool,
         spent: Spent,
     ) -> Request<'r> {
-        let Asked { curve, ready, free, unused, .. } = &self.asked;
-        let spec = FitSpec {
-            prepared: Cow::Borrowed(&ready.prepared),
-            names: &curve.names,
-            bounds: &curve.bounds,
-            unused: unused.clone(),
-            scales: &curve.scales,
-            priors: &curve.priors,
-            loss: curve.loss,
-            estimator: curve.estimator,
-            options: self.options,
-            observer: Some(self.watch.clone()),
-            on_one_thread: false,
-        };
+        let Asked { curve, ready, free, .. } = &self.asked;
         Request {
-            spec,
+            spec: self.spec.clone(),
             model: &ready.model,
             source: self.source.clone(),
             points,

@@ -142,7 +142,7 @@ pub(crate) fn run(
     };
     let queue = FitQueue::new(out);
     let mut working: Vec<usize> = (0..on.devices.len()).collect();
-    while !(host.stopped || request.is_cancelled() || queue.is_empty()) {
+    while !(host.stopped || request.spec.is_cancelled() || queue.is_empty()) {
         for (device, error) in round(&working, on, &queue, &mut host)? {
             working.retain(|&other| other != device);
             if !working.is_empty() {
@@ -223,7 +223,7 @@ fn make<'b>(
     let bytes = if request.is_watched() { WATCHED } else { CHUNK };
     let mut pipeline = Pipeline::new(&batch, &*device.driver, queue, bytes, *fits);
     let mut found = BatchNumbers::default();
-    while !request.is_cancelled() {
+    while !request.spec.is_cancelled() {
         let Some(part) = pipeline.next(&mut found).map_err(|error| failed(device, error))? else {
             break;
         };
@@ -265,7 +265,7 @@ impl Host<'_> {
             self.course.by_host += left;
             engine::run(&BatchRequest { observer: None, ..*request }, part)?;
         }
-        self.stopped = tells_to_stop(request, self.finished)? || request.is_cancelled();
+        self.stopped = tells_to_stop(request, self.finished)? || request.spec.is_cancelled();
         Ok(())
     }
 

@@ -113,7 +113,7 @@ struct BatchTally {
 
 impl Scheduler<'_, '_> {
     fn make(&self, mut part: BatchPart<'_>) {
-        if self.stopped.load(Ordering::Relaxed) || self.request.is_cancelled() {
+        if self.stopped.load(Ordering::Relaxed) || self.request.spec.is_cancelled() {
             return;
         }
         let _span = span!(DEBUG, "portion", first = part.first, fits = part.len());

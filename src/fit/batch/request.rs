@@ -12,7 +12,7 @@ use crate::fit::spec::FitSpec;
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::task::{Problem, Task, Work};
-use crate::threads::{self};
+use crate::threads;
 use std::time::Instant;
 
 /// A validated batch.
@@ -85,11 +85,7 @@ impl<'a> BatchRequest<'a> {
         Task { problem, options, observer: None, begun, work, known: None }
     }
 
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.spec.is_cancelled()
-    }
-
-    /// Returns true if the batch has an observer, or an observer or `CancelToken` can stop its fits.
+    /// Returns true if the batch has an observer or a cancel token.
     pub(super) fn is_watched(&self) -> bool {
         self.observer.is_some() || self.spec.observer.is_some()
     }

@@ -206,7 +206,8 @@ pub(super) struct Doubt {
     pub(super) remedy: &'static str,
 }
 
-/// The first number with each kind of marks, per column. A number is given by the byte near which its row begins.
+/// For each column and each kind of marks (decimal point, comma, separators of thousands), the row of the first number
+/// with it, as the position in bytes near which the row begins.
 pub(super) struct MarkSurvey {
     columns: Vec<[Option<u64>; 7]>,
     /// The first number in any column, with the index of the column.

@@ -229,9 +229,8 @@ impl Unpacker {
 }
 
 impl Ahead for Lane {
-    /// Decompresses the next pages, together at most [`MOST_AHEAD`] bytes. Pages that exceed this limit or have an
-    /// unreadable header are left to [`Lane::take`]. The error of a page that cannot be decompressed is kept like a
-    /// page.
+    /// Decompresses the next pages, together at most [`MOST_AHEAD`] bytes. [`Lane::take`] reads pages that exceed this
+    /// limit or have an unreadable header. If a page cannot be decompressed, its error is queued in its place.
     fn prepare(&self, file: &DataFile, end: u64) {
         let mut room = MOST_AHEAD;
         let mut is_done = false;
