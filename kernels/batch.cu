@@ -131,7 +131,8 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
         if (again) begin_again(g, s, beside_start);
         done = run_to_end(g, batch, span, bench);
         if (!done) break;
-        // A run that another run follows has not converged.
+        // The second run follows only if the first has not converged. Its result is written if it has converged or has
+        // the lower cost.
         if (!again || is_converged(s.termination) || cost_of(s.present) < first_cost) {
             finish_fit(g, batch, span, bench);
         } else if (g.rank == 0) {
@@ -156,10 +157,10 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
 // kind is NONE or BAD_DATA has no other results.
 //
 // Launch: BATCH_THREADS threads, any number of blocks; results depend on neither. Shared memory: GROUPS *
-// sizeof(Bench) bytes. A fit reads every sample, and its own columns, sigma and mask if any, as they are stored,
-// once for the scan and once for each evaluation; only the first read is not from the caches. An evaluation costs
-// K (K + 1) / 2 fused multiply-adds per point in addition to the model, and the step after it about 4 FREE^3
-// operations.
+// sizeof(Bench) bytes. Memory traffic of a fit: its samples, and its columns, sigma and mask if it has its own, in
+// the types in which they are stored. They are read once by the scan and once by each evaluation. Only the first of
+// these reads comes from device memory; the others come from the caches. An evaluation costs K (K + 1) / 2 fused
+// multiply-adds per point in addition to the model, and the step after it about 4 FREE^3 operations.
 extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / BATCH_THREADS) make_fits(
     const Batch* batch, unsigned long long* next) {
     __shared__ Bench benches[GROUPS];

@@ -9,7 +9,7 @@ __device__ constexpr int tile_rows() {
     return rows;
 }
 constexpr int TILE = tile_rows();
-// Odd, so that numbers of different columns are in different banks.
+// Odd, so that the elements of one row in different columns are in different banks.
 constexpr int PITCH = TILE + 1;
 
 // Weighted rows: column j of row i at rows[j * PITCH + i], and the costs of the points.
@@ -42,7 +42,7 @@ constexpr int GROUPS = BATCH_THREADS / Group::size;
 // Number of resident threads of a multiprocessor: each needs 128 registers, or 168 for the sums of 6 to 8 parameters.
 constexpr int RESIDENT_THREADS = FREE > 5 && FREE <= 8 ? 384 : 512;
 
-// Computes the numbers that all points share, for the parameters `params`, which all lanes must see.
+// Computes the values of the model that depend only on the parameters `params`, which all lanes must see.
 __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Common& common) {
     if (g.rank == 0) model_uniforms(params, common.u);
     g.sync();
@@ -157,8 +157,8 @@ __device__ __forceinline__ void sum_by_tiles(Group g, const Batch& batch, const 
     }
 }
 
-// Computes the sums over the points of a fit at `params`, PARAMS numbers that all lanes see. Writes them to `out`, SUMS
-// numbers that all lanes may read after a barrier, or without one if there is a loss.
+// Computes the sums over the points of a fit at `params`, PARAMS numbers that all lanes see, and writes them to `out`,
+// SUMS numbers. If LOSS is LINEAR, all lanes may read `out` after a barrier; otherwise no barrier is necessary.
 __device__ __noinline__ void sum_fit(Group g, const Batch& batch, const Span& span, const double* params,
                                      double floor, Bench& bench, double* out) {
     prepare_lanes(g, params, bench.common);

@@ -1,6 +1,6 @@
 // Bounds by an active set, as in `bounds.rs`. Parameters on a bound stay there while the gradient pushes them
-// outwards. A step that would leave the box is recomputed with the violating parameters set on their bounds,
-// unless the linear model pushes them inwards again.
+// outwards. A step that would leave the box is recomputed with the violating parameters set on their bounds.
+// Parameters that the linear model then pushes inwards are released again.
 
 // Returns true if parameter j is on a bound and the gradient pushes it outwards.
 __device__ __forceinline__ bool is_held(const State& s, int j) {
@@ -69,8 +69,9 @@ __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigne
 }
 
 // Writes the step within the radius and the bounds to s.delta and its damping to s.lambda; sets s.cut to true if
-// a bound cut the step. Each round sets at least one more parameter on a bound. If no parameter crosses a bound,
-// one of those set on a bound may move again, each at most once.
+// a bound cut the step. A round sets all parameters that cross a bound on that bound. If none crosses a bound, the
+// round releases one parameter that an earlier round set on a bound, each at most once; the loop ends if there is
+// none to release.
 __device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
     const unsigned all = unsigned(s.moving);
     const double guess = s.lambda, radius = s.radius;

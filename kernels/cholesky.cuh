@@ -71,7 +71,7 @@ __device__ __noinline__ bool cholesky(Group g, const double* a, int n, double* r
     return true;
 }
 
-// Replaces b by x with R x = b. A zero on the diagonal divides by zero by IEEE rules.
+// Replaces b by x with R x = b. A zero on the diagonal yields an infinity or NaN, by the rules of IEEE 754.
 __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double* b) {
 #pragma unroll 1
     for (int j = n - 1; j >= 0; --j) {
@@ -83,7 +83,7 @@ __device__ __noinline__ void solve_upper(Group g, const double* r, int n, double
     g.sync();
 }
 
-// Replaces b by x with R'x = b. A zero on the diagonal divides by zero by IEEE rules.
+// Replaces b by x with R'x = b. A zero on the diagonal yields an infinity or NaN, by the rules of IEEE 754.
 __device__ __noinline__ void solve_upper_transposed(Group g, const double* r, int n, double* b) {
 #pragma unroll 1
     for (int j = 0; j < n; ++j) {

@@ -1,6 +1,7 @@
 // Tests of convergence, as in `convergence.rs`: tests of the present point, and of the steps from and to it.
 
-// Returns the cost, limited to s.bulk: the largest cost of points whose residuals do not exceed the scale of the loss.
+// Returns the cost, limited to s.bulk: the cost of all points if each residual equalled the scale of the loss,
+// 1/2 points scale^2. s.bulk is infinite without a loss and under redescending losses.
 __device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
 
 __device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 * bulk_of_cost(s)); }
@@ -109,8 +110,9 @@ __device__ __noinline__ Reason full_step_is_small(const State& s) {
     return s.change <= s.xtol ? STEP : NONE;
 }
 
-// Returns true if the full steps that follow the present one add up to a small part of sqrt(tolerance). `square` is
-// the squared length of the present step.
+// Returns true if the full steps expected after the present one have a total length of at most CALM_REST
+// sqrt(tolerance). They are extrapolated as a geometric series from the previous and the present step; the previous
+// step must be a full step that changed the cost as predicted. `square`: squared length of the present step.
 __device__ __noinline__ bool steps_shrink(const State& s, double square, double tolerance) {
     const double rate = square / fabs(s.along);
     const double rest = rate / (1.0 - rate);

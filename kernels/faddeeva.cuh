@@ -9,8 +9,8 @@ struct FaddeevaValues {
     double re, im, slope_re, slope_im;
 };
 
-// e^(b^2 - a^2), and the cosine and sine of 2ab, NaN if the angle exceeds 2^30 and has lost its digits.
-// 120 operations.
+// Values e^(b^2 - a^2), cos(2ab) and sin(2ab). Cosine and sine are NaN if 2ab exceeds 2^30, because too few digits of
+// the angle are left. 120 operations.
 struct FaddeevaExponential {
     double size, cosine, sine;
 };

@@ -29,7 +29,8 @@ __device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
     g.sync();
 }
 
-// Completes the linear model at the present point after R and z are computed.
+// Completes the linear model at the present point, after its R and z (see linear_model.cuh) are computed: updates
+// the scale and the set of moving parameters.
 __device__ __noinline__ void relinearised(Group g, State& s) {
     each(g, FREE, [&](int j) {
         s.scale[j] = s.scaling == MONOTONE ? fmax(s.scale[j], s.norms[j]) : s.norms[j];
@@ -56,8 +57,8 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
     each(g, FREE, [&](int j) {
         const double q = s.present.q[j], d = s.delta[j];
         double param = clamp(q + d, s.lower[j], s.upper[j]);
-        // A step onto a bound ends exactly on it. With a rounding error the bound would not hold the
-        // parameter, and the next step could not move it.
+        // A step onto a bound ends exactly on it. A parameter that rounding leaves just inside its bound does
+        // not count as held by the bound, but the bound cuts its next step to almost nothing.
         const bool at_low = d == s.lower[j] - q || is_beside(param, s.lower[j]);
         const bool at_high = d == s.upper[j] - q || is_beside(param, s.upper[j]);
         param = at_low ? s.lower[j] : at_high ? s.upper[j] : param;
@@ -93,8 +94,9 @@ __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
     return linearise(g, s, w, FIRST_REGION);
 }
 
-// Sets the first radius. At the origin the residual, which has the same units, limits the step. The radius has a
-// lower limit, because the cost does not resolve shorter steps.
+// Sets the first radius, a multiple of the scaled length of the parameters. This length is taken as at least 1e-6
+// of the norm of the residuals, because the cost does not resolve shorter steps. If all parameters are 0, the norm
+// of the residuals replaces the length; both have the same unit.
 __device__ __noinline__ Phase first_region(Group g, State& s) {
     copy(g, s.norms, s.scale, FREE);
     g.sync();
@@ -175,8 +177,8 @@ __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
     return end(g, s, s.shortenings == 0 ? NO_PROGRESS : MODEL_NON_FINITE);
 }
 
-// Sets the next radius and damping by More's rules. A good step that a bound cut does not shorten the
-// radius.
+// Sets the next radius and damping by More's rules. A good step that is short only because a bound cut it does not
+// reduce the radius.
 __device__ __noinline__ void resize(Group g, State& s, double actual, double ratio) {
     double radius = s.radius, lambda = s.lambda;
     const double least = s.cut ? radius : 0.0;
@@ -222,7 +224,7 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
         const double predicted = -predicted_change(g, s, w);
         const double actual = cost_of(s.present) - cost_of(s.trial);
         const double ratio = predicted > 0.0 ? actual / predicted : 0.0;
-        // A step that a bound cut does not predict the effect of steps with the new set of free parameters.
+        // If a bound has cut the step, its size does not predict the next steps, in which other parameters move.
         const bool full = !s.cut && (s.lambda == 0.0 || s.fall == INFINITE);
         resize(g, s, actual, ratio);
         if (ratio >= ACCEPT) {
@@ -280,7 +282,7 @@ __device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
 // last digits stop changing.
 __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
     const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
-    // Linear convergence continues at the rate of the previous step.
+    // Estimates the next change as change² / (change before), as under linear convergence with a constant rate.
     const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
     const bool settled = still || (swift && is_known_beyond(s));
     const bool enough = s.refinements >= MAX_REFINEMENTS || s.change == INFINITE;

@@ -128,7 +128,6 @@ pub mod progress;
 mod saved;
 mod setters;
 mod solver;
-pub mod text;
 pub mod threads;
 
 pub use crate::curve_fit::search::options::{SearchOptions, SearchWhen};
@@ -179,7 +178,7 @@ pub use ndarray;
 /// receives.
 pub mod arrays {
     pub use crate::data::columns::{Arguments, Columns};
-    pub use crate::data::overview::Observations;
+    pub use crate::data::points::Observations;
     pub use crate::data::values::{Real, Values};
 }
 
@@ -206,11 +205,11 @@ pub mod result {
     pub use crate::curve_fit::profile::contour::{Contour, ContourLine, ContourOptions};
     pub use crate::curve_fit::profile::interval::{ProfileEnd, ProfileInterval};
     pub use crate::fit::bands::Band;
+    pub use crate::fit::bands::Component;
     pub use crate::fit::bands::new_point::NewPoint;
     pub use crate::fit::batch::BatchFitView;
     pub use crate::fit::batch::message::{BatchParts, LostWorker};
     pub use crate::fit::compare::{Akaike, FTest};
-    pub use crate::fit::components::Component;
     pub use crate::fit::diagnostics::Diagnostics;
     pub use crate::fit::diagnostics::sequence::RunsTest;
     pub use crate::fit::multi_start::{Optimum, Trial};
@@ -242,6 +241,12 @@ pub mod source {
     pub use crate::data::source::{
         Chunk, Column, Fingerprint, Shape, Source, Width, decoding_threads,
     };
+}
+
+/// Formatting of names and numbers in the messages and reports of this crate, for programs and crates that add their
+/// own messages.
+pub mod text {
+    pub use crate::error::quote::{nearest, significant, visible};
 }
 
 /// Doc test of the README: the tests compile and run its code.

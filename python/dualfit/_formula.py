@@ -16,7 +16,7 @@ _WRITTEN = {
 }
 #: Operations with truth values as results.
 _CONDITIONS = frozenset(("lt", "le", "eq", "and", "or", "not"))
-#: Maximum length of a formula in characters: values that are used twice are written twice.
+#: Maximum length of a formula in characters; it is reached easily, because a value is written out at each use.
 _LONGEST = 100_000
 
 #: A name in a formula, except names of called functions and the end of a number as in 1e5.

@@ -1,7 +1,8 @@
 """Layout of values: reshaping, indexing, joining, sums along short axes.
 
 NumPy's operations on the order of values are applied to an array of their indices, so that NumPy's rules hold.
-Rearranged values are gathered; `_lowering` then gives each use of a value its own columns.
+Rearranged values are recorded as a "gather" (see `_tape`). `_lowering` later removes the gathers: it repeats the
+operations before a gather, on columns of x in the rearranged order.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def moved(value: Tracer, move: Move) -> Tracer:
 def as_an_array(value: Tracer) -> Tracer:
     """Mark a tracer as an array even if it has no dimensions.
 
-    Unlike a number, an array is changed in place by ``+=``, which is then an error.
+    For a number, ``+=`` binds the name to a new value. For an array it changes the values under all names of the
+    array; for a tracer that is marked here, this is an error.
     """
     if not value.shape:
         value.has_views = True

@@ -21,8 +21,8 @@ from ._stream import Path, files_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Points per group. Parts begin and end at multiples of it, except the end of the last part: then the bits of the
-#: result do not depend on the division.
+#: Points per group. Every part begins at a multiple of it. Therefore the bits of the result do not depend on the
+#: division into parts.
 GROUP: int = _core.GROUP
 
 
@@ -38,9 +38,9 @@ class Part:
     first : int
         Number of the first point of this part among all points, a multiple of `GROUP`.
     p0 : array_like, optional
-        The start, required if it determines the number of parameters of ``f(x, *p)``.
+        The starting point; required for ``f(x, *p)``, because its length is the number of parameters.
     paths, columns
-        As `paths`, and ``dict(x=..., y=..., sigma=...)`` as in `fit_stream`.
+        Files and columns as in `fit_stream`; `columns` is ``dict(x=..., y=..., sigma=...)``.
     sigma, absolute_sigma, nan_policy
         As for `fit`.
     **options
@@ -150,8 +150,8 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
               checkpoint: Path | None = None, **options: Unpack[Options]) -> Fit:
     """Fit points that are distributed over parts.
 
-    The result has the same bits for any division of the points. It agrees with `fit_stream` to rounding, because both
-    improve the start with different subsamples.
+    The result has the same bits for any division of the points. It agrees with `fit_stream` only to rounding, because
+    the two functions improve the start with different subsamples.
 
     Parameters
     ----------

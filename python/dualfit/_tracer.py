@@ -23,7 +23,7 @@ UFUNCS: dict[np.ufunc, str | Handler] = {}
 SPECIAL: dict[str, str | Handler] = {}
 #: Handlers of binary operations with at least one complex operand.
 COMPLEX: dict[str, Handler] = {}
-#: Maximum number of different values in an array of objects, which is recorded as a choice among these at each point.
+#: Maximum number of different values in an array of objects, which is recorded as a choice of one value per point.
 MOST_CHOICES = 128
 
 
@@ -32,7 +32,7 @@ class Tracer(Value):
 
     __slots__ = ()
 
-    # A class that defines __eq__ loses its __hash__; the one of `Value` raises an error.
+    # A class that defines __eq__ does not inherit __hash__. The __hash__ of `Value` raises an error.
     __hash__ = Value.__hash__
 
     def __neg__(self) -> Any:
@@ -171,7 +171,7 @@ class Tracer(Value):
             return target.assign(recorded(self.tape, ufunc, inputs))
         if len(out) != 1 or inputs[0] is not target:
             raise self.tape.refuse(f"np.{ufunc.__name__} with out=", "use the result that it returns")
-        # y += a * x of a real array y: Python binds y to the returned value.
+        # For `y += a * x` with a real array y, Python binds y to the returned value.
         return overwritten(self.tape, target, recorded(self.tape, ufunc, inputs))
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...],
@@ -361,7 +361,7 @@ def has_objects(value: Any) -> bool:
 
 
 def number(tape: Tape, value: Any) -> Any:
-    """Convert a real operand as `real`, or to a tracer if it is an array of traced objects."""
+    """Convert an array of objects to a tracer, and any other real operand as `real` does."""
     return gathered(tape, value) if has_objects(value) else real(tape, value)
 
 
@@ -391,9 +391,9 @@ def gathered(tape: Tape, array: NDArray[Any]) -> Tracer:
 
 
 class Watching(np.ndarray):
-    """x for a function that puts parameters into arrays: an operation of x and such an array is recorded as one node.
+    """Array type of x if parameters are put into arrays: an operation on x and such an array is recorded as one node.
 
-    NumPy would compute it object by object, with one node for each.
+    NumPy would compute the operation object by object, with one node for each object.
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -509,7 +509,7 @@ def not_equal(first: Any, second: Any) -> Any:
 
 
 def whole(exponent: Any) -> int | None:
-    """Return an integer exponent with magnitude up to 64, for which a power is a product; otherwise None."""
+    """Return an integer exponent of magnitude up to 64, so that the power can be a product; None for other exponents."""
     if not isinstance(exponent, (int, float, np.integer, np.floating)) or not abs(float(exponent)) <= 64.0:
         return None
     return int(exponent) if float(exponent).is_integer() else None

@@ -17,7 +17,8 @@ from typing import Any
 from . import _core
 from ._model import Model
 
-#: lmfit's classes with the same parameters and values here; gamma of `VoigtModel` and `SkewedVoigtModel` is free.
+#: lmfit's classes whose models have the same parameters and values here, except that gamma of `VoigtModel` and
+#: `SkewedVoigtModel` is free here and tied to sigma in lmfit.
 _LMFIT = {
     "ConstantModel": "constant", "LinearModel": "linear", "QuadraticModel": "quadratic",
     "ExponentialModel": "exponential", "PowerLawModel": "power_law", "GaussianModel": "gaussian",
@@ -72,7 +73,7 @@ def polynomial(degree: int, prefix: str = "") -> Model:
 def spline(knots: Any, prefix: str = "") -> Model:
     """Return a cubic spline with an automatic initial guess.
 
-    Its curves are those of SciPy's `make_interp_spline` through any values at the knots.
+    For any values at the knots, it is the curve that SciPy's `make_interp_spline` draws through them.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ use std::time::Instant;
 
 impl CurveFit {
     /// Fits the model to the data of every fit of a batch. Each result equals the result of [`fit`](CurveFit::fit) with
-    /// the same points and starting point. `starts` contains one starting point for all fits, or one per fit. Missing
-    /// values are computed for each fit, or adapted from the results of a few fits.
+    /// the same points and starting point. `starts` contains one starting point for all fits, or one per fit. Starting
+    /// values that are not given are computed from the points of each fit, or adapted from the results of a few fits.
     ///
     /// Names, bounds, fixed parameters, loss and options apply to all fits; limits apply to each fit separately.
     /// Fits run on all cores, and the results do not depend on the number of cores. The observer of

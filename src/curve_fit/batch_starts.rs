@@ -7,10 +7,10 @@
 //! single fit.
 
 use super::CurveFit;
-use super::ready::CompleteStart;
 use super::search::batch::{FitEnd, SEARCHED, Templates};
 use super::start::Finder;
 use crate::backend::Backend;
+use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::search::options::SearchWhen;
 use crate::data::batch::Starts;
 use crate::data::points::Points;

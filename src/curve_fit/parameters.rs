@@ -3,13 +3,13 @@
 
 use super::CurveFit;
 use crate::data::loss::{Estimator, Loss};
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use crate::error::names::{NameError, SettingError, check_distinct, check_shown, position};
 use crate::error::{Error, Result, TieError};
 use crate::model::Expression;
-use crate::model::known::Known;
 use crate::model::native::Model;
 use crate::model::parse::is_name;
+use crate::model::ties::Known;
 use crate::model::ties::{Tie, Ties};
 use crate::setters::ends;
 use crate::solver::observe::{Event, Observe, Observer, Progress};

@@ -5,25 +5,22 @@ mod arrays;
 pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
-pub(crate) mod deviance;
-mod given;
 mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;
 pub(crate) mod matrix;
-pub(crate) mod overview;
 pub(crate) mod points;
 pub(crate) mod raw;
 pub(crate) mod sample;
-mod scaling;
+pub(crate) mod scaling;
 pub(crate) mod sigma;
 pub(crate) mod source;
 pub(crate) mod start;
 pub(crate) mod stream;
 pub(crate) mod summary;
 pub(crate) mod tree;
+mod validate;
 pub(crate) mod validate_stream;
-
 pub(crate) mod values;
 #[cfg(feature = "nalgebra")]
 mod vectors;

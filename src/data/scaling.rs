@@ -116,6 +116,25 @@ fn power_of_two(k: i32) -> f64 {
     f64::from_bits(((k.clamp(-1022, 1023) + 1023) as u64) << 52)
 }
 
+/// Powers of two by which y, the weights 1/σ and the weighted residuals (rows) are multiplied so that they are of
+/// order 1 and their squares stay in range; all 1 for data of ordinary size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Units {
+    pub(crate) y: f64,
+    pub(crate) weight: f64,
+    pub(crate) row: f64,
+}
+
+impl Units {
+    /// Units of data of ordinary size.
+    pub(crate) const ORDINARY: Units = Units { y: 1.0, weight: 1.0, row: 1.0 };
+
+    /// Returns the units for the largest weight and the largest row, given as binary exponents. `y`: unit of y.
+    pub(super) fn of_exponents(y: f64, weight: i32, row: i32) -> Units {
+        Units { y, weight: unit_of_exponent(weight), row: unit_of_exponent(row) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::unit_of;

@@ -7,10 +7,11 @@
 use super::Missing;
 use super::loss::Estimator;
 use super::loss::darkest;
-use super::overview::Overview;
-use super::points::{Given, Points, Units};
+use super::points::{Given, Points};
+use super::scaling::Units;
 use super::scaling::{Largest, Tally, exponent, is_ordinary, unit_of};
 use super::summary::Moments;
+use super::summary::Overview;
 use super::tree::{Summary, Tree};
 use crate::error::{Error, NonFiniteRemedies, Result};
 use crate::threads;
@@ -231,7 +232,7 @@ fn events(points: &Points<'_>, range: Range<usize>) -> f64 {
 
 /// Returns the moments of the used points of a piece.
 fn moments(points: &Points<'_>, piece: Range<usize>) -> Moments {
-    Moments::of_range(points, piece.start, piece.end)
+    points.moments_of_range(piece.start, piece.end)
 }
 
 /// Number of pieces of a task. A task reads each column in ranges long enough for hardware prefetching.

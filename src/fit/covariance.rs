@@ -34,7 +34,7 @@ pub(crate) struct Covariance {
     /// weighted residual. The covariance is `half`·`half`ᵀ. Rows of parameters that were not estimated are 0.
     pub(crate) half: BlockMatrix,
     /// The same factor for weighted residuals with the standard deviation 1 in row units (multiplied by the power of
-    /// two [`Units::row`](crate::data::points::Units)); used for leverages.
+    /// two [`Units::row`](crate::data::scaling::Units)); used for leverages.
     pub(crate) unscaled: BlockMatrix,
     /// Undetermined directions, p × (estimated − rank): changes of the parameters, each divided by its element of
     /// `units`.

@@ -13,7 +13,7 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 use std::sync::Arc;
 
-/// Minimum reported bias as a fraction of the standard error. Below it, 95 % intervals cover 94 % or more.
+/// Minimum reported bias as a fraction of the standard error. Below it, 95 % intervals cover 93 % or more.
 const LEAST: f64 = 0.4;
 
 /// Returns a warning for each parameter whose estimated bias is a large fraction of its standard error. `params`: the

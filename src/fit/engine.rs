@@ -10,7 +10,7 @@ use super::start_search::StartSearch;
 use super::stats::Stats;
 use super::warnings::{of_search, warnings};
 use crate::data::loss::Estimator;
-use crate::data::overview::Overview;
+use crate::data::summary::Overview;
 use crate::error::{Error, NamedValues, Result};
 use crate::model::Expression;
 use crate::model::component::ComponentModel;

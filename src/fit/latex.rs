@@ -1,7 +1,7 @@
 //! LaTeX table of a fit: parameters with their errors, and statistics.
 
 use super::Fit;
-use super::marginal::SetOfMany;
+use super::SetOfMany;
 use super::propagated::Propagated;
 use super::rounding::rounded;
 use crate::data::loss::Estimator;

@@ -3,7 +3,7 @@
 use super::covariance::{Covariance, Direction};
 use super::priors::Prior;
 use super::warning::Warning;
-use super::{Fit, warnings};
+use super::{Fit, SetOfMany, warnings};
 use crate::constants::LEAST_PART;
 use crate::data::sigma::Spread;
 use crate::model::component::ComponentModel;
@@ -28,22 +28,6 @@ pub(crate) struct Seen<'a> {
     /// Number of used points of the set.
     pub(crate) points: usize,
     pub(crate) spread: Spread,
-}
-
-/// Data of the joint fit to which the fit of one set belongs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct SetOfMany {
-    /// Number of the set, counted from 1.
-    pub(crate) set: usize,
-    pub(crate) sets: usize,
-    /// Number of used points of the set.
-    pub(crate) points: usize,
-    /// Number of directions that the data determine in the space of the parameters of all sets.
-    pub(crate) rank: usize,
-    /// Number of priors of the parameters of all sets.
-    #[cfg_attr(feature = "json", serde(default))]
-    pub(crate) priors: usize,
 }
 
 impl Fit {

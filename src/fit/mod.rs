@@ -5,7 +5,6 @@ pub(crate) mod batch;
 mod block_covariance;
 mod block_matrix;
 pub(crate) mod compare;
-pub(crate) mod components;
 pub(crate) mod covariance;
 mod curvature_bias;
 pub(crate) mod diagnostics;
@@ -52,15 +51,16 @@ use crate::data::sigma::Spread;
 use crate::data::values::Values;
 use crate::error::Result;
 use crate::error::saved::SavedError;
+use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
+use crate::model::var::Var;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;
 use covariance::Covariance;
-use marginal::SetOfMany;
 use priors::Prior;
-use propagated::{Derived, Formula};
+use propagated::{Derived, Formula, Propagated, propagated_closure};
 use start_search::StartSearch;
 use stats::Stats;
 use std::fmt;
@@ -116,6 +116,22 @@ pub struct Fit {
     pub(crate) stats: Stats,
     /// Properties of the joint fit, if this is the fit of one of its sets.
     pub(crate) part: Option<SetOfMany>,
+}
+
+/// Data of the joint fit to which the fit of one set belongs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct SetOfMany {
+    /// Number of the set, counted from 1.
+    pub(crate) set: usize,
+    pub(crate) sets: usize,
+    /// Number of used points of the set.
+    pub(crate) points: usize,
+    /// Number of directions that the data determine in the space of the parameters of all sets.
+    pub(crate) rank: usize,
+    /// Number of priors of the parameters of all sets.
+    #[cfg_attr(feature = "json", serde(default))]
+    pub(crate) priors: usize,
 }
 
 impl Fit {
@@ -345,5 +361,122 @@ impl Fit {
             true => Ok(None),
             false => closest_points(&self.model, points, &self.params).map(Some),
         }
+    }
+}
+
+impl Fit {
+    /// Returns the value and the standard error of an expression of the parameters, such as
+    /// `"2*sqrt(2*ln(2))*sigma"`. Its syntax is that of [`CurveFit::parse`](crate::CurveFit::parse).
+    ///
+    /// The standard error is ‖Hᵀg‖ (delta method): g are the exact partials of the expression, and HHᵀ is the
+    /// covariance. It includes the correlations of the parameters. It is computed from H because gᵀHHᵀg would lose
+    /// its digits if the errors of the parameters nearly cancel. Fixed parameters and parameters at an active bound
+    /// contribute nothing.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
+    /// let decay = dualfit::CurveFit::parse("a * exp(-b * x)", ["x"])?;
+    /// let fit = decay.fit(dualfit::Data::new(&x, &y)?, [1.0, 1.0])?;
+    /// let half_life = fit.propagate("ln(2) / b")?;
+    /// let b = fit.param("b").unwrap();
+    /// let relative = fit.std_error("b").unwrap() / b;
+    /// assert!((half_life.std_error / half_life.value - relative).abs() < 1e-12);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// The expression may also name [derived](Fit::derived) quantities.
+    ///
+    /// # Errors
+    /// [`Error::Parse`](crate::Error::Parse) with the column of the syntax error;
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name that is neither a parameter nor a derived
+    /// quantity.
+    pub fn propagate(&self, expression: &str) -> Result<Propagated> {
+        let named = |(derived, formula): (&Derived, &Formula)| {
+            let names = formula.places.iter().map(|&k| self.names[k].clone()).collect();
+            (derived.name.clone(), formula.expression.renamed(names))
+        };
+        let known: Vec<_> = self.derived.iter().zip(&self.formulas).map(named).collect();
+        let formula =
+            Formula::of(&Expression::parse(expression, &[])?.substituted(&known)?, &self.names)?;
+        Ok(formula.propagated(&self.params, &self.covariance))
+    }
+
+    /// Returns the value and the standard error of the parameter or the [derived](Fit::derived) quantity `name`.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
+    /// let decay = dualfit::CurveFit::parse("a * exp(-b * x)", ["x"])?
+    ///     .derive("half_life", "ln(2) / b");
+    /// let fit = decay.fit(dualfit::Data::new(&x, &y)?, [("b", 2.0)])?;
+    /// let half_life = fit.quantity("half_life").unwrap();
+    /// assert_eq!(half_life, fit.propagate("ln(2) / b")?);
+    /// assert_eq!(fit.quantity("b").unwrap().std_error, fit.std_error("b").unwrap());
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn quantity(&self, name: &str) -> Option<Propagated> {
+        if let Some(i) = self.position(name) {
+            let (value, std_error) = (self.params[i], self.covariance.errors[i]);
+            return Some(Propagated { value, std_error });
+        }
+        let Derived { value, std_error, .. } = *self.derived.iter().find(|d| d.name == name)?;
+        Some(Propagated { value, std_error })
+    }
+
+    /// Returns the value and the standard error of a quantity that a closure computes from the parameters. The closure
+    /// receives all parameters in the model's order.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
+    /// let fit = dualfit::curve_fit(|x, [a, b]| a * (-b * x).exp(), &x, &y, [1.0, 1.0])?;
+    /// let area = fit.propagate_fn(|p| p[0] / p[1])?;
+    /// assert!(area.std_error > 0.0);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if the closure panics;
+    /// [`Error::ForeignVariable`](crate::Error::ForeignVariable) if it uses a variable of another closure.
+    pub fn propagate_fn(&self, quantity: impl Fn(&[Var]) -> Var) -> Result<Propagated> {
+        propagated_closure(quantity, &self.params, &self.covariance)
+    }
+}
+
+impl Fit {
+    /// Returns the quantities defined by [`CurveFit::derive`](crate::CurveFit::derive), in order.
+    ///
+    /// ```
+    /// # let x: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+    /// # let y: Vec<f64> = x.iter().map(|x| 2.0 * (-x).exp() + 0.05 * (9.0 * x).sin()).collect();
+    /// let decay = dualfit::CurveFit::parse("a * exp(-b * x)", ["x"])?
+    ///     .derive("half_life", "ln(2) / b");
+    /// let fit = decay.fit(dualfit::Data::new(&x, &y)?, [("b", 2.0)])?;
+    /// let half_life = &fit.derived()[0];
+    /// assert_eq!(half_life.value, fit.propagate("ln(2) / b")?.value);
+    /// # Ok::<(), dualfit::Error>(())
+    /// ```
+    pub fn derived(&self) -> &[Derived] {
+        &self.derived
+    }
+
+    /// Computes the derived quantities from their names and formulas.
+    ///
+    /// # Errors
+    /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a name in a formula that is not
+    /// a parameter.
+    pub(crate) fn derive(&mut self, asked: &[(String, Expression)]) -> Result<()> {
+        for (name, expression) in asked {
+            self.add_derived(name.clone(), Formula::of(expression, &self.names)?);
+        }
+        Ok(())
+    }
+
+    /// Computes one derived quantity and appends it.
+    pub(crate) fn add_derived(&mut self, name: String, formula: Formula) {
+        let Propagated { value, std_error } = formula.propagated(&self.params, &self.covariance);
+        self.derived.push(Derived { name, value, std_error });
+        self.formulas.push(formula);
     }
 }

@@ -1,7 +1,7 @@
 //! Text report of a fit: the content of lmfit's report and further diagnostics.
 
 use super::Fit;
-use super::marginal::SetOfMany;
+use super::SetOfMany;
 use super::propagated::Derived;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;

@@ -1,9 +1,9 @@
 //! The saved form of a fit: all its data, with numbers to the last bit.
 
 use super::Fit;
+use super::SetOfMany;
 use super::block_matrix::{Block, BlockMatrix};
 use super::covariance::{Covariance, Direction};
-use super::marginal::SetOfMany;
 use super::priors::Prior;
 use super::propagated::{Derived, Formula};
 use super::stats::Stats;

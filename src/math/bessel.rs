@@ -17,9 +17,9 @@
 
 use super::bits::{fast_two_sum, nearest, polynomial};
 use super::ln::ln_in_parts;
-use super::pair::{Pair, add, divide, multiply, root};
 use super::reduce_huge::Reduced;
 use super::trig::{reduce, sin_shifted_in_parts};
+use crate::math::bits::{Pair, add, divide, multiply, root};
 
 const ZEROS: usize = 20;
 /// ζ as two doubles, and the slope at ζ.

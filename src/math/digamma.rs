@@ -6,8 +6,9 @@
 //! - x >= 8: ln x - 1/(2x) - T(1/x²)/x², T of degree 6 (`coefficients.py digamma_far`; absolute error
 //!   2^-63).
 //!
-//! For negative x the reflection ψ(x) = ψ(1 - x) - π cot πx is used, in the slow path of blocks. There ψ has one zero
-//! between any two poles. Near these zeros the error is absolute: below 2^-52 of the larger of 1 and ψ(1 - x).
+//! For negative x the reflection ψ(x) = ψ(1 - x) - π cot πx is used. If a block contains such elements, a second loop
+//! recomputes them. For negative x, ψ has one zero between neighbouring poles. Near these zeros the error is absolute:
+//! below 2^-52 of the larger of 1 and ψ(1 - x).
 
 use super::bits::{fast_two_sum, polynomial_in_halves, select, two_product, two_sum};
 use super::ln::ln_in_parts;

@@ -10,7 +10,7 @@ use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, polynomial, two_product};
 use super::exp::exp_parts;
 use super::ln::ln_in_parts;
-use super::pair::{add, divide};
+use crate::math::bits::{add, divide};
 
 /// Returns E₁(x), infinite at ±0 and NaN for x < 0. The maximum measured error is 1.22 ulp.
 #[inline(always)]

@@ -13,8 +13,8 @@ use super::bits::{fast_two_sum, polynomial_in_halves, two_product, two_sum};
 use super::exp::exp_parts;
 use super::ln::ln_in_two;
 use super::ln_gamma::stirling;
-use super::pair::{Pair, add, divide, multiply};
 use super::trig::sin_pi_in_parts;
+use crate::math::bits::{Pair, add, divide, multiply};
 
 const PI: Pair = (std::f64::consts::PI, 1.2246467991473532e-16);
 /// ln(2π)/2 - 1/2.

@@ -9,7 +9,7 @@
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, two_product, two_sum};
 use super::ln_variants::ln_1p_of_sum;
-use super::pair::root;
+use crate::math::bits::root;
 
 /// Limit of |x| below which asinh and atanh round to x. It preserves subnormals and the sign of zero.
 const LINEAR_LIMIT: f64 = 1.862_645_149_230_957e-9; // 2^-29

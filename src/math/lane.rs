@@ -66,6 +66,6 @@ macro_rules! from_files {
 for_each_method!(from_files);
 
 pub(crate) use super::polygamma::polygamma;
-pub(crate) use super::processor::{abs, ceil, floor, fmod, round, signum, sqrt};
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 pub(crate) use super::trig::{cos_fast, is_huge, sin_fast, tan_fast};
+pub(crate) use crate::math::scalar::{abs, ceil, floor, fmod, round, signum, sqrt};

@@ -22,7 +22,7 @@ use super::arithmetic::Lane;
 use super::bits::{fast_two_sum, polynomial, polynomial_in_halves, two_product, two_sum};
 use super::exp::exp_parts;
 use super::ln::ln_in_parts;
-use super::pair::{Pair, add, divide, multiply, root};
+use crate::math::bits::{Pair, add, divide, multiply, root};
 
 /// Smallest argument for which the form of Iν for large arguments is used.
 const I_FAR: f64 = 12.0;

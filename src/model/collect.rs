@@ -12,8 +12,8 @@
 //! remains: a partial below 1e-200 may lose digits; such partials come from factors out of range.
 
 use super::op::{Binary, Id, Node, Nodes, Unary};
-use super::optimise::{depends_on_point, without_dead_code};
 use super::program::Program;
+use crate::model::tape::{depends_on_point, without_dead_code};
 
 #[cfg(test)]
 mod tests;

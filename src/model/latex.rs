@@ -1,15 +1,16 @@
 //! Conversion of a program to LaTeX, in the form that a person would write.
 //!
 //! Nodes are visited in order, without recursion; therefore deep programs do not need a deep stack. Each node becomes a
-//! sum of products ([`Sum`]), in which equal factors are powers and quotients are one fraction. A large expression that
-//! is used more than once gets a name, u₁, u₂, …, so that the text is never much longer than the program.
+//! sum of products ([`Sum`]). In a product, equal factors are written as a power, and all divisors as the denominator
+//! of one fraction. A large expression that is used more than once gets a name, u₁, u₂, …, so that the text is never
+//! much longer than the program.
 
 mod symbol;
 mod term;
 
 use super::op::{Binary, Facts, Id, Node, Unary};
-use super::optimise::without_dead_code;
 use super::program::Program;
+use crate::model::tape::without_dead_code;
 pub(crate) use symbol::{escaped, power_of_ten, symbols};
 use term::{Sum, TermForm, parentheses};
 

@@ -1,8 +1,8 @@
 //! Human-readable text of a program.
 
 use super::op::{Id, Node, Unary};
-use super::optimise::depends_on_point;
 use super::program::Program;
+use crate::model::tape::depends_on_point;
 use std::fmt;
 
 impl fmt::Display for Program {

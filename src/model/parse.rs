@@ -32,13 +32,13 @@ pub(crate) mod tokens;
 
 use super::expression::Expression;
 use super::op::{Binary, Id, Unary};
-use super::optimise::without_dead_code;
 use super::program::Program;
 use super::tape::{self, TapeId};
 use super::var::Var;
 use crate::error::Error;
 use crate::model::parse::tokens::replace_names;
 use crate::model::parse::tokens::{FormulaFault, clip, quote};
+use crate::model::tape::without_dead_code;
 use operation::{Operation, Stack};
 use part::{NOT, ParsedPart, Sort, TIGHT, infix, join, want};
 use std::collections::{HashMap, HashSet};

@@ -6,7 +6,6 @@
 
 use super::dual::Dual;
 use super::op::{Binary, Id, Node, Unary};
-use super::optimise;
 use super::scalar::{Mask, Scalar};
 use super::tape::{self, TapeId};
 use super::var::Var;
@@ -153,7 +152,7 @@ impl Program {
             Some(outputs) if !tape.foreign => outputs,
             _ => return Err(Error::ForeignVariable),
         };
-        let (nodes, outputs) = optimise::without_dead_code(&tape.nodes.list, &outputs);
+        let (nodes, outputs) = tape::without_dead_code(&tape.nodes.list, &outputs);
         let (columns, params) = (self.columns.clone(), self.params.clone());
         Ok(Program { columns, params, nodes, outputs, partials })
     }
@@ -204,7 +203,7 @@ impl Program {
     /// Returns the program without its partials.
     pub(crate) fn value_only(&self) -> Program {
         let value = &self.outputs[..self.outputs.len().min(1)];
-        let (nodes, outputs) = optimise::without_dead_code(&self.nodes, value);
+        let (nodes, outputs) = tape::without_dead_code(&self.nodes, value);
         let (columns, params) = (self.columns.clone(), self.params.clone());
         Program { columns, params, nodes, outputs, partials: Vec::new() }
     }

@@ -4,6 +4,9 @@
 //! stack of tapes. Therefore [`Var`](super::var::Var) can be `Copy` without a lifetime, and a model
 //! may itself trace another. A variable stores the identity of its tape. If it is used on
 //! another tape, that tape is marked, and the trace returns an error instead of a wrong program.
+//!
+//! Tracing folds constants and shares equal operations, and never records partials that are known to be 0 or 1. Before
+//! a tape becomes a program, operations that no output needs are removed.
 
 use super::op::{Id, Node, Nodes, Unary};
 use std::cell::RefCell;
@@ -95,4 +98,36 @@ pub(crate) fn has_logarithm_of_column(id: Id) -> bool {
 
 fn is_logarithm(node: Node) -> bool {
     matches!(node, Node::Unary(Unary::Ln | Unary::Ln1p | Unary::Log2 | Unary::Log10, _))
+}
+
+/// Returns the nodes that `outputs` need, renumbered in the same order, and the new numbers of the outputs.
+pub(crate) fn without_dead_code(nodes: &[Node], outputs: &[Id]) -> (Vec<Node>, Vec<Id>) {
+    let mut live = vec![false; nodes.len()];
+    for &output in outputs {
+        live[output as usize] = true;
+    }
+    for (i, node) in nodes.iter().enumerate().rev() {
+        if live[i] {
+            node.operands().for_each(|id| live[id as usize] = true);
+        }
+    }
+    let mut renumbered = vec![0; nodes.len()];
+    let mut kept = Vec::with_capacity(nodes.len());
+    for (i, node) in nodes.iter().enumerate().filter(|&(i, _)| live[i]) {
+        renumbered[i] = kept.len() as Id;
+        kept.push(node.with_operands(|id| renumbered[id as usize]));
+    }
+    let outputs = outputs.iter().map(|&o| renumbered[o as usize]).collect();
+    (kept, outputs)
+}
+
+/// Returns one value per node: true if its value depends on an independent variable and can differ between points.
+pub(crate) fn depends_on_point(nodes: &[Node]) -> Vec<bool> {
+    let mut depends: Vec<bool> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let here =
+            matches!(node, Node::Column(_)) || node.operands().any(|id| depends[id as usize]);
+        depends.push(here);
+    }
+    depends
 }

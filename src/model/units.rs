@@ -22,7 +22,8 @@ pub(crate) struct Unit {
     pub(crate) columns: Vec<f64>,
     /// Exponent of the model's value.
     pub(crate) value: f64,
-    /// Power of ten of the constants that multiply the parameter or its powers.
+    /// Decimal logarithm of the factor that constants contribute to the usual value of the parameter: 9 for w in
+    /// `exp(-x/(1e-9*w))`, because w is about 1e9·x.
     pub(crate) decade: f64,
 }
 
@@ -68,8 +69,9 @@ pub(crate) fn of_params(program: &Program) -> Vec<Option<Unit>> {
 }
 
 /// The unit of a node: coefficients of the parameters' units, then exponents of the variables, of the value and of 10.
-/// The entries of a power with a variable exponent have the key of the exponent's node: a sum of such powers has a
-/// unit only if their bases have the same unit.
+/// A power with a variable exponent, such as xⁿ, has the entries of its base under the key of the exponent's node. All
+/// other entries have the key `None`. The summands of xⁿ + kⁿ must agree in the entries of each key, therefore x and k
+/// have the same unit.
 type Form = BTreeMap<Option<Id>, Vec<f64>>;
 
 /// Knowledge about the unit of a node.
@@ -197,7 +199,8 @@ impl System {
             self.require(&combined(a, b, sign));
             return self.pure();
         }
-        // Logarithms in two units differ by a number.
+        // A term added to a logarithm is dimensionless, such as m in ln(x) − m: another unit of x changes ln(x) only
+        // by a number.
         if let (Binary::Add | Binary::Sub, Quantity::Log(_), Quantity::Unit(form))
         | (Binary::Add | Binary::Sub, Quantity::Unit(form), Quantity::Log(_)) = (op, a, b)
         {

@@ -3,13 +3,13 @@
 
 use super::leaf::Leaf;
 use super::model::{Joint, Model};
-use super::start::Tree;
-use crate::data::overview::Observations;
+use super::start::tree::Tree;
+use crate::data::points::Observations;
 use crate::error::names::NameError;
 use crate::error::{Error, ModelError, Result};
 use crate::model::Expression;
-use crate::model::known::Known;
 use crate::model::parse::tokens::{TokenKind, Tokens, is_name, replace_names};
+use crate::model::ties::Known;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -21,9 +21,9 @@
 //! divides by 0. The `amplitude` of a peak whose shape is a probability density is its **area**.
 
 mod assemble;
-pub(crate) mod definition;
+mod curve;
 pub(crate) mod estimate;
-mod leaf;
+pub(crate) mod leaf;
 pub(crate) mod library;
 mod model;
 mod parse;

@@ -1,16 +1,10 @@
 //! Models of the library and composites of them.
 
-use super::assemble::Assembled;
-use super::definition::Definition;
 use super::leaf::Leaf;
-use crate::curve_fit::CurveFit;
-use crate::data::Data;
-use crate::data::overview::Observations;
-use crate::data::points::Points;
+use crate::data::points::Observations;
 use crate::error::Result;
 use crate::model::Expression;
-use crate::model::known::Known;
-use std::fmt;
+use crate::models::leaf::Definition;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -18,7 +12,7 @@ use std::sync::Arc;
 /// initial guess.
 ///
 /// Models can be added, subtracted, multiplied and divided, also with numbers, and nested by [`of`](Model::of).
-/// Prefixes make the names of their parameters unique. A [`CurveFit`] created from a model fits it. Errors in a
+/// Prefixes make the names of their parameters unique. A [`CurveFit`](crate::CurveFit) created from a model fits it. Errors in a
 /// composite are reported by the fit, or by [`curve`](Model::curve).
 ///
 /// ```
@@ -86,7 +80,7 @@ impl Model {
         Model { steps: vec![CompositeStep::Leaf(Arc::new(leaf))] }
     }
 
-    /// Creates a model from a formula over the independent `variables`, in the syntax of [`CurveFit::parse`]. It can be
+    /// Creates a model from a formula over the independent `variables`, in the syntax of [`CurveFit::parse`](crate::CurveFit::parse). It can be
     /// combined with other models. It has no initial guess unless [`estimate`](Model::estimate) sets one.
     ///
     /// ```
@@ -216,63 +210,6 @@ impl Model {
     pub fn derived(&self) -> Vec<(String, String)> {
         self.leaves().flat_map(|leaf| leaf.full_derived()).collect()
     }
-
-    /// Returns the independent variables, in the order of the columns of the data; empty for an invalid model.
-    pub fn variables(&self) -> Vec<String> {
-        Assembled::of(self).map_or_else(|_| Vec::new(), |assembled| assembled.variables)
-    }
-
-    /// Returns the complete formula with prefixed names, in the syntax of [`CurveFit::parse`].
-    ///
-    /// # Errors
-    /// The errors of [`curve`](Model::curve).
-    pub fn formula(&self) -> Result<String> {
-        Ok(Assembled::of(self)?.formula)
-    }
-
-    /// Returns an initial guess from the data: one value per parameter, in their order. Parameters of an
-    /// [`expression`](Model::expression) without an [`estimate`](Model::estimate) are NaN.
-    ///
-    /// # Errors
-    /// The errors of [`curve`](Model::curve), and those of [`CurveFit::fit`] for invalid data.
-    pub fn guess<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<f64>> {
-        let data = data.into();
-        let assembled = Assembled::of(self)?;
-        let points = Points::validate(&data)?;
-        Ok(assembled.start(&Observations::of(&points), &Known::within(self.bounds())))
-    }
-
-    /// Returns the model as a [`CurveFit`] with names, bounds, initial guess and derived quantities.
-    ///
-    /// # Errors
-    /// Returns [`Error::Model`](crate::Error::Model) if two parameters have the same name, if a name with its prefix is
-    /// not valid, or if the outer model of a nesting has several variables. Returns
-    /// [`Error::Parse`](crate::Error::Parse) if the formula is nested too deeply.
-    pub fn curve(&self) -> Result<CurveFit> {
-        let assembled = Assembled::of(self)?;
-        let mut curve = CurveFit::of_expression(&assembled.expression, self.parameters())?;
-        curve = curve.sum_of(self.terms()?).bounds(self.bounds());
-        let derived = self.derived();
-        for (name, formula) in &derived {
-            curve = curve.derive(name, formula);
-        }
-        curve.derived_by_model = derived.len();
-        Ok(curve.guess_knowing(move |points, known| assembled.start(points, known)))
-    }
-}
-
-impl From<&Model> for CurveFit {
-    /// Converts like [`Model::curve`]; the fit reports errors in the model.
-    fn from(model: &Model) -> CurveFit {
-        model.curve().unwrap_or_else(|error| CurveFit::senseless(error, model.parameters()))
-    }
-}
-
-impl From<Model> for CurveFit {
-    /// Converts like [`Model::curve`]; the fit reports errors in the model.
-    fn from(model: Model) -> CurveFit {
-        CurveFit::from(&model)
-    }
 }
 
 /// Implements the four operations between models, and between models and numbers.
@@ -309,16 +246,62 @@ impl Neg for Model {
     }
 }
 
-impl fmt::Debug for Model {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Model({self})")
-    }
-}
+/// Declares a [`Definition`](super::leaf::Definition) and the public function that creates its model. The formula can be several literals,
+/// which are concatenated without a separator.
+///
+/// ```text
+/// define! {
+///     /// Description, use, source of the formula.
+///     gaussian GAUSSIAN ["x"] Peak
+///     formula "amplitude/(sigma*sqrt(2*pi))" "*exp(-((x - center)/sigma)^2/2)"
+///     parameters {
+///         amplitude: any "the area, in units of y times x",
+///         fraction: between(0.0, 1.0) "…",
+///     }
+///     derived { fwhm = "2*sqrt(2*ln(2))*sigma" "full width at half maximum" }
+///     estimate |points| …
+/// }
+/// ```
+macro_rules! define {
+    (
+        $(#[doc = $text:literal])+
+        $name:ident $constant:ident [$($variable:literal),+] $kind:ident
+        formula $($formula:literal)+
+        parameters {
+            $($parameter:ident: $range:ident $(($($limit:expr),+))? $meaning:literal),+ $(,)?
+        }
+        derived { $($quantity:ident = $value:literal $said:literal),* $(,)? }
+        estimate $estimate:expr
+    ) => {
+        #[doc = concat!("Definition of the library model `", stringify!($name), "`.")]
+        pub(crate) static $constant: $crate::models::leaf::Definition =
+            $crate::models::leaf::Definition {
+                name: stringify!($name),
+                variables: &[$($variable),+],
+                formula: concat!($($formula),+),
+                parameters: &[$(
+                    $crate::models::leaf::$range(stringify!($parameter) $($(, $limit)+)?)
+                ),+],
+                derived: &[$((stringify!($quantity), $value)),*],
+                kind: $crate::models::leaf::ModelKind::$kind,
+                estimate: $estimate,
+            };
 
-/// Formats in the syntax of [`models::parse`](super::parse), for example `gaussian(g1_) + linear(bg_)`. The formula of
-/// an [`expression`](Model::expression) is written in parentheses.
-impl fmt::Display for Model {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::assemble::shown(self))
-    }
+        $(#[doc = $text])+
+        ///
+        /// ```text
+        #[doc = concat!($($formula, "\n"),+)]
+        /// ```
+        ///
+        /// Parameters, whose names get the `prefix`:
+        $(#[doc = concat!("- `", stringify!($parameter), "`: ", $meaning)])+
+        ///
+        $(
+            #[doc = concat!("- derived `", stringify!($quantity), "` = `", $value, "`: ", $said)]
+        )*
+        pub fn $name(prefix: impl AsRef<str>) -> $crate::models::Model {
+            $crate::models::Model::defined(&$constant, prefix.as_ref())
+        }
+    };
 }
+pub(crate) use define;

@@ -1,172 +1,34 @@
 //! Initial guess for a composite. Its parts are estimated one after the other, each from the points without the effect
-//! of the other parts.
-
-use super::leaf::Leaf;
-use super::model::{Joint, Model};
-use crate::data::overview::Observations;
-use crate::model::known::{Known, nearest};
-use crate::models::estimate::projection::left_by;
-use std::ops::Range;
-use std::sync::Arc;
+//! of the other parts. In a sum, backgrounds are estimated first, from points where the other terms are small; then
+//! slowly changing curves; then steps, waves and peaks, the largest first.
 
 mod assign;
-mod sum;
+pub(super) mod tree;
 
-/// Name of the parameter for the position of a term.
-const CENTER: &str = "center";
-/// Maximum distance, in `sigma`, between an estimated center and the known start of this center.
-const NEAR: f64 = 3.0;
+use crate::data::points::Observations;
+use crate::math::bits::ascending;
+use crate::model::ties::Known;
+use crate::models::estimate::projection::left_by;
+use crate::models::estimate::{mean, median};
+use crate::models::leaf::ModelKind;
+use crate::models::library::decays::{EXPONENTIAL, several};
+use assign::assign;
+use tree::{CENTER, NamedValue, PlacedTerm, Tree};
+
 /// Maximum number of points for the comparison of estimates.
 const FEW: usize = 1000;
-/// Relative difference below which costs or contradictions are equal except for rounding.
+/// Relative difference below which costs are equal except for rounding.
 const SAME: f64 = 1e-9;
-
-/// Expression tree of a composite with flattened sums and products.
-pub(super) enum Tree {
-    Leaf(PlacedTerm),
-    Number(f64),
-    /// Terms with their signs.
-    Sum(Vec<(f64, Tree)>),
-    /// Factors with their exponents, 1 or −1.
-    Product(Vec<(f64, Tree)>),
-    /// The value of the second tree is the variable of the first.
-    Nest(Box<Tree>, Box<Tree>),
-}
-
-/// A single model and the index of its first parameter in the composite.
-pub(super) struct PlacedTerm {
-    leaf: Arc<Leaf>,
-    first: usize,
-}
-
-/// Points with named columns, and known facts about the parameters.
-#[derive(Clone)]
-struct NamedValue<'k> {
-    variables: Vec<String>,
-    points: Observations,
-    known: &'k Known,
-    /// If true, estimates use the known ranges of the parameters.
-    is_held: bool,
-}
-
-impl NamedValue<'_> {
-    fn with_response(&self, y: Vec<f64>) -> Self {
-        NamedValue {
-            points: self.points.with_response(y),
-            variables: self.variables.clone(),
-            ..*self
-        }
-    }
-
-    /// Replaces the columns by one column, for a model of one variable; keeps the response.
-    fn over(&self, variables: Vec<String>, values: Vec<f64>) -> Self {
-        let points = Observations::new(vec![values], self.points.y.clone());
-        NamedValue { variables, points, ..*self }
-    }
-
-    /// Returns the points for which `keep` is true.
-    fn only(&self, keep: &[bool]) -> Self {
-        let pick = |values: &Vec<f64>| {
-            let kept = values.iter().zip(keep).filter(|(_, keep)| **keep);
-            kept.map(|(value, _)| *value).collect::<Vec<f64>>()
-        };
-        let columns = self.points.columns.iter().map(pick).collect();
-        let points = Observations::new(columns, pick(&self.points.y));
-        NamedValue { variables: self.variables.clone(), points, ..*self }
-    }
-
-    /// Returns every k-th point, at most `most` points.
-    fn thinned(&self, most: usize) -> Self {
-        let stride = self.points.y.len().div_ceil(most).max(1);
-        let keep: Vec<bool> = (0..self.points.y.len()).map(|i| i % stride == 0).collect();
-        self.only(&keep)
-    }
-
-    /// Returns the columns of a model in its order, with the ranges for its center and amplitude.
-    fn for_term(&self, term: &PlacedTerm) -> Observations {
-        let column = |name: &String| {
-            let place = self.variables.iter().position(|variable| variable == name);
-            place.and_then(|i| self.points.columns.get(i).cloned()).unwrap_or_default()
-        };
-        let columns = term.leaf.variables().iter().map(column).collect();
-        let points = Observations::new(columns, self.points.y.clone());
-        let range = |name, any| self.range(term, name).filter(|_| self.is_held).unwrap_or(any);
-        let (center, amplitude) =
-            (range(CENTER, points.center), range("amplitude", points.amplitude));
-        Observations { center, amplitude, ..points }
-    }
-
-    /// Returns the range for the starting value of a parameter: the known start or the bounds. `None` if the term has
-    /// no parameter of this name.
-    fn range(&self, term: &PlacedTerm, parameter: &str) -> Option<(f64, f64)> {
-        Some(self.known.range(term.first + term.position(parameter)?))
-    }
-
-    /// Writes the estimate of a term into `params`. If `is_held`, values are first moved into their known ranges,
-    /// because other terms are estimated from the remainder. A center with a known start keeps its estimate, which is
-    /// near this start.
-    fn place(&self, term: &PlacedTerm, found: &[f64], params: &mut [f64]) {
-        let places = params.iter_mut().enumerate().skip(term.first).zip(found);
-        for (((i, place), &value), (name, _)) in places.zip(&term.leaf.parameters) {
-            let (low, high) = self.known.range(i);
-            let is_known = self.is_held && !(name == CENTER && low == high && value.is_finite());
-            *place = if is_known { nearest(value, (low, high)) } else { value };
-        }
-    }
-}
+/// Number of rounds in which each step, wave or peak is estimated again from the remainder of all others.
+const ROUNDS: usize = 3;
 
 impl Tree {
-    /// Builds the tree of a composite whose names have been checked.
-    pub(super) fn of(model: &Model) -> Tree {
-        let mut first = 0;
-        let leaf = |leaf: &Arc<Leaf>| {
-            let placed = PlacedTerm { leaf: leaf.clone(), first };
-            first += leaf.parameters.len();
-            Tree::Leaf(placed)
-        };
-        let join = |left, joint, right| Ok(Tree::join(left, joint, right));
-        let tree = model.folded(leaf, |value| Ok(Tree::Number(value)), join);
-        tree.ok().flatten().unwrap_or(Tree::Number(0.0))
-    }
-
-    fn join(left: Tree, joint: Joint, right: Tree) -> Tree {
-        match joint {
-            Joint::Nest => Tree::Nest(Box::new(left), Box::new(right)),
-            Joint::Add | Joint::Subtract => {
-                let sign = if joint == Joint::Add { 1.0 } else { -1.0 };
-                let mut terms = left.terms();
-                terms.extend(right.terms().into_iter().map(|(s, term)| (s * sign, term)));
-                Tree::Sum(terms)
-            }
-            Joint::Multiply | Joint::Divide => {
-                let exponent = if joint == Joint::Multiply { 1.0 } else { -1.0 };
-                let mut factors = left.factors();
-                factors.extend(right.factors().into_iter().map(|(e, f)| (e * exponent, f)));
-                Tree::Product(factors)
-            }
-        }
-    }
-
-    fn terms(self) -> Vec<(f64, Tree)> {
-        match self {
-            Tree::Sum(terms) => terms,
-            other => vec![(1.0, other)],
-        }
-    }
-
-    fn factors(self) -> Vec<(f64, Tree)> {
-        match self {
-            Tree::Product(factors) => factors,
-            other => vec![(1.0, other)],
-        }
-    }
-
     /// Returns an initial guess: one value per parameter of the composite, NaN for parameters without an estimate.
     ///
     /// Computes two estimates: one from the points alone, and one that also uses known starts, bounds and ties. Since
     /// known values may be rough, the first estimate is returned if its cost is not higher. It is rejected if one of
     /// its centers is far from the known start of this center.
-    pub(super) fn start(
+    pub(in crate::models) fn start(
         &self,
         variables: &[String],
         points: &Observations,
@@ -215,21 +77,6 @@ impl Tree {
         best
     }
 
-    /// Appends all terms, in the order of their parameters.
-    fn add_terms<'t>(&'t self, terms: &mut Vec<&'t PlacedTerm>) {
-        match self {
-            Tree::Leaf(term) => terms.push(term),
-            Tree::Number(_) => {}
-            Tree::Sum(parts) | Tree::Product(parts) => {
-                parts.iter().for_each(|(_, part)| part.add_terms(terms));
-            }
-            Tree::Nest(outer, inner) => {
-                outer.add_terms(terms);
-                inner.add_terms(terms);
-            }
-        }
-    }
-
     /// Writes the estimate of every part into `params`.
     fn find(&self, points: &NamedValue<'_>, params: &mut [f64]) {
         match self {
@@ -237,7 +84,7 @@ impl Tree {
                 points.place(term, &term.leaf.start(&points.for_term(term)), params);
             }
             Tree::Number(_) => {}
-            Tree::Sum(terms) => sum::find(terms, points, params),
+            Tree::Sum(terms) => find_sum(terms, points, params),
             Tree::Product(factors) => find_product(factors, points, params),
             Tree::Nest(outer, inner) => {
                 // Only the scale of x is known for the inner model: its value is fitted to x itself.
@@ -247,119 +94,11 @@ impl Tree {
             }
         }
     }
-
-    /// Returns the values at all points; NaN if a parameter is not known.
-    fn values(&self, points: &NamedValue<'_>, params: &[f64]) -> Vec<f64> {
-        let count = points.points.y.len();
-        match self {
-            Tree::Leaf(placed) => placed.values(points, params),
-            Tree::Number(value) => vec![*value; count],
-            Tree::Sum(terms) => {
-                let mut total = vec![0.0; count];
-                for (sign, term) in terms {
-                    let values = term.values(points, params);
-                    total.iter_mut().zip(values).for_each(|(sum, value)| *sum += sign * value);
-                }
-                total
-            }
-            Tree::Product(factors) => {
-                let mut total = vec![1.0; count];
-                for (exponent, factor) in factors {
-                    let values = factor.values(points, params);
-                    let pairs = total.iter_mut().zip(values);
-                    pairs.for_each(|(p, v)| *p *= if *exponent > 0.0 { v } else { 1.0 / v });
-                }
-                total
-            }
-            Tree::Nest(outer, inner) => {
-                let value = inner.values(points, params);
-                outer.values(&points.over(outer.variables(), value), params)
-            }
-        }
-    }
-
-    fn variables(&self) -> Vec<String> {
-        match self {
-            Tree::Leaf(placed) => placed.leaf.variables().to_vec(),
-            Tree::Number(_) => Vec::new(),
-            Tree::Sum(parts) | Tree::Product(parts) => {
-                { parts.iter().map(|(_, part)| part.variables()).find(|v| !v.is_empty()) }
-                    .unwrap_or_default()
-            }
-            Tree::Nest(_, inner) => inner.variables(),
-        }
-    }
-
-    /// Returns the kind, which determines when this part is estimated in a sum.
-    fn kind(&self) -> super::definition::ModelKind {
-        use super::definition::ModelKind;
-        match self {
-            Tree::Leaf(placed) => placed.leaf.kind,
-            Tree::Number(_) => ModelKind::Background,
-            Tree::Sum(parts) | Tree::Product(parts) => {
-                let mut kinds = parts.iter().map(|(_, part)| part.kind());
-                kinds.find(|kind| *kind != ModelKind::Background).unwrap_or(ModelKind::Background)
-            }
-            Tree::Nest(outer, _) => outer.kind(),
-        }
-    }
-}
-
-impl PlacedTerm {
-    /// Returns the indices of the term's parameters in the composite.
-    fn places(&self) -> Range<usize> {
-        self.first..self.first + self.leaf.parameters.len()
-    }
-
-    /// Returns the index of the parameter with this name (without the prefix) in the term.
-    fn position(&self, parameter: &str) -> Option<usize> {
-        self.leaf.parameters.iter().position(|(name, _)| name == parameter)
-    }
-
-    /// Returns true if both terms are the same model, with different prefixes.
-    fn is_like(&self, other: &PlacedTerm) -> bool {
-        self.leaf.name == other.leaf.name && self.places().len() == other.places().len()
-    }
-
-    /// Exchanges the parameters of two terms of the same model.
-    fn swap(&self, other: &PlacedTerm, params: &mut [f64]) {
-        self.places().zip(other.places()).for_each(|(i, j)| params.swap(i, j));
-    }
-
-    /// Returns true if only the bounds of the model's definition are known: no starts, other bounds or ties.
-    fn is_known_by_formula(&self, known: &Known) -> bool {
-        let is_own = |(j, (_, own)): (usize, &(String, (f64, f64)))| {
-            known.range(self.first + j) == *own && known.ties.formula(self.first + j).is_none()
-        };
-        self.leaf.parameters.iter().enumerate().all(is_own)
-    }
-
-    /// Returns true if the estimated center is within `NEAR` sigmas of its known start, or if there is no such start.
-    fn is_near_its_start(&self, known: &Known, found: &[f64]) -> bool {
-        let value = |name| found.get(self.first + self.position(name)?).copied();
-        let (Some(center), Some(sigma)) = (value(CENTER), value("sigma")) else { return true };
-        let start = self.position(CENTER).and_then(|j| known.starts[self.first + j]);
-        start.is_none_or(|start| (center - start).abs() <= NEAR * sigma)
-    }
-
-    fn values(&self, points: &NamedValue<'_>, params: &[f64]) -> Vec<f64> {
-        let columns = points.for_term(self).columns;
-        let last = self.first + self.leaf.parameters.len();
-        let own = params.get(self.first..last).unwrap_or_default();
-        let mut x = vec![0.0; columns.len()];
-        let value = |i: usize| {
-            let at = |column: &Vec<f64>| column.get(i).copied().unwrap_or(f64::NAN);
-            x.iter_mut().zip(&columns).for_each(|(x, column)| *x = at(column));
-            self.leaf.value(&x, own)
-        };
-        (0..points.points.y.len()).map(value).collect()
-    }
 }
 
 /// Estimates the factors of a product one by one. The first factor determines the shape; for it the others count as 1.
 /// Each further factor is estimated from y divided by the known factors, at points where their product is not small.
 fn find_product(factors: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
-    use super::definition::ModelKind;
     let shapes = |(exponent, factor): &&(f64, Tree)| {
         *exponent > 0.0 && !matches!(factor.kind(), ModelKind::Background)
     };
@@ -386,4 +125,316 @@ fn find_product(factors: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [
             *known = if with.is_finite() { with } else { *known };
         }
     }
+}
+
+/// Writes the estimate of every term into `params`.
+fn find_sum(terms: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
+    let mut left = points.points.y.clone();
+    for (sign, term) in terms.iter().filter(|(_, term)| matches!(term, Tree::Number(_))) {
+        subtract(&mut left, *sign, &term.values(points, params));
+    }
+    let sum = Terms { terms, points: points.with_response(left) };
+    let mut best = sum.found(&sum.first_look(), params);
+    for look in sum.further_looks(&best) {
+        let other = sum.found(&look, params);
+        if squares(&other.left) < squares(&best.left) {
+            best = other;
+        }
+    }
+    params.copy_from_slice(&best.params);
+}
+
+/// Masks of the points for the estimates of the background and of a curve.
+struct Look {
+    background: Vec<bool>,
+    /// Used if the sum has peaks and one curve.
+    curve: Vec<bool>,
+}
+
+impl Look {
+    /// Uses the same points for the background and the curve.
+    fn at(background: Vec<bool>) -> Look {
+        Look { curve: background.clone(), background }
+    }
+}
+
+/// Estimated parameters and the remainder of the response.
+struct Find {
+    params: Vec<f64>,
+    left: Vec<f64>,
+}
+
+/// Terms of a sum, and the points minus the terms that are numbers.
+struct Terms<'t> {
+    terms: &'t [(f64, Tree)],
+    points: NamedValue<'t>,
+}
+
+impl<'t> Terms<'t> {
+    fn of(&self, kind: ModelKind) -> Vec<&'t (f64, Tree)> {
+        let is_wanted =
+            |(_, term): &&(f64, Tree)| term.kind() == kind && !matches!(term, Tree::Number(_));
+        self.terms.iter().filter(is_wanted).collect()
+    }
+
+    fn has(&self, kind: ModelKind) -> bool {
+        self.terms.iter().any(|(_, term)| term.kind() == kind)
+    }
+
+    /// Selects points at which only the background is expected.
+    fn first_look(&self) -> Look {
+        let points = &self.points;
+        Look::at(match () {
+            () if self.has(ModelKind::Step) => first_points(points, 0.15),
+            () if self.has(ModelKind::Peak) => quiet_points(points),
+            () if self.has(ModelKind::Curve) => level_end(points),
+            () => vec![true; points.points.y.len()],
+        })
+    }
+
+    /// Returns further selections if the remainder is large: with a curve, its level end for the background; otherwise
+    /// one end of the range at a time, because a peak may be at the other end.
+    fn further_looks(&self, found: &Find) -> Vec<Look> {
+        let points = &self.points;
+        let has_plane = points.points.columns.len() > 1;
+        if !self.has(ModelKind::Peak) || self.has(ModelKind::Step) || has_plane {
+            return Vec::new();
+        }
+        if !self.leaves_much(found) {
+            return Vec::new();
+        }
+        if self.has(ModelKind::Curve) {
+            let all = vec![true; points.points.y.len()];
+            return vec![Look { background: level_end(points), curve: all }];
+        }
+        vec![Look::at(first_points(points, 0.2)), Look::at(last_points(points, 0.2))]
+    }
+
+    /// Returns true if the remainder has more than 1/20 of the variation of y and is smooth: adjacent residuals are
+    /// similar, in contrast to noise.
+    fn leaves_much(&self, found: &Find) -> bool {
+        let y = &self.points.points.y;
+        let mean = mean(y);
+        let scatter = squares(&y.iter().map(|y| y - mean).collect::<Vec<_>>());
+        let left: Vec<f64> = by_x(&self.points).into_iter().map(|i| found.left[i]).collect();
+        let steps: Vec<f64> = left.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        squares(&left) > 0.05 * scatter && squares(&steps) < 0.5 * squares(&left)
+    }
+
+    /// Estimates all terms, with the background and a curve from the points of `look`.
+    fn found(&self, look: &Look, params: &[f64]) -> Find {
+        let Terms { points, .. } = self;
+        let (mut left, mut params) = (points.points.y.clone(), params.to_vec());
+        for (sign, term) in self.of(ModelKind::Background) {
+            find_in(points, &left, *sign, Some(&look.background), term, &mut params);
+            subtract(&mut left, *sign, &term.values(points, &params));
+        }
+        let all = self.of(ModelKind::Curve);
+        let mut curves = all.clone();
+        if find_exponentials(&curves, points, &left, &mut params) {
+            let exponentials: Vec<&(f64, Tree)>;
+            (exponentials, curves) =
+                curves.into_iter().partition(|term| as_exponential(term).is_some());
+            for (sign, term) in exponentials {
+                subtract(&mut left, *sign, &term.values(points, &params));
+            }
+        }
+        // A single curve below peaks is estimated where no peak is expected.
+        let below_peaks =
+            self.has(ModelKind::Peak) && !self.has(ModelKind::Step) && curves.len() == 1;
+        for (i, (sign, term)) in curves.iter().enumerate() {
+            let part = match below_peaks {
+                true => look.curve.clone(),
+                false => last_points(points, 1.0 / (curves.len() - i) as f64),
+            };
+            find_in(points, &left, *sign, Some(&part), term, &mut params);
+            subtract(&mut left, *sign, &term.values(points, &params));
+        }
+        assign(&all, points, &mut params);
+        for kind in [ModelKind::Step, ModelKind::Wave, ModelKind::Peak] {
+            let all = self.of(kind);
+            one_by_one(&all, points, &mut left, &mut params);
+            assign(&all, points, &mut params);
+        }
+        Find { params, left }
+    }
+}
+
+/// Estimates steps, waves or peaks one by one. If the result can depend on the order, both directions are tried, and
+/// the estimate with the smaller remainder is kept. One direction can fail: a larger term can hide a term with a
+/// known position, and a term of one shape can be mistaken for another.
+fn one_by_one(
+    terms: &[&(f64, Tree)],
+    points: &NamedValue<'_>,
+    left: &mut Vec<f64>,
+    params: &mut [f64],
+) {
+    let in_turn = |order: &[&(f64, Tree)]| {
+        let (mut rest, mut found) = (left.clone(), params.to_vec());
+        for (sign, term) in order {
+            find_in(points, &rest, *sign, None, term, &mut found);
+            subtract(&mut rest, *sign, &term.values(points, &found));
+        }
+        again(order, points, &mut rest, &mut found);
+        (rest, found)
+    };
+    let (placed, free): (Vec<&(f64, Tree)>, Vec<_>) =
+        terms.iter().partition(|(_, term)| is_placed(term, points));
+    let (mut rest, mut found) = in_turn(&[&placed[..], &free].concat());
+    let differ = terms.windows(2).any(|pair| shape(&pair[0].1) != shape(&pair[1].1));
+    if differ || !(placed.is_empty() || free.is_empty()) {
+        let turned: Vec<&(f64, Tree)> =
+            free.iter().rev().chain(placed.iter().rev()).copied().collect();
+        let other = in_turn(&turned);
+        if squares(&other.0) < squares(&rest) {
+            (rest, found) = other;
+        }
+    }
+    params.copy_from_slice(&found);
+    *left = rest;
+}
+
+/// Estimates each term again from the remainder of all others, and keeps rounds that reduce the remainder.
+fn again(terms: &[&(f64, Tree)], points: &NamedValue<'_>, left: &mut Vec<f64>, params: &mut [f64]) {
+    if terms.len() < 2 {
+        return;
+    }
+    let (mut rest, mut fresh) = (left.clone(), params.to_vec());
+    for _ in 0..ROUNDS {
+        for (sign, term) in terms {
+            subtract(&mut rest, -sign, &term.values(points, &fresh));
+            find_in(points, &rest, *sign, None, term, &mut fresh);
+            subtract(&mut rest, *sign, &term.values(points, &fresh));
+        }
+        if squares(&rest) < squares(left) {
+            left.clone_from(&rest);
+            params.copy_from_slice(&fresh);
+        }
+    }
+}
+
+/// Returns true if the term is estimated within a known range of its center.
+fn is_placed(term: &Tree, points: &NamedValue<'_>) -> bool {
+    let Tree::Leaf(term) = term else { return false };
+    let own = |j: usize| term.leaf.parameters[j].1;
+    points.is_held && points.range(term, CENTER) != term.position(CENTER).map(own)
+}
+
+/// Returns the name of the model if the term is a single model.
+fn shape(term: &Tree) -> Option<&str> {
+    match term {
+        Tree::Leaf(term) => Some(&term.leaf.name),
+        _ => None,
+    }
+}
+
+/// Estimates one term from the remainder `left` of the response, at the points of `keep` or at all points.
+fn find_in(
+    points: &NamedValue<'_>,
+    left: &[f64],
+    sign: f64,
+    keep: Option<&[bool]>,
+    term: &Tree,
+    params: &mut [f64],
+) {
+    let points = points.with_response(left.iter().map(|y| sign * y).collect());
+    match keep {
+        Some(keep) => term.find(&points.only(keep), params),
+        None => term.find(&points, params),
+    }
+}
+
+/// Subtracts the values of a term where the difference is finite.
+fn subtract(left: &mut [f64], sign: f64, values: &[f64]) {
+    for (left, value) in left.iter_mut().zip(values) {
+        let without = *left - sign * value;
+        *left = if without.is_finite() { without } else { *left };
+    }
+}
+
+fn squares(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum()
+}
+
+/// Returns the indices of the points, sorted by x.
+fn by_x(points: &NamedValue<'_>) -> Vec<usize> {
+    let x = points.points.x();
+    let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+    ascending(&(0..points.points.y.len()).map(at).collect::<Vec<f64>>())
+}
+
+/// Marks the points whose rank in x, as a fraction of all points, is between `from` and `to`. If there are fewer than
+/// 3, marks all points.
+fn ranks(points: &NamedValue<'_>, from: f64, to: f64) -> Vec<bool> {
+    let order = by_x(points);
+    let count = order.len() as f64;
+    let mut keep = vec![false; order.len()];
+    for (rank, &i) in order.iter().enumerate() {
+        let place = (rank as f64 + 0.5) / count;
+        keep[i] = (from..=to).contains(&place);
+    }
+    if keep.iter().filter(|keep| **keep).count() < 3 { vec![true; keep.len()] } else { keep }
+}
+
+fn first_points(points: &NamedValue<'_>, share: f64) -> Vec<bool> {
+    ranks(points, 0.0, share)
+}
+
+fn last_points(points: &NamedValue<'_>, share: f64) -> Vec<bool> {
+    ranks(points, 1.0 - share, 1.0)
+}
+
+/// Marks the points at one end of the range, the end at which y changes less.
+fn level_end(points: &NamedValue<'_>) -> Vec<bool> {
+    const SHARE: f64 = 0.15;
+    let (first, last) = (first_points(points, SHARE), last_points(points, SHARE));
+    let next_first = ranks(points, SHARE, 2.0 * SHARE);
+    let next_last = ranks(points, 1.0 - 2.0 * SHARE, 1.0 - SHARE);
+    let level = |keep: &[bool]| median(&points.only(keep).points.y);
+    let at_first = (level(&first) - level(&next_first)).abs();
+    let at_last = (level(&last) - level(&next_last)).abs();
+    if at_first < at_last { first } else { last }
+}
+
+/// Marks the points at both ends of every variable, a tenth of all points each: no peak is expected there.
+fn quiet_points(points: &NamedValue<'_>) -> Vec<bool> {
+    const SHARE: f64 = 0.1;
+    let mut ends = vec![false; points.points.y.len()];
+    for column in &points.points.columns {
+        let mut sorted = column.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64| sorted.get((share * sorted.len() as f64) as usize).copied();
+        let (low, high) = (at(SHARE), at(1.0 - SHARE));
+        for (end, x) in ends.iter_mut().zip(column) {
+            *end |= low.is_some_and(|low| *x < low) || high.is_some_and(|high| *x >= high);
+        }
+    }
+    ends
+}
+
+/// Returns this term of a sum if it is an exponential with a positive sign.
+fn as_exponential((sign, term): &(f64, Tree)) -> Option<&PlacedTerm> {
+    match term {
+        Tree::Leaf(placed) if *sign > 0.0 && placed.leaf.name == EXPONENTIAL.name => Some(placed),
+        _ => None,
+    }
+}
+
+/// Writes the initial guesses of two or three exponentials, the fastest to the first term; separate guesses would each
+/// fit the sum of all. Returns false for any other number of exponentials.
+fn find_exponentials(
+    terms: &[&(f64, Tree)],
+    points: &NamedValue<'_>,
+    left: &[f64],
+    params: &mut [f64],
+) -> bool {
+    let exponentials: Vec<&PlacedTerm> =
+        terms.iter().filter_map(|term| as_exponential(term)).collect();
+    let Some(first) = exponentials.first() else { return false };
+    let seen = points.with_response(left.to_vec()).for_term(first);
+    let Some(found) = several(&seen, exponentials.len()) else { return false };
+    for (term, pair) in exponentials.iter().zip(found.chunks(2)) {
+        params[term.places()].copy_from_slice(pair);
+    }
+    true
 }

@@ -39,7 +39,7 @@ pub struct FitPlot<'a> {
     components: bool,
 }
 
-/// A further curve.
+/// Curve in addition to the fit: a component, or a curve of the caller.
 #[derive(Clone, Debug)]
 struct FurtherCurve {
     name: String,
@@ -126,8 +126,8 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Draws the [prediction band](Fit::prediction_band) of this level, for observations with the errors of the fitted
-    /// ones.
+    /// Draws the [prediction band](Fit::prediction_band) of this level, for new observations with the same errors as the
+    /// fitted ones.
     #[must_use]
     pub fn prediction_band(mut self, level: f64) -> FitPlot<'a> {
         self.prediction = Some(level);
@@ -141,7 +141,7 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// If true, the default, the picture has a legend.
+    /// Shows or hides the legend; by default it is shown.
     #[must_use]
     pub fn legend(mut self, legend: bool) -> FitPlot<'a> {
         self.legend = legend;
@@ -343,8 +343,8 @@ impl<'a> FitPlot<'a> {
 }
 
 impl DrawnPoints {
-    /// Returns the marks of the points at the heights `y`, with error bars if `sigma` is given. Many points are one
-    /// cloud.
+    /// Returns the marks of the points at the heights `y`, with error bars if `sigma` is given. More than [`DISTINCT`]
+    /// points are drawn as one cloud.
     fn marks(&self, y: &[f64], sigma: Option<&[f64]>) -> Vec<Mark> {
         let shown = |i: &usize| self.x[*i].is_finite() && y[*i].is_finite();
         let shown: Vec<usize> = (0..y.len()).filter(shown).collect();

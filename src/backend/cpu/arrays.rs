@@ -26,7 +26,7 @@ pub(super) struct ArrayPass {
     /// Indices of the points with finite coordinates, if not all are finite. The model receives only these points.
     seen: Option<Vec<usize>>,
     points: usize,
-    /// Precisions of the values, from the first differences.
+    /// Precision of the values with respect to each parameter, which sets the steps of finite differences.
     pub(super) precisions: Precisions,
     /// Values, then partials with respect to the free parameters; NaN at points that the model does not receive.
     pub(super) outputs: Vec<Vec<f64>>,
@@ -342,8 +342,8 @@ impl ArrayPass {
     }
 }
 
-/// Evidence of limited precision of the values, from the differences with respect to one parameter: signs from the
-/// first central differences, or a suspicion from forward differences.
+/// Evidence that the values are imprecise, from the differences with respect to one parameter: `Signs` (counts of
+/// conspicuous changes) from the first central differences, or a `Suspicion` from forward differences.
 type Seen = (Option<Signs>, Option<Suspicion>);
 
 /// Calls the user's code, and converts a panic into a fault.

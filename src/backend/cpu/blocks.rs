@@ -3,7 +3,7 @@
 use super::closest::BlockPoints;
 use super::code::BLOCK;
 use super::machine::{Block, Inputs, Uniforms};
-use super::sums::Worker;
+use super::worker::Worker;
 use super::{Cpu, Pass, PreparedForm};
 use crate::model::native::{Calls, PointCalls, Steps};
 use crate::model::precision::SAMPLE;

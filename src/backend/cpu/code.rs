@@ -7,8 +7,8 @@
 use super::gram::LANES;
 use crate::model::collect::{Collected, collect, is_safe};
 use crate::model::op::{Binary, Id, Node, Unary};
-use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
+use crate::model::tape::depends_on_point;
 
 /// Number of points per block: enough to make dispatch cheap, and few enough for the caches. The registers of a model,
 /// 4 kB each, stay in the L2 cache, and the registers of a step in the L1 cache. 256 points were slower, and 1024 were

@@ -9,7 +9,7 @@ use super::kernels;
 use super::machine::{Block, Inputs, Uniforms};
 use super::pieces::Pieces;
 use super::predict::panicked;
-use super::sums::Worker;
+use super::worker::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::model::native::{Calls, Model, PointCalls, Steps};

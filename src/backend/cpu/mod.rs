@@ -28,6 +28,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod whitened;
+mod worker;
 
 use crate::data::loss::Loss;
 use crate::data::points::Points;
@@ -47,8 +48,8 @@ pub(crate) use prepared::Prepared;
 use prepared::{Pass, PassNumbers, PreparedForm};
 use rows::Weighting;
 use std::sync::Mutex;
-use sums::{Tasks, Worker};
 pub(crate) use whitened::Whitened;
+use worker::{Tasks, Worker};
 
 /// Number of element operations from which a pass uses several threads. A shorter pass ends before they wake up.
 pub(crate) const PARALLEL_WORK: usize = 400_000;

@@ -2,7 +2,7 @@
 
 use super::arrays::Differences;
 use super::closest::BlockPoints;
-use super::sums::Worker;
+use super::worker::Worker;
 use super::{Cpu, Pass};
 use crate::data::values::Values;
 use crate::solver::outcome::{BadPoint, Fault};

@@ -6,9 +6,9 @@
 //!
 //! The gradient does not depend on s, so s may be limited if f is close to 0 or far below y. The information 1/f is
 //! unbounded as f approaches 0: one point with f near 0 would outweigh all others, and the parameters that determine
-//! its f would stay at their starting values. Therefore s² is 1/max(f, `darkest`) or 2⁻²⁰y/f², whichever is larger. The
-//! second limits the residual to 2¹⁰√y. Without it, residuals of about y/√f would dominate the sums, and the digits of
-//! the other points would be lost.
+//! its f would stay at their starting values. Therefore s² is the larger of 1/max(f, `darkest`) and 2⁻²⁰y/f². The second
+//! value limits the residual to 2¹⁰√y. Without this limit, residuals of about y/√f would dominate the sums, and the
+//! digits of the other points would be lost.
 
 use super::gram::LANES;
 use super::robust::RobustSums;

@@ -5,7 +5,7 @@ use super::assembly::Assembled;
 use super::code::{BLOCK, Code};
 use super::kernels;
 use super::machine::{Block, Inputs, Uniforms};
-use super::sums::Worker;
+use super::worker::Worker;
 use crate::data::values::Values;
 use crate::error::{Error, Result};
 use crate::model::native::{Calls, Model, Steps};

@@ -12,7 +12,7 @@ use super::gram::LANES;
 use super::kernels::{self, Kernels};
 use super::machine::{Block, Inputs, Machine, Uniforms};
 use super::rows::{BlockRows, BlockValues, Target};
-use super::sums::Worker;
+use super::worker::Worker;
 use super::{ITERATION_FLOOR, Prepared, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;

@@ -2,22 +2,19 @@
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::{Assembled, Rows, Same, Table, Weighted, in_a_row};
-use super::closest::ClosestPoints;
 use super::gram::LANES;
-use super::machine::Machine;
 use super::prepared::PassNumbers;
-use super::rows::{BlockRows, BlockValues};
+use super::rows::BlockValues;
+use super::worker::{Task, Worker};
 use super::{Cpu, ITERATION_FLOOR, Pass, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Weights;
 use crate::data::validate_stream::PIECE;
 use crate::data::values::Values;
 use crate::model::native::{Calls, Steps};
-use crate::model::precision::Signs;
 use crate::normal::{Normal, RFactor, Summary, Tree, pair};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
-use std::cell::Cell;
 use std::sync::OnceLock;
 
 /// Maximum number of pieces that one call of machine code sums.
@@ -25,46 +22,6 @@ const AHEAD: usize = 32;
 
 /// Points of a piece as (start, end), and the end of the points of its task.
 type Stretch = ((usize, usize), usize);
-
-/// Consecutive pieces that one thread sums.
-pub(super) struct Task<S> {
-    sums: Tree<S>,
-    piece: S,
-    fault: Option<Fault>,
-}
-
-/// Tasks of passes that sum summaries `S`, and the sum of all tasks. Passes reuse the memory.
-pub(super) struct Tasks<S> {
-    tasks: Vec<Task<S>>,
-    all: Tree<S>,
-}
-
-impl<S> Default for Tasks<S> {
-    fn default() -> Tasks<S> {
-        Tasks { tasks: Vec::new(), all: Tree::default() }
-    }
-}
-
-impl<S> Tasks<S> {
-    /// Returns the number of allocated summaries.
-    pub(super) fn rooms(&self) -> usize {
-        2 * self.tasks.len()
-    }
-}
-
-impl<S: Summary + Clone> Tasks<S> {
-    /// Writes the sum of all tasks to `out`.
-    fn sum_into(&mut self, out: &mut S) {
-        self.all.restart(0);
-        self.tasks.iter_mut().for_each(|task| self.all.take(&mut task.sums));
-        self.all.sum_into(out);
-    }
-
-    /// Appends the sums of all tasks to `sums`, after the pieces that it already contains.
-    fn add_to(&mut self, sums: &mut Tree<S>) {
-        self.tasks.iter_mut().for_each(|task| sums.take(&mut task.sums));
-    }
-}
 
 impl Cpu<'_> {
     /// Computes the sums of each piece with `piece`. If the sums of a piece are not finite, they are computed again
@@ -356,61 +313,5 @@ impl Cpu<'_> {
             arrays.values(request)?;
             arrays.partials(request, differences)
         })
-    }
-}
-
-/// Memory of one thread: registers of the machine, the rows of [J r] of a block, stored by columns, and scratch. Pieces
-/// and fits reuse it, so that a pass does not allocate.
-#[derive(Default)]
-pub(super) struct Worker {
-    pub(super) machine: Machine,
-    ahead: Ahead,
-    pub(super) rows: BlockRows,
-    /// Indices of the points of a block, if some points are left out.
-    pub(super) picked: Vec<usize>,
-    /// Scratch for closest points, if x has errors.
-    pub(super) closest: Option<Box<ClosestPoints>>,
-    /// Independent variables, parameters and partials of one point, for native models.
-    pub(super) x: Vec<f64>,
-    pub(super) p: Vec<f64>,
-    pub(super) partials: Vec<f64>,
-    /// Evidence that a native model computes its values with limited precision.
-    pub(super) signs: Signs,
-    /// Buffers for sampled residuals and the indices of their points.
-    pub(super) residuals: Vec<f64>,
-    pub(super) sampled: Vec<usize>,
-}
-
-/// Sums that machine code computed for consecutive pieces, eight lanes each.
-#[derive(Default)]
-struct Ahead {
-    /// First point in the sums, and the end of their points.
-    begin: usize,
-    end: usize,
-    sums: Vec<f64>,
-}
-
-impl Ahead {
-    fn has(&self, point: usize) -> bool {
-        (self.begin..self.end).contains(&point)
-    }
-
-    fn forget(&mut self) {
-        self.end = self.begin;
-    }
-}
-
-thread_local! {
-    static WORKER: Cell<Option<Box<Worker>>> = const { Cell::new(None) };
-}
-
-impl Worker {
-    /// Runs `work` with the worker of this thread. A fit inside a native model gets a new worker, since
-    /// the outer fit uses the thread's worker.
-    pub(super) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> R {
-        let mut worker = WORKER.take().unwrap_or_default();
-        let result = work(&mut worker);
-        WORKER.set(Some(worker));
-        result
     }
 }

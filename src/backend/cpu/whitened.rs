@@ -9,7 +9,7 @@ use super::code::BLOCK;
 use super::loss_rows::FormulaMachine;
 use super::robust::RobustSums;
 use super::rows::STRIDE;
-use super::sums::Worker;
+use super::worker::Worker;
 use super::{Cpu, ITERATION_FLOOR, Pass};
 use crate::data::correlated::Correlation;
 use crate::data::loss::Loss;

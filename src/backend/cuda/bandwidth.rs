@@ -2,11 +2,12 @@
 
 use super::cache::Cache;
 use super::cuda_driver::{self, CudaDriver};
-use super::device::{CompileError, LoadedKernels};
+use super::device::LoadedKernels;
 use super::driver::{Driver, DriverError, Geometry, Queue};
 use super::memory::Buffer;
 use super::nvrtc::Nvrtc;
 use super::probe;
+use crate::backend::cuda::driver::CompileError;
 use crate::error::no_cuda::NoCuda;
 use std::fmt;
 use std::sync::Arc;
@@ -115,7 +116,7 @@ fn best(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::cuda::device::Compiler;
+    use crate::backend::cuda::driver::Compiler;
     use crate::backend::cuda::nvrtc::tests::available;
     use crate::backend::cuda::testing::faulty_driver::{Call, Faulty, Idle, Injected};
 

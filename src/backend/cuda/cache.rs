@@ -5,7 +5,7 @@
 //! options, and the version of this format. Failures of the disk are not errors: an
 //! unreadable image is compiled again, and an image that cannot be written stays in memory.
 
-use super::device::{CompileError, Compiler, Image};
+use crate::backend::cuda::driver::{CompileError, Compiler, Image};
 use crate::observe::span;
 use crate::threads::lock;
 use sha2::{Digest, Sha256};

@@ -8,8 +8,8 @@
 mod expression;
 
 use crate::model::op::{Binary, Id, Node};
-use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
+use crate::model::tape::depends_on_point;
 #[cfg(test)]
 pub(super) use expression::to_f32;
 use expression::{Scope, comment, literal};

@@ -8,8 +8,8 @@ use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Weighting};
 use crate::backend::choice::Costs;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::loss_formula::LossFormula;
-use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
+use crate::model::tape::depends_on_point;
 use crate::threads;
 use std::sync::{Arc, Mutex, OnceLock};
 

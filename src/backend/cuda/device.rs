@@ -7,46 +7,11 @@ use super::memory::Pooled;
 use super::nvrtc::Nvrtc;
 use super::probe;
 use crate::backend::choice::Devices;
+use crate::backend::cuda::driver::{CompileError, Compiler};
 use crate::error::no_cuda::NoCuda;
 use crate::observe::span;
 use crate::threads::lock;
 use std::sync::{Arc, Mutex};
-
-/// Interface to a compiler of kernels: NVRTC, or in tests the compiler of the emulation. It compiles a translation
-/// unit to an image that a driver loads.
-pub(crate) trait Compiler: Send + Sync {
-    /// Returns name and version. Images of different compilers are kept apart in the cache.
-    fn identity(&self) -> String;
-
-    /// Compiles `source` for a device of this compute capability.
-    fn compile(&self, source: &str, capability: (u32, u32)) -> Result<Image, CompileError>;
-}
-
-/// A compiled translation unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Image {
-    pub(crate) bytes: Vec<u8>,
-    /// Log of the compiler, with registers and spills; empty if the kernels came from a cache.
-    pub(crate) log: String,
-}
-
-/// Error of a compilation.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CompileError {
-    /// The compiler refused the source.
-    #[error("{log}")]
-    Refused { log: String },
-    /// The compiler does not support the device.
-    #[error(
-        "{identity} does not know compute capability {}.{}; install a newer NVRTC",
-        capability.0,
-        capability.1
-    )]
-    UnknownArchitecture { capability: (u32, u32), identity: String },
-    /// There is no compiler, or it failed otherwise.
-    #[error("{reason}")]
-    Unavailable { reason: String },
-}
 
 /// Maximum number of loaded translation units; the least recently used unit is unloaded first.
 const MAX_LOADED: usize = 64;

@@ -1,4 +1,4 @@
-//! Interface to a device: memory, modules, launches. The real implementation uses cudarc. Tests use an emulated
+//! Interfaces to a device (memory, modules, launches) and to a compiler of kernels. The real implementation uses cudarc. Tests use an emulated
 //! device, and a test double that fails on demand wraps either.
 //!
 //! A driver runs all work in the order of the calls, except for copies ahead. These have a separate
@@ -125,4 +125,40 @@ pub(crate) trait Driver: Send + Sync {
         geometry: Geometry,
         arguments: &[&[u8]],
     ) -> Result<(), DriverError>;
+}
+
+/// Interface to a compiler of kernels: NVRTC, or in tests the compiler of the emulation. It compiles a translation
+/// unit to an image that a driver loads.
+pub(crate) trait Compiler: Send + Sync {
+    /// Returns name and version. Images of different compilers are kept apart in the cache.
+    fn identity(&self) -> String;
+
+    /// Compiles `source` for a device of this compute capability.
+    fn compile(&self, source: &str, capability: (u32, u32)) -> Result<Image, CompileError>;
+}
+
+/// A compiled translation unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    pub(crate) bytes: Vec<u8>,
+    /// Log of the compiler, with registers and spills; empty if the kernels came from a cache.
+    pub(crate) log: String,
+}
+
+/// Error of a compilation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CompileError {
+    /// The compiler refused the source.
+    #[error("{log}")]
+    Refused { log: String },
+    /// The compiler does not support the device.
+    #[error(
+        "{identity} does not know compute capability {}.{}; install a newer NVRTC",
+        capability.0,
+        capability.1
+    )]
+    UnknownArchitecture { capability: (u32, u32), identity: String },
+    /// There is no compiler, or it failed otherwise.
+    #[error("{reason}")]
+    Unavailable { reason: String },
 }

@@ -19,7 +19,7 @@ pub(crate) type Ask<'a> = dyn FnMut(&[u8]) -> io::Result<Vec<u8>> + Send + 'a;
 pub(crate) struct Elsewhere<'a> {
     ask: Box<Ask<'a>>,
     model: ModelIdentity,
-    /// Columns of the points, and their number.
+    /// Columns and number of the points.
     pub(crate) shape: Shape,
     /// Fingerprint of the points.
     held: u64,
@@ -55,7 +55,7 @@ impl<'a> Elsewhere<'a> {
         Ok((elsewhere, held))
     }
 
-    /// Returns a text that identifies the points before the first pass.
+    /// Returns a text that identifies the points. It is known before the first pass, for the check of a checkpoint.
     pub(crate) fn fingerprint(&self) -> String {
         format!("parts of {} points, {:016x}", self.shape.points.unwrap_or(0), self.held)
     }

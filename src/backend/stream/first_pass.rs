@@ -52,7 +52,7 @@ impl FirstPass {
                 .on(scratch, &points, |cpu| cpu.add_normal(evaluated.start, &columns, sums))
                 .map_err(|fault| fault.at_offset(first))?;
         }
-        // The state changes only after the evaluation succeeded. Otherwise a continued pass evaluates the chunk again.
+        // The state changes only after the evaluation succeeded. If it fails, a continued pass repeats the chunk.
         self.survey = survey;
         self.sample.add(&points, first);
         self.next = first + points.len() as u64;

@@ -6,10 +6,10 @@
 use super::first_pass::{FirstPass, GROUP_POINTS};
 use super::question::{Answer, Question, Terms};
 use crate::data::Missing;
-use crate::data::overview::Overview;
-use crate::data::points::Units;
+use crate::data::scaling::Units;
 use crate::data::sigma::Sigma;
 use crate::data::stream::StreamPoints;
+use crate::data::summary::Overview;
 use crate::data::validate_stream::{Survey, pieces_of};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -128,8 +128,9 @@ impl Evaluator for StreamEvaluator<'_, '_> {
 
     fn heaviest(&mut self, count: usize, level: f64) -> Vec<f64> {
         let known = lock(self.passes).known.as_ref().map(|(overview, _)| *overview);
-        // If fewer than `count` weights are at least `level` times the largest weight, the sum of squared weights,
-        // divided by the largest squared weight, is at most `most`.
+        // Suppose that fewer than `count` weights reach `level` times the largest weight. Then the sum of w² over the
+        // largest w² (`heaviest`) is at most `most`: each of these weights adds at most 1, each other weight less than
+        // level². If the sum is larger, `count` weights reach that level, and the result is empty.
         let most = known.map(|all| (count - 1) as f64 + all.used as f64 * level * level);
         if known.zip(most).is_none_or(|(all, most)| all.heaviest > most) {
             return Vec::new();

@@ -4,7 +4,8 @@
 use super::trial::Trial;
 use super::{SHARED, assign};
 use crate::backend::cuda::cache::Cache;
-use crate::backend::cuda::device::{CompileError, Compiler, Device, Image};
+use crate::backend::cuda::device::Device;
+use crate::backend::cuda::driver::{CompileError, Compiler, Image};
 use crate::backend::cuda::testing::faulty_driver::{Call, Injected};
 use crate::device::Processor;
 use crate::{Backend, CurveFit, Data, Error, Fit, Sigma};

@@ -1,11 +1,12 @@
-//! Questions of `tests/same_answer` on the emulated device: alone and in a batch, against the fit alone on the CPU.
+//! Problems of `tests/entries/same_answer` on the emulated device: each is fitted alone and in a batch, and the results
+//! are compared with those of a single fit on the CPU.
 
 use super::on_device;
 use super::questions::{Nearness, questions};
 use super::suite::Place;
 use crate::{Backend, CurveFit, Loss};
 
-/// Sums in another order leave parameters apart by a small part of their errors.
+/// Allowed difference of a parameter, relative to its standard error. The device adds in another order than the CPU.
 const CLOSE: Nearness = Nearness::Part(1e-6);
 /// Problems whose models are used; others are skipped to save compilation time.
 const MODELS: [&str; 3] = ["a decay", "a peak", "a width that is none"];
@@ -14,7 +15,7 @@ const MODELS: [&str; 3] = ["a decay", "a peak", "a width that is none"];
 const POINTS: usize = 100;
 const EVALUATIONS: usize = 200;
 
-/// Results known to differ, by problem and entry. The list can only shrink.
+/// Results known to differ: name of the problem, and "alone" or "in a batch". The list can only shrink.
 const DIFFERENT: &[(&str, &str)] = &[];
 
 #[test]

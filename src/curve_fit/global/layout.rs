@@ -1,11 +1,11 @@
 //! Layout of a joint fit: the mapping between its parameters and the parameters of each set, and the joint model,
 //! points and derived quantities.
 
-use super::{GlobalFit, Models, Said, in_set};
+use super::bad_sets::{BadSets, in_set};
 use crate::curve_fit::CurveFit;
-use crate::data::overview::Overview;
 use crate::data::points::Points;
 use crate::data::summary::Moments;
+use crate::data::summary::Overview;
 use crate::error::names::{NameError, position};
 use crate::error::{Error, GlobalError, Result};
 use crate::fit::priors::Prior;
@@ -14,12 +14,26 @@ use crate::model::native::{ArrayCalls, Calls, Model, Native};
 use crate::model::program::Program;
 use crate::model::var::Var;
 use crate::normal::Arrow;
-use crate::threads;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Maximum number of sets for which the joint model is one program that selects the parameters or the value of a set.
 const MOST_TRACED: usize = 32;
+
+#[derive(Clone, Debug)]
+pub(super) enum Models {
+    /// One model for all sets, with the names of the shared parameters.
+    Same { curve: Arc<CurveFit>, shared: Vec<String> },
+    /// One model per set; equal names mean the same parameter.
+    Each(Vec<Arc<CurveFit>>),
+}
+
+/// Setting of a parameter of the joint fit.
+#[derive(Clone, Debug)]
+pub(super) enum JointSetting {
+    Bound(String, (f64, f64)),
+    Fixed(String),
+}
 
 /// The model of one set.
 pub(super) struct SetMember {
@@ -74,7 +88,12 @@ pub(super) struct JointLayout {
 
 impl JointLayout {
     /// Creates the layout of `sets` sets, some of which are left out.
-    pub(super) fn new(global: &GlobalFit, sets: usize, left_out: &BadSets) -> Result<JointLayout> {
+    pub(super) fn new(
+        models: &Models,
+        settings: &[JointSetting],
+        sets: usize,
+        left_out: &BadSets,
+    ) -> Result<JointLayout> {
         if sets == 0 {
             return Err(GlobalError::NoSets.into());
         }
@@ -86,7 +105,7 @@ impl JointLayout {
             shape: None,
             members: Vec::new(),
         };
-        match &global.models {
+        match models {
             Models::Same { curve, shared } => {
                 for name in shared {
                     position(&curve.names, name, "correct the name in GlobalFit::share")?;
@@ -114,7 +133,7 @@ impl JointLayout {
             }
         }
         left_out.keys().for_each(|&set| layout.members[set].left_out = true);
-        layout.apply(&global.said)?;
+        layout.apply(settings)?;
         layout.agree()?;
         for (set, member) in layout.members.iter().enumerate() {
             member.model()?;
@@ -153,15 +172,15 @@ impl JointLayout {
     }
 
     /// Applies the settings of the parameters of the joint fit to the parameters of each set.
-    fn apply(&mut self, said: &[Said]) -> Result<()> {
+    fn apply(&mut self, settings: &[JointSetting]) -> Result<()> {
         let mut fixed = vec![false; self.names.len()];
-        for said in said {
-            let (Said::Bound(name, _) | Said::Fixed(name)) = said;
+        for setting in settings {
+            let (JointSetting::Bound(name, _) | JointSetting::Fixed(name)) = setting;
             let k =
                 self.position(name, "correct the name in GlobalFit::bound or GlobalFit::fix")?;
-            match said {
-                Said::Bound(_, ends) => self.bounds[k] = *ends,
-                Said::Fixed(_) => fixed[k] = true,
+            match setting {
+                JointSetting::Bound(_, ends) => self.bounds[k] = *ends,
+                JointSetting::Fixed(_) => fixed[k] = true,
             }
         }
         for member in &self.members {
@@ -461,34 +480,4 @@ pub(super) fn of_sets(
     };
     let calls = ArrayCalls { value: Arc::new(value), jacobian: None, parallel: true };
     Model::Native(Native { calls: Calls::Arrays(calls), columns, params, scales, lost: false })
-}
-
-/// Number of sets from which several threads are used.
-const MANY: usize = 64;
-
-/// Errors of sets, by their positions.
-pub(super) type BadSets = BTreeMap<usize, Error>;
-
-/// Returns the results of `work` for each set; uses all threads if there are many sets.
-pub(super) fn of_each<T: Send, R: Send>(sets: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    match sets.len() < MANY {
-        true => sets.into_iter().map(work).collect(),
-        false => threads::map(sets, work),
-    }
-}
-
-/// Returns the results of all sets, or the errors of some.
-pub(super) fn all_good<T>(
-    each: Vec<std::result::Result<T, (usize, Error)>>,
-) -> std::result::Result<Vec<T>, BadSets> {
-    let (mut good, mut bad) = (Vec::with_capacity(each.len()), BadSets::new());
-    for made in each {
-        match made {
-            Ok(made) => good.push(made),
-            Err((set, error)) => {
-                bad.insert(set, error);
-            }
-        }
-    }
-    if bad.is_empty() { Ok(good) } else { Err(bad) }
 }

@@ -1,5 +1,6 @@
 //! Joint fits: one fit of several sets of points whose models share parameters.
 
+mod bad_sets;
 mod evaluator;
 pub(crate) mod joint_fit;
 mod layout;
@@ -12,16 +13,16 @@ mod source;
 mod start;
 
 use super::CurveFit;
-use crate::curve_fit::global::layout::BadSets;
 use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::start::Start;
-use crate::error::{Error, GlobalError, Result};
+use crate::error::Result;
 use crate::fit::engine::Spent;
 use crate::observe::span;
 use crate::setters::ends;
+use bad_sets::{BadSets, refused};
 use joint_fit::JointFit;
-use layout::JointLayout;
+use layout::{JointLayout, JointSetting, Models};
 use std::ops::RangeBounds;
 use std::sync::Arc;
 use std::time::Instant;
@@ -51,23 +52,8 @@ use std::time::Instant;
 #[derive(Clone, Debug)]
 pub struct GlobalFit {
     models: Models,
-    said: Vec<Said>,
+    settings: Vec<JointSetting>,
     leave_out: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Models {
-    /// One model for all sets, with the names of the shared parameters.
-    Same { curve: Arc<CurveFit>, shared: Vec<String> },
-    /// One model per set; equal names mean the same parameter.
-    Each(Vec<Arc<CurveFit>>),
-}
-
-/// Setting of a parameter of the joint fit.
-#[derive(Clone, Debug)]
-enum Said {
-    Bound(String, (f64, f64)),
-    Fixed(String),
 }
 
 impl GlobalFit {
@@ -75,7 +61,7 @@ impl GlobalFit {
     /// `name_1`, `name_2`, … by the number of the set, except for [shared](GlobalFit::share) parameters.
     pub fn new(curve: &CurveFit) -> GlobalFit {
         let models = Models::Same { curve: Arc::new(curve.clone()), shared: Vec::new() };
-        GlobalFit { models, said: Vec::new(), leave_out: false }
+        GlobalFit { models, settings: Vec::new(), leave_out: false }
     }
 
     /// Creates a joint fit with one model for each set, in order. Parameters of the same name are the same parameter.
@@ -85,7 +71,7 @@ impl GlobalFit {
     pub fn of<'c>(curves: impl IntoIterator<Item = &'c CurveFit>) -> GlobalFit {
         let models =
             Models::Each(curves.into_iter().map(|curve| Arc::new(curve.clone())).collect());
-        GlobalFit { models, said: Vec::new(), leave_out: false }
+        GlobalFit { models, settings: Vec::new(), leave_out: false }
     }
 
     /// Sets the shared parameters, which have one value for all sets. If each set has its own model, parameters with
@@ -102,14 +88,14 @@ impl GlobalFit {
     /// [`CurveFit::bound`].
     #[must_use]
     pub fn bound(mut self, name: &str, range: impl RangeBounds<f64>) -> GlobalFit {
-        self.said.push(Said::Bound(name.to_owned(), ends(&range)));
+        self.settings.push(JointSetting::Bound(name.to_owned(), ends(&range)));
         self
     }
 
     /// Keeps a parameter of the joint fit, such as `rate` or `amplitude_2`, at its starting value.
     #[must_use]
     pub fn fix(mut self, name: &str) -> GlobalFit {
-        self.said.push(Said::Fixed(name.to_owned()));
+        self.settings.push(JointSetting::Fixed(name.to_owned()));
         self
     }
 
@@ -128,7 +114,7 @@ impl GlobalFit {
     /// # Errors
     /// The errors of [`fit`](GlobalFit::fit) that do not depend on the points.
     pub fn parameters(&self, sets: usize) -> Result<Vec<String>> {
-        Ok(JointLayout::new(self, sets, &BadSets::new())?.names)
+        Ok(JointLayout::new(&self.models, &self.settings, sets, &BadSets::new())?.names)
     }
 
     /// Fits all sets from `start`. This is one of:
@@ -141,8 +127,8 @@ impl GlobalFit {
     /// parameter is the median over the sets.
     ///
     /// # Errors
-    /// [`Error::Global`], which lists the sets, for errors in some sets or differences between sets; otherwise the
-    /// errors of [`CurveFit::fit`].
+    /// [`Error::Global`](crate::Error::Global), which lists the sets, for errors in some sets or differences between
+    /// sets; otherwise the errors of [`CurveFit::fit`].
     pub fn fit<'d>(
         &self,
         data: impl IntoIterator<Item: Into<Data<'d>>>,
@@ -154,7 +140,7 @@ impl GlobalFit {
         let start = start.into();
         let mut left_out = BadSets::new();
         loop {
-            let layout = JointLayout::new(self, data.len(), &left_out)?;
+            let layout = JointLayout::new(&self.models, &self.settings, data.len(), &left_out)?;
             layout.check_start(&start)?;
             layout.check_columns(&data)?;
             let found = layout.points(&data).and_then(|sets| {
@@ -201,28 +187,9 @@ impl GlobalFit {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`fit`](GlobalFit::fit); [`Error::BatchLayout`] if the assignment of samples to fits is missing.
+    /// The errors of [`fit`](GlobalFit::fit); [`Error::BatchLayout`](crate::Error::BatchLayout) if the assignment of
+    /// samples to fits is missing.
     pub fn over(&self, batch: &BatchData<'_>, start: impl Into<Start>) -> Result<JointFit> {
         self.fit(batch.each()?, start)
     }
-}
-
-/// Returns the error for bad sets, of which there is at least one. It is the first error alone if there is one bad set
-/// or if all sets have the same error; otherwise it lists the bad sets and contains the first error.
-fn refused(bad: BadSets, sets: usize) -> Error {
-    let numbers: Vec<usize> = bad.keys().map(|set| set + 1).collect();
-    let first = bad.values().next();
-    let alike = bad.len() == sets && bad.values().all(|error| Some(error) == first);
-    match bad.into_iter().next() {
-        Some((set, error)) if numbers.len() == 1 || alike => in_set(set)(error),
-        Some((_, error)) => {
-            GlobalError::BadSets { bad: numbers, sets, error: Box::new(error) }.into()
-        }
-        None => GlobalError::NoSets.into(),
-    }
-}
-
-/// Returns the error of a set, by its position.
-fn in_set(set: usize) -> impl Fn(Error) -> Error {
-    move |error| GlobalError::InSet { set: set + 1, error: Box::new(error) }.into()
 }

@@ -1,11 +1,10 @@
 //! Preparation and run of a joint fit.
 
-use super::in_set;
+use super::bad_sets::{BadSets, all_good, in_set, of_each};
 use super::joint_fit::{JointFit, SetView};
 use super::layout::{self, Asked, JointLayout, SetMember, SetPoints, overview_of};
 use super::source::{JointSet, JointSource, same_models};
 use crate::backend::cpu::Prepared;
-use crate::curve_fit::global::layout::{BadSets, all_good, of_each};
 use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::ready::Ready;
@@ -23,8 +22,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Ratio of the row units of two sets (2⁻³⁰⁰). If the ratio is smaller, the rows of the set with the larger unit, which
-/// are the smaller rows, are lost in sums of squares.
+/// Smallest ratio (2⁻³⁰⁰) of the row units of two sets whose squares can be added. A set with a small row unit has
+/// large rows. If the ratio is below this limit, the sums of squares lose the rows of the other set by rounding.
 const BESIDE: f64 = f64::from_bits((1023 - 300) << 52);
 
 impl JointLayout {

@@ -3,7 +3,7 @@
 use super::layout::{JointLayout, SetMember, SetPoints};
 use super::refused;
 use crate::curve_fit::CurveFit;
-use crate::curve_fit::global::layout::{BadSets, all_good, of_each};
+use crate::curve_fit::global::bad_sets::{BadSets, all_good, of_each};
 use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::start::{Finder, Solvers};
 use crate::data::start::Start;

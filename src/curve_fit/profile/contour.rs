@@ -1,8 +1,8 @@
 //! Profile likelihood of two parameters, and the contour lines of their joint confidence regions.
 
 use super::contour_lines::lines;
+use super::interval::ProfileNode;
 use super::refits::Refits;
-use super::walk::ProfileNode;
 use super::{CurveFit, Profile};
 use crate::data::Data;
 use crate::error::uncertainty::UncertaintyError;

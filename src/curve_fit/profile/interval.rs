@@ -1,7 +1,25 @@
-//! Ends of profile intervals: values at which a profile reaches a level, by Neville's interpolation between its nodes.
+//! Nodes of a profile and ends of its intervals: values at which a profile reaches a level, by Neville's interpolation between its nodes.
 
-use super::Profile;
-use super::walk::ProfileNode;
+/// Result of the fit with one parameter held.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct ProfileNode {
+    /// Value at which the parameter was held.
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
+    pub(super) value: f64,
+    /// (S − Ŝ)/s².
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
+    pub(super) excess: f64,
+    /// Values of all parameters.
+    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
+    pub(super) params: Vec<f64>,
+}
+
+impl ProfileNode {
+    pub(super) fn tau(&self) -> f64 {
+        self.excess.max(0.0).sqrt()
+    }
+}
 
 /// Kind of an end of a profile interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,44 +51,48 @@ pub struct ProfileInterval {
     pub upper_end: ProfileEnd,
 }
 
-impl Profile {
-    /// Returns the first value, above or below the best value, at which the profile reaches `excess`.
-    pub(super) fn end(&self, excess: f64, above: bool) -> (f64, ProfileEnd) {
-        let outwards: Vec<usize> = match above {
-            true => (self.best..self.nodes.len()).collect(),
-            false => (0..=self.best).rev().collect(),
-        };
-        let crossing = outwards.windows(2).find(|pair| self.nodes[pair[1]].excess >= excess);
-        if let Some(&[inner, outer]) = crossing {
-            return (self.between(inner, outer, excess), ProfileEnd::Found);
-        }
-        let last = outwards.last().map_or(f64::NAN, |&i| self.nodes[i].value);
-        let open = if above { f64::INFINITY } else { f64::NEG_INFINITY };
-        match self.ends[usize::from(above)] {
-            ProfileEnd::Bound => (last, ProfileEnd::Bound),
-            ProfileEnd::Open => (open, ProfileEnd::Open),
-            ProfileEnd::Found | ProfileEnd::Failed => (f64::NAN, ProfileEnd::Failed),
-        }
+/// Returns the first value, above or below the best value, at which a profile reaches `excess`. `best`: index of the best
+/// value; `end`: kind of the end of the whole profile on this side.
+pub(super) fn interval_end(
+    (nodes, best): (&[ProfileNode], usize),
+    end: ProfileEnd,
+    excess: f64,
+    above: bool,
+) -> (f64, ProfileEnd) {
+    let outwards: Vec<usize> = match above {
+        true => (best..nodes.len()).collect(),
+        false => (0..=best).rev().collect(),
+    };
+    let crossing = outwards.windows(2).find(|pair| nodes[pair[1]].excess >= excess);
+    if let Some(&[inner, outer]) = crossing {
+        return (between((nodes, best), inner, outer, excess), ProfileEnd::Found);
     }
+    let last = outwards.last().map_or(f64::NAN, |&i| nodes[i].value);
+    let open = if above { f64::INFINITY } else { f64::NEG_INFINITY };
+    match end {
+        ProfileEnd::Bound => (last, ProfileEnd::Bound),
+        ProfileEnd::Open => (open, ProfileEnd::Open),
+        ProfileEnd::Found | ProfileEnd::Failed => (f64::NAN, ProfileEnd::Failed),
+    }
+}
 
-    /// Returns the value between two adjacent nodes at which the profile reaches `excess`, by bisection of the
-    /// interpolation.
-    fn between(&self, inner: usize, outer: usize, excess: f64) -> f64 {
-        let (mut inside, mut outside) = (self.nodes[inner].value, self.nodes[outer].value);
-        let local = excess_between(&self.nodes, self.best, inner.min(outer));
-        for _ in 0..200 {
-            let middle = 0.5 * inside + 0.5 * outside;
-            if middle == inside || middle == outside {
-                break;
-            }
-            if local(middle) < excess {
-                inside = middle;
-            } else {
-                outside = middle;
-            }
+/// Returns the value between two adjacent nodes at which the profile reaches `excess`, by bisection of the
+/// interpolation.
+fn between((nodes, best): (&[ProfileNode], usize), inner: usize, outer: usize, excess: f64) -> f64 {
+    let (mut inside, mut outside) = (nodes[inner].value, nodes[outer].value);
+    let local = excess_between(nodes, best, inner.min(outer));
+    for _ in 0..200 {
+        let middle = 0.5 * inside + 0.5 * outside;
+        if middle == inside || middle == outside {
+            break;
         }
-        0.5 * inside + 0.5 * outside
+        if local(middle) < excess {
+            inside = middle;
+        } else {
+            outside = middle;
+        }
     }
+    0.5 * inside + 0.5 * outside
 }
 
 /// Number of nodes of an interpolation polynomial: three on each side.

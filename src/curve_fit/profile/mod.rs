@@ -26,9 +26,9 @@ use crate::fit::Fit;
 use crate::fit::distributions::{check_level, half_width};
 use crate::observe::span;
 use crate::threads;
-use interval::{ProfileEnd, ProfileInterval};
+use interval::{ProfileEnd, ProfileInterval, ProfileNode, interval_end};
 use refits::Refits;
-use walk::{ProfileNode, WalkSide};
+use walk::WalkSide;
 
 /// Default level of [`CurveFit::profile`].
 const USUAL_LEVEL: f64 = 0.999;
@@ -195,5 +195,11 @@ impl Profile {
         let (lower, lower_end) = self.end(excess, false);
         let (upper, upper_end) = self.end(excess, true);
         Ok(ProfileInterval { lower, upper, lower_end, upper_end })
+    }
+
+    /// Returns the first value, above or below the best value, at which the profile reaches `excess`.
+    fn end(&self, excess: f64, above: bool) -> (f64, ProfileEnd) {
+        let end = self.ends[usize::from(above)];
+        interval_end((&self.nodes, self.best), end, excess, above)
     }
 }

@@ -1,7 +1,7 @@
 //! Refits of a profile: fits in which one or two parameters are held and all others are free.
 
+use super::interval::ProfileNode;
 use super::scattered::Scattered;
-use super::walk::ProfileNode;
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::lost_model::check_same_fit;
 use crate::data::Data;

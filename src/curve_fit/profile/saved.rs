@@ -2,7 +2,7 @@
 
 use super::Profile;
 use super::interval::ProfileEnd;
-use super::walk::ProfileNode;
+use super::interval::ProfileNode;
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::fit::distributions::check_level;

@@ -1,6 +1,6 @@
 //! Walk from the best fit outwards: step control, and refinement of intervals whose nodes are too far apart.
 
-use super::interval::{ProfileEnd, interpolation_error};
+use super::interval::{ProfileEnd, ProfileNode, interpolation_error};
 use super::refits::Refits;
 use crate::threads;
 
@@ -47,27 +47,6 @@ const HALVING: f64 = 16.0;
 const ROUNDS: usize = 20;
 const SMOOTH: usize = 2;
 const MOST_REFINED: usize = 400;
-
-/// Result of the fit with one parameter held.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
-pub(super) struct ProfileNode {
-    /// Value at which the parameter was held.
-    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
-    pub(super) value: f64,
-    /// (S − Ŝ)/s².
-    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
-    pub(super) excess: f64,
-    /// Values of all parameters.
-    #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
-    pub(super) params: Vec<f64>,
-}
-
-impl ProfileNode {
-    fn tau(&self) -> f64 {
-        self.excess.max(0.0).sqrt()
-    }
-}
 
 /// One side of a profile: nodes from the best fit outwards, and the reason for the end.
 pub(super) struct WalkSide {

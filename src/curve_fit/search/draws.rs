@@ -5,7 +5,7 @@ use super::ranges::{Frequencies, Range};
 use super::screen::{Candidate, Screen, sorted};
 use super::symmetry::{self, Symmetries};
 use crate::curve_fit::multi_start::sampling::sobol_point;
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use crate::fit::multi_start::Optimum;
 use crate::math::bits::ascending;
 use crate::model::program::Program;

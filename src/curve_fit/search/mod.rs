@@ -16,12 +16,12 @@ mod screen;
 mod symmetry;
 
 use super::CurveFit;
-use super::ready::CompleteStart;
 use crate::backend::Backend;
+use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::ready::Ready;
 use crate::curve_fit::search::draws::Peaks;
 use crate::curve_fit::search::ranges::on_sample;
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};

@@ -7,7 +7,7 @@
 //! docs/mathematics.md contains a table of the ranges with reasons.
 
 use crate::data::loss::Estimator;
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use crate::data::points::Points;
 use crate::data::sample::{Sample, SampleHalf, data_of};
 use crate::data::sigma::Weights;

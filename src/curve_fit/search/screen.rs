@@ -24,9 +24,9 @@ pub(super) struct Candidate {
     /// One value per parameter.
     pub(super) params: Vec<f64>,
     pub(super) cost: f64,
-    /// Smallest fraction, from 0 to 1, of the squared norm of a linear column that is independent of the previous
-    /// columns; 0 if a column was left out. The relative error of the cost is about the rounding unit divided by
-    /// `pivot`.
+    /// Measure of the independence of the columns of the linear parameters, from 0 to 1. For each column: the part of
+    /// its squared norm that is orthogonal to the previous columns, as a fraction. `pivot` is the smallest fraction; 0
+    /// if a column was left out. The relative error of the cost is about the rounding unit divided by `pivot`.
     pub(super) pivot: f64,
 }
 
@@ -108,7 +108,8 @@ fn least_squares(normal: &Normal) -> Solution {
     let n = normal.n;
     let length: Vec<f64> = (0..n).map(|j| normal.jtj(j, j).sqrt()).collect();
     let sound = |j: usize| length[j] > 0.0 && length[j].is_finite();
-    // Columns of L with a unit diagonal, the squared pivots, and L⁻¹g.
+    // JᵀJ = L D Lᵀ, with the columns of J scaled to length 1: L by rows, without its unit diagonal; the diagonal of
+    // D; and L⁻¹g.
     let mut lower = vec![0.0; n * n];
     let (mut pivots, mut along) = (vec![0.0; n], vec![0.0; n]);
     let mut gain = 0.0;

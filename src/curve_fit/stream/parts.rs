@@ -11,12 +11,12 @@ use crate::backend::stream::{
 };
 use crate::curve_fit::{CurveFit, Ready};
 use crate::data::Data;
-use crate::data::overview::Overview;
 use crate::data::points::{Given, Points};
 use crate::data::sample::{LEAST_SAMPLE, Sample};
 use crate::data::sigma::Weights;
 use crate::data::start::Start;
 use crate::data::stream::Stream;
+use crate::data::summary::Overview;
 use crate::data::validate_stream::{Survey, pieces_of};
 use crate::error::source::SourceError;
 use crate::error::{Error, Result};

@@ -7,11 +7,11 @@ use crate::backend::stream::{
 use crate::curve_fit::CurveFit;
 use crate::data::Data;
 use crate::data::loss::{Estimator, Loss};
-use crate::data::overview::Overview;
-use crate::data::points::Units;
+use crate::data::scaling::Units;
 use crate::data::sigma::Sigma;
 use crate::data::source::slices::SliceSource;
 use crate::data::stream::Stream;
+use crate::data::summary::Overview;
 
 const POINTS: usize = 3 * 4096 + 77;
 /// Identity of a model: names and values of the properties that leader and parts share.

@@ -1,4 +1,4 @@
-//! A source of points that a closure computes from their number.
+//! A source of points that a closure computes, each from its number 0, 1, ….
 
 use super::{Chunk, Shape, Source};
 use crate::data::source::{Fingerprint, evenly_distributed};

@@ -22,7 +22,7 @@ use super::distributions::sum_upper;
 use super::lack_of_fit::REJECTED;
 use super::propagated::{Formula, Propagated};
 use crate::backend::Processor;
-use crate::data::deviance::LARGEST_DEVIANCE;
+use crate::data::loss::LARGEST_DEVIANCE;
 use crate::fit::batch::message::BatchParts;
 use crate::solver::bounds::Side;
 use crate::solver::termination::Termination;

@@ -12,7 +12,7 @@ use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::{Estimator, is_far};
-use crate::data::points::Units;
+use crate::data::scaling::Units;
 use crate::data::sigma::Sigma;
 use crate::normal::abreast::ABREAST;
 use crate::solver::levels::has_heavy_points;

@@ -17,8 +17,8 @@ pub struct RunsTest {
     pub runs: usize,
     /// Expected number of runs for signs in random order.
     pub expected: f64,
-    /// Two-sided p-value, 2 × the smaller tail. It is small if residuals drift, because the model misses a trend, or
-    /// alternate. Exact up to 2,000 residuals, from the normal approximation beyond. NaN if all signs are equal.
+    /// Two-sided p-value, 2 × the smaller tail. It is small if residuals alternate, or if they drift because the model
+    /// misses a trend. Exact up to 2,000 residuals, from the normal approximation beyond. NaN if all signs are equal.
     pub p_value: f64,
 }
 

@@ -85,7 +85,7 @@ impl Trials {
             }
             let _span = span!(DEBUG, "start", number = i);
             let begun = Instant::now();
-            // Only in the first start are the values of the linear parameters a least-squares solution.
+            // `request.linear` applies only to the first start, whose linear parameters are a least-squares solution.
             let linear = if i == 0 { request.linear.clone() } else { Vec::new() };
             let request = Request { start: start.clone(), linear, ..request.clone() };
             let outcome = request.search(begun).map(|outcome| (outcome, begun.elapsed()));

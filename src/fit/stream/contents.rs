@@ -5,8 +5,8 @@
 
 use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, PassCache, PassResult, from_bytes, to_bytes};
-use crate::data::overview::Overview;
 use crate::data::sample::Sample;
+use crate::data::summary::Overview;
 use crate::data::tree::Tree;
 use crate::data::validate_stream::pieces_of;
 use serde::{Deserialize, Serialize};

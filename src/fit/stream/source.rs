@@ -8,9 +8,9 @@ use crate::backend::cuda::source::{Arithmetic, Storage, Weighting};
 use crate::backend::cuda::streamed::DeviceStream;
 use crate::backend::stream::{Holder, Passes, StreamEvaluator};
 use crate::data::loss::{Estimator, Loss};
-use crate::data::overview::Overview;
 use crate::data::sigma::Spread;
 use crate::data::source::Width;
+use crate::data::summary::Overview;
 use crate::error::{Error, Result};
 use crate::fit::placement::{
     Estimate, Loaded, Obstacle, Placement, PlacementRequest, failed, failed_on, kernels_of,

@@ -11,8 +11,8 @@
 //! 3. all points agree with the sample: a full Gauss-Newton step from the candidate, with all points, is no longer
 //!    than the errors of the sample make likely. If the sample missed a feature of the data, the step is longer.
 
-use crate::data::overview::Overview;
 use crate::data::sample::{Sample, SampleHalf};
+use crate::data::summary::Overview;
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::normal::small::{cholesky, solve_upper_transposed};

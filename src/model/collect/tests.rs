@@ -4,8 +4,8 @@
 use super::{Collected, collect, is_safe, work};
 use crate::Var;
 use crate::model::op::{Binary, Id, Node, Unary};
-use crate::model::optimise::depends_on_point;
 use crate::model::program::Program;
+use crate::model::tape::depends_on_point;
 use crate::support::tree::{self, COLUMNS, PARAMS, same};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

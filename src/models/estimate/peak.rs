@@ -1,7 +1,7 @@
 //! Position of the largest peak of noisy points and its width on both sides.
 
 use super::sketch::Sketch;
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use std::ops::Range;
 
 /// Maximum number of points that are examined. If there are more, neighbours are averaged.

@@ -2,7 +2,7 @@
 //! (G. E. Forsythe, J. SIAM 5, 1957).
 
 use super::mean;
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 
 /// Returns the `degree` + 1 coefficients of 1, x, x², …. Coefficients that the points do not
 /// determine are 0.

@@ -229,7 +229,7 @@ fn subtract(from: &mut [f64], share: f64, direction: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::overview::Observations;
+    use crate::data::points::Observations;
 
     fn sketch(f: impl Fn(f64) -> f64) -> Sketch {
         let x: Vec<f64> = (1..=40).map(|i| 0.1 * f64::from(i)).collect();

@@ -1,6 +1,6 @@
 //! Reduced points for initial guesses: a limited number of points, sorted by x and scaled to at most 1.
 
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 
 /// Points sorted by x, in units of the largest |x| and the largest |y|.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Position, widths and orientation of the largest spot over a plane.
 
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use nalgebra::{SMatrix, SVector};
 
 /// Gaussian spot over a plane, in units of the data.

@@ -3,9 +3,9 @@
 use crate::error::{ModelError, Result};
 use crate::model::Expression;
 use crate::models::Model;
-use crate::models::definition::{ModelKind, define};
 use crate::models::estimate::{mean, polynomial_fit};
-use crate::models::leaf::Leaf;
+use crate::models::leaf::{Leaf, ModelKind};
+use crate::models::model::define;
 use std::sync::Arc;
 
 define! {

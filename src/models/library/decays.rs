@@ -1,10 +1,10 @@
 //! Decays: one exponential, sums of two and three exponentials, and the stretched exponential.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Exponential decay to 0: the value falls by the factor e per `decay` of x. `amplitude` is the value at x = 0,

@@ -1,10 +1,10 @@
 //! Diodes: current as a function of the voltage.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Current of a diode as a function of its voltage (Shockley, 1949): `i0·(exp(x/nvt) − 1)`.

@@ -3,11 +3,11 @@
 //! `x` is the dose itself, as in the usual 4PL, and may be 0; only for [`LOGISTIC4_LOG`] it is the decimal logarithm of
 //! the dose. In all models `ec50` is the dose halfway between the two levels.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Hill function: the response is 0 without a dose and approaches `emax` at large doses.
@@ -116,7 +116,8 @@ fn from_zero(points: &Observations) -> Vec<f64> {
     tame([found.factors[0] * sketch.y_unit, ec50 * sketch.x_unit, hill])
 }
 
-/// Returns bottom, top and the sign of the slope from the factors of the levels without a dose and at a large dose.
+/// Returns bottom, top and the sign of the slope. `factors`: the levels without a dose and at a large dose, in units
+/// of `unit`.
 fn levels(factors: &[f64], unit: f64) -> (f64, f64, f64) {
     let (none, full) = (factors[0] * unit, factors[1] * unit);
     if none <= full { (none, full, 1.0) } else { (full, none, -1.0) }
@@ -153,8 +154,8 @@ fn four_of_logarithm(points: &Observations) -> Vec<f64> {
     tame([bottom, top, middle * unit, sign * slope / unit])
 }
 
-/// Returns an initial guess near the 4PL curve. Curves with positive and with negative `hill` are two families; the
-/// guess has the sign of `hill` for which `top` of the 4PL curve is the larger level.
+/// Returns an initial guess near the 4PL curve. Curves with positive and with negative `hill` are two families; in the
+/// guess, `hill` is positive if the 4PL curve rises with the dose, and negative if it falls.
 fn five(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of(points, 64);
     let [_, _, middle, slope] = four_of(&Sketch::of(points, 128));

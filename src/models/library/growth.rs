@@ -1,10 +1,10 @@
 //! Growth: exponential, as a power of x, and to a capacity.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Exponential growth: the value rises by the factor e per 1/`rate` of x. It falls if the rate is negative.

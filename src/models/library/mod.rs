@@ -22,10 +22,10 @@ pub(crate) mod thermal;
 pub(crate) mod tracers;
 pub(crate) mod waves;
 
-use super::definition::Definition;
 use super::model::Model;
 use crate::error::quote::{nearest, visible};
 use crate::error::{ModelError, Result};
+use crate::models::leaf::Definition;
 
 /// All definitions, in the order of [`names`].
 pub(crate) static ALL: &[&Definition] = &[

@@ -1,10 +1,10 @@
 //! Symmetric peaks.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::peak::Peak;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
+use crate::models::model::define;
 use std::f64::consts::{LN_2, PI};
 
 /// Distance from the center, in half widths at half maximum, up to which points are compared with a shape.

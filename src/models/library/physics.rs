@@ -1,10 +1,10 @@
 //! Laws of physics: temperature dependence of rates, radiation, and forces between atoms.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Rate of a reaction as a function of the absolute temperature (Arrhenius, 1889). x: the temperature in K.

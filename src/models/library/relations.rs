@@ -5,7 +5,7 @@ use super::{
     decays, diode, dose, growth, physics, relaxation, resonances, saturation, thermal, tracers,
 };
 use crate::model::Expression;
-use crate::models::definition::Definition;
+use crate::models::leaf::Definition;
 
 /// A library model with parameter values.
 struct Curve {

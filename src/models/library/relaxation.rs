@@ -2,11 +2,11 @@
 //!
 //! `x` is the time after the pulse, except in [`VARIABLE_FLIP_ANGLE`]; `t1` has its unit.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Recovery after an inversion pulse, for signals with their sign. x: the inversion time.

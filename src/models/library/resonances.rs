@@ -1,11 +1,11 @@
 //! Resonances: line shapes and responses of oscillators.
 
-use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
+use crate::models::model::define;
 use std::f64::consts::PI;
 
-/// Maximum number of points for the comparison of shapes.
+/// Maximum number of points of the sketch from which an initial guess is computed.
 const MOST: usize = 400;
 
 define! {
@@ -36,7 +36,8 @@ define! {
         let [center, half] = found.at.map(|v| v * sketch.x_unit);
         let level = found.factors[0] * sketch.y_unit;
         let (even, odd) = (found.factors[1] * sketch.y_unit, found.factors[2] * sketch.y_unit);
-        // A (q + i)² = A (q² − 1) + 2 i A q, and q is the cotangent of half its angle.
+        // For A > 0 the complex number A (q + i)² = A (q² − 1) + 2 i A q has twice the angle of q + i. Therefore q
+        // is the cotangent of half of its angle.
         let sign = if level < 0.0 { -1.0 } else { 1.0 };
         let angle = (sign * odd).atan2(sign * even) / 2.0;
         let q = (angle.cos() / angle.sin()).clamp(-1e3, 1e3);
@@ -58,8 +59,8 @@ define! {
         mode = "center*sqrt(max(1 - 2*sigma^2, 0))" "the position of the maximum",
         height = "amplitude/if(2*sigma^2 < 1, 2*sigma*sqrt(max(1 - sigma^2, 0.5)), 1)"
             "the value at the maximum",
-        // With w = (x/center)² the curve is at half of its maximum where (1 − w)² + 4 sigma² w is 4/height², a
-        // quadratic equation.
+        // At half of the maximum (1 − w)² + 4 sigma² w = 4 (amplitude/height)², a quadratic equation for
+        // w = (x/center)².
         fwhm = "center*(sqrt(1 - 2*sigma^2 \
             + sqrt(if(2*sigma^2 < 1, 12*sigma^2*(1 - sigma^2), (1 - 2*sigma^2)^2 + 3))) \
             - sqrt(max(1 - 2*sigma^2 - sqrt(12*sigma^2*max(1 - sigma^2, 0.5)), 0)))"
@@ -120,7 +121,8 @@ define! {
     }
 }
 
-/// Returns half widths from half the mean distance between points to the whole range.
+/// Returns an axis of half widths. It begins at half the mean distance between points and ends at the width of the
+/// range of x.
 fn half_widths(sketch: &Sketch, places: usize) -> SearchAxis {
     let width = sketch.width();
     SearchAxis::logarithmic(0.5 * width / sketch.x.len().max(2) as f64, width, places)

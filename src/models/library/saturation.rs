@@ -1,11 +1,11 @@
 //! Saturation curves: enzyme kinetics and adsorption.
 
 use super::growth::power;
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Reaction speed of an enzyme as a function of the concentration of its substrate (Michaelis and Menten, 1913).

@@ -1,12 +1,12 @@
 //! Asymmetric peaks.
 
 use super::peaks::{parts_of_voigt, widths};
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use crate::model::scalar::Scalar;
-use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
+use crate::models::model::define;
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI, SQRT_2};
 
 /// Distance from the center, in half widths of the same side, up to which points are compared with a shape.

@@ -1,12 +1,12 @@
 //! Cubic spline with given knots: a background of any shape.
 
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use crate::error::{ModelError, Result};
 use crate::model::Expression;
 use crate::models::Model;
-use crate::models::definition::ModelKind;
 use crate::models::estimate::sketch::Sketch;
 use crate::models::leaf::Leaf;
+use crate::models::leaf::ModelKind;
 use std::sync::Arc;
 
 /// Allowed number of knots. Fewer knots do not define a cubic; more would reproduce the points instead of modelling

@@ -1,11 +1,11 @@
 //! Steps from one level to another, and rectangles of a rising and a falling step.
 
-use crate::data::overview::Observations;
+use crate::data::points::Observations;
 use crate::model::scalar::Scalar;
-use crate::models::definition::define;
 use crate::models::estimate::peak::Peak;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
+use crate::models::model::define;
 use std::f64::consts::PI;
 
 /// Maximum number of points for the comparison of shapes.

@@ -1,7 +1,7 @@
 //! Peaks over a plane: the columns are x and y.
 
-use crate::models::definition::define;
 use crate::models::estimate::surface::Spot;
+use crate::models::model::define;
 use std::f64::consts::PI;
 
 define! {

@@ -1,9 +1,9 @@
 //! Distributions of particles in thermal equilibrium over the energy x, with kT in units of x.
 
-use crate::models::definition::define;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 /// Maximum number of points for the comparison of shapes.
 const MOST: usize = 256;

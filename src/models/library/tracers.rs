@@ -1,11 +1,11 @@
 //! Diffusion and adsorption: water in tissue, molecules in a focus, layers of a gas on a surface.
 
 use super::decays::several;
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
 use crate::models::estimate::tame;
+use crate::models::model::define;
 
 define! {
     /// Intravoxel incoherent motion (Le Bihan et al., Radiology 168 (1988) 497): diffusion signal of tissue in which

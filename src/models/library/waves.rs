@@ -1,9 +1,9 @@
 //! Oscillations.
 
-use crate::data::overview::Observations;
-use crate::models::definition::define;
+use crate::data::points::Observations;
 use crate::models::estimate::projection::{BestPlace, SearchAxis, search};
 use crate::models::estimate::sketch::Sketch;
+use crate::models::model::define;
 use std::f64::consts::PI;
 
 /// Maximum number of points for the comparison of frequencies. With more points, neighbours are averaged; the fastest

@@ -1,8 +1,10 @@
 //! Assignment of estimates to terms if several terms of a sum are the same model.
 
-use super::{CENTER, NamedValue, PlacedTerm, SAME, Tree};
-use crate::model::known::Known;
+use super::tree::{CENTER, NamedValue, PlacedTerm, Tree};
+use crate::model::ties::Known;
 
+/// Relative difference below which contradictions are equal except for rounding.
+const SAME: f64 = 1e-9;
 /// Contradiction between values with opposite signs or unknown values, and the maximum contradiction of a ratio.
 const OPPOSITE: f64 = 10.0;
 

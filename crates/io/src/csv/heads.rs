@@ -3,10 +3,10 @@
 //! Skipped lines are reported, and no number is skipped: if a line may belong to the table, or if several lines may
 //! contain the names, the error names the option that decides.
 
-use super::letters::decoded;
 use super::numbers::FieldKind;
 use super::options::Delimiter;
 use super::rows::Text;
+use crate::csv::quotes::decoded;
 use dualfit::error::SourceError;
 use std::collections::BTreeMap;
 

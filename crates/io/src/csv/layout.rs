@@ -1,10 +1,10 @@
 //! The layout of a text table: its first row, the separator of fields, and the number of fields in a row.
 
 use super::heads::{Beginning, Head, Line, tail, width};
-use super::letters::decoded;
 use super::numbers::FieldKind;
 use super::options::{CsvOptions, Delimiter};
 use super::rows::Text;
+use crate::csv::quotes::decoded;
 use crate::format::file::DataFile;
 use dualfit::error::SourceError;
 use std::io::{BufRead, BufReader, Read};

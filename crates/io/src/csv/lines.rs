@@ -48,8 +48,8 @@ impl PlainRow {
 }
 
 impl<'t> Lines<'t> {
-    /// Returns the lines of `bytes`. `None` if they contain a quote, or a NUL byte if white space separates the fields;
-    /// quotes then have no meaning.
+    /// Returns the lines of `bytes`; `None` if they contain a quote. If white space separates the fields, quotes have no
+    /// meaning, and a NUL byte is the reason for `None`.
     pub(super) fn of(
         bytes: &'t [u8],
         delimiter: Delimiter,
@@ -168,7 +168,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
-        /// `next_numbers` returns bit for bit the numbers that parsing the fields of `next` returns.
+        /// Tests that `next_numbers` yields the same numbers, bit for bit, as `next` followed by parsing of the fields.
         #[test]
         fn plain_rows_are_those_of_their_fields(
             rows in prop::collection::vec("(-?[0-9]{0,20}(\\.[0-9]{0,20})?|#|x| )(,|;)?(-?[0-9]{1,9}([.,][0-9]{0,9})?)?,?", 0..6),

@@ -2,7 +2,6 @@
 
 mod heads;
 mod layout;
-mod letters;
 mod lines;
 mod numbers;
 mod options;
@@ -15,6 +14,7 @@ mod short;
 pub(crate) use layout::no_text;
 pub use options::{CsvOptions, Delimiter, Thousands};
 
+use crate::csv::quotes::{decoded, unquoted};
 use crate::format::cell::{Cell, is_missing};
 use crate::format::file::DataFile;
 use crate::format::roles::{Roles, Target};
@@ -22,7 +22,6 @@ use crate::format::source::{FileSource, Format, file_source};
 use crate::moment::{DateOrder, looks_like_time};
 use dualfit::error::SourceError;
 use dualfit::source::{Chunk, Column, Width};
-use letters::{decoded, unquoted};
 use lines::PlainRow;
 use numbers::{FieldKind, Style};
 use pieces::Pieces;

@@ -1,8 +1,8 @@
 //! Numbers in text tables: kinds of fields, detection of the number format of a column, and conversion to values.
 
-use super::letters::{decoded, unquoted};
 use super::options::{CsvOptions, Thousands};
 use super::short::short;
+use crate::csv::quotes::{decoded, unquoted};
 use crate::format::cell::is_missing;
 use std::borrow::Cow;
 

@@ -1,9 +1,9 @@
 //! The rows of a text, and the positions of fields in it.
 
-use super::letters::{decoded, unquoted};
 use super::lines::{Lines, PlainRow};
 use super::options::Delimiter;
 use super::quotes::{QuoteCheck, QuoteFault};
+use crate::csv::quotes::{decoded, unquoted};
 use crate::format::file::DataFile;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use dualfit::error::SourceError;

@@ -2,11 +2,11 @@
 
 use super::heads::counted;
 use super::layout::TextLayout;
-use super::letters::decoded;
 use super::numbers::{FieldKind, MarkSurvey, Marks, Style, remedy};
 use super::options::{CsvOptions, Delimiter, Thousands};
 use super::pieces::Pieces;
 use super::rows::{TableRows, Text};
+use crate::csv::quotes::decoded;
 use crate::format::file::DataFile;
 use dualfit::error::SourceError;
 use dualfit::text::visible;

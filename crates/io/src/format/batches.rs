@@ -100,7 +100,7 @@ struct Filling<'a> {
 enum Turn<'a> {
     /// Decodes the rows of a part.
     Fill(Filling<'a>),
-    /// Works ahead of a decoding thread, for the rows of the group before this number.
+    /// Does work of a decoder in advance, for the rows of its group before this row, counted in the group.
     Help(Arc<dyn Ahead>, u64),
 }
 
@@ -226,8 +226,8 @@ impl<G: Groups> Rows<G> {
         Ok(Open { begin, at: next, end: self.ends[group], batch: None, decoder })
     }
 
-    /// Opens the parts at row `next`. Returns the number of rows to read in parallel, at most `most`: work in advance is
-    /// possible only within one group.
+    /// Opens the parts at row `next`. Returns the number of rows to read in parallel: at most `most`, and at most the
+    /// rest of the group for a decoder with work in advance, which is possible only within one group.
     fn open(&self, parts: &mut [Part], next: u64, most: usize) -> usize {
         let mut rows = most;
         for part in parts {

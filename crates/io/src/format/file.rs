@@ -70,8 +70,8 @@ impl DataFile {
         Ok(())
     }
 
-    /// Reads some of the bytes from `offset` on and returns their number. It is 0 at the end that the file had when it was
-    /// opened.
+    /// Reads some of the bytes from `offset` on and returns their number. Returns 0 if `offset` is at or after the end that
+    /// the file had when it was opened.
     pub(crate) fn read_some(&self, offset: u64, bytes: &mut [u8]) -> Result<usize, SourceError> {
         let left = self.length.saturating_sub(offset);
         let want = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -100,7 +100,7 @@ impl DataFile {
     /// Fills `bytes` from `offset` on.
     ///
     /// # Errors
-    /// If the file ends before or cannot be read, with the number of bytes read before the error.
+    /// If the file ends too early or cannot be read. The number is the count of the bytes read before the error.
     pub(crate) fn read_exact(
         &self,
         offset: u64,
@@ -134,7 +134,8 @@ impl DataFile {
         Ok(bytes)
     }
 
-    /// Returns a digest of the length, the beginning, the end and sixteen places between; of the whole file if it is small.
+    /// Returns a digest of the length, the first and the last 64 KiB, and 16 ranges of 4 KiB between them. The digest
+    /// includes all bytes if the file has at most 192 KiB.
     pub(crate) fn fingerprint(&self) -> Result<String, SourceError> {
         const END: u64 = 64 << 10;
         const PLACES: u64 = 16;

@@ -194,7 +194,7 @@ impl Unpacker {
         }
     }
 
-    /// Updates the position for a page, of this or another lane, that the reader leaves.
+    /// Advances the position past a page of this or another lane.
     fn pass(&mut self, page: &PageMetadata) {
         let rows = if page.is_dict { None } else { page.num_rows.or(page.num_levels) };
         self.rows += rows.unwrap_or(0) as u64;
@@ -218,8 +218,8 @@ impl Unpacker {
         Ok(())
     }
 
-    /// Returns the next page if it contains rows before `end` and if its decompressed size is at most `room`, from which
-    /// the size is subtracted.
+    /// Returns the next page if it begins before row `end` and its decompressed size is at most `room`. Subtracts this
+    /// size from `room`.
     fn ahead(&mut self, end: u64, room: &mut u64) -> Option<Result<Page, ParquetError>> {
         self.find().ok().flatten()?;
         let size = self.size.load(Ordering::Relaxed);

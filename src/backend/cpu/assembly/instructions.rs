@@ -101,7 +101,7 @@ impl Writer {
         Some(())
     }
 
-    /// Returns an instruction with three operands. The last operand is in memory if the number is not in a register.
+    /// Returns an instruction with three operands. The last operand is read from memory if it is not in a register.
     fn three(&self, code: Code, to: Register, first: Register, last: Id) -> Option<Instruction> {
         match self.allocation.register(last) {
             Some(last) => Instruction::with3(code, to, first, self.vector(last)),

@@ -1,7 +1,7 @@
 //! Arrays of a batch's data in the memory of a device: arrays that all fits share, and arrays of the individual
 //! fits.
 
-use super::Job;
+use super::job::{Job, bytes_per_sample};
 use crate::backend::cuda::device_points::{bytes, storage};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::memory::Buffer;
@@ -38,10 +38,18 @@ pub(super) struct DeviceArrays {
     first_sample: usize,
 }
 
-/// All data of a batch, resident on a device, for any number of batches with these data.
+/// All data of a batch, resident on a device. Any number of batches can use them without another upload.
 pub(crate) struct Resident {
     pub(super) shared: DeviceArrays,
     pub(super) own: DeviceArrays,
+}
+
+/// The part of a batch's data that is on the device while it runs.
+pub(super) enum DataAtHand<'a> {
+    /// All data.
+    Resident(&'a Resident),
+    /// The data that all fits share.
+    Shared(Box<DeviceArrays>),
 }
 
 /// The samples of consecutive fits.
@@ -120,7 +128,8 @@ impl DeviceArrays {
         Ok(arrays)
     }
 
-    /// Returns the address of an array for the fits from `first` on; `self` contains the arrays of the individual fits.
+    /// Returns the address in `array` at which the values of fit `first` begin. `array`: one of the arrays of `self`,
+    /// or a shared array, which begins at the same address for all fits.
     pub(super) fn address(&self, data: &BatchData<'_>, array: &Array, first: usize) -> u64 {
         let skipped = match array.apart {
             Apart::Shared => 0,
@@ -169,7 +178,7 @@ pub(super) fn own_bytes(data: &BatchData<'_>) -> (usize, usize) {
     };
     let mask = usize::from(data.mask.is_some() && !shares_mask(data));
     let offsets = if data.equal().is_none() { 8 } else { 0 };
-    (super::bytes_per_sample(data) + sigma + mask, of_fit + offsets)
+    (bytes_per_sample(data) + sigma + mask, of_fit + offsets)
 }
 
 /// Start and bounds that all fits share, uploaded once for all launches.

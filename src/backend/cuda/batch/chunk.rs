@@ -1,13 +1,14 @@
-//! Consecutive fits of a batch in the memory of a device: their inputs, and memory for their results.
+//! Consecutive fits of a batch in the memory of a device: their inputs and their results.
 
-use super::arrays::{Array, DeviceArrays, SharedTerms, own_bytes};
-use super::{BatchNumbers, DataAtHand, Job, constant_weight};
+use super::arrays::{Array, DataAtHand, DeviceArrays, SharedTerms, own_bytes};
+use super::job::{Job, constant_weight};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
-use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, SigmaOf, Size};
+use crate::backend::cuda::interface::{BatchLayout, COUNTS, Code, Filled, Reason, SigmaOf, Size};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::Estimator;
+use crate::solver::termination::Termination;
 use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::Arc;
@@ -58,7 +59,8 @@ pub(super) fn range(job: &Job<'_>, held: bool, first: usize, most: usize) -> Ran
 }
 
 impl FitChunk {
-    /// Uploads the missing data of the fits of `range` by the queue for copies ahead.
+    /// Uploads those data of the fits of `range` that are not on the device yet. The copies use [`Queue::Ahead`] and
+    /// overlap with kernels.
     pub(super) fn new(
         driver: &Arc<dyn Driver>,
         job: &Job<'_>,
@@ -187,8 +189,8 @@ impl FitChunk {
         self.fits
     }
 
-    /// Waits for the kernel and reads its results by `queue`: the queue for copies ahead if the next kernel has been
-    /// launched.
+    /// Waits for the kernel and reads its results by `queue`. If the next kernel has been launched, `queue` is
+    /// [`Queue::Ahead`].
     pub(crate) fn read(self, queue: Queue, found: &mut BatchNumbers) -> Result<(), DriverError> {
         read_all(&self.counts, queue, &mut found.counts)?;
         read_all(&self.params, queue, &mut found.params)?;
@@ -197,7 +199,8 @@ impl FitChunk {
         if let Some(covariances) = &self.covariances {
             read_all(covariances, queue, &mut found.covariances)?;
         }
-        // The next chunk reuses this memory, and its upload waits for no kernel.
+        // All transfers are complete. Buffers marked as idle are released without a fence; therefore the next chunk,
+        // which reuses their memory, can upload while a kernel runs.
         self.buffers().for_each(Buffer::rest);
         Ok(())
     }
@@ -214,4 +217,82 @@ impl FitChunk {
 fn read_all<T: Pod>(buffer: &Buffer, queue: Queue, to: &mut Vec<T>) -> Result<(), DriverError> {
     to.resize(buffer.bytes() / size_of::<T>(), T::zeroed());
     buffer.read(queue, 0, to)
+}
+
+/// Results of consecutive fits, as the kernel writes them.
+#[derive(Default)]
+pub(crate) struct BatchNumbers {
+    pub(crate) params: Vec<f64>,
+    pub(crate) errors: Vec<f64>,
+    pub(crate) costs: Vec<f64>,
+    pub(crate) covariances: Vec<f64>,
+    counts: Vec<u32>,
+}
+
+/// Counts that the kernel returns for a fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) kind: FitEnd,
+    pub(crate) iterations: u32,
+    pub(crate) evaluations: u32,
+    pub(crate) points: usize,
+    pub(crate) rank: u32,
+    /// Bit sets of the free parameters at a lower bound and at an upper bound.
+    pub(crate) held: [u32; 2],
+    /// Sum of the robust weights (effective points); only for a robust loss.
+    pub(crate) weight: f64,
+}
+
+impl Counts {
+    /// Returns the number of free parameters at a bound.
+    pub(crate) fn number_held(&self) -> usize {
+        (self.held[0] | self.held[1]).count_ones() as usize
+    }
+}
+
+/// Result of a fit on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FitEnd {
+    /// The kernel did not run this fit.
+    ForTheHost,
+    /// The fit ended for this reason.
+    Ended(Termination),
+    /// The sample at this point is not finite.
+    BadData(usize),
+}
+
+impl BatchNumbers {
+    /// Returns the counts of the `index`-th fit.
+    pub(crate) fn counts(&self, index: usize) -> Counts {
+        let words = &self.counts[index * COUNTS..(index + 1) * COUNTS];
+        Counts {
+            kind: match Reason::from_word(u64::from(words[0])) {
+                None | Some(Reason::None) => FitEnd::ForTheHost,
+                Some(Reason::BadData) => FitEnd::BadData(words[1] as usize),
+                Some(reason) => FitEnd::Ended(termination_of(reason)),
+            },
+            iterations: words[2],
+            evaluations: words[3],
+            points: words[4] as usize,
+            rank: words[5],
+            held: [words[6], words[7]],
+            weight: f64::from_bits(u64::from(words[9]) << 32 | u64::from(words[8])),
+        }
+    }
+}
+
+/// Returns the termination of the kernel's `reason`.
+pub(crate) fn termination_of(reason: Reason) -> Termination {
+    match reason {
+        Reason::Gradient => Termination::Gradient,
+        Reason::Cost => Termination::Cost,
+        Reason::Step => Termination::Step,
+        Reason::ExactFit => Termination::ExactFit,
+        Reason::MaxEvaluations => Termination::MaxEvaluations,
+        Reason::ModelNonFinite => Termination::ModelNonFinite,
+        Reason::ZeroGradientAtStart => Termination::ZeroGradientAtStart,
+        Reason::Degenerate => Termination::Degenerate,
+        // A fit that has ended never has the reasons `None` and `BadData`.
+        Reason::NoProgress | Reason::None | Reason::BadData => Termination::NoProgress,
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Emulator, Settings, emulator_or_skip};
-use crate::backend::cuda::device::Compiler;
+use crate::backend::cuda::driver::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Geometry, Module, Queue};
 
 /// Type of an argument or of an element of a buffer.

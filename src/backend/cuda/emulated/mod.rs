@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::device::{CompileError, Compiler, Image};
 use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
+use crate::backend::cuda::driver::{CompileError, Compiler, Image};
 use library::{Failure, Library};
 use memory::Heap;
 pub(crate) use toolchain::{NoToolchain, Toolchain};

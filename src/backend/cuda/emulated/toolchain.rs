@@ -10,7 +10,7 @@ use std::{fmt, fs};
 use tempfile::TempDir;
 
 use super::entries::{Entry, MARK, entries};
-use crate::backend::cuda::device::{CompileError, Image};
+use crate::backend::cuda::driver::{CompileError, Image};
 
 /// The files in `kernels/host`, under the names of their `#include` lines.
 const HEADERS: [(&str, &str); 6] = [

@@ -3,57 +3,13 @@
 
 mod structures;
 
-use crate::constants::{self, DEPTH};
+use crate::constants;
 use crate::data::loss::{Estimator, Loss};
 use std::ops::Range;
 pub(crate) use structures::{
-    BatchLayout, DataLayout, Layout, Member, ScratchLayout, inputs_by_value,
+    BatchLayout, DataLayout, Layout, Member, ScratchLayout, Size, inputs_by_value, sums,
 };
-
-/// Numbers that determine the lengths of the structures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
-    /// Number of independent variables.
-    pub(crate) columns: usize,
-    /// Number of parameters, fixed ones included.
-    pub(crate) params: usize,
-    /// Number of free parameters, at least 1.
-    pub(crate) free: usize,
-}
-
-/// Returns the number of words of the sums of a pass for `n` free parameters: products and cost.
-pub(crate) fn sums(n: usize) -> usize {
-    (n + 1) * (n + 2) / 2 + 1
-}
-
-impl Size {
-    /// Returns the length of `room` in `Scratch`, which a restricted model and the Anderson acceleration use.
-    fn room(self) -> usize {
-        let model = (self.free + 1) * (2 * self.free + 1);
-        let mixing = (self.free + DEPTH + 1) * (DEPTH + 1) + DEPTH * (DEPTH + 1);
-        model.max(mixing)
-    }
-
-    /// Returns the C++ constants for the lengths of members.
-    pub(crate) fn constants(self) -> String {
-        let Size { columns, params, free } = self;
-        let (k, sums, room) = (free + 1, sums(free), self.room());
-        // C++ has no empty arrays.
-        let variables = columns.max(1);
-        format!(
-            "[[maybe_unused]] constexpr int PARAMS = {params};
-[[maybe_unused]] constexpr int FREE = {free};
-[[maybe_unused]] constexpr int VARIABLES = {variables};
-// Columns of [J r]; products of two of them, upper triangle by columns; these and the cost.
-[[maybe_unused]] constexpr int K = {k};
-[[maybe_unused]] constexpr int PRODUCTS = {};
-[[maybe_unused]] constexpr int SUMS = {sums};
-[[maybe_unused]] constexpr int ROOM = {room};
-",
-            sums - 1
-        )
-    }
-}
+use structures::{member, opening};
 
 /// Declares an enumeration in Rust and in C++, where `BadData` is `BAD_DATA`.
 macro_rules! codes {
@@ -185,15 +141,6 @@ fn constant_case(name: &str) -> String {
     text
 }
 
-fn opening(text: &mut String, about: &str, kind: &str, name: &str) {
-    *text += &format!("//{about}\n{kind} {name} {{\n");
-}
-
-fn member(text: &mut String, declared: &str, end: &str, about: &str) {
-    let comment = if about.is_empty() { "" } else { "  //" };
-    *text += &format!("    {declared}{end}{comment}{about}\n");
-}
-
 /// Number of words of `counts` in the results of a fit.
 pub(crate) const COUNTS: usize = 10;
 
@@ -267,6 +214,7 @@ impl<L: Member<Place = L>> Filled<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::constants::DEPTH;
 
     #[test]
     fn codes_are_named_alike_in_both_languages() {

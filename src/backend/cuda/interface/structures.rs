@@ -3,10 +3,54 @@
 //! All members have 8 bytes; the host writes and reads them as words. Lengths are expressions that are valid in both
 //! languages.
 
-use super::{Size, member, opening, sums};
 use crate::constants::DEPTH;
 use std::ffi::c_void;
 use std::ops::Range;
+
+/// Numbers that determine the lengths of the structures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    /// Number of independent variables.
+    pub(crate) columns: usize,
+    /// Number of parameters, fixed ones included.
+    pub(crate) params: usize,
+    /// Number of free parameters, at least 1.
+    pub(crate) free: usize,
+}
+
+/// Returns the number of words of the sums of a pass for `n` free parameters: products and cost.
+pub(crate) fn sums(n: usize) -> usize {
+    (n + 1) * (n + 2) / 2 + 1
+}
+
+impl Size {
+    /// Returns the length of `room` in `Scratch`, which a restricted model and the Anderson acceleration use.
+    fn room(self) -> usize {
+        let model = (self.free + 1) * (2 * self.free + 1);
+        let mixing = (self.free + DEPTH + 1) * (DEPTH + 1) + DEPTH * (DEPTH + 1);
+        model.max(mixing)
+    }
+
+    /// Returns the C++ constants for the lengths of members.
+    pub(crate) fn constants(self) -> String {
+        let Size { columns, params, free } = self;
+        let (k, sums, room) = (free + 1, sums(free), self.room());
+        // C++ has no empty arrays.
+        let variables = columns.max(1);
+        format!(
+            "[[maybe_unused]] constexpr int PARAMS = {params};
+[[maybe_unused]] constexpr int FREE = {free};
+[[maybe_unused]] constexpr int VARIABLES = {variables};
+// Columns of [J r]; products of two of them, upper triangle by columns; these and the cost.
+[[maybe_unused]] constexpr int K = {k};
+[[maybe_unused]] constexpr int PRODUCTS = {};
+[[maybe_unused]] constexpr int SUMS = {sums};
+[[maybe_unused]] constexpr int ROOM = {room};
+",
+            sums - 1
+        )
+    }
+}
 
 /// Type of a member of a structure.
 pub(crate) trait Member {
@@ -40,6 +84,15 @@ word_members! {
     *const c_void = "const void*",
     *mut f64 = "double*",
     *mut u32 = "unsigned*",
+}
+
+pub(super) fn opening(text: &mut String, about: &str, kind: &str, name: &str) {
+    *text += &format!("//{about}\n{kind} {name} {{\n");
+}
+
+pub(super) fn member(text: &mut String, declared: &str, end: &str, about: &str) {
+    let comment = if about.is_empty() { "" } else { "  //" };
+    *text += &format!("    {declared}{end}{comment}{about}\n");
 }
 
 /// Declares structures in Rust, as the locations of their members, and in C++.

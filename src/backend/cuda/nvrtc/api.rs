@@ -2,13 +2,24 @@
 //!
 //! The signatures are from `nvrtc.h` of CUDA 11.2 to 13; within this range functions were only added.
 
-use super::Target;
 use super::search::companions;
-use crate::backend::cuda::device::{CompileError, Image};
+use crate::backend::cuda::driver::{CompileError, Image};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
+
+/// A version or a compute capability: major and minor.
+pub(super) type Version = (u32, u32);
+
+/// Target of a compilation for a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Machine code of the device itself, a cubin.
+    Machine(Version),
+    /// Portable code, PTX, for the newest supported architecture older than the device's; the driver compiles it.
+    Portable(Version),
+}
 
 /// `nvrtcProgram`.
 type Handle = *mut c_void;

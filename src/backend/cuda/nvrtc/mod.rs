@@ -8,10 +8,10 @@
 mod api;
 mod search;
 
-use super::device::{CompileError, Compiler, Image};
+use crate::backend::cuda::driver::{CompileError, Compiler, Image};
 use crate::error::no_cuda::NoCuda;
 use crate::threads::lock;
-use api::NvrtcApi;
+use api::{NvrtcApi, Target, Version};
 use search::{Candidates, candidates};
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,9 +23,6 @@ const OPTIONS: [&str; 2] = ["--std=c++17", "-Xptxas=-v"];
 /// Option that adds line information for profilers and debuggers to portable code.
 const LINES: &str = "-lineinfo";
 
-/// A version or a compute capability: major and minor.
-type Version = (u32, u32);
-
 /// An opened NVRTC library with its version and its supported architectures.
 #[derive(Debug)]
 pub(crate) struct Nvrtc {
@@ -34,15 +31,6 @@ pub(crate) struct Nvrtc {
     pub(crate) version: Version,
     /// Supported compute capabilities, ascending.
     architectures: Vec<Version>,
-}
-
-/// Target of a compilation for a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
-    /// Machine code of the device itself, a cubin.
-    Machine(Version),
-    /// Portable code, PTX, for the newest supported architecture older than the device's; the driver compiles it.
-    Portable(Version),
 }
 
 impl Nvrtc {

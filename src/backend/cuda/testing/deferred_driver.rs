@@ -1,6 +1,6 @@
-//! Test double of the driver interface. It runs work as late as a device may, therefore an
-//! upload ahead that comes too early gives wrong results. (The emulated device is the other extreme: it runs work
-//! at once, and uploads ahead as late as possible.)
+//! Test double of the driver interface. It runs queued work as late as a device may, and uploads of the queue `Ahead`
+//! as early as a device may. If such an upload overwrites data that queued work still needs, the results are wrong.
+//! (The emulated device is the other extreme: it runs work at once, and uploads ahead as late as possible.)
 
 use crate::backend::cuda::driver::{
     Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,

@@ -6,7 +6,7 @@
 
 use super::batch;
 use crate::CurveFit;
-use crate::backend::cuda::device::Compiler;
+use crate::backend::cuda::driver::Compiler;
 use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::nvrtc::tests::all;
 use crate::backend::cuda::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Weighting};

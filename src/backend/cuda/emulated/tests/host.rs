@@ -3,8 +3,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::backend::cuda::device::{CompileError, Compiler};
 use crate::backend::cuda::driver::{Address, Driver, DriverError, Queue};
+use crate::backend::cuda::driver::{CompileError, Compiler};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::emulated::{NoToolchain, Settings, Toolchain, emulator_or_skip};
 

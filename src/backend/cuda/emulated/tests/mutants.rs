@@ -1,6 +1,6 @@
 //! Kernels with deliberate errors, each of which the emulator must detect.
 
-use crate::backend::cuda::device::{CompileError, Compiler};
+use crate::backend::cuda::driver::{CompileError, Compiler};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::emulated::{Settings, emulator_or_skip};

@@ -2,8 +2,8 @@
 //! The host serves the requests of the state, which the kernel of batches serves itself.
 
 use crate::backend::cpu::ITERATION_FLOOR;
-use crate::backend::cuda::batch::termination_of;
-use crate::backend::cuda::device::Compiler;
+use crate::backend::cuda::batch::chunk::termination_of;
+use crate::backend::cuda::driver::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, Geometry, Module, Queue};
 use crate::backend::cuda::emulated::Emulator;
 use crate::backend::cuda::interface::{
