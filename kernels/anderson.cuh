@@ -5,9 +5,10 @@ __device__ __forceinline__ double difference(const double* of, int c, int j) {
     return of[(c + 1) * FREE + j] - of[c * FREE + j];
 }
 
-// Stores the present point and the Gauss-Newton step from it, s.delta. Replaces s.delta by the mixed step,
-// delta - sum gamma_i (dq_i + ddelta_i), where gamma minimises |D (delta - sum gamma_i ddelta_i)|. Each lane
-// reads and writes only its own elements of s.delta.
+// Stores the present point q and the Gauss-Newton step from it, s.delta. Replaces s.delta by the mixed step,
+// delta - sum gamma_i (dq_i + ddelta_i), where gamma minimises |D (delta - sum gamma_i ddelta_i)|. dq_i and ddelta_i
+// are differences of consecutive points and steps, D = diag(s.scale). Each lane reads and writes only its own elements
+// of s.delta.
 __device__ __noinline__ void mix(Group g, State& s, Scratch& w) {
     const int m = int(s.held) > DEPTH ? DEPTH : int(s.held);
     const bool full = int(s.held) > DEPTH;

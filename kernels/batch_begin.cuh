@@ -23,13 +23,13 @@ __device__ __forceinline__ double lanes_most(Group g, double value) {
 
 // Result of a scan of the points of a fit.
 struct Look {
-    i64 used;         // points that count
+    i64 used;         // number of used points
     double square;    // sum of squares of y / sigma, or of the counts
     double signal;    // sum of squares of the weighted response about its mean, or infinite if it does not vary
     double weight;    // the largest 1 / sigma
     double size;      // the largest |y| / sigma
-    i64 bad_sample;   // the first that is not finite, or -1
-    bool odd;         // whether anything else is not as usual
+    i64 bad_sample;   // index of the first sample that is not finite, or -1
+    bool odd;         // true if another problem requires the host to run the fit
 };
 
 // Returns the lower limit of expected counts, as `darkest` in `data/loss.rs`: 2^-20 events, or 2^-20 times the mean
@@ -126,8 +126,8 @@ struct Before {
     i64 iterations, evaluations;
 };
 
-// Fills in the state of a fit. Returns true if the fit continues here; otherwise sets `kind` to the reason and `point`
-// to the point concerned.
+// Fills in the state of a fit. Returns true if the fit continues on the device. Otherwise sets `kind`: BAD_DATA with
+// the index of the invalid sample in `point`, or NONE if the host must run the fit.
 __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before before, Span& span, State& s,
                                        unsigned& kind, unsigned& point) {
     kind = NONE;

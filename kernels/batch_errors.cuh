@@ -1,5 +1,5 @@
-// Standard errors and covariance at the end of a fit of a batch, as in `fit/batch/errors.rs`: from the inverse of a
-// well-conditioned factor, otherwise from its singular values.
+// Standard errors and covariance at the end of a fit of a batch, as in `fit/batch/errors.rs`: from the inverse of the
+// factor R if R is well-conditioned, otherwise from the singular values of R.
 
 // Returns true if all squared pivots of r, m x m, with columns scaled to length 1, exceed WELL_CONDITIONED; false if a
 // column is zero or not finite.
@@ -16,7 +16,7 @@ __device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
 // Writes the factor R of [J r] at the last point to s.r, without loss of digits of J.
 __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
-    // The normal equations of a robust fit contain the correction with the floor of the iteration, not 0.
+    // With a robust loss, the normal equations contain the `floor` of the iteration (see `correct`); errors require 0.
     if (set_normal(g, s, bench.scratch) && (LOSS == LINEAR || LOSS == POISSON)) {
         double least = 1.0;
 #pragma unroll 1
@@ -67,12 +67,13 @@ __device__ __forceinline__ int free_position(const State& s, int k) {
 // Properties of the estimate. The standard errors themselves are in w.part, one for each kept parameter.
 struct Known {
     unsigned kept;     // the free parameters that no bound holds
-    int rank;          // directions of them that the data determine
-    double row_error;  // the standard deviation of a row
+    int rank;          // number of directions in their space that the data determine
+    double row_error;  // standard deviation of a weighted residual
 };
 
-// Returns the standard deviation of a row: 1 if it is known, or from the scatter about the fit, as
-// `Influence::row_error`; under a robust loss at least the known one, as `Influence::row_error_from`.
+// Returns the standard deviation of a weighted residual: 1 if sigma is absolute; otherwise the estimate from the
+// scatter about the fit, as in `Influence::row_error`. With a robust loss and absolute sigma, returns the estimate but
+// at least 1, as in `Influence::row_error_from`.
 __device__ __forceinline__ double row_error(const Batch& batch, const Bench& bench, int rank) {
     if (!WEIGHS && batch.absolute) return 1.0;
     const State& s = bench.state;
@@ -198,7 +199,8 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
     if (g.rank == 0) {
         out.costs[span.fit] = cost_of(s.present);
         unsigned* counts = out.counts + span.fit * COUNTS;
-        // If a bound holds its parameter only weakly, the host decides, because it has second derivatives.
+        // If the gradient hardly presses a parameter against its bound, the host decides, because only the host has
+        // second derivatives.
         counts[0] = doubtful ? NONE : unsigned(s.termination);
         counts[1] = 0;
         counts[2] = unsigned(s.iterations);

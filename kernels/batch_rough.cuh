@@ -12,7 +12,7 @@ constexpr double MOST_DISTANT = 64.0;
 __device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
 
 // Returns true if f32 distinguishes the abscissae of a fit: the range of each column that the model reads is not small
-// relative to its numbers.
+// relative to the largest magnitude in the column.
 __device__ __noinline__ bool are_apart(Group g, const Batch& batch, const Span& span) {
     real low[VARIABLES], high[VARIABLES];
 #pragma unroll
@@ -40,8 +40,8 @@ __device__ __noinline__ bool are_apart(Group g, const Batch& batch, const Span& 
     return apart;
 }
 
-// Returns true if f64 would not change the result in `s`. In standard errors, rounding moves the parameters by at most
-// e / d: e is the rounding error of all values together, or of the terms that they are sums of, and d is the standard
+// Returns true if f64 would not change the result in `s`. Rounding moves each parameter by at most e / d standard
+// errors. e is the rounding error of all values together, or of the terms whose sums they are; d is the standard
 // deviation of a row.
 __device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const Span& span, const State& s) {
     if (!is_converged(s.termination)) return false;
@@ -59,8 +59,8 @@ __device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const S
     return good && are_apart(g, batch, span);
 }
 
-// Returns true if f64 would find the same parameters on their bounds: no bound is close to another parameter of the
-// written result, and no bound holds its parameter only weakly.
+// Returns true if f64 would find the same parameters on their bounds: all parameters that are not on a bound are far
+// from their bounds, compared with the written standard errors, and the gradient clearly holds the others on theirs.
 __device__ __noinline__ bool is_clear_of_bounds(Group g, const Batch& batch, const Span& span, const State& s) {
     const double* errors = batch.out.errors + span.fit * PARAMS;
     const double residual = residual_of(s) / sqrt(double(s.points_counted));

@@ -48,8 +48,8 @@ __device__ __forceinline__ void prepare_lanes(Group g, const double* params, Com
     g.sync();
 }
 
-// Computes the row, the cost and the influence of point i. Returns false, with zeros, if i is past the last point or
-// the point is not used.
+// Computes the row, the cost and the influence (terms of the INFLUENCES sums of a loss) of point i. Returns false, with
+// zeros, if i is past the last point or the point is not used.
 __device__ __forceinline__ bool row_at(const Batch& batch, const Span& span, i64 i, const Common& common, double floor,
                                        Term* row, Term& cost, Term* influence) {
     for (int m = 0; m < INFLUENCES; ++m) influence[m] = 0;

@@ -8,8 +8,9 @@ struct Spectrum {
     double found;
 };
 
-// Decomposes the m columns `kept` of `factor`, the FREE x FREE factor of J. Fills the first m numbers of
-// lengths and sigma and the first m * m of v. Scratch: `rows`, m * FREE numbers, and `r`, m * m numbers.
+// Decomposes the m columns `kept` of `factor`, the FREE x FREE factor of J. Fills the first m numbers of lengths (of
+// the columns) and sigma (singular values), and the first m * m of v (right singular vectors). Scratch: `rows`,
+// m * FREE numbers, and `r`, m * m numbers.
 __device__ void spectrum_of(Group g, const double* factor, unsigned kept, double* rows, double* r, Spectrum& out) {
     const int m = count(kept);
     each(g, FREE, [&](int j) {

@@ -1,6 +1,6 @@
 // The exponential integral E1, for models that use it. Method and coefficients are those of
 // src/math/exponential_integral.rs, but in plain double instead of pairs of doubles. The function for float also
-// computes in double. Requires prelude.cuh, which also defines the unit of the costs.
+// computes in double. Requires prelude.cuh, which also defines the unit of the numbers of operations.
 
 __constant__ const double E1_NEAR[] = {
     -4.591473721867568e-13, 1.0982322067155086e-11, -1.707175251901064e-10, 2.2722640748728464e-09,

@@ -25,7 +25,7 @@ constexpr int FOLD_ROWS = 32 * LANE_ROWS;
 // Memory of a warp that folds: its factor, packed like the products, and the rows of the next fold,
 // column j at rows + j * FOLD_ROWS.
 struct Fold {
-    double influence[INFLUENCES];  // of all points that were folded
+    double influence[INFLUENCES];  // sums for `Influence` over all folded points
     double r[PRODUCTS];
     double rows[K * FOLD_ROWS];
 };
@@ -38,7 +38,7 @@ __device__ __forceinline__ double larger_magnitude(double a, double b) {
     return b <= a ? a : (b < INFINITE ? b : INFINITE);
 }
 
-// Returns the reflection if squares exceed the range of f64. Scales v in place by a power of two first.
+// Returns the reflection of [alpha; v] if squares exceed the range of f64. Scales v in place by a power of two first.
 template <int COUNT>
 __device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v) {
     double size = 0.0;
@@ -65,7 +65,8 @@ __device__ __forceinline__ Reflection scaled_reflection(double alpha, double* v)
 }
 
 // Returns the reflection of [alpha; v], the same bits in all lanes. Every lane has the same alpha and `COUNT` numbers
-// of v. The identity if v is zero, or so small relative to alpha that v'v underflows; NaN if v is not finite.
+// of v. The reflection is the identity if v is zero, or so small relative to alpha that v'v underflows. It is NaN if v
+// is not finite.
 template <int COUNT>
 __device__ __forceinline__ Reflection make_reflection(double alpha, double* v) {
     double squares = 0.0;

@@ -5,9 +5,9 @@
 // elements of vectors; every thread computes all scalars, from memory that all threads see, in the order of a
 // serial loop. Therefore groups of any size and the CPU's solver yield the same bits if products are not fused.
 //
-// Barriers are only where a thread reads a value that another has written, or overwrites one that another may still read.
-// Tests detect a mistake in each of them (tests/device/soft_cuda/mutants). Element i of a vector belongs to the same
-// thread in every `each`, `copy` and `fill`, which therefore need no barriers between them. Votes are not barriers.
+// Barriers are only where a thread reads a value that another has written, or overwrites one that another may still
+// read. Tests detect a mistake in each of them (tests/device/soft_cuda/mutants). Element i of a vector belongs to the
+// same thread in every `each`, `copy` and `fill`, which therefore need no barriers between them. Votes are no barriers.
 
 // N adjacent lanes of a warp, N a power of two. A warp contains 32 / N such groups, which do not wait for each other.
 template <int N>

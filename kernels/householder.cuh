@@ -2,8 +2,8 @@
 //
 // The reflection of column j acts on [alpha; v]: the diagonal element and the appended part of the column.
 
-// Returns the reflection if squares exceed the range of double. Scales v in place, which does not change the
-// reflection.
+// Returns the reflection if squares overflow or underflow, or nearly do so. Scales v in place, which does not
+// change the reflection.
 __device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
     double size = largest(v, m);
     if (size == 0.0 && isfinite(alpha)) return {1.0, 0.0, 0.0, alpha};

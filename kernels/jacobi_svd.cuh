@@ -1,6 +1,6 @@
 // Singular values and right singular vectors by one-sided Jacobi rotations: pairs of columns of A are rotated until
 // all columns are orthogonal, A V = U Sigma. The order of the pairs and the tests are those of `jacobi_svd.rs`,
-// which has the reasons. Every thread computes all dot products; rows are distributed among the threads.
+// which explains them. Every thread computes all dot products; rows are distributed among the threads.
 
 // Returns x'y / (|x| |y|) for given norms.
 __device__ __noinline__ double cosine(const double* x, double x_norm, const double* y, double y_norm, int n) {
@@ -72,7 +72,7 @@ __device__ __noinline__ bool rotate_pair(Group g, int p, int q, double* a, int n
     const double cosine_of_pair = cosine(x, x_norm, y, y_norm, n);
     if (fabs(cosine_of_pair) <= tolerance) return false;
     const double zeta = (x_norm / y_norm - y_norm / x_norm) / (2.0 * cosine_of_pair);
-    // Above 1e8 the next term is below eps, and the square could overflow.
+    // For |zeta| > 1e8 the next term of the expansion is below eps, and zeta^2 could overflow.
     const double tangent = fabs(zeta) > 1e8
         ? -0.5 / zeta
         : -copysign(1.0, zeta) / (fabs(zeta) + sqrt(1.0 + zeta * zeta));
@@ -91,8 +91,8 @@ __device__ __noinline__ bool rotate_pair(Group g, int p, int q, double* a, int n
 }
 
 // a: n x n, overwritten. sigma: n singular values, descending. v: n x n, right singular vectors.
-// False, with NaN, if a holds anything not finite; false, with the values reached, if the columns were
-// not orthogonal after MAX_SWEEPS. A barrier must follow.
+// Returns false if an element of a is not finite (sigma and v are then NaN), or if the columns were not orthogonal
+// after MAX_SWEEPS (sigma and v then have their last values). A barrier must follow.
 __device__ __noinline__ bool jacobi_svd(Group g, double* a, int n, double* sigma, double* v) {
     const double size = largest(a, n * n);
     g.sync();

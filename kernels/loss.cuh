@@ -59,8 +59,8 @@ __device__ __forceinline__ LossTerms loss_terms(Term u) {
 #endif
 }
 
-// Replaces the weighted residual r by rho' r / s and returns s. `cost` receives C^2 rho / 2, `influence` the
-// INFLUENCES terms. `floor`: lower limit of s^2 / rho'.
+// Replaces the weighted residual r by rho' r / s and returns s. `cost` receives C^2 rho / 2, and `influence` the terms
+// of the INFLUENCES sums. `floor`: lower limit of s^2 / rho'.
 __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& cost, Term* influence) {
     const Term least_square = 2.220446049250313e-16;
     LossTerms at = loss_terms(r / scale);
@@ -96,7 +96,7 @@ __device__ __forceinline__ Term count_row(Term f, Term y, Term darkest, Term& r,
     const Term outlying = Term(1.0 / 1024.0) * sqrt(y) / f;
     const Term s = outlying > usual ? outlying : usual;
     const bool counted = y > Term(0);
-    // The comparisons above would drop NaN and treat -0.1 as 0.
+    // Without this factor, the comparisons above would drop NaN and treat a negative f as 0.
     const Term valid = f >= Term(0) ? one : Term(NOT_A_NUMBER);
     r = (counted ? d / f : one) / s * valid;
     cost = (counted ? deviance : f) * valid;

@@ -1,7 +1,7 @@
 // Modified Bessel functions I and K of orders 0 and 1, with and without their exponential factor, for models that
 // use them. Method and coefficients as in src/math/modified_bessel.rs, but in plain double instead of pairs of
 // doubles. Measured error: below 5 ulp on a host. The functions for float also compute in double. Requires
-// prelude.cuh, which also defines the unit of the costs.
+// prelude.cuh, which also defines the unit of the numbers of operations.
 
 __constant__ const double I0_NEAR[] = {
     1.4910366816406e-34, 1.0947380743023191e-32, 9.173348823315261e-30, 2.2048419883424053e-27,

@@ -9,8 +9,8 @@ constexpr int MOST_IN_REGISTERS = 8;
 // Computes the sums over all points for the parameters in `inputs` and writes them to `out`, SUMS numbers. `out` may
 // be host memory: the kernel writes it but never reads it.
 //
-// `floor`: lower limit of s^2 / rho' (`correct` in loss.cuh). `partial`: gridDim.x * SUMS numbers. `ticket`: 0
-// before and after the launch.
+// `floor`: lower limit of s^2 / rho' (`correct` in loss.cuh). `partial`: at least gridDim.x * SUMMED numbers.
+// `ticket`: 0 before and after the launch.
 // Launch: THREADS threads, any number of blocks.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) normal(
     Data data, Inputs inputs, double floor, double* partial, unsigned* ticket, double* out) {

@@ -50,8 +50,8 @@ __constant__ const double DIGAMMA_NEAR[] = {
     0.04076083394339082,    -0.06192213327554247,    0.09498872445284977,   -0.14840492305388028,
     0.24054248424078722,    -0.4236274212814606,     0.9510558760318328};
 
-// Returns psi(x) for x > 0, NaN and infinity. On [1, 2) it is (x - x0) D(x - 3/2), with the zero x0 in two
-// numbers for relative accuracy near it. Other x below 8 are reduced by psi(x + 1) = psi(x) + 1/x; from 8 on the
+// Returns psi(x) for x > 0, NaN and infinity. On [1, 2) it is (x - x0) D(x - 3/2). The zero x0 is stored as two
+// numbers, for relative accuracy near it. Other x below 8 are reduced by psi(x + 1) = psi(x) + 1/x; from 8 on the
 // asymptotic series is used (polynomials: src/math/digamma.rs). 60 to 180 operations.
 template <typename T>
 __device__ T digamma_positive(T x) {

@@ -1,7 +1,7 @@
-// Quotients by one divisor whose reciprocal is computed once.
+// Quotients of several numbers by the same divisor, whose reciprocal is computed once.
 
-// Returns the reciprocal of b for `divided`; NaN, which makes `divided` divide, if an intermediate result might not be
-// normal. 20 operations.
+// Returns the reciprocal of b for `divided`. Returns NaN if an intermediate result of `divided` might not be a normal
+// number; `divided` then uses a division. 20 operations.
 __device__ __noinline__ double reciprocal(double b) {
     const double size = fabs(b);
     return 1e-120 <= size && size <= 1e120 ? 1.0 / b : NOT_A_NUMBER;
@@ -12,9 +12,9 @@ __device__ __noinline__ double reciprocal(double b) {
 __device__ __noinline__ double rare_quotient(double a, double b) { return a / b; }
 
 // Returns a / b with the bits of a division; r is reciprocal(b). The error of a * r is below two units in the last
-// place, its remainder is exact in one fused operation, and the corrected quotient rounds as the division does,
-// except for quotients within 2^-52 of the distance between two adjacent numbers from their midpoint (Markstein
-// 1990). 3 operations, and 4 integer operations.
+// place (ulp), and one fused operation computes its remainder exactly. The corrected quotient rounds as the division
+// does, except for quotients within 2^-52 ulp of the midpoint of two adjacent numbers (Markstein 1990). 3 operations,
+// and 4 integer operations.
 __device__ __forceinline__ double divided(double a, double b, double r) {
     double q = a * r;
     q = fma(fma(-q, b, a), r, q);

@@ -99,8 +99,8 @@ struct Share {
 
 // Adds up `COUNT` numbers per lane by recursive halving: at each step a lane keeps one half of its numbers and
 // sends the other half to its partner. This takes COUNT exchanges; a tree for each number takes 5 COUNT.
-// Afterwards sums[0..share.count] of a lane are totals over the 2 OTHER lanes that exchange. `from(value, bit)`
-// returns the value of the lane whose rank differs in `bit`.
+// Afterwards sums[0..share.count] of a lane are totals over the 2 * OTHER lanes that exchange numbers.
+// `from(value, bit)` returns the value of the lane whose rank differs in `bit`.
 template <int COUNT, int OTHER, class Number, class From>
 __device__ __forceinline__ void halve(int rank, Number* sums, Share& share, From from) {
     if constexpr (OTHER > 0) {
@@ -145,14 +145,14 @@ __device__ __forceinline__ void block_totals(Sum* sums, double* out) {
     }
 }
 
-// Returns true in the last block that arrives, to which the results of all blocks are visible; the ticket is
-// 0 again. All threads of `blocks` blocks call it, after they have written their part of the block's results
-// to global memory.
+// Returns true in the last block that arrives. The results of all blocks are then visible to this block, and the
+// ticket is reset to 0. All threads of `blocks` blocks call it, after they have written their part of the block's
+// results to global memory.
 __device__ __forceinline__ bool arrives_last(unsigned* ticket, unsigned blocks) {
     __shared__ bool last;
     __syncthreads();
     if (threadIdx.x == 0) {
-        // After the barrier, so that the fence covers the writes of all threads of the block.
+        // The fence is after the barrier, so that it covers the writes of all threads of the block.
         __threadfence();
         last = atomicAdd(ticket, 1u) == blocks - 1;
         if (last) *ticket = 0;
@@ -177,7 +177,7 @@ __device__ __forceinline__ void sum_blocks(const double* partial, Write write) {
         double total = 0.0;
         for (i64 b = item / COUNT; b < blocks; b += 16 * SLICES) {
             double loaded[16];
-            // Zeros past the last block; therefore the last round also waits only once.
+            // Numbers past the last block are 0, so that the last round also waits only once for its loads.
 #pragma unroll
             for (int l = 0; l < 16; ++l) {
                 const i64 block = b + l * SLICES;

@@ -1,9 +1,10 @@
 // Sums of products for few parameters: every thread keeps the sums of its points in registers.
 //
-// In addition to the model, a point costs K (K + 1) / 2 fused multiply-adds, and FREE multiplications for the
-// factors of the columns, 2 FREE if points have weights. The loop reads only the points.
+// In addition to the model, a point costs K (K + 1) / 2 fused multiply-adds and FREE multiplications for the
+// factors of the columns (2 FREE if points have weights). The loop reads only the points from memory.
 
-// Number of points that a thread evaluates together: more independent instructions if registers suffice.
+// Number of points that a thread evaluates together. Two points give more independent instructions, but need
+// more registers.
 constexpr int ABREAST = FREE <= 3 ? 2 : 1;
 
 // Loads the points first, first + stride, ... of a thread. An index past the last point loads the last point.

@@ -1,6 +1,6 @@
 // Weighted row of [J r] of one point: FREE partials and the residual.
 
-// Number of sums over the points: a linear cost is half of the last product.
+// Number of sums over the points. The linear loss needs no sum of costs: its cost is half of the last product.
 constexpr int SUMMED = LOSS == LINEAR ? PRODUCTS : SUMS;
 // True if the loss weights the points by their influence.
 constexpr bool WEIGHS = LOSS != LINEAR && LOSS != POISSON;
@@ -73,7 +73,7 @@ __device__ __forceinline__ void add_row(const Term* row, S* sums) {
         for (int i = 0; i <= j; ++i) add_product(sums[j * (j + 1) / 2 + i], row[i], row[j]);
 }
 
-// A pair of groups of columns, left <= right; pairs are numbered as products are.
+// A pair of groups of columns, left <= right. Its number is right (right + 1) / 2 + left, like a product's in add_row.
 struct GroupPair {
     int left, right;
 };

@@ -1,8 +1,8 @@
 // Weighted rows of [J r] in device memory, for models with more parameters than a block can sum:
 // `rows` writes them, chunk by chunk, and `gram` adds up their products.
 
-// Writes the rows of the points first..first + count: column j of row i at matrix[j * stride + i], and
-// the point's share of the cost, C^2 rho / 2 or half of its squared residual, at cost[i].
+// Writes the rows of the points first..first + count: column j of row i at matrix[j * stride + i]. Writes the point's
+// share of the cost to cost[i]: C^2 rho / 2 for a loss rho with scale C, or half of the squared residual.
 //
 // `floor`: see `correct`. Launch: THREADS threads, any number of blocks. Reads each point and writes 8 (K + 1)
 // bytes per point; the partials pass through local memory if they do not fit into registers.
@@ -124,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) gram(
         if (threadIdx.x == 0) partial[split * SUMS + PRODUCTS] = cost_sum;
     }
 
-    // The last split of a pair to arrive adds up all of them.
+    // Of the blocks of a pair, the one that finishes last adds up the sums of all splits.
     if (!arrives_last(tickets + pair, splits)) return;
     for (int m = threadIdx.x; m < GRAM_COLUMNS * GRAM_COLUMNS; m += THREADS) {
         const i64 row = at.left * GRAM_COLUMNS + m % GRAM_COLUMNS;

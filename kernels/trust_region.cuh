@@ -57,7 +57,7 @@ __device__ __noinline__ double scaled_gradient(Group g, const double* r, const d
 }
 
 // Computes the step of the n x n problem in w.r and w.z with D in w.scale. Writes the step to w.part and returns
-// lambda. `guess`: the last lambda.
+// lambda. `guess`: lambda of the previous step.
 __device__ __noinline__ double region_step(Group g, int n, double radius, double guess, Scratch& w) {
     const double *r = w.r, *z = w.z, *scale = w.scale;
     double* d = w.part;
@@ -68,7 +68,8 @@ __device__ __noinline__ double region_step(Group g, int n, double radius, double
         gauss_newton(g, r, z, n, d);
         excess = scaled_norm(d, scale, n) - radius;
         if (excess <= SLACK * radius) return 0.0;
-        // 1/radius - 1/|D d(lambda)| is convex and decreases; therefore Newton's step from 0 ends below its root.
+        // 1/radius - 1/|D d(lambda)| is convex and decreasing; therefore Newton's step from lambda = 0 ends below the
+        // root and provides a lower bound.
         lower = excess / (slope_of(g, r, scale, d, n, w.t) * radius);
     }
     double upper = scaled_gradient(g, r, z, scale, n, w.t) / radius;

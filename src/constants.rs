@@ -34,8 +34,8 @@ constants! {
     /// Minimum ratio of the actual to the predicted reduction of the cost for an accepted step (Moré 1978).
     ACCEPT: f64 = 1e-4;
     /// If the ratio of the actual to the predicted reduction differs from 1 by at most this value, the model is linear,
-    /// and the trust region grows by `BOLD`. If its start is far away, a linear model then needs three evaluations
-    /// instead of twenty.
+    /// and the trust region grows by `BOLD`. The fit of a linear model from a distant start then needs three
+    /// evaluations instead of twenty.
     FAITHFUL: f64 = 1e-9;
     /// Radius of the trust region after a step that meets `FAITHFUL`, relative to the length of the step.
     BOLD: f64 = 100.0;
@@ -55,7 +55,8 @@ constants! {
     LAST_CHANGE: f64 = 1e-9;
     /// First of five conditions for termination by `etol`: the ratio of the actual to the predicted reduction of the
     /// cost by the previous full step differs from 1 by at most this value. The five limits were chosen with 720,000
-    /// fits of six models, a third of them hardly above the noise. Of a million other fits none ends beyond 3 `etol`.
+    /// fits of six models, a third of them hardly above the noise. None of a million other fits ended farther from the
+    /// minimum than 3 `etol` standard errors.
     CALM_RATIO: f64 = 0.25;
     /// Second condition: the previous step changed the norm of each column of the Jacobian by at most this factor.
     CALM_BEND: f64 = 1.25;
@@ -64,9 +65,10 @@ constants! {
     CALM_RATE: f64 = 0.5;
     /// Fourth condition: the further steps, if they shrink at this rate, add up to at most this fraction of `etol`.
     CALM_REST: f64 = 0.25;
-    /// Fifth condition: the standard deviation of a point, divided by the signal and by the smallest fraction of a
-    /// column that the preceding columns do not span, is at most this value. With the other four limits alone, 45 of
-    /// 360,000 fits ended beyond 3 `etol`; this quotient was above 0.129 for all of them.
+    /// Fifth condition: σ/(f·√signal) is at most this value. σ is the standard deviation of a point. f is the smallest
+    /// of the fractions of the columns of J that the preceding columns do not span. With the other four limits alone,
+    /// 45 of 360,000 fits ended farther from the minimum than 3 `etol` standard errors; all 45 had a quotient above
+    /// 0.129.
     CALM_NOISE: f64 = 0.1;
     /// Maximum number of evaluations for the last digits.
     MAX_REFINEMENTS: usize = 8;

@@ -90,8 +90,9 @@ pub(crate) fn check_index(
 }
 
 /// Defines the mirror of a type, and the conversion to it. Each field has its type and its source, an expression of
-/// the original; the default source is the field of the same name. With a kind, the mirror has a version, and the
-/// original implements [`Saved`] and is restored by the method `checked` of the mirror.
+/// the original; the default source is the field of the same name. If the definition begins with a kind (a text for
+/// messages), the mirror has a version, the original implements [`Saved`], and the method `checked` of the mirror
+/// restores the original.
 macro_rules! saved {
     (
         $(#[$attribute:meta])*
@@ -151,7 +152,8 @@ macro_rules! move_fields {
 #[cfg(feature = "json")]
 pub(crate) use move_fields;
 
-/// A number that may be an infinity or NaN. JSON has neither; text formats have the words `inf`, `-inf` and `nan`.
+/// A number that may be an infinity or NaN. JSON has no such numbers; text formats contain `inf`, `-inf` and `nan` as
+/// words.
 #[derive(Clone)]
 pub(crate) struct Number(pub(crate) f64);
 

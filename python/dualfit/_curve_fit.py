@@ -146,10 +146,11 @@ def curve_fit(
 
     Notes
     -----
-    Standard errors are the same as SciPy's except in two cases. With a robust `loss` they follow from the scatter that
-    the loss sees (Huber's estimate), and if sigma is absolute they are not smaller than sigma implies. SciPy uses the
-    sum of squares of all points, or sigma alone, and its standard errors are too small if there are outliers. Points
-    with infinite sigma do not count as observations. The masks of masked arrays (`numpy.ma`) are ignored, as in SciPy.
+    Standard errors are the same as SciPy's except in two cases. First, with a robust `loss` they follow from Huber's
+    estimate of the scatter, in which the loss limits the effect of outliers; if sigma is also absolute, they are not
+    smaller than sigma implies. SciPy uses the sum of squares of all points, or sigma alone, and its standard errors are
+    too small if there are outliers. Second, points with infinite sigma do not count as observations. The masks of
+    masked arrays (`numpy.ma`) are ignored, as in SciPy.
 
     See Also
     --------
@@ -459,7 +460,7 @@ def _factored(model: Prepared, xdata: Any, p: NDArray[np.float64], y: NDArray[np
 
 
 def _pivots(jacobian: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the column order of a pivoted QR: each has the largest component orthogonal to the columns before it."""
+    """Return the column order of a pivoted QR: each next column has the largest part orthogonal to the earlier ones."""
     left, order = jacobian.copy(), np.arange(jacobian.shape[1])
     for k in range(order.size):
         best = k + int(np.argmax((left[:, k:] ** 2).sum(axis=0)))

@@ -74,16 +74,16 @@ def meant(sigma: Any, absolute: bool) -> Any:
 
 
 def relative_unit(sigma: Any, absolute: bool) -> float:
-    """Return the unit of the residuals, relative to y, for a single relative sigma of all points; otherwise 1.
+    """Return the unit of the residuals, relative to y: sigma if it is one relative number for all points, otherwise 1.
 
-    The core treats such points as points without sigma. Only the scale of a loss depends on the unit.
+    The core ignores a single relative sigma. Only the scale of a loss depends on the unit.
     """
     is_one = sigma is not None and not isinstance(sigma, str) and np.ndim(sigma) == 0
     return one_sigma(sigma) if is_one and not absolute else 1.0
 
 
 def one_sigma(sigma: Any) -> float:
-    """Check a standard deviation of all points.
+    """Check and return a single standard deviation for all points.
 
     Raises
     ------
@@ -97,13 +97,15 @@ def one_sigma(sigma: Any) -> float:
 
 
 def check_policy(nan_policy: Any) -> None:
-    """Check that a policy is valid."""
+    """Check that `nan_policy` is valid."""
     if nan_policy not in ("raise", "omit"):
         raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
 
 
 def start_of(p0: Any, of_numbers: bool = True) -> Any:
     """Convert a start by name (a mapping, or a Series with names as labels) to a dictionary; return others unchanged.
+
+    A Series with other labels is converted to an array.
 
     Raises
     ------
@@ -122,9 +124,9 @@ def start_of(p0: Any, of_numbers: bool = True) -> Any:
 
 
 def independent(x: Any) -> Any:
-    """Convert x for a model function: arrays to doubles; other objects are unchanged.
+    """Convert x for a model function: lists, arrays, Series and DataArrays to doubles.
 
-    A table (DataFrame) and other objects with columns are passed to the function unchanged.
+    A table (DataFrame) and all other objects are passed to the function unchanged.
     """
     is_array = getattr(x, "ndim", 0) == 1 or hasattr(x, "dims")
     if isinstance(x, (list, tuple, np.ndarray)) or (is_array and hasattr(x, "__array__")):

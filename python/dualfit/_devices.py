@@ -24,7 +24,7 @@ class DeviceInfo:
     memory_free : int or None
         Free memory in bytes, if known.
     compute_capability : (int, int)
-        Major and minor; (9, 0) is sm_90.
+        Major and minor version; (9, 0) is sm_90.
     multiprocessors : int
         Number of multiprocessors.
     driver_version : (int, int)

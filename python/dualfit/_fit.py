@@ -428,7 +428,7 @@ class Fit:
 
     @staticmethod
     def from_json(text: str) -> Fit:
-        """Load a result from JSON. The model of a fit cannot be evaluated if it could not be recorded."""
+        """Load a result from JSON. The curve cannot be evaluated if the model is a function that was not recorded."""
         return Fit(_core.Fit.from_json(text), None)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -348,8 +348,8 @@ def _select(conditions: Any, choices: Any, default: Any = 0) -> Any:
 @_function("piecewise")
 @quiet
 def _piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **options: Any) -> Any:
-    # NumPy calls a function only for the x where its condition holds; here it is called for all x, and a choice
-    # follows.
+    # NumPy calls a function only for the x where its condition holds. Here each function is called for all x, and
+    # np.where selects the values.
     if not hasattr(x, "tape") and np.asarray(x).dtype != np.float64:
         raise tape_of(*conditions).refuse("np.piecewise of an x whose type, not float64, the result gets",
                                           "use x.astype(float)")

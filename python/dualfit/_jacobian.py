@@ -98,7 +98,7 @@ def doubts(f: Callable[[Array], Array], precision: np.dtype[Any], jacobian: Arra
         Indices of the parameters whose partials differ if only this parameter moves.
     """
     here = f(at)
-    # A third of the digits: then errors from rounding and from curvature are about equal.
+    # Relative step eps^(1/3): errors from rounding and from curvature are then about equal.
     relative = float(np.finfo(precision if precision.kind == "f" else np.float64).eps) ** (1.0 / 3.0)
     room = np.minimum(relative * np.where(at == 0.0, 1.0, np.abs(at)), np.minimum(at - low, high - at))
     lengths = np.sqrt((jacobian**2).sum(axis=0))

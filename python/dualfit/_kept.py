@@ -67,7 +67,7 @@ def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:
         few, values = [column[places] for column in columns], fit._core.predict([column[places] for column in own])
         if not model.agrees(few, fit.params, values):
             return None
-        # Programs are serialized as part of a fit.
+        # A program can be serialized only as part of a fit; therefore fit with one evaluation.
         said = {"backend": "cpu", "max_evaluations": 1, "allow_underdetermined": True}
         program = model.fit({"columns": few, "y": values}, fit.params, said).to_json()
     except (NotTraceable, KeyError, TypeError, ValueError):

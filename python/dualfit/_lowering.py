@@ -1,7 +1,8 @@
 """Conversion of a tape with gathers to a tape over the points of its result.
 
-The nodes are traversed backwards from the result. Each node collects the maps through which later nodes use its values.
-Every pair of a node and a map becomes a separate node, columns are indexed by the map, and no gathers remain.
+A gather is a node whose values are values of another node, selected by a map (an array of indices). The nodes are
+traversed backwards from the result. Each node collects the maps through which later nodes use its values. Every pair of
+a node and a map becomes a separate node, columns are indexed by the map, and no gathers remain.
 """
 
 from __future__ import annotations

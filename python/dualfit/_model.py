@@ -27,8 +27,8 @@ from ._trace import NotTraceable, record_columns
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-#: If x has the shape of the stack and at most this number of rows, the rows can be independent variables; with more
-#: rows, they are the points of the fits.
+#: If x has the shape of the stack and at most this number of rows, the rows can be independent variables. With more
+#: rows, each row is the x of one fit.
 _MOST_VARIABLES = 8
 
 
@@ -89,7 +89,7 @@ class Model:
 
     @classmethod
     def _of(cls, *recipe: Any) -> Self:
-        """Create a model by a method of the core: name of the method and its arguments. This recipe is pickled."""
+        """Create a model by a method of the core. `recipe`: name and arguments of the method; pickled for the model."""
         model = cls.__new__(cls)
         model._recipe, model._f, model._defaults = recipe, None, None
         model._cook()

@@ -60,6 +60,6 @@ def _curve(fit: Fit, fine: Any, own: Any, level: float | None) -> tuple[Any, Any
 
 
 def _is_by_point(fit: Fit, own: Any) -> bool:
-    """Return True if the curve at a third of the points, in reverse order and without the others, is the same."""
+    """Return True if the model has the same values at a third of the points, evaluated alone and in reverse order."""
     some = np.arange(own.size // 3, 2 * own.size // 3 + 1)[::-1]
     return bool(np.allclose(fit.predict(own[some]), fit.predict()[some], rtol=1e-6, atol=0.0, equal_nan=True))

@@ -62,9 +62,9 @@ class Called:
     def __init__(self, f: Callable[..., Any], jac: Jacobian | None, precision: np.dtype[Any]) -> None:
         self.f, self.jac, self.precision = f, jac, precision
         self.places: list[tuple[Any, tuple[int, ...]]] = []
-        #: Last call and its values: the core often evaluates the same parameters twice in a row.
+        #: Data set and parameters of the last call, with its values: the core often repeats a call immediately.
         self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
-        #: Call and partials at the start of a fit.
+        #: Data set and parameters at the start of a fit, with the partials there.
         self._first: tuple[int, bytes, NDArray[np.float64]] | None = None
         self.here()
 
@@ -270,7 +270,7 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
         # Additional parameters for ties are the last ones.
         return fit.params[:len(ready.model.parameters)]
 
-    # The core has the names of the variables of formulas and library models.
+    # `place` describes a point in messages. Formulas and library models need none: the core knows their variables.
     place = None if f is None else functools.partial(point_of, x, ready.columns[0].size)
     try:
         fit = ready.model.fit(points, start, settings, place)

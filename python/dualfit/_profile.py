@@ -36,7 +36,7 @@ class Profile:
 
     @property
     def taus(self) -> Array:
-        """Signed square roots of (S - S_min)/s² at `values`, S twice the cost; a standard error approximates them by a line."""
+        """Signed square roots of (S - S_min)/s² at `values`, S = 2·cost; standard errors assume a straight line."""
         return self._core.taus
 
     @property

@@ -90,7 +90,7 @@ def _merged(rows: list[Recording], n_params: int, shape: tuple[int, ...]) -> Rec
 
 
 def _column(tape: Tape, values: NDArray[np.float64], known: list[tuple[NDArray[np.float64], int]]) -> int:
-    """Return the node of `values`. Equal columns share one node, also long ones."""
+    """Return the node of `values`. Equal columns of any length share one node."""
     for other, at in known:
         if np.array_equal(other, values):
             return at

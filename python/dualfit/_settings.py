@@ -62,9 +62,10 @@ class Options(TypedDict, total=False):
         If True, `fit_batch` tests the residuals of every fit for autocorrelation, as single fits do. `Batch.rejected`
         has the result.
     search : str
-        Condition for the search for a start. ``"needed"`` (default): a parameter has no start, or a library model's own
-        guess leads to a fit that the data reject. ``"rejected"``: also if the fit from a given start does not converge
-        or is rejected by the data. Or ``"always"``, ``"never"``. The fit with the lower cost is returned.
+        Condition for the search for a start. ``"needed"`` (default): a parameter has no start, or the start is the
+        model's own guess and one of three conditions holds: the model is a sum of several terms, the fit does not
+        converge, or the data reject the fit. ``"rejected"``: also if the fit from a given start does not converge or
+        is rejected by the data. Or ``"always"``, ``"never"``. The fit with the lower cost is returned.
     search_rounds : int
         Maximum number of rounds of a search, 8 by default. Each round draws about 100 candidates and fits the best.
     search_seed : int

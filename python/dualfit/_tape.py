@@ -1,9 +1,9 @@
 """The tape: the operations of a function in the order of execution, and the arrays that they used.
 
-A node belongs to a *space* of values: one value per element of its tracer in C order, or a single value for all
-elements. Within a space every operation is elementwise. The only operation between spaces is "gather". Its number k
-selects one of `maps`: value i of the new space is value maps[k][i] of the old one. `_lowering` converts a tape with
-gathers to one over the points of the result.
+A node belongs to a *space* of values: one value per element of its tracer (an array-like object that records) in C
+order, or a single value for all elements. Within a space every operation is elementwise. The only operation between
+spaces is "gather". Its number k selects one of `maps`: value i of the new space is value maps[k][i] of the old one.
+`_lowering` converts a tape with gathers to a tape without gathers, with one value per point of the result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLOAT64 = np.dtype(np.float64)
 #: Maximum size of arrays that are copied to columns, so that later changes of the array do not affect the column:
 #: 128 KiB, copied in microseconds. Longer arrays are referenced, and changes are detected by sampling.
 COPIED = 1 << 14
-#: Maximum number of nodes of a recording: an array of objects needs a node for each of them.
+#: Maximum number of nodes of a recording: an array of objects needs a node for each of its elements.
 MOST_NODES = 20_000
 
 
@@ -74,7 +74,7 @@ class Tape:
         self.given, self.apart = given, apart
         #: True if a value became an element of an array of objects.
         self.in_arrays = False
-        #: True if x converts such arrays. Then equal operations share a node, because elements are often equal.
+        #: True if such arrays become tracers. Then equal operations share a node, because elements are often equal.
         self.watches = False
         self._known: dict[tuple[Any, ...], int] = {}
         self.refusal: NotTraceable | None = None
@@ -103,7 +103,7 @@ class Tape:
         return at
 
     def gather(self, at: int, places: NDArray[np.intp]) -> int:
-        """Add a gather of the values of a node at `places` of its space."""
+        """Add a node with the values of node `at` at the positions `places` of its space."""
         self.maps.append(places)
         return self.add("gather", (at,), float(len(self.maps) - 1))
 

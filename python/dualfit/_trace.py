@@ -47,8 +47,8 @@ class Recording:
     shape: Shape
 
 
-#: Numbers of points for which a recording must be the same, if it is used for any number of points. A function that
-#: branches on the number of points is detected if it does so between the first and the last.
+#: Numbers of points for which the recordings must be equal before one is used for any number of points. A function
+#: that branches on the number of points is detected if its threshold is between the first and the last number.
 _SOME_POINTS = (7, 11, 100_003)
 #: Reason and remedy if the recordings differ.
 _OF_ALL_POINTS = ("it asks for something of all points together (a sum, a maximum, their number, a single one), which are "

@@ -84,7 +84,7 @@ def _factors(params: int) -> NDArray[np.float64]:
 
 
 def beside(at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return parameters near `at` that are not special: none is 0 or 1, and equal parameters become different."""
+    """Return parameters near `at` without special values: 0 and 1 change, and equal parameters become different."""
     return at * _factors(at.size) if np.count_nonzero(at) == at.size else at + 1e-3
 
 
@@ -184,7 +184,7 @@ def check_rows(f: Callable[..., Any], x: NDArray[np.float64], columns: list[NDAr
 def sight(f: Callable[..., Any]) -> tuple[Any, ...] | None:
     """Return a key of everything that a function can access: its code, and values in its closure, defaults and globals.
 
-    None if it accesses something that can change unnoticed: an object, an array, another function.
+    Return None if it accesses something that can change unnoticed: an object, an array, another function.
     """
     if type(f) is not FunctionType or f.__dict__:
         return None
@@ -205,7 +205,7 @@ def sight(f: Callable[..., Any]) -> tuple[Any, ...] | None:
             key.append((kind, value))
         else:
             return None
-    # These names do not include the names that a nested function uses.
+    # `co_names` does not include the names that a nested function uses.
     return None if any(type(constant) is CodeType for constant in code.co_consts) else tuple(key)
 
 

@@ -98,7 +98,7 @@ def _answer(part: Part, question: bytes) -> bytes | FitError:
 
 
 def _both(left: bytes | FitError, right: bytes | FitError) -> bytes | FitError:
-    """Merge the replies of two ranks, which can be without points; or return the first error."""
+    """Merge the replies of two ranks (empty for ranks without points), or return the first error."""
     if isinstance(left, FitError):
         return left
     if isinstance(right, FitError):

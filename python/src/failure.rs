@@ -28,7 +28,8 @@ create_exception!(
     "The model has a value at the start and a partial has none, as that of (k/x)**n by n at x = 0."
 );
 
-/// Terms of the crate's messages and the corresponding terms of Python. A term precedes its prefixes.
+/// Terms of the crate's messages and the corresponding terms of Python, in the order of replacement: a term precedes
+/// shorter terms with which it begins.
 const WORDS: &[(&str, &str)] = &[
     (", or a function that finds one, by CurveFit::guess", ""),
     (
@@ -102,7 +103,7 @@ const WORDS: &[(&str, &str)] = &[
 pub(crate) fn in_python(message: &str) -> String {
     let message =
         WORDS.iter().fold(message.to_owned(), |text, (rust, python)| text.replace(rust, python));
-    // The text of x is empty if the point has no columns of the caller.
+    // Removes empty parentheses: the text of x is empty if the caller passed no columns.
     let message = message.replace(" ()", "");
     // A start by name: `[("a", 1.0), ("b", 1.0)]`.
     let Some((before, pairs, after)) = message.split_once("[(\"").and_then(|(before, rest)| {

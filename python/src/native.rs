@@ -7,13 +7,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The function, its partials, and their first exception. Only one fit at a time uses it, so that an exception belongs
-/// to this fit.
+/// The function, its partials, and their first exception. Only one fit at a time uses them; therefore an exception
+/// belongs to the current fit.
 pub(crate) struct Calls {
     value: Py<PyAny>,
     jacobian: Option<Py<PyAny>>,
     raised: Raised,
-    /// Cancels the fit in progress, also after an exception.
+    /// Cancels the fit in progress, for example after an exception.
     token: Mutex<CancelToken>,
 }
 

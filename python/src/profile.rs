@@ -32,8 +32,8 @@ impl Profile {
         PyArray1::from_vec(py, self.profile.values())
     }
 
-    /// Signed square roots of (S − S_min)/s² at `values`, S twice the cost. The standard error approximates them by a straight
-    /// line.
+    /// Signed square roots of (S − S_min)/s² at `values`, where S is 2 × the cost. The standard error results from
+    /// their approximation by a straight line.
     #[getter]
     fn taus<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_vec(py, self.profile.taus())
@@ -47,7 +47,7 @@ impl Profile {
         rows(py, &params.concat(), width)
     }
 
-    /// Parameters, by name, of a refit with a lower cost than the profiled fit; `None` if there is none.
+    /// Parameters, by name, of a refit with a lower cost than the profiled fit; `None` without such a refit.
     #[getter]
     fn better<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(fit) = self.profile.better() else { return Ok(None) };

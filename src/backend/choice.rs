@@ -202,8 +202,8 @@ pub(crate) fn f64_lanes(capability: (u32, u32)) -> f64 {
     }
 }
 
-/// CUDA devices of the machine, by their numbers, counted from 0 as the driver does. It converts from a number or from
-/// a list of numbers.
+/// Selection of CUDA devices by their numbers, which count from 0 in the order of the driver. A number or a list of
+/// numbers converts to this type.
 ///
 /// ```
 /// use dualfit::Backend;
@@ -218,7 +218,8 @@ pub enum Devices {
     All,
     /// The device with this number.
     One(usize),
-    /// The devices whose bits are set; the lowest bit is device 0. In a list, numbers beyond 63 count as 63.
+    /// The devices whose bits are set; the lowest bit is device 0. In the conversion of a list, numbers above 63 count
+    /// as 63.
     Several(u64),
 }
 

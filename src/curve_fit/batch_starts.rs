@@ -91,12 +91,15 @@ impl CurveFit {
         Ok(request.starts.found(values, (sets, which)))
     }
 
-    /// Returns the starting points of all fits in the two cases in which [`found_starts`](Self::found_starts) would do
-    /// worse. In a large batch they are adapted from the results of a few fits, which start from a search or from the
-    /// initial guess that comes with the model.
-    /// In a small batch of sums of terms they are found by a search, with the initial guess as one candidate. Returns
-    /// `None` for other small batches, if only linear parameters are missing, or if adapted starting points do worse
-    /// than the initial guess.
+    /// Returns the starting points of all fits in the two cases in which those of [`found_starts`](Self::found_starts)
+    /// would be worse:
+    ///
+    /// - Large batch: they are adapted from the results of a few fits, which start from a search or from the initial
+    ///   guess that comes with the model.
+    /// - Small batch of a sum of terms: they are found by a search, with the initial guess as one candidate.
+    ///
+    /// Returns `None` for other small batches, if only linear parameters are missing, or if adapted starting points do
+    /// worse than the initial guess.
     ///
     /// # Errors
     /// If the given values or the model are invalid for all fits.
@@ -213,7 +216,7 @@ impl CurveFit {
     }
 
     /// Compares templates with the initial guess. The standard is the cost of each tested fit, which started from a
-    /// search. Returns true if fits from templates reach it at least as often as fits from the guess.
+    /// search. Returns true if fits from templates reach this cost at least as often as fits from the guess.
     fn lose_no_more(
         &self,
         templates: &Templates<'_>,

@@ -185,7 +185,8 @@ pub(super) struct Finder<'c> {
 #[derive(Default)]
 pub(super) struct Solvers(Mutex<HashMap<Missing, Arc<Solver>>>);
 
-/// Positions of the parameters that have no given value and are not fixed; for every parameter, true if it has a guess.
+/// Key of [`Solvers`]: positions of the parameters that have no given value and are not fixed; for every parameter,
+/// true if it has a guess.
 type Missing = (Vec<usize>, Vec<bool>);
 
 /// Solver of the linear parameters.

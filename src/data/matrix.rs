@@ -54,7 +54,7 @@ impl Matrix {
     /// Creates a matrix from its rows: arrays, slices or vectors of one length.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for the first row whose length differs from that of row 0.
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for the first row whose length differs from row 0.
     ///
     /// ```
     /// use dualfit::Matrix;
@@ -153,7 +153,7 @@ impl Matrix {
     }
 }
 
-/// The element in row i and column j of `matrix[(i, j)]`.
+/// Indexing: `matrix[(i, j)]` is the element in row i and column j.
 ///
 /// # Panics
 /// If there is no such element.

@@ -99,7 +99,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// Returns a part of the points whose totals are `whole`.
+    /// Returns the points of one part (`data`) of validated points. `whole`: totals over all parts.
     pub(crate) fn part(data: Given<'a>, whole: &Overview) -> Points<'a> {
         let mut points = Points::unchecked(data);
         points.estimator = whole.estimator;
@@ -133,8 +133,8 @@ impl<'a> Points<'a> {
         self.darkest
     }
 
-    /// Returns true if `value`, a finite value of the model, is valid at point `i`: if y is a count, it must be
-    /// positive, or 0 if the count is 0.
+    /// Returns true if `value`, a finite value of the model, is valid at point `i`. If y are counts, `value` must be
+    /// positive, or 0 at a count of 0.
     pub(crate) fn allows(&self, i: usize, value: f64) -> bool {
         self.estimator == Estimator::LeastSquares
             || value > 0.0
@@ -171,6 +171,32 @@ impl<'a> Points<'a> {
         self.mask.is_none_or(|m| m[i]) && (self.mask_decides || self.is_usable(i))
     }
 
+    /// Appends the indices of the used points from `next` on to `picked`, until it contains `most` or the points end at
+    /// `end`. Returns the point at which to continue.
+    pub(crate) fn pick_used(
+        &self,
+        mut next: usize,
+        end: usize,
+        most: usize,
+        picked: &mut Vec<usize>,
+    ) -> usize {
+        const GROUP: usize = 8;
+        while next < end && picked.len() < most {
+            let group = self.mask.filter(|_| self.mask_decides && next + GROUP <= end);
+            let is_whole = |mask: &[bool]| mask[next..next + GROUP] == [true; GROUP];
+            if group.is_some_and(is_whole) && picked.len() + GROUP <= most {
+                picked.extend(next..next + GROUP);
+                next += GROUP;
+                continue;
+            }
+            if self.counts(next) {
+                picked.push(next);
+            }
+            next += 1;
+        }
+        next
+    }
+
     /// Returns true if all values of point `i` are finite, or infinite if this is allowed.
     fn is_usable(&self, i: usize) -> bool {
         self.y.at(i).is_finite()
@@ -184,7 +210,8 @@ impl<'a> Points<'a> {
         (0..self.len()).filter(|&i| !self.filtered || self.counts(i))
     }
 
-    /// Returns the factor of the residual of point `i`: the row unit over its standard deviation, if that is known.
+    /// Returns the factor of the residual of point `i`: the row unit (a power of two) divided by the standard deviation
+    /// of the point, or the row unit itself if the standard deviation is unknown.
     pub(crate) fn weight(&self, i: usize) -> f64 {
         match self.sigma {
             Weights::Constant(s) => self.units.row / s,

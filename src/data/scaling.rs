@@ -76,6 +76,27 @@ pub(super) fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
     }
 }
 
+/// Returns the largest magnitude among the values from `start` on where `mask` is true; `None` if one of these values is
+/// not finite.
+pub(super) fn largest_of_kept(values: &Values<'_>, start: usize, mask: &[bool]) -> Option<f64> {
+    const GROUP: usize = 16;
+    let (mut most, mut spoiled) = ([0.0; GROUP], [0.0; GROUP]);
+    each!(values, v => {
+        let values = &v[start..start + mask.len()];
+        for (values, mask) in values.chunks(GROUP).zip(mask.chunks(GROUP)) {
+            let lanes = most.iter_mut().zip(&mut spoiled);
+            for ((&value, &keep), (most, spoiled)) in values.iter().zip(mask).zip(lanes) {
+                let size = if keep { wide(value).abs() } else { 0.0 };
+                *most = if size > *most { size } else { *most };
+                // NaN if the value is not finite.
+                *spoiled += size * 0.0;
+            }
+        }
+    });
+    let is_finite = spoiled.iter().all(|sum| *sum == 0.0);
+    is_finite.then(|| most.into_iter().fold(0.0, f64::max))
+}
+
 /// Range of magnitudes that are not scaled, 2⁻³⁰⁰ to 2³⁰⁰: the sum of their squares over any number of points stays
 /// far inside the range of f64. Every tolerance is relative, so only the range matters, and a unit of 1 avoids
 /// multiplications in the usual case. Multiplication by a power of two is exact.

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 /// ([`BatchData`](crate::BatchData)) and streams ([`Stream`](crate::Stream)). The choice is explicit because it
 /// determines the standard errors of the parameters: they are absolute only if the standard deviations of the data are.
 ///
-/// Under a robust [loss](crate::Loss) even an unscaled covariance grows if outliers pull more than normal errors of
-/// the given sigma.
+/// Under a robust [loss](crate::Loss), even an unscaled covariance grows if outliers pull the curve more than
+/// normally distributed errors of the given sigma would.
 ///
 /// A function that does not support a variant returns [`Error::UnsuitedSigma`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

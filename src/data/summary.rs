@@ -101,7 +101,7 @@ pub(crate) struct Overview {
     pub(crate) estimator: Estimator,
     /// True if the errors of the parameters are absolute, not scaled by the scatter about the fit.
     pub(crate) absolute: bool,
-    /// The weight of a point without events is 1/f, where f is the expected count; f is at least this value there.
+    /// Lower limit of the expected count f in the weight 1/f of a point without events.
     pub(crate) darkest: f64,
     /// True if x has errors; a stream does not support them.
     #[serde(skip)]

@@ -1,11 +1,12 @@
-//! Validation of the data of one fit: checks every value, selects the used points, and computes their units and moments.
+//! Validation of the data of one fit: checks every value, selects the used points, and computes units and moments.
 
 use super::columns::column_name;
 use super::correlated::Correlation;
 use super::loss::{Estimator, darkest};
 use super::points::{Given, Points};
 use super::scaling::{
-    Largest, Tally, Units, exponent, finite, is_ordinary, largest, unit_of, unit_of_exponent,
+    Largest, Tally, Units, exponent, finite, is_ordinary, largest, largest_of_kept, unit_of,
+    unit_of_exponent,
 };
 use super::sigma::{Weights, is_deviation};
 use super::summary::Moments;
@@ -43,7 +44,7 @@ impl<'a> Points<'a> {
     /// Checks every value, in parallel.
     ///
     /// # Errors
-    /// Errors of a value that is not finite, a sigma that is not positive, no points, or a covariance.
+    /// An error if a value is not finite, a sigma is not positive, no points remain, or a covariance is invalid.
     pub(crate) fn validate(data: &Data<'a>) -> Result<Points<'a>> {
         Points::check(data.given())
     }
@@ -58,9 +59,14 @@ impl<'a> Points<'a> {
             return Err(Error::SigmaNotPositive { index: 0, value });
         }
         let mut points = Points::unchecked(data);
+        let mask = points.mask.filter(|_| points.x_sigma.is_exact());
         let may_be_plain = points.mask.is_none() && points.x_sigma.is_exact();
         let plain = if may_be_plain { points.plain(known_x) } else { None };
-        if plain.is_none() {
+        let masked = mask.and_then(|mask| points.masked(mask, known_x));
+        if let Some((_, used)) = masked {
+            (points.filtered, points.mask_decides) = (true, true);
+            (points.used, points.omitted) = (used, points.len() - used);
+        } else if plain.is_none() {
             points.filtered = true;
             points.check_sigma()?;
             if missing == Missing::Error {
@@ -83,12 +89,13 @@ impl<'a> Points<'a> {
         if let Weights::Covariance { matrix, .. } = points.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
-        let largest = plain.map_or_else(|| points.largest(), |(largest, _)| largest);
+        let known = plain.map(|(largest, _)| largest).or(masked.map(|(largest, _)| largest));
+        let largest = known.unwrap_or_else(|| points.largest());
         points.units = points.units(largest);
         points.largest_weight = largest.weight;
         points.summary = points.moments(plain.map(|(_, summary)| summary));
         if !points.x_sigma.is_exact() {
-            // The scatter about the mean of y is not defined for distances.
+            // With errors in x, residuals are distances, for which a scatter of y about its mean is not defined.
             points.summary.scatter = 0.0;
         }
         Ok(points)
@@ -115,7 +122,7 @@ impl<'a> Points<'a> {
             return Err(Error::NegativeCount { index, value });
         }
         self.estimator = Estimator::Poisson;
-        // Rows are in units of the standard deviation of a count: the sum of squares is the sum of the counts.
+        // The unit of a row is the standard deviation √y of a count: the sum of squares is the sum of the counts.
         self.units = Units::ORDINARY;
         self.summary.square = total;
         self.summary.scatter = 0.0;
@@ -123,8 +130,8 @@ impl<'a> Points<'a> {
         Ok(())
     }
 
-    /// Returns the points for least squares: without errors of x, and counts with equal sigma. Returns `None` if the
-    /// points already have this form.
+    /// Returns the points for ordinary least squares: errors of x are left out, and counts become measurements with
+    /// equal sigma. Returns `None` if the points already have this form.
     pub(crate) fn as_measurements(&self) -> Option<Points<'a>> {
         if self.estimator == Estimator::LeastSquares && self.x_sigma.is_exact() {
             return None;
@@ -158,6 +165,38 @@ impl<'a> Points<'a> {
         in_chunks(self.len(), scan, |all, part| {
             let ((largest, summary), (l, s)) = (all?, part?);
             Some((largest.merge(l), summary.merge(s)))
+        })
+    }
+
+    /// Returns the largest magnitudes of the points where the mask is true, and their number; `None` if a value or a sigma
+    /// of these points is invalid.
+    fn masked(&self, mask: &[bool], known_x: bool) -> Option<(Largest, usize)> {
+        let scan = |start: usize, end: usize| {
+            let mask = &mask[start..end];
+            let used = mask.iter().map(|&keep| usize::from(keep)).sum();
+            let unknown = self.columns.iter().filter(|_| !known_x);
+            let mut columns = unknown.map(|column| largest_of_kept(column, start, mask));
+            if !columns.all(|largest| largest.is_some()) {
+                return None;
+            }
+            let y = largest_of_kept(&self.y, start, mask)?;
+            let Some(sigma) = self.sigmas() else {
+                return Some((Largest { y, weight: f64::from(u8::from(used > 0)), row: y }, used));
+            };
+            let mut largest = Largest::default();
+            let kept = (start..end).filter(|i| mask[i - start]);
+            for i in kept {
+                let s = sigma[i];
+                if !(s > 0.0 && s < f64::INFINITY) {
+                    return None;
+                }
+                largest.add(self.y.at(i).abs(), 1.0 / s);
+            }
+            Some((largest, used))
+        };
+        in_chunks(self.len(), scan, |all: Option<(Largest, usize)>, part| {
+            let ((largest, used), (l, u)) = (all?, part?);
+            Some((largest.merge(l), used + u))
         })
     }
 
@@ -269,7 +308,8 @@ impl<'a> Points<'a> {
         (weight, row)
     }
 
-    /// Returns the row unit for the largest element of L⁻¹y, or of L⁻¹1 if y is 0. `unit`: unit of y.
+    /// Returns the row unit (a power of two) for the largest element of L⁻¹y, or of L⁻¹1 if y is 0. L is the factor of
+    /// the covariance L Lᵀ, and 1 the vector of ones. `unit`: unit of y.
     fn correlated_unit(&self, correlation: &Correlation, unit: f64) -> f64 {
         let size = |of: &dyn Fn(usize) -> f64| {
             let mut v: Vec<f64> = correlation.index.iter().map(|&i| of(i)).collect();

@@ -155,7 +155,7 @@ impl Survey {
         Ok(points)
     }
 
-    /// Returns the units of all points.
+    /// Returns the units for all points: powers of two that keep squares in range.
     pub(crate) fn units(&self) -> Units {
         let y = unit_of(self.largest.y);
         match self.exponents {

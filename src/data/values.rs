@@ -103,9 +103,24 @@ impl Values<'_> {
         each!(self, v => index.enumerate().for_each(|(k, i)| visit(k, wide(v[i]))));
     }
 
-    /// Writes the values at the indices `index` to `out`, which has the same length as `index`.
+    /// Writes the values at the ascending indices `index` to `out`, which has the same length as `index`.
     pub(crate) fn pick(&self, index: &[usize], out: &mut [f64]) {
-        each!(self, v => out.iter_mut().zip(index).for_each(|(o, &i)| *o = wide(v[i])));
+        const GROUP: usize = 8;
+        let (groups, last) = index.as_chunks::<GROUP>();
+        let (outs, last_out) = out.as_chunks_mut::<GROUP>();
+        each!(self, v => {
+            for (out, index) in outs.iter_mut().zip(groups) {
+                let first = index[0];
+                // Most indices are consecutive if a mask leaves out few points.
+                if index[GROUP - 1] - first == GROUP - 1 {
+                    let values = &v[first..first + GROUP];
+                    out.iter_mut().zip(values).for_each(|(o, &v)| *o = wide(v));
+                } else {
+                    out.iter_mut().zip(index).for_each(|(o, &i)| *o = wide(v[i]));
+                }
+            }
+            last_out.iter_mut().zip(last).for_each(|(o, &i)| *o = wide(v[i]));
+        });
     }
 
     /// Returns true if all values are finite.
@@ -134,7 +149,7 @@ impl From<std::convert::Infallible> for Error {
 ///
 /// The conversions into [`Values`] are generic over this trait. Separate implementations per number type would break
 /// type inference for literals such as `[1.0, 2.0]`: the compiler needs the argument type of a model's closure before
-/// it has chosen their number type.
+/// it has chosen the number type of the literals.
 pub trait Real: Copy + private::Sealed {
     /// Returns the slice as [`Values`].
     fn values(slice: &[Self]) -> Values<'_>;

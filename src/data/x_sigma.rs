@@ -122,7 +122,7 @@ impl<'a> XSigma<'a> {
         &self.columns
     }
 
-    /// Returns the total size of one value of each column with more than one value, in bytes.
+    /// Returns the bytes per sample: the size of a value, added over all columns with more than one value.
     pub(crate) fn bytes_per_sample(&self) -> usize {
         self.columns.iter().filter(|c| c.len() > 1).map(Values::width).sum()
     }

@@ -72,7 +72,7 @@ impl NameError {
 /// Checks that all names can be printed in a report or a plot.
 ///
 /// # Errors
-/// [`NameError::Unshowable`] for the first name that cannot.
+/// [`NameError::Unshowable`] for the first name that cannot be printed.
 pub(crate) fn check_shown<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
     match names.into_iter().find(|name| name.contains(is_unshowable)) {
         Some(name) => Err(NameError::Unshowable { name: name.clone() }.into()),

@@ -117,8 +117,8 @@ pub enum NoCuda {
 /// supports; a driver loads the machine code of every NVRTC of its major version.
 pub(crate) const OLDEST: (u32, u32) = (11, 2);
 
-/// Returns the name of the wheel with the NVRTC for a driver of this major version of CUDA. From 13 on the name of the
-/// wheel contains no version, and pip would install the newest version without a version constraint.
+/// Returns the wheel with the NVRTC for a driver of this major version of CUDA. From 13 on the name of the wheel
+/// contains no version; the text adds a version constraint, because pip would otherwise install the newest version.
 fn wheel(major: u32) -> String {
     match major {
         ..=12 => format!("nvidia-cuda-nvrtc-cu{major}"),

@@ -64,8 +64,8 @@ pub enum TieError {
     /// A parameter depends on itself, directly or through other ties.
     #[error("ties run in a circle: {}; leave one of them out", circle(names))]
     Cycle {
-        /// The parameters of the cycle. Each is tied to an expression with the next parameter, the last to an
-        /// expression with the first.
+        /// The parameters of the cycle. The tie of each contains the next parameter; the tie of the last contains the
+        /// first.
         names: Vec<String>,
     },
     /// A tied parameter has a setting that is incompatible with a tie.

@@ -98,7 +98,7 @@ impl Decomposed {
 /// One row per parameter, for each block and for the common parameters: the rows of R⁻¹, up to a rotation that all
 /// rows share. The columns of R have length 1. The product of two rows is the covariance of their scaled parameters.
 struct Inverse {
-    /// Rows of each block in the columns of the block, and in the common columns.
+    /// For each block, its rows: first the columns of the block, then the common columns.
     blocks: Vec<[DMatrix<f64>; 2]>,
     common: DMatrix<f64>,
 }
@@ -137,7 +137,7 @@ pub(super) fn scaled(factor: &RFactor) -> (Triangular, Vec<f64>) {
     (problem, lengths)
 }
 
-/// Calls `of` with the column and the entry of each place of a triangle.
+/// Calls `of(column, entry)` for each entry of R.
 fn each_entry(shape: &Arrow, r: &mut [f64], mut of: impl FnMut(usize, &mut f64)) {
     let (first, common) = (shape.first_common(), shape.common());
     for (own, rows) in shape.trapezoids_mut(r, 0) {
@@ -164,7 +164,7 @@ struct OwnBlock {
     border: DMatrix<f64>,
     /// Number of directions of the block that the data determine.
     rank: usize,
-    /// Σ⁻¹UᵀB: motion of each determined direction with the common parameters.
+    /// Σ⁻¹UᵀB: negative change along each determined direction per change of each common parameter.
     moves: DMatrix<f64>,
 }
 
@@ -354,7 +354,7 @@ impl Covariance {
     }
 }
 
-/// A direction by its parts in columns of length 1.
+/// Creates a [`Direction`] from its components `v` in columns scaled to length 1.
 fn direction(v: &[f64], places: &[(usize, f64)], lengths: &[f64], undetermined: bool) -> Direction {
     let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let part = |(j, v): (usize, &f64)| (places[j].0, v / largest, places[j].1 / lengths[j]);

@@ -147,8 +147,8 @@ impl BlockMatrix {
         out
     }
 
-    /// Sets row t to a weighted sum of other rows. It then belongs to the block of these rows. If they belong to
-    /// several blocks, all columns become common.
+    /// Sets row t to a weighted sum of other rows. Row t then belongs to the block of the other rows. If these belong
+    /// to several blocks, all columns become common.
     pub(super) fn combine(&mut self, t: usize, weights: &[(usize, f64)]) {
         let mut block = None;
         for &(k, weight) in weights {

@@ -214,7 +214,7 @@ impl End {
         if !self.factor_of_model(is_sound, problem.loss) {
             match points.factor(&outcome.params, &outcome.columns, &mut self.factor) {
                 Ok(()) => self.passes += 1,
-                // The last normal equations are used instead.
+                // The pass was stopped: the factor is computed from the last normal equations instead.
                 Err(Fault::Stopped(stop)) => {
                     self.model.write_factor(&mut self.factor);
                     (self.stopped, self.factor.influence) = (Some(stop), Influence::UNKNOWN);

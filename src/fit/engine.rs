@@ -215,7 +215,7 @@ impl Request<'_> {
         }
     }
 
-    /// Creates an evaluator of the points for `view`, priors included.
+    /// Creates an evaluator of the points and the priors for `view`, the settings of one stage.
     pub(super) fn evaluator(&self, view: &View<'_>) -> Result<PointEvaluator<'_>> {
         self.spec.evaluator(&*self.source, view, self.points.units.row)
     }

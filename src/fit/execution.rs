@@ -1,4 +1,4 @@
-//! Placement of a fit of points in memory, and its data on devices.
+//! Placement of a fit whose points are in memory, and its data on devices.
 
 use super::placement::{
     Estimate, FILL, Loaded, Obstacle, Placement, PlacementRequest, Uploaded, failed, failed_on,
@@ -30,7 +30,7 @@ use std::time::Instant;
 /// take about eight f32 operations, and a multiprocessor has 64 to 128 f32 lanes.
 const SLOW_BELOW: f64 = 16.0;
 
-/// Placement of a fit of points in memory.
+/// Placement of a fit whose points are in memory.
 pub(crate) type Execution = Placement<FitOnDevice>;
 
 /// Devices with the points of a fit.
@@ -38,7 +38,7 @@ pub(crate) struct FitOnDevice {
     pub(super) loaded: Loaded,
     printed: Arc<CompiledModel>,
     precision: Precision,
-    /// Number of points per segment, the range of points whose sums a device computes in one unit.
+    /// Number of points per segment, the range of points that a device sums as a unit.
     segment: usize,
     /// Shares of the devices, in the order of the points.
     shares: Vec<HeldShare>,

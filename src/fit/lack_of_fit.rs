@@ -34,7 +34,7 @@ pub(super) const REJECTED: f64 = 1e-4;
 const CORRELATED: f64 = 4e-4;
 /// The nominal probability below which the F statistic of second differences rejects a fit.
 const SMOOTH: f64 = 2e-4;
-/// Factor on the limits of the p-values. A smaller p-value makes a fit suspicious.
+/// Factor on the limits of the p-values: a fit with a p-value below this multiple of its limit is suspicious.
 const SUSPICIOUS: f64 = 100.0;
 /// Autocorrelations up to this value are ignored, even if they are significant: they change standard errors by less
 /// than a tenth.
@@ -53,17 +53,18 @@ const OVERLAP: f64 = 35.0 / 18.0;
 pub(crate) struct Correlation {
     /// Durbin and Watson's Σ(rᵢ − rᵢ₋₁)²/Σrᵢ².
     pub(crate) durbin_watson: f64,
-    /// The smaller p-value of the two statistics, each relative to its own limit: below 1 the data reject the curve.
+    /// The smaller of the two p-values, each divided by its limit (`CORRELATED`, `SMOOTH`): below 1 the data reject the
+    /// curve.
     exceeds: f64,
-    /// The p-value of the same statistic.
+    /// The p-value of the statistic that determines `exceeds`.
     pub(crate) p_value: f64,
 }
 
 /// Results of the tests that need the residuals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResidualTests {
-    /// The data set with the most significant autocorrelation, counted from 0. Its p-value is multiplied by the number
-    /// of sets.
+    /// The data set with the most significant autocorrelation, counted from 0. Its `exceeds` (not its `p_value`) is
+    /// multiplied by the number of sets.
     worst: Option<(usize, Correlation)>,
     /// Deviance of counts.
     deviance: Option<MeanDeviance>,
@@ -107,7 +108,7 @@ impl ResidualTests {
             // Chi-square needs no residuals.
             return ResidualTests { sets: 1, ..ResidualTests::default() };
         }
-        // Among many sets, one is unusual by chance.
+        // The smallest p-value of many sets is small by chance; Bonferroni's factor, the number of sets, corrects this.
         let sets = tests.sets as f64;
         tests.worst =
             worst.map(|(set, found)| (set, Correlation { exceeds: found.exceeds * sets, ..found }));

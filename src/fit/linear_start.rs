@@ -1,9 +1,9 @@
 //! Least-squares values of the linear parameters of a model for given values of the others.
 //!
 //! Let r₀ be the residuals at the linear parameters p₀, and J the partials with respect to them. The solution is
-//! p₀ − J⁺r₀. It needs one evaluation, or two if JᵀJ would lose digits. Directions that the points do not determine
-//! stay at p₀.
-//! If the solution violates bounds, steps from the nearest point inside the bounds replace it.
+//! p₀ − J⁺r₀. It needs one evaluation, or two if JᵀJ would lose digits. The parameters do not move from p₀ in
+//! directions that the points do not determine. If the solution violates bounds, a bounded minimisation from the
+//! nearest point inside the bounds replaces it.
 
 use super::engine::Request;
 use super::point_source::View;

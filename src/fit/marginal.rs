@@ -123,7 +123,7 @@ impl Covariance {
     fn restricted(&self, keep: &[usize], estimated: &[usize]) -> Covariance {
         let rows: Vec<usize> = estimated.iter().map(|&i| keep[i]).collect();
         let open = self.null.select_rows(&rows);
-        // Directions are orthonormal; a small remainder is rounding.
+        // The undetermined directions are orthonormal; therefore a small singular value is a rounding error.
         let lost = match open.is_empty() {
             true => 0,
             false => open.singular_values().iter().filter(|&&s| s > LEAST_PART).count(),
@@ -150,8 +150,8 @@ impl Covariance {
         }
     }
 
-    /// Returns the condition of the Jacobian with respect to the parameters at `rows` after the elimination of the
-    /// others, and the least determined direction, in the positions `names`.
+    /// Returns the condition of the Jacobian with respect to the parameters at `rows` after the elimination of all
+    /// other parameters, and the least determined direction. `names`: positions of these parameters in the direction.
     ///
     /// Let H be the rows of these parameters in the factor of the covariance, and Hᵀ = QT. The covariance is TᵀT;
     /// therefore T⁻ᵀ is a Jacobian with this covariance. It is lower triangular; in reversed order it is upper

@@ -343,7 +343,7 @@ impl Fit {
     ///
     /// # Errors
     /// [`Error::ColumnCount`](crate::Error::ColumnCount) if the data have another number of columns than the model,
-    /// errors in the data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model of data with errors in x.
+    /// errors in the data, [`Error::ModelKind`](crate::Error::ModelKind) for a native model if x has errors.
     pub fn closest<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Vec<f64>>> {
         self.check_model()?;
         let data = data.into();

@@ -77,8 +77,8 @@ const ERRORS_IN_X: Obstacle = Obstacle::Refused("errors in x", "use Backend::Cpu
 const NATIVE: Obstacle =
     Obstacle::Refused("a native model", "trace the model, or use Backend::Cpu");
 
-/// Returns the model, which has its kernels, if devices can compute the fit. `free`: number of free parameters. Each
-/// kind of fit adds its own obstacles.
+/// Returns `model`, from which the kernels are generated, if devices can compute the fit. `free`: number of free
+/// parameters. Each kind of fit adds its own obstacles.
 ///
 /// # Errors
 /// The first obstacle: no free parameters, errors in x, or a native model (`model` is `None`).

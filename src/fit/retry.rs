@@ -64,8 +64,8 @@ const CREEPING: f64 = 1e-6;
 const INSIDE: f64 = 1e-2;
 /// Evaluations of a joint fit before the search in the nonlinear parameters alone.
 const PATIENCE: usize = 30;
-/// Limit of evaluations of the first attempt of other fits, and of the attempt with a long first step, in units of
-/// (free parameters + 1).
+/// Limit of evaluations of the first attempt of a fit that is not a joint fit, and of the attempt with a long first
+/// step, in units of (free parameters + 1).
 const FAIR: usize = 50;
 /// Initial radius of the attempt with a long first step, relative to the caller's; with the default it is MINPACK's.
 const LONG: f64 = 100.0;
@@ -80,9 +80,9 @@ pub(crate) fn first_options(options: &Options, free: usize) -> Options {
     Options { max_evaluations: Some(most), ..*options }
 }
 
-/// Returns true if the attempt reached the limit of evaluations. Then the limit may have shortened it even if its
-/// termination is another one: at the limit, there is no second run with another scaling, and no test by second
-/// derivatives.
+/// Returns true if the attempt reached the limit of evaluations. The limit may then have shortened the attempt even if
+/// its termination names another reason: at the limit, there is no second run with another scaling, and no test by
+/// second derivatives.
 fn is_cut(end: &Outcome, options: &Options) -> bool {
     options.max_evaluations.is_some_and(|most| end.work.evaluations >= most)
 }
@@ -142,7 +142,7 @@ impl Workspace {
         let start = self.problem.start.clone();
         let first = self.outcome().clone();
         self.earlier = first.work;
-        // Effects of the parameters at the start of the first attempt.
+        // Effects of the parameters (‖Jⱼ‖·|pⱼ|) at the start of the first attempt.
         let effects = first.effects.clone();
         let mut best = Best {
             is_unfinished: is_cut(&first, &self.first_options(request)),

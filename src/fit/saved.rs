@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
 saved! {
-    /// The mirror of a fit.
+    /// The saved form of a fit.
     #[serde(rename = "Fit")]
     "fit": struct SavedFit of fit: Fit {
         /// `None` for a native model, of which only the number of variables is saved.
@@ -90,7 +90,7 @@ saved! {
 pub(crate) struct SavedFormula(SavedProgram, Vec<usize>);
 
 saved! {
-    /// The mirror of a covariance.
+    /// The saved form of a covariance.
     struct SavedCovariance of covariance: Covariance {
         #[serde(with = "exact")] errors: Vec<f64>,
         half: Matrix = Matrix::of(&covariance.half),
@@ -243,7 +243,7 @@ pub(crate) fn expressions_of(
 }
 
 impl SavedFormula {
-    /// Checks a formula of a `T` with `p` parameters, a fit or a batch.
+    /// Checks a formula of a saved fit or batch, the type `T`, with `p` parameters.
     pub(crate) fn checked<T: Saved>(self, p: usize) -> Result<Formula> {
         let SavedFormula(program, places) = self;
         let program = Program::try_from(program)?;
@@ -284,14 +284,16 @@ impl SavedComponent {
 }
 
 impl SavedCovariance {
-    /// Checks the covariance of `p` parameters: all parameters of the fit, or a `part` of them, in directions of all.
+    /// Checks the covariance of `p` parameters. If `part` is given, they are the parameters of one set of a joint fit,
+    /// and the columns of the matrices belong to directions of all parameters of the joint fit.
     fn checked(self, p: usize, part: Option<SetOfMany>) -> Result<Covariance> {
         Fit::expect("errors", self.errors.len(), p)?;
         Fit::expect("units", self.units.len(), p)?;
         let undetermined = if part.is_some() { 0 } else { self.null.width() };
         let own = self.rank.saturating_add(undetermined);
         Fit::expect("directions of the covariance", own.max(p), p)?;
-        // A part has the columns in which its rows have entries.
+        // The matrices of one set have only the columns in which its rows have entries; their number can differ from
+        // `rank`.
         let determined = self.half.width();
         if part.is_none() {
             Fit::expect("columns of `half`", determined, self.rank)?;
@@ -356,7 +358,7 @@ impl Matrix {
                     return Err(Fit::malformed(message));
                 }
             }
-            // The number of directions is at most the number of own parameters.
+            // The number of columns (directions) is at most the number of rows (parameters) of the block.
             if columns > own.len() {
                 let rows = own.len();
                 let message = format!("a block of `{what}` has {columns} columns in {rows} rows");

@@ -1,11 +1,12 @@
 //! Search of one fit from its starting point to its termination: stages, further attempts and analysis of the result.
 //!
 //! Single fits, batches, streams, joint fits and multi-start fits all use it. Redescending losses use stages: far from
-//! the points such a loss has almost no gradient. Therefore the fit begins with Cauchy loss whose scale is the distance
-//! to the points: nearly all points keep weight, outliers less. The distance at its result is the next scale, until the
-//! fit's own loss can take over (graduated non-convexity: Blake and Zisserman, Visual Reconstruction, 1987). Arctan and
-//! Tukey losses start with a stage of Cauchy loss of their own scale, and f64 can follow a stage in f32. A search that
-//! ends without a minimum can be repeated ([`retry`](super::retry)). Counts and limits include all stages and attempts.
+//! the points such a loss has almost no gradient. Therefore the first stage uses Cauchy loss whose scale is the typical
+//! distance of the points from the curve: nearly all points keep weight, outliers less. The distance at the result is
+//! the scale of the next stage, until the fit's own loss can take over (graduated non-convexity: Blake and Zisserman,
+//! Visual Reconstruction, 1987). Arctan and Tukey losses start with a stage of Cauchy loss of their own scale, and a
+//! stage in f32 can precede the stage in f64. A search that ends without a minimum can be repeated
+//! ([`retry`](super::retry)). Counts and limits include all stages and attempts.
 
 use super::end::End;
 use super::point_source::{PointEvaluator, PointSource, View};
@@ -41,7 +42,7 @@ pub(crate) struct SearchRequest<'s> {
     pub(crate) options: Options,
     /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) refined: bool,
-    /// Positions of the parameters in which the model is linear and whose start was solved for.
+    /// Positions of the linear parameters whose starting values were computed by linear least squares.
     pub(crate) linear: &'s [usize],
     /// If true, x has errors.
     pub(crate) errors_in_x: bool,
@@ -54,10 +55,10 @@ struct Stage<'a> {
     options: Options,
 }
 
-/// Relation between the scatter of weighted residuals and sigma.
+/// Relation between the standard deviation of the errors and the given sigma.
 enum Known {
     Exactly,
-    /// Robust loss with absolute sigma: outliers scatter more.
+    /// The given sigma or more: robust loss with absolute sigma, because outliers scatter more.
     AtLeast,
     InProportion,
 }
@@ -67,7 +68,7 @@ enum Known {
 pub(crate) struct Workspace {
     pub(crate) problem: Problem,
     pub(super) minimiser: Minimiser,
-    /// The analysis of the end.
+    /// Analysis of the result.
     pub(crate) end: End,
     /// Start time of the fit.
     begun: Instant,
@@ -259,7 +260,7 @@ impl Workspace {
             Err(failure) => return Err(failure),
         }
         let reason = self.outcome().termination;
-        // If f32 failed, f64 uses the same starting point.
+        // The last stage keeps the starting point if the stage in f32 failed, or if y alone led to a higher cost.
         let back = match request.errors_in_x {
             true => self.was_nearer(request, view)?,
             false => is_rough && came_to_nothing(reason),

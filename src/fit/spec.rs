@@ -56,7 +56,7 @@ impl FitSpec<'_> {
         let (model, on_one_thread) = (&*self.prepared, self.on_one_thread);
         let points =
             source.evaluator(&EvaluatorOptions { model, patience, on_one_thread }, view)?;
-        // Plain points only serve to find a starting point; their units differ.
+        // A plain view serves only to find a starting point; its row unit differs from that of the priors.
         if self.priors.is_empty() || view.plain {
             return Ok(points);
         }

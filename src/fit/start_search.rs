@@ -31,7 +31,8 @@ pub struct StartSearch {
     /// False if the search ended because its budget was used up: the best minimum was reached too rarely, or the data
     /// reject it.
     pub settled: bool,
-    /// True if the observer or the token ended the search. The fit then ends after one step from the best start so far.
+    /// True if the observer or the cancel token ended the search. The fit then ends after one step from the best start
+    /// so far.
     pub stopped: bool,
 }
 

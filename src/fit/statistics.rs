@@ -109,7 +109,7 @@ impl Fit {
         (2.0 * self.cost / self.points as f64).sqrt() / self.row_unit
     }
 
-    /// Akaike's information criterion, −2 ln L + 2k up to a constant of the data: n·ln(χ²/n) + 2k, as
+    /// Akaike's information criterion, −2 ln L + 2k up to a constant that depends only on the data: n·ln(χ²/n) + 2k, as
     /// in lmfit, or χ² + 2k if sigma is absolute or y are counts. k is the [`rank`](Fit::rank), as in the degrees of
     /// freedom: a parameter that the data do not determine reduces no residual and is not counted.
     ///

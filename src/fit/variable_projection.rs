@@ -77,7 +77,7 @@ struct ProjectedSearch<'a> {
     problem: &'a Problem,
     /// Evaluation at the start. `there.columns`: the power of two that multiplies each column of the Jacobian.
     there: Outcome,
-    /// Indices of the free parameters of each block, and last of the common parameters: `[linear, nonlinear]` each.
+    /// Indices of the `[linear, nonlinear]` free parameters, for each block and last for the common parameters.
     groups: Vec<[Vec<usize>; 2]>,
     /// Indices of all nonlinear parameters, in the order of `groups`.
     second: Vec<usize>,
@@ -169,7 +169,7 @@ impl ProjectedSearch<'_> {
         displaced
     }
 
-    /// Returns the factor of [J r] with the columns in the order of `groups`: in each group L, then N.
+    /// Returns the factor of [J r] with the columns in the order of `groups`: linear parameters first in each group.
     fn factor(&mut self, params: &[f64]) -> Option<RFactor> {
         let mut given = RFactor::shaped(&self.problem.shape);
         self.passes += 1;

@@ -1,9 +1,9 @@
 //! Checks of the termination of a search, which can be spurious.
 //!
 //! In an exact fit, a parameter can be zero except for rounding, while other parameters have an effect only through it.
-//! Example: `a·exp(−r·x) + b` through equal values, such as a saturated pixel, ends with an a of some units in the last
-//! place of b. The column of r then consists of rounding, but a covariance from it would show r as determined. With
-//! a = 0 and b adjusted, the curve still passes through the points, and the column of r is 0: the data do not
+//! Example: a fit of `a·exp(−r·x) + b` to equal values, such as a saturated pixel, ends with an a of some units in the
+//! last place of b. The column of r then consists of rounding, but a covariance from it would show r as determined.
+//! With a = 0 and b adjusted, the curve still passes through the points, and the column of r is 0: the data do not
 //! determine r.
 
 use super::search::{SearchRequest, Workspace};
@@ -19,7 +19,7 @@ use crate::solver::termination::Termination;
 const NEARLY: f64 = 1e2;
 /// A parameter whose effect is below this multiple of rounding may be zero except for rounding.
 const FAINT: f64 = 1e8;
-/// Terms cancel if the largest exceeds this multiple of y.
+/// Terms of the model cancel if the largest exceeds this multiple of ‖y‖.
 const CANCELLING: f64 = 1e2;
 /// Fraction of the scatter of y that affects R² visibly.
 const SHOWN: f64 = 1e-3;
@@ -37,8 +37,8 @@ const MANY: f64 = 0.5;
 
 impl Workspace {
     /// Corrects a spurious termination. Sets parameters that are zero except for rounding to 0.
-    /// Rejects convergence that rounding hides or where too few points keep weight.
-    /// Notes coinciding columns, which allow another attempt.
+    /// Rejects convergence if rounding hides the minimum or if too few points keep weight.
+    /// Records if columns coincide, which allows another attempt.
     /// Accepts a degenerate end as a minimum if the cost rises from every bound that holds a parameter.
     pub(super) fn verify(
         &mut self,
@@ -86,7 +86,7 @@ impl Workspace {
             |((&k, length), column): ((&usize, f64), &f64)| length * end.params[k].abs() / column;
         let largest = free.iter().zip(lengths).zip(&end.columns).map(term).fold(0.0, f64::max);
         let change = ROUNDING * (2.0 * end.cost).sqrt() * largest;
-        // Residuals without data and equal values have no scatter for the comparison.
+        // There is no scatter of y for the comparison if all y are equal, or if residuals without data are fitted.
         let varies = *scatter > self.problem.rounding();
         let cancels = varies && largest > CANCELLING * square.sqrt();
         if cancels && 2.0 * change > SHOWN * scatter {

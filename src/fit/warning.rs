@@ -88,8 +88,8 @@ pub enum Warning {
         estimated: usize,
     },
     /// Under the robust loss only few points keep weight: a few per parameter, or a small fraction of all points. The
-    /// residuals of the others are beyond its scale. The result may be one of many minima, each near a few points;
-    /// the standard errors do not reflect this.
+    /// residuals of the other points exceed the scale of the loss. The result may be one of many minima, each near a
+    /// few points; the standard errors do not reflect this.
     FewPointsCount {
         /// Effective number of points: [`Fit::effective_points`](crate::Fit::effective_points).
         #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
@@ -152,10 +152,10 @@ pub enum Warning {
         /// [`Optima::chance_of_unseen`](crate::Optima::chance_of_unseen).
         #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         unseen: f64,
-        /// Number of further starts that find an optimum that is as hard to reach with a probability of 95 %.
+        /// Number of further starts that, with a probability of 95 %, find an optimum that is as hard to reach.
         more: usize,
     },
-    /// Few fits of the search for a start reached this minimum (fewer than three, or than a twelfth of all), or the
+    /// Few fits of the search for a start reached this minimum (fewer than three, or less than one in twelve), or the
     /// search was stopped. A better minimum may exist.
     UncertainMinimum {
         /// Number of fits of the search that reached this minimum.

@@ -14,22 +14,24 @@ use crate::solver::termination::Termination;
 const ILL_CONDITIONED: f64 = 1e7;
 /// R² below which a fit is poor.
 const POOR: f64 = 0.1;
-/// Ratio of a parameter's effect at the start to the strongest effect, below which its scale is poor.
+/// Minimum ratio of a parameter's effect ‖Jⱼ‖·|pⱼ| at the start to the largest effect. Below it, the scale of the
+/// parameter is poor.
 const POOR_SCALING: f64 = 1e-10;
 /// Fraction of the scatter of y below which a change of the model is rounding error.
 const ROUNDING: f64 = 1e-10;
 /// Maximum number of named parameters of a combination.
 const MOST_PARTS: usize = 16;
-/// A parameter has lost its effect if its partials are below this fraction of its partials at the start,
+/// A parameter has lost its effect if its partials are below the fraction `LOST` of its partials at the start, and its
+/// error exceeds `WORTHLESS` times its start and `WORTHLESS` times its value.
 const LOST: f64 = 1e-8;
-/// and if its error exceeds this multiple of its start and of its value.
+/// Limit of the error of a parameter, relative to its start and its value; see [`LOST`].
 const WORTHLESS: f64 = 1e6;
 /// A parameter ran away if it changed by more than this factor and the fit did not converge.
 const AWAY: f64 = 1e8;
 
 /// Two minima are indistinguishable if χ² differs by less than this: the 95 % quantile for one degree of freedom.
 const INDISTINGUISHABLE: f64 = 3.84;
-/// Probability of R² by chance above which a curve may be noise.
+/// Probability that noise alone reaches this R², above which a curve may describe only noise.
 const CHANCE: f64 = 0.05;
 
 /// Returns the warnings of `fit`. `unused`: true for parameters that the model does not contain; `distinct`: number of
@@ -145,7 +147,7 @@ pub(super) fn weak(fit: &Fit, unused: &[bool]) -> Vec<Warning> {
         }
         let combination = || combination(&used, &fit.names, &shown(fit));
         let (rank, estimated, condition) = (fit.rank(), fit.estimated(), fit.condition());
-        // At a minimum, a single undetermined parameter changes the cost in second order.
+        // At a minimum, a single undetermined parameter has no slope: it changes the cost in second order only.
         if let ([(i, _)], true) = (&used[..], direction.undetermined && fit.converged())
             && fit.part.is_none()
         {

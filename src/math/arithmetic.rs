@@ -45,8 +45,8 @@ pub(crate) trait Lane:
         !self.eq(self)
     }
 
-    /// Returns self · 2^k, rounded once, for an integer k in -2044..=2044 in the form of [`nearest`], and a number of
-    /// ordinary size.
+    /// Returns self · 2^k, rounded once. `power`: an integer k in -2044..=2044, in the form that [`nearest`] returns.
+    /// `self` must be of ordinary size.
     #[inline(always)]
     fn scaled(self, power: (Self, Self::Bits)) -> Self {
         self.scaled_by_halves(power)

@@ -2,7 +2,7 @@
 //!
 //! With a = |x|:
 //!
-//! - a < 0.75: the product of erfc a and e^(x²), including the rounding error of x²;
+//! - a < 0.75: the product of erfc x and e^(x²), including the rounding error of x²;
 //! - 0.75 <= a < 28: the quotient G(t)/(1 + 2a), which erfc multiplies by the exponential (`erf.rs`);
 //! - a >= 28: the asymptotic series in 1/a² (DLMF 7.12.1) to seven terms; the next term is below 1e-17.
 //!

@@ -20,7 +20,7 @@ const TWO_52: u64 = 0x4330_0000_0000_0000;
 
 /// Returns (m, k) with x = 2^k m and m in [√½, √2), for finite x > 0, including subnormals.
 #[inline(always)]
-pub(super) fn split<L: Lane>(x: L) -> (L, L) {
+pub(crate) fn split<L: Lane>(x: L) -> (L, L) {
     let subnormal = x.lt(f64::MIN_POSITIVE);
     let normal = subnormal.select(x * 18_014_398_509_481_984.0, x); // 2^54
     let offset =
@@ -33,9 +33,9 @@ pub(super) fn split<L: Lane>(x: L) -> (L, L) {
     (m, k)
 }
 
-/// Returns R = (2 atanh(s) - 2 s) / s.
+/// Returns R = (2 artanh(s) - 2 s) / s for z = s² < 0.03.
 #[inline(always)]
-fn series<L: Lane>(z: L) -> L {
+pub(crate) fn artanh_series<L: Lane>(z: L) -> L {
     z * polynomial!(z; 0.6666666666666734, 0.39999999999414665, 0.28571428742390675,
         0.222221985729059, 0.18183564338602734, 0.1531405028103059, 0.14795951981108388)
 }
@@ -45,7 +45,7 @@ fn series<L: Lane>(z: L) -> L {
 pub(super) fn ln_1p_less_f<L: Lane>(f: L) -> L {
     let s = f / (f + 2.0);
     let half_square = f * 0.5 * f;
-    s.mul_add(half_square + series(s * s), -half_square)
+    s.mul_add(half_square + artanh_series(s * s), -half_square)
 }
 
 /// Returns `value`, or the special value of the logarithm if x is not a positive finite number.
@@ -76,7 +76,7 @@ pub(super) fn ln_in_parts<L: Lane>(x: L) -> (L, L) {
     let (half_square, half_square_err) = two_product(f * 0.5, f);
     let (sum, sum_err) = fast_two_sum(k * LN2_HI, f);
     let (hi, hi_err) = fast_two_sum(sum, -half_square);
-    let small = s.mul_add(half_square + series(s * s), -half_square_err);
+    let small = s.mul_add(half_square + artanh_series(s * s), -half_square_err);
     fast_two_sum(hi, k.mul_add(LN2_LO, small) + (sum_err + hi_err))
 }
 

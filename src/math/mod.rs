@@ -28,7 +28,7 @@ mod gamma;
 mod hyperbolic;
 mod inverse_hyperbolic;
 pub(crate) mod lane;
-mod ln;
+pub(crate) mod ln;
 mod ln_gamma;
 mod ln_variants;
 mod modified_bessel;

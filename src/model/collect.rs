@@ -9,7 +9,7 @@
 //! In another order a product may leave the range of f64 although the original does not. If a coefficient
 //! or one of its partial products is not between 1e-100 and 1e100, the caller must use the original program.
 //! If a result is not finite, the result of the original program shows whether the order is the cause. One effect
-//! remains: a partial below 1e-200 may lose digits; such partials come from factors out of range.
+//! remains: a partial below 1e-200 may lose digits. Its point-dependent factor is then below 1e-100.
 
 use super::op::{Binary, Id, Node, Nodes, Unary};
 use super::program::Program;

@@ -15,9 +15,9 @@ pub(crate) struct ComponentModel {
     /// Factor in the sum: the sign, and numbers before parentheses.
     pub(crate) factor: f64,
     pub(crate) formula: Expression,
-    /// Index in the sum of each variable of the formula.
+    /// For each variable of the formula, its index among the variables of the sum.
     pub(crate) columns: Vec<usize>,
-    /// Index in the sum of each parameter of the formula.
+    /// For each parameter of the formula, its index among the parameters of the sum.
     pub(crate) params: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ impl ComponentModel {
     /// Returns the term as a model of all variables and parameters of the `sum`. Formulas replace the tied parameters.
     ///
     /// # Errors
-    /// None in practice: replaying a program cannot panic.
+    /// No errors in practice: replaying a program cannot panic.
     pub(crate) fn within(&self, sum: &Program, ties: &Ties) -> Result<Model> {
         let program = sum.rewritten(|x, p| {
             let mut p = p.to_vec();

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(value("if(!x < 1, 1, 2)", 0.0, &[]), 2.0);
     }
 
-    /// Evaluates the equivalent of a closure that a user would write, for any scalar.
+    /// Evaluates the test formula as a closure of a user would, for any scalar.
     fn by_hand<T: Scalar>(x: T, [a, b, c]: [T; 3]) -> T {
         let third = 1.0 / 3.0;
         let peak = a * (-((x - b) / c).powi(2) / 2.0).exp();

@@ -6,9 +6,8 @@ use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
 use super::var::Var;
 
-/// Returns the expression of a parameter in terms of `value`, the name of the formula's value, and the other
-/// parameters. `pivot`: index of the parameter in the formula. The parameter values `at` determine the branch of a
-/// root.
+/// Returns the expression of a parameter in terms of the other parameters and of the formula's value, whose name is
+/// `value`. `pivot`: index of the parameter in the formula. The parameter values `at` determine the branch of a root.
 ///
 /// Returns `None` if the parameter occurs more than once, or in the argument of an operation without an inverse.
 pub(crate) fn inverse(
@@ -36,7 +35,7 @@ pub(crate) fn inverse(
         steps.iter().zip(&signs).fold(p[pivot], inverted)
     });
     let inverse = Expression(traced.ok()?).renamed(names);
-    // A root does not reach all numbers: the inverse must reproduce the parameter at `at`, up to rounding.
+    // A root does not have all numbers as values; therefore test that the inverse reproduces the parameter at `at`.
     let mut given = at.to_vec();
     given[pivot] = formula.evaluate(&[], at);
     let found = inverse.evaluate(&[], &given);

@@ -16,12 +16,12 @@ type ArrayValue = dyn Fn(&[&[f64]], &[f64], &mut [f64]) + Send + Sync;
 /// Function that writes the partial derivatives at all points, one row per parameter.
 pub(crate) type ArrayJacobian = dyn Fn(&[&[f64]], &[f64], &mut [&mut [f64]]) + Send + Sync;
 
-/// Calling convention of the function.
+/// Calling convention of the function: points per call.
 #[derive(Clone)]
 pub(crate) enum Calls {
-    /// Once for each point.
+    /// One call for each point.
     Points(PointCalls),
-    /// Once for all points.
+    /// One call for all points.
     Arrays(ArrayCalls),
 }
 
@@ -153,8 +153,8 @@ impl Steps<'_> {
     }
 
     /// Writes into `out` the partials of a model with respect to the parameters `free`, from central differences. `x`:
-    /// the point; `here`: the value there. `work`: scratch for all parameters. `see` receives the number of a free
-    /// parameter, the values below, at and above it, and true if no bound cuts either side.
+    /// the point; `here`: the value there. `work`: scratch for all parameters. `see` receives the index of a free
+    /// parameter, the values of the model one step below, at, and one step above it, and true if no bound cuts a step.
     pub(crate) fn differences(
         &self,
         (value, x, here): (&Value, &[f64], f64),

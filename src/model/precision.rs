@@ -1,8 +1,8 @@
 //! Precision of the values of a native model, which sets the steps of its differences.
 //!
 //! A function may compute in f32, round its values to a grid or look them up in a table. A difference with the step for
-//! doubles then consists of rounding errors. The first central differences of a fit show one of these signs of it at
-//! no cost ([`Signs`]):
+//! doubles then consists of rounding errors. In this case, the first central differences of a fit show one of these
+//! signs at no cost ([`Signs`]):
 //!
 //! - all values fit into f32;
 //! - a value changes if a parameter moves in one direction, but not in the other;
@@ -340,7 +340,7 @@ fn noise_of<E>(
         if ratio <= CLEAN && !is_first {
             break;
         }
-        // Second differences of longer steps are curvature.
+        // A step that ends the loop above does not count: its second difference is curvature.
         noise = noise.max(change.noise());
         step *= GROWTH;
     }

@@ -86,9 +86,9 @@ impl Program {
         })
     }
 
-    /// Returns one value per parameter: its kind of position and the node that it is subtracted from or compared with;
-    /// `None` for other parameters. The node is a function of the variables alone (`Own`), or such a function with
-    /// parameters subtracted or added (`Distance`).
+    /// Returns one value per parameter. If the parameter is a position: its kind, and the node from which it is
+    /// subtracted or with which it is compared; otherwise `None`. The node is a function of the variables alone
+    /// (`Own`), or such a function with parameters subtracted or added (`Distance`).
     pub(crate) fn positions(&self) -> Vec<Option<(Position, Id)>> {
         let mut found = vec![None; self.params.len()];
         let depends = self.dependencies();

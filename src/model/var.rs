@@ -356,7 +356,7 @@ macro_rules! functions {
             /// See [`Scalar::powf`].
             pub fn powf(self, exponent: impl Into<Var>) -> Var {
                 let exponent = exponent.into();
-                // A square is a product for every scalar, so recording it as one changes no bit.
+                // Every scalar computes a square as a product, so recording it as a product changes no bit.
                 if exponent.is(2.0) { self * self } else { self.binary(Binary::Pow, exponent) }
             }
             $(

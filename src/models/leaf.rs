@@ -1,5 +1,5 @@
-//! Definitions of library models, and one model of a composite: a library model with a prefix, or a formula of the
-//! user.
+//! [`Definition`] of a library model, and [`Leaf`], one model of a composite: a library model with a prefix, or a
+//! formula of the user.
 
 use crate::data::points::Observations;
 use crate::model::Expression;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// initial guess.
 ///
 /// Models can be added, subtracted, multiplied and divided, also with numbers, and nested by [`of`](Model::of).
-/// Prefixes make the names of their parameters unique. A [`CurveFit`](crate::CurveFit) created from a model fits it. Errors in a
-/// composite are reported by the fit, or by [`curve`](Model::curve).
+/// Prefixes make the names of their parameters unique. A [`CurveFit`](crate::CurveFit) created from a model fits it.
+/// Errors in a composite are reported by the fit, or by [`curve`](Model::curve).
 ///
 /// ```
 /// use dualfit::{CurveFit, Data, models};
@@ -56,8 +56,8 @@ pub(super) enum Joint {
 }
 
 impl Joint {
-    /// Returns the text of the operator and three precedences: of the operator, and the lowest of a left and of a right
-    /// operand without parentheses.
+    /// Returns the text of the operator and three precedences: the precedence of the operator, then the lowest
+    /// precedence that a left operand and a right operand can have without parentheses.
     pub(super) fn written(self) -> (&'static str, u8, u8, u8) {
         match self {
             Joint::Add => (" + ", 1, 1, 1),
@@ -80,8 +80,9 @@ impl Model {
         Model { steps: vec![CompositeStep::Leaf(Arc::new(leaf))] }
     }
 
-    /// Creates a model from a formula over the independent `variables`, in the syntax of [`CurveFit::parse`](crate::CurveFit::parse). It can be
-    /// combined with other models. It has no initial guess unless [`estimate`](Model::estimate) sets one.
+    /// Creates a model from a formula over the independent `variables`, in the syntax of
+    /// [`CurveFit::parse`](crate::CurveFit::parse). The model can be combined with other models. It has no initial
+    /// guess unless [`estimate`](Model::estimate) sets one.
     ///
     /// ```
     /// use dualfit::models::{self, Model};
@@ -117,8 +118,8 @@ impl Model {
         self
     }
 
-    /// Sets the function for the initial guess of an [`expression`](Model::expression). It receives points that this
-    /// model alone describes and returns one value per parameter. No effect on a composite.
+    /// Sets the function for the initial guess of an [`expression`](Model::expression). The function receives points
+    /// without the effect of other models and returns one value per parameter. No effect on a composite.
     #[must_use]
     pub fn estimate(
         mut self,
@@ -246,8 +247,8 @@ impl Neg for Model {
     }
 }
 
-/// Declares a [`Definition`](super::leaf::Definition) and the public function that creates its model. The formula can be several literals,
-/// which are concatenated without a separator.
+/// Declares a [`Definition`](super::leaf::Definition) and the public function that creates its model. The formula can
+/// be several literals, which are concatenated without a separator.
 ///
 /// ```text
 /// define! {

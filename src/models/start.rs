@@ -26,8 +26,8 @@ impl Tree {
     /// Returns an initial guess: one value per parameter of the composite, NaN for parameters without an estimate.
     ///
     /// Computes two estimates: one from the points alone, and one that also uses known starts, bounds and ties. Since
-    /// known values may be rough, the first estimate is returned if its cost is not higher. It is rejected if one of
-    /// its centers is far from the known start of this center.
+    /// known values may be rough, the first estimate is returned if its cost is not higher. The first estimate is
+    /// rejected if one of its centers is far from the known start of this center.
     pub(in crate::models) fn start(
         &self,
         variables: &[String],
@@ -96,8 +96,8 @@ impl Tree {
     }
 }
 
-/// Estimates the factors of a product one by one. The first factor determines the shape; for it the others count as 1.
-/// Each further factor is estimated from y divided by the known factors, at points where their product is not small.
+/// Estimates the factors of a product one by one. The first factor determines the shape; the other factors are 1 in its
+/// estimate. Each further factor is estimated from y divided by the known factors, where their product is not small.
 fn find_product(factors: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [f64]) {
     let shapes = |(exponent, factor): &&(f64, Tree)| {
         *exponent > 0.0 && !matches!(factor.kind(), ModelKind::Background)
@@ -192,8 +192,9 @@ impl<'t> Terms<'t> {
         })
     }
 
-    /// Returns further selections if the remainder is large: with a curve, its level end for the background; otherwise
-    /// one end of the range at a time, because a peak may be at the other end.
+    /// Returns further selections for a sum with peaks and without steps, over one variable, if the remainder is large.
+    /// If the sum has a curve, the background is estimated at the end of the range where y is level; otherwise at one
+    /// end of the range at a time, because a peak may be at the other end.
     fn further_looks(&self, found: &Find) -> Vec<Look> {
         let points = &self.points;
         let has_plane = points.points.columns.len() > 1;

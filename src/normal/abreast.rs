@@ -3,7 +3,7 @@
 
 use super::pair;
 
-/// Number of fits in lanes.
+/// Number of fits that are computed together, one per lane.
 pub(crate) const ABREAST: usize = 8;
 
 /// One number per fit.
@@ -25,7 +25,7 @@ pub(crate) struct ModelsAbreast {
 }
 
 impl ModelsAbreast {
-    /// Computes the models from the products of the columns [J r], packed.
+    /// Computes the models from the packed products of the columns of [J r].
     #[inline(always)]
     pub(crate) fn set(&mut self, products: &[Lanes], n: usize) {
         let ModelsAbreast { norms, r, z, step, least_pivot } = self;

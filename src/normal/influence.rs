@@ -54,7 +54,7 @@ impl Influence {
 
     /// Returns the scale of the cost, multiplied by the square of the row unit: twice the increase of the cost, divided
     /// by this scale, is compared with χ². `points`: number n of points; `rank`: number p of directions that the points
-    /// determine. The scale is NaN without a degree of freedom, or if ψ̄' ≤ 0.
+    /// determine. The scale is NaN without a degree of freedom, or if the mean ψ̄' of ψ' is not positive.
     ///
     /// The scale is K·Σψ²/(n − p)/ψ̄' with K = 1 + p/n·var ψ'/ψ̄'² (Huber, Robust Statistics, 1981, section 7.6; for
     /// tests Schrader and Hettmansperger, Biometrika 67, 1980). Without a loss it is the sum of squares over n − p.

@@ -1,8 +1,9 @@
 //! Triangular least-squares problems ‖R δ + z‖ of any [shape](super::arrow), block by block.
 //!
-//! Each operation applies a dense operation of `small` to the trapezoid of each block and to the corner of the common
-//! columns, so that time and memory grow linearly with the number of blocks. The elimination of a block's columns
-//! leaves rows without entries in these columns; these rows are folded into the corner.
+//! Each operation applies a dense operation of `small` to the trapezoid of each block (its triangle with the border of
+//! common columns) and to the corner of the common columns, so that time and memory grow linearly with the number of
+//! blocks. The elimination of a block's columns leaves rows without entries in these columns; these rows are folded
+//! into the corner.
 
 use super::RFactor;
 use super::arrow::Arrow;

@@ -40,10 +40,10 @@ impl Limits<'_> {
         }
     }
 
-    /// Returns true if q[j] is on a bound and the gradient pushes it outwards by more than rounding, or if q[j] is on a
-    /// bound and its column is 0. `cost`: the cost at q. Example of a parameter on a bound that is not held firmly: its
-    /// column is a linear combination of columns of other parameters, for which the gradient is 0. Then the gradient is
-    /// also 0 for this parameter.
+    /// Returns true if q[j] is on a bound and either the gradient pushes it outwards by more than rounding, or its
+    /// column is 0. `cost`: the cost at q. Example of a parameter on a bound that is not held firmly: its column is a
+    /// linear combination of columns of other parameters, for which the gradient is 0. Then the gradient is also 0 for
+    /// this parameter.
     pub(crate) fn holds_firmly(&self, q: &[f64], model: &LinearModel, cost: f64, j: usize) -> bool {
         let residual = (2.0 * cost).sqrt();
         let pushed = model.gradient[j].abs() > HELD * model.norms[j] * residual;
@@ -80,7 +80,7 @@ pub(crate) struct BoundedStep {
     problem: Triangular,
     scale: Vec<f64>,
     part: Vec<f64>,
-    /// The residual of the linear model at the step, and its gradient.
+    /// Residual of the linear model at the step, and in `slopes` the gradient of its cost there.
     rest: Vec<f64>,
     slopes: Vec<f64>,
     work: Vec<f64>,

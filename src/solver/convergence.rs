@@ -134,7 +134,8 @@ impl Search<'_> {
     /// Returns true if the full steps after the current one add up to a small fraction of √`tolerance`. `square` is the
     /// squared length of the current step δ in the metric of JᵀJ. Near the minimum δ = −K d, where d is the previous
     /// step and the matrix K, symmetric in this metric, is the curvature of the model times the residuals. Along δ,
-    /// steps shrink by ‖δ‖²/|dᵀJᵀJδ|. This factor is also large if d contains no information about the direction of δ.
+    /// steps shrink by the factor ‖δ‖²/|dᵀJᵀJδ| = `square`/|`along`|, the inverse Rayleigh quotient of K⁻¹. This factor
+    /// is also large if d contains no information about the direction of δ.
     fn steps_shrink(&self, square: f64, tolerance: f64) -> bool {
         let step = &self.state.step;
         let rate = square / step.along.abs();

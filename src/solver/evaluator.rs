@@ -1,4 +1,4 @@
-//! The interface between the solver and the points of a fit, for all backends, and its faults.
+//! The interface between the solver and the points of a fit, for all backends.
 
 use super::outcome::{BadPoint, Fault};
 use crate::normal::{BlockRow, Normal, RFactor};
@@ -28,7 +28,7 @@ pub(crate) trait Evaluator {
     fn scratch_bytes(&self) -> usize;
 
     /// Returns the `count` largest weights of points with individual errors, in row units and in descending
-    /// order; empty if `count` weights are known to be at least `level` times the largest.
+    /// order; empty if at least `count` weights are known to reach `level` times the largest weight.
     fn heaviest(&mut self, _count: usize, _level: f64) -> Vec<f64> {
         Vec::new()
     }
@@ -46,7 +46,7 @@ pub(crate) trait Evaluator {
         Ok(Vec::new())
     }
 
-    /// Returns true if the model passes through every point to the rounding of the point's value and terms.
+    /// Returns true if the model passes through every point within the rounding error of the point's value and terms.
     fn is_exact(&mut self, _params: &[f64]) -> Result<bool, Fault> {
         Ok(true)
     }
@@ -72,9 +72,9 @@ pub(crate) trait Evaluator {
         0.0
     }
 
-    /// Computes the expected normal equations at these parameters if x has errors; otherwise 0. The variance of the
-    /// data about the curve is assumed to be `variance` times the variance from the given errors of x and y. Jᵀr is not
-    /// 0 if the curve bends within the errors.
+    /// Computes the expected normal equations at these parameters if x has errors, that is, their average over data
+    /// that scatter about the curve; otherwise 0. The variance of the data about the curve is assumed to be `variance`
+    /// times the variance from the given errors of x and y. Jᵀr is not 0 if the curve bends within the errors.
     fn expected_normal(
         &mut self,
         (_params, _variance): (&[f64], f64),

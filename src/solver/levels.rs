@@ -54,12 +54,13 @@ impl Heavy {
         (base > 0.0 && first > HEAVY * base).then_some(Heavy { first, base })
     }
 
-    /// Maximum weight of a point at the first level.
+    /// Returns the maximum weight of a point at the first level.
     pub(super) fn widest(self) -> f64 {
         WIDE * self.base
     }
 
-    /// Returns the maximum weight at the level after one that ended at `outcome`; `None` if that was the last level.
+    /// Returns the maximum weight at the next level, after a level with the result `outcome`; `None` if that level was
+    /// the last one.
     pub(super) fn after(
         self,
         evaluator: &mut dyn Evaluator,
@@ -112,7 +113,7 @@ fn is_settled(
         let residual = row.values.last().copied().unwrap_or(f64::NAN);
         let left = row.after(&problem.shape, &changes);
         let little = (PASSED * residual.abs()).max((2.0 * outcome.cost).sqrt());
-        // A limited weight can replace a larger one only where a robust loss is linear.
+        // A limited weight can replace a larger one only at residuals far below the scale of a robust loss.
         left.abs() <= little.min(PASSED * problem.scale())
     };
     Ok(rows.iter().all(is_passed))

@@ -20,7 +20,8 @@ pub(crate) fn minimise(evaluator: &mut dyn Evaluator, task: &Task<'_>) -> Result
     Ok(minimiser.ends.best)
 }
 
-/// Minimises with the loop only, without second derivatives and levels, as a reference for the solver of the kernels.
+/// Minimises with the loop only, without second derivatives and without weight limits for heavy points
+/// ([`levels`](super::levels)), as a reference for the solver of the kernels.
 #[cfg(test)]
 pub(crate) fn minimise_by_the_loop(
     evaluator: &mut dyn Evaluator,
@@ -51,7 +52,7 @@ pub(crate) struct Minimiser {
 }
 
 impl Minimiser {
-    /// Creates a minimiser for a model with `params` parameters; `shape` is the block structure of the free ones.
+    /// Creates a minimiser for a model with `params` parameters; `shape` is the block structure of the free parameters.
     pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Minimiser {
         Minimiser { state: State::new(params, shape), ends: Ends::new(params, shape) }
     }
@@ -89,7 +90,7 @@ impl Minimiser {
     }
 
     /// Performs Newton steps with second derivatives from `task.problem.start`. The outcome in `ends.best` has
-    /// converged if they reached a minimum.
+    /// converged if the steps reached a minimum.
     pub(crate) fn take_newton_steps(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -194,8 +195,8 @@ impl<'a> OnHost<'a> {
         OnHost { evaluator, search, looks_again: true }
     }
 
-    /// Ends a run that found no lower cost. If noise of the model values is the reason, it is estimated here, and the
-    /// next run adapts its steps to it.
+    /// Ends a run that found no lower cost. If noise of the model values is the reason, this function estimates the
+    /// noise, and the next run adapts its steps to the noise.
     fn without_progress(&mut self) -> Result<Termination, Failure> {
         match self.evaluator.look_for_noise(&self.search.state.params) {
             Err(Fault::Stopped(stop)) => Ok(self.search.stopped(stop)),

@@ -148,8 +148,8 @@ impl<'a> Search<'a> {
         for (((((&q, &mut d), &mut column), &mut (low, high)), to), &k) in from.zip(to).zip(free) {
             let (lower, upper) = bounds[k];
             let wanted = (q + d) * column;
-            // A step onto a bound ends exactly on the bound. Otherwise, with a distance of a rounding error, the bound
-            // would not hold the parameter and the next step could not move it.
+            // A step onto a bound ends exactly on the bound. If a rounding error remained between them, the parameter
+            // would not count as held by the bound, but the next step could not move it.
             params[k] = match wanted.clamp(lower, upper) {
                 _ if lower == f64::NEG_INFINITY && upper == f64::INFINITY => wanted,
                 to if d == low - q || is_beside(to, lower) => lower,

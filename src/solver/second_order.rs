@@ -24,7 +24,8 @@ const DIFFERENCE: f64 = 6e-6;
 const OF_NOISE: f64 = 2.0 / 9.0;
 /// A curvature below this fraction of the largest one, with scaled parameters, is 0 to the accuracy of differences.
 const FLAT: f64 = 1e-7;
-/// The size of a parameter is a change of it alone that changes the cost by this fraction or slightly less.
+/// Relative change of the cost that defines the size of a parameter: a change of this parameter alone by its size
+/// changes the cost by this fraction or slightly less.
 const SEEN: f64 = 1e-3;
 /// Sizes are searched up to this multiple of the parameter's natural size or of its starting value.
 const FARTHEST: f64 = 10.0;
@@ -33,7 +34,7 @@ const TRIALS: usize = 24;
 /// A parameter has lost its effect if a change that is significant in one direction changes the cost by less than
 /// this fraction in the other direction.
 const NO_EFFECT: f64 = 1e-8;
-/// Size of a parameter that is 0 if nothing else is known about it.
+/// Assumed size of a parameter whose value is 0, if nothing else is known about it.
 const FROM_ZERO: f64 = 0.01;
 /// A change of the cost above this multiple of its rounding is significant.
 const NOISY: f64 = 100.0;
@@ -146,7 +147,7 @@ impl OnHost<'_> {
         Ok(Next::End(reason))
     }
 
-    /// Returns the decrease of the cost up to which a step is not progress.
+    /// Returns the decrease of the cost that a step must exceed to count as progress.
     fn tolerance(&self) -> f64 {
         match self.search.task.options.ftol {
             0.0 => 0.0,
@@ -486,7 +487,7 @@ impl Search<'_> {
         (0..self.state.q.len()).filter(open).collect()
     }
 
-    /// Returns the scale for changes of q[j] if its column may vanish: the larger of q[j] and the least standard error.
+    /// Returns the scale for changes of q[j] if its column may vanish: |q[j]| or, if larger, the least standard error.
     fn natural_size(&self, j: usize) -> f64 {
         let scale = self.state.scale[j].max(self.state.model.norms[j]);
         let own = self.state.q[j].abs();

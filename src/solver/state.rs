@@ -85,14 +85,14 @@ pub(super) struct State {
     pub(super) normal: Normal,
     pub(super) model: LinearModel,
     pub(super) moving: Vec<usize>,
-    /// The diagonal of D.
+    /// The diagonal of D, the scaling of the trust region.
     pub(super) scale: Vec<f64>,
     pub(super) radius: f64,
     pub(super) lambda: f64,
     pub(super) stepper: BoundedStep,
     pub(super) delta: Vec<f64>,
     pub(super) step: Step,
-    /// Predicted effect of a full step at the current point.
+    /// Predicted effect of a full (Gauss-Newton) step at the current point.
     pub(super) prospect: Prospect,
     pub(super) refinement: Refinement,
     pub(super) trial: TriedPoint,
@@ -131,8 +131,8 @@ pub(super) struct Step {
     pub(super) length: f64,
     /// True if a bound cut the step.
     pub(super) cut: bool,
-    /// True if the step predicts the effect of further full steps: no bound cut it, and either it was not damped or
-    /// there is no full step.
+    /// True if the effect of this step predicts the effect of further full steps: no bound cut this step, and it was
+    /// not damped (or a full step does not exist).
     pub(super) full: bool,
     /// The damping λ of the step.
     pub(super) damping: f64,
@@ -157,7 +157,7 @@ pub(super) struct Refinement {
     pub(super) change: f64,
     /// `change` of the [`Prospect`] at the best point.
     pub(super) best_change: f64,
-    /// Maximum cost of the best point.
+    /// Maximum cost of the best point: the cost at the beginning of the refinement plus its noise.
     pub(super) ceiling: f64,
     /// True if the current point is the best point.
     pub(super) at_best: bool,
@@ -289,7 +289,8 @@ impl State {
         }
     }
 
-    /// Moves to the trial point, the end of a full step, without an evaluation.
+    /// Moves to the trial point, the end of a full step, without an evaluation: subtracts the predicted decrease from
+    /// the cost.
     pub(super) fn go_unseen(&mut self) {
         std::mem::swap(&mut self.params, &mut self.trial.params);
         std::mem::swap(&mut self.q, &mut self.trial.q);

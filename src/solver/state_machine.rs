@@ -56,8 +56,8 @@ impl Search<'_> {
         state.effects.clear();
         state.effects.extend(state.model.norms.iter().zip(&state.q).map(effect));
         let size = scaled_norm(&state.q, &state.scale);
-        // If the starting point is the origin, ‖r‖, which has the same unit as ‖Dq‖, determines the radius. Otherwise
-        // the radius has a lower limit, because the cost does not resolve shorter steps.
+        // The radius is proportional to ‖Dq‖, which has the same unit as ‖r‖. If the starting point is the origin, ‖r‖
+        // replaces it. Otherwise 1e-6 ‖r‖ is its lower limit, because the cost does not resolve shorter steps.
         let residual = (2.0 * state.normal.cost).sqrt();
         let size = if size > 0.0 { size.max(1e-6 * residual) } else { residual };
         state.radius = self.task.options.initial_radius * size;
@@ -101,7 +101,7 @@ impl Search<'_> {
         Transition::Go(Phase::Refine)
     }
 
-    /// Proposes a step. The first step of the run also determines the size of the region.
+    /// Proposes a step. The length of the first step of the run also limits the radius, unless a bound cut the step.
     fn propose(&mut self) -> Transition {
         let first = self.is_at_start() && self.state.step.shortenings == 0;
         let (length, cut) = self.take_step();
@@ -114,7 +114,7 @@ impl Search<'_> {
             return self.evaluate_trial(Phase::Judge);
         }
         if cut && self.state.radius > self.least_radius() {
-            // Bounds reduce this step to 0; a shorter step follows the gradient.
+            // Bounds reduce this step to 0. With a smaller radius, the step turns towards the gradient.
             self.state.radius *= 0.25;
             return Transition::Go(Phase::Propose);
         }
@@ -134,7 +134,8 @@ impl Search<'_> {
             let step = &mut state.step;
             (step.predicted, step.actual, step.ratio) = (predicted, actual, ratio);
             step.damping = state.lambda;
-            // A step that a bound cut does not predict the effect of steps with the new set of free parameters.
+            // If a bound cut the step, the set of free parameters changes, and the step predicts nothing about
+            // later steps.
             step.full = !step.cut && (state.lambda == 0.0 || state.prospect.fall.is_infinite());
             self.resize();
             if ratio >= ACCEPT {
@@ -169,8 +170,8 @@ impl Search<'_> {
         lengths.zip(&self.state.model.norms).map(factor).fold(1.0, f64::max)
     }
 
-    /// Updates radius and damping by Moré's rules. A good step that was short because a bound cut it does not reduce
-    /// the radius.
+    /// Updates radius and damping by Moré's rules. A good step does not reduce the radius if it was short only because
+    /// a bound cut it.
     fn resize(&mut self) {
         let state = &mut *self.state;
         let (length, ratio, actual) = (state.step.length, state.step.ratio, state.step.actual);
@@ -241,7 +242,7 @@ impl Search<'_> {
         let state = &mut *self.state;
         let Prospect { fall, change } = state.prospect;
         let still = change <= LAST_DIGITS && fall <= LAST_DIGITS * cost;
-        // Estimates the next change, under linear convergence with the rate of the previous step.
+        // Under linear convergence with the rate of the previous step, the next change is change² / previous change.
         let swift = change * change <= LAST_CHANGE * state.refinement.change;
         state.refinement.change = change;
         let settled = still || (swift && self.is_known_beyond());

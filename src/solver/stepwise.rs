@@ -30,7 +30,7 @@ pub(crate) enum Verdict {
 }
 
 impl Waiting {
-    /// Creates the state for a model with `params` parameters; `shape` is the block structure of the free ones.
+    /// Creates the state for a model with `params` parameters. `shape`: block structure of the free parameters.
     pub(crate) fn new(params: usize, shape: &Arc<Arrow>) -> Waiting {
         Waiting { state: State::new(params, shape), at_start: true }
     }
@@ -52,7 +52,7 @@ impl Waiting {
         &mut self.state.trial.normal
     }
 
-    /// Continues with the computed normal equations, and with the linear models of all lanes.
+    /// Continues with the computed normal equations. `models`: linear models of all lanes; `lane`: lane of this fit.
     pub(crate) fn evaluated(
         &mut self,
         task: &Task<'_>,

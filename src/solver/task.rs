@@ -55,7 +55,7 @@ pub(crate) struct Work {
     pub(crate) iterations: usize,
 }
 
-/// The parameters of one fit. All arrays have one value per parameter of the model, fixed or free.
+/// The parameters of one fit. `start` and `bounds` have one value per parameter of the model, fixed or free.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     /// For each free parameter, true if it is known not to occur in the model.

@@ -11,8 +11,8 @@ use std::fmt;
 pub enum Termination {
     /// The residuals are orthogonal to every partial derivative, to `gtol`.
     Gradient,
-    /// A full step would lower the cost by no more than the fraction `ftol` or the rounding error; or the last full
-    /// step lowered it, and was predicted to lower it, by no more than the fraction `ftol`.
+    /// A full step would lower the cost by at most the fraction `ftol` or the rounding error; or both the actual and
+    /// the predicted decrease of the cost by the last full step were at most the fraction `ftol`.
     Cost,
     /// A full step would change, or the last full step changed, each parameter by at most `xtol` times its size; or a
     /// full step would change each parameter by at most `etol` times its standard error.

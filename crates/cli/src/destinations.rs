@@ -85,7 +85,7 @@ fn place(path: &Path) -> Option<Place> {
     }
 }
 
-/// Resolves the path of a file that does not exist yet, through links whose targets do not exist yet.
+/// Resolves the path of a file that does not exist yet. Symbolic links are followed even if their targets do not exist.
 fn name(path: &Path) -> Option<Place> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {

@@ -58,9 +58,9 @@ fn is_one_name(text: &str) -> bool {
     matches!(&names_in(text)[..], [only] if only.text == text.trim())
 }
 
-/// Returns the error for a text that is neither a library model nor a formula. It is `by_library` if the text calls a
-/// library model, or a name that is similar to one and is not a function; otherwise `as_formula`. A text that calls
-/// library models and functions gets a separate error.
+/// Selects the error for a text that is neither a library model nor a formula: `by_library` if the text calls a
+/// library model, or an unknown name similar to a library model; otherwise `as_formula`. A text that calls both
+/// library models and functions of formulas gets a separate error.
 fn misunderstood(text: &str, by_library: Error, as_formula: Error) -> Refusal {
     let mut known = models::names();
     known.extend(OF_NUMBERS);
@@ -123,8 +123,9 @@ fn names_in(text: &str) -> Vec<Name<'_>> {
     names
 }
 
-/// Returns the name of each independent variable in the model: the first of the column's name, `x1`, `x2`, …, and `x`,
-/// `y`, `z` that occurs in the text. Names in `said` are parameters and are not used for variables.
+/// Returns the name of each independent variable in the model. Candidates are, in this order, the name of its column,
+/// the same name without unit, its number (`x1`, `x2`, …) and its letter (`x`, `y`, `z`); the first that occurs in the
+/// text is returned. Names in `said` are parameters and are not used for variables.
 pub(crate) fn variables_of(text: &str, table: &Table, x: &[usize], said: &[&str]) -> Vec<String> {
     let names = names_in(text);
     let occurs = |name: &str| names.iter().any(|found| found.text == name && !found.is_called);
@@ -144,8 +145,9 @@ pub(crate) fn variables_of(text: &str, table: &Table, x: &[usize], said: &[&str]
     found
 }
 
-/// Returns an error if a parameter is nearly the name of a variable's column that the text does not use, or is the name
-/// of another column. `said`: names that options declare as parameters. `y`: columns of the responses.
+/// Returns an error if a parameter is probably a misspelled variable (its name is similar to the column of a variable
+/// that does not occur in the text), or if it has the name of another column. `said`: names that options declare as
+/// parameters. `y`: columns of the responses.
 pub(crate) fn check_names(
     text: &str,
     parameters: &[String],

@@ -49,7 +49,7 @@ fn run(command: &Command) -> Outcome<u8> {
     }
 }
 
-/// Handles messages of clap: prints help and version as results, and returns everything else as a one-line error.
+/// Handles a message of clap: prints requested help and the version as results, and returns an error as one line.
 fn misread(error: &clap::Error) -> Outcome<u8> {
     let text = error.render();
     match error.kind() {

@@ -31,7 +31,7 @@ impl Model {
         let (mut start, bounds) = (Pairs::of(&asked.start), Pairs::of(&asked.bound));
         let fix = Pairs::of(&asked.fix);
         let fixed: Vec<String> = names_of(&fix).map(String::from).collect();
-        // Parameters that `--fix` fixes at a given value. Parameters without one are fixed at their starting value.
+        // Parameters that `--fix` fixes at a given value. Without a value, `--fix` uses the starting value.
         let values = fix.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let values: Vec<(String, f64)> = values.collect();
         for (option, formulas) in [("--tie", &asked.tie), ("--derive", &asked.derive)] {

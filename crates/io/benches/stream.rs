@@ -1,4 +1,5 @@
-//! Fits of files larger than their memory limit, compared with plain reading of the same files in the same run.
+//! Fits of files larger than the memory limit of the fits, compared with plain reading of the same files in the same
+//! run.
 //!
 //! Each file is written, read and fitted with an empty page cache and again with a warm one, and then deleted. An
 //! argument selects the models whose names contain it. `DUALFIT_STREAM_BYTES` sets the size of the files (default

@@ -24,7 +24,7 @@ const LONGEST_DESCRIPTION: usize = 64 << 20;
 /// stream may use.
 const LARGEST_BATCH: u64 = 1 << 30;
 
-/// First and last bytes of a file in the file format. A stream does not contain them.
+/// First and last bytes of a file in Arrow's file format. A stream does not contain them.
 const MAGIC: &[u8; 6] = b"ARROW1";
 
 /// A file in Arrow's IPC file format (`.arrow`, `.feather` of version 2) or stream format (`.arrows`) as a source.

@@ -34,8 +34,8 @@ impl<S, F> fmt::Debug for DirectorySource<S, F> {
 }
 
 impl<S: Source, F: Fn(&Path) -> Result<S, SourceError> + Send> DirectorySource<S, F> {
-    /// Creates a source of the files of a folder, in the order of their names. Subfolders and files whose names begin with
-    /// a dot are left out. Each file is opened once here.
+    /// Creates a source of the files of a folder, in the order of their names. Subfolders and files whose names begin
+    /// with a dot are left out. Each file is opened once here.
     ///
     /// # Errors
     /// If the folder cannot be read or has no files, or if a file cannot be opened or has other columns than the first.

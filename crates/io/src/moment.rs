@@ -47,8 +47,8 @@ impl Moment {
     }
 }
 
-/// Converts nanoseconds to seconds. The result is the nearest f64 if the time is a multiple of one of these units with
-/// a factor of at most 53 bits, because then only the division rounds.
+/// Converts nanoseconds to seconds. The result is the nearest f64 if the time is a multiple of one of `UNITS` with a
+/// factor of at most 53 bits, because then only the division rounds.
 fn seconds(nanoseconds: i128) -> f64 {
     const UNITS: [(i128, f64); 4] =
         [(1, 1e9), (1_000, 1e6), (1_000_000, 1e3), (1_000_000_000, 1.0)];
@@ -127,8 +127,8 @@ fn in_iso_order(text: &str, order: Option<DateOrder>) -> Option<String> {
     Some(format!("{year}-{:0>2}-{:0>2}{behind}", number(month), number(day)))
 }
 
-/// Returns true if a text has the form of a date or time: digits or a month's name between two of the same `-`, `/` or `.`,
-/// or digits around `:`. It need not be valid.
+/// Returns true if a text has the form of a date (three numbers or names of months, separated by `-`, `/` or `.`) or of
+/// a time (digits around `:`). The date or time need not be valid.
 pub(crate) fn looks_like_time(text: &str) -> bool {
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let is_clock = || {
@@ -162,8 +162,8 @@ mod calendar {
     use jiff::{Timestamp, tz::TimeZone};
 
     impl Moment {
-        /// Parses a date or time in ISO 8601, with `T` or a space before the time. The date may have another order if the
-        /// name of a month or `order` determines it.
+        /// Parses a date or time in ISO 8601, with `T` or a space before the time. The parts of the date may have
+        /// another order if the name of a month or `order` determines it.
         pub(crate) fn parse(text: &str, order: Option<DateOrder>) -> Option<Moment> {
             let text = in_iso_order(text, order).unwrap_or_else(|| text.to_owned());
             let since_1970 = |moment: DateTime| {

@@ -18,8 +18,8 @@ const PLACE: &str = "record batches";
 
 type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send + 'a>;
 
-/// Arrow record batches as a source. An iterator of the caller returns the batches: of a query engine, a table format,
-/// an object store or an array in memory. It is opened again for each pass. Columns are selected by name or by number;
+/// Arrow record batches as a source. An iterator of the caller returns the batches, for example from a query engine,
+/// table format, object store or memory. It is opened again for each pass. Columns are selected by name or by number;
 /// by default x is the first column and y the second. Supported types are floating-point numbers (f64 and f32) and
 /// integers. A null is read as NaN; [`Missing`](dualfit::Missing) selects its treatment. Batches may have any number of
 /// rows, including 0. The type of a batch is defined in [`arrow_array`](crate::arrow_array). An engine with another
@@ -111,8 +111,8 @@ impl<'a> RecordBatchSource<'a> {
         Ok(RecordBatchSource { reader: FileSource::new(handed, roles) })
     }
 
-    /// Sets the total number of rows, if it is known, for the progress of the fit. If the batches have another number
-    /// of rows, this is then an error.
+    /// Sets the total number of rows, if it is known, for the progress of the fit. A different number of rows in the
+    /// batches is then an error.
     pub fn points(mut self, points: u64) -> Self {
         self.reader.format.points = Some(points);
         self

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let last = world.rank() == world.size() - 1;
     let value = move |x: f64, p: &[f64]| p[0] * (-p[1] * x).exp() + p[2];
     let curve = match die_at {
-        // A native model is called for each point, therefore it can count calls. All ranks then use a native model.
+        // A native model can count its calls, because it is called for each point. With `--die-at`, all ranks use one.
         Some(die_at) if last => {
             let calls = std::sync::atomic::AtomicU64::new(0);
             let limit = die_at * x.len() as u64;

@@ -4,9 +4,9 @@
 //! - `mpirun -n 4 target/release/examples/files points`: all ranks read the folder `points`, each takes its share.
 //! - `mpirun -n 4 target/release/examples/files 'disk/{rank}'`: each rank has a folder of its own, `disk/0` and so on.
 //!
-//! A folder that does not exist is created, with files of pairs (x, y). With `--from-start` the fit does not search a
-//! starting point on a subsample. With `--from-start --alone` one process fits all files of a folder by `fit_stream`;
-//! the result has the same bits.
+//! A folder that does not exist is created, with files of pairs (x, y). With `--from-start` the fit omits the search
+//! for a starting point on a subsample. With `--from-start --alone` one process fits all files of a folder by
+//! `fit_stream`; the result has the same bits.
 
 use dualfit::error::SourceError;
 use dualfit::parts::Part;
@@ -59,7 +59,7 @@ fn own_part(
     Part::stream(curve, points_of(Path::new(&folder))?, 0)
 }
 
-/// Returns a part with this rank's share of a folder that all ranks can read, independent of the ends of files.
+/// Returns a part with this rank's share of a folder that all ranks can read. A share can begin and end within a file.
 fn part_of_shared(
     curve: &CurveFit,
     world: &SimpleCommunicator,

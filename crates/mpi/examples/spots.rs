@@ -1,6 +1,6 @@
 //! Distributed batch of fits of spots in images: `mpirun -n 4 target/release/examples/spots 20000`.
 //!
-//! With `--alone` rank 0 computes all fits, for comparison: the bits are the same.
+//! With `--alone`, rank 0 computes all fits, for comparison: the results are the same to the bit.
 
 use dualfit::{BatchData, CurveFit, Estimator};
 use mpi::Threading;
@@ -25,7 +25,7 @@ fn image(spot: u64) -> impl Iterator<Item = u16> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Other threads compute fits, but only this one calls MPI.
+    // Other threads compute fits, but only this thread calls MPI.
     let initialised = mpi::initialize_with_threading(Threading::Funneled);
     let (universe, _) = initialised.ok_or("MPI has been initialised before")?;
     let world = universe.world();

@@ -19,7 +19,7 @@ const MOST: usize = 1 << 30;
 /// Sleep between two polls for a message. A blocking MPI call would keep a core busy that fits can use.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Last byte of a reply, which contains results or an error message.
+/// Last byte of a reply: `ANSWER` if the reply contains results, `FAILED` if it contains an error message.
 const ANSWER: u8 = 0;
 const FAILED: u8 = 1;
 

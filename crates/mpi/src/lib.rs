@@ -36,7 +36,7 @@ use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Sour
 use std::io;
 use std::ops::Range;
 
-/// Length that marks the end of the broadcasts. Messages are never empty.
+/// Length of a broadcast without a message, which ends the requests or reports success. Messages are never empty.
 const END: u64 = 0;
 
 /// Returns the range of points for this rank if each rank takes about the same number. Ranges consist of whole groups:

@@ -28,7 +28,8 @@ pub(super) const PARTS: [Color; 5] =
 pub(super) const CONTOURS: [Color; 4] =
     [(0, 114, 178), (86, 180, 233), (0, 158, 115), (230, 159, 0)];
 
-/// Dash patterns of components, in pixels of marks and gaps: for the first five, for the next five, and so on.
+/// Dash patterns of components: alternating lengths of marks and gaps, in pixels. The first five components have the
+/// first pattern, the next five the second, and so on.
 pub(super) const DASHES: [&[f64]; 3] = [&[6.0, 3.0], &[1.5, 2.5], &[8.0, 2.5, 1.5, 2.5]];
 
 /// Widths of lines, in pixels.

@@ -58,7 +58,7 @@ pub(super) enum Mark {
     Cross {
         at: (f64, f64),
     },
-    /// Too many points to draw separately: the range that they cover in each pixel column.
+    /// Points that are too many to draw separately; in each pixel column, the range that they cover is drawn.
     Cloud {
         points: Vec<(f64, f64)>,
     },

@@ -126,8 +126,8 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Draws the [prediction band](Fit::prediction_band) of this level, for new observations with the same errors as the
-    /// fitted ones.
+    /// Draws the [prediction band](Fit::prediction_band) of this level, for new observations with the same errors as
+    /// the fitted ones.
     #[must_use]
     pub fn prediction_band(mut self, level: f64) -> FitPlot<'a> {
         self.prediction = Some(level);

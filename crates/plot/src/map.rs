@@ -12,8 +12,8 @@ const CELLS: usize = 512;
 const APART: f64 = 48.0;
 /// Fraction of the numbers, at each end, that may be outside of the default range.
 const BEYOND: f64 = 1.0 / 400.0;
-/// Numbers at the ends are left out of the default range if the range of all numbers is more than this many times as
-/// wide as the range without them.
+/// Numbers at the ends are left out of the default range if the range of all numbers is wider than the range without
+/// them by more than this factor.
 const WILD: f64 = 4.0;
 /// Color of missing values.
 const MISSING: Color = (190, 190, 190);
@@ -49,9 +49,8 @@ impl MapPlot {
     }
 
     /// Sets the range of the colour scale: the numbers that have the first and the last colour. The default is the
-    /// smallest and the largest number. If a
-    /// quarter of a percent of the numbers at each end makes this range more than 4x as wide, the default range leaves
-    /// them out, and the picture shows their count.
+    /// smallest and the largest number. Exception: if a quarter of a percent of the numbers at each end make the range
+    /// more than 4x as wide, the default leaves these numbers out, and the picture shows their count.
     #[must_use]
     pub fn range(mut self, low: f64, high: f64) -> MapPlot {
         self.range = Some((low, high));

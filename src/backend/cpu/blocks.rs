@@ -19,6 +19,19 @@ impl Cpu<'_> {
         pass: Pass<'_>,
         (start, end): (usize, usize),
         worker: &mut Worker,
+        visit: impl FnMut(&mut Worker, BlockPoints<'_>),
+    ) -> Result<(), Fault> {
+        self.remaining_blocks(pass, (start, end), worker, |_, _, _| 0, visit)
+    }
+
+    /// Like [`blocks`](Cpu::blocks), but first calls `assembled` for each block with the number of its points. It returns
+    /// the number of leading points that need no evaluation.
+    pub(super) fn remaining_blocks(
+        &self,
+        pass: Pass<'_>,
+        (start, end): (usize, usize),
+        worker: &mut Worker,
+        assembled: impl Fn(&mut Worker, Block<'_>, usize) -> usize,
         mut visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
         if start == end {
@@ -32,12 +45,7 @@ impl Cpu<'_> {
             let (block, len);
             if self.points.is_filtered() {
                 picked.clear();
-                while next < end && picked.len() < BLOCK {
-                    if self.points.counts(next) {
-                        picked.push(next);
-                    }
-                    next += 1;
-                }
+                next = self.points.pick_used(next, end, BLOCK, &mut picked);
                 // Consecutive points are read in place.
                 let gapless = |first: &usize| picked[picked.len() - 1] - first + 1 == picked.len();
                 len = picked.len();
@@ -50,7 +58,10 @@ impl Cpu<'_> {
                 block = Block::Run(next);
                 next += len;
             }
-            outcome = self.block(pass, (block, len), worker, &mut visit);
+            let done = assembled(worker, block, len);
+            if done < len {
+                outcome = self.block(pass, (block.from(done), len - done), worker, &mut visit);
+            }
         }
         worker.picked = picked;
         outcome

@@ -80,7 +80,8 @@ pub(super) struct Code {
     pub(super) registers: usize,
     /// The value of the model, then its partials.
     pub(super) outputs: Vec<Operand>,
-    /// Indices of the numbers that must be in the safe range. If a number is outside, the code must not be used.
+    /// Indices of the collected coefficients and their partial products. The code must not be used if one of these
+    /// numbers is outside the range of [`is_safe`].
     coefficients: Vec<usize>,
     /// Number of columns up to and including the last one that is read.
     pub(super) columns: usize,
@@ -89,7 +90,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Compiles a program with the constant factors of its partials collected.
+    /// Compiles a program after [`collect`] has collected the constant factors of its partials.
     pub(super) fn collected(program: &Program) -> Code {
         let Collected { program, coefficients } = collect(program);
         let coefficients = coefficients.iter().map(|&id| id as usize).collect();

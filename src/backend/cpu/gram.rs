@@ -21,44 +21,48 @@ pub(super) struct Tile<'a> {
     first: (usize, usize),
 }
 
-/// Adds Σ aᵢaⱼ over the points of a block to `lanes`, which contains eight partial sums at `8 * pair(i, j)` for each
+/// Adds Σ aᵢbⱼ over the points of a block to `lanes`, which contains eight partial sums at `8 * pair(i, j)` for each
 /// pair i ≤ j.
 ///
-/// - `column(i)`: column i of `k`, all of the same length.
+/// - `left(i)`, `right(j)`: columns aᵢ and bⱼ, `k` of each, all of the same length. They are the same unless the products
+///   are weighted.
 /// - `tile`: adds the products of one tile, like [`add_tile`].
 /// - `rests`: adds the products of the points after the last full group of eight, like [`add_rests`].
 /// - `room`: buffer for these points.
 pub(super) fn add_products<'a>(
     k: usize,
-    column: impl Fn(usize) -> &'a [f64],
+    (left, right): (impl Fn(usize) -> &'a [f64], impl Fn(usize) -> &'a [f64]),
     tile: impl Fn(&Tile<'_>, &mut [f64]),
     rests: impl Fn(&[[f64; LANES]], &mut [f64]),
     room: &mut Vec<[f64; LANES]>,
     lanes: &mut [f64],
 ) {
-    let whole = if k == 0 { 0 } else { column(0).len() / LANES * LANES };
+    let whole = if k == 0 { 0 } else { left(0).len() / LANES * LANES };
     for j in (0..k).step_by(RIGHT).filter(|_| whole > 0) {
         let width = RIGHT.min(k - j);
-        let right = std::array::from_fn(|r| column(j + r.min(width - 1)));
+        let rights = std::array::from_fn(|r| right(j + r.min(width - 1)));
         for i in (0..j + width).step_by(LEFT) {
             let height = LEFT.min(j + width - i);
-            let left = std::array::from_fn(|l| column(i + l.min(height - 1)));
-            tile(&Tile { left, right, size: (height, width), first: (i, j) }, lanes);
+            let lefts = std::array::from_fn(|l| left(i + l.min(height - 1)));
+            let of = Tile { left: lefts, right: rights, size: (height, width), first: (i, j) };
+            tile(&of, lanes);
         }
     }
-    if k > 0 && whole < column(0).len() {
+    if k > 0 && whole < left(0).len() {
         room.clear();
-        room.extend((0..k).map(|j| padded(&column(j)[whole..])));
+        room.extend((0..k).map(|j| padded(&left(j)[whole..])));
+        room.extend((0..k).map(|j| padded(&right(j)[whole..])));
         rests(room, lanes);
     }
 }
 
-/// Adds the products of fewer than eight points, whose columns are padded with zeros.
+/// Adds the products of fewer than eight points. `rests`: the left columns, then the right columns, padded with zeros.
 #[inline(always)]
 pub(super) fn add_rests(rests: &[[f64; LANES]], lanes: &mut [f64]) {
     let mut sums = lanes.as_chunks_mut::<LANES>().0.iter_mut();
-    for (j, b) in rests.iter().enumerate() {
-        for (a, sum) in rests[..=j].iter().zip(&mut sums) {
+    let (left, right) = rests.split_at(rests.len() / 2);
+    for (j, b) in right.iter().enumerate() {
+        for (a, sum) in left[..=j].iter().zip(&mut sums) {
             *sum = fused(a, b, *sum);
         }
     }

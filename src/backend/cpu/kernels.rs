@@ -5,7 +5,7 @@
 //! return the same bits.
 
 use super::gram::{self, LANES, Tile};
-use super::poisson;
+use super::poisson::{self, Counts};
 use super::robust::{self, RobustSums};
 use crate::data::loss::Loss;
 use crate::math::block;
@@ -54,15 +54,17 @@ pub(crate) struct Kernels {
     polygamma: unsafe fn(u32, &[f64], &mut [f64]),
     tile: unsafe fn(&Tile<'_>, &mut [f64]),
     rests: unsafe fn(&[[f64; LANES]], &mut [f64]),
-    robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
+    robust: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut [f64; LANES]),
+    robust_rows: unsafe fn(Loss, f64, &mut [f64], &mut [f64], &mut RobustSums),
     poisson: OnCounts,
+    poisson_rows: unsafe fn(&mut [f64], &mut [f64], &[f64]),
     fold: unsafe fn(&mut [f64], usize, &mut [f64], usize, usize),
     models: unsafe fn(&[[f64; LANES]], usize, &mut ModelsAbreast),
 }
 
-/// Kernel for Poisson data. Arguments: lower limits of the expectation; values of the model, and counts; output for
-/// residuals; output for factors of rows; sums to which the costs are added.
-type OnCounts = unsafe fn(&[f64; LANES], [&[f64]; 2], &mut [f64], &mut [f64], &mut RobustSums);
+/// Kernel for Poisson data. Arguments: values of the model and counts; outputs for the scores and for the two factors of
+/// s²; sums to which the costs are added.
+type OnCounts = unsafe fn(&Counts<'_>, &mut [f64], [&mut [f64]; 2], &mut [f64; LANES]);
 
 /// Returns the best kernels for this processor, or the kernels that the environment variable `DUALFIT_ISA` names:
 /// `avx512`, `avx2` or `baseline`. The variable is ignored if the processor does not support its value.
@@ -159,11 +161,11 @@ impl Kernels {
         unsafe { (self.select)(mask, yes, no, out) }
     }
 
-    /// Adds the products of all pairs of `k` columns; see [`gram::add_products`].
+    /// Adds the products of all pairs of `k` left and right columns; see [`gram::add_products`].
     pub(super) fn products<'a>(
         &self,
         k: usize,
-        column: impl Fn(usize) -> &'a [f64],
+        columns: (impl Fn(usize) -> &'a [f64], impl Fn(usize) -> &'a [f64]),
         room: &mut Vec<[f64; LANES]>,
         lanes: &mut [f64],
     ) {
@@ -172,11 +174,24 @@ impl Kernels {
         // SAFETY: as above.
         let rests =
             |rests: &[[f64; LANES]], lanes: &mut [f64]| unsafe { (self.rests)(rests, lanes) };
-        gram::add_products(k, column, tile, rests, room, lanes);
+        gram::add_products(k, columns, tile, rests, room, lanes);
     }
 
-    /// Corrects residuals for a loss; see [`robust::correct`].
+    /// Computes the terms of normal equations for a loss; see [`robust::weigh`].
     pub(super) fn robust(
+        &self,
+        loss: Loss,
+        floor: f64,
+        residual: &mut [f64],
+        weight: &mut [f64],
+        costs: &mut [f64; LANES],
+    ) {
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
+        unsafe { (self.robust)(loss, floor, residual, weight, costs) }
+    }
+
+    /// Corrects rows for a loss; see [`robust::correct`].
+    pub(super) fn robust_rows(
         &self,
         loss: Loss,
         floor: f64,
@@ -185,20 +200,25 @@ impl Kernels {
         sums: &mut RobustSums,
     ) {
         // SAFETY: `available` returns a `Kernels` only if the processor has its features.
-        unsafe { (self.robust)(loss, floor, residual, row, sums) }
+        unsafe { (self.robust_rows)(loss, floor, residual, row, sums) }
     }
 
-    /// Computes rows of Poisson data; see [`poisson::weigh`].
+    /// Computes the terms of normal equations of Poisson data; see [`poisson::weigh`].
     pub(super) fn poisson(
         &self,
-        darkest: &[f64; LANES],
-        value_and_y: [&[f64]; 2],
-        residual: &mut [f64],
-        row: &mut [f64],
-        sums: &mut RobustSums,
+        counts: &Counts<'_>,
+        score: &mut [f64],
+        factors: [&mut [f64]; 2],
+        costs: &mut [f64; LANES],
     ) {
         // SAFETY: `available` returns a `Kernels` only if the processor has its features.
-        unsafe { (self.poisson)(darkest, value_and_y, residual, row, sums) }
+        unsafe { (self.poisson)(counts, score, factors, costs) }
+    }
+
+    /// Computes rows of Poisson data from the terms of normal equations; see [`poisson::rows_of`].
+    pub(super) fn poisson_rows(&self, score: &mut [f64], first: &mut [f64], second: &[f64]) {
+        // SAFETY: `available` returns a `Kernels` only if the processor has its features.
+        unsafe { (self.poisson_rows)(score, first, second) }
     }
 
     /// Folds `m` rows into an R factor; see [`fold_rows`].
@@ -237,7 +257,9 @@ macro_rules! instruction_set {
                 tile,
                 rests,
                 robust,
+                robust_rows,
                 poisson,
+                poisson_rows,
                 fold,
                 models,
             };
@@ -408,13 +430,23 @@ macro_rules! instruction_set {
             }
 
             $(#[target_feature(enable = $features)])?
-            fn robust(loss: Loss, floor: f64, residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
+            fn robust(loss: Loss, floor: f64, residual: &mut [f64], weight: &mut [f64], costs: &mut [f64; LANES]) {
+                robust::weigh(loss, floor, residual, weight, costs);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn robust_rows(loss: Loss, floor: f64, residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
                 robust::correct(loss, floor, residual, row, sums);
             }
 
             $(#[target_feature(enable = $features)])?
-            fn poisson(darkest: &[f64; LANES], [value, y]: [&[f64]; 2], residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
-                poisson::weigh(darkest, value, y, residual, row, sums);
+            fn poisson(counts: &Counts<'_>, score: &mut [f64], factors: [&mut [f64]; 2], costs: &mut [f64; LANES]) {
+                poisson::weigh(counts, score, factors, costs);
+            }
+
+            $(#[target_feature(enable = $features)])?
+            fn poisson_rows(score: &mut [f64], first: &mut [f64], second: &[f64]) {
+                poisson::rows_of(score, first, second);
             }
 
             $(#[target_feature(enable = $features)])?

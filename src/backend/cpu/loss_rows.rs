@@ -2,6 +2,7 @@
 
 use super::assembly::Assembled;
 use super::code::{BLOCK, Code};
+use super::gram::LANES;
 use super::kernels::Kernels;
 use super::machine::{Block, Inputs, Machine, Register, Uniforms, lanes, register};
 use super::robust::{self, RobustSums};
@@ -25,8 +26,19 @@ impl LossRows {
         self.row = self.row.take().or_else(register);
     }
 
-    /// Corrects weighted residuals and the factors of their rows. `weighted`: true if the rows already have factors.
-    /// Returns true if the corrected rows have factors.
+    /// Replaces weighted residuals by ψ and sets the weights s² of the products, for normal equations.
+    pub(super) fn weigh(
+        &mut self,
+        kernels: &Kernels,
+        rule: (Loss, f64),
+        residual: &mut [f64],
+        weight: &mut [f64],
+    ) {
+        self.formulas.weigh(kernels, rule, residual, weight, &mut self.sums.costs);
+    }
+
+    /// Corrects weighted residuals and the factors of their rows, for R factors. `weighted`: true if the rows already
+    /// have factors. Returns true if the corrected rows have factors.
     pub(super) fn correct(
         &mut self,
         kernels: &Kernels,
@@ -83,7 +95,25 @@ pub(super) struct FormulaMachine {
 }
 
 impl FormulaMachine {
-    /// Corrects any number of residuals, like [`Kernels::robust`], but also for custom losses.
+    /// Computes the terms of normal equations for any number of residuals, like [`Kernels::robust`], but also for custom
+    /// losses.
+    fn weigh(
+        &mut self,
+        kernels: &Kernels,
+        (loss, floor): (Loss, f64),
+        residual: &mut [f64],
+        weight: &mut [f64],
+        costs: &mut [f64; LANES],
+    ) {
+        let Loss::Custom { scale, formula } = loss else {
+            return kernels.robust(loss, floor, residual, weight, costs);
+        };
+        self.by_block(kernels, (scale, formula), residual, weight, |terms, residual, weight| {
+            robust::weigh_by_formula((scale, floor), terms, residual, weight, costs);
+        });
+    }
+
+    /// Corrects any number of residuals, like [`Kernels::robust_rows`], but also for custom losses.
     pub(super) fn correct(
         &mut self,
         kernels: &Kernels,
@@ -93,37 +123,41 @@ impl FormulaMachine {
         sums: &mut RobustSums,
     ) {
         let Loss::Custom { scale, formula } = loss else {
-            return kernels.robust(loss, floor, residual, row, sums);
+            return kernels.robust_rows(loss, floor, residual, row, sums);
         };
+        self.by_block(kernels, (scale, formula), residual, row, |terms, residual, row| {
+            robust::correct_by_formula((scale, floor), terms, residual, row, sums);
+        });
+    }
+
+    /// Calls `visit` for each block of residuals with ρ, dρ/du and d²ρ/du² at u = residual/scale, and with the residuals
+    /// and the numbers of `row` of the block.
+    fn by_block(
+        &mut self,
+        kernels: &Kernels,
+        (scale, formula): (f64, LossFormula),
+        residual: &mut [f64],
+        row: &mut [f64],
+        mut visit: impl FnMut([&[f64]; 3], &mut [f64], &mut [f64]),
+    ) {
         let compiled = match self.compiled.take() {
             Some(compiled) if compiled.of == formula => compiled,
             _ => Compiled::of(formula),
         };
+        let Compiled { code, uniforms, .. } = &*compiled;
         for (residual, row) in residual.chunks_mut(BLOCK).zip(row.chunks_mut(BLOCK)) {
-            self.block(kernels, &compiled, (scale, floor), residual, row, sums);
+            self.ratios = self.ratios.take().or_else(register);
+            let ratios = self.ratios.iter_mut().flat_map(|ratios| &mut ratios.0);
+            ratios.zip(residual.iter()).for_each(|(u, r)| *u = r / scale);
+            let columns = [Values::F64(lanes(&self.ratios, residual.len()))];
+            let uniforms = Uniforms::OfOne(uniforms);
+            let inputs = Inputs::new(&columns, Block::Run(0), residual.len());
+            self.machine.reserve(code.registers, columns.len());
+            self.machine.broadcast(code, uniforms, residual.len());
+            self.machine.run(code, kernels, uniforms, &inputs);
+            let output = |k: usize| self.machine.source(code.outputs[k], &inputs);
+            visit([0, 1, 2].map(output), residual, row);
         }
         self.compiled = Some(compiled);
-    }
-
-    fn block(
-        &mut self,
-        kernels: &Kernels,
-        Compiled { code, uniforms, .. }: &Compiled,
-        (scale, floor): (f64, f64),
-        residual: &mut [f64],
-        row: &mut [f64],
-        sums: &mut RobustSums,
-    ) {
-        self.ratios = self.ratios.take().or_else(register);
-        let ratios = self.ratios.iter_mut().flat_map(|ratios| &mut ratios.0);
-        ratios.zip(residual.iter()).for_each(|(u, r)| *u = r / scale);
-        let columns = [Values::F64(lanes(&self.ratios, residual.len()))];
-        let uniforms = Uniforms::OfOne(uniforms);
-        let inputs = Inputs::new(&columns, Block::Run(0), residual.len());
-        self.machine.reserve(code.registers, columns.len());
-        self.machine.broadcast(code, uniforms, residual.len());
-        self.machine.run(code, kernels, uniforms, &inputs);
-        let output = |k: usize| self.machine.source(code.outputs[k], &inputs);
-        robust::by_formula((scale, floor), [0, 1, 2].map(output), residual, row, sums);
     }
 }

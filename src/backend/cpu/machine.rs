@@ -1,6 +1,6 @@
 //! The block interpreter: executes the code of a program over up to [`BLOCK`] points at a time.
 
-use super::assembly::{Assembled, Outputs, Same, Table, in_a_row};
+use super::assembly::{Assembled, Outputs, Same, Shared, Table, in_a_row};
 use super::code::{BLOCK, Code, Instruction, Operand};
 use super::gram::LANES;
 use super::kernels::Kernels;
@@ -109,7 +109,7 @@ impl Machine {
         inputs: &Inputs<'_>,
     ) -> bool {
         let same = match uniforms {
-            Uniforms::OfOne(numbers) => Same::OfOne(numbers, 1.0),
+            Uniforms::OfOne(numbers) => Same::OfOne(numbers, Shared::default()),
             Uniforms::OfLanes(numbers) => Same::ByLane(numbers),
         };
         if !code.is_worthwhile(inputs.len) {
@@ -195,7 +195,15 @@ pub(super) fn copy(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
     }
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
+    /// Returns the block without its first `points` points.
+    pub(super) fn from(self, points: usize) -> Block<'a> {
+        match self {
+            Block::Run(start) => Block::Run(start + points),
+            Block::Picked(index) => Block::Picked(&index[points..]),
+        }
+    }
+
     /// Returns the index, among all points, of point `i` of the block.
     pub(super) fn index(&self, i: usize) -> usize {
         match self {

@@ -70,7 +70,7 @@ pub(crate) struct Cpu<'a> {
     alone: bool,
     /// Upper limit of the weight of a point in sums, in row units.
     most_weight: f64,
-    /// If the cost reaches this value, the next normal equations need no products.
+    /// If the cost is at least this value, the trial is rejected; therefore the next normal equations need no products.
     worthless: f64,
     /// Time limit of a pass of a native model.
     patience: Patience<'a>,
@@ -107,7 +107,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Sets the magnitudes of the parameters from the starting point, and resets the precision of the values. Keeps
-    /// both if this is another part of the same fit: its first part determines them.
+    /// both if this is another part of the points of the same fit, because the first part of a fit determines them.
     fn begin(&mut self, native: &Native, free: usize, (start, part): (&[f64], bool)) {
         let least = || native.least_sizes(start);
         if part && self.least.iter().copied().eq(least()) {
@@ -156,7 +156,8 @@ impl<'a> Cpu<'a> {
         cpu
     }
 
-    /// `part`: if true, the scratch may come from another part of the points of the same fit.
+    /// Creates an evaluator with this scratch. `part`: if true, the scratch may come from another part of the points of
+    /// the same fit.
     fn over(
         mut scratch: Scratch,
         model: &'a Prepared,

@@ -71,7 +71,7 @@ impl Pieces {
         }
     }
 
-    /// Returns the end of the points of all pieces before number `piece`.
+    /// Returns the index of the first point of piece number `piece`; the number of points if there is no such piece.
     pub(super) fn end(&self, piece: usize) -> usize {
         self.points.min(piece * self.length)
     }

@@ -1,4 +1,5 @@
-//! Evaluation point by point: bad points, heavy points, and the check for an exact fit.
+//! Evaluation point by point: points without a finite value, points above the weight limit, and the check for an exact
+//! fit.
 
 use super::arrays::Differences;
 use super::closest::BlockPoints;

@@ -191,9 +191,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Creates a pass with the code as traced, for a piece whose sums are not finite after a pass from
-    /// [`new`](Pass::new): the collected factors may be the cause. Returns `None` for a native model. `numbers`:
-    /// initialised on first use.
+    /// Creates a pass with the code as traced. It repeats a piece of points whose sums are not finite after a pass from
+    /// [`new`](Pass::new), because the coefficients of the collected code may be the cause. Returns `None` for a native
+    /// model. `numbers`: initialised on first use.
     pub(super) fn once_more(
         model: &'a Prepared,
         params: &'a [f64],

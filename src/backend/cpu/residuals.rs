@@ -47,7 +47,7 @@ impl Cpu<'_> {
             sample.rounding += (spacing(&points.y, y) * weight).powi(2) / 12.0;
         })?;
         if self.loss != Loss::Linear {
-            // The correction sets residuals to ψ/s and rows to s. The product of both is ψ.
+            // The correction replaces residuals r by ψ/s, where ψ = ρ'r, and sets rows to s. Their product is ψ.
             let mut row = vec![1.0; sample.values.len()];
             let (rule, sums) = ((self.loss, 0.0), &mut RobustSums::default());
             let formulas = &mut FormulaMachine::default();
@@ -175,7 +175,7 @@ fn spacing(values: &Values<'_>, y: f64) -> f64 {
     }
 }
 
-/// Returns the averages of the moments of single counts, and the margin of the mean.
+/// Returns the mean and variance of the deviance of one count, averaged over the counts, and the margin of the mean.
 fn mean_deviance(expected: &[[f64; 2]]) -> MeanDeviance {
     let n = expected.len() as f64;
     let of_each = |k: usize| expected.iter().map(|moments| moments[k]).sum::<f64>() / n;

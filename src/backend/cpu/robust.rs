@@ -1,26 +1,129 @@
 //! Robust losses over a block of residuals.
 //!
-//! With z = (r/C)², the loss of a point is ½C²ρ(z), its gradient ρ'·Jᵀr, and its Gauss-Newton matrix
-//! (ρ' + 2zρ'')·JᵀJ. If the row of the point is scaled by s = √(ρ' + 2zρ'') and its residual by ρ'/s, the
-//! ordinary normal equations contain this gradient and matrix (Triggs et al. 2000). s² is max(ρ' + 2zρ'', floor·ρ',
-//! 2⁻⁵²). In normal equations the floor is 0.1, so that outliers still contribute to the step. In R factors the floor
-//! is 0, as in SciPy. R factors determine the covariance, and the steps of ill-conditioned problems.
+//! With z = (r/C)², the loss of a point is ½C²ρ(z), its gradient ρ'·Jᵀr, and its Gauss-Newton matrix s²·JᵀJ with
+//! s² = ρ' + 2zρ''. Normal equations sum these products directly. If the row of the point is scaled by s and its
+//! residual by ρ'/s, a factor of the rows contains the same gradient and matrix (Triggs et al. 2000). s² is
+//! max(ρ' + 2zρ'', floor·ρ', 2⁻⁵²). In normal equations the floor is 0.1, so that outliers still contribute to the step.
+//! In R factors the floor is 0, as in SciPy. R factors determine the covariance, and the steps of ill-conditioned
+//! problems.
 
 use super::gram::{LANES, collapse};
 use crate::data::loss::Loss;
+use crate::math::arithmetic::{Lane, Truth};
 use crate::math::lane;
 use crate::normal::Influence;
 
 /// Minimum of s², the square of a row factor.
 const LEAST: f64 = f64::EPSILON;
 
+/// A loss whose formula is part of this crate. `loss_rows.rs` evaluates custom losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    SoftL1,
+    Huber,
+    Cauchy,
+    Arctan,
+    Tukey,
+}
+
+impl Shape {
+    /// Returns the formula and the scale of a robust loss; `None` for the linear loss and for custom losses.
+    pub(super) fn of(loss: Loss) -> Option<(Shape, f64)> {
+        match loss {
+            Loss::Linear | Loss::Custom { .. } => None,
+            Loss::SoftL1 { scale } => Some((Shape::SoftL1, scale)),
+            Loss::Huber { scale } => Some((Shape::Huber, scale)),
+            Loss::Cauchy { scale } => Some((Shape::Cauchy, scale)),
+            Loss::Arctan { scale } => Some((Shape::Arctan, scale)),
+            Loss::Tukey { scale } => Some((Shape::Tukey, scale)),
+        }
+    }
+
+    /// Returns the terms of the loss at u = r/C.
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    pub(super) fn terms<L: Lane>(self, u: L) -> LossTerms<L> {
+        match self {
+            Shape::SoftL1 => soft_l1(u),
+            Shape::Huber => huber(u),
+            Shape::Cauchy => cauchy(u),
+            Shape::Arctan => arctan(u),
+            Shape::Tukey => tukey(u),
+        }
+    }
+}
+
+/// ρ, ρ' and ρ' + 2zρ'' of a point.
+#[derive(Clone, Copy)]
+pub(super) struct LossTerms<L> {
+    pub(super) rho: L,
+    pub(super) gradient: L,
+    pub(super) curvature: L,
+}
+
+#[inline(always)]
+fn soft_l1<L: Lane>(u: L) -> LossTerms<L> {
+    let z = u * u;
+    let root = (z + 1.0).sqrt();
+    let gradient = L::from(1.0) / root;
+    LossTerms { rho: (z + z) / (root + 1.0), gradient, curvature: gradient * gradient * gradient }
+}
+
+#[inline(always)]
+fn huber<L: Lane>(u: L) -> LossTerms<L> {
+    let size = u.abs();
+    let outside = size.gt(1.0);
+    LossTerms {
+        rho: outside.select(size + size - 1.0, u * u),
+        gradient: outside.select(L::from(1.0) / size, 1.0),
+        curvature: outside.select(0.0, 1.0),
+    }
+}
+
+#[inline(always)]
+fn cauchy<L: Lane>(u: L) -> LossTerms<L> {
+    let z = u * u;
+    let t = L::from(1.0) / (z + 1.0);
+    LossTerms { rho: lane::ln_1p(z), gradient: t, curvature: (L::from(1.0) - z) * t * t }
+}
+
+#[inline(always)]
+fn arctan<L: Lane>(u: L) -> LossTerms<L> {
+    let z = u * u;
+    let square = z * z;
+    let t = L::from(1.0) / (square + 1.0);
+    let curvature = (L::from(1.0) - square * 3.0) * t * t;
+    LossTerms { rho: lane::atan(z), gradient: t, curvature }
+}
+
+#[inline(always)]
+fn tukey<L: Lane>(u: L) -> LossTerms<L> {
+    let z = u * u;
+    let within = z.lt(1.0).select(z, 1.0);
+    let rest = L::from(1.0) - within;
+    LossTerms {
+        // Equal to (1 − rest³)/3, without its cancellation for small z.
+        rho: within * (within * within * (1.0 / 3.0) + rest),
+        gradient: rest * rest,
+        curvature: rest * (L::from(1.0) - z * 5.0),
+    }
+}
+
+impl<L: Lane> LossTerms<L> {
+    /// Returns s², the weight of the point in JᵀJ.
+    #[inline(always)]
+    pub(super) fn square(self, floor: f64) -> L {
+        let least = self.gradient * floor;
+        let square = self.curvature.gt(least).select(self.curvature, least);
+        square.gt(LEAST).select(square, LEAST)
+    }
+}
+
 /// Partial sums over points, one per lane.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RobustSums {
     /// Sums of the loss, ½C²ρ.
     pub(super) costs: [f64; LANES],
-    /// Sums of an [`Influence`]. They are computed only if the floor is 0, since only R factors need them, and not for
-    /// Poisson data.
+    /// Sums of an [`Influence`]. They are computed only for R factors, and not for Poisson data.
     influence: [[f64; LANES]; Influence::SUMS],
 }
 
@@ -31,23 +134,81 @@ impl RobustSums {
         collapse(self.influence.as_flattened(), &mut sums);
         Influence::of(sums)
     }
+}
 
-    #[inline(always)]
-    fn add(&mut self, l: usize, cost: f64, influence: &Influence, of_factor: bool) {
-        self.costs[l] += cost;
-        if of_factor {
-            for (sums, value) in self.influence.iter_mut().zip(influence.sums()) {
-                sums[l] += value;
-            }
-        }
+#[inline(always)]
+fn add_influence(to: &mut [[f64; LANES]; Influence::SUMS], l: usize, influence: &Influence) {
+    for (sums, value) in to.iter_mut().zip(influence.sums()) {
+        sums[l] += value;
     }
 }
 
-/// ρ, ρ' and ρ' + 2zρ'' at z.
-type LossTerms = (f64, f64, f64);
+/// Applies `point(lane, residual, row)` to each point of a block; it returns the cost of the point in units of `unit`.
+/// Adds the costs to `costs`: as for products ([`super::gram`]), first the sums of the full groups of eight points, then
+/// the remaining points.
+#[inline(always)]
+fn each(
+    unit: f64,
+    costs: &mut [f64; LANES],
+    residual: &mut [f64],
+    row: &mut [f64],
+    mut point: impl FnMut(usize, &mut f64, &mut f64) -> f64,
+) {
+    let (residuals, last_residuals) = residual.as_chunks_mut::<LANES>();
+    let (rows, last_rows) = row.as_chunks_mut::<LANES>();
+    let mut block = [0.0; LANES];
+    for (residual, row) in residuals.iter_mut().zip(rows) {
+        for l in 0..LANES {
+            block[l] = point(l, &mut residual[l], &mut row[l]).mul_add(unit, block[l]);
+        }
+    }
+    costs.iter_mut().zip(block).for_each(|(total, sum)| *total += sum);
+    for (l, (residual, row)) in last_residuals.iter_mut().zip(last_rows).enumerate() {
+        costs[l] = point(l, residual, row).mul_add(unit, costs[l]);
+    }
+}
 
-/// Replaces each residual r by ρ'r/s and sets `row` to s. Adds losses and, if the floor is 0, influences to `sums`.
-/// Both slices contain one value per point of the block.
+/// Replaces each residual r by ψ = ρ'r and sets `weight` to s², for normal equations. Adds losses to `costs`. Both slices
+/// contain one value per point of the block.
+#[inline(always)]
+pub(super) fn weigh(
+    loss: Loss,
+    floor: f64,
+    residual: &mut [f64],
+    weight: &mut [f64],
+    costs: &mut [f64; LANES],
+) {
+    match Shape::of(loss) {
+        None => weight.fill(1.0),
+        Some((Shape::SoftL1, c)) => weigh_each(c, floor, residual, weight, costs, soft_l1),
+        Some((Shape::Huber, c)) => weigh_each(c, floor, residual, weight, costs, huber),
+        Some((Shape::Cauchy, c)) => weigh_each(c, floor, residual, weight, costs, cauchy),
+        Some((Shape::Arctan, c)) => weigh_each(c, floor, residual, weight, costs, arctan),
+        Some((Shape::Tukey, c)) => weigh_each(c, floor, residual, weight, costs, tukey),
+    }
+}
+
+#[inline(always)]
+fn weigh_each(
+    scale: f64,
+    floor: f64,
+    residual: &mut [f64],
+    weight: &mut [f64],
+    costs: &mut [f64; LANES],
+    terms: impl Fn(f64) -> LossTerms<f64>,
+) {
+    let inverse = 1.0 / scale;
+    each(0.5 * scale * scale, costs, residual, weight, |_, residual, weight| {
+        let terms = terms(*residual * inverse);
+        *weight = terms.square(floor);
+        // A product with the residual, so that a NaN stays NaN: the comparisons of `square` drop NaN.
+        *residual *= terms.gradient;
+        terms.rho
+    });
+}
+
+/// Replaces each residual r by ρ'r/s and sets `row` to s, for R factors and single rows. Adds losses and, if the floor
+/// is 0, influences to `sums`. Both slices contain one value per point of the block.
 #[inline(always)]
 pub(super) fn correct(
     loss: Loss,
@@ -56,114 +217,92 @@ pub(super) fn correct(
     row: &mut [f64],
     sums: &mut RobustSums,
 ) {
-    match loss {
-        // `loss_rows.rs` evaluates custom losses.
-        Loss::Linear | Loss::Custom { .. } => row.fill(1.0),
-        Loss::SoftL1 { scale } => each(scale, floor, residual, row, sums, |z| {
-            let t = 1.0 + z;
-            let root = t.sqrt();
-            (2.0 * z / (1.0 + root), 1.0 / root, 1.0 / (t * root))
-        }),
-        Loss::Huber { scale } => each(scale, floor, residual, row, sums, |z| {
-            let root = z.sqrt();
-            let outside = z > 1.0;
-            (
-                if outside { 2.0 * root - 1.0 } else { z },
-                if outside { 1.0 / root } else { 1.0 },
-                if outside { 0.0 } else { 1.0 },
-            )
-        }),
-        Loss::Cauchy { scale } => each(scale, floor, residual, row, sums, |z| {
-            let t = 1.0 / (1.0 + z);
-            (lane::ln_1p(z), t, (1.0 - z) * t * t)
-        }),
-        Loss::Arctan { scale } => each(scale, floor, residual, row, sums, |z| {
-            let t = 1.0 / (1.0 + z * z);
-            (lane::atan(z), t, (1.0 - 3.0 * z * z) * t * t)
-        }),
-        Loss::Tukey { scale } => each(scale, floor, residual, row, sums, |z| {
-            let within = if z < 1.0 { z } else { 1.0 };
-            let u = 1.0 - within;
-            // Equal to (1 − u³)/3, without its cancellation for small z.
-            (within * (u + within * within / 3.0), u * u, u * (1.0 - 5.0 * z))
-        }),
+    match Shape::of(loss) {
+        None => row.fill(1.0),
+        Some((Shape::SoftL1, c)) => correct_each(c, floor, residual, row, sums, soft_l1),
+        Some((Shape::Huber, c)) => correct_each(c, floor, residual, row, sums, huber),
+        Some((Shape::Cauchy, c)) => correct_each(c, floor, residual, row, sums, cauchy),
+        Some((Shape::Arctan, c)) => correct_each(c, floor, residual, row, sums, arctan),
+        Some((Shape::Tukey, c)) => correct_each(c, floor, residual, row, sums, tukey),
     }
 }
 
+#[inline(always)]
+fn correct_each(
+    scale: f64,
+    floor: f64,
+    residual: &mut [f64],
+    row: &mut [f64],
+    sums: &mut RobustSums,
+    terms: impl Fn(f64) -> LossTerms<f64>,
+) {
+    let inverse = 1.0 / scale;
+    let RobustSums { costs, influence } = sums;
+    each(0.5 * scale * scale, costs, residual, row, |l, residual, row| {
+        let terms = terms(*residual * inverse);
+        let of_point = point(terms, floor, residual, row);
+        if floor == 0.0 {
+            add_influence(influence, l, &of_point);
+        }
+        terms.rho
+    });
+}
+
+/// Replaces a residual by ρ'r/s and sets `s`. Returns the influence sums of the point.
+#[inline(always)]
+fn point(terms: LossTerms<f64>, floor: f64, r: &mut f64, s: &mut f64) -> Influence {
+    let LossTerms { gradient, curvature, .. } = terms;
+    let square = terms.square(floor);
+    *s = square.sqrt();
+    let psi = *r * gradient;
+    // Computed from `r`, so that a NaN residual remains NaN: the comparisons of `square` drop NaN.
+    *r = psi / *s;
+    Influence::of([gradient, psi * psi, curvature, curvature * curvature, square])
+}
+
+/// Terms of a custom loss at the residual `r`. The derivatives are dρ/du and d²ρ/du² at u = r/scale.
+fn custom(scale: f64, r: f64, [rho, first, second]: [f64; 3]) -> LossTerms<f64> {
+    let (u, curvature) = (r / scale, 0.5 * second);
+    // The limit of the quotient for a residual of 0.
+    let gradient = if u == 0.0 { curvature } else { 0.5 * first / u };
+    LossTerms { rho, gradient, curvature }
+}
+
+/// Like [`weigh`], for a custom loss. The three slices are ρ, dρ/du and d²ρ/du² at u = residual/scale.
+pub(super) fn weigh_by_formula(
+    (scale, floor): (f64, f64),
+    [value, first, second]: [&[f64]; 3],
+    residual: &mut [f64],
+    weight: &mut [f64],
+    costs: &mut [f64; LANES],
+) {
+    let mut i = 0;
+    each(0.5 * scale * scale, costs, residual, weight, |_, residual, weight| {
+        let terms = custom(scale, *residual, [value[i], first[i], second[i]]);
+        i += 1;
+        *weight = terms.square(floor);
+        *residual *= terms.gradient;
+        terms.rho
+    });
+}
+
 /// Like [`correct`], for a custom loss. The three slices are ρ, dρ/du and d²ρ/du² at u = residual/scale.
-pub(super) fn by_formula(
+pub(super) fn correct_by_formula(
     (scale, floor): (f64, f64),
     [value, first, second]: [&[f64]; 3],
     residual: &mut [f64],
     row: &mut [f64],
     sums: &mut RobustSums,
 ) {
-    let half_square = 0.5 * scale * scale;
-    for (i, (r, s)) in residual.iter_mut().zip(row).enumerate() {
-        let (u, curvature) = (*r / scale, 0.5 * second[i]);
-        // The limit of the quotient for a residual of 0.
-        let gradient = if u == 0.0 { curvature } else { 0.5 * first[i] / u };
-        let terms = (value[i], gradient, curvature);
-        let (rho, influence) = point(scale, floor, r, s, &|_| terms);
-        sums.add(i % LANES, half_square * rho, &influence, floor == 0.0);
-    }
-}
-
-#[inline(always)]
-fn each(
-    scale: f64,
-    floor: f64,
-    residual: &mut [f64],
-    row: &mut [f64],
-    sums: &mut RobustSums,
-    terms: impl Fn(f64) -> LossTerms,
-) {
-    match floor == 0.0 {
-        true => each_point::<true>((scale, floor), residual, row, sums, terms),
-        false => each_point::<false>((scale, floor), residual, row, sums, terms),
-    }
-}
-
-#[inline(always)]
-fn each_point<const OF_FACTOR: bool>(
-    (scale, floor): (f64, f64),
-    residual: &mut [f64],
-    row: &mut [f64],
-    sums: &mut RobustSums,
-    terms: impl Fn(f64) -> LossTerms,
-) {
-    let half_square = 0.5 * scale * scale;
-    let (r_groups, r_rest) = residual.as_chunks_mut::<LANES>();
-    let (s_groups, s_rest) = row.as_chunks_mut::<LANES>();
-    for (r, s) in r_groups.iter_mut().zip(s_groups) {
-        for l in 0..LANES {
-            let (rho, influence) = point(scale, floor, &mut r[l], &mut s[l], &terms);
-            sums.add(l, half_square * rho, &influence, OF_FACTOR);
+    let RobustSums { costs, influence } = sums;
+    let mut i = 0;
+    each(0.5 * scale * scale, costs, residual, row, |l, residual, row| {
+        let terms = custom(scale, *residual, [value[i], first[i], second[i]]);
+        i += 1;
+        let of_point = point(terms, floor, residual, row);
+        if floor == 0.0 {
+            add_influence(influence, l, &of_point);
         }
-    }
-    for (l, (r, s)) in r_rest.iter_mut().zip(s_rest).enumerate() {
-        let (rho, influence) = point(scale, floor, r, s, &terms);
-        sums.add(l, half_square * rho, &influence, OF_FACTOR);
-    }
-}
-
-/// Corrects one point, and returns ρ and the influence sums of the point.
-#[inline(always)]
-fn point(
-    scale: f64,
-    floor: f64,
-    r: &mut f64,
-    s: &mut f64,
-    terms: &impl Fn(f64) -> LossTerms,
-) -> (f64, Influence) {
-    let z = (*r / scale) * (*r / scale);
-    let (rho, gradient, curvature) = terms(z);
-    let least = floor * gradient;
-    let square = if curvature > least { curvature } else { least };
-    let square = if square > LEAST { square } else { LEAST };
-    *s = square.sqrt();
-    let psi = *r * gradient;
-    // Computed from `r`, so that a NaN residual remains NaN: the comparisons above drop NaN.
-    *r = psi / *s;
-    (rho, Influence::of([gradient, psi * psi, curvature, curvature * curvature, square]))
+        terms.rho
+    });
 }

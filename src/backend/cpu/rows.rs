@@ -6,6 +6,7 @@ use super::gram::{LANES, collapse};
 use super::kernels::Kernels;
 use super::loss_rows::LossRows;
 use super::machine::{Block, Machine, Register, lanes, register};
+use super::poisson::Counts;
 use super::robust::RobustSums;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
@@ -27,12 +28,27 @@ pub(super) struct BlockRows {
     columns: Vec<Register>,
     /// Factor of each row, if rows are weighted.
     factor: Register,
+    /// Weights of the products of each row, for a loss or for counts: the product of two numbers for counts.
+    weights: [Register; 2],
+    /// Weighted partials multiplied by the weights of the products.
+    rights: Vec<Register>,
     response: Register,
     lanes: Vec<f64>,
     /// For each column, the numbers of the points after the last full group of eight.
     rests: Vec<[f64; LANES]>,
     matrix: Vec<f64>,
     loss: LossRows,
+}
+
+/// Result of the computation of residuals.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RowKind {
+    /// The factors of all rows are 1.
+    Plain,
+    /// Rows have factors.
+    Factored,
+    /// The residuals are the scores of counts, and products have two weights.
+    Counts,
 }
 
 /// Model values and partials of a block.
@@ -70,17 +86,18 @@ pub(super) struct Target<'a> {
     pub(super) loss: Loss,
     pub(super) floor: f64,
     pub(super) estimator: Estimator,
-    /// Poisson data: lower limit of the expectation in the weight, one per lane.
-    pub(super) darkest: &'a [f64; LANES],
+    /// Poisson data: upper limit of the weight 1/f, one per lane.
+    pub(super) most: &'a [f64; LANES],
 }
 
 impl BlockRows {
-    /// Reserves memory for `k` columns, including the residual. The memory for sums shrinks too: otherwise, after a
+    /// Reserves memory for `k` columns, including the residual. Only the memory for sums can shrink: otherwise, after a
     /// model of a thousand columns, half a million sums would be cleared for each piece of a model of three columns.
     pub(super) fn reserve(&mut self, k: usize) {
         self.columns.resize_with(self.columns.len().max(k), register);
         self.loss.reserve();
-        for needed in [&mut self.factor, &mut self.response] {
+        let [first, second] = &mut self.weights;
+        for needed in [&mut self.factor, &mut self.response, first, second] {
             *needed = needed.take().or_else(register);
         }
         self.lanes.resize(LANES * pair(0, k), 0.0);
@@ -93,8 +110,8 @@ impl BlockRows {
         self.loss.sums = RobustSums::default();
     }
 
-    /// Sets the last column to the residual `value` − y, weighted and corrected for the loss, and sets the
-    /// factors of the rows. Returns true if the rows have factors other than 1.
+    /// Sets the last column to the residual `value` − y, weighted by the errors of y, and sets the factors of the rows.
+    /// For counts, sets it to the score, and sets the weights of the products.
     fn residual(
         &mut self,
         kernels: &Kernels,
@@ -102,20 +119,19 @@ impl BlockRows {
         value: &[f64],
         BlockPoints { block, distances, .. }: BlockPoints<'_>,
         k: usize,
-    ) -> bool {
+    ) -> RowKind {
         let points = weighting.points;
         let n = value.len();
         let (Some(residual), Some(factor), Some(response)) =
             (&mut self.columns[k - 1], &mut self.factor, &mut self.response)
         else {
-            return false;
+            return RowKind::Plain;
         };
         let (residual, factor) = (&mut residual.0[..n], &mut factor.0[..n]);
-        let rule = (weighting.loss, weighting.floor);
         if let Some(distances) = distances {
             residual.copy_from_slice(distances.distance);
             factor.copy_from_slice(distances.factor);
-            return self.loss.correct(kernels, rule, true, residual, factor);
+            return RowKind::Factored;
         }
         let y: &[f64] = match (points.y, block) {
             (Values::F64(v), Block::Run(start)) => &v[start..start + n],
@@ -128,16 +144,18 @@ impl BlockRows {
             }
         };
         if points.estimator == Estimator::Poisson {
-            let darkest = [points.darkest(); LANES];
-            kernels.poisson(&darkest, [value, y], residual, factor, &mut self.loss.sums);
-            return true;
+            let most = &[points.darkest().recip(); LANES];
+            let counts = Counts { value, y, weights: None, most };
+            score(kernels, &counts, residual, &mut self.weights, &mut self.loss.sums.costs);
+            return RowKind::Counts;
         }
         kernels.binary(Binary::Sub, value, y, residual);
-        let weighted = match points.sigma {
-            Weights::Equal | Weights::Covariance { .. } if points.units.row == 1.0 => false,
+        match points.sigma {
+            Weights::Equal | Weights::Covariance { .. } if points.units.row == 1.0 => {
+                return RowKind::Plain;
+            }
             Weights::Equal | Weights::Covariance { .. } | Weights::Constant(_) => {
                 factor.fill(points.weight(0));
-                true
             }
             Weights::Each { sigma: s, .. } => {
                 let unit = points.units.row;
@@ -152,13 +170,10 @@ impl BlockRows {
                 if weighting.most < f64::INFINITY {
                     factor.iter_mut().for_each(|f| *f = f.min(weighting.most));
                 }
-                true
             }
-        };
-        if weighted {
-            weigh_residual(residual, factor);
         }
-        self.loss.correct(kernels, rule, weighted, residual, factor)
+        weigh_residual(residual, factor);
+        RowKind::Factored
     }
 
     /// Like [`residual`](BlockRows::residual), for fits in lanes.
@@ -168,34 +183,39 @@ impl BlockRows {
         target: &Target<'_>,
         value: &[f64],
         k: usize,
-    ) -> bool {
+    ) -> RowKind {
         let n = value.len();
         let (Some(residual), Some(factor)) = (&mut self.columns[k - 1], &mut self.factor) else {
-            return false;
+            return RowKind::Plain;
         };
         let (residual, factor) = (&mut residual.0[..n], &mut factor.0[..n]);
         if target.estimator == Estimator::Poisson {
-            kernels.poisson(
-                target.darkest,
-                [value, target.y],
-                residual,
-                factor,
-                &mut self.loss.sums,
-            );
-            return true;
+            let Target { y, weights, most, .. } = *target;
+            let counts = Counts { value, y, weights, most };
+            score(kernels, &counts, residual, &mut self.weights, &mut self.loss.sums.costs);
+            return RowKind::Counts;
         }
         kernels.binary(Binary::Sub, value, target.y, residual);
-        if let Some(weights) = target.weights {
-            factor.copy_from_slice(weights);
-            weigh_residual(residual, factor);
-        }
-        let (rule, weighted) = ((target.loss, target.floor), target.weights.is_some());
-        self.loss.correct(kernels, rule, weighted, residual, factor)
+        let Some(weights) = target.weights else { return RowKind::Plain };
+        factor.copy_from_slice(weights);
+        weigh_residual(residual, factor);
+        RowKind::Factored
     }
 
-    /// Returns the sums of products of `k` columns, eight lanes each.
-    pub(super) fn sums(&mut self, k: usize) -> &mut [f64] {
-        &mut self.lanes[..LANES * pair(0, k)]
+    /// Copies the sums of the chunk in the order of [`set_sums`](BlockRows::set_sums), the costs if `costs`.
+    pub(super) fn copy_sums(&self, k: usize, costs: bool, sums: &mut Vec<f64>) {
+        sums.clear();
+        sums.extend_from_slice(&self.lanes[..LANES * pair(0, k)]);
+        if costs {
+            sums.extend_from_slice(&self.loss.sums.costs);
+        }
+    }
+
+    /// Sets the sums of the chunk: products of `k` columns, then the costs if there are any, eight lanes each.
+    pub(super) fn set_sums(&mut self, k: usize, sums: &[f64]) {
+        let (products, costs) = sums.split_at(LANES * pair(0, k));
+        self.lanes[..products.len()].copy_from_slice(products);
+        self.loss.sums.costs[..costs.len()].copy_from_slice(costs);
     }
 
     /// Copies the sums of `k` columns and the costs, without adding the lanes.
@@ -213,8 +233,9 @@ impl BlockRows {
         view: &BlockValues<'_>,
     ) {
         let (k, value) = (view.outputs.len(), view.output(0));
-        let factored = self.residual(kernels, weighting, value, view.points, k);
-        self.products(kernels, weighting.columns, view, factored);
+        let kind = self.residual(kernels, weighting, value, view.points, k);
+        let rule = (weighting.loss, weighting.floor);
+        self.products(kernels, (rule, weighting.columns), view, kind);
     }
 
     /// Adds the products of a block of fits in lanes.
@@ -224,24 +245,25 @@ impl BlockRows {
         target: &Target<'_>,
         view: &BlockValues<'_>,
     ) {
-        let factored = self.residual_of(kernels, target, view.output(0), view.outputs.len());
-        self.products(kernels, &[], view, factored);
+        let kind = self.residual_of(kernels, target, view.output(0), view.outputs.len());
+        self.products(kernels, ((target.loss, target.floor), &[]), view, kind);
     }
 
-    /// Adds the products of the rows of the block, whose residuals and factors must already be set. `scales`: the
-    /// factors of the columns, or empty if all are 1. `factored`: true if rows have factors other than 1.
+    /// Adds the products of the rows of the block, whose residuals must already be set. `rule`: the loss and the floor
+    /// of its weights; `scales`: the factors of the columns, or empty if all are 1.
     fn products(
         &mut self,
         kernels: &Kernels,
-        scales: &[f64],
+        (rule, scales): ((Loss, f64), &[f64]),
         view: &BlockValues<'_>,
-        factored: bool,
+        kind: RowKind,
     ) {
         let k = view.outputs.len();
         let output = |i: usize| view.output(i);
         let n = output(0).len();
         let scale = |j: usize| scales.get(j).copied().unwrap_or(1.0);
         let scaled = |j: usize| scale(j) != 1.0;
+        let factored = kind == RowKind::Factored;
         for j in 0..k - 1 {
             if factored || scaled(j) {
                 let Some(column) = &mut self.columns[j] else { continue };
@@ -249,11 +271,58 @@ impl BlockRows {
                 weigh(kernels, output(1 + j), factor, scale(j), &mut column.0[..n]);
             }
         }
+        let robust = kind != RowKind::Counts && rule.0 != Loss::Linear;
+        if let (true, Some(residual), [Some(weight), _]) =
+            (robust, &mut self.columns[k - 1], &mut self.weights)
+        {
+            self.loss.weigh(kernels, rule, &mut residual.0[..n], &mut weight.0[..n]);
+        }
         let columns = &self.columns;
-        let column = |j: usize| {
+        let left = |j: usize| {
             if j + 1 < k && !factored && !scaled(j) { output(1 + j) } else { lanes(&columns[j], n) }
         };
-        kernels.products(k, column, &mut self.rests, &mut self.lanes);
+        let weights = match (kind, robust) {
+            (RowKind::Counts, _) => &self.weights[..],
+            (_, true) => &self.weights[..1],
+            (_, false) => {
+                return kernels.products(k, (left, left), &mut self.rests, &mut self.lanes);
+            }
+        };
+        self.rights.resize_with(self.rights.len().max(k - 1), register);
+        for (j, right) in self.rights[..k - 1].iter_mut().enumerate() {
+            let Some(right) = right else { continue };
+            let right = &mut right.0[..n];
+            kernels.binary(Binary::Mul, left(j), lanes(&weights[0], n), right);
+            for weight in &weights[1..] {
+                right.iter_mut().zip(lanes(weight, n)).for_each(|(right, weight)| *right *= weight);
+            }
+        }
+        let rights = &self.rights;
+        let right = |j: usize| if j + 1 < k { lanes(&rights[j], n) } else { left(j) };
+        kernels.products(k, (left, right), &mut self.rests, &mut self.lanes);
+    }
+
+    /// Sets the residuals and the factors of rows that an R factor folds. Returns true if the rows have factors.
+    fn row_factors(
+        &mut self,
+        kernels: &Kernels,
+        weighting: &Weighting<'_>,
+        view: &BlockValues<'_>,
+    ) -> bool {
+        let (k, n) = (view.outputs.len(), view.output(0).len());
+        let kind = self.residual(kernels, weighting, view.output(0), view.points, k);
+        let (Some(residual), Some(factor)) = (&mut self.columns[k - 1], &mut self.factor) else {
+            return false;
+        };
+        let (residual, factor) = (&mut residual.0[..n], &mut factor.0[..n]);
+        if kind == RowKind::Counts {
+            let [first, second] = &self.weights;
+            factor.copy_from_slice(lanes(first, n));
+            kernels.poisson_rows(residual, factor, lanes(second, n));
+            return true;
+        }
+        let rule = (weighting.loss, weighting.floor);
+        self.loss.correct(kernels, rule, kind == RowKind::Factored, residual, factor)
     }
 
     /// Folds the rows of the block into the R factor of the chunk.
@@ -267,7 +336,7 @@ impl BlockRows {
         let k = view.outputs.len();
         let output = |i: usize| view.output(i);
         let n = output(0).len();
-        let factored = self.residual(kernels, weighting, output(0), view.points, k);
+        let factored = self.row_factors(kernels, weighting, view);
         // If the matrix is not aligned to cache lines, the folding loop takes 1.4x the time (measured).
         let aligned = self.matrix.as_ptr().align_offset(64).min(ALIGNMENT);
         let (columns, factor) = (&self.columns, &self.factor);
@@ -282,6 +351,20 @@ impl BlockRows {
             }
         }
         kernels.fold(&mut out.r, k, matrix, STRIDE, n);
+    }
+}
+
+/// Computes scores, weights and costs of counts.
+fn score(
+    kernels: &Kernels,
+    counts: &Counts<'_>,
+    score: &mut [f64],
+    weights: &mut [Register; 2],
+    costs: &mut [f64; LANES],
+) {
+    let n = score.len();
+    if let [Some(first), Some(second)] = weights {
+        kernels.poisson(counts, score, [&mut first.0[..n], &mut second.0[..n]], costs);
     }
 }
 

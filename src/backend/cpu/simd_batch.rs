@@ -5,20 +5,20 @@
 //! i of the fit in lane l. So every loop is long, every vector is full, and the sums of a lane are the sums of its fit.
 //! The result of a lane does not depend on the other lanes.
 
-use super::assembly::{Assembled, Rows, Same, Weighted, in_a_row};
+use super::assembly::{Assembled, Estimate, Rows, Same, Shared, Weighted, in_a_row};
 use super::closest::BlockPoints;
 use super::code::BLOCK;
 use super::gram::LANES;
 use super::kernels::{self, Kernels};
-use super::machine::{Block, Inputs, Machine, Uniforms};
-use super::rows::{BlockRows, BlockValues, Target};
+use super::machine::{Block, Inputs, Uniforms};
+use super::rows::{BlockValues, Target};
 use super::worker::Worker;
 use super::{ITERATION_FLOOR, Prepared, PreparedForm};
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::normal::abreast::ModelsAbreast;
-use crate::normal::{Normal, Summary};
+use crate::normal::{Normal, Summary, pair};
 use std::sync::Arc;
 
 /// Maximum number of points per fit: larger fits are as fast alone (measured; docs/benchmarks.md).
@@ -49,9 +49,8 @@ pub(crate) struct SimdBatch {
     columns: Vec<Vec<f64>>,
     y: Vec<f64>,
     weights: Vec<f64>,
-    /// Poisson data: expectation below which the weight of a point without events does not increase further, one number
-    /// per lane.
-    darkest: [f64; LANES],
+    /// Poisson data: upper limit of the weight 1/f, one number per lane.
+    most: [f64; LANES],
     /// Uniform numbers, which are the same at every point of a fit: eight lanes per number.
     uniforms: Vec<[f64; LANES]>,
     /// For each lane, true if the code is valid at its parameters.
@@ -73,7 +72,7 @@ impl SimdBatch {
             columns: vec![Vec::new(); columns],
             y: Vec::new(),
             weights: Vec::new(),
-            darkest: [1.0; LANES],
+            most: [1.0; LANES],
             uniforms: Vec::new(),
             usable: [true; LANES],
             sums: Vec::new(),
@@ -82,15 +81,15 @@ impl SimdBatch {
         })
     }
 
-    /// Loads the used points of another fit into a lane, in the order of the data. The points must have row unit 1.
-    /// Without weights, all fits must have the same number of used points.
+    /// Loads the used points of another fit into a lane, in the order of the data. The row unit (the scale of the
+    /// weighted residuals) must be 1. Without weights, all fits must have the same number of used points.
     pub(crate) fn load(&mut self, lane: usize, points: &Points<'_>) {
         let (n, room) = (points.used, self.y.len() / LANES);
         if n > room {
             self.grow(room, n);
         }
         if self.manner.estimator == Estimator::Poisson {
-            self.darkest[lane] = points.darkest();
+            self.most[lane] = points.darkest().recip();
         }
         let first = self.lengths == [0; LANES];
         self.lengths[lane] = n;
@@ -146,18 +145,25 @@ impl SimdBatch {
         let points = (0..LANES).filter(|&l| of(l).is_some()).map(|l| self.lengths[l]).max();
         let points = points.unwrap_or(0);
         let params = params.map(|params| params.unwrap_or(any));
+        self.uniforms.truncate(self.code.constants.len());
         self.usable = self.code.uniforms_abreast(params, &mut self.uniforms);
+        let Manner { loss, estimator, .. } = self.manner;
+        let most = self.most;
+        let shared = |lane: usize| Shared::of(1.0, loss, estimator, most[lane]).numbers();
+        let by_lane = |position: usize| std::array::from_fn(|lane| shared(lane)[position]);
+        self.uniforms.extend((0..Shared::COUNT).map(by_lane));
         Worker::with(|worker| self.pass(points * LANES, worker));
     }
 
     fn pass(&mut self, numbers: usize, worker: &mut Worker) {
+        worker.rows.reserve(self.code.outputs.len());
+        worker.rows.clear();
+        let done = self.assembled_sums(numbers, worker);
         let Worker { machine, rows, .. } = worker;
         let manner = self.manner;
         machine.reserve(self.code.registers, self.columns.len());
-        rows.reserve(self.code.outputs.len());
         let uniforms = Uniforms::OfLanes(&self.uniforms);
         machine.broadcast(&self.code, uniforms, numbers);
-        rows.clear();
         // Avoids an allocation for models of few variables.
         let mut few = [Values::F64(&[]); FEW];
         let many: Vec<Values<'_>>;
@@ -168,7 +174,7 @@ impl SimdBatch {
             many = self.columns.iter().map(|c| Values::F64(c)).collect();
             &many
         };
-        for start in (self.assembled_sums(numbers, machine, rows)..numbers).step_by(BLOCK) {
+        for start in (done..numbers).step_by(BLOCK) {
             let len = BLOCK.min(numbers - start);
             let inputs = Inputs::new(columns, Block::Run(start), len);
             machine.run(&self.code, self.kernels, uniforms, &inputs);
@@ -178,7 +184,7 @@ impl SimdBatch {
                 loss: manner.loss,
                 floor: ITERATION_FLOOR,
                 estimator: manner.estimator,
-                darkest: &self.darkest,
+                most: &self.most,
             };
             let points = BlockPoints { inputs: &inputs, block: Block::Run(start), distances: None };
             let view = BlockValues { machine, points, outputs: &self.code.outputs };
@@ -187,12 +193,12 @@ impl SimdBatch {
         rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
     }
 
-    /// Adds the products of the leading numbers of the block (points times lanes) with machine code, if no loss or
-    /// estimator changes the products. Returns the count of these numbers.
-    fn assembled_sums(&self, numbers: usize, machine: &mut Machine, rows: &mut BlockRows) -> usize {
+    /// Sets the sums of the leading numbers of the block (points times lanes) with machine code. Returns the count of
+    /// these numbers.
+    fn assembled_sums(&self, numbers: usize, worker: &mut Worker) -> usize {
         let Manner { loss, estimator, weighted, .. } = self.manner;
-        let is_plain = loss == Loss::Linear && estimator == Estimator::LeastSquares;
-        if !is_plain || !self.code.is_worthwhile(numbers) {
+        let Some(estimate) = Estimate::of(loss, estimator) else { return 0 };
+        if !self.code.is_worthwhile(numbers) {
             return 0;
         }
         let columns = self.columns[..self.code.columns.min(self.columns.len())].iter();
@@ -201,9 +207,17 @@ impl SimdBatch {
         let Some(arrays) = in_a_row(arrays) else { return 0 };
         let weighted = if weighted { Weighted::Each } else { Weighted::Not };
         let same = Same::ByLane(&self.uniforms);
-        let products = Rows { arrays: &arrays, weighted, same };
-        let sums = rows.sums(self.code.outputs.len());
-        self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums)
+        let products = Rows { arrays: &arrays, weighted, estimate, same };
+        let Worker { machine, rows, sums, .. } = worker;
+        let k = self.code.outputs.len();
+        let costs = usize::from(estimate != Estimate::Squares);
+        sums.clear();
+        sums.resize(LANES * (pair(0, k) + costs), 0.0);
+        let done = self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums);
+        if done > 0 {
+            rows.set_sums(k, sums);
+        }
+        done
     }
 
     /// Computes the linear models of all lanes from their sums.
@@ -236,8 +250,8 @@ impl SimdBatch {
             true => 0.5 * out.products.last().copied().unwrap_or(0.0),
             false => self.costs[lane],
         };
-        // Collected factors may cause a value that is not finite. A fit outside the batch can be evaluated without
-        // them.
+        // A value that is not finite may be due to the collected factors of the partials (`model/collect.rs`). A fit
+        // outside the batch can be evaluated without them.
         self.usable[lane] && out.is_finite()
     }
 }

@@ -1,8 +1,11 @@
 //! Passes over the points, which compute normal equations and R factors piece by piece.
 
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
-use super::assembly::{Assembled, Rows, Same, Table, Weighted, in_a_row};
+use super::assembly::{Assembled, Estimate, Rows, Same, Shared, Table, Weighted, in_a_row};
+use super::closest::BlockPoints;
+use super::code::BLOCK;
 use super::gram::LANES;
+use super::machine::{Block, copy};
 use super::prepared::PassNumbers;
 use super::rows::BlockValues;
 use super::worker::{Task, Worker};
@@ -23,10 +26,32 @@ const AHEAD: usize = 32;
 /// Points of a piece as (start, end), and the end of the points of its task.
 type Stretch = ((usize, usize), usize);
 
+/// Form in which machine code sums the products of a pass.
+struct Form<'f> {
+    code: &'f Assembled,
+    weighted: Weighted,
+    estimate: Estimate,
+    same: Same<'f>,
+    /// The standard deviations of the points, if each has its own.
+    sigma: Option<&'f [f64]>,
+}
+
+impl<'f> Form<'f> {
+    /// Returns true if costs are summed in addition to products.
+    fn has_costs(&self) -> bool {
+        self.estimate != Estimate::Squares
+    }
+
+    /// Returns the rows of these arrays: columns, response and sigmas.
+    fn rows<'r>(&'r self, arrays: &'r [&'r [f64]]) -> Rows<'r> {
+        Rows { arrays, weighted: self.weighted, estimate: self.estimate, same: self.same }
+    }
+}
+
 impl Cpu<'_> {
     /// Computes the sums of each piece with `piece`. If the sums of a piece are not finite, they are computed again
-    /// with the program as traced, because the program with collected coefficients (`model/collect.rs`) may be the
-    /// cause. `first`: number of the first piece.
+    /// with the program as traced: the program whose constant factors are collected (`model/collect.rs`) may have left
+    /// the range of f64. `first`: number of the first piece.
     fn sum_up<S: Summary + Clone>(
         &self,
         (tasks, empty): (&mut Vec<Task<S>>, impl Fn() -> S),
@@ -87,7 +112,7 @@ impl Cpu<'_> {
                 arrays.partials(request, Differences::Forward)
             })?;
         } else {
-            // The last digits of the solution, second derivatives and the covariance need this accuracy.
+            // The last digits of the solution, second derivatives and the covariance need central differences.
             self.fill_arrays(params, Differences::Central)?;
         }
         self.normal_pass(params, columns, first)
@@ -109,11 +134,16 @@ impl Cpu<'_> {
                 worker.rows.reserve(outputs.len());
                 worker.rows.clear();
                 let start = start + self.assembled_sums(pass, stretch, columns, worker);
-                let done = self.blocks(pass, (start, end), worker, |worker, points| {
+                let assembled = |worker: &mut Worker, block: Block<'_>, len: usize| {
+                    self.assembled_block(pass, (block, len), columns, worker)
+                };
+                let products = |worker: &mut Worker, points: BlockPoints<'_>| {
                     let Worker { machine, rows, .. } = worker;
                     let view = BlockValues { machine, points, outputs };
                     rows.add_products(kernels, &weighting, &view);
-                });
+                };
+                let points = (start, end);
+                let done = self.remaining_blocks(pass, points, worker, assembled, products);
                 worker.rows.finish(squares, normal);
                 done
             },
@@ -126,9 +156,9 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Initialises the sums of a piece with machine code, if it supports this pass. Returns the number of leading
-    /// points that the sums include. One call of machine code also sums the following pieces, up to point `until`,
-    /// because the processor can prefetch memory as long as the loop is not interrupted.
+    /// Initialises the sums of a piece with machine code, if machine code supports this pass. Returns the number of
+    /// leading points that the sums include. One call of machine code also sums the following pieces, up to point
+    /// `until`, because the processor can prefetch memory as long as the loop is not interrupted.
     fn assembled_sums(
         &self,
         pass: Pass<'_>,
@@ -136,7 +166,8 @@ impl Cpu<'_> {
         scales: &[f64],
         worker: &mut Worker,
     ) -> usize {
-        let sums = LANES * pair(0, pass.outputs.len());
+        let Some(form) = self.assembled_form(pass, scales) else { return 0 };
+        let sums = LANES * (pair(0, pass.outputs.len()) + usize::from(form.has_costs()));
         if !worker.ahead.has(start) {
             let mut ahead = std::mem::take(&mut worker.ahead);
             let until = until.min(start + AHEAD * PIECE);
@@ -144,39 +175,89 @@ impl Cpu<'_> {
             ahead.sums.clear();
             ahead.sums.resize(sums * (until - start).div_ceil(PIECE), 0.0);
             let table = &mut worker.machine.table;
-            ahead.end =
-                start + self.assembled_run(pass, (start, until), scales, table, &mut ahead.sums);
+            let run = (start, until);
+            ahead.end = start + self.assembled_run(&form, run, table, &mut ahead.sums);
             worker.ahead = ahead;
         }
         let Worker { rows, ahead, .. } = worker;
         let done = ahead.end.min(end).saturating_sub(start);
         if done > 0 {
             let piece = (start - ahead.begin) / PIECE;
-            rows.sums(pass.outputs.len()).copy_from_slice(&ahead.sums[piece * sums..][..sums]);
+            rows.set_sums(pass.outputs.len(), &ahead.sums[piece * sums..][..sums]);
         }
         done
     }
 
-    /// Adds the products of points to the sums of their pieces with machine code. Returns the number of leading points
-    /// that were added.
+    /// Adds the products of points to the sums of their pieces with machine code, if all points are used and all arrays
+    /// are in f64. Returns the number of leading points that were added.
     fn assembled_run(
         &self,
-        pass: Pass<'_>,
+        form: &Form<'_>,
         (start, end): (usize, usize),
-        scales: &[f64],
         table: &mut Table,
         sums: &mut [f64],
     ) -> usize {
         let points = self.points;
-        let is_plain = self.loss == Loss::Linear
-            && points.estimator == Estimator::LeastSquares
-            && !points.is_filtered()
-            && points.x_sigma.is_exact()
+        let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
+        let doubles = columns.chain([&points.y]).map(|values| match values {
+            Values::F64(values) if !points.is_filtered() => Some(&values[start..end]),
+            _ => None,
+        });
+        let arrays = doubles.chain(form.sigma.map(|sigma| Some(&sigma[start..end])));
+        let Some(arrays) = in_a_row(arrays) else { return 0 };
+        if !form.code.is_worthwhile(end - start) {
+            return 0;
+        }
+        form.code.add_sums(self.kernels.vectors, &form.rows(&arrays), table, sums)
+    }
+
+    /// Adds the products of the points of a block to the sums of the worker with machine code. Points are gathered, and
+    /// numbers are converted to f64. Returns the number of leading points that were added.
+    fn assembled_block(
+        &self,
+        pass: Pass<'_>,
+        (block, len): (Block<'_>, usize),
+        scales: &[f64],
+        worker: &mut Worker,
+    ) -> usize {
+        let whole = len / LANES * LANES;
+        let form = self.assembled_form(pass, scales);
+        let Some(form) = form.filter(|form| whole > 0 && form.code.is_worthwhile(whole)) else {
+            return 0;
+        };
+        let points = self.points;
+        let Worker { machine, rows, sums, gathered, .. } = worker;
+        let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
+        let sigma = form.sigma.map(Values::F64);
+        let values = columns.chain([&points.y]).chain(&sigma);
+        gathered.resize((points.columns.len() + 2) * BLOCK, 0.0);
+        let arrays = values.zip(gathered.chunks_mut(BLOCK)).map(|(values, room)| {
+            copy(values, block, &mut room[..len]);
+            Some(&room[..whole])
+        });
+        let Some(arrays) = in_a_row(arrays) else { return 0 };
+        let k = pass.outputs.len();
+        rows.copy_sums(k, form.has_costs(), sums);
+        let rows_of_block = form.rows(&arrays);
+        let table = &mut machine.table;
+        let done = form.code.add_sums(self.kernels.vectors, &rows_of_block, table, sums);
+        if done < whole {
+            return 0;
+        }
+        rows.set_sums(k, sums);
+        whole
+    }
+
+    /// Returns the form in which machine code sums the products of this pass; `None` if it does not support the pass.
+    fn assembled_form<'f>(&'f self, pass: Pass<'f>, scales: &[f64]) -> Option<Form<'f>> {
+        let points = self.points;
+        let is_supported = points.x_sigma.is_exact()
             && self.most_weight == f64::INFINITY
             && scales.iter().all(|&scale| scale == 1.0);
-        let is_wanted = |code: &&Assembled| is_plain && code.is_worthwhile(end - start);
-        let Some(code) = pass.code.filter(is_wanted) else { return 0 };
-        let (weighted, shared, weights) = match points.sigma {
+        let code = pass.code.filter(|_| is_supported)?;
+        let estimate = Estimate::of(self.loss, points.estimator)?;
+        let (weighted, weight, sigma) = match points.sigma {
+            _ if estimate == Estimate::Counts => (Weighted::Not, 1.0, None),
             Weights::Equal | Weights::Covariance { .. } if points.units.row == 1.0 => {
                 (Weighted::Not, 1.0, None)
             }
@@ -185,16 +266,9 @@ impl Cpu<'_> {
             }
             Weights::Each { sigma, .. } => (Weighted::BySigma, points.units.row, Some(sigma)),
         };
-        let columns = points.columns[..code.columns.min(points.columns.len())].iter();
-        let doubles = columns.chain([&points.y]).map(|values| match values {
-            Values::F64(values) => Some(&values[start..end]),
-            _ => None,
-        });
-        let arrays = doubles.chain(weights.map(|sigma| Some(&sigma[start..end])));
-        let Some(arrays) = in_a_row(arrays) else { return 0 };
-        let same = Same::OfOne(pass.uniforms, shared);
-        let rows = Rows { arrays: &arrays, weighted, same };
-        code.add_sums(self.kernels.vectors, &rows, table, sums)
+        let most = points.darkest().recip();
+        let shared = Shared::of(weight, self.loss, points.estimator, most);
+        Some(Form { code, weighted, estimate, same: Same::OfOne(pass.uniforms, shared), sigma })
     }
 
     /// Computes the R factors of all pieces and stores them in the scratch.

@@ -65,6 +65,10 @@ pub(super) struct Worker {
     pub(super) partials: Vec<f64>,
     /// Evidence that a native model computes its values with limited precision.
     pub(super) signs: Signs,
+    /// Sums of machine code for fits in lanes or for a block.
+    pub(super) sums: Vec<f64>,
+    /// Columns, response and sigmas of a block in f64, for machine code.
+    pub(super) gathered: Vec<f64>,
     /// Buffers for sampled residuals and the indices of their points.
     pub(super) residuals: Vec<f64>,
     pub(super) sampled: Vec<usize>,
@@ -73,7 +77,7 @@ pub(super) struct Worker {
 /// Sums that machine code computed for consecutive pieces, eight lanes each.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// First point in the sums, and the end of their points.
+    /// Range of the points in the sums: the first point, and the end.
     pub(super) begin: usize,
     pub(super) end: usize,
     pub(super) sums: Vec<f64>,

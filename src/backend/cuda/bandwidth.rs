@@ -32,7 +32,7 @@ pub struct Bandwidth {
     pub host_to_device: f64,
     /// From the device to the host.
     pub device_to_host: f64,
-    /// Copies within the device: bytes read and bytes written.
+    /// Copies within the device; bytes read and bytes written both count.
     pub device_to_device: f64,
     /// Reading the device's memory.
     pub memory_read: f64,

@@ -105,8 +105,8 @@ struct PrintedModel<'a> {
     per_point: Vec<bool>,
     /// Nodes whose values `model_uniforms` stores, in the order of `u`.
     stored: Vec<Id>,
-    /// Divisors that are the same at every point: stored values and constants. At the end of `u`, after all stored
-    /// values, are the reciprocals of the divisors that are stored values.
+    /// Divisors that are the same at every point: stored values and constants. `u` contains all stored values, then the
+    /// reciprocals of those divisors that are stored values.
     divisors: Vec<Id>,
 }
 

@@ -24,7 +24,7 @@ impl<'a> WithCpuFallback<'a> {
         WithCpuFallback { device: Some(device), cpu, take_over, failed: None }
     }
 
-    /// Creates an evaluator for a device that failed before the first pass, for this reason.
+    /// Creates an evaluator for a device that failed before the first pass. `failed`: the reason.
     pub(crate) fn without_device(cpu: Cpu<'a>, failed: String) -> WithCpuFallback<'a> {
         WithCpuFallback { device: None, cpu, take_over: true, failed: Some(failed) }
     }

@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex};
 /// Maximum number of loaded translation units; the least recently used unit is unloaded first.
 const MAX_LOADED: usize = 64;
 
-/// A device with its own queues. Fits that share it wait for each other's work, but not for the work of other fits.
+/// A device with its own queues. Fits that share a `Device` wait for each other's work, but not for the work of fits
+/// with another `Device`, even on the same GPU.
 pub(crate) struct Device {
     pub(crate) driver: Arc<dyn Driver>,
     compiler: Arc<dyn Compiler>,

@@ -140,14 +140,14 @@ impl DevicePoints {
         index.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[index]
     }
 
-    /// Returns true if this memory has the storage for points like these.
+    /// Returns true if the buffers have the number types of `points`, and weights if `points` have sigmas.
     pub(crate) fn takes(&self, points: &Points<'_>) -> bool {
         let mine = self.columns.iter().map(|(storage, _)| *storage);
         mine.eq(columns(points).map(storage)) && self.weight.is_some() == points.sigmas().is_some()
     }
 
-    /// Replaces the contents by the points in `range` that are not left out, by a queue of the driver. They must fit
-    /// into the capacity.
+    /// Replaces the contents by the points in `range` that are not left out. `queue` uploads the points, which must
+    /// fit into the capacity.
     pub(crate) fn fill(
         &mut self,
         points: &Points<'_>,

@@ -106,7 +106,7 @@ impl fmt::Display for DeviceInfo {
 /// | variable | meaning |
 /// |---|---|
 /// | `DUALFIT_FORCE_CPU=1` | no device is searched for or used |
-/// | `DUALFIT_DEVICE=n` | the only device that [`Backend::Auto`](crate::Backend::Auto) uses; by default the first and all like it |
+/// | `DUALFIT_DEVICE=n` | the only device that [`Backend::Auto`](crate::Backend::Auto) uses; by default the first device and all devices like it |
 /// | `CUDA_VISIBLE_DEVICES` | the driver shows these devices only, numbered from 0 |
 /// | `DUALFIT_NVRTC` | library or folder of NVRTC; several are separated as in `PATH` |
 /// | `DUALFIT_CACHE_DIR` | the folder of compiled kernels; `off` keeps them in memory only |

@@ -1,5 +1,5 @@
-//! Interfaces to a device (memory, modules, launches) and to a compiler of kernels. The real implementation uses cudarc. Tests use an emulated
-//! device, and a test double that fails on demand wraps either.
+//! Interfaces to a device (memory, modules, launches) and to a compiler of kernels. The real implementation uses
+//! cudarc. Tests use an emulated device, and a test double that fails on demand wraps either.
 //!
 //! A driver runs all work in the order of the calls, except for copies ahead. These have a separate
 //! queue that runs concurrently until a fence orders the two queues.
@@ -91,17 +91,17 @@ pub(crate) trait Driver: Send + Sync {
 
     /// Copies to the device; `bytes` may be reused when this returns.
     ///
-    /// An upload ahead overlaps with running work. Work that reads the copied bytes must be queued
+    /// An upload in [`Queue::Ahead`] overlaps with running work. Work that reads the copied bytes must be queued
     /// after a [`fence`](Self::fence). The destination must not be in use by work that was queued after the
     /// last fence.
     fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError>;
 
-    /// Orders the queues without waiting: work of later calls begins after the uploads
-    /// ahead of earlier calls, and later uploads ahead begin after the work of earlier calls.
+    /// Orders the two queues, without waiting on the host: work queued after the fence begins after all uploads in
+    /// [`Queue::Ahead`] before the fence; uploads in [`Queue::Ahead`] after the fence begin after all work before it.
     fn fence(&self) -> Result<(), DriverError>;
 
-    /// Waits for all work, including uploads ahead of earlier fences, and copies from the device. A download
-    /// ahead waits only for work that was queued before the last fence.
+    /// Waits for all work, including the uploads in [`Queue::Ahead`] before the last fence, and copies from the device.
+    /// A download in [`Queue::Ahead`] waits only for work that was queued before the last fence.
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError>;
 
     /// Sets bytes of device memory to 0.

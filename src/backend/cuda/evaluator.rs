@@ -1,8 +1,9 @@
 //! Summaries of points on devices, for a solver on the host.
 //!
-//! Each device has a share of the points: whole segments, in their order. The share is resident in the device's memory
-//! or, if it does not fit, is uploaded chunk by chunk. Segments are summed up separately and are the leaves of a tree.
-//! Therefore any number of equal devices gives the same bits. For at most
+//! The points are divided into segments of equal length. Each device has a share of the points: whole segments, in
+//! their order. The share is resident in the device's memory or, if it does not fit, is uploaded chunk by chunk.
+//! Segments are summed up separately and are the leaves of a tree. Therefore any number of equal devices gives the
+//! same bits. For at most
 //! [`FEW_PARAMETERS`](super::source::FEW_PARAMETERS) parameters, a launch sums up a segment. For more parameters, the
 //! weighted rows of a stretch of points are written to device memory and multiplied there.
 
@@ -36,8 +37,8 @@ pub(crate) struct Share {
     place: PointsAt,
 }
 
-/// Moves the share of a failed device, given by its range of points, to another device. Returns `None` if all devices
-/// have failed.
+/// Function that moves the share of a failed device to another device. Arguments: number of the failed device, range of
+/// its points, error. Returns `None` if all devices have failed.
 pub(crate) type Mover<'a> = dyn Fn(usize, Range<usize>, &DriverError) -> Option<Share> + Send + 'a;
 
 /// The passes of one fit on devices.
@@ -45,7 +46,7 @@ pub(crate) struct Cuda<'a> {
     /// Shares in the order of the points, at least one.
     shares: Vec<Share>,
     points: &'a Points<'a>,
-    /// Points of a segment.
+    /// Number of points of a segment.
     segment: usize,
     leaves: Leaves,
     mover: Box<Mover<'a>>,

@@ -29,7 +29,7 @@ impl Buffer {
         Buffer::items(driver, count, size_of::<T>())
     }
 
-    /// As [`of`](Buffer::of), in mapped host memory that kernels write and the host reads.
+    /// Like [`of`](Buffer::of), but allocates mapped host memory, which kernels write and the host reads.
     pub(crate) fn mapped<T: Pod>(
         driver: &Arc<dyn Driver>,
         count: usize,
@@ -69,7 +69,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Writes `values` from the value at `first` on, by a queue of the driver; they must fit into the buffer.
+    /// Writes `values` to the buffer, beginning at index `first`, by a queue of the driver. They must fit.
     pub(crate) fn write<T: Pod>(
         &self,
         queue: Queue,
@@ -82,8 +82,8 @@ impl Buffer {
         self.driver.upload(to, bytemuck::cast_slice(values), queue)
     }
 
-    /// Waits for the device as [`download`](Driver::download) by this queue requires it, and reads `out.len()` values
-    /// from index `first` on.
+    /// Reads `out.len()` values, beginning at index `first`. Waits for the device as
+    /// [`download`](Driver::download) by this queue does.
     pub(crate) fn read<T: Pod>(
         &self,
         queue: Queue,
@@ -214,8 +214,8 @@ impl Pooled {
         Ok(address)
     }
 
-    /// Puts memory into the pool if the pool is not full and `is_ordered`: pending work cannot overlap with the next
-    /// use of the memory. Otherwise releases it to the driver.
+    /// Puts memory into the pool if the pool is not full and `is_ordered` is true, that is, if pending work cannot
+    /// overlap with the next use of the memory. Otherwise releases the memory to the driver.
     fn keep(&self, address: Address, is_ordered: bool) {
         let mut pool = lock(&self.pool);
         let of = pool.used.remove(&address.0);

@@ -64,7 +64,7 @@ impl<S: Summed> Collects for S {
     }
 }
 
-/// Position of segments in the tree of sums.
+/// Position of segments (ranges of points that are summed up separately) in the tree of sums.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     /// Number of the first leaf of segment 0.
@@ -286,8 +286,8 @@ pub(crate) fn geometry(multiprocessors: u32, free: usize, points: usize) -> Geom
 }
 
 /// Returns the launch geometry of a factor pass. The last block merges the factors of all other blocks, `free` + 1
-/// rows each, at the same speed as rows of points. Beyond √(points / (free + 1)) blocks, the merge of more blocks
-/// takes longer than they save.
+/// rows each, at the same speed as rows of points. Beyond √(points / (free + 1)) blocks, an additional block costs
+/// more time in the merge than it saves.
 pub(crate) fn factor_geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
     let wanted = (points as f64 / (free + 1) as f64).sqrt().ceil() as u32;
     let geometry = geometry(multiprocessors, free, points);
@@ -295,7 +295,7 @@ pub(crate) fn factor_geometry(multiprocessors: u32, free: usize, points: usize) 
 }
 
 /// Returns the number of blocks that are resident concurrently; the registers of a pass limit it (docs/kernels.md).
-/// More blocks would wait for these and add partial sums for the last block.
+/// More blocks would have to wait, and each would add partial sums that the last block merges.
 pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
     let each = match free {
         0..=5 => 4,
@@ -359,7 +359,7 @@ impl PartialSums {
 
 /// Maximum size of the rows that are written at a time, in bytes.
 const ROWS_BYTES: usize = 64 << 20;
-/// Minimum number of points of a split: shorter stretches are not divided further between blocks.
+/// Minimum number of points of a split, the share of a block in the points whose rows are written at a time.
 const LEAST_SPLIT: usize = 1024;
 
 /// Memory for the weighted rows of `stride` points, k columns each, and for sums of their products. It serves models
@@ -371,7 +371,8 @@ struct DeviceRows {
     tickets: Buffer,
     k: usize,
     stride: usize,
-    /// Number of parts of a stretch; each part is summed up by a different block.
+    /// Number of parts into which the points written at a time are divided; each part is summed up by a different
+    /// block.
     splits: usize,
 }
 

@@ -18,7 +18,7 @@ pub(crate) const FEW_PARAMETERS: usize = 32;
 pub(crate) enum Weighting {
     /// All weights are 1.
     One,
-    /// All weights have the same value, which the unit does not contain.
+    /// All weights have the same value; it is not part of the translation unit.
     Same,
     /// Each point has its own weight.
     Each,
@@ -35,7 +35,7 @@ pub(crate) struct Spec<'a> {
     pub(crate) columns: Vec<Storage>,
     pub(crate) response: Storage,
     pub(crate) weights: Weighting,
-    /// Kind of the loss; the unit does not contain its scale.
+    /// Kind of the loss; its scale is not part of the translation unit.
     pub(crate) loss: Loss,
     /// Noise model of y; counts have no loss.
     pub(crate) estimator: Estimator,

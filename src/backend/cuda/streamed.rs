@@ -65,8 +65,8 @@ impl DeviceStream {
     }
 
     /// Adds the next points to the current pass. All points must have the same units. After the return the caller may
-    /// reuse the memory of the points, even if the device has not processed them. `sum`: in the first call the sum over
-    /// no points; receives the sums that are already available.
+    /// reuse the memory of the points, even if the device has not processed them. `sum`: zero in the first call; the
+    /// sums that are already available are added to it.
     pub(crate) fn add<S: Summed>(
         &mut self,
         points: &Points<'_>,

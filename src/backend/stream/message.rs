@@ -29,7 +29,7 @@ pub(crate) enum Request {
     /// Requests the first pass, with a sample of at most `most` points. `at_start`: true if the starting point is known
     /// and the normal equations there are requested.
     Look { terms: Terms, at_start: bool, most: u64 },
-    /// Requests a second pass of the survey, which computes its sums in `units`.
+    /// Requests a second pass of the validation, which computes the sums of the [`Survey`] in `units`.
     LookAgain { units: Units },
     /// Requests the result of a pass.
     Ask { overview: Overview, terms: Terms, question: Question },

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PassKey {
     pub(crate) loss: Loss,
-    /// Upper limit of the weight of a point, multiplied by the row unit.
+    /// Upper limit of the weight of a point, multiplied by the row unit (the power of two that scales residuals).
     pub(crate) most_weight: f64,
     pub(crate) params: Vec<f64>,
     pub(crate) columns: Vec<f64>,
@@ -155,7 +155,7 @@ impl PassSum for RFactor {
 pub(crate) struct Evaluated<'a> {
     pub(crate) model: &'a Prepared,
     pub(crate) loss: Loss,
-    /// Upper limit of the weight of a point, multiplied by the row unit.
+    /// Upper limit of the weight of a point, multiplied by the row unit (the power of two that scales residuals).
     pub(crate) most_weight: f64,
     /// Starting point of the fit; it sets the typical sizes of the parameters.
     pub(crate) start: &'a [f64],

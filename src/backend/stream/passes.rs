@@ -86,7 +86,7 @@ pub(crate) struct Passes<'a> {
     pub(crate) working: Duration,
     /// The reason why a pass was interrupted. No further pass begins after that.
     stopped: Option<Stop>,
-    /// Fault of an evaluation that could not return it; the next pass returns it.
+    /// Fault of an evaluation whose function cannot return errors; the next pass returns it.
     pub(crate) failed: Option<Fault>,
 }
 
@@ -141,8 +141,8 @@ impl<'a> Passes<'a> {
     }
 
     /// Runs the first pass: validates all points, draws a sample and, if the starting point is known, computes the
-    /// normal equations there, with column factors and units of 1. They are discarded if the points need other units.
-    /// `enough`: distinct points are counted up to this number.
+    /// normal equations there, with column factors and units of 1. The normal equations are discarded if the points
+    /// need other units. `enough`: distinct points are counted up to this number.
     pub(crate) fn survey(
         &mut self,
         evaluated: Evaluated<'_>,
@@ -206,7 +206,7 @@ impl<'a> Passes<'a> {
         outcome
     }
 
-    /// Computes the sums of the survey in `units`, which are known after the first pass.
+    /// Computes the sums of the [`Survey`] in a second pass, in `units`, which are known only after the first pass.
     fn look_again(&mut self, units: Units) -> std::result::Result<Survey, Fault> {
         if let Holder::Elsewhere(_) = self.holder {
             return match self.request(Request::LookAgain { units })? {
@@ -318,8 +318,8 @@ impl<'a> Passes<'a> {
         outcome.map(|()| answer)
     }
 
-    /// Returns the same as [`result`](Passes::result), from a pass on a device. An interrupted pass on a device begins
-    /// again when the fit is resumed.
+    /// Like [`result`](Passes::result), but a device evaluates the pass. An interrupted pass on a device begins again
+    /// when the fit is resumed.
     pub(crate) fn answer_on<S: PassSum>(
         &mut self,
         device: &mut DeviceStream,
@@ -383,7 +383,8 @@ impl<'a> Passes<'a> {
             seen += points.len() as u64;
             work(first, &points)
         })?;
-        // A continued pass does not know how many of the skipped points are used, therefore all points are compared.
+        // A continued pass does not know how many of the skipped points are used. It therefore compares the number of
+        // all points instead of the number of used points.
         let (expected, got) = match skip {
             0 => (overview.used as u64, used),
             _ => (overview.given(), seen),

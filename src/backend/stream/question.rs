@@ -10,7 +10,7 @@ use crate::solver::outcome::{BadPoint, Fault};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Point of an evaluation: all parameters, and the factors of the columns of J.
+/// Arguments of an evaluation: all parameters, and the factors of the columns of J.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct At {
     pub(crate) params: Vec<f64>,
@@ -28,7 +28,7 @@ pub(crate) enum Question {
     Magnitudes { params: Vec<f64> },
     /// Requests the `count` largest weights.
     Heaviest { count: u64 },
-    /// Requests the sum of squares of the response with weights up to [`Terms::most_weight`].
+    /// Requests the sum of squares of the weighted response, with weights limited to [`Terms::most_weight`].
     LimitWeights,
     /// Requests the rows of the points whose weights exceed [`Terms::most_weight`].
     HeavyRows(At),
@@ -49,7 +49,7 @@ pub(crate) struct Terms {
     pub(crate) start: Vec<f64>,
 }
 
-/// Result of a question for consecutive points: the variant with the name of the question.
+/// Result of a question for consecutive points. Each question has the result variant of the same name.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Normal(Tree<Normal>),
@@ -108,7 +108,7 @@ impl Question {
         }
     }
 
-    /// Returns the result for no points, before piece number `first`. `free`: number of free parameters.
+    /// Returns the result for an empty range that ends before piece number `first`. `free`: number of free parameters.
     pub(crate) fn unanswered(&self, free: usize, first: u64) -> Answer {
         match self {
             Question::Normal(_) => Answer::Normal(Tree::new(first)),
@@ -192,7 +192,7 @@ impl Answer {
     /// Merges the result of the following points.
     ///
     /// # Errors
-    /// Returns a message if `other` belongs to a different question or its points do not follow.
+    /// Returns a message if `other` belongs to a different question or its points do not follow the points of `self`.
     pub(crate) fn follow(&mut self, other: Answer) -> Result<(), String> {
         match (self, other) {
             (Answer::Normal(sums), Answer::Normal(more)) => sums.follow(more),

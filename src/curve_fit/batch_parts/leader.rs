@@ -1,5 +1,5 @@
-//! The leader of a distributed batch: it sends portions to workers, runs other portions itself, and collects the
-//! results.
+//! The leader of a distributed batch: it sends portions (ranges of consecutive fits) to workers, runs other portions
+//! itself, and collects the results.
 //!
 //! Portions are assigned in the order of the fits. The portion of a lost worker is assigned next. Therefore, if the
 //! starting points of some fits are invalid, the batch returns the error of the first of these fits, as a local batch

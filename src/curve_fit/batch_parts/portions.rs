@@ -55,8 +55,8 @@ impl Sizes {
     }
 
     /// Returns the number of fits in the next portion, which has about `samples` samples. It begins at fit `first`, and
-    /// `left` fits remain. The remainder after the portion has at least two samples, because a single value of x_sigma
-    /// would apply to all fits.
+    /// `left` fits remain. The remainder after the portion has at least two samples, because x_sigma with a single
+    /// value would be interpreted as common to all fits.
     pub(super) fn next(
         &self,
         data: &BatchData<'_>,

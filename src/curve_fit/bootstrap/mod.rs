@@ -72,7 +72,7 @@ impl CurveFit {
     ///
     /// Bounds, fixed and tied parameters, the loss and the estimator apply to refits as to the fit. A
     /// [prior](CurveFit::prior) is a measurement of a parameter and is therefore also drawn: its mean is drawn with its
-    /// sigma about the fitted value or, if pairs are drawn, about itself. Refits run as a
+    /// sigma about the fitted value or, if pairs are drawn, about the given mean. Refits run as a
     /// [batch](CurveFit::fit_batch), on all cores or on a device; refits with priors, correlated errors or infinite x
     /// run as single fits on all cores. On the CPU, the result is bit-identical for any number of threads.
     ///

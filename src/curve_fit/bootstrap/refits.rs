@@ -1,4 +1,4 @@
-//! Refits of drawn data: as a batch if batches support the data, otherwise as single fits.
+//! Refits of drawn data. They run as a batch if batches support the data, otherwise as single fits.
 
 use super::draw::{Drawn, Sampler};
 use crate::backend::Backend;

@@ -1,4 +1,5 @@
-//! Failures of a device during a batch: refused memory, refused launches, a lost device, at every call in turn.
+//! Tests of device failures during a batch: an allocation or a launch fails, or the device is lost, at each driver call
+//! in turn.
 
 use super::batches::{START, abscissae, agree, decay, decays};
 use super::trial::Trial;
@@ -19,7 +20,7 @@ const FITS: usize = 30;
 const POINTS: usize = 20;
 
 impl Trial {
-    /// Returns a batch in which every array is each fit's own.
+    /// Fits a batch in which each fit has its own arrays. If `take_over` is true, the CPU may continue it.
     fn batch(&self, take_over: bool, fitter: CurveFit) -> Result<BatchFit, Error> {
         run(self.on_device(fitter, take_over))
     }
@@ -41,7 +42,8 @@ fn on_cpu() -> BatchFit {
     run(decay().backend(Backend::Cpu)).unwrap()
 }
 
-/// Every call of a batch in turn, until the batch makes no more calls.
+/// Runs the batch for k = 0, 1, 2, … with the fault `injected(k)`, until the fault does not occur any more, with and
+/// without takeover by the CPU. Passes the results with a fault to `judge`.
 fn at_every_call(
     injected: impl Fn(usize) -> Injected,
     mut judge: impl FnMut(&Result<BatchFit, Error>, bool),
@@ -99,7 +101,7 @@ fn an_allocation_refused_at_any_call_loses_nothing() {
         |allocation| Injected::OutOfMemory { allocation },
         |batch, take_over| match (batch, take_over) {
             (Ok(batch), _) => agree(batch, &cpu),
-            // What all fits share, and the counter, cannot be halved.
+            // The counter and the data that all fits share do not shrink in smaller chunks.
             (Err(Error::DeviceOutOfMemory { .. }), false) => {}
             (other, _) => panic!("{other:?}"),
         },
@@ -125,7 +127,8 @@ fn a_batch_larger_than_the_memory_goes_through_it_in_chunks() {
     trial.assert_clean();
 }
 
-/// A launch has no more fits than are expected to take a part of a second, but as many as the device has at once.
+/// A launch has at most as many fits as are expected to take a fraction of a second, but at least as many as the device
+/// runs concurrently.
 #[test]
 fn a_batch_of_much_work_takes_several_launches() {
     let x = abscissae(POINTS);
@@ -147,7 +150,8 @@ fn a_batch_of_much_work_takes_several_launches() {
 
 type Late = Faulty<Deferred<Arc<Emulator>>>;
 
-/// Returns a device whose kernels run as late as they may, with so much memory, which is used again and again.
+/// Returns a device with `most` bytes of memory, which is pooled for reuse. Its kernels run as late as the driver
+/// interface permits.
 fn late(most: usize) -> Option<(Arc<Late>, Arc<Device>)> {
     let (emulator, _) = SHARED.as_ref()?;
     let late = Deferred::new(emulator.clone());
@@ -157,7 +161,7 @@ fn late(most: usize) -> Option<(Arc<Late>, Arc<Device>)> {
     Some((driver, Arc::new(Device::new(pooled, emulator.clone(), cache))))
 }
 
-/// Uploads of the next chunk meet kernels that run as late as they may.
+/// Uploads of the next chunk must not overwrite data that late kernels still read.
 #[test]
 fn chunks_that_overlap_do_not_meet() {
     let cpu = on_cpu();
@@ -171,8 +175,8 @@ fn chunks_that_overlap_do_not_meet() {
     }
 }
 
-/// Memory of the chunk before is used again without a fence, behind which the upload would wait for the kernel that is
-/// under way: there is one for each launch, and none beside.
+/// There is one fence per launch and no other. The memory of the previous chunk is reused without an additional fence,
+/// because an upload after such a fence would wait for the running kernel.
 #[test]
 fn uploads_of_a_chunk_wait_for_no_kernel_but_the_one_before() {
     let Some((driver, device)) = late(usize::MAX) else { return };

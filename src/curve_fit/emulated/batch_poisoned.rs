@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 const FITS: usize = 60;
 const POINTS: usize = 20;
-/// A saturated frame is at this level.
+/// Value of y at saturated points.
 const FULL: f64 = 65_535.0;
-/// A flat frame has no amplitude, and so any rate; a start far off ends in a valley without an end.
+/// Fits whose results may differ from the CPU: fit 20 is a flat frame without an amplitude, so that its rate is
+/// arbitrary; fit 35 starts far from the solution and ends in an unbounded valley of the cost.
 const VAGUE: [usize; 2] = [20, 35];
 
-/// Makes some fits faulty, by their numbers.
+/// Makes some fits faulty; the indices are the numbers of the fits.
 fn poisoned(stack: &mut [f64], starts: &mut [[f64; 3]]) {
     let frame = |fit: usize| fit * POINTS..(fit + 1) * POINTS;
     stack[3 * POINTS + 7] = f64::NAN;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const FITS: usize = 40;
 
-/// Fits of unequal lengths, with everything their own.
+/// Data of fits with unequal numbers of points, each with its own arrays.
 struct Own {
     offsets: Vec<usize>,
     xs: Vec<f64>,

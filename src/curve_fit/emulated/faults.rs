@@ -1,5 +1,5 @@
-//! Failures of a device during a fit: refused memory, refused launches, a lost device, at every call of a fit in
-//! turn. Nothing panics, nothing leaks, and a fit that may continue on the CPU gives the CPU's result.
+//! Tests of device failures during a fit: an allocation or a launch fails, or the device is lost, at each driver call
+//! in turn. Nothing panics, nothing leaks, and a fit that may continue on the CPU returns the CPU's result.
 
 use super::trial::Trial;
 use super::{SHARED, assign};
@@ -25,7 +25,7 @@ fn data(n: usize) -> [Vec<f64>; 3] {
 }
 
 impl Trial {
-    /// Returns a fit on the device; if `take_over` is true, the CPU may continue it.
+    /// Fits `data` on the device. If `take_over` is true, the CPU may continue the fit.
     fn fit(&self, take_over: bool, [x, y, sigma]: &[Vec<f64>; 3]) -> Result<Fit, Error> {
         let data = Data::new(x, y)?.sigma(Sigma::Absolute(sigma))?;
         self.on_device(decay(), take_over).fit(data, START)
@@ -33,7 +33,7 @@ impl Trial {
 }
 
 fn same(fit: &Fit, cpu: &Fit) {
-    // A fit that continues from an interrupted one may begin at the minimum.
+    // The terminations may differ: a fit that continues an interrupted one may begin at the minimum.
     assert_eq!(fit.converged(), cpu.converged());
     for (a, b) in fit.params().iter().zip(cpu.params()) {
         assert!((a - b).abs() <= 1e-9 * b.abs(), "{:?} against {:?}", fit.params(), cpu.params());
@@ -48,7 +48,8 @@ fn on_cpu([x, y, sigma]: &[Vec<f64>; 3]) -> Fit {
     decay().backend(Backend::Cpu).fit(data, START).unwrap()
 }
 
-/// Every call of a fit in turn, until the fit makes no more calls.
+/// Runs the fit for k = 0, 1, 2, … with the fault `injected(k)`, until the fault does not occur any more, with and
+/// without takeover by the CPU. Passes the results with a fault to `judge`.
 fn at_every_call(
     injected: impl Fn(usize) -> Injected,
     judge: impl FnMut(&Result<Fit, Error>, bool),
@@ -56,7 +57,8 @@ fn at_every_call(
     at_calls((600, usize::MAX, 1), injected, judge);
 }
 
-/// As [`at_every_call`], at every n-th call, with a number of points and bytes of memory.
+/// Does the same as [`at_every_call`] for k = 0, `step`, 2 `step`, …, with this number of points and of bytes of
+/// memory.
 fn at_calls(
     (points, memory, step): (usize, usize, usize),
     injected: impl Fn(usize) -> Injected,
@@ -171,7 +173,7 @@ fn data_larger_than_the_memory_go_through_it_in_chunks() {
     trial.assert_clean();
 }
 
-/// In the middle of a pass, with an upload and a kernel on their way.
+/// The device is also lost in the middle of a pass, while an upload and a kernel are in progress.
 #[test]
 fn a_device_lost_between_chunks_is_said_or_the_cpu_goes_on() {
     const MEMORY: usize = 110_000;

@@ -1,4 +1,4 @@
-//! The suite of all devices on the emulated one, through the public front.
+//! The test suite for devices, run on the emulated device through the public interface.
 
 #[path = "../../../tests/support/around.rs"]
 mod around;
@@ -57,7 +57,7 @@ fn assign(model: CurveFit, device: &Arc<Cuda>, take_over: bool) -> CurveFit {
 
 suite::tests_on!(on_device);
 
-/// Data of 1e-100 are uploaded in other units than counts have.
+/// Data of magnitude 1e-100 are uploaded in other units than counts.
 #[test]
 fn uploaded_data_serve_as_counts_and_as_measurements() {
     let Some((_, device)) = &*SHARED else { return };

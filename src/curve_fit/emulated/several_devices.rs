@@ -1,4 +1,5 @@
-//! Fits on several emulated devices: one that fails at any call leaves what it had to the others, and no bit changes.
+//! Tests of fits on several emulated devices. If a device fails at any call, the other devices compute its share of the
+//! points or fits, and the result has the same bits.
 
 use super::batches::{START, abscissae, decay, decays};
 use super::several;
@@ -9,11 +10,11 @@ use crate::device::Processor;
 use crate::fit::placement::AssignedDevices;
 use crate::{BatchData, BatchFit, CurveFit, Data, Error, Fit};
 
-/// Devices that fail as told.
+/// Emulated devices with injected faults.
 pub(super) struct Several(Vec<Trial>);
 
 impl Several {
-    /// One device for each of these.
+    /// Creates one device with `memory` bytes of memory per injected fault; `None` without an emulator.
     pub(super) fn new(injected: &[Injected], memory: usize) -> Option<Several> {
         let trials = injected.iter().map(|&injected| Trial::new(injected, memory));
         trials.collect::<Option<_>>().map(Several)
@@ -71,7 +72,8 @@ fn of_batch(batch: &BatchFit) -> Vec<u64> {
     [batch.params(), batch.std_errors()].concat().iter().map(|n| n.to_bits()).collect()
 }
 
-/// Every call of a fit and of a batch in turn, at which the first or the last of three devices fails.
+/// Tests a fit and a batch on three devices, the first or the last of which fails. The failure is injected at each call
+/// in turn.
 fn one_fails(injected: impl Fn(usize) -> Injected) {
     let Some(sound) = Several::new(&[Injected::Nothing; 3], usize::MAX) else { return };
     let fit = of_fit(&sound.fit(false).expect("a fit"));
@@ -140,7 +142,7 @@ fn memory_that_one_device_refuses_is_no_error() {
     sound.assert_clean();
 }
 
-/// The others have less memory than the share of the one that is lost takes: it goes through one of them in chunks.
+/// The remaining device has too little memory for the share of the lost device and processes this share in chunks.
 #[test]
 fn a_share_that_finds_no_room_goes_through_in_chunks() {
     const POINTS: usize = 9 * SEGMENT;

@@ -1,4 +1,4 @@
-//! An emulated device that fails as told, with the books of its driver.
+//! An emulated device with an injected fault, and its driver, which records all calls and allocations.
 
 use super::{SHARED, assign};
 use crate::CurveFit;
@@ -28,7 +28,7 @@ impl Trial {
         assign(model, &self.device, take_over)
     }
 
-    /// Everything is given back once the device itself is gone.
+    /// Drops the device. Panics unless all its memory and modules were then released and no call was a misuse.
     pub(super) fn assert_clean(self) {
         let Trial { driver, device } = self;
         drop(device);

@@ -52,7 +52,7 @@ impl<'p> Places<'p> {
         }
     }
 
-    /// Adds the rows of the set's factor, multiplied by `unit`, to the factor `out`.
+    /// Adds the rows of the set's R factor, multiplied by `unit`, to the R factor `out`.
     pub(super) fn fold(&self, set: usize, factor: &RFactor, unit: f64, out: &mut RFactor) {
         let (k, rows) = (self.residual + 1, factor.n + 1);
         let mut spread = vec![0.0; k * rows];

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 saved! {
-    /// The mirror of a joint fit.
+    /// Saved form of a joint fit.
     #[serde(rename = "JointFit")]
     "joint fit": struct SavedJointFit of joint: JointFit {
         fit: SavedFit = joint.fit.into(),
@@ -73,8 +73,8 @@ impl SavedJointFit {
         let SavedJointFit { fit, chi_squares, sets, left_out, .. } = self;
         let mut fit: Fit = fit.try_into()?;
         JointFit::expect("sets", sets.len(), chi_squares.len().max(1))?;
-        // The fit of one set is computed from these undetermined directions (`null`) by decompositions, which require
-        // finite values.
+        // The fit of one set is computed by decompositions of the undetermined directions (`null`), which therefore
+        // must be finite.
         if !fit.covariance.null.is_finite() {
             let message = "the directions that the data leave open are not finite";
             return Err(JointFit::malformed(message));

@@ -17,7 +17,7 @@ pub(super) struct SetEvaluator<'e> {
     pub(super) params: &'e [usize],
     /// Position of each free parameter of the model among the free parameters of the joint fit.
     pub(super) free: &'e [usize],
-    /// Factor that converts rows to the joint row unit.
+    /// Factor that converts rows to the row unit (power of two that multiplies all rows) of the joint fit.
     pub(super) factor: f64,
     /// Buffers for the set's own parameters, columns and sums.
     pub(super) own: Vec<f64>,
@@ -55,8 +55,8 @@ pub(super) struct SetGroup<'e> {
 }
 
 impl SetGroup<'_> {
-    /// Computes the normal equations of all sets. `worthless`: the cost from which products are not needed, because the
-    /// trial is rejected.
+    /// Computes the normal equations of all sets. `worthless`: minimum cost at which the trial is rejected, so that its
+    /// products are not needed.
     ///
     /// # Errors
     /// The index and fault of the first set that fails.

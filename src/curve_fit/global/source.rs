@@ -39,7 +39,7 @@ pub(super) struct JointSet<'a> {
     pub(super) free: Vec<usize>,
     /// Starting values of the parameters of the set's model.
     pub(super) start: Vec<f64>,
-    /// Factor of the rows: the joint row unit divided by the row unit of the set.
+    /// Row unit (power of two that multiplies all rows) of the joint fit, divided by the row unit of the set.
     pub(super) factor: f64,
 }
 

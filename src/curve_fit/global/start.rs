@@ -55,12 +55,12 @@ impl JointLayout {
             let values = self.checked(&self.joined(sets, &first))?;
             return Ok(CompleteStart { solved, ..CompleteStart::given(values) });
         }
-        // The linear parameters of each set change if shared parameters get their common values.
+        // The shared parameters get their common values, and a second pass solves for the linear parameters again.
         let common = self.common_values(sets, &first);
         let both = given.iter().zip(common).map(|(given, common)| given.or(common));
         let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;
         let values = self.checked(&self.joined(sets, &second))?;
-        // Both passes are reported; in the second pass the shared parameters have given values.
+        // The report covers the searches of both passes; in the second pass the shared parameters have given values.
         let search = StartSearch::of_sets(first.iter().chain(&second).filter_map(|own| own.search));
         Ok(CompleteStart { values, solved, took: begun.elapsed(), search })
     }
@@ -92,7 +92,7 @@ impl JointLayout {
         self.members.iter().map(of).collect()
     }
 
-    /// Returns a complete start of the own parameters of each set.
+    /// Returns, for each set, a complete start of its parameters.
     fn of_each_set(
         &self,
         given: &[Option<f64>],

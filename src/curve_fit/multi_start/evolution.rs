@@ -109,8 +109,8 @@ impl CurveFit {
     /// [`multi_start`](CurveFit::multi_start).
     ///
     /// Fixed parameters keep the values of `start`. Free parameters are searched within their bounds, or within a
-    /// [`range`](DifferentialEvolution::range) inside the bounds. If these are not finite on both sides, the range is
-    /// derived from the unit of the parameter as in [`multi_start`](CurveFit::multi_start). The populations are
+    /// [`range`](DifferentialEvolution::range) inside the bounds. If this interval is not finite, a finite part of it
+    /// is derived from the unit of the parameter as in [`multi_start`](CurveFit::multi_start). The populations are
     /// independent and start as Latin hypercubes. No search can prove that there is no lower minimum, but a lower
     /// minimum is unlikely if several populations reach the same one. [`Optima::distinct`] counts the fits that reached
     /// each optimum, including the fit from `start`. The best fit has

@@ -54,7 +54,7 @@ struct Plan {
 enum DrawnFrom {
     /// The range set by the caller, or the bounds.
     Asked(StartRange),
-    /// The range that the unit of the parameter suggests, inside a range that is not finite.
+    /// The natural range of the parameter, derived from its unit, inside a range or bounds that are not finite.
     Natural(Range),
 }
 

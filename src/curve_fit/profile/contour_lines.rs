@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 type Edge = (usize, usize, bool);
 
 /// Computes the lines of `level` for values over the grid a × b, one row per value of b. The interpolation is linear in
-/// the square roots of the values, because the values are nearly squares. Cells with a NaN corner have no line.
+/// the square roots of the values, because the values grow nearly quadratically. Cells with a NaN corner have no line.
 pub(super) fn lines(a: &[f64], b: &[f64], values: &[f64], level: f64) -> Vec<Vec<(f64, f64)>> {
     let root = |i: usize, j: usize| {
         let value = values[j * a.len() + i];
         if value.is_nan() { value } else { value.max(0.0).sqrt() }
     };
     let level = level.max(0.0).sqrt();
-    // The neighbours of each crossed edge: at most one from the cell on either side.
+    // For each crossed edge, the edges to which the line continues: at most one in the cell on either side.
     let mut joined: BTreeMap<Edge, Vec<Edge>> = BTreeMap::new();
     for j in 0..b.len().saturating_sub(1) {
         for i in 0..a.len().saturating_sub(1) {

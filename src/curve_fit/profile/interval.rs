@@ -1,4 +1,5 @@
-//! Nodes of a profile and ends of its intervals: values at which a profile reaches a level, by Neville's interpolation between its nodes.
+//! Nodes of a profile, and ends of its intervals: values of the parameter at which the profile reaches a level, by
+//! Neville's interpolation between the nodes.
 
 /// Result of the fit with one parameter held.
 #[derive(Clone, Debug, PartialEq)]
@@ -7,7 +8,7 @@ pub(super) struct ProfileNode {
     /// Value at which the parameter was held.
     #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     pub(super) value: f64,
-    /// (S − Ŝ)/s².
+    /// (S − Ŝ)/s²: S is twice the cost, Ŝ its minimum, and s² the unit that makes S comparable with χ².
     #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
     pub(super) excess: f64,
     /// Values of all parameters.
@@ -51,8 +52,8 @@ pub struct ProfileInterval {
     pub upper_end: ProfileEnd,
 }
 
-/// Returns the first value, above or below the best value, at which a profile reaches `excess`. `best`: index of the best
-/// value; `end`: kind of the end of the whole profile on this side.
+/// Returns the first value, above or below the best value, at which a profile reaches `excess`. `best`: index of the
+/// best value; `end`: kind of the end of the whole profile on this side.
 pub(super) fn interval_end(
     (nodes, best): (&[ProfileNode], usize),
     end: ProfileEnd,

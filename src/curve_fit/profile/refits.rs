@@ -16,7 +16,8 @@ const FTOL: f64 = 1e-14;
 const XTOL: f64 = 1e-12;
 /// Maximum number of times that a refit without convergence continues from its last point.
 const CONTINUED: usize = 4;
-/// Such a refit counts as finished if a continuation reduces the excess by at most this fraction of 1 + excess.
+/// A refit without convergence counts as finished if a continuation reduces its excess, (S − Ŝ)/s², by at most this
+/// fraction of 1 + excess. S and Ŝ are the sums of squares of the refit and of the best fit.
 const SETTLED: f64 = 1e-3;
 /// Minimum decrease of the excess below zero that counts as a better minimum instead of rounding.
 const BETTER: f64 = 1e-6;
@@ -31,7 +32,7 @@ pub(super) struct Refits<'a> {
     data: Data<'a>,
     /// The fit, refined with the tolerances of refits.
     best: Fit,
-    /// s², in squares of row units.
+    /// s², the unit in which the excess is measured, in squares of row units.
     unit: f64,
     /// Positions of the held parameters.
     positions: Vec<usize>,

@@ -1,5 +1,5 @@
-//! Scattered starts of refits, in addition to the results of neighbours. The cost may have several minima, and the
-//! minimum that a profile follows from the best fit may not be the lowest one everywhere.
+//! Scattered starts of refits, in addition to the results at neighbouring values. The cost may have several minima,
+//! and the minimum that a profile follows from the best fit may not be the lowest one everywhere.
 
 use crate::curve_fit::CurveFit;
 use crate::error::Result;
@@ -10,14 +10,14 @@ const USUAL: usize = 48;
 const FEW: usize = 6;
 /// Number of data points above which there are fewer starts.
 const MANY: usize = 10_000;
-/// Maximum change of a value in decades; `ERRORS`: maximum change in standard errors.
+/// Maximum change of a value in decades.
 const POWERS: f64 = 1.5;
 /// Maximum change of a value in standard errors.
 const ERRORS: f64 = 30.0;
 
 /// Starts that cover a wide range of the nonlinear parameters.
 pub(super) struct Scattered {
-    /// The model with the nonlinear parameters fixed as well; its fit solves for the linear parameters.
+    /// The model with the held and all nonlinear parameters fixed; its fit solves for the linear parameters.
     pub(super) linear: CurveFit,
     /// Starts with one value per parameter. Empty if all free parameters are linear, because there is then only one
     /// minimum.

@@ -1,4 +1,5 @@
-//! Walk from the best fit outwards: step control, and refinement of intervals whose nodes are too far apart.
+//! Walk along a profile from the best fit outwards: step control, and refinement of intervals whose nodes are too far
+//! apart. A node is a refit at one value of the profiled parameter. The excess is (S − Ŝ)/s², and τ its signed root.
 
 use super::interval::{ProfileEnd, ProfileNode, interpolation_error};
 use super::refits::Refits;
@@ -11,7 +12,8 @@ const WIDE: f64 = 4.0;
 const GROWTH: f64 = 2.0;
 /// Maximum number of nodes on a side.
 const MOST: usize = 160;
-/// A profile is open if τ increases by less than `GAIN` over `FLAT` steps, each 2x the previous one.
+/// A profile is open (does not reach the level) if τ increases by less than `GAIN` over `FLAT` steps, each 2x the
+/// previous one.
 const FLAT: usize = 8;
 const GAIN: f64 = 0.02;
 /// A profile is also open if two conditions hold. In `FADES` steps, each increase of τ is at most `FADING` times the
@@ -200,7 +202,8 @@ fn is_flat(gains: &[f64], missing: f64) -> bool {
     has_faded(gains, missing, FADES) || last.is_some_and(|gains| gains.iter().sum::<f64>() < GAIN)
 }
 
-/// Returns true if the last `count` gains decrease such that the sum of their series is less than half of `missing`.
+/// Returns true if the last `count` gains decrease so fast that the sum of all further gains is less than half of
+/// `missing`.
 fn has_faded(gains: &[f64], missing: f64, count: usize) -> bool {
     let Some(gains) = gains.len().checked_sub(count).map(|first| &gains[first..]) else {
         return false;
@@ -223,8 +226,8 @@ fn extrapolated(before: &ProfileNode, last: &ProfileNode, value: f64) -> Vec<f64
     pairs.map(|(l, b)| l + part * (l - b)).collect()
 }
 
-/// Inserts nodes in intervals in which the interpolation may miss the end of a level by more than the fraction
-/// `ACCURACY` of its distance from the best value.
+/// Inserts nodes in intervals in which the interpolation may miss the end of a confidence interval by more than the
+/// fraction `ACCURACY` of the distance between this end and the best value.
 pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &mut usize) {
     for round in 0..ROUNDS {
         let wide = too_wide(nodes, *best);

@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 /// Number of fits whose results become templates.
 pub(in crate::curve_fit) const SEARCHED: usize = 24;
-/// Number of trials of templates for the whole batch. Divided by the number of fits, it is the limit of the number of
-/// templates, which is clamped to `KEPT`.
+/// Number of trials (one template for one fit) for the whole batch. A batch of n fits keeps at most `TRIED / n`
+/// templates, but this limit is clamped to `KEPT`.
 const TRIED: usize = 100_000;
-/// Minimum and maximum of the limit of the number of templates.
+/// Range to which the limit `TRIED / n` is clamped.
 const KEPT: (usize, usize) = (3, 24);
 /// A template is kept if it lowers the logarithm of the cost of at least one fit by more than this.
 const GAIN: f64 = 2.0;

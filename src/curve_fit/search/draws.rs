@@ -162,8 +162,8 @@ impl Draws<'_> {
         self.unknown.iter().zip(&self.ranges).filter_map(changed).collect()
     }
 
-    /// Exchanges the first positions of two terms. If they belong to different quantities, each moves to the point
-    /// whose other quantity is nearest to the other position.
+    /// Exchanges the first positions of two terms. If the model compares them with different quantities, for example
+    /// with two columns, each term moves to the data point that is nearest to the position of the other term.
     fn with_exchanged_positions(
         &self,
         a: &[usize],

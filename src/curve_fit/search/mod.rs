@@ -44,7 +44,7 @@ const DRAWS_OF_SYMMETRIES: u32 = 12;
 /// at least half of all fits, must have reached this minimum. For a sum of terms that the data reject, the search
 /// always continues until the budget is used up.
 const ENOUGH: usize = 12;
-/// Number of fits that must have reached the best minimum if its residuals are suspicious.
+/// Number of fits that must have reached the best minimum if its residuals are suspicious ([`Quality::Suspicious`]).
 const REACHED_IF_SUSPICIOUS: usize = 8;
 /// Number of fits from independent starts that must have reached the best minimum of a sum of several terms. If fewer
 /// fits reached it, further rounds without a better minimum are required.
@@ -111,7 +111,7 @@ impl Search<'_> {
     /// # Errors
     /// Errors that do not depend on the starting point.
     pub(super) fn best(&self, points: &Points<'_>) -> Result<Option<Found>> {
-        // Errors in x are ignored: each evaluation would need the closest point of the curve to each point.
+        // Errors in x are ignored: otherwise each evaluation would need the closest point of the curve to each point.
         let exact = points.as_measurements().filter(|_| !points.x_sigma.is_exact());
         let points = exact.as_ref().unwrap_or(points);
         on_sample(points, FITTED_POINTS, |fitted| {
@@ -319,7 +319,7 @@ impl Evidence {
         self.steady = if round == 0 || is_lower { 0 } else { self.steady + 1 };
         self.least = least;
         let reached = self.reached();
-        // For several terms, this number alone is not sufficient: a draw rarely matches all terms at once, and a better
+        // For several terms, `reached` alone is not sufficient: a draw rarely matches all terms at once, and a better
         // minimum is often found only when terms are redrawn one by one.
         let terms = draws.terms.len();
         let by_most = terms <= 1 && reached >= ENOUGH && 2 * reached >= self.fits();

@@ -34,8 +34,8 @@ pub struct SearchOptions {
     /// Maximum number of rounds, 8 by default; four times this number for sums of more than two terms with nonlinear
     /// parameters. A round draws about a hundred values of the nonlinear parameters, more if there are frequencies or
     /// several terms, and fits the best few. The search ends earlier if its best minimum was reached several times and
-    /// the data do not reject it. It also ends after 3 million values and partials at points per permitted round: 50 to
-    /// 300 ms for 8 rounds.
+    /// the data do not reject it. It also ends after 3 million computed values and partials, counted at each point, per
+    /// permitted round: 50 to 300 ms for 8 rounds.
     pub rounds: usize,
     /// Seed of the draws, 0 by default. The same seed produces the same search on any number of threads.
     pub seed: u64,

@@ -125,8 +125,8 @@ pub(crate) struct Range {
     unit: Option<Unit>,
 }
 
-/// Frequencies of a scan, in the unit of the parameter. The highest frequency is half a turn between adjacent points;
-/// the step is an eighth of a turn over the whole range of the points.
+/// Frequencies of a scan, in the unit of the parameter. At the highest frequency, adjacent points differ by half a
+/// turn. A step of the frequency changes the phase by an eighth of a turn over the whole range of the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frequencies {
     pub(super) highest: f64,

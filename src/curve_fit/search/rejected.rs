@@ -1,5 +1,5 @@
-//! Setter of the search options, and the search after a fit that did not converge or that the data reject (whose
-//! residuals fail a test).
+//! Setter of the search options, and the search after a fit that did not converge or that is rejected because its
+//! residuals fail a test.
 
 use crate::curve_fit::CurveFit;
 use crate::curve_fit::ready::CompleteStart;

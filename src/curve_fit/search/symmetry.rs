@@ -6,7 +6,7 @@
 use super::screen::{Candidate, Screen};
 use std::f64::consts::PI;
 
-/// Number of draws at which a symmetry must leave the cost unchanged.
+/// Number of draws (candidates of the search) at which a symmetry must leave the cost unchanged.
 const TESTED: usize = 4;
 /// Tolerance of rounding errors, as a fraction of the sum of squares of the response.
 pub(super) const ROUNDING: f64 = 1e-9;

@@ -1,5 +1,5 @@
-//! The points of a part, in memory or from a source. They are accessed in order, in runs; a fingerprint detects
-//! changes.
+//! The points of a part, in memory or from a source. They are accessed in order, in runs of consecutive points; a
+//! fingerprint detects changes.
 
 use crate::backend::stream::{GROUP_POINTS, Held, KnownErrors};
 use crate::data::loss::Estimator;

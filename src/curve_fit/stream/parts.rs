@@ -150,8 +150,8 @@ impl<'a> Part<'a> {
         Ok(Part { curve: curve.clone(), points, first, on_device: None, scratch, identity })
     }
 
-    /// Returns the part with `first` as the number of its first point among all points. It is needed if this number is
-    /// known only after all parts have counted their points.
+    /// Returns the part with `first` as the number of its first point among all points. Use this function if the number
+    /// is known only after all parts have counted their points.
     ///
     /// # Errors
     /// [`Error::Source`] for a number that is not a multiple of [`GROUP`](Part::GROUP).

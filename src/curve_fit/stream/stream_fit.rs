@@ -80,8 +80,8 @@ pub(super) struct Beginning {
 /// State of a fit of a stream.
 pub(super) struct StreamFit<'f> {
     asked: Asked<'f>,
-    /// Specification of the steps. It has no time limit, which interrupts passes only: a limit on steps would change the
-    /// result, and a resumed fit must have the same result as an uninterrupted one.
+    /// Specification of the steps, without the time limit, which interrupts passes only. If the limit ended steps, the
+    /// result of a resumed fit could differ from that of an uninterrupted fit.
     spec: FitSpec<'f>,
     /// The complete start, after it was computed.
     start: OnceLock<CompleteStart>,

@@ -54,7 +54,7 @@ impl BatchData<'_> {
         }
     }
 
-    /// Returns the total size of one value of each array with one value per sample, in bytes.
+    /// Returns the number of bytes per sample: the size of one value of each array that has one value per sample.
     pub(crate) fn bytes_per_sample(&self) -> usize {
         let columns: usize =
             if self.own { self.columns.iter().map(|c| c.width()).sum() } else { 0 };

@@ -44,8 +44,8 @@ impl Shape {
         Shape { x: vec![Width::F64; columns], y: Width::F64, sigma: false, points: None }
     }
 
-    /// Adds the number of points of `part`, the shape of the source that follows the sources of this shape. The errors
-    /// name `part` by `place()` and the source with this shape by `first`.
+    /// Adds the number of points of `part`, the shape of the next source. In errors, `place()` is the name of that
+    /// source, and `first` the name of the source with this shape.
     ///
     /// # Errors
     /// If the columns differ ([`expect_columns`](Shape::expect_columns)), or the sum is 2⁶⁴ or more.
@@ -70,8 +70,8 @@ impl Shape {
     /// Checks that `part` has the same columns as this shape.
     ///
     /// # Errors
-    /// If they differ: an error with both shapes, which names `part` by `place()` and the source with this shape by
-    /// `first`.
+    /// If they differ: an error with both shapes. `place()` is the name of the source of `part`, and `first` the name
+    /// of the source with this shape.
     pub fn expect_columns(
         &self,
         part: &Shape,

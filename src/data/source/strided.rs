@@ -31,8 +31,8 @@ pub struct StridedSource<S> {
 }
 
 impl<S: Source> StridedSource<S> {
-    /// Creates a source of the points `offset`, `offset + every`, `offset + 2 every`, … of `source`, counted from its
-    /// current position until it is rewound.
+    /// Creates a source of the points `offset`, `offset + every`, `offset + 2 every`, … of `source`. They count from
+    /// the current position of `source`, and after a rewind from its beginning.
     pub fn new(source: S, every: NonZeroU64, offset: u64) -> StridedSource<S> {
         let read = Chunk::new(&source.shape(), 0);
         StridedSource { source, every: every.get(), offset, wait: offset, read }

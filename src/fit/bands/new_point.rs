@@ -12,8 +12,8 @@ use crate::fit::Fit;
 pub enum NewPoint<'a> {
     /// The standard deviation of the fitted observations: the estimated scatter for
     /// [`Sigma::Unknown`](crate::Sigma::Unknown), the given value for
-    /// [`Sigma::Constant`](crate::Sigma::Constant), the root of the expected count for counts. It is unknown, and an
-    /// error, if each observation had its own sigma, or if the scatter was estimated under a robust loss.
+    /// [`Sigma::Constant`](crate::Sigma::Constant), the root of the expected count for counts. If each observation had
+    /// its own sigma, or if the scatter was estimated under a robust loss, it is unknown and the band is an error.
     #[default]
     Fitted,
     /// One standard deviation for all points, in the units of y.

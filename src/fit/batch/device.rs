@@ -342,7 +342,7 @@ fn take(
     out.statuses[index] = FitStatus::of(termination, undetermined);
 }
 
-/// Maximum distance of a parameter from a bound, as a fraction of its standard error.
+/// Maximum distance from a bound at which a parameter counts as next to the bound, as a fraction of its standard error.
 const BESIDE: f64 = 1e-6;
 
 /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check

@@ -3,8 +3,8 @@
 //! # Interface of the backends
 //!
 //! [`BatchRequest`] is a validated batch; [`BatchPart`] receives the results of consecutive fits. Every backend
-//! receives both and writes the result of each fit to the part. On the CPU this is [`run`]. For devices the part is
-//! divided into ranges of fits by [`BatchPart::split`], and a device computes one range at a time. Fits without a
+//! receives both and writes the result of each fit to the part. The backend on the CPU is [`run`]. For devices the part
+//! is divided into ranges of fits by [`BatchPart::split`], and a device computes one range at a time. Fits without a
 //! result have the status "not run".
 
 use super::arrays::BatchPart;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Version of the messages. In all versions the header is the same, and the first kind of reply is a refusal.
+/// Version of the messages. All versions have the same header, and a refusal as the first kind of reply.
 const VERSION: u32 = 1;
 /// First bytes of requests and replies.
 const QUESTION: [u8; 8] = *b"dualfitQ";
@@ -35,8 +35,9 @@ pub(crate) struct Question<'a> {
     identity: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// Number of the first fit, counted in the whole batch.
     pub(crate) first: u64,
-    /// True if covariance matrices and active bounds are requested.
+    /// True if covariance matrices are requested.
     pub(crate) covariances: bool,
+    /// True if active bounds are requested.
     pub(crate) sides: bool,
     pub(crate) starts: SentStarts<'a>,
     pub(crate) data: SentData<'a>,
@@ -234,7 +235,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Returns true if all fits were made, with any status.
+    /// Returns true if all fits were run: no status is `NotRun`.
     pub(crate) fn is_complete(&self) -> bool {
         !self.statuses.contains(&FitStatus::NotRun)
     }

@@ -126,8 +126,8 @@ impl BatchFit {
     }
 
     /// Effective number of points of each fit, the sum of their weights; as
-    /// [`Fit::effective_points`](crate::Fit::effective_points). The summary has the number of fits that would have a
-    /// [warning](crate::Warning::FewPointsCount) as single fits.
+    /// [`Fit::effective_points`](crate::Fit::effective_points). The summary counts the fits for which a single fit
+    /// would have a [warning](crate::Warning::FewPointsCount).
     pub fn effective_points(&self) -> &[f64] {
         &self.arrays.weights
     }
@@ -411,7 +411,7 @@ impl<'a> BatchFitView<'a> {
         self.batch.arrays.ranks[self.index] as usize
     }
 
-    /// Points minus rank, at least 0.
+    /// Points plus priors minus rank, at least 0.
     pub fn degrees_of_freedom(&self) -> usize {
         (self.points() + self.batch.priors).saturating_sub(self.rank())
     }

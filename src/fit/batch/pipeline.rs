@@ -80,8 +80,8 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         Pipeline { batch, driver, queue, asked, bytes: asked, fits, under_way: None }
     }
 
-    /// Waits for the next chunk, writes the results of the device to `found`, and returns its fits;
-    /// `None` if the queue is empty. After an error, the fits of this device are in the queue again.
+    /// Waits for the next chunk, writes its results to `found`, and returns its fits; `None` if the queue is empty.
+    /// After an error, the fits of this device return to the queue.
     pub(super) fn next(
         &mut self,
         found: &mut BatchNumbers,
@@ -138,7 +138,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         }
     }
 
-    /// Uploads a chunk and queues its kernel. If this fails, the fits of the chunk are in the queue again.
+    /// Uploads a chunk and launches its kernel. If this fails, the fits of the chunk return to the queue of fits.
     fn launch(&self, part: BatchPart<'b>) -> Result<Launched<'b>, DriverError> {
         let brought = self.batch.bring(part.first..part.first + part.len()).and_then(|chunk| {
             self.batch.launch(&chunk)?;

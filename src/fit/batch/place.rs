@@ -65,8 +65,8 @@ pub(crate) fn place<'a>(
 type Kernels = ((Workload, (usize, usize)), Arc<BatchUnits>);
 
 /// Maximum number of fits of a chunk. It is several times the number of fits that a large card computes in parallel;
-/// therefore the end of a chunk costs little. It is small enough for the host to complete a chunk during the next
-/// chunk.
+/// therefore the card is partly idle only for a small fraction of a chunk, at its end. The host completes the results
+/// of a chunk while the card computes the next one.
 const MOST_FITS: usize = 50_000;
 /// Minimum number of chunks for each of several devices, so that devices wait only briefly for the last chunk.
 const CHUNKS: usize = 4;

@@ -1,8 +1,8 @@
 //! Small fits of a batch, eight at a time: each has its own solver state, and all eight are evaluated in lanes.
 //!
-//! When a fit ends, the next fit takes its lane, so that no fit waits for a slow one. Fits that need another
-//! scaling of the columns, a factor of the Jacobian or a second run are rare;
-//! [`FitWorkspace::fit`] repeats them from the beginning. The steps of a fit depend only on its own data.
+//! When a fit ends, the next fit takes its lane, so that no fit waits for a slow one. Few fits need another scaling of
+//! the columns, the R factor of the Jacobian or a second run; [`FitWorkspace::fit`] repeats these fits from the
+//! beginning. The steps of a fit depend only on its own data.
 
 use super::arrays::BatchPart;
 use super::request::BatchRequest;

@@ -4,7 +4,7 @@ use super::arrays::Arrays;
 use crate::model::ties::Ties;
 use crate::threads;
 
-/// Number of fits that a thread takes at a time.
+/// Number of fits that a thread processes at a time.
 const PORTION: usize = 256;
 
 impl Arrays {

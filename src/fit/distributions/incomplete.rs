@@ -8,7 +8,7 @@
 use crate::math;
 use std::f64::consts::PI;
 
-/// Maximum number of terms or steps. About √a are needed: 1e5 for a = 1e9.
+/// Maximum number of terms or steps. The necessary number grows as √a: 1e5 for a = 1e9.
 const MOST_TERMS: usize = 2_000_000;
 /// Relative size of a term below which the sum ends.
 const SMALL: f64 = 1e-17;
@@ -24,8 +24,8 @@ pub(crate) struct Tails {
     pub(crate) slope: f64,
 }
 
-/// Returns I_x(a, b) as `lower`, and its complement. `y` is 1 − x, an argument of its own because it may be small. The
-/// slope is xᵃyᵇ/B(a, b).
+/// Returns I_x(a, b) as `lower`, and its complement as `upper`. `y` is 1 − x; it is passed separately because the
+/// difference would lose the digits of a small y. The slope is xᵃyᵇ/B(a, b).
 pub(crate) fn beta(a: f64, b: f64, x: f64, y: f64) -> Tails {
     let n = a + b;
     let exponent = stirling_error(n)

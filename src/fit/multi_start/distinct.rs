@@ -25,10 +25,11 @@ use crate::solver::outcome::Outcome;
 const NEAR: f64 = 0.01;
 /// Factor of tolerances and rounding.
 const LOOSE: f64 = 100.0;
-/// Rounding of a cost: this many units in the last place of ‖y‖·‖r‖, as in the solver's own test.
+/// Rounding error of a cost, relative to ‖y‖·‖r‖, as in the solver's own test.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// Returns true if the model does not change when the i-th free parameter takes the value of the `order[i]`-th.
+/// Function that returns true if the model does not change when the i-th free parameter takes the value of the
+/// `order[i]`-th.
 pub(super) type Exchanges<'a> = dyn Fn(&[usize]) -> bool + 'a;
 
 /// Criteria for the results that belong to one optimum.

@@ -68,7 +68,7 @@ impl Optimum {
         self.trials.len()
     }
 
-    /// Positions in [`Optima::trials`] of these starts, the least cost first.
+    /// Positions, in [`Optima::trials`], of the starts that reached the optimum, the least cost first.
     pub fn trials(&self) -> &[usize] {
         &self.trials
     }

@@ -25,9 +25,11 @@ pub(super) struct Tail {
     pub(super) variance: f64,
 }
 
+/// Checks that at least `beyond` replicates are expected beyond an end of the interval. `values`: number of replicates;
+/// `tail`: the fraction of replicates that is expected beyond this end.
+///
 /// # Errors
-/// [`UncertaintyError::TooFewReplicates`] if fewer than `beyond` values are expected beyond an end of the interval.
-/// `values`: number of replicates; `tail`: the fraction of them that is expected beyond this end.
+/// [`UncertaintyError::TooFewReplicates`] if fewer are expected.
 pub(super) fn expect_beyond(beyond: f64, tail: f64, values: usize, level: f64) -> Result<()> {
     let needed = (beyond / tail).ceil();
     match (values as f64) < needed {

@@ -27,7 +27,8 @@ pub enum Resample {
     /// and is divided by √(1 − h) for its leverage h (under a robust loss by √(1 − k/n) for the rank k and n points);
     /// the mean of all residuals is subtracted. The method assumes that the model is right and that the errors in
     /// units of sigma have one distribution, which need not be normal. The residuals, not sigma, determine the size of
-    /// the errors. For correlated data it draws from L⁻¹(y − f). It does not support counts or errors in x.
+    /// the errors. For correlated data with the covariance LLᵀ it draws from L⁻¹(y − f). It does not support counts or
+    /// errors in x.
     #[default]
     Residuals,
     /// The fitted curve with normal errors: with the given sigma, or the estimated sigma if sigma is
@@ -162,7 +163,7 @@ impl Replicates {
     /// # Errors
     /// [`Error::ModelPanicked`](crate::Error::ModelPanicked) if the closure panics,
     /// [`Error::ForeignVariable`](crate::Error::ForeignVariable) if it uses a variable that it was not given, and
-    /// [`UncertaintyError::UndefinedQuantity`] as above.
+    /// [`UncertaintyError::UndefinedQuantity`] if the quantity is not finite for some refit.
     pub fn quantity_fn(&self, quantity: impl Fn(&[Var]) -> Var) -> Result<Resampled> {
         let program = Program::trace(0, self.names.len(), |_, p| quantity(p))?;
         self.each("the quantity", |params| program.evaluate(&[], params))

@@ -8,7 +8,8 @@ use crate::fit::distributions::{check_level, normal_lower, normal_quantile};
 /// Maximum fraction of failed refits for which intervals are computed.
 const MOST_FAILED: f64 = 0.1;
 /// Minimum number of values expected beyond each end of an interval with the fraction (1 − level)/2 on each side.
-/// `BEYOND_MOVED` is the minimum for BCa, which moves the ends; the standard error of an end shows its uncertainty.
+/// `BEYOND_MOVED` is the minimum beyond the moved ends of a BCa interval. The standard error of each end shows its
+/// uncertainty.
 const BEYOND: f64 = 5.0;
 const BEYOND_MOVED: f64 = 1.0;
 
@@ -53,9 +54,9 @@ impl Resampled {
 
     /// The percentile interval (Efron and Tibshirani, 1993, section 13.3). It leaves the fraction α = (1 − `level`)/2
     /// of the values on each side. The quantile α of n values has the position (n + 1)α in their ascending order, and
-    /// is interpolated linearly. The interval of a monotonic function of the quantity is the function of both ends. If
-    /// there are enough points, and the estimate is biased or its error grows with the quantity, the
-    /// [BCa interval](Resampled::bca_interval) contains the true value with a probability nearer to `level`.
+    /// is interpolated linearly. For a monotonic function of the quantity, the ends of the interval are the function
+    /// at both ends. The [BCa interval](Resampled::bca_interval) contains the true value with a probability nearer to
+    /// `level` if the estimate is biased or its error grows with the quantity; it requires enough points.
     ///
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) unless 0 < `level` < 1;

@@ -28,7 +28,7 @@ impl Replicates {
     /// `serde`, so that other formats work, too.
     ///
     /// # Errors
-    /// None in practice: all can be written.
+    /// No errors in practice: all results can be written.
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }

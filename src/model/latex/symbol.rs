@@ -23,9 +23,9 @@ pub(crate) fn symbols(names: &[&str]) -> Vec<String> {
     pairs.map(|(name, s)| if twice.contains(s) { literal(name) } else { s.clone() }).collect()
 }
 
-/// Converts a name to a symbol; underscores separate its parts. The first part is the symbol and the others are its
-/// subscript if the first part is a single letter and not all others are Greek, as in `k_cat`, or if the last part is a
-/// number, as in `run_2`. Otherwise the last part is the symbol and the others are its subscript, as in `g1_center`.
+/// Converts a name to a symbol; underscores separate its parts. One part is the symbol, and the others are its
+/// subscript. The symbol is the first part if this part is a single letter and not all others are Greek (`k_cat`), or
+/// if the last part is a number (`run_2`). Otherwise the symbol is the last part (`g1_center`).
 fn symbol(name: &str) -> String {
     let parts: Vec<&str> = name.split('_').filter(|part| !part.is_empty()).collect();
     let (stem, below): (&str, Vec<&str>) = match parts.as_slice() {

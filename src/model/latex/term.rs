@@ -248,7 +248,7 @@ impl Term {
 }
 
 impl Factor {
-    /// Prints the factor. `alone`: it is the only factor; `raised`: an exponent follows.
+    /// Prints the factor. `alone`: true if it is the only factor; `raised`: true if an exponent follows.
     fn text(&self, alone: bool, raised: bool) -> String {
         let power = self.power.abs();
         let raised = raised || power != 1;
@@ -307,7 +307,7 @@ fn gather(factors: &mut Vec<Factor>, factor: Factor) {
     factors.insert(factors.len() - after, factor);
 }
 
-/// Encloses the text in parentheses of matching height. `call`: they follow the name of a function.
+/// Encloses the text in parentheses of matching height. `call`: true if they follow the name of a function.
 pub(super) fn parentheses(text: &str, call: bool) -> String {
     let tall = ["\\frac", "\\sqrt", "\\begin", "\\left"].iter().any(|tall| text.contains(tall));
     match (tall, call) {

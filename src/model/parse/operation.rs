@@ -18,9 +18,9 @@ pub(super) enum Operation {
     Three(fn([Var; 3]) -> Var, &'static str),
     /// A choice between two values: the first where a condition is true, the second elsewhere.
     Select,
-    /// A comparison: two values to a condition.
+    /// A comparison of two values; the result is a condition.
     Compare(fn(Var, Var) -> VarMask),
-    /// Two conditions to one condition.
+    /// The combination of two conditions to one condition: "and" or "or".
     Join(fn(VarMask, VarMask) -> VarMask),
     /// Negation of a condition.
     Not,
@@ -136,7 +136,8 @@ fn voigt([x, sigma, gamma]: [Var; 3]) -> Var {
     pure.select(lorentzian, profile)
 }
 
-/// Returns 1, −1, or 0 at 0, as in NumPy and MATLAB; [`Var::signum`] returns ±1 for ±0.
+/// Returns the sign of x: 1, −1, or 0 if x is 0, as in NumPy and MATLAB. In contrast, [`Var::signum`] returns ±1
+/// for ±0.
 fn sign(x: Var) -> Var {
     x.eq(0.0).select(0.0, x.signum())
 }

@@ -26,7 +26,7 @@ pub(super) struct ParsedPart {
     pub(super) column: usize,
 }
 
-/// Minimum binding power of the operators in the operand of a sign or in an exponent: powers.
+/// Minimum binding power of the operators in the operand of a sign or in an exponent: only powers bind this tightly.
 pub(super) const TIGHT: u8 = 7;
 /// Minimum binding power of the operators in the operand of `not`: comparisons and operators that bind tighter.
 pub(super) const NOT: u8 = 3;

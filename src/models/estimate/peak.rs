@@ -63,8 +63,8 @@ impl Peak {
         if more > 1.5 * less { less } else { less / 2.0 + more / 2.0 }
     }
 
-    /// Returns the points of a symmetric peak, up to `reach` half widths from the center; on a side with an overlapping
-    /// term up to half of one half width.
+    /// Returns the points of a symmetric peak up to `reach` half widths from the center. On a side that overlaps with
+    /// another term, returns only the points up to 0.5 half widths.
     pub(crate) fn window(&self, reach: f64) -> Sketch {
         let half = self.half_width();
         let side = |own: f64| if own > 1.5 * half { 0.5 * half } else { reach * half };

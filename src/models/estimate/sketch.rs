@@ -1,4 +1,4 @@
-//! Reduced points for initial guesses: a limited number of points, sorted by x and scaled to at most 1.
+//! Reduced points for initial guesses: a limited number of points, sorted by x, with |x| and |y| scaled to at most 1.
 
 use crate::data::points::Observations;
 

@@ -76,7 +76,7 @@ fn activated(points: &Observations) -> Vec<f64> {
     let spread = if high > low { 1.0 / low - 1.0 / high } else { 1.0 };
     let [rising, falling] = [1.0, -1.0].map(|sign| {
         let temperatures = SearchAxis::logarithmic(1e-2 / spread, 100.0 / spread, 80);
-        // Scaled: its maximum is 1.
+        // The exponential is scaled so that its maximum is 1.
         let origin = if sign > 0.0 { high } else { low };
         let mut found = search(&sketch, [temperatures], 1, |&[t], x, out| {
             out[0] = (-sign * t * (1.0 / x - 1.0 / origin)).exp();
@@ -96,10 +96,10 @@ fn radiated(points: &Observations) -> Vec<f64> {
     let sketch = Sketch::of_positive(points, 256);
     let low = sketch.least_positive();
     let high = sketch.ends().1.max(low);
-    // The radiation constant divided by the temperature: a wavelength about five times that of the peak.
+    // The radiation constant divided by the temperature is a wavelength, about 5x the wavelength of the peak.
     let waves = SearchAxis::logarithmic(0.5 * low, 50.0 * high, 100);
     let found = search(&sketch, [waves], 1, |&[wave], x, out| {
-        // About 21 at the peak, for every temperature.
+        // The value at the peak is about 21 for every temperature.
         let part = wave / x;
         out[0] = part.powi(5) / part.exp_m1();
     });

@@ -111,7 +111,7 @@ define! {
             widths(&window, peak.left.max(peak.right)),
             SearchAxis::linear(-5.0, 5.0, 11),
         ];
-        // A Gaussian and a Lorentzian of one half width, both skewed.
+        // A Gaussian and a Lorentzian of the same half width, both skewed.
         let found = search(&window, axes, 2, |&[center, half, skew], x, out| {
             let u = (x - center) / half;
             let side = Scalar::erfc(-skew * u);
@@ -313,7 +313,8 @@ fn exponential_gauss(u: f64, k: f64) -> f64 {
     }
 }
 
-/// Returns centers from one half width on the left to one half width on the right, in units of the window.
+/// Returns the search axis of the center, in units of the window: from one half width on the left of the peak to
+/// one half width on the right.
 pub(super) fn between_sides(window: &Sketch, peak: &Peak, places: usize) -> SearchAxis {
     let at = |x: f64| x / window.x_unit;
     SearchAxis::linear(at(peak.center - peak.left), at(peak.center + peak.right), places)

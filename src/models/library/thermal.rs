@@ -29,7 +29,8 @@ define! {
         let axes = [SearchAxis::linear(low, high, 61), SearchAxis::logarithmic(least, width, 13)];
         let edge = |&[center, kt]: &[f64; 2], x: f64| 1.0 / (((x - center) / kt).exp() + 1.0);
         let alone = search(&sketch, axes, 1, |at, x, out| out[0] = edge(at, x));
-        // If the background was estimated from points before the edge, it is too high.
+        // If a background was estimated from points before the edge, it is too high. Therefore a fit with an additional
+        // constant is tried.
         let raised =
             search(&sketch, axes, 2, |at, x, out| out.copy_from_slice(&[edge(at, x), 1.0]));
         let found = if raised.cost < 0.25 * alone.cost { raised } else { alone };

@@ -3,9 +3,10 @@
 use super::tree::{CENTER, NamedValue, PlacedTerm, Tree};
 use crate::model::ties::Known;
 
-/// Relative difference below which contradictions are equal except for rounding.
+/// Relative difference below which two values of [`contradiction`] are equal except for rounding.
 const SAME: f64 = 1e-9;
-/// Contradiction between values with opposite signs or unknown values, and the maximum contradiction of a ratio.
+/// [`contradiction`] of a parameter if its estimated and known value have opposite signs or one of them is unknown;
+/// upper limit for the logarithm of their ratio.
 const OPPOSITE: f64 = 10.0;
 
 /// Assigns estimates to terms of the same model, in best agreement with the known position, width, size and ties of

@@ -74,7 +74,8 @@ impl NamedValue<'_> {
         self.only(&keep)
     }
 
-    /// Returns the columns of a model in its order, with the ranges for its center and amplitude.
+    /// Returns the points for one term: the columns in the order of its variables, with ranges for its center and
+    /// amplitude.
     pub(super) fn for_term(&self, term: &PlacedTerm) -> Observations {
         let column = |name: &String| {
             let place = self.variables.iter().position(|variable| variable == name);
@@ -88,8 +89,8 @@ impl NamedValue<'_> {
         Observations { center, amplitude, ..points }
     }
 
-    /// Returns the range for the starting value of a parameter: the known start or the bounds. `None` if the term has
-    /// no parameter of this name.
+    /// Returns the range for the starting value of a parameter: from the known start to itself, or between the bounds.
+    /// `None` if the term has no parameter of this name.
     pub(super) fn range(&self, term: &PlacedTerm, parameter: &str) -> Option<(f64, f64)> {
         Some(self.known.range(term.first + term.position(parameter)?))
     }

@@ -1,11 +1,11 @@
 //! Orthogonal updates of a triangular factor: Householder reflections that fold in damping or a few rows, and
 //! rotations that add a single row.
 //!
-//! Damping and few rows (here) and data rows (in `fold_rows`) are appended to an upper triangular R. One Householder
-//! reflection per column restores the triangle. Column j of R is zero below its diagonal, so its reflector changes only
-//! row j of R and the appended rows. Let `α = r_jj`, `v` the appended part of column j, `β = −sign(α) √(α² + vᵀv)` and
-//! `u = [α − β; v]`, where `α − β` has no cancellation. Then `uᵀu = −2 β (α − β)`, and the reflection (Golub & Van
-//! Loan, 4th ed., §5.1)
+//! Rows are appended to an upper triangular R: damping or few rows by this module, data rows by `fold_rows`. One
+//! Householder reflection per column restores the triangle. Column j of R is zero below its diagonal, so its reflector
+//! changes only row j of R and the appended rows. Let `α = r_jj`, `v` the appended part of column j,
+//! `β = −sign(α) √(α² + vᵀv)` and `u = [α − β; v]`, where `α − β` has no cancellation. Then `uᵀu = −2 β (α − β)`, and
+//! the reflection (Golub & Van Loan, 4th ed., §5.1)
 //!
 //! ```text
 //! H = I − 2 u uᵀ / uᵀu = I + u uᵀ / (β (α − β))
@@ -145,8 +145,8 @@ pub(crate) fn fold_few(r: &mut [f64], k: usize, rows: &mut [f64], m: usize) {
 }
 
 /// Folds rows like [`fold_few`], but into a trapezoid: the first `pivots` rows of a triangle of k columns. The
-/// remainders of the rows, in `rows`, have zeros in the first `pivots` columns; the array contains the reflectors
-/// instead of these zeros.
+/// transformed rows remain in `rows`. Their first `pivots` columns are zero, but the array contains the reflectors
+/// there.
 pub(crate) fn fold_pivots(r: &mut [f64], pivots: usize, k: usize, rows: &mut [f64], m: usize) {
     if m == 0 {
         return;

@@ -3,7 +3,7 @@
 //! | file | factor | used for |
 //! |---|---|---|
 //! | `cholesky` | `A = RᵀR` | the normal equations, and triangular solves |
-//! | `householder` | `[R; D] = Q S`, `[R; few rows] = Q R'` | the damped step, factors of factors |
+//! | `householder` | `[R; D] = Q S`, `[R; few rows] = Q R'` | the damped step, merging of factors |
 //! | `fold_rows` | `[R; rows] = Q R'` | the pass over the data |
 //! | `householder` | `[R; row] = Q R'` (rotations) | rows of very different size |
 //! | `jacobi_svd` | `A = U Σ Vᵀ` | covariance and rank |

@@ -66,7 +66,7 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     results.end(out, asked.json, on_stdout)
 }
 
-/// Converts an error of a joint fit. An error about a single group begins with its label.
+/// Converts an error of a joint fit. An error about a single group begins with the label of this group.
 fn refused(mut why: Error, labels: &[String], sets: &[Points<'_>]) -> Refusal {
     let in_group = |set: usize, error: &Error| {
         let refusal = refused_at(error, &sets[set - 1]);

@@ -7,8 +7,8 @@ use dualfit_io::TableError;
 use wildmatch::WildMatch;
 
 impl Table {
-    /// Returns the column with this name; otherwise the column with this number, from 1; otherwise the column that the
-    /// library finds, for example without its unit.
+    /// Returns the column with exactly this name, or with this number (from 1), or else the column that the library
+    /// finds, for example by its name without the unit.
     pub(crate) fn find(&self, asked: &str) -> Outcome<usize> {
         let (names, asked) = (&self.names, asked.trim());
         let is_name = self.table.has_names() && names.iter().any(|name| name == asked);

@@ -1,5 +1,5 @@
-//! A table of the library with the conventions of the command line: columns are numbered from 1, and messages name
-//! options as remedies.
+//! Wrapper of the library's table with the conventions of the command line: columns are numbered from 1, and messages
+//! name options as remedies.
 
 mod choice;
 

@@ -1,7 +1,7 @@
 //! Detection of the lines above the numbers: a preamble, a row of names, a row of units.
 //!
-//! Skipped lines are reported, and no number is skipped: if a line may belong to the table, or if several lines may
-//! contain the names, the error names the option that decides.
+//! Skipped lines are reported, and no number is skipped. If a line may belong to the table, or if several lines may
+//! contain the names, the detection returns an error with the option that decides.
 
 use super::numbers::FieldKind;
 use super::options::Delimiter;
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 /// A row with the kinds of its fields.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Position near which the row begins, in bytes.
+    /// Byte position at or before the start of the row; only empty lines and comments are between.
     pub(super) near: u64,
     pub(super) kinds: Vec<FieldKind>,
     pub(super) last_empty: bool,
     /// True if the line contains a digit.
     has_digits: bool,
-    /// True if a field contains a character that separates fields in other tables.
+    /// True if a field contains a comma, a semicolon or a tab, which separate fields in other tables.
     has_separators: bool,
-    /// True if the line begins like a comment of other programs.
+    /// True if the line begins with a comment marker of other programs: `%`, `!`, `*` or `//`.
     is_remark: bool,
 }
 
@@ -99,8 +99,8 @@ pub(super) fn tail<T>(lines: &[T]) -> &[T] {
     lines.get(lines.len() / 2..).unwrap_or_default()
 }
 
-/// Returns the most frequent number of fields in the second half of the lines, without a last field that is empty in
-/// all such lines.
+/// Returns the most frequent number of fields in the second half of the lines. The last field is not counted if it is
+/// empty in all lines with this number of fields.
 pub(super) fn width(lines: &[Line]) -> usize {
     let mut often = BTreeMap::new();
     for line in tail(lines) {
@@ -180,7 +180,7 @@ impl Beginning<'_> {
         else {
             return self.nameless(first);
         };
-        // The row of names has a word for each unit.
+        // A row of names has a word in each column that has a unit.
         let above_it = |row: usize| {
             let above = row.checked_sub(1).map(|above| &lines[above]).filter(|above| names(above));
             above.is_some_and(|above| above.names_all_of(&lines[row]))
@@ -233,7 +233,7 @@ impl Beginning<'_> {
         (0..=self.fields).map(is_word).collect()
     }
 
-    /// Returns the beginning of a table without a row of words above its first regular row.
+    /// Returns the [`Head`] of a table that has no row of words above its first regular row.
     fn nameless(&self, first: usize) -> Result<Head, SourceError> {
         let &Beginning { text, lines, fields } = self;
         let Some(last) = first.checked_sub(1) else { return Ok(Head::default()) };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const SAMPLE: usize = 128 << 10;
 /// Maximum size of the sample if lines are long: it contains at least a few of the longest possible lines.
 const LARGEST_SAMPLE: usize = SAMPLE << 9;
-/// Number of bytes in which a NUL byte shows that a file is not a text.
+/// Number of leading bytes that are searched for a NUL byte, which shows that a file is not a text.
 const HEAD: usize = 8 << 10;
 
 pub(super) struct TextLayout {
@@ -56,7 +56,7 @@ impl TextLayout {
         let mut lines = Line::all(&Text { delimiter: text.delimiter, ..sample });
         lines.iter_mut().for_each(|line| line.near += start);
         let fields = match (options.header_rows, lines.first(), width(&lines)) {
-            // The row of names determines the number of columns.
+            // If the names do not fit the width of the numbers, the row of names determines the number of columns.
             (Some(1..), Some(names), width) if !names.fits(width) => names.kinds.len(),
             (_, _, width) => width,
         };
@@ -103,7 +103,8 @@ impl TextLayout {
     }
 }
 
-/// Reads complete lines from a byte on. The sample is larger if lines are so long that it would contain only a few.
+/// Reads a sample of complete lines that begins at byte `from`. Long lines enlarge the sample, so that it contains
+/// more than a few lines.
 fn sample(text: &Text, from: u64) -> Result<Vec<u8>, SourceError> {
     let mut most = SAMPLE;
     loop {
@@ -140,7 +141,7 @@ pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns the position after this number of lines, in bytes.
+/// Returns the position after the first `lines` lines, in bytes.
 fn skipped(text: &Text, beginning: &[u8], lines: usize) -> Result<u64, SourceError> {
     let end = if beginning.contains(&b'\n') { b'\n' } else { b'\r' };
     let mut bytes = BufReader::new(text.bytes(0));
@@ -180,7 +181,7 @@ fn separator(sample: &Text, decimal_comma: bool) -> Delimiter {
         let lines = lines(delimiter);
         let fields = width(&lines);
         let fitting = tail(&lines).iter().filter(|line| line.fits(fields));
-        // Only commas and spaces can also be parts of numbers.
+        // Unlike semicolons and tabs, commas and spaces can also be parts of numbers.
         let is_clear = matches!(delimiter, Delimiter::Semicolon | Delimiter::Tab);
         let worth = |kind: &FieldKind| match kind {
             FieldKind::Number => 2,

@@ -48,8 +48,8 @@ impl PlainRow {
 }
 
 impl<'t> Lines<'t> {
-    /// Returns the lines of `bytes`; `None` if they contain a quote. If white space separates the fields, quotes have no
-    /// meaning, and a NUL byte is the reason for `None`.
+    /// Returns the lines of `bytes`; `None` if they contain a quote. If white space separates the fields, quotes have
+    /// no meaning, and a NUL byte is the reason for `None`.
     pub(super) fn of(
         bytes: &'t [u8],
         delimiter: Delimiter,

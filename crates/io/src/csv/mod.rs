@@ -36,7 +36,8 @@ use std::sync::Arc;
 /// Numbers are written as in Rust, C or Fortran: `1`, `-2.5`, `1e-3`, `1D-3`, `inf`. An empty field, `NaN`,
 /// `NA`, `null`, `-` and similar texts are read as NaN; [`Missing`](dualfit::Missing) selects their treatment. Fields
 /// may be quoted with double quotes and surrounded by spaces. Empty rows, a byte order mark, and an empty field after
-/// the last one are ignored. The encoding is UTF-8 or else Latin-1. Rows are decoded on all cores.
+/// the last one are ignored. The encoding is UTF-8 or else Latin-1 with the additional characters of Windows-1252. Rows
+/// are decoded on all cores.
 ///
 /// ```no_run
 /// use dualfit_io::{CsvOptions, CsvSource, Delimiter};
@@ -116,10 +117,10 @@ pub(crate) struct Csv {
     sheet: Arc<Sheet>,
     /// Number formats of the selected columns, in the order of [`Roles::all`].
     styles: Vec<Style>,
-    /// Decoded points that were not returned yet, except for the first `given` points of the first chunk.
+    /// Decoded points. The first `given` points of the first chunk have already been returned.
     ahead: VecDeque<Chunk>,
     given: usize,
-    /// Readers of the following rows: in pieces that are decoded in parallel, or row by row if there are no pieces.
+    /// Readers of the following rows: `pieces` decodes pieces in parallel; `rows` reads row by row if there are none.
     pieces: Pieces,
     rows: Option<TableRows<'static>>,
     /// True if there are no more pieces.
@@ -179,7 +180,7 @@ impl Csv {
         }
     }
 
-    /// Moves to the row that begins near a byte.
+    /// Moves to the first row that begins at or after the byte `near`.
     fn go_to(&mut self, near: u64) {
         self.pieces.go_to(near);
         self.ahead.clear();

@@ -38,7 +38,7 @@ impl FieldKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marks {
     None,
-    /// `1.5`: not a group of thousands.
+    /// `1.5`: the point cannot separate thousands.
     DecimalPoint,
     /// `1,5`
     DecimalComma,
@@ -206,11 +206,11 @@ pub(super) struct Doubt {
     pub(super) remedy: &'static str,
 }
 
-/// For each column and each kind of marks (decimal point, comma, separators of thousands), the row of the first number
-/// with it, as the position in bytes near which the row begins.
+/// For each column and each kind of [`Marks`], the row of the first number with these marks. A row is given by the
+/// position in bytes near which it begins.
 pub(super) struct MarkSurvey {
     columns: Vec<[Option<u64>; 7]>,
-    /// The first number in any column, with the index of the column.
+    /// For each kind of [`Marks`], the row of the first number in any column, and the index of this column.
     all: [Option<(u64, usize)>; 7],
 }
 
@@ -241,8 +241,8 @@ impl MarkSurvey {
         }
     }
 
-    /// Returns the row and the column of the first number with the first of these marks; if there is none, with the
-    /// second.
+    /// Returns the row and the column of the first number with the marks `marks[0]`; if there is no such number, of the
+    /// first number with `marks[1]`.
     pub(super) fn place(&self, marks: [Marks; 2]) -> Option<(u64, usize)> {
         marks.into_iter().find_map(|marks| self.all[marks as usize])
     }

@@ -58,8 +58,8 @@ impl Thousands {
 }
 
 /// The layout of a text table. [`detected`](CsvOptions::detected) detects all properties; `default` is a table with
-/// commas under a row of names. Options that are `None` are detected, from the beginning of the text or, for number
-/// formats, from the whole text, which is then read one additional time.
+/// commas under a row of names. Most options are detected if they are `None`: number formats from the whole text, which
+/// is then read one additional time, and the others from the beginning of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CsvOptions {
@@ -74,8 +74,8 @@ pub struct CsvOptions {
     pub comment: Option<u8>,
     /// If true, numbers have a decimal comma. False by default.
     pub decimal_comma: Option<bool>,
-    /// Separator of thousands. `None`, the default, means no separator; if numbers have decimal commas, or if this is
-    /// detected, `None` means that the separator is detected, too.
+    /// Separator of thousands. `None`, the default, means no separator if `decimal_comma` is `Some(false)`; otherwise
+    /// the separator is detected.
     pub thousands: Option<Thousands>,
     /// Order of day and month in numeric dates that do not begin with the year. By default such dates are an error,
     /// because they are ambiguous.

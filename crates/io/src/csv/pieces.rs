@@ -29,7 +29,7 @@ impl Pieces {
         Pieces { text: text.clone(), at: 0, buffer: Vec::new() }
     }
 
-    /// Moves to the row that begins near a byte, and back over one preceding line break.
+    /// Moves to the byte `near`, at which a row begins, or to the preceding byte if it is a line break.
     pub(super) fn go_to(&mut self, near: u64) {
         let before = near.saturating_sub(1);
         let ends = self.text.file.bytes(before, 1).is_ok_and(|byte| b"\n\r".contains(&byte[0]));
@@ -37,7 +37,8 @@ impl Pieces {
     }
 
     /// Returns the results of `work` for the next pieces, each with the position of the piece, up to the first piece
-    /// for which `work` returns `None`. Empty if this is the next piece, or if no complete piece is left.
+    /// for which `work` returns `None`. The result is empty if this is the very next piece, or if no complete piece is
+    /// left.
     pub(super) fn each<R: Send>(
         &mut self,
         work: impl Fn(&mut TableRows<'_>) -> Option<R> + Sync,
@@ -65,8 +66,8 @@ impl Pieces {
         done
     }
 
-    /// Divides bytes into pieces of nearly maximum size; only the last, incomplete row of each is left for the next
-    /// one. The remainder is left for the next call.
+    /// Divides bytes into pieces of nearly the maximum size: an incomplete row at the end of a piece becomes the
+    /// beginning of the next piece. The remaining bytes are left for the next call.
     fn cut<'t>(&self, bytes: &'t [u8]) -> Vec<Piece<'t>> {
         let (mut pieces, mut begin) = (Vec::new(), 0);
         while let Some(part) = bytes.get(begin..begin + PIECE) {

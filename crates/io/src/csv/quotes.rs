@@ -1,5 +1,5 @@
-//! Character encodings of text tables, and the check that quotes are closed at the ends of fields. The reader of rows
-//! interprets an open quote as the beginning of a field of many lines, so that these rows would be lost.
+//! Character encodings of text tables, and the check that quotes are closed at the ends of fields. Without this check,
+//! the reader of rows would interpret an unclosed quote as the start of a field of many lines and lose these rows.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ enum At {
     Field,
     Inside,
     Quoted,
-    /// After a quote that closes the field, or that is the first of two that stand for one.
+    /// After a quote that closes the field or is the first of a pair; a pair encodes one quote.
     Quote,
     /// After a closed field and spaces.
     Closed,
@@ -111,7 +111,7 @@ impl QuoteCheck {
     }
 }
 
-/// Characters of Windows-1252 for the bytes that have no letters in Latin-1; the others are equal.
+/// Characters of Windows-1252 for the bytes 0x80 to 0x9f, the only bytes that can differ from Latin-1.
 const WINDOWS: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',

@@ -11,7 +11,7 @@ use std::io::{self, BufReader, ErrorKind, Read};
 use std::iter::Peekable;
 use std::sync::Arc;
 
-/// Bytes read at a time.
+/// Number of bytes per read.
 const BUFFER: usize = 256 << 10;
 
 /// Maximum length of a row, in bytes, because a row is kept in memory. A longer row is treated as damage, for example a
@@ -41,7 +41,7 @@ impl Text {
         self.rows_of(from, TextBytes { quotes, ..self.bytes(from) })
     }
 
-    /// Returns the rows from a byte on, of a text that may end anywhere.
+    /// Returns the rows from a byte on, without the check of quotes: the text may be cut off anywhere.
     pub(super) fn part(&self, from: u64) -> TableRows<'static> {
         self.rows_of(from, self.bytes(from))
     }
@@ -71,18 +71,18 @@ impl Text {
         TableRows { text: self.clone(), from, cutter: Cutter::Quoted(Box::new(quoted)) }
     }
 
-    /// Returns an error about the row that begins near a byte.
+    /// Returns an error with the line of the row that begins at or after the byte `near`.
     pub(super) fn error_at(&self, near: u64, message: impl Into<String>) -> SourceError {
         SourceError::new(format!("{}:{}", self.file.place(), self.line(near)), message)
     }
 
-    /// Returns the line, from 1, of the row that begins near a byte.
+    /// Returns the line, from 1, of the row that begins at or after the byte `near`.
     pub(super) fn line(&self, near: u64) -> u64 {
         self.row_near(near).line
     }
 
-    /// Returns the position of a field in the row that begins near a byte: `data.csv:17:3`, with line and character
-    /// from 1, as editors count them.
+    /// Returns the position of a field in the row that begins at or after the byte `near`: `data.csv:17:3`, with line
+    /// and character from 1, as editors count them.
     pub(super) fn place(&self, near: u64, column: usize) -> String {
         let mut walk = self.row_near(near);
         let spaced = self.delimiter == Delimiter::Whitespace;
@@ -103,7 +103,7 @@ impl Text {
         format!("{}:{}:{}", self.file.place(), walk.line, walk.letter)
     }
 
-    /// Moves to the row that begins near a byte, after empty lines and comments.
+    /// Moves to the byte `near`, then past empty lines and comments to the start of a row.
     fn row_near(&self, near: u64) -> PlacedBytes {
         let bytes = BufReader::new(self.bytes(0)).bytes().map_while(Result::ok);
         let bytes: Box<dyn Iterator<Item = u8>> = Box::new(bytes);
@@ -225,7 +225,7 @@ impl TableRows<'_> {
         }
     }
 
-    /// Returns the byte near which the next row begins.
+    /// Returns a byte at or before the start of the next row; only empty lines and comments are between.
     pub(super) fn near(&self) -> u64 {
         self.from
             + match &self.cutter {

@@ -17,14 +17,15 @@ pub(super) struct Sheet {
     layout: TextLayout,
     /// Names of the columns, if they have names.
     pub(super) names: Option<Vec<String>>,
-    /// Survey of the marks in the numbers; `None` if the number format is not detected.
+    /// Survey of the marks (commas, points, separators of thousands) in the numbers; `None` if the number format is
+    /// not detected.
     survey: Option<MarkSurvey>,
 }
 
 /// Properties of the fields of some rows.
 struct Look {
     survey: MarkSurvey,
-    /// Row and column of the first field that may be the end of a number.
+    /// Row and column of the first field that begins with 0 and another digit, like the end of a split number.
     torn: Option<(u64, usize)>,
     is_utf8: bool,
 }
@@ -76,13 +77,13 @@ impl Sheet {
         Ok(rows)
     }
 
-    /// Advances to the next row and returns its position; `None` after the last row. A row with another number of
+    /// Advances to the next row and returns its position; `None` after the last row. A row with a wrong number of
     /// fields is an error.
     pub(super) fn next_row(&self, rows: &mut TableRows<'_>) -> Result<Option<u64>, SourceError> {
         let Some(near) = rows.next()? else { return Ok(None) };
         let (found, expected) = (rows.fields(), self.layout.fields);
         let is_empty = |column| decoded(rows.field(column)).trim().is_empty();
-        // If the last name is empty, it is the name of a column, and no additional empty field is allowed.
+        // An empty field after a final delimiter is allowed. If the last name is empty, the columns include this field.
         let last_name = self.names.as_ref().and_then(|names| names.last());
         let may_follow = || last_name.is_none_or(|name| !name.is_empty());
         if found == expected || (found == expected + 1 && is_empty(expected) && may_follow()) {
@@ -152,9 +153,9 @@ impl Sheet {
         Ok(look)
     }
 
-    /// Returns an error for a field that looks like the end of a number. If commas separate numbers with decimal
-    /// commas, or spaces separate numbers with spaces in them, each part becomes a field, and some fields begin with 0
-    /// and another digit, unlike numbers. A row of names with the same number of fields excludes this.
+    /// Returns an error for a field that looks like the end of a number. A delimiter that also occurs in the numbers
+    /// (a decimal comma, a space between thousands) splits them, and some of the parts begin with 0 and another digit,
+    /// unlike numbers. This is not tested if there are names: their number confirms the number of fields.
     fn refuse_torn_number(&self, near: u64, column: usize) -> Result<(), SourceError> {
         let (sign, option) = match self.text().delimiter {
             _ if self.options.delimiter.is_some() => return Ok(()),
@@ -171,8 +172,8 @@ impl Sheet {
         ))
     }
 
-    /// Returns an error if commas separate fields while numbers have points between thousands: commas would also be
-    /// decimal commas.
+    /// Returns an error if commas separate fields and numbers have points between thousands: in such numbers a comma
+    /// is the decimal mark.
     fn refuse_commas_of_two_kinds(&self, survey: &MarkSurvey) -> Result<(), SourceError> {
         let CsvOptions { delimiter, decimal_comma, thousands, .. } = self.options;
         let found_out = delimiter.is_none() && decimal_comma.is_none() && thousands.is_none();
@@ -191,7 +192,7 @@ impl Sheet {
         ))
     }
 
-    /// Returns detected properties that are uncertain, including unusual number formats that no option has set.
+    /// Returns notes about uncertain detections, including unusual number formats that no option has set.
     pub(super) fn notes(&self, styles: &[Style]) -> Vec<String> {
         let mut notes = self.layout.notes.clone();
         let Some(survey) = &self.survey else { return notes };
@@ -226,8 +227,8 @@ impl Sheet {
         })
     }
 
-    /// Returns the error for a field that is not a number. `near`: byte near which its row begins. `is_first`: true for
-    /// the first row of numbers.
+    /// Returns the error for a field that is not a number. `near`: position in bytes near the beginning of the row.
+    /// `is_first`: true for the first row of numbers.
     pub(super) fn no_number(
         &self,
         (near, is_first): (u64, bool),

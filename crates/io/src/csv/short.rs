@@ -38,8 +38,8 @@ fn digits(mut number: u64, mut text: &[u8]) -> (u64, &[u8]) {
         if (digits | (digits.wrapping_add(0x76 * LOWEST))) & (0x80 * LOWEST) != 0 {
             break;
         }
-        // Combine digits to pairs, pairs to groups of four, and these to eight digits. The first digit is the lowest
-        // byte.
+        // Combine digits to pairs, pairs to groups of four, and two groups to a number of eight digits. The first digit
+        // is the lowest byte.
         let pairs = (10 * digits + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
         let fours = (100 * pairs + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
         let all = (10_000 * fours + (fours >> 32)) & 0xffff_ffff;

@@ -14,7 +14,7 @@ const MISSING: [&str; 13] =
 )]
 pub(crate) enum Cell<'a> {
     Missing,
-    /// A text without surrounding spaces. In text tables, any value.
+    /// A text without surrounding spaces; in text tables, a value of any kind.
     Text(&'a str),
     Time(Moment),
     Whole(i128),

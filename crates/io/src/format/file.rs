@@ -70,8 +70,8 @@ impl DataFile {
         Ok(())
     }
 
-    /// Reads some of the bytes from `offset` on and returns their number. Returns 0 if `offset` is at or after the end that
-    /// the file had when it was opened.
+    /// Reads some of the bytes from `offset` on and returns their number. Returns 0 if `offset` is at or after the end
+    /// that the file had when it was opened.
     pub(crate) fn read_some(&self, offset: u64, bytes: &mut [u8]) -> Result<usize, SourceError> {
         let left = self.length.saturating_sub(offset);
         let want = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));

@@ -1,13 +1,13 @@
-//! Protection of other crates' decoders from damaged files: panics are caught, and numbers that determine allocations
-//! or repetitions are checked first, against the size of the file or a fixed limit, so that a damaged file costs little
+//! Protection of other crates' decoders from damaged files. Panics are caught. Numbers that determine allocations or
+//! repetitions are first checked against the size of the file or a fixed limit, so that a damaged file costs little
 //! memory and time.
 
 use super::file::DataFile;
 use dualfit::error::SourceError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Returns the result of `decode`, or an error about the file if `decode` panics. Its data are then in an unknown
-/// state and must be dropped.
+/// Returns the result of `decode`, or an error about the file if `decode` panics. After a panic, the data of `decode`
+/// are in an unknown state and must be dropped.
 pub(crate) fn guarded<T>(
     file: &DataFile,
     decode: impl FnOnce() -> Result<T, SourceError>,
@@ -50,7 +50,7 @@ mod thrift {
     /// Maximum depth of nested structures; Parquet's metadata have a depth of six.
     const DEEPEST: usize = 32;
 
-    /// First byte of a 32-bit integer field whose number is the number of the preceding field plus 1.
+    /// First byte of a field that contains a 32-bit integer and is numbered one higher than the preceding field.
     const NEXT_INTEGER: u8 = 0x15;
 
     /// Returns true if these bytes begin with a complete structure in which every entry of a list has at least one

@@ -210,7 +210,7 @@ impl Roles {
         }
     }
 
-    /// Returns an error if a chunk has another shape: its columns would get different lengths.
+    /// Returns an error if a chunk has other columns than the source, because its columns would get different lengths.
     pub(crate) fn suit(&self, chunk: &Chunk) -> Result<(), SourceError> {
         if chunk.x.len() == self.x.len() && chunk.sigma.is_some() == self.sigma.is_some() {
             return Ok(());

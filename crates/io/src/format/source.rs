@@ -11,7 +11,7 @@ use std::fmt;
 
 /// Interface of a file format: finds and decodes the rows of a file.
 pub(crate) trait Format: Send {
-    /// Returns the description of the layout with which fingerprints begin.
+    /// Returns a description of the layout; fingerprints begin with it.
     fn layout(&self) -> String;
 
     /// Returns the files that are read. Error messages contain the name of the first one.

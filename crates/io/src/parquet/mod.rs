@@ -28,7 +28,7 @@ const AT_A_TIME: usize = 1 << 14;
 /// numbers (f64 and f32) and integers (signed and unsigned). A null is read as NaN; [`Missing`](dualfit::Missing)
 /// selects its treatment. Pages may be uncompressed, or compressed with Snappy or Zstandard.
 ///
-/// Columns are decoded in parallel, and compressed pages of a column as well. Skipped row groups are not read.
+/// Columns are decoded in parallel, and so are the compressed pages of one column. Skipped row groups are not read.
 ///
 /// ```no_run
 /// use dualfit_io::ParquetSource;
@@ -57,7 +57,7 @@ impl ParquetSource {
     }
 }
 
-/// Reads the metadata of a file. They precede the last eight bytes, which contain their length.
+/// Reads the metadata of a file. They precede the last eight bytes, which contain the length of the metadata.
 fn metadata(file: &DataFile) -> Result<ArrowReaderMetadata, SourceError> {
     let damaged = |why: &dyn std::fmt::Display| {
         file.error(format!("it is no Parquet file, or damaged: {why}"))
@@ -77,7 +77,7 @@ fn metadata(file: &DataFile) -> Result<ArrowReaderMetadata, SourceError> {
     if metadata.row_groups().iter().any(|group| group.num_rows() < 0) {
         return Err(damaged(&"its numbers of rows are negative"));
     }
-    // Numbers are read with the types of the file, not with the types of the Arrow arrays that were written.
+    // Numbers are read with their Parquet types. The Arrow types that the writer stored in the file are ignored.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     ArrowReaderMetadata::try_new(Arc::new(metadata), options).map_err(|why| damaged(&why))
 }
@@ -130,7 +130,7 @@ impl Groups for Grouped {
                 AT_A_TIME.min(rows),
                 rest,
             )?;
-            // The decoder skips pages, without decompressing them, when it decodes the first rows after them.
+            // Decodes the first batch: the decoder then skips the pages before it, without decompressing them.
             let first = if passed > 0 { batches.next() } else { None };
             let batches = Box::new(first.into_iter().chain(batches));
             Ok(Decoder { batches, ahead: group.ahead() })

@@ -101,8 +101,8 @@ impl Table {
         self.file.has_names
     }
 
-    /// Returns the number of the column with this name, from 0. If there is none, a name that differs only in capital
-    /// letters or in a unit is accepted, such as `Time (s)` for `time`, unless several columns match.
+    /// Returns the number of the column with this name, from 0. If no name is equal, a name that differs only in
+    /// capital letters or in a unit is accepted, such as `Time (s)` for `time`, unless several columns match.
     ///
     /// # Errors
     /// [`TableError::UnknownColumn`], [`TableError::ColumnNumber`] or [`TableError::SameName`].
@@ -259,9 +259,8 @@ impl Table {
         Ok(self.reader().notes(&self.numbers_of(columns)?)?)
     }
 
-    /// Returns the position of a value in a text: `data.csv:17:3`, with line and character as editors count them. `row`
-    /// and
-    /// `column` are counted from 0. `None` in other formats.
+    /// Returns the position of a value in a text: `data.csv:17:3`, with line and character as editors count them;
+    /// `None` in other formats. `row` and `column` are counted from 0.
     pub fn line(&self, row: u64, column: usize) -> Option<String> {
         self.reader().line(row, column)
     }

@@ -43,8 +43,7 @@ impl Table {
     ///
     /// # Errors
     /// The errors of [`words`](Table::words); [`TableError::NoGroup`] if a row has no value in the column: an empty
-    /// field,
-    /// `NA`, `NaN` or `null`.
+    /// field, `NA`, `NaN` or `null`.
     pub fn groups(&self, column: impl ColumnKey) -> Result<Groups> {
         const NONE: [&str; 6] = ["", "na", "n/a", "#n/a", "nan", "null"];
         let column = self.find(column)?;

@@ -13,10 +13,10 @@ use std::path::Path;
 /// Maximum number of bytes of an input of unknown length, such as a pipe or a device.
 #[cfg(feature = "csv")]
 const MOST: u64 = 1 << 30;
-/// Maximum length of a line, in bytes. A longer line is treated as damage or as endless.
+/// Maximum length of a line, in bytes. A longer line indicates that the input is damaged or endless.
 #[cfg(feature = "csv")]
 const LONGEST_LINE: usize = 16 << 20;
-/// Number of bytes in which a NUL byte shows that an input is not a text.
+/// Number of leading bytes that are tested. A NUL byte among them shows that the input is not a text.
 #[cfg(feature = "csv")]
 const HEAD: usize = 8 << 10;
 /// Bytes read at a time.
@@ -37,7 +37,7 @@ impl FileFormat {
         match head {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => FileFormat::Npy,
             [b'P', b'A', b'R', b'1', ..] => FileFormat::Parquet,
-            // A file; or a stream, whose first bytes do not occur in texts.
+            // An Arrow file; or an Arrow stream, whose first bytes do not occur in texts.
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, ..] => {
                 FileFormat::Arrow
             }

@@ -1,4 +1,4 @@
-//! Points of a table that own their numbers.
+//! [`DataSet`]: the points of a table with their own copies of the numbers.
 
 use super::columns::Table;
 use super::division::Division;
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The points of a table for one fit, or for one fit of each group if [`Groups`](super::Groups) created the set. It
-/// owns its numbers, so that a structure can contain it.
+/// owns its numbers and has no lifetime parameter, so that a structure can contain it.
 ///
 /// [`data`](DataSet::data) borrows the points as [`Data`], for [`CurveFit::fit`](dualfit::CurveFit::fit) and others.
 /// The points of a group are adjacent, group after group.
@@ -59,7 +59,7 @@ impl Table {
     /// such as `"t"` or `["t", "T"]`. `y`: the response.
     ///
     /// # Errors
-    /// As [`columns`](Table::columns).
+    /// The errors of [`columns`](Table::columns).
     pub fn data(&self, x: impl ColumnKeys, y: impl ColumnKey) -> Result<DataSet> {
         DataSet::new(self, None, &self.numbers_of(x)?, self.find(y)?)
     }
@@ -224,22 +224,22 @@ impl DataSet {
         }
     }
 
-    /// The independent variables, one value for each point.
+    /// Returns the independent variables, one value for each point.
     pub fn x(&self) -> &[Vec<f64>] {
         &self.x
     }
 
-    /// The response, one value for each point.
+    /// Returns the response, one value for each point.
     pub fn y(&self) -> &[f64] {
         &self.y
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.y.len()
     }

@@ -11,11 +11,11 @@ pub(super) enum Place {
     Mask(usize),
     /// On the stack.
     Slot(usize),
-    /// Among the constants or the uniform numbers.
+    /// In memory, among the constants or the uniform numbers (numbers that are the same at every point).
     Table,
 }
 
-/// Number of mask registers for truths, k1 to k6.
+/// Number of mask registers for truth values, k1 to k6.
 const MASKS: usize = 6;
 const NEVER: Id = Id::MAX;
 

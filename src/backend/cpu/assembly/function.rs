@@ -48,8 +48,8 @@ fn left(vectors: Vectors) -> usize {
     }
 }
 
-/// Assembles a function. Returns `None` if there are too many sums for the registers, or too many simultaneous truths
-/// for the mask registers.
+/// Assembles a function. Returns `None` if there are too many sums for the registers, or too many simultaneous truth
+/// values for the mask registers.
 pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
     let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
@@ -205,7 +205,7 @@ impl Writer {
         }
     }
 
-    /// Writes the test for refused lanes.
+    /// Writes the test for lanes that an [`Operation::Refuse`] marked as invalid.
     fn test_refused(&mut self) -> Done {
         let eax = Register::EAX;
         let instruction = match self.is_wide() {
@@ -223,7 +223,7 @@ impl Writer {
         (0..self.layout.sums).try_for_each(|sum| self.zero(self.sum(sum)))
     }
 
-    /// Stores the sums with AVX2, since the other half of the points needs the same registers.
+    /// Stores the sums in memory if AVX2 is used, since the other half of the points needs the same registers.
     fn store_sums(&mut self) -> Done {
         let stored = if self.is_wide() { 0 } else { self.layout.sums };
         (0..stored).try_for_each(|sum| self.store(self.sum_at(Register::RSI, sum), self.sum(sum)))

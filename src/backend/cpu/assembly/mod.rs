@@ -31,7 +31,7 @@ mod writer;
 use super::code::Code;
 use super::kernels::Vectors;
 pub(super) use crate::backend::cpu::assembly::request::{
-    Outputs, Rows, Same, Table, Weighted, in_a_row,
+    Estimate, Outputs, Rows, Same, Shared, Table, Weighted, in_a_row,
 };
 #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]
 use absent::Routines;
@@ -67,8 +67,8 @@ impl Assembled {
         self.routines.are_worthwhile(points)
     }
 
-    /// Adds the products of the leading points of `rows` to `sums`, which have eight lanes per sum and one set of sums
-    /// per piece. Returns the number of these points: 0 if the interpreter has to evaluate all points.
+    /// Adds the products of the leading points of `rows`, and their costs, to `sums`, which have eight lanes per sum and
+    /// one set of sums per piece. Returns the number of these points: 0 if the interpreter has to evaluate all points.
     pub(super) fn add_sums(
         &self,
         vectors: Option<Vectors>,

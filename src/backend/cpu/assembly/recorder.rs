@@ -64,12 +64,12 @@ pub(super) struct Number(Id);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits(Id);
 
-/// A recorded truth.
+/// A recorded truth value, for example the result of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holds(Id);
 
 impl Number {
-    /// Records the numbers of an array.
+    /// Records a load from an array.
     pub(super) fn array(index: u16) -> Number {
         Number(push(Operation::Array(index)))
     }
@@ -102,7 +102,7 @@ impl Number {
         truth.select(1.0, 0.0)
     }
 
-    /// Returns the truth of `self` ≠ 0, which also holds for NaN.
+    /// Returns the truth value of `self` ≠ 0, which is true for NaN, too.
     pub(super) fn is_true(self) -> Holds {
         let is = |id: Id, number: f64| operation(id) == Operation::Constant(number.to_bits());
         match operation(self.0) {

@@ -1,6 +1,8 @@
 //! Inputs and outputs of machine code.
 
 use crate::backend::cpu::gram::LANES;
+use crate::backend::cpu::robust::Shape;
+use crate::data::loss::{Estimator, Loss};
 use arrayvec::ArrayVec;
 
 /// Maximum number of columns, and of outputs, of machine code.
@@ -16,7 +18,7 @@ pub(crate) fn in_a_row<T>(arrays: impl Iterator<Item = Option<T>>) -> Option<Arr
     Some(row)
 }
 
-/// Weights of residuals and partials.
+/// Weights of residuals and partials. For counts, weights of the products: 1, or 0 for points to be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighted {
     Not,
@@ -28,21 +30,97 @@ pub(crate) enum Weighted {
     BySigma,
 }
 
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+impl Weighted {
+    /// Number of values of the type.
+    pub(super) const COUNT: usize = 4;
+}
+
+/// Weights that the loss or the estimator gives to the products of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Estimate {
+    /// All weights are 1; the cost is half the sum of the squares.
+    Squares,
+    Robust(Shape),
+    /// Counts with Poisson errors.
+    Counts,
+}
+
+impl Estimate {
+    /// Number of values of the type.
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    pub(super) const COUNT: usize = 7;
+
+    /// Returns `None` for a custom loss, which machine code does not support.
+    pub(crate) fn of(loss: Loss, estimator: Estimator) -> Option<Estimate> {
+        match (estimator, loss) {
+            (Estimator::Poisson, _) => Some(Estimate::Counts),
+            (_, Loss::Linear) => Some(Estimate::Squares),
+            (_, loss) => Shape::of(loss).map(|(shape, _)| Estimate::Robust(shape)),
+        }
+    }
+
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    pub(super) fn index(self) -> usize {
+        match self {
+            Estimate::Squares => 0,
+            Estimate::Counts => 1,
+            Estimate::Robust(shape) => 2 + shape as usize,
+        }
+    }
+}
+
+/// Numbers that routines read in addition to the uniform numbers of a program, the same at every point.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Shared {
+    /// Common factor of the weights of residuals and partials.
+    pub(crate) weight: f64,
+    /// 1/C of a loss, or the upper limit of the weight 1/f of counts.
+    pub(crate) unit: f64,
+    /// ½C² of a loss.
+    pub(crate) half_square: f64,
+}
+
+impl Shared {
+    pub(crate) const COUNT: usize = 3;
+    pub(crate) const WEIGHT: usize = 0;
+    pub(crate) const UNIT: usize = 1;
+    pub(crate) const HALF_SQUARE: usize = 2;
+
+    /// Returns the numbers for a loss, or for counts whose weights have the upper limit `most`.
+    pub(crate) fn of(weight: f64, loss: Loss, estimator: Estimator, most: f64) -> Shared {
+        match (estimator, loss.scale()) {
+            (Estimator::Poisson, _) => Shared { weight, unit: most, half_square: 0.0 },
+            (_, Some(scale)) => {
+                Shared { weight, unit: scale.recip(), half_square: 0.5 * scale * scale }
+            }
+            (_, None) => Shared { weight, ..Shared::default() },
+        }
+    }
+
+    /// Returns the numbers in the order of their positions.
+    pub(crate) fn numbers(&self) -> [f64; Shared::COUNT] {
+        [self.weight, self.unit, self.half_square]
+    }
+}
+
 /// Uniform numbers, which are the same at every point.
 #[derive(Clone, Copy)]
 pub(crate) enum Same<'a> {
-    /// The numbers of one fit, and the common factor of its weights.
-    OfOne(&'a [f64], f64),
-    /// The numbers of eight fits in lanes.
+    /// The numbers of one fit.
+    OfOne(&'a [f64], Shared),
+    /// The numbers of eight fits in lanes, then those of [`Shared`].
     ByLane(&'a [[f64; LANES]]),
 }
 
-/// Rows whose products are summed. The residual is (value of the program − `y`) · weight.
+/// Rows whose products are summed. The residual is (value of the program − `y`) · weight. If the estimate is not
+/// [`Estimate::Squares`], the costs are summed, too, after the products.
 pub(crate) struct Rows<'a> {
     /// The columns of the program, then y, then the weights or sigmas if each row has its own. All have the same
     /// length.
     pub(crate) arrays: &'a [&'a [f64]],
     pub(crate) weighted: Weighted,
+    pub(crate) estimate: Estimate,
     pub(crate) same: Same<'a>,
 }
 

@@ -6,7 +6,7 @@ use super::operation::without_dead;
 use super::recorder::record;
 use super::steps::{self, Purpose};
 use super::writer::{Layout, Spread};
-use crate::backend::cpu::assembly::request::{Outputs, Rows, Same, Table, Weighted};
+use crate::backend::cpu::assembly::request::{Outputs, Rows, Same, Shared, Table, Weighted};
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;
@@ -18,9 +18,9 @@ use std::num::NonZero;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Evaluated points per core after which machine code is generated. With machine code from the beginning, these points
-/// would have saved at least the time of its generation. The first number is for the first routine of a process, which
-/// also builds the assembler's tables, the second for later routines.
+/// Evaluated points per core after which machine code is generated: for this number of points, machine code saves at
+/// least the time of its generation. The first number is for the first routine of a process, which also builds the
+/// assembler's tables; the second is for later routines.
 const ON_EACH_CORE: [usize; 2] = [1 << 17, 1 << 16];
 /// True if machine code was generated in this process.
 static HAS_MADE: AtomicBool = AtomicBool::new(false);
@@ -65,7 +65,7 @@ pub(super) struct Routines {
     /// Number of points at which the program was evaluated.
     points: AtomicUsize,
     /// One entry for each combination of vectors, spread and purpose.
-    made: OnceLock<Box<[OnceLock<Option<Routine>>; KINDS * Purpose::COUNT]>>,
+    made: OnceLock<Box<[OnceLock<Option<Routine>>]>>,
 }
 
 impl Routines {
@@ -98,7 +98,8 @@ impl Routines {
         purpose: Purpose,
     ) -> &OnceLock<Option<Routine>> {
         let kind = vectors as usize + 2 * spread as usize;
-        &self.made.get_or_init(Box::default)[Purpose::COUNT * kind + purpose.index()]
+        let none = || (0..KINDS * Purpose::COUNT).map(|_| OnceLock::new()).collect();
+        &self.made.get_or_init(none)[Purpose::COUNT * kind + purpose.index()]
     }
 }
 
@@ -129,10 +130,8 @@ impl Routine {
     /// Generates a routine. Returns `None` if a step of the program is not supported, a limit of this module is
     /// exceeded, or memory cannot be made executable.
     fn new(code: &Code, vectors: Vectors, spread: Spread, purpose: Purpose) -> Option<Routine> {
-        let (more, sums) = match purpose {
-            Purpose::Outputs => (code.computed.len(), 0),
-            Purpose::Sums(_) => (2, pair(0, code.outputs.len())),
-        };
+        let sums = purpose.sums(code.outputs.len());
+        let more = if purpose == Purpose::Outputs { code.computed.len() } else { 2 };
         let arrays = code.columns + more;
         let too_many = code.outputs.len() > FEW_COLUMNS && sums > 0;
         if arrays > ARRAYS || too_many || code.steps.len() > MOST_STEPS {
@@ -185,11 +184,12 @@ impl Same<'_> {
             Vectors::Avx2 => 4,
             Vectors::Avx512 => 1,
         };
-        table.resize((numbers.len() + 1) * copies, 0.0);
+        table.resize((numbers.len() + Shared::COUNT) * copies, 0.0);
         for &uniform in &code.read {
             table[uniform * copies..][..copies].fill(numbers[uniform]);
         }
-        table[numbers.len() * copies..].fill(shared);
+        let places = table[numbers.len() * copies..].chunks_mut(copies);
+        places.zip(shared.numbers()).for_each(|(place, number)| place.fill(number));
         table.as_ptr()
     }
 }
@@ -220,16 +220,17 @@ impl Routines {
             Weighted::Not | Weighted::Alike => code.columns + 1,
             Weighted::Each | Weighted::BySigma => code.columns + 2,
         };
-        let each = LANES * pair(0, code.outputs.len());
+        let purpose = Purpose::Sums(rows.weighted, rows.estimate);
+        let each = LANES * purpose.sums(code.outputs.len());
         let is_complete =
             rows.arrays.len() == wanted && sums.len() == each * points.div_ceil(PIECE);
         if points == 0 || !is_complete {
             return 0;
         }
-        let (spread, purpose) = (rows.same.spread(), Purpose::Sums(rows.weighted));
+        let spread = rows.same.spread();
         let Some(routine) = self.routine(code, vectors, spread, purpose) else { return 0 };
         let uniforms = rows.same.lie(code, vectors, table);
-        let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * pair(0, FEW_COLUMNS)];
+        let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 1)];
         let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(|a| a.as_ptr()));
         (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());
         // SAFETY: `vectors` comes from `Kernels::vectors`, so that the processor supports them. Each array has at least

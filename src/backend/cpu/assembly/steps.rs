@@ -1,8 +1,10 @@
 //! Recording of the steps of a program as operations.
 
 use super::recorder::Number;
-use crate::backend::cpu::assembly::request::Weighted;
+use crate::backend::cpu::ITERATION_FLOOR;
+use crate::backend::cpu::assembly::request::{Estimate, Shared, Weighted};
 use crate::backend::cpu::code::{Code, Instruction, Operand};
+use crate::backend::cpu::poisson;
 use crate::math::arithmetic::{Lane, Truth};
 use crate::math::lane;
 use crate::model::op::{Binary, Unary};
@@ -13,20 +15,28 @@ use crate::normal::pair;
 pub(super) enum Purpose {
     /// The routine writes the outputs to arrays.
     Outputs,
-    /// The routine sums the products of partials and residuals.
-    Sums(Weighted),
+    /// The routine sums the products of partials and residuals and, unless they are squares, the costs.
+    Sums(Weighted, Estimate),
 }
 
 impl Purpose {
-    pub(super) const COUNT: usize = 5;
+    pub(super) const COUNT: usize = 1 + Weighted::COUNT * Estimate::COUNT;
 
     pub(super) fn index(self) -> usize {
         match self {
             Purpose::Outputs => 0,
-            Purpose::Sums(Weighted::Not) => 1,
-            Purpose::Sums(Weighted::Alike) => 2,
-            Purpose::Sums(Weighted::Each) => 3,
-            Purpose::Sums(Weighted::BySigma) => 4,
+            Purpose::Sums(weighted, estimate) => {
+                1 + weighted as usize + Weighted::COUNT * estimate.index()
+            }
+        }
+    }
+
+    /// Returns the number of sums for `outputs` outputs of the program.
+    pub(super) fn sums(self, outputs: usize) -> usize {
+        match self {
+            Purpose::Outputs => 0,
+            Purpose::Sums(_, Estimate::Squares) => pair(0, outputs),
+            Purpose::Sums(..) => pair(0, outputs) + 1,
         }
     }
 }
@@ -34,8 +44,8 @@ impl Purpose {
 /// Records the computation of a program at a point, and the use of its outputs. Returns `None` if the program has a
 /// step that is not supported.
 ///
-/// The arrays are the columns; then, for sums, the response and the weights, else the outputs. The uniform numbers are
-/// the numbers of the program, then the common factor of the weights.
+/// Order of the arrays: the columns, then the response and the weights for sums, or the outputs. Order of the uniform
+/// numbers (equal at all points): the numbers of the program, then those of [`Shared`].
 pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
     let columns = code.columns;
     let array = |index: usize| Number::array(index as u16);
@@ -70,31 +80,62 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
                 registers[*register]?.store((columns + i) as u16);
             }
         }
-        Purpose::Sums(weighted) => {
+        Purpose::Sums(weighted, estimate) => {
             let outputs: Option<Vec<Number>> =
                 code.outputs.iter().map(|&output| source(&registers, output)).collect();
+            let shared = |position: usize| Number::uniform(code.constants.len() + position);
             let factor = match weighted {
                 Weighted::Not => None,
-                Weighted::Alike => Some(Number::uniform(code.constants.len())),
+                Weighted::Alike => Some(shared(Shared::WEIGHT)),
                 Weighted::Each => Some(array(columns + 1)),
-                Weighted::BySigma => {
-                    Some(Number::uniform(code.constants.len()) / array(columns + 1))
-                }
+                Weighted::BySigma => Some(shared(Shared::WEIGHT) / array(columns + 1)),
             };
-            sums(&outputs?, array(columns), factor);
+            sums(&outputs?, array(columns), factor, (estimate, shared));
         }
     }
     Some(())
 }
 
-/// Records the sums of products of a row's columns: the weighted partials and the weighted residual.
-fn sums(outputs: &[Number], y: Number, factor: Option<Number>) {
-    let Some((value, partials)) = outputs.split_first() else { return };
+/// Records the sums of products of a row's columns, and of its cost.
+fn sums(
+    outputs: &[Number],
+    y: Number,
+    factor: Option<Number>,
+    (estimate, shared): (Estimate, impl Fn(usize) -> Number),
+) {
+    let Some((&value, partials)) = outputs.split_first() else { return };
     let weighted = |number: Number| factor.map_or(number, |factor| number * factor);
-    let mut columns: Vec<Number> = partials.iter().map(|&partial| weighted(partial)).collect();
-    columns.push(weighted(*value - y));
-    for (j, right) in columns.iter().enumerate() {
-        for (i, left) in columns[..=j].iter().enumerate() {
+    let costs = pair(0, outputs.len()) as u16;
+    let (mut left, mut right): (Vec<Number>, Vec<Number>);
+    match estimate {
+        Estimate::Squares => {
+            left = partials.iter().map(|&partial| weighted(partial)).collect();
+            left.push(weighted(value - y));
+            right = left.clone();
+        }
+        Estimate::Robust(shape) => {
+            left = partials.iter().map(|&partial| weighted(partial)).collect();
+            let residual = weighted(value - y);
+            let terms = shape.terms(residual * shared(Shared::UNIT));
+            let square = terms.square(ITERATION_FLOOR);
+            right = left.iter().map(|&partial| partial * square).collect();
+            left.push(residual * terms.gradient);
+            right.push(residual * terms.gradient);
+            terms.rho.sum(shared(Shared::HALF_SQUARE), costs);
+        }
+        Estimate::Counts => {
+            left = partials.to_vec();
+            let terms = poisson::terms(value, y, shared(Shared::UNIT));
+            let [first, second] = terms.factors;
+            let second = weighted(second);
+            right = left.iter().map(|&partial| partial * first * second).collect();
+            left.push(weighted(terms.score));
+            right.push(weighted(terms.score));
+            weighted(terms.cost).sum(Number::from(1.0), costs);
+        }
+    }
+    for (j, right) in right.iter().enumerate() {
+        for (i, left) in left[..=j].iter().enumerate() {
             left.sum(*right, pair(i, j) as u16);
         }
     }

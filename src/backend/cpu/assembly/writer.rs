@@ -46,7 +46,7 @@ pub(super) const POINTERS: [Register; 7] = [
     Register::R12,
     Register::R13,
 ];
-/// Mask register of the refused lanes.
+/// Mask register of the refused lanes: lanes of points that the interpreter must evaluate.
 pub(super) const REFUSED: u32 = 7;
 /// Offset of the addresses of the arrays in the frame, in bytes.
 pub(super) const ARRAYS: i64 = 40;

@@ -1,7 +1,7 @@
 //! Bounds of a curve's second derivatives.
 
-/// Maximum deviation from the tangent, relative to the values, that counts as a rounding error. Two points may almost
-/// coincide.
+/// Maximum deviation from the tangent, relative to the values, that counts as a rounding error. Without this limit,
+/// rounding would yield large second derivatives between two points that almost coincide.
 const ROUNDING: f64 = 1e-9;
 
 /// Ranges of the observed second derivatives, extended to contain 0, in the order of `Program::with_slopes`.
@@ -11,7 +11,7 @@ pub(super) struct Bends {
 }
 
 impl Bends {
-    /// Resets the ranges, for `k` inexact variables.
+    /// Resets the ranges, for `k` inexact variables (independent variables with errors).
     pub(super) fn clear(&mut self, k: usize) {
         self.ranges.clear();
         self.ranges.resize(k * (k + 1) / 2, (0.0, 0.0));

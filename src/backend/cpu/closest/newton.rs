@@ -13,7 +13,8 @@ const LAST: f64 = 1e-6;
 /// Maximum number of evaluations of a block.
 const MOST_EVALUATIONS: usize = 100;
 
-/// Simultaneous searches, one per lane.
+/// Simultaneous searches, one per lane. The residual r, the shifts u and the slopes a are defined in
+/// [`closest`](super).
 #[derive(Default)]
 pub(super) struct Searches {
     machine: Machine,

@@ -1,13 +1,13 @@
 //! Scan for points of the curve that are closer than the minimum that Newton's method found.
 //!
-//! Let d be the distance of a minimum. Every closer point of the curve has shifts shorter than d. The ball of radius d
-//! around the measured point touches the curve at the minimum. If the curvature of the curve towards the measured point
-//! is nowhere above 1/d (second derivatives of f/σ in units of the errors of x), the curve stays outside of the ball,
-//! and the minimum is the closest point. Proof: the side of the sphere next to the curve is the graph of a function
-//! that bends towards the measured point with second derivatives of at least 1/d. At the minimum it has the value and
-//! the slope of the curve, and the curve bends less. So a point needs a scan only if d times the largest observed
-//! curvature is above 1. The scan evaluates the curve along lines through the measured x, and starts searches where
-//! the polygon through these values is close.
+//! Let d be the distance of a minimum. For every closer point of the curve, the shift (the difference from the measured
+//! x in units of its errors) is shorter than d. The ball of radius d around the measured point touches the curve at the
+//! minimum. If the curvature of the curve towards the measured point is nowhere above 1/d (second derivatives of f/σ in
+//! units of the errors of x), the curve stays outside of the ball, and the minimum is the closest point. Proof: the
+//! side of the sphere next to the curve is the graph of a function that bends towards the measured point with second
+//! derivatives of at least 1/d. At the minimum, this function has the value and the slope of the curve, and the curve
+//! bends less. So a point needs a scan only if d times the largest observed curvature is above 1. The scan evaluates
+//! the curve along lines through the measured x, and starts searches where the polygon through these values is close.
 
 use super::super::code::BLOCK;
 use super::super::machine::{Block, Inputs, Machine, Uniforms};
@@ -37,7 +37,7 @@ const HALVINGS: usize = 20;
 pub(super) struct Scan {
     machine: Machine,
     lines: Vec<Line>,
-    /// Distances of the points of the block.
+    /// Distance from each point of the block to its known minimum.
     reaches: Vec<f64>,
     /// Variables at which the model is evaluated: one column per variable.
     at: Vec<Vec<f64>>,

@@ -65,6 +65,7 @@ const MANY: usize = 1 << 15;
 /// the number of generated routines.
 fn normal(
     points: &Points<'_>,
+    loss: Loss,
     (count, model): (usize, Model),
     kernels: &'static Kernels,
     often: bool,
@@ -78,7 +79,7 @@ fn normal(
         let available = kernels::available();
         kernels = available.into_iter().find(|set| set.vectors.is_none()).unwrap_or(kernels);
     }
-    let mut cpu = Cpu::new(&prepared, points, Loss::Linear, &[]).with_kernels(kernels);
+    let mut cpu = Cpu::new(&prepared, points, loss, &[]).with_kernels(kernels);
     let mut normal = Normal::zero(count);
     for pass in 0..2 {
         // On one thread, machine code sums many pieces per call.
@@ -101,13 +102,64 @@ fn sums_have_the_bits_of_the_interpreter() {
             let points = Points::validate(data).expect("points");
             for (name, count, model) in MODELS {
                 for kernels in sets() {
-                    let (expected, none) = normal(&points, (count, model), kernels, false);
-                    let (found, made) = normal(&points, (count, model), kernels, true);
+                    let linear = Loss::Linear;
+                    let (expected, none) = normal(&points, linear, (count, model), kernels, false);
+                    let (found, made) = normal(&points, linear, (count, model), kernels, true);
                     assert_eq!(none, 0);
                     assert!(made > 0, "{}: no machine code for {name}", kernels.name);
                     let set = kernels.name;
                     assert_eq!(found, expected, "{set}, {n} points, kind {kind}: {name}");
                 }
+            }
+        }
+    }
+}
+
+/// Returns the sums of counts, computed by machine code if `often`, else by the interpreter, and the number of routines.
+fn of_counts(
+    data: &Data<'_>,
+    model: (usize, Model),
+    kernels: &'static Kernels,
+    often: bool,
+) -> (Vec<u64>, usize) {
+    let mut points = Points::validate(data).expect("points");
+    points.count_events().expect("counts");
+    normal(&points, Loss::Linear, model, kernels, often)
+}
+
+#[test]
+fn losses_and_counts_have_the_bits_of_the_interpreter() {
+    for n in [1, 7, 8, 9, 511, 513, 4096, 4103, 9001, 40_003] {
+        let data = Sums::new(n);
+        let single = [&data.x, &data.y].map(|v| v.iter().map(|&v| v as f32).collect::<Vec<f32>>());
+        let counts: Vec<f64> = data.y.iter().map(|y| (9.0 * y - 6.0).max(0.0).round()).collect();
+        let counted = Data::new(&data.x, &counts).expect("data");
+        for kernels in sets() {
+            for (kind, data) in data.kinds(&single).iter().enumerate() {
+                let points = Points::validate(data).expect("points");
+                for loss in Loss::robust(0.3) {
+                    for (name, count, model) in MODELS {
+                        let model = (count, model);
+                        let (expected, none) = normal(&points, loss, model, kernels, false);
+                        let (found, made) = normal(&points, loss, model, kernels, true);
+                        let of = format!("{}, {n} points, kind {kind}: {name}", kernels.name);
+                        assert_eq!(found, expected, "{of}, {loss:?}");
+                        assert!(none == 0 && made > 0, "{of}, {loss:?}: {made}");
+                    }
+                }
+            }
+            for (name, count, model) in MODELS {
+                let (expected, _) = of_counts(&counted, (count, model), kernels, false);
+                let (found, made) = of_counts(&counted, (count, model), kernels, true);
+                // The payload of a NaN, for a negative expectation, is not specified.
+                let known = |bits: &[u64]| -> Vec<Option<u64>> {
+                    let known =
+                        bits.iter().map(|&b| Some(b).filter(|&b| !f64::from_bits(b).is_nan()));
+                    known.collect()
+                };
+                let of = format!("{}, {n} points, counts: {name}", kernels.name);
+                assert_eq!(known(&found), known(&expected), "{of}");
+                assert!(made > 0, "{of}");
             }
         }
     }
@@ -128,8 +180,8 @@ fn what_machine_code_refuses_the_interpreter_does() {
         let data = Data::new(&x, &y).expect("data");
         let points = Points::validate(&data).expect("points");
         for kernels in sets() {
-            let (expected, _) = normal(&points, (3, model), kernels, false);
-            let (found, made) = normal(&points, (3, model), kernels, true);
+            let (expected, _) = normal(&points, Loss::Linear, (3, model), kernels, false);
+            let (found, made) = normal(&points, Loss::Linear, (3, model), kernels, true);
             assert_eq!((found, made > 0), (expected, true), "{}: {at}", kernels.name);
         }
     }
@@ -147,8 +199,8 @@ fn many_parameters_have_the_bits_of_the_interpreter() {
     };
     for count in [6, 9, 15, 30, 45] {
         for kernels in sets() {
-            let (expected, _) = normal(&points, (count, model), kernels, false);
-            let (found, made) = normal(&points, (count, model), kernels, true);
+            let (expected, _) = normal(&points, Loss::Linear, (count, model), kernels, false);
+            let (found, made) = normal(&points, Loss::Linear, (count, model), kernels, true);
             assert_eq!(found, expected, "{}: {count} parameters", kernels.name);
             assert!(made > 0, "{}: {count} parameters", kernels.name);
         }
@@ -160,7 +212,7 @@ fn many_parameters_have_the_bits_of_the_interpreter() {
 fn side_by_side(
     lanes: &[Sums],
     n: usize,
-    weighted: bool,
+    (weighted, loss, estimator): (bool, Loss, Estimator),
     (count, model): (usize, Model),
     often: bool,
 ) -> (Vec<(bool, Vec<u64>)>, usize) {
@@ -169,16 +221,22 @@ fn side_by_side(
     if often {
         codes(&prepared).iter().for_each(|code| code.be_worthwhile());
     }
-    let estimator = Estimator::LeastSquares;
-    let manner = Manner { loss: Loss::Linear, estimator, shared: false, weighted };
+    let counts = estimator == Estimator::Poisson;
+    let manner = Manner { loss, estimator, shared: false, weighted };
     let mut batch = SimdBatch::new(&prepared, 1, manner).expect("a traced model");
     for (lane, sums) in lanes.iter().enumerate() {
         let n = if weighted { n + 3 * lane } else { n };
-        let mut data = Data::new(&sums.x[..n], &sums.y[..n]).expect("data");
-        if weighted {
+        let rounded: Vec<f64> = sums.y.iter().map(|y| (9.0 * y - 6.0).max(0.0).round()).collect();
+        let y = if counts { &rounded } else { &sums.y };
+        let mut data = Data::new(&sums.x[..n], &y[..n]).expect("data");
+        if weighted && !counts {
             data = data.sigma(Sigma::Absolute(&sums.sigma[..n])).expect("sigma");
         }
-        batch.load(lane, &Points::validate(&data).expect("points"));
+        let mut points = Points::validate(&data).expect("points");
+        if counts {
+            points.count_events().expect("counts");
+        }
+        batch.load(lane, &points);
     }
     let of_lane = |lane: usize| parameters(count).iter().map(|p| p + 0.01 * lane as f64).collect();
     let params: Vec<Vec<f64>> = (0..ABREAST).map(of_lane).collect();
@@ -186,7 +244,10 @@ fn side_by_side(
     let read = |lane: usize| {
         let mut normal = Normal::zero(count);
         let known = batch.read(lane, &mut normal);
-        (known, normal.products.iter().map(|v| v.to_bits()).collect::<Vec<u64>>())
+        let numbers = normal.products.iter().chain([&normal.cost]);
+        // The payload of a NaN is not specified.
+        let bits = |v: &f64| if v.is_nan() { u64::MAX } else { v.to_bits() };
+        (known, numbers.map(bits).collect::<Vec<u64>>())
     };
     let found = (0..ABREAST).filter(|&lane| lane != LEFT_OUT).map(read).collect();
     (found, routines(&prepared))
@@ -197,13 +258,18 @@ fn fits_side_by_side_have_the_bits_of_the_interpreter() {
     let wanted = usize::from(kernels::detect().vectors.is_some());
     for n in [1, 5, 64, 65, 225] {
         let lanes: Vec<Sums> = (0..ABREAST).map(|lane| Sums::new(n + 3 * lane)).collect();
-        for weighted in [false, true] {
-            for (name, count, model) in MODELS {
-                let (expected, none) = side_by_side(&lanes, n, weighted, (count, model), false);
-                let (found, made) = side_by_side(&lanes, n, weighted, (count, model), true);
-                // If angles are refused, the remaining points also need the routine for outputs.
-                assert!(none == 0 && made >= wanted, "{name}: {made}");
-                assert_eq!(found, expected, "{name}, {n} points, weighted {weighted}");
+        let losses = [Loss::Linear].into_iter().chain(Loss::robust(0.3));
+        let squares = losses.map(|loss| (loss, Estimator::LeastSquares));
+        for (loss, estimator) in squares.chain([(Loss::Linear, Estimator::Poisson)]) {
+            for weighted in [false, true] {
+                let manner = (weighted, loss, estimator);
+                for (name, count, model) in MODELS {
+                    let (expected, none) = side_by_side(&lanes, n, manner, (count, model), false);
+                    let (found, made) = side_by_side(&lanes, n, manner, (count, model), true);
+                    // If angles are refused, the remaining points also need the routine for outputs.
+                    assert!(none == 0 && made >= wanted, "{name}, {manner:?}: {made}");
+                    assert_eq!(found, expected, "{name}, {n} points, {manner:?}");
+                }
             }
         }
     }

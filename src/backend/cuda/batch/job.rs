@@ -42,9 +42,9 @@ impl Stage {
 }
 
 impl Job<'_> {
-    /// Returns the stages of a fit: f32 before f64, and [`Loss::first`] before the fit's loss if there is one.
+    /// Returns the stages of a fit: f32 before f64, and [`Loss::first`], if the loss has one, before the fit's loss.
     /// The f32 stage then uses the first loss only, because the fit's loss has many minima and f32 might find another.
-    /// Each stage needs an evaluation; if the limit is smaller, the first stages are left out.
+    /// Each stage needs an evaluation; if the limit of evaluations is smaller, the first stages are left out.
     pub(super) fn stages(&self) -> Vec<Stage> {
         let first = self.loss.first();
         let keep = self.precision == Precision::Single && first.is_none();
@@ -102,7 +102,7 @@ pub(super) fn weighting(data: &BatchData<'_>) -> Weighting {
     }
 }
 
-/// Returns the size of a sample on a device, in bytes, including the columns that each fit has for itself.
+/// Returns the size of a sample on a device, in bytes, including its x if each fit has its own columns.
 pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
     let own = data.columns.iter().filter(|_| data.own);
     let columns = own.map(|c| storage(c).bytes()).sum::<usize>();

@@ -21,7 +21,8 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
 const SHARED_BYTES: usize = 48 << 10;
 /// Maximum shared memory of the fits of a warp, in bytes; eight warps then fit on a multiprocessor of an A100.
 const WARP_BYTES: usize = 20 << 10;
-/// Minimum number of points per lane. Fewer points per lane need more lanes, most of which are idle in a step.
+/// Desired minimum number of points per lane; the number of lanes is rounded up to a power of two. Fewer points per
+/// lane need more lanes, most of which are idle in a step.
 const POINTS_PER_LANE: usize = 32;
 /// Maximum number of free parameters for which the fits of a block fit into shared memory.
 pub(crate) const MOST_PARAMETERS: usize = 16;
@@ -37,8 +38,8 @@ pub(crate) struct BatchShape {
 
 impl BatchShape {
     /// Returns the shape for fits of about `points` points and `bytes` bytes of shared memory each. The number of lanes
-    /// is limited by the minimum number of points per lane, because the small matrices of a step leave most lanes idle.
-    /// It is large enough that the fits of a warp fit into shared memory. The threads follow from the fits of a block.
+    /// of a fit follows from [`POINTS_PER_LANE`]. It is larger if the fits of a warp would otherwise exceed
+    /// [`WARP_BYTES`]. The number of threads is the largest for which the fits of a block fit into shared memory.
     pub(crate) fn new(points: usize, bytes: usize) -> Option<BatchShape> {
         let wanted = (points / POINTS_PER_LANE).next_power_of_two().min(32);
         let lanes = (0..6).map(|k| 1 << k).filter(|&lanes| lanes >= wanted);

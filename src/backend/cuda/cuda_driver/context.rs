@@ -32,8 +32,8 @@ unsafe impl Send for Context {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Context {}
 
-/// Returns the properties of device `ordinal` and its memory in bytes. This needs no context; a context takes memory
-/// of the device, and another process may prevent its creation.
+/// Returns the properties of device `ordinal` and its memory in bytes. Creates no context, because a context takes
+/// memory of the device, and another process may prevent its creation.
 pub(super) fn describe(
     ordinal: usize,
     driver_version: (u32, u32),
@@ -171,7 +171,7 @@ impl Context {
         self.wait_for(queue)
     }
 
-    /// As `synchronize`, if the context is already current.
+    /// Like `synchronize`, for callers that have made the context current.
     fn wait_for(&self, queue: Queue) -> Result<(), DriverError> {
         // SAFETY: the stream lives as long as `self`.
         let done = unsafe { result::stream::synchronize(self.stream(queue)) };
@@ -203,7 +203,7 @@ impl Context {
         Ok(())
     }
 
-    /// Copies from any host memory and waits for it: the driver may read `bytes` until then.
+    /// Copies from any host memory. Waits until the copy is done, because the driver may read `bytes` until then.
     pub(super) fn upload(
         &self,
         to: Address,
@@ -219,7 +219,7 @@ impl Context {
         self.synchronize(queue).and(started)
     }
 
-    /// Copies to ordinary host memory when the work of a stream is done, and waits for it.
+    /// Copies to ordinary host memory after the work of a stream, and waits for the copy.
     pub(super) fn download(
         &self,
         from: Address,

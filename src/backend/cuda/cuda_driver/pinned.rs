@@ -104,8 +104,8 @@ impl Context {
     /// Releases page-locked memory that no work uses any more.
     pub(super) fn free_pinned(&self, pinned: Pinned) {
         let Ok(_current) = self.enter() else { return };
-        // SAFETY: `pinned` created both, their owner gives them up, and the caller has waited for all work;
-        // a lost device has no work.
+        // SAFETY: the method `pinned` created event and memory, their owner passes them by value, and the caller
+        // has waited for all work; a lost device has no work.
         unsafe {
             let _ = result::event::destroy(pinned.event);
             let _ = result::free_host(pinned.memory.cast());

@@ -98,7 +98,7 @@ impl Bench {
         self.launch_blocks(kernel, blocks, threads, None, arguments)
     }
 
-    /// Runs only the chosen blocks of the grid.
+    /// Runs a kernel, but only the `chosen` blocks of the grid; all blocks if `None`.
     pub(crate) fn launch_blocks(
         &self,
         kernel: &str,

@@ -1,4 +1,4 @@
-//! Search for the kernels of a text, which are declared `extern "C" __global__`.
+//! Search for the kernels in a source text: functions that are declared `extern "C" __global__`.
 
 /// A kernel and its launch bound.
 #[derive(Clone, Debug, PartialEq, Eq)]

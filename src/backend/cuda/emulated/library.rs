@@ -132,9 +132,9 @@ static BEFORE: OnceLock<Vec<libc::sigaction>> = OnceLock::new();
 fn catch_faults() {
     BEFORE.get_or_init(|| {
         let install = |&(signal, _): &(c_int, &CStr)| {
-            // SAFETY: plain old data that the call fills. The handler runs on the signal stack that
-            // every thread of Rust's library has, because the stack that faulted may be full. As it
-            // does not return from a fault of a kernel, the signal must not stay blocked.
+            // SAFETY: plain old data that the call fills. The handler runs on the signal stack that Rust's
+            // standard library creates for every thread, because the stack that faulted may be full. The
+            // handler does not return from a fault of a kernel; therefore the signal must not stay blocked.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 let mut before: libc::sigaction = std::mem::zeroed();

@@ -52,9 +52,9 @@ const SANITIZERS: [&str; 4] = [
     "-fno-omit-frame-pointer",
 ];
 
-/// Options for a card that rounds differently: operations are contracted (an expensive optimisation for GCC) if the
-/// processor has fused operations, and functions have errors of a unit in the last place. A suite for all devices must
-/// pass with these options.
+/// Options that emulate a card with different rounding: operations are contracted (an expensive optimisation for GCC)
+/// if the processor has fused operations, and functions have errors of a unit in the last place. A suite for all
+/// devices must pass with these options.
 const OTHERWISE: [&str; 3] =
     ["-ffp-contract=fast", "-fexpensive-optimizations", "-DCUDA_ON_CPU_ROUNDS_OTHERWISE"];
 
@@ -103,7 +103,7 @@ extern "C" fn remove_folder() {
     }
 }
 
-/// Image of one text, or the error of its only compilation.
+/// Image of one text, or the error of its compilation; a text is compiled only once.
 type Made = Arc<OnceLock<Result<Image, CompileError>>>;
 
 impl Toolchain {

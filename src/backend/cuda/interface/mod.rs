@@ -49,21 +49,21 @@ macro_rules! codes {
 codes! {
     /// Request of a fit.
     Request {
-        /// Nothing: only while a step is being worked out.
+        /// Nothing: the device is computing the next step.
         Continue,
         /// The sums at the trial's parameters.
         Evaluate,
         /// The triangular factor of [J r] at the present parameters.
         Factor,
-        /// Columns for a start whose sums are not finite or not safe, or an end.
+        /// A start whose sums are not finite or not safe: the host computes column factors, or ends the fit.
         Host,
         /// Nothing: the fit has ended.
         Done,
     }
 
-    /// Reason of the end of a fit, as Termination, or the state of a fit of a batch.
+    /// Reason of the end of a fit, as in the enum Termination, or the state of a fit of a batch.
     Reason {
-        /// The fit has not ended. In batches, the host makes it.
+        /// The fit has not ended. In a batch, the host computes this fit.
         None,
         Gradient,
         Cost,

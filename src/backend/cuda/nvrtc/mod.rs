@@ -1,8 +1,8 @@
 //! NVRTC, the compiler of the CUDA toolkit as a library. It is found and called without cudarc, because cudarc
 //! panics if the library is missing and does not search Python wheels.
 //!
-//! If there are several NVRTC libraries, the first one is used that supports the device's architecture and whose
-//! kernels the driver can load. CUDA 13 does not support compute capabilities below 7.5. Each release supports the
+//! If there are several NVRTC libraries, the first suitable one is used: it supports the device's architecture, and
+//! the driver can load its kernels. CUDA 13 does not support compute capabilities below 7.5. Each release supports the
 //! devices of its time. A driver loads kernels of its own major version of CUDA or of earlier ones.
 
 mod api;
@@ -119,7 +119,7 @@ fn choose(list: Candidates, capability: Version, driver: Version) -> Result<Nvrt
 }
 
 impl Compiler for Nvrtc {
-    /// Includes the options, because other options give other images.
+    /// Returns the version and the options, because the image depends on both.
     fn identity(&self) -> String {
         let (major, minor) = self.version;
         format!("NVRTC {major}.{minor} {} {LINES}", OPTIONS.join(" "))

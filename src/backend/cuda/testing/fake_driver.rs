@@ -12,8 +12,8 @@ pub(crate) struct Fake {
     folder: TempDir,
 }
 
-/// Returns true if there is a C compiler. Otherwise writes a line to stderr, past the capture of output, or panics if
-/// `DUALFIT_REQUIRE` contains `cc`.
+/// Returns true if there is a C compiler. If there is no compiler, panics if `DUALFIT_REQUIRE` contains `cc`, and
+/// otherwise writes a line to stderr, which the test harness does not capture.
 pub(crate) fn compiler_is_there() -> bool {
     let there = cfg!(unix) && Command::new("cc").arg("--version").output().is_ok();
     let required = env::var("DUALFIT_REQUIRE").unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Test double of the driver interface. It forwards every call to a driver, records it, and
-//! fails on request.
+//! Test double of the driver interface. It forwards every call to a driver, records it, and fails on request.
 //!
 //! The record contains the number of calls of each kind, the allocations in use, and the errors that a device would
 //! not tolerate: memory used beyond its end or after its release, a release of memory that is not allocated.
@@ -26,7 +25,7 @@ pub(crate) enum Call {
     Launch,
 }
 
-/// A fault to inject, once; calls are counted from 0.
+/// A fault that is injected once; calls are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Injected {
     Nothing,
@@ -84,7 +83,8 @@ impl<D: Driver> Faulty<D> {
         self
     }
 
-    /// Returns true if the injected fault has happened. If it has not, a loop over all calls ends.
+    /// Returns true if the injected fault has happened. A test that injects the fault at each call in turn ends when
+    /// this is false.
     pub(crate) fn has_fired(&self) -> bool {
         self.books().has_fired
     }
@@ -152,7 +152,7 @@ impl<D: Driver> Faulty<D> {
         }
     }
 
-    /// As [`enter`](Self::enter), for a call that uses memory.
+    /// Calls [`enter`](Self::enter) for a call that uses memory, and records a misuse if this memory is not allocated.
     fn enter_memory(&self, call: Call, at: Address, bytes: usize) -> Result<(), DriverError> {
         let mut books = self.enter(call, 0)?;
         let allocation = books.held.range(..=at.0).next_back();

@@ -32,7 +32,7 @@ pub(super) enum FileContents {
     Ours(Vec<u8>),
     /// A sound checkpoint of another fit or of another version.
     Foreign(Difference),
-    /// Anything else.
+    /// A file that is not a sound checkpoint.
     Damaged(Damage),
 }
 
