@@ -112,13 +112,19 @@ impl<'a> Points<'a> {
         if !matches!(self.sigma, Weights::Equal) {
             return Err(Error::NotForCounts { what: "sigma" });
         }
-        let (mut total, mut negative) = (0.0, None);
-        for i in self.kept() {
-            let y = self.y.at(i);
-            total += y;
-            negative = negative.or_else(|| (y < 0.0).then_some((i, y)));
-        }
-        if let Some((index, value)) = negative {
+        let scan = |start: usize, end: usize| {
+            let (mut total, mut is_negative) = (0.0, false);
+            let used = (start..end).filter(|&i| !self.filtered || self.counts(i));
+            self.y.visit(used, |_, y| {
+                total += y;
+                is_negative |= y < 0.0;
+            });
+            (total, is_negative)
+        };
+        let sum = |all: (f64, bool), part: (f64, bool)| (all.0 + part.0, all.1 | part.1);
+        let (total, is_negative) = in_chunks(self.len(), scan, sum);
+        let negative = || self.kept().map(|i| (i, self.y.at(i))).find(|&(_, y)| y < 0.0);
+        if let Some((index, value)) = is_negative.then(negative).flatten() {
             return Err(Error::NegativeCount { index, value });
         }
         self.estimator = Estimator::Poisson;

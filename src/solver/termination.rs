@@ -66,7 +66,8 @@ impl Termination {
         match self {
             _ if self.is_converged() => "converged",
             Termination::MaxEvaluations => "limit of evaluations reached",
-            Termination::TimeLimit | Termination::Stopped => "time limit reached",
+            Termination::TimeLimit => "time limit reached",
+            Termination::Stopped => "stopped",
             Termination::ZeroGradientAtStart => "no parameter has an effect at the start",
             Termination::Degenerate => "a parameter lost its effect",
             Termination::BeyondScale => "nearly all points beyond the scale of the loss",

@@ -17,6 +17,9 @@ use std::f64::consts::LN_2;
 
 /// Lower limit of s², in units of y/f².
 const OUTLYING: f64 = 1.0 / 1_048_576.0;
+/// Number of points of a loop that the compiler vectorises.
+const GROUP: usize = 8 * LANES;
+
 /// Terms of one count. Score and cost are NaN if f is negative, and not finite if y is positive and f is 0.
 pub(super) struct CountTerms<L> {
     /// 1 − y/f.
@@ -79,45 +82,47 @@ pub(super) fn weigh(
     factors: [&mut [f64]; 2],
     costs: &mut [f64; LANES],
 ) {
-    let n = score.len();
     let [first, second] = factors;
-    let (value, y) = (&counts.value[..n], &counts.y[..n]);
-    let (first, second) = (&mut first[..n], &mut second[..n]);
+    let n = score.len();
+    let most: [f64; GROUP] = std::array::from_fn(|i| counts.most[i % LANES]);
     let whole = n / LANES * LANES;
-    let mut block = [0.0; LANES];
-    let mut at = |i: usize, l: usize| {
-        let terms = terms(value[i], y[i], counts.most[l]);
-        (score[i], first[i], second[i]) = (terms.score, terms.factors[0], terms.factors[1]);
-        terms.cost
-    };
-    match counts.weights {
-        None => {
-            for i in (0..whole).step_by(LANES) {
-                for (l, sum) in block.iter_mut().enumerate() {
-                    *sum += at(i + l, l);
-                }
-            }
-            costs.iter_mut().zip(block).for_each(|(total, sum)| *total += sum);
-            (whole..n).for_each(|i| costs[i - whole] += at(i, i - whole));
+    let mut sums = [0.0; LANES];
+    for begin in (0..n).step_by(GROUP) {
+        let len = GROUP.min(n - begin);
+        let part = begin..begin + len;
+        // The numbers after the end of the block are not used.
+        let (mut f, mut y, mut weight) = ([1.0; GROUP], [1.0; GROUP], [1.0; GROUP]);
+        f[..len].copy_from_slice(&counts.value[part.clone()]);
+        y[..len].copy_from_slice(&counts.y[part.clone()]);
+        if let Some(weights) = counts.weights {
+            weight[..len].copy_from_slice(&weights[part.clone()]);
         }
-        Some(weights) => {
-            for i in (0..whole).step_by(LANES) {
-                for (l, sum) in block.iter_mut().enumerate() {
-                    *sum += at(i + l, l) * weights[i + l];
-                }
-            }
-            costs.iter_mut().zip(block).for_each(|(total, sum)| *total += sum);
-            (whole..n).for_each(|i| costs[i - whole] += at(i, i - whole) * weights[i]);
-            for (i, weight) in weights[..n].iter().enumerate() {
-                score[i] *= weight;
-                second[i] *= weight;
-            }
+        let [mut scores, mut firsts, mut seconds, mut point_costs] = [[0.0; GROUP]; 4];
+        for i in 0..GROUP {
+            let terms = terms(f[i], y[i], most[i]);
+            scores[i] = terms.score * weight[i];
+            firsts[i] = terms.factors[0];
+            seconds[i] = terms.factors[1] * weight[i];
+            point_costs[i] = terms.cost * weight[i];
+        }
+        score[part.clone()].copy_from_slice(&scores[..len]);
+        first[part.clone()].copy_from_slice(&firsts[..len]);
+        second[part].copy_from_slice(&seconds[..len]);
+        let (groups, _) = point_costs[..len].as_chunks::<LANES>();
+        for group in groups {
+            sums.iter_mut().zip(group).for_each(|(sum, cost)| *sum += cost);
+        }
+        if begin + len == n {
+            costs.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            let last = &point_costs[whole - begin..len];
+            costs.iter_mut().zip(last).for_each(|(total, cost)| *total += cost);
         }
     }
 }
 
 /// Sets the rows of an R factor from the terms that [`weigh`] computed. The scores are replaced by score/s, and the
 /// first factors by s.
+#[inline(always)]
 pub(super) fn rows_of(score: &mut [f64], first: &mut [f64], second: &[f64]) {
     for ((score, s), second) in score.iter_mut().zip(first).zip(second) {
         *s = s.sqrt() * second.sqrt();

@@ -134,6 +134,8 @@ fn losses_and_counts_have_the_bits_of_the_interpreter() {
         let single = [&data.x, &data.y].map(|v| v.iter().map(|&v| v as f32).collect::<Vec<f32>>());
         let counts: Vec<f64> = data.y.iter().map(|y| (9.0 * y - 6.0).max(0.0).round()).collect();
         let counted = Data::new(&data.x, &counts).expect("data");
+        let integers: Vec<u16> = counts.iter().map(|&y| y as u16).collect();
+        let integers = Data::new(&single[0], &integers).expect("data");
         for kernels in sets() {
             for (kind, data) in data.kinds(&single).iter().enumerate() {
                 let points = Points::validate(data).expect("points");
@@ -148,18 +150,21 @@ fn losses_and_counts_have_the_bits_of_the_interpreter() {
                     }
                 }
             }
-            for (name, count, model) in MODELS {
-                let (expected, _) = of_counts(&counted, (count, model), kernels, false);
-                let (found, made) = of_counts(&counted, (count, model), kernels, true);
-                // The payload of a NaN, for a negative expectation, is not specified.
-                let known = |bits: &[u64]| -> Vec<Option<u64>> {
-                    let known =
-                        bits.iter().map(|&b| Some(b).filter(|&b| !f64::from_bits(b).is_nan()));
-                    known.collect()
-                };
-                let of = format!("{}, {n} points, counts: {name}", kernels.name);
-                assert_eq!(known(&found), known(&expected), "{of}");
-                assert!(made > 0, "{of}");
+            let masked = counted.clone().mask(&data.mask).expect("a mask");
+            for (kind, counted) in [&counted, &integers, &masked].into_iter().enumerate() {
+                for (name, count, model) in MODELS {
+                    let (expected, _) = of_counts(counted, (count, model), kernels, false);
+                    let (found, made) = of_counts(counted, (count, model), kernels, true);
+                    // The payload of a NaN, for a negative expectation, is not specified.
+                    let known = |bits: &[u64]| -> Vec<Option<u64>> {
+                        let known =
+                            bits.iter().map(|&b| Some(b).filter(|&b| !f64::from_bits(b).is_nan()));
+                        known.collect()
+                    };
+                    let of = format!("{}, {n} points, counts {kind}: {name}", kernels.name);
+                    assert_eq!(known(&found), known(&expected), "{of}");
+                    assert!(made > 0, "{of}");
+                }
             }
         }
     }
