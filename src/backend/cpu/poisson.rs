@@ -44,8 +44,8 @@ pub(super) fn terms<L: Lane>(f: L, y: L, most: L) -> CountTerms<L> {
     // In the first form, d − 2yv = dv avoids cancellation.
     let near = d * v - y * rest;
     let far = y * (k * LN_2 - (v + v + rest)) + d;
-    // The difference is NaN if f is 0.
-    let deviance = is_near.select(near, far) + (inverse - inverse);
+    // The product is NaN if f is 0.
+    let deviance = is_near.select(near, far) + inverse * 0.0;
     let usual = inverse.lt(most).select(inverse, most);
     let bound = y * OUTLYING * inverse;
     let is_outlying = bound.gt(usual * f);
@@ -85,7 +85,6 @@ pub(super) fn weigh(
     let [first, second] = factors;
     let n = score.len();
     let most: [f64; GROUP] = std::array::from_fn(|i| counts.most[i % LANES]);
-    let whole = n / LANES * LANES;
     let mut sums = [0.0; LANES];
     for begin in (0..n).step_by(GROUP) {
         let len = GROUP.min(n - begin);
@@ -108,13 +107,12 @@ pub(super) fn weigh(
         score[part.clone()].copy_from_slice(&scores[..len]);
         first[part.clone()].copy_from_slice(&firsts[..len]);
         second[part].copy_from_slice(&seconds[..len]);
-        let (groups, _) = point_costs[..len].as_chunks::<LANES>();
+        let (groups, last) = point_costs[..len].as_chunks::<LANES>();
         for group in groups {
             sums.iter_mut().zip(group).for_each(|(sum, cost)| *sum += cost);
         }
         if begin + len == n {
             costs.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
-            let last = &point_costs[whole - begin..len];
             costs.iter_mut().zip(last).for_each(|(total, cost)| *total += cost);
         }
     }

@@ -143,6 +143,9 @@ fn add_influence(to: &mut [[f64; LANES]; Influence::SUMS], l: usize, influence: 
     }
 }
 
+/// Number of points of a loop that the compiler vectorises.
+const GROUP: usize = 8 * LANES;
+
 /// Applies `point(lane, residual, row)` to each point of a block; it returns the cost of the point in units of `unit`.
 /// Adds the costs to `costs`: as for products ([`super::gram`]), first the sums of the full groups of eight points, then
 /// the remaining points.
@@ -197,14 +200,33 @@ fn weigh_each(
     costs: &mut [f64; LANES],
     terms: impl Fn(f64) -> LossTerms<f64>,
 ) {
-    let inverse = 1.0 / scale;
-    each(0.5 * scale * scale, costs, residual, weight, |_, residual, weight| {
-        let terms = terms(*residual * inverse);
-        *weight = terms.square(floor);
-        // A product with the residual, so that a NaN stays NaN: the comparisons of `square` drop NaN.
-        *residual *= terms.gradient;
-        terms.rho
-    });
+    let (inverse, unit) = (1.0 / scale, 0.5 * scale * scale);
+    let n = residual.len();
+    let mut sums = [0.0; LANES];
+    for begin in (0..n).step_by(GROUP) {
+        let len = GROUP.min(n - begin);
+        let (residual, weight) = (&mut residual[begin..][..len], &mut weight[begin..][..len]);
+        // Residuals after the end of the block are 0, and their terms are not used.
+        let [mut r, mut w, mut rho] = [[0.0; GROUP]; 3];
+        r[..len].copy_from_slice(residual);
+        for i in 0..GROUP {
+            let terms = terms(r[i] * inverse);
+            w[i] = terms.square(floor);
+            // A product with the residual, so that a NaN stays NaN: the comparisons of `square` drop NaN.
+            r[i] *= terms.gradient;
+            rho[i] = terms.rho;
+        }
+        residual.copy_from_slice(&r[..len]);
+        weight.copy_from_slice(&w[..len]);
+        let (groups, last) = rho[..len].as_chunks::<LANES>();
+        for group in groups {
+            sums.iter_mut().zip(group).for_each(|(sum, rho)| *sum = rho.mul_add(unit, *sum));
+        }
+        if begin + len == n {
+            costs.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            costs.iter_mut().zip(last).for_each(|(total, rho)| *total = rho.mul_add(unit, *total));
+        }
+    }
 }
 
 /// Replaces each residual r by ρ'r/s and sets `row` to s, for R factors and single rows. Adds losses and, if the floor
