@@ -46,6 +46,7 @@ use kernels::Kernels;
 use pieces::Pieces;
 pub(crate) use prepared::Prepared;
 use prepared::{Pass, PassNumbers, PreparedForm};
+pub(crate) use robust::ITERATION_FLOOR;
 use rows::Weighting;
 use std::sync::Mutex;
 pub(crate) use whitened::Whitened;
@@ -53,9 +54,6 @@ use worker::{Tasks, Worker};
 
 /// Number of element operations from which a pass uses several threads. A shorter pass ends before they wake up.
 pub(crate) const PARALLEL_WORK: usize = 400_000;
-
-/// Minimum weight of an outlier in JᵀJ during iterations, relative to its weight in the gradient.
-pub(crate) const ITERATION_FLOOR: f64 = 0.1;
 
 /// Evaluates a prepared model over the points of one fit.
 pub(crate) struct Cpu<'a> {

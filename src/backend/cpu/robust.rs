@@ -13,6 +13,9 @@ use crate::math::arithmetic::{Lane, Truth};
 use crate::math::lane;
 use crate::normal::Influence;
 
+/// Minimum weight of an outlier in JᵀJ during iterations, relative to its weight in the gradient.
+pub(crate) const ITERATION_FLOOR: f64 = 0.1;
+
 /// Minimum of s², the square of a row factor.
 const LEAST: f64 = f64::EPSILON;
 

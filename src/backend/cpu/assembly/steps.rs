@@ -1,10 +1,10 @@
 //! Recording of the steps of a program as operations.
 
 use super::recorder::Number;
-use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cpu::assembly::request::{Estimate, Shared, Weighted};
 use crate::backend::cpu::code::{Code, Instruction, Operand};
 use crate::backend::cpu::poisson;
+use crate::backend::cpu::robust::ITERATION_FLOOR;
 use crate::math::arithmetic::{Lane, Truth};
 use crate::math::lane;
 use crate::model::op::{Binary, Unary};

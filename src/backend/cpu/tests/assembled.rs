@@ -1,7 +1,7 @@
 //! Tests that machine code computes the same bits as the interpreter, for all kinds of weights, lengths and numbers of
 //! fits.
 
-use super::{PARAMETERS, Sums, kernels, tree};
+use super::{PARAMETERS, Sums, config, kernels, tree};
 use crate::backend::cpu::assembly::Assembled;
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::kernels::Kernels;
@@ -16,6 +16,7 @@ use crate::normal::Normal;
 use crate::normal::abreast::ABREAST;
 use crate::solver::evaluator::Evaluator;
 use crate::{Sigma, Var};
+use proptest::prelude::*;
 
 type Model = fn(Var, &[Var]) -> Var;
 
@@ -166,6 +167,61 @@ fn losses_and_counts_have_the_bits_of_the_interpreter() {
                     assert!(made > 0, "{of}");
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn sums_of_random_programs_have_the_bits_of_the_interpreter(
+        tree in tree::tree(5, -3.0..3.0),
+        params in [-2.0..2.0, -2.0..2.0, -2.0..2.0_f64],
+        x in proptest::collection::vec([-3.0..3.0, -3.0..3.0, -1.0..9.0_f64], 8..40),
+        kind in 0..5_usize,
+        estimate in 0..7_usize,
+    ) {
+        let columns: [Vec<f64>; 3] = std::array::from_fn(|c| x.iter().map(|x| x[c]).collect());
+        let single = columns.each_ref().map(|c| c.iter().map(|&v| v as f32).collect::<Vec<f32>>());
+        let counts: Vec<u16> = columns[2].iter().map(|y| y.max(0.0) as u16).collect();
+        let sigma: Vec<f64> = columns[0].iter().map(|x| x.abs() + 0.1).collect();
+        let mask: Vec<bool> = (0..x.len()).map(|i| i == 0 || i % 3 != 1).collect();
+        let counted = estimate == 0;
+        let wide = [&columns[0], &columns[1]].map(|c| &c[..]);
+        let narrow = [&single[0], &single[1]].map(|c| &c[..]);
+        let data = match (kind, counted) {
+            (0, _) => Data::new(narrow, &single[2]),
+            (_, true) => Data::new(wide, &counts),
+            (_, false) => Data::new(wide, &columns[2]),
+        };
+        let mut data = data.expect("data");
+        if (kind == 1 || kind == 2) && !counted {
+            data = data.sigma(Sigma::Absolute(&sigma)).expect("sigma");
+        }
+        if kind == 2 || kind == 3 {
+            data = data.mask(&mask).expect("a mask");
+        }
+        let mut points = Points::validate(&data).expect("points");
+        if counted && points.count_events().is_err() {
+            return Ok(());
+        }
+        let loss = [Loss::Linear, Loss::Linear].into_iter().chain(Loss::robust(0.8));
+        let loss = loss.into_iter().nth(estimate).expect("a loss");
+        let program = super::program(&tree);
+        for kernels in sets() {
+            let [found, expected] = [true, false].map(|often| {
+                let prepared = Prepared::traced(program.clone().into(), &[0, 1, 2]);
+                if often {
+                    codes(&prepared).iter().for_each(|code| code.be_worthwhile());
+                }
+                let mut cpu = Cpu::new(&prepared, &points, loss, &[]).with_kernels(kernels);
+                let mut normal = Normal::zero(3);
+                cpu.normal(&params, &[1.0; 3], &mut normal).expect("normal equations");
+                let bits = |v: &f64| if v.is_nan() { u64::MAX } else { v.to_bits() };
+                normal.products.iter().chain([&normal.cost]).map(bits).collect::<Vec<u64>>()
+            });
+            prop_assert_eq!(&found, &expected, "{}, {:?}: {}", kernels.name, loss, program);
         }
     }
 }
