@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 /// JᵀJ, Jᵀr, rᵀr and the cost of a set of points. J has one row per point and one column per free parameter. Rows of J
 /// and residuals are weighted by 1/σ. Under a loss and for counts, JᵀJ is the Gauss-Newton matrix of the cost, Jᵀr is its
-/// gradient (`docs/mathematics.md`, section 2), and rᵀr is not used.
+/// gradient (`docs/mathematics.md`, section 2), and rᵀr is not used: on the CPU it is 0, or NaN if the gradient of a point
+/// is not finite.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Normal {
     /// Number of free parameters.

@@ -34,9 +34,11 @@ pub(super) struct CountTerms<L> {
 #[inline(always)]
 pub(super) fn terms<L: Lane>(f: L, y: L, most: L) -> CountTerms<L> {
     let one = L::from(1.0);
-    let (d, inverse) = (f - y, one / f);
+    // The magnitude, since 1/−0 is −∞.
+    let (d, inverse) = (f - y, one / f.abs());
     // y/f = 2^k m with m near 1, and ln(f/y) = 2 artanh v − k ln 2 with v = (f − y/2^k)/(f + y/2^k).
-    let (m, k) = split(y * inverse);
+    let ratio = y * inverse;
+    let (m, k) = split(ratio);
     let is_near = k.eq(0.0);
     let part = is_near.select(y, m * f);
     let v = (f - part) / (f + part);
@@ -44,8 +46,8 @@ pub(super) fn terms<L: Lane>(f: L, y: L, most: L) -> CountTerms<L> {
     // In the first form, d − 2yv = dv avoids cancellation.
     let near = d * v - y * rest;
     let far = y * (k * LN_2 - (v + v + rest)) + d;
-    // The product is NaN if f is 0.
-    let deviance = is_near.select(near, far) + inverse * 0.0;
+    // The product is NaN if y/f is infinite.
+    let deviance = is_near.select(near, far) + ratio * 0.0;
     let usual = inverse.lt(most).select(inverse, most);
     let bound = y * OUTLYING * inverse;
     let is_outlying = bound.gt(usual * f);
@@ -176,8 +178,10 @@ mod tests {
                 }
             }
         }
-        let [s, r, cost] = point(0.0, 0.0, darkest);
-        assert_eq!((s * r, cost), (1.0, 0.0));
+        for zero in [0.0, -0.0] {
+            let [s, r, cost] = point(zero, 0.0, darkest);
+            assert_eq!((s * r, cost), (1.0, 0.0));
+        }
     }
 
     #[test]
@@ -186,7 +190,9 @@ mod tests {
             let [_, r, cost] = point(f, y, 1e-6);
             assert!(r.is_nan() && cost.is_nan(), "{f}, {y}: {r}, {cost}");
         }
-        let [_, r, cost] = point(0.0, 2.0, 1e-6);
-        assert!(!r.is_finite() && !cost.is_finite());
+        for (f, y) in [(0.0, 2.0), (-0.0, 2.0), (1e-300, 1e15)] {
+            let [_, r, cost] = point(f, y, 1e-6);
+            assert!(!r.is_finite() && !cost.is_finite(), "{f:e}, {y:e}: {r:e}, {cost:e}");
+        }
     }
 }

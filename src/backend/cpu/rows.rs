@@ -18,6 +18,7 @@ use crate::normal::{Influence, Normal, RFactor, pair};
 /// Distance between columns of the folded matrix. It is not a power of two, so that columns do not compete for the same
 /// cache sets.
 pub(super) const STRIDE: usize = BLOCK + 8;
+static ZEROS: [f64; BLOCK] = [0.0; BLOCK];
 /// Numbers per cache line.
 const ALIGNMENT: usize = 8;
 
@@ -299,7 +300,9 @@ impl BlockRows {
         }
         let rights = &self.rights;
         let right = |j: usize| if j + 1 < k { lanes(&rights[j], n) } else { left(j) };
-        kernels.products(k, (left, right), &mut self.rests, &mut self.lanes);
+        // The square of the gradient of a point may overflow. 0 times the gradient is 0, or NaN if it is not finite.
+        let partials = |j: usize| if j + 1 < k { left(j) } else { &ZEROS[..n] };
+        kernels.products(k, (partials, right), &mut self.rests, &mut self.lanes);
     }
 
     /// Sets the residuals and the factors of rows that an R factor folds. Returns true if the rows have factors.

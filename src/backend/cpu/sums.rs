@@ -173,7 +173,8 @@ impl Cpu<'_> {
             let until = until.min(start + AHEAD * PIECE);
             ahead.begin = start;
             ahead.sums.clear();
-            ahead.sums.resize(sums * (until - start).div_ceil(PIECE), 0.0);
+            let whole = (until - start) / LANES * LANES;
+            ahead.sums.resize(sums * whole.div_ceil(PIECE), 0.0);
             let table = &mut worker.machine.table;
             let run = (start, until);
             ahead.end = start + self.assembled_run(&form, run, table, &mut ahead.sums);
@@ -225,6 +226,9 @@ impl Cpu<'_> {
         let Some(form) = form.filter(|form| whole > 0 && form.code.is_worthwhile(whole)) else {
             return 0;
         };
+        if !form.code.can_add_sums(self.kernels.vectors, &form.rows(&[])) {
+            return 0;
+        }
         let points = self.points;
         let Worker { machine, rows, sums, gathered, .. } = worker;
         let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
@@ -232,6 +236,9 @@ impl Cpu<'_> {
         let values = columns.chain([&points.y]).chain(&sigma);
         gathered.resize((points.columns.len() + 2) * BLOCK, 0.0);
         let arrays = values.zip(gathered.chunks_mut(BLOCK)).map(|(values, room)| {
+            if let (Values::F64(values), Block::Run(start)) = (values, block) {
+                return Some(&values[start..start + whole]);
+            }
             copy(values, block, &mut room[..len]);
             Some(&room[..whole])
         });

@@ -15,6 +15,10 @@ impl Routines {
     #[cfg(test)]
     pub(super) fn be_worthwhile(&self) {}
 
+    pub(super) fn can_add_sums(&self, _code: &Code, _vectors: Vectors, _rows: &Rows<'_>) -> bool {
+        false
+    }
+
     pub(super) fn add_sums(
         &self,
         _code: &Code,

@@ -79,6 +79,11 @@ impl Assembled {
         vectors.map_or(0, |vectors| self.routines.add_sums(&self.code, vectors, rows, table, sums))
     }
 
+    /// Returns true if there is machine code for sums of such rows.
+    pub(super) fn can_add_sums(&self, vectors: Option<Vectors>, rows: &Rows<'_>) -> bool {
+        vectors.is_some_and(|vectors| self.routines.can_add_sums(&self.code, vectors, rows))
+    }
+
     /// Writes the outputs that steps compute, in the order of `Code::computed`. Returns false if the interpreter has to
     /// compute the outputs.
     pub(super) fn write_outputs(

@@ -206,6 +206,12 @@ impl Routines {
         made.get_or_init(|| Routine::new(code, vectors, spread, purpose)).as_ref()
     }
 
+    /// Implements [`Assembled::can_add_sums`](super::Assembled::can_add_sums).
+    pub(super) fn can_add_sums(&self, code: &Code, vectors: Vectors, rows: &Rows<'_>) -> bool {
+        let purpose = Purpose::Sums(rows.weighted, rows.estimate);
+        self.routine(code, vectors, rows.same.spread(), purpose).is_some()
+    }
+
     /// Implements [`Assembled::add_sums`](super::Assembled::add_sums).
     pub(super) fn add_sums(
         &self,
@@ -222,8 +228,13 @@ impl Routines {
         };
         let purpose = Purpose::Sums(rows.weighted, rows.estimate);
         let each = LANES * purpose.sums(code.outputs.len());
-        let is_complete =
-            rows.arrays.len() == wanted && sums.len() == each * points.div_ceil(PIECE);
+        let has_uniforms = match rows.same {
+            Same::OfOne(..) => true,
+            Same::ByLane(numbers) => numbers.len() == code.constants.len() + Shared::COUNT,
+        };
+        let is_complete = has_uniforms
+            && rows.arrays.len() == wanted
+            && sums.len() == each * points.div_ceil(PIECE);
         if points == 0 || !is_complete {
             return 0;
         }

@@ -106,6 +106,7 @@ fn sums(
     let Some((&value, partials)) = outputs.split_first() else { return };
     let weighted = |number: Number| factor.map_or(number, |factor| number * factor);
     let costs = pair(0, outputs.len()) as u16;
+    // For a loss and for counts, the product of the last columns is 0, or NaN if the gradient of the point is not finite.
     let (mut left, mut right): (Vec<Number>, Vec<Number>);
     match estimate {
         Estimate::Squares => {
@@ -119,7 +120,7 @@ fn sums(
             let terms = shape.terms(residual * shared(Shared::UNIT));
             let square = terms.square(ITERATION_FLOOR);
             right = left.iter().map(|&partial| partial * square).collect();
-            left.push(residual * terms.gradient);
+            left.push(Number::from(0.0));
             right.push(residual * terms.gradient);
             terms.rho.sum(shared(Shared::HALF_SQUARE), costs);
         }
@@ -129,7 +130,7 @@ fn sums(
             let [first, second] = terms.factors;
             let second = weighted(second);
             right = left.iter().map(|&partial| partial * first * second).collect();
-            left.push(weighted(terms.score));
+            left.push(Number::from(0.0));
             right.push(weighted(terms.score));
             weighted(terms.cost).sum(Number::from(1.0), costs);
         }

@@ -274,7 +274,8 @@ pub(super) fn difference(found: &[f64], expected: &[f64], k: usize) -> f64 {
     let of_squares = expected.get(pair(0, k)).is_none_or(is_like);
     for j in 0..k {
         for i in (0..=j).filter(|&i| (i, j) != last || of_squares) {
-            let size = (expected[pair(i, i)] * expected[pair(j, j)]).sqrt();
+            let square = |i: usize| found[pair(i, i)].max(expected[pair(i, i)]);
+            let size = (square(i) * square(j)).sqrt();
             compare(found[pair(i, j)], expected[pair(i, j)], size);
         }
     }
