@@ -2,8 +2,8 @@
 // models that use them. Method of src/math/faddeeva.rs: the trapezoidal rule with pole corrections for |z| < 10,
 // otherwise the asymptotic series. Both are evaluated at |x| and |y|; symmetries yield the other quadrants.
 //
-// Costs are in operations; a division, an exponential or a sine counts as 20. The overloads for float
-// compute in double, because terms cancel near the poles.
+// Costs are in operations; a division, an exponential or a sine counts as 20. With T = float the functions compute in
+// double, because terms of different signs partly cancel.
 
 struct FaddeevaValues {
     double re, im, slope_re, slope_im;

@@ -6,7 +6,7 @@ struct Reflection {
     double keep;      // alpha / beta
     double bring;     // 1 / beta
     double turn;      // 1 / (beta (alpha - beta))
-    double diagonal;  // beta in the units of alpha
+    double diagonal;  // beta; if the caller scaled alpha and v, it divides this member by its scale
 };
 
 // Returns the reflection of [alpha; v]. `total`: alpha^2 + v'v.

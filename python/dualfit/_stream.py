@@ -108,7 +108,8 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     Parameters
     ----------
     f : callable, str or Model
-        ``f(x, a, b, ...)``; x is recorded, too. Therefore the function cannot combine points, for example by a maximum.
+        ``f(x, a, b, ...)``. The function is recorded with placeholders for x as well as for the parameters. Thus it
+        cannot combine points, for example by a maximum.
     paths : path or sequence of paths
         Files of the formats .csv, .tsv, .txt, .dat, .npy, and .parquet if pyarrow is installed; several files are read
         one after another.
@@ -148,7 +149,7 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     OSError
         If a file cannot be read.
     NotTraceable
-        If the function cannot be recorded with its x.
+        If the function cannot be recorded with placeholders for x, or differs from its recording.
 
     Examples
     --------

@@ -9,8 +9,8 @@ use crate::setters::setters;
 /// measurements (see `docs/benchmarks.md`). For a very different machine, set measured values.
 ///
 /// The unit of work is one addition. A division or root counts 3 units, an exponential or logarithm 12,
-/// a sine 20, a power or an error function 40, a gamma function 100. A pass sums up k(k + 1)/2
-/// products of k = n + 1 columns; each product counts 1 unit.
+/// a sine 20, a power or an error function 40, a gamma function 100. For n free parameters, a row has k = n + 1
+/// numbers. A pass sums up the k(k + 1)/2 products of pairs of them; each product counts 1 unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Costs {
@@ -115,8 +115,8 @@ impl Costs {
     }
 }
 
-/// Units of work of a step on the CPU per evaluation, without the points: constant part and factor of the cube of
-/// the number of free parameters.
+/// Work of the solver on the CPU for the step of one pass, without the work on the points: (c, d) stands for c + d n³
+/// units with n free parameters.
 const STEP_UNITS: (f64, f64) = (6000.0, 60.0);
 /// Clock cycles of a step on a device per evaluation: constant part and factor of the square of the number of free
 /// parameters. The latency of dependent instructions limits the step.

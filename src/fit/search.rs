@@ -1,11 +1,15 @@
 //! Search of one fit from its starting point to its termination: stages, further attempts and analysis of the result.
 //!
-//! Single fits, batches, streams, joint fits and multi-start fits all use it. Redescending losses use stages: far from
-//! the points such a loss has almost no gradient. Therefore the first stage uses Cauchy loss whose scale is the typical
-//! distance of the points from the curve: nearly all points keep weight, outliers less. The distance at the result is
-//! the scale of the next stage, until the fit's own loss can take over (graduated non-convexity: Blake and Zisserman,
-//! Visual Reconstruction, 1987). Arctan and Tukey losses start with a stage of Cauchy loss of their own scale, and a
-//! stage in f32 can precede the stage in f64. A search that ends without a minimum can be repeated
+//! Single fits, batches, streams, joint fits and multi-start fits all use it. Redescending losses use stages, because
+//! far from the points such a loss has almost no gradient:
+//!
+//! 1. If the start is far away, stages of Cauchy loss on wide scales. The scale of the first is the typical distance of
+//!    the points from the curve, so that nearly all points keep weight, outliers less. The distance at the result of a
+//!    stage is the scale of the next (graduated non-convexity: Blake and Zisserman, Visual Reconstruction, 1987).
+//! 2. For arctan, Tukey and redescending custom losses, a stage of Cauchy loss of the same scale as the fit's own loss.
+//! 3. The stage of the fit's own loss.
+//!
+//! A stage in f32 can precede the last stage, which is in f64. A search that ends without a minimum can be repeated
 //! ([`retry`](super::retry)). Counts and limits include all stages and attempts.
 
 use super::end::End;
@@ -162,8 +166,8 @@ impl Workspace {
         }
     }
 
-    /// Searches from `problem.start`. Returns an evaluator at the end of the search. Time limits count from `begun`; a
-    /// result at the time limit still gets its errors.
+    /// Searches from `problem.start`. Returns the evaluator of the last stage, or a new one after further attempts, for
+    /// the analysis of the result. Time limits count from `begun`; a result at the time limit still gets its errors.
     pub(crate) fn run<'s>(
         &mut self,
         request: &SearchRequest<'s>,

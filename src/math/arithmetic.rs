@@ -46,7 +46,7 @@ pub(crate) trait Lane:
     }
 
     /// Returns self · 2^k, rounded once. `power`: an integer k in -2044..=2044, in the form that [`nearest`] returns.
-    /// `self` must be of ordinary size.
+    /// `self` · 2^(k/2) must be in the range of normal numbers, so that only the second multiplication rounds.
     #[inline(always)]
     fn scaled(self, power: (Self, Self::Bits)) -> Self {
         self.scaled_by_halves(power)

@@ -66,7 +66,7 @@ pub(crate) fn exp2<L: Lane>(x: L) -> L {
 }
 
 /// Returns hi, lo and k with e^(x + x_lo) = (hi + lo) 2^k to about 2^-60, for |x_lo| much smaller than 1. The caller
-/// multiplies and rounds first, and then scales by 2^k.
+/// first computes its result from hi and lo, for example their product with another factor, and scales it by 2^k last.
 #[inline(always)]
 pub(super) fn exp_parts<L: Lane>(x: L, x_lo: L) -> (L, L, (L, L::Bits)) {
     // At the bound the result is already 0 or infinite, and x_lo may be NaN.

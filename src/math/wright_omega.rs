@@ -2,8 +2,9 @@
 //!
 //! The initial approximation is accurate to a few hundredths: x - ln x · x/(x + 1) for x >= 1 and a rational function
 //! of eˣ for x < 1. Two fourth-order steps of Fritsch, Shafer and Crowley (Comm. ACM 16, 1973) follow, as in Lawrence,
-//! Corless and Jeffrey (ACM TOMS 38, 2012, Algorithm 917). For negative x the residual x - ω - ln ω has a rounding
-//! error relative to x; therefore a Newton step on ω e^ω = eˣ follows for x < 1. For x < -50, ω is eˣ.
+//! Corless and Jeffrey (ACM TOMS 38, 2012, Algorithm 917). For large negative x the difference x - ln ω cancels: the
+//! rounding error of the residual x - ω - ln ω is about |x| ε and becomes the relative error of ω. Therefore, a Newton
+//! step on ω e^ω = eˣ follows for x < 1. For x < -50, ω is eˣ.
 
 use super::bits::select;
 use super::exp::exp;

@@ -41,7 +41,7 @@ impl ComponentModel {
     /// Returns the term as a model of all variables and parameters of the `sum`. Formulas replace the tied parameters.
     ///
     /// # Errors
-    /// No errors in practice: replaying a program cannot panic.
+    /// The errors of `Program::rewritten`. They cannot occur here, because they need a closure that panics.
     pub(crate) fn within(&self, sum: &Program, ties: &Ties) -> Result<Model> {
         let program = sum.rewritten(|x, p| {
             let mut p = p.to_vec();

@@ -27,8 +27,8 @@ pub(crate) struct Facts {
     pub(crate) cuda_file: Option<&'static str>,
     /// Time in units of one addition; 1 by default.
     pub(crate) cost: f64,
-    /// True if the function approaches a limit or overflows at an infinite argument. Non-finite partials of such an
-    /// argument count as 0.
+    /// True if the function tends to a finite or infinite limit for an infinite argument, like `exp` and `atan`. If the
+    /// argument is infinite, those partials of the argument that are not finite are replaced by 0.
     pub(crate) settles: bool,
 }
 
@@ -73,8 +73,8 @@ macro_rules! operations {
     };
 }
 
-/// Defines the operators, the functions of the table, and their values for any scalar. Masks are numbers here:
-/// comparisons return 1 or 0, and `Not` compares with 0.
+/// Defines `Unary` and `Binary` from the operators and the table in `functions.rs`, and applies each operation to any
+/// scalar. Truth values are numbers here: comparisons return 1 or 0, and `Not` returns 1 for 0 and otherwise 0.
 macro_rules! operators_and {
     (
         one { $($(#[$doc:meta])* $one:ident = $One:ident {

@@ -49,7 +49,8 @@ impl Tree {
         }
         let held = find(&NamedValue { is_held: true, ..free.clone() });
         let few = free.thinned(FEW);
-        // Bounds and ties change the estimate, for example a width. Therefore each term gets a new factor.
+        // Bounds and ties change estimates. After a change of a width, for example, the amplitude is wrong. Therefore
+        // the cost is computed with the best factor for each term.
         let cost = |params: &[f64]| {
             let allowed = known.allowed(params);
             let columns = match self {
@@ -87,7 +88,8 @@ impl Tree {
             Tree::Sum(terms) => find_sum(terms, points, params),
             Tree::Product(factors) => find_product(factors, points, params),
             Tree::Nest(outer, inner) => {
-                // Only the scale of x is known for the inner model: its value is fitted to x itself.
+                // Nothing is known about the values of the inner model except the scale of x. Therefore the inner
+                // model is estimated as if its response were x.
                 inner.find(&points.with_response(points.points.x().to_vec()), params);
                 let value = inner.values(points, params);
                 outer.find(&points.over(outer.variables(), value), params);

@@ -11,8 +11,8 @@ use std::fmt;
 pub enum Termination {
     /// The residuals are orthogonal to every partial derivative, to `gtol`.
     Gradient,
-    /// A full step would lower the cost by at most the fraction `ftol` or the rounding error; or both the actual and
-    /// the predicted decrease of the cost by the last full step were at most the fraction `ftol`.
+    /// A full step would lower the cost by at most `ftol` times the cost, or by no more than the rounding error of the
+    /// cost. Or the last full step lowered the cost by at most `ftol` times the cost, and so did its prediction.
     Cost,
     /// A full step would change, or the last full step changed, each parameter by at most `xtol` times its size; or a
     /// full step would change each parameter by at most `etol` times its standard error.
@@ -37,9 +37,9 @@ pub enum Termination {
     /// During the iteration a parameter lost all effect on the model (an exponential underflowed, a peak left the
     /// data), so that its value has no meaning.
     Degenerate,
-    /// With a redescending loss (Cauchy, arctan, Tukey), no more points have weight than there are parameters: nearly
-    /// all points are beyond the scale of the loss. Such a minimum exists wherever the model passes through a few
-    /// points.
+    /// With a redescending loss (Cauchy, arctan, Tukey), nearly all points are beyond the scale of the loss: the number
+    /// of points with weight is at most the number of parameters. Such a minimum exists wherever the model passes
+    /// through a few points.
     BeyondScale,
     /// All parameters are fixed: the model was evaluated and nothing was fitted.
     AllFixed,

@@ -10,7 +10,8 @@ use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Tag of the number of bytes that follow. To a worker, [`END`] means that no more requests follow.
+/// Tag of a message with the number of bytes that follow. To a worker, the number [`END`] means that no more requests
+/// follow; after the end message, no bytes mean that rank 0 has no error.
 const LENGTH: i32 = 0;
 const BYTES: i32 = 1;
 const END: u64 = 0;

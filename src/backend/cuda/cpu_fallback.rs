@@ -9,7 +9,8 @@ use crate::normal::{BlockRow, Normal, RFactor};
 use crate::solver::evaluator::{DeviceUse, Evaluator, ResidualSample};
 use crate::solver::outcome::{BadPoint, Fault};
 
-/// An evaluator on a device that uses the CPU to find bad points and magnitudes.
+/// An evaluator whose passes run on a device. The CPU computes what the device does not: residuals, bad points, heavy
+/// points, and the magnitudes of the partials.
 pub(crate) struct WithCpuFallback<'a> {
     /// The passes on the device; `None` after a failure, which also releases their memory.
     device: Option<Cuda<'a>>,

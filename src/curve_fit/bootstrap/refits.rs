@@ -131,7 +131,7 @@ impl<'a> Refits<'a> {
     }
 
     fn one_by_one(&mut self, drawn: &Drawn) -> Result<Refitted> {
-        // Each thread runs its own fits.
+        // The threads of the CPU run different fits at the same time; therefore `Auto` does not use a device here.
         if self.curve.backend == Backend::Auto {
             self.curve.backend = Backend::Cpu;
         }

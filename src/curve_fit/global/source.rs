@@ -119,7 +119,7 @@ fn abreast(sets: &[JointSet<'_>], view: &View<'_>) -> Option<SimdBatch> {
         return None;
     }
     let has_equal = sets.iter().all(|set| set.has_equal(points.used));
-    // Sets with fewer points than others would need weights, which the likelihood of counts does not support.
+    // Shorter sets would be filled up with points of weight 0, but the likelihood of counts supports no weights.
     if points.estimator == Estimator::Poisson && !has_equal {
         return None;
     }

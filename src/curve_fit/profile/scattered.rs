@@ -1,5 +1,6 @@
-//! Scattered starts of refits, in addition to the results at neighbouring values. The cost may have several minima,
-//! and the minimum that a profile follows from the best fit may not be the lowest one everywhere.
+//! Scattered starts for the refits of a profile. A refit also starts from the results at neighbouring values of the
+//! held parameters. Those follow one minimum from the best fit, but the cost may have several minima, and another one
+//! may be lower there.
 
 use crate::curve_fit::CurveFit;
 use crate::error::Result;

@@ -119,7 +119,8 @@ pub(crate) struct Range {
     pub(super) frequencies: Option<Frequencies>,
     /// True for a dimensionless parameter in the argument of a periodic function.
     pub(super) is_phase: bool,
-    /// The quantity with which the model compares the parameter, if it is a position.
+    /// If the parameter is a position: the function of the variables from which the model subtracts it, or which it
+    /// compares with it (`<`, `<=`), for example x in `x - p`.
     pub(super) position: Option<Along>,
     /// The unit of the parameter; `None` if the program does not determine it.
     unit: Option<Unit>,

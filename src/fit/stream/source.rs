@@ -25,7 +25,8 @@ use crate::threads::lock;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
-/// Factor on the estimated time of a fit on a device, because each of its passes uploads the points.
+/// Estimated time of a pass on a device that uploads its points, as a multiple of the time of a pass over resident
+/// points. Every pass of a stream uploads its points.
 const PASSES: f64 = 3.0;
 
 /// Points of a stream, which every pass reads again.

@@ -72,7 +72,8 @@ impl Stack {
         self.values.push(value);
     }
 
-    /// Pops the last value. The stack is empty only if the text is rejected afterwards.
+    /// Pops the last value, or returns NaN if the stack is empty, which occurs only for a wrong formula. The parser
+    /// rejects such a formula later.
     pub(super) fn value(&mut self) -> Var {
         self.values.pop().unwrap_or(Var::from(f64::NAN))
     }

@@ -51,9 +51,10 @@ const BEYOND: f64 = 8.0;
 const POOR: f64 = 0.1;
 
 /// Estimates amplitude, frequency, phase and decay from the least-squares periodogram (N. R. Lomb, Astrophys. Space
-/// Sci. 39, 1976). The frequencies are spaced by a quarter of the resolution of the range; the phase follows from the
-/// factors of sine and cosine. Unevenly spaced points distinguish more frequencies than evenly spaced ones, up to the
-/// frequency of their smallest distance. The higher frequencies are tried if lower ones do not describe the points.
+/// Sci. 39, 1976). Neighbouring frequencies differ by a quarter of 2π/width, where width is the range of x; the phase
+/// follows from the factors of sine and cosine. Unevenly spaced points distinguish more frequencies than evenly spaced
+/// ones: up to two points per period at their smallest distance, but at most `BEYOND` times as many. The higher
+/// frequencies are tried if lower ones do not describe the points.
 fn oscillation(points: &Observations, fading: bool) -> [f64; 4] {
     let sketch = Sketch::of(points, MOST);
     let (low, width) = (sketch.ends().0, sketch.width());
@@ -64,7 +65,7 @@ fn oscillation(points: &Observations, fading: bool) -> [f64; 4] {
         let left = if fading { (-(x - low) / decay).exp() } else { 1.0 };
         out.copy_from_slice(&[left * sine, left * cosine]);
     };
-    // Frequencies in multiples of the frequency that the range resolves.
+    // Searches from `slowest` to `fastest`, both in units of `resolved`: in periods over the range of x.
     let between = |slowest: f64, fastest: f64| {
         let places = (4.0 * (fastest - slowest)).ceil() as usize + 1;
         let frequencies = SearchAxis::linear(slowest * resolved, fastest * resolved, places);

@@ -101,10 +101,10 @@ impl Reflector {
 /// - `t`: n, receives the first n elements of `Qᵀ [z; 0]`.
 /// - `work`: n² + n, overwritten.
 ///
-/// The method is equivalent to MINPACK's `qrsolv` (Moré 1978, §3), with reflections instead of plane rotations. Before
-/// column j of the appended rows is eliminated, it has fill-in in rows `0..=j`. Step j therefore reflects j + 2 rows,
-/// column by column; all steps cost 2/3 n³ flops. If d is zero and R is singular, S is also singular, and a solve
-/// divides by zero.
+/// The method is equivalent to MINPACK's `qrsolv` (Moré 1978, §3), with reflections instead of plane rotations. When
+/// step j begins, column j of the appended rows has nonzero elements in rows `0..=j` only. Step j therefore changes
+/// row j of R and these j + 1 rows, one column after the other; all steps cost 2/3 n³ flops. If d is zero and R is
+/// singular, S is also singular, and a solve divides by zero.
 pub(crate) fn damped(
     r: &[f64],
     n: usize,
@@ -174,9 +174,10 @@ fn reflect(reflector: &Reflector, v: &[f64], rho: &mut f64, a: &mut [f64]) {
 /// column. Replaces R by the triangular factor of `[R; row]`; `row` then has zeros in the first `pivots` columns. If a
 /// row of R is zero, the rest of `row` is moved there unchanged, and `row` becomes zero.
 ///
-/// Each rotation combines `row` with one row of R. If the row of R is much larger, its relative change is small, and
-/// its rounding error is small, too. A reflection of several rows at once would spread the rounding error of the
-/// largest row to all rows (Powell and Reid 1969; Golub and Van Loan, section 5.1.8).
+/// Each rotation combines `row` with one row of R only. If that row of R is much larger than `row`, `row` receives a
+/// small multiple of it, so that both rows have rounding errors relative to their own size. A reflection of several
+/// rows at once would spread the rounding error of the largest row to all rows (Powell and Reid 1969; Golub and Van
+/// Loan, section 5.1.8).
 pub(crate) fn rotate_in(r: &mut [f64], pivots: usize, row: &mut [f64]) {
     let k = row.len();
     for j in 0..pivots {

@@ -1,8 +1,8 @@
 //! Division of a text into pieces at ends of lines. Pieces are decoded in parallel.
 //!
-//! A piece ends before the last line break outside of quotes, and the next piece begins with this line break. A reader
-//! therefore never treats the first row of a piece as the first row of the file. From a position where the text cannot
-//! be divided or decoded, the reader continues row by row and reports the error.
+//! A piece ends before the last line break outside of quotes, and the next piece begins with this line break. Its first
+//! row is therefore not at byte 0 of the piece, and no reader takes it for the first row of the file. From a position
+//! where the text cannot be divided or decoded, the reader continues row by row and reports the error.
 
 use super::options::Delimiter;
 use super::quotes::QuoteCheck;
@@ -36,9 +36,9 @@ impl Pieces {
         self.at = if ends { before } else { near };
     }
 
-    /// Returns the results of `work` for the next pieces, each with the position of the piece, up to the first piece
-    /// for which `work` returns `None`. The result is empty if this is the very next piece, or if no complete piece is
-    /// left.
+    /// Returns the results of `work` for the next pieces, each with the position of its piece. They end before the
+    /// first piece for which `work` returns `None`. There is no result if `work` returns `None` for the next piece, if
+    /// the rest of the text is shorter than a piece, or if it cannot be read or divided.
     pub(super) fn each<R: Send>(
         &mut self,
         work: impl Fn(&mut TableRows<'_>) -> Option<R> + Sync,

@@ -3,11 +3,12 @@
 //!
 //! [`Emulator`] is both the compiler and the driver. If a kernel has undefined behaviour
 //! or accesses foreign memory, the device is lost: the launch and every later call return [`DriverError::Lost`].
-//! Uploads ahead, which overlap with kernels on a real device, run as late as possible: at the next fence. Misuse by
-//! the host (a second release, a copy beyond a buffer) panics, because a real device would not report it.
+//! Uploads ahead (uploads in `Queue::Ahead`) overlap with kernels on a real device. Here they run as late as possible:
+//! at the next fence or release. Misuse by the host (a second release, a copy beyond a buffer) panics, because a real
+//! device would not report it.
 //!
-//! `DUALFIT_ROUNDING=other` emulates a card that rounds differently, for the suites of all devices
-//! (`cargo test --lib curve_fit::emulated`); tests that compare with the host's bits then fail.
+//! `DUALFIT_ROUNDING=other` emulates a card that rounds differently. Use it with the tests that every device must pass
+//! (`cargo test --lib curve_fit::emulated`). Tests that compare with the host's bits then fail.
 //!
 //! `DUALFIT_SANITIZE=1` compiles the kernels with the sanitizers of addresses and undefined
 //! behaviour; their runtime must be loaded first:
