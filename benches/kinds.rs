@@ -19,9 +19,8 @@ fn noise(rng: &mut StdRng) -> f64 {
     (0..3).map(|_| rng.random::<f64>()).sum::<f64>() - 1.5
 }
 
-/// Returns the robust losses with scales of about two and a half standard deviations, times `unit`.
-fn losses(unit: f64) -> [(&'static str, Loss); 5] {
-    let scale = unit;
+/// Returns the robust losses with this scale; arctan and Tukey, which give outliers no influence, with three times it.
+fn losses(scale: f64) -> [(&'static str, Loss); 5] {
     [
         ("huber", Loss::Huber { scale }),
         ("cauchy", Loss::Cauchy { scale }),

@@ -59,10 +59,11 @@ impl<'a> Points<'a> {
             return Err(Error::SigmaNotPositive { index: 0, value });
         }
         let mut points = Points::unchecked(data);
-        let mask = points.mask.filter(|_| points.x_sigma.is_exact());
-        let may_be_plain = points.mask.is_none() && points.x_sigma.is_exact();
-        let plain = if may_be_plain { points.plain(known_x) } else { None };
-        let masked = mask.and_then(|mask| points.masked(mask, known_x));
+        let (plain, masked) = match points.mask {
+            _ if !points.x_sigma.is_exact() => (None, None),
+            None => (points.plain(known_x), None),
+            Some(mask) => (None, points.masked(mask, known_x)),
+        };
         if let Some((_, used)) = masked {
             (points.filtered, points.mask_decides) = (true, true);
             (points.used, points.omitted) = (used, points.len() - used);

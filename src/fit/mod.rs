@@ -442,9 +442,7 @@ impl Fit {
     pub fn propagate_fn(&self, quantity: impl Fn(&[Var]) -> Var) -> Result<Propagated> {
         propagated_closure(quantity, &self.params, &self.covariance)
     }
-}
 
-impl Fit {
     /// Returns the quantities defined by [`CurveFit::derive`](crate::CurveFit::derive), in order.
     ///
     /// ```

@@ -109,10 +109,7 @@ fn no_file_needs_itself_through_others() {
     }
     assert!(needs.len() > 50, "only {} files were recognised", needs.len());
     let found = circles(&needs);
-    let list = |circles: &[Vec<&str>]| -> String {
-        circles.iter().map(|files| format!("    &{files:?},\n")).collect()
-    };
-    assert!(found.is_empty(), "files that need each other:\n{}", list(&found));
+    assert!(found.is_empty(), "files that need each other: {found:#?}");
 }
 
 /// rayon panics if it cannot create threads. Therefore a single file calls it, after it has checked for threads.

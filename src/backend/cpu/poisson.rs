@@ -11,15 +11,13 @@
 //! the digits of the other points would be lost.
 
 use super::gram::LANES;
+use super::robust::{BlockCosts, GROUP};
 use crate::math::arithmetic::{Lane, Truth};
 use crate::math::ln::{artanh_series, split};
 use std::f64::consts::LN_2;
 
 /// Lower limit of s², in units of y/f².
 const OUTLYING: f64 = 1.0 / 1_048_576.0;
-/// Number of points of a loop that the compiler vectorises.
-const GROUP: usize = 8 * LANES;
-
 /// Terms of one count. Score and cost are NaN if f is negative, and not finite if y is positive and f is 0.
 pub(super) struct CountTerms<L> {
     /// 1 − y/f.
@@ -87,7 +85,7 @@ pub(super) fn weigh(
     let [first, second] = factors;
     let n = score.len();
     let most: [f64; GROUP] = std::array::from_fn(|i| counts.most[i % LANES]);
-    let mut sums = [0.0; LANES];
+    let mut block = BlockCosts::new(1.0);
     for begin in (0..n).step_by(GROUP) {
         let len = GROUP.min(n - begin);
         let part = begin..begin + len;
@@ -109,15 +107,9 @@ pub(super) fn weigh(
         score[part.clone()].copy_from_slice(&scores[..len]);
         first[part.clone()].copy_from_slice(&firsts[..len]);
         second[part].copy_from_slice(&seconds[..len]);
-        let (groups, last) = point_costs[..len].as_chunks::<LANES>();
-        for group in groups {
-            sums.iter_mut().zip(group).for_each(|(sum, cost)| *sum += cost);
-        }
-        if begin + len == n {
-            costs.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
-            costs.iter_mut().zip(last).for_each(|(total, cost)| *total += cost);
-        }
+        block.add(&point_costs[..len]);
     }
+    block.add_to(costs);
 }
 
 /// Sets the rows of an R factor from the terms that [`weigh`] computed. The scores are replaced by score/s, and the

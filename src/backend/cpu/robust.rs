@@ -12,6 +12,7 @@ use crate::data::loss::Loss;
 use crate::math::arithmetic::{Lane, Truth};
 use crate::math::lane;
 use crate::normal::Influence;
+use arrayvec::ArrayVec;
 
 /// Minimum weight of an outlier in JᵀJ during iterations, relative to its weight in the gradient.
 pub(crate) const ITERATION_FLOOR: f64 = 0.1;
@@ -139,19 +140,46 @@ impl RobustSums {
     }
 }
 
-#[inline(always)]
-fn add_influence(to: &mut [[f64; LANES]; Influence::SUMS], l: usize, influence: &Influence) {
-    for (sums, value) in to.iter_mut().zip(influence.sums()) {
-        sums[l] += value;
+/// Number of points of a loop that the compiler vectorises.
+pub(super) const GROUP: usize = 8 * LANES;
+
+/// Costs of the points of a block, in the order of the products ([`super::gram`]): the sums of the full groups of eight
+/// points, one per lane, and the costs of the remaining points.
+pub(super) struct BlockCosts {
+    unit: f64,
+    groups: [f64; LANES],
+    last: ArrayVec<f64, LANES>,
+}
+
+impl BlockCosts {
+    /// `unit`: factor of all costs.
+    #[inline(always)]
+    pub(super) fn new(unit: f64) -> BlockCosts {
+        BlockCosts { unit, groups: [0.0; LANES], last: ArrayVec::new() }
+    }
+
+    /// Adds the costs of consecutive points. Only the last points of a block may be no multiple of eight.
+    #[inline(always)]
+    pub(super) fn add(&mut self, costs: &[f64]) {
+        let (groups, last) = costs.as_chunks::<LANES>();
+        for group in groups {
+            let sums = self.groups.iter_mut().zip(group);
+            sums.for_each(|(sum, cost)| *sum = cost.mul_add(self.unit, *sum));
+        }
+        self.last.extend(last.iter().copied());
+    }
+
+    /// Adds the sums of the block to the totals.
+    #[inline(always)]
+    pub(super) fn add_to(self, totals: &mut [f64; LANES]) {
+        totals.iter_mut().zip(self.groups).for_each(|(total, sum)| *total += sum);
+        let last = totals.iter_mut().zip(self.last);
+        last.for_each(|(total, cost)| *total = cost.mul_add(self.unit, *total));
     }
 }
 
-/// Number of points of a loop that the compiler vectorises.
-const GROUP: usize = 8 * LANES;
-
 /// Applies `point(lane, residual, row)` to each point of a block; it returns the cost of the point in units of `unit`.
-/// Adds the costs to `costs`: as for products ([`super::gram`]), first the sums of the full groups of eight points, then
-/// the remaining points.
+/// Adds the costs to `costs`.
 #[inline(always)]
 fn each(
     unit: f64,
@@ -162,16 +190,17 @@ fn each(
 ) {
     let (residuals, last_residuals) = residual.as_chunks_mut::<LANES>();
     let (rows, last_rows) = row.as_chunks_mut::<LANES>();
-    let mut block = [0.0; LANES];
+    let mut block = BlockCosts::new(unit);
     for (residual, row) in residuals.iter_mut().zip(rows) {
+        let mut rho = [0.0; LANES];
         for l in 0..LANES {
-            block[l] = point(l, &mut residual[l], &mut row[l]).mul_add(unit, block[l]);
+            rho[l] = point(l, &mut residual[l], &mut row[l]);
         }
+        block.add(&rho);
     }
-    costs.iter_mut().zip(block).for_each(|(total, sum)| *total += sum);
-    for (l, (residual, row)) in last_residuals.iter_mut().zip(last_rows).enumerate() {
-        costs[l] = point(l, residual, row).mul_add(unit, costs[l]);
-    }
+    let last = last_residuals.iter_mut().zip(last_rows).enumerate();
+    block.last.extend(last.map(|(l, (residual, row))| point(l, residual, row)));
+    block.add_to(costs);
 }
 
 /// Replaces each residual r by ψ = ρ'r and sets `weight` to s², for normal equations. Adds losses to `costs`. Both slices
@@ -203,12 +232,10 @@ fn weigh_each(
     costs: &mut [f64; LANES],
     terms: impl Fn(f64) -> LossTerms<f64>,
 ) {
-    let (inverse, unit) = (1.0 / scale, 0.5 * scale * scale);
-    let n = residual.len();
-    let mut sums = [0.0; LANES];
-    for begin in (0..n).step_by(GROUP) {
-        let len = GROUP.min(n - begin);
-        let (residual, weight) = (&mut residual[begin..][..len], &mut weight[begin..][..len]);
+    let inverse = 1.0 / scale;
+    let mut block = BlockCosts::new(0.5 * scale * scale);
+    for (residual, weight) in residual.chunks_mut(GROUP).zip(weight.chunks_mut(GROUP)) {
+        let len = residual.len();
         // Residuals after the end of the block are 0, and their terms are not used.
         let [mut r, mut w, mut rho] = [[0.0; GROUP]; 3];
         r[..len].copy_from_slice(residual);
@@ -221,15 +248,9 @@ fn weigh_each(
         }
         residual.copy_from_slice(&r[..len]);
         weight.copy_from_slice(&w[..len]);
-        let (groups, last) = rho[..len].as_chunks::<LANES>();
-        for group in groups {
-            sums.iter_mut().zip(group).for_each(|(sum, rho)| *sum = rho.mul_add(unit, *sum));
-        }
-        if begin + len == n {
-            costs.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
-            costs.iter_mut().zip(last).for_each(|(total, rho)| *total = rho.mul_add(unit, *total));
-        }
+        block.add(&rho[..len]);
     }
+    block.add_to(costs);
 }
 
 /// Replaces each residual r by ρ'r/s and sets `row` to s, for R factors and single rows. Adds losses and, if the floor
@@ -262,12 +283,25 @@ fn correct_each(
     terms: impl Fn(f64) -> LossTerms<f64>,
 ) {
     let inverse = 1.0 / scale;
-    let RobustSums { costs, influence } = sums;
+    correct_points((scale, floor), residual, row, sums, |residual| terms(residual * inverse));
+}
+
+/// Corrects each point; `terms(residual)` returns the terms of the loss.
+#[inline(always)]
+fn correct_points(
+    (scale, floor): (f64, f64),
+    residual: &mut [f64],
+    row: &mut [f64],
+    RobustSums { costs, influence }: &mut RobustSums,
+    mut terms: impl FnMut(f64) -> LossTerms<f64>,
+) {
     each(0.5 * scale * scale, costs, residual, row, |l, residual, row| {
-        let terms = terms(*residual * inverse);
+        let terms = terms(*residual);
         let of_point = point(terms, floor, residual, row);
         if floor == 0.0 {
-            add_influence(influence, l, &of_point);
+            for (sums, value) in influence.iter_mut().zip(of_point.sums()) {
+                sums[l] += value;
+            }
         }
         terms.rho
     });
@@ -301,10 +335,10 @@ pub(super) fn weigh_by_formula(
     weight: &mut [f64],
     costs: &mut [f64; LANES],
 ) {
-    let mut i = 0;
+    let mut points = value.iter().zip(first.iter().zip(second));
     each(0.5 * scale * scale, costs, residual, weight, |_, residual, weight| {
-        let terms = custom(scale, *residual, [value[i], first[i], second[i]]);
-        i += 1;
+        let derivatives = points.next().map_or([f64::NAN; 3], |(v, (a, b))| [*v, *a, *b]);
+        let terms = custom(scale, *residual, derivatives);
         *weight = terms.square(floor);
         *residual *= terms.gradient;
         terms.rho
@@ -319,15 +353,9 @@ pub(super) fn correct_by_formula(
     row: &mut [f64],
     sums: &mut RobustSums,
 ) {
-    let RobustSums { costs, influence } = sums;
-    let mut i = 0;
-    each(0.5 * scale * scale, costs, residual, row, |l, residual, row| {
-        let terms = custom(scale, *residual, [value[i], first[i], second[i]]);
-        i += 1;
-        let of_point = point(terms, floor, residual, row);
-        if floor == 0.0 {
-            add_influence(influence, l, &of_point);
-        }
-        terms.rho
+    let mut points = value.iter().zip(first.iter().zip(second));
+    correct_points((scale, floor), residual, row, sums, |residual| {
+        let derivatives = points.next().map_or([f64::NAN; 3], |(v, (a, b))| [*v, *a, *b]);
+        custom(scale, residual, derivatives)
     });
 }

@@ -203,7 +203,8 @@ impl BlockRows {
         RowKind::Factored
     }
 
-    /// Copies the sums of the chunk in the order of [`set_sums`](BlockRows::set_sums), the costs if `costs`.
+    /// Copies the sums of the chunk in the order of [`set_sums`](BlockRows::set_sums), the costs if `costs`, without adding
+    /// the lanes.
     pub(super) fn copy_sums(&self, k: usize, costs: bool, sums: &mut Vec<f64>) {
         sums.clear();
         sums.extend_from_slice(&self.lanes[..LANES * pair(0, k)]);
@@ -217,13 +218,6 @@ impl BlockRows {
         let (products, costs) = sums.split_at(LANES * pair(0, k));
         self.lanes[..products.len()].copy_from_slice(products);
         self.loss.sums.costs[..costs.len()].copy_from_slice(costs);
-    }
-
-    /// Copies the sums of `k` columns and the costs, without adding the lanes.
-    pub(super) fn lanes_into(&self, k: usize, sums: &mut Vec<f64>, costs: &mut [f64; LANES]) {
-        sums.clear();
-        sums.extend_from_slice(&self.lanes[..LANES * pair(0, k)]);
-        *costs = self.loss.sums.costs;
     }
 
     /// Adds the products of the block to the sums of the chunk.

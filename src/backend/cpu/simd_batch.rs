@@ -18,7 +18,7 @@ use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::normal::abreast::ModelsAbreast;
-use crate::normal::{Normal, Summary, pair};
+use crate::normal::{Normal, Summary};
 use std::sync::Arc;
 
 /// Maximum number of points per fit: larger fits are as fast alone (measured; docs/benchmarks.md).
@@ -55,8 +55,8 @@ pub(crate) struct SimdBatch {
     uniforms: Vec<[f64; LANES]>,
     /// For each lane, true if the code is valid at its parameters.
     usable: [bool; LANES],
+    /// Products of the columns, then the costs: eight lanes each.
     sums: Vec<f64>,
-    costs: [f64; LANES],
     models: ModelsAbreast,
 }
 
@@ -76,7 +76,6 @@ impl SimdBatch {
             uniforms: Vec::new(),
             usable: [true; LANES],
             sums: Vec::new(),
-            costs: [0.0; LANES],
             models: ModelsAbreast::default(),
         })
     }
@@ -190,7 +189,7 @@ impl SimdBatch {
             let view = BlockValues { machine, points, outputs: &self.code.outputs };
             rows.add_products_of(self.kernels, &target, &view);
         }
-        rows.lanes_into(self.code.outputs.len(), &mut self.sums, &mut self.costs);
+        rows.copy_sums(self.code.outputs.len(), true, &mut self.sums);
     }
 
     /// Sets the sums of the leading numbers of the block (points times lanes) with machine code. Returns the count of
@@ -210,9 +209,8 @@ impl SimdBatch {
         let products = Rows { arrays: &arrays, weighted, estimate, same };
         let Worker { machine, rows, sums, .. } = worker;
         let k = self.code.outputs.len();
-        let costs = usize::from(estimate != Estimate::Squares);
         sums.clear();
-        sums.resize(LANES * (pair(0, k) + costs), 0.0);
+        sums.resize(LANES * estimate.sums(k), 0.0);
         let done = self.code.add_sums(self.kernels.vectors, &products, &mut machine.table, sums);
         if done > 0 {
             rows.set_sums(k, sums);
@@ -248,7 +246,7 @@ impl SimdBatch {
             self.manner.loss == Loss::Linear && self.manner.estimator == Estimator::LeastSquares;
         out.cost = match squares {
             true => 0.5 * out.products.last().copied().unwrap_or(0.0),
-            false => self.costs[lane],
+            false => lanes.last().map_or(f64::NAN, |costs| costs[lane]),
         };
         // A value that is not finite may be due to the collected factors of the partials (`model/collect.rs`). A fit
         // outside the batch can be evaluated without them.

@@ -15,7 +15,7 @@ use crate::data::sigma::Weights;
 use crate::data::validate_stream::PIECE;
 use crate::data::values::Values;
 use crate::model::native::{Calls, Steps};
-use crate::normal::{Normal, RFactor, Summary, Tree, pair};
+use crate::normal::{Normal, RFactor, Summary, Tree};
 use crate::observe::span;
 use crate::solver::outcome::Fault;
 use std::sync::OnceLock;
@@ -37,11 +37,6 @@ struct Form<'f> {
 }
 
 impl<'f> Form<'f> {
-    /// Returns true if costs are summed in addition to products.
-    fn has_costs(&self) -> bool {
-        self.estimate != Estimate::Squares
-    }
-
     /// Returns the rows of these arrays: columns, response and sigmas.
     fn rows<'r>(&'r self, arrays: &'r [&'r [f64]]) -> Rows<'r> {
         Rows { arrays, weighted: self.weighted, estimate: self.estimate, same: self.same }
@@ -133,9 +128,12 @@ impl Cpu<'_> {
                 let (kernels, outputs) = (self.kernels, pass.outputs);
                 worker.rows.reserve(outputs.len());
                 worker.rows.clear();
-                let start = start + self.assembled_sums(pass, stretch, columns, worker);
+                let form = self.assembled_form(pass, columns);
+                let form = form.as_ref();
+                let start =
+                    start + form.map_or(0, |form| self.assembled_sums(form, stretch, worker));
                 let assembled = |worker: &mut Worker, block: Block<'_>, len: usize| {
-                    self.assembled_block(pass, (block, len), columns, worker)
+                    form.map_or(0, |form| self.assembled_block(form, (block, len), worker))
                 };
                 let products = |worker: &mut Worker, points: BlockPoints<'_>| {
                     let Worker { machine, rows, .. } = worker;
@@ -161,13 +159,12 @@ impl Cpu<'_> {
     /// `until`, because the processor can prefetch memory as long as the loop is not interrupted.
     fn assembled_sums(
         &self,
-        pass: Pass<'_>,
+        form: &Form<'_>,
         ((start, end), until): ((usize, usize), usize),
-        scales: &[f64],
         worker: &mut Worker,
     ) -> usize {
-        let Some(form) = self.assembled_form(pass, scales) else { return 0 };
-        let sums = LANES * (pair(0, pass.outputs.len()) + usize::from(form.has_costs()));
+        let k = form.code.outputs.len();
+        let sums = LANES * form.estimate.sums(k);
         if !worker.ahead.has(start) {
             let mut ahead = std::mem::take(&mut worker.ahead);
             let until = until.min(start + AHEAD * PIECE);
@@ -177,14 +174,14 @@ impl Cpu<'_> {
             ahead.sums.resize(sums * whole.div_ceil(PIECE), 0.0);
             let table = &mut worker.machine.table;
             let run = (start, until);
-            ahead.end = start + self.assembled_run(&form, run, table, &mut ahead.sums);
+            ahead.end = start + self.assembled_run(form, run, table, &mut ahead.sums);
             worker.ahead = ahead;
         }
         let Worker { rows, ahead, .. } = worker;
         let done = ahead.end.min(end).saturating_sub(start);
         if done > 0 {
             let piece = (start - ahead.begin) / PIECE;
-            rows.set_sums(pass.outputs.len(), &ahead.sums[piece * sums..][..sums]);
+            rows.set_sums(k, &ahead.sums[piece * sums..][..sums]);
         }
         done
     }
@@ -216,17 +213,15 @@ impl Cpu<'_> {
     /// numbers are converted to f64. Returns the number of leading points that were added.
     fn assembled_block(
         &self,
-        pass: Pass<'_>,
+        form: &Form<'_>,
         (block, len): (Block<'_>, usize),
-        scales: &[f64],
         worker: &mut Worker,
     ) -> usize {
         let whole = len / LANES * LANES;
-        let form = self.assembled_form(pass, scales);
-        let Some(form) = form.filter(|form| whole > 0 && form.code.is_worthwhile(whole)) else {
-            return 0;
-        };
-        if !form.code.can_add_sums(self.kernels.vectors, &form.rows(&[])) {
+        if whole == 0
+            || !form.code.is_worthwhile(whole)
+            || !form.code.can_add_sums(self.kernels.vectors, &form.rows(&[]))
+        {
             return 0;
         }
         let points = self.points;
@@ -243,8 +238,8 @@ impl Cpu<'_> {
             Some(&room[..whole])
         });
         let Some(arrays) = in_a_row(arrays) else { return 0 };
-        let k = pass.outputs.len();
-        rows.copy_sums(k, form.has_costs(), sums);
+        let k = form.code.outputs.len();
+        rows.copy_sums(k, form.estimate.has_costs(), sums);
         let rows_of_block = form.rows(&arrays);
         let table = &mut machine.table;
         let done = form.code.add_sums(self.kernels.vectors, &rows_of_block, table, sums);

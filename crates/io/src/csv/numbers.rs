@@ -206,8 +206,8 @@ pub(super) struct Doubt {
     pub(super) remedy: &'static str,
 }
 
-/// For each column and each kind of [`Marks`], the row of the first number with these marks. A row is given by the
-/// position in bytes near which it begins.
+/// First number of each column with each kind of [`Marks`]: the position, in bytes, near which the row of the number
+/// begins.
 pub(super) struct MarkSurvey {
     columns: Vec<[Option<u64>; 7]>,
     /// For each kind of [`Marks`], the row of the first number in any column, and the index of this column.

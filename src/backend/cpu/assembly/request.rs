@@ -3,6 +3,7 @@
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::robust::Shape;
 use crate::data::loss::{Estimator, Loss};
+use crate::normal::pair;
 use arrayvec::ArrayVec;
 
 /// Maximum number of columns, and of outputs, of machine code.
@@ -58,6 +59,16 @@ impl Estimate {
             (_, Loss::Linear) => Some(Estimate::Squares),
             (_, loss) => Shape::of(loss).map(|(shape, _)| Estimate::Robust(shape)),
         }
+    }
+
+    /// Returns the number of sums for `k` columns: their products and, unless it is half a sum of squares, the cost.
+    pub(crate) fn sums(self, k: usize) -> usize {
+        pair(0, k) + usize::from(self.has_costs())
+    }
+
+    /// Returns true if costs are summed in addition to products.
+    pub(crate) fn has_costs(self) -> bool {
+        self != Estimate::Squares
     }
 
     #[cfg(all(feature = "jit", target_arch = "x86_64"))]

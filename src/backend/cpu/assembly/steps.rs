@@ -35,8 +35,7 @@ impl Purpose {
     pub(super) fn sums(self, outputs: usize) -> usize {
         match self {
             Purpose::Outputs => 0,
-            Purpose::Sums(_, Estimate::Squares) => pair(0, outputs),
-            Purpose::Sums(..) => pair(0, outputs) + 1,
+            Purpose::Sums(_, estimate) => estimate.sums(outputs),
         }
     }
 }
