@@ -51,13 +51,6 @@ __device__ __noinline__ bool only_without_effect(Group g, const Batch& batch, co
     return true;
 }
 
-// Returns true if the points are too far from the start for Cauchy's loss; the host then handles the fit.
-__device__ __forceinline__ bool is_far_from_start(const Batch& batch, const State& s) {
-    if (LOSS != CAUCHY || s.evaluations > 0) return false;
-    const double scale = batch.data.loss_scale;
-    return 2.0 * (s.trial.sums[PRODUCTS] / scale / scale) > FAR_LOSS * double(s.points_counted);
-}
-
 // Runs the fit from the state's request to its termination. Returns false if the host must handle the start.
 __device__ __noinline__ bool run_to_end(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
@@ -152,8 +145,8 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
     }
 }
 
-// Runs every fit of `batch` and writes the batch's results. `next`: number of fits that groups have started,
-// initially 0. Each group starts the next fit when it is free, so that a slow fit does not delay others. A fit whose
+// Runs every fit of `batch`, or the fits of a list, and writes their results. `next`: number of fits that groups have
+// started, initially 0. `left`: null, or the number of fits to run, which follow. Each group starts the next fit when it is free, so that a slow fit does not delay others. A fit whose
 // kind is NONE or BAD_DATA has no other results.
 //
 // Launch: BATCH_THREADS threads, any number of blocks; results depend on neither. Shared memory: GROUPS *
@@ -162,12 +155,14 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
 // these reads comes from device memory; the others come from the caches. An evaluation costs K (K + 1) / 2 fused
 // multiply-adds per point in addition to the model, and the step after it about 4 FREE^3 operations.
 extern "C" __global__ void __launch_bounds__(BATCH_THREADS, RESIDENT_THREADS / BATCH_THREADS) make_fits(
-    const Batch* batch, unsigned long long* next) {
+    const Batch* batch, unsigned long long* next, const unsigned* left) {
     __shared__ Bench benches[GROUPS];
     const Group g;
+    const i64 fits = left ? i64(left[0]) : batch->fits;
     while (true) {
-        const i64 fit = i64(g.first(g.rank == 0 ? atomicAdd(next, 1ull) : 0ull));
-        if (fit >= batch->fits) return;
+        const i64 number = i64(g.first(g.rank == 0 ? atomicAdd(next, 1ull) : 0ull));
+        if (number >= fits) return;
+        const i64 fit = left ? i64(left[1 + number]) : number;
         Bench& bench = benches[threadIdx.x / Group::size];
         if constexpr (ROUGH)
             make_rough_fit(g, *batch, fit, bench);

@@ -32,16 +32,6 @@ struct Look {
     bool odd;         // true if another problem requires the host to run the fit
 };
 
-// Returns the lower limit of expected counts, as `darkest` in `data/loss.rs`: 2^-20 events, or 2^-20 times the mean
-// count if that is below 1.
-__device__ __forceinline__ double darkest_of(const Look& look) {
-    const double dark = 1.0 / 1048576.0, mean = look.square / double(look.used);
-    return mean > 0.0 && mean < 1.0 ? dark * mean : dark;
-}
-
-// Returns the sum of squares that rounding causes, as in `data/summary.rs`: 16 units in the last place of each value.
-__device__ __forceinline__ double rounding_of(double square) { return (16.0 * EPSILON) * (16.0 * EPSILON) * square; }
-
 // Scans all points. Reads each number of y, x and sigma once, 8 bytes if it is stored as f64.
 __device__ __noinline__ Look look_at(Group g, const Batch& batch, const Span& span) {
     double used = 0.0, square = 0.0, weight = 0.0, size = 0.0;
@@ -114,13 +104,6 @@ __device__ __forceinline__ bool take_start(Group g, const Batch& batch, i64 fit,
     return !g.any(wrong);
 }
 
-// Returns the largest cost of `points` points with residuals of at most one scale, as `Loss::bulk`.
-__device__ __forceinline__ double bulk_of(const Batch& batch, i64 points) {
-    if (!LOSS_GROWS) return INFINITE;
-    const double scale = batch.data.loss_scale;
-    return 0.5 * double(points) * (scale * scale);
-}
-
 // Counts of the earlier runs of a fit.
 struct Before {
     i64 iterations, evaluations;
@@ -148,7 +131,7 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
     const bool enough = look.used > 0 && (look.used >= FREE || batch.underdetermined);
     if (refused || look.odd || !ordinary || !enough) return false;
     span.whole = look.used == span.points;
-    span.darkest = darkest_of(look);
+    span.darkest = darkest_of(look.square, double(look.used));
     if (g.rank == 0) {
         s.request = EVALUATE;
         s.evaluations = before.evaluations;

@@ -37,3 +37,27 @@ __device__ __forceinline__ bool is_usable(const Batch& batch, const Span& span, 
     return isfinite(point.y) && isfinite(point.weight) && point.weight > 0
         && columns_are_finite(batch.data, batch.own ? span.first + i : i);
 }
+
+// Returns the lower limit of expected counts, as `darkest` in `data/loss.rs`: 2^-20 events, or 2^-20 times the mean
+// count if that is below 1. `counts`: sum of the counts.
+__device__ __forceinline__ double darkest_of(double counts, double points) {
+    const double dark = 1.0 / 1048576.0, mean = counts / points;
+    return mean > 0.0 && mean < 1.0 ? dark * mean : dark;
+}
+
+// Returns the sum of squares that rounding causes, as in `data/summary.rs`: 16 units in the last place of each value.
+__device__ __forceinline__ double rounding_of(double square) { return (16.0 * EPSILON) * (16.0 * EPSILON) * square; }
+
+// Returns the largest cost of `points` points with residuals of at most one scale, as `Loss::bulk`.
+__device__ __forceinline__ double bulk_of(const Batch& batch, i64 points) {
+    if (!LOSS_GROWS) return INFINITE;
+    const double scale = batch.data.loss_scale;
+    return 0.5 * double(points) * (scale * scale);
+}
+
+// Returns true if the points are too far from the start for Cauchy's loss; the host then handles the fit.
+__device__ __forceinline__ bool is_far_from_start(const Batch& batch, const State& s) {
+    if (LOSS != CAUCHY || s.evaluations > 0) return false;
+    const double scale = batch.data.loss_scale;
+    return 2.0 * (s.trial.sums[PRODUCTS] / scale / scale) > FAR_LOSS * double(s.points_counted);
+}

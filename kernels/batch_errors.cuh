@@ -1,18 +1,6 @@
 // Standard errors and covariance at the end of a fit of a batch, as in `fit/batch/errors.rs`: from the inverse of the
 // factor R if R is well-conditioned, otherwise from the singular values of R.
 
-// Returns true if all squared pivots of r, m x m, with columns scaled to length 1, exceed WELL_CONDITIONED; false if a
-// column is zero or not finite.
-__device__ __forceinline__ bool is_well_conditioned(const double* r, int m) {
-    bool well = true;
-#pragma unroll 1
-    for (int j = 0; j < m; ++j) {
-        const double square = squares_in_order(r + j * m, j + 1), pivot = r[j * m + j];
-        well &= isfinite(square) && pivot * pivot > WELL_CONDITIONED * square;
-    }
-    return well;
-}
-
 // Writes the factor R of [J r] at the last point to s.r, without loss of digits of J.
 __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const Span& span, Bench& bench) {
     State& s = bench.state;
@@ -30,31 +18,6 @@ __device__ __forceinline__ void last_factor(Group g, const Batch& batch, const S
     set_factor(g, s, bench.pass.factor);
 }
 
-// Writes the inverse of r, m x m upper triangular, to `inverse`; each lane computes whole columns.
-__device__ __forceinline__ void invert(Group g, const double* r, int m, double* inverse) {
-    each(g, m, [&](int j) {
-        double* x = inverse + j * m;
-#pragma unroll 1
-        for (int i = 0; i <= j; ++i) x[i] = i == j ? 1.0 : 0.0;
-#pragma unroll 1
-        for (int i = j; i >= 0; --i) {
-            const double solved = x[i] / r[i * m + i];
-            x[i] = solved;
-#pragma unroll 1
-            for (int l = 0; l < i; ++l) x[l] -= solved * r[i * m + l];
-        }
-    });
-    g.sync();
-}
-
-// Returns the inner product of rows i >= j of the inverse.
-__device__ __forceinline__ double rows_product(const double* inverse, int m, int i, int j) {
-    double sum = 0.0;
-#pragma unroll 1
-    for (int c = i; c < m; ++c) sum += inverse[c * m + i] * inverse[c * m + j];
-    return sum;
-}
-
 // Returns the position of parameter k among the free parameters, or -1.
 __device__ __forceinline__ int free_position(const State& s, int k) {
     int found = -1;
@@ -70,23 +33,6 @@ struct Known {
     int rank;          // number of directions in their space that the data determine
     double row_error;  // standard deviation of a weighted residual
 };
-
-// Returns the standard deviation of a weighted residual: 1 if sigma is absolute; otherwise the estimate from the
-// scatter about the fit, as in `Influence::row_error`. With a robust loss and absolute sigma, returns the estimate but
-// at least 1, as in `Influence::row_error_from`.
-__device__ __forceinline__ double row_error(const Batch& batch, const Bench& bench, int rank) {
-    if (!WEIGHS && batch.absolute) return 1.0;
-    const State& s = bench.state;
-    const i64 degrees = s.points_counted - rank;
-    if (degrees <= 0) return batch.absolute ? 1.0 : NOT_A_NUMBER;
-    if constexpr (!WEIGHS) return sqrt(2.0 * cost_of(s.present) / double(degrees));
-    const double n = double(s.points_counted), slope = bench.influence[2] / n;
-    if (!(slope > 0.0)) return NOT_A_NUMBER;
-    const double variance = fmax(bench.influence[3] / n / (slope * slope) - 1.0, 0.0);
-    const double scale = (1.0 + double(rank) / n * variance) * (bench.influence[1] / double(degrees)) / slope;
-    const double error = sqrt(scale * (bench.influence[4] / bench.influence[2]));
-    return batch.absolute && error < 1.0 ? 1.0 : error;
-}
 
 // Writes the covariance matrix; `of(i, j)` returns the covariance of kept parameters i >= j. An element is NaN if a
 // bound holds one of its parameters, and 0 if one is fixed.
@@ -109,7 +55,7 @@ __device__ __noinline__ Known errors_by_inverse(Group g, const Batch& batch, Ben
                                                 double* covariance) {
     Scratch& w = bench.scratch;
     const int m = count(kept);
-    const Known known = {kept, m, row_error(batch, bench, m)};
+    const Known known = {kept, m, row_error(batch, bench.state, bench.influence, m)};
     invert(g, w.r, m, w.room);
     const double* inverse = w.room;
     each(g, m, [&](int i) { w.part[i] = sqrt(rows_product(inverse, m, i, i)) * known.row_error; });
@@ -138,7 +84,7 @@ __device__ __noinline__ Known errors_by_decomposition(Group g, const Batch& batc
     int rank = 0;
 #pragma unroll 1
     for (int k = 0; found && k < m; ++k) rank += spectrum.sigma[k] > least;
-    const Known known = {kept, rank, row_error(batch, bench, rank)};
+    const Known known = {kept, rank, row_error(batch, bench.state, bench.influence, rank)};
     // Returns the inner product of rows i and j of V / sigma.
     const auto inner = [&](int i, int j) {
         double sum = 0.0;

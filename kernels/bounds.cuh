@@ -11,18 +11,18 @@ __device__ __forceinline__ bool is_held(const State& s, int j) {
 }
 
 // Returns the parameters that may move: they have an effect on the model, and no bound holds them.
-__device__ __noinline__ unsigned moving_parameters(const State& s) {
+STEP_PART unsigned moving_parameters(const State& s) {
     unsigned moving = 0;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j)
         if (s.norms[j] > 0.0 && !is_held(s, j)) moving |= 1u << j;
     return moving;
 }
 
 // Returns the parameters of `moving` that s.delta moves past a bound.
-__device__ __noinline__ unsigned leaving_parameters(const State& s, unsigned moving) {
+STEP_PART unsigned leaving_parameters(const State& s, unsigned moving) {
     unsigned leaving = 0;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
         const double to = s.present.q[j] + s.delta[j];
         const bool inside = (s.lower[j] <= to && to <= s.upper[j]) || isnan(s.delta[j]);
@@ -32,9 +32,9 @@ __device__ __noinline__ unsigned leaving_parameters(const State& s, unsigned mov
 }
 
 // Returns the parameters that s.delta decreases.
-__device__ __noinline__ unsigned falling_parameters(const State& s) {
+STEP_PART unsigned falling_parameters(const State& s) {
     unsigned falling = 0;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j)
         if (s.delta[j] < 0.0) falling |= 1u << j;
     return falling;
@@ -42,7 +42,7 @@ __device__ __noinline__ unsigned falling_parameters(const State& s) {
 
 // Returns the bit of the candidate that the linear model at s.delta pushes most strongly inwards, or 0. Each
 // candidate is set on a bound. `lowered`: the parameters on their lower bounds.
-__device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigned candidates, unsigned lowered,
+STEP_PART unsigned pushed_inwards(Group g, const State& s, unsigned candidates, unsigned lowered,
                                                 Scratch& w) {
     if (candidates == 0) return 0;
     // The residual of the model, R d + z, then its cosines with the columns, positive if the cost rises outwards.
@@ -52,14 +52,14 @@ __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigne
     const double size = sqrt(squares_in_order(w.t, FREE));
     each(g, FREE, [&](int j) {
         double slope = 0.0;
-#pragma unroll 1
+        STEP_LOOP
         for (int i = 0; i <= j; ++i) slope += s.r[j * FREE + i] * w.t[i];
         w.part[j] = (contains(lowered, j) ? -slope : slope) / (s.norms[j] * size);
     });
     g.sync();
     unsigned strongest = 0;
     double push = RELEASE;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
         if (!contains(candidates, j) || !(w.part[j] > push)) continue;
         push = w.part[j];
@@ -72,7 +72,7 @@ __device__ __noinline__ unsigned pushed_inwards(Group g, const State& s, unsigne
 // a bound cut the step. A round sets all parameters that cross a bound on that bound. If none crosses a bound, the
 // round releases one parameter that an earlier round set on a bound, each at most once; the loop ends if there is
 // none to release.
-__device__ __noinline__ void bounded_step(Group g, State& s, Scratch& w) {
+STEP_PART void bounded_step(Group g, State& s, Scratch& w) {
     const unsigned all = unsigned(s.moving);
     const double guess = s.lambda, radius = s.radius;
     unsigned moving = all, lowered = 0, released = 0;

@@ -4,41 +4,44 @@
 // 1/2 points scale^2. s.bulk is infinite without a loss and under redescending losses.
 __device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
 
-__device__ __forceinline__ double residual_of(const State& s) { return sqrt(2.0 * bulk_of_cost(s)); }
+__device__ __forceinline__ double residual_of(const State& s) { return root(2.0 * bulk_of_cost(s)); }
 
 // Returns the standard deviation of the residuals.
-__device__ __noinline__ double deviation_of(const State& s) {
+STEP_PART double deviation_of(const State& s) {
     const i64 points = s.points_counted > 1 ? s.points_counted : 1;
-    return residual_of(s) / sqrt(double(points));
+    return quotient(residual_of(s), root(double(points)));
 }
 
 // Returns the reference for a change of q[j]: |q[j]| or, if larger, the standard error that q[j] would have
 // as the only parameter.
 __device__ __forceinline__ double size_of(const State& s, int j, double deviation) {
-    return fmax(fabs(s.present.q[j]), deviation / s.norms[j]);
+    return fmax(fabs(s.present.q[j]), quotient(deviation, s.norms[j]));
 }
 
 // Returns the uncertainty of the cost that follows from rounding of the model's values.
-__device__ __noinline__ double noise_of(const State& s) {
+STEP_PART double noise_of(const State& s) {
     const double residual = residual_of(s);
     double terms = 0.0;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) terms = fmax(terms, s.norms[j] * fabs(s.present.q[j]));
-    const double values = residual * fmax(sqrt(s.square) + residual, terms);
+    const double values = residual * fmax(root(s.square) + residual, terms);
     return ROUNDING * fmax(values, cost_of(s.present));
 }
 
+// Returns true if the cost is only rounding error.
+__device__ __forceinline__ bool is_exact(const State& s) { return 2.0 * cost_of(s.present) <= s.rounding; }
+
 // Returns the reason to end at the present point, independent of the next step, or NONE.
-__device__ __noinline__ Reason finished(const State& s) {
-    if (2.0 * cost_of(s.present) <= s.rounding) return EXACT_FIT;
+STEP_PART Reason finished(const State& s) {
+    if (is_exact(s)) return EXACT_FIT;
     const double residual = residual_of(s);
     bool without_effect = true;
     double largest_cosine = 0.0;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
         if (s.norms[j] != 0.0) without_effect = false;
         if (contains(unsigned(s.moving), j))
-            largest_cosine = fmax(largest_cosine, fabs(s.gradient[j]) / (s.norms[j] * residual));
+            largest_cosine = fmax(largest_cosine, quotient(fabs(s.gradient[j]), s.norms[j] * residual));
     }
     if (without_effect) return s.iterations == s.earlier ? ZERO_GRADIENT_AT_START : DEGENERATE;
     return largest_cosine <= s.gtol || s.moving == 0 ? GRADIENT : NONE;
@@ -47,11 +50,11 @@ __device__ __noinline__ Reason finished(const State& s) {
 // Computes the Gauss-Newton step of a rank-deficient problem, in the columns that the previous columns do not
 // span; the other parameters do not move. w.r and w.z contain the problem of the moving parameters; on return
 // |w.z|^2 / 2 is the predicted decrease of the cost. Returns false if there is no such step.
-__device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
+STEP_PART bool basic_step(Group g, State& s, Scratch& w) {
     const unsigned moving = unsigned(s.moving);
     const int m = count(moving);
     unsigned basis = 0;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
         if (!contains(moving, j)) continue;
         const int i = position(moving, j);
@@ -70,8 +73,24 @@ __device__ __noinline__ bool basic_step(Group g, State& s, Scratch& w) {
     return true;
 }
 
+// Predicted effect of a Gauss-Newton step: the decrease of the cost, and the largest change of a parameter relative to
+// its size.
+struct Prospect {
+    double fall, change;
+};
+
+// Returns the effect of `step`, all parameters, which solves the problem of the moving parameters with the m numbers z
+// on its right-hand side.
+STEP_PART Prospect prospect_of(const State& s, double deviation, const double* step, const double* z, int m) {
+    double change = 0.0;
+    STEP_LOOP
+    for (int j = 0; j < FREE; ++j)
+        if (contains(unsigned(s.moving), j)) change = fmax(change, quotient(fabs(step[j]), size_of(s, j, deviation)));
+    return {0.5 * squares_in_order(z, m), change};
+}
+
 // Writes the Gauss-Newton step of the moving parameters to w.step, and its predicted effect to s.fall and s.change.
-__device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
+STEP_PART void look_ahead(Group g, State& s, Scratch& w) {
     const unsigned moving = unsigned(s.moving);
     const int m = count(moving);
     if (moving != ALL) {
@@ -87,78 +106,69 @@ __device__ __noinline__ void look_ahead(Group g, State& s, Scratch& w) {
     } else {
         exists = basic_step(g, s, w);
     }
-    double fall = INFINITE, change = INFINITE;
-    if (exists) {
-        fall = 0.5 * squares_in_order(w.z, m);
-        change = 0.0;
-        const double deviation = deviation_of(s);
-#pragma unroll 1
-        for (int j = 0; j < FREE; ++j)
-            if (contains(moving, j)) change = fmax(change, fabs(w.step[j]) / size_of(s, j, deviation));
-    }
+    const Prospect ahead = exists ? prospect_of(s, deviation_of(s), w.step, w.z, m) : Prospect{INFINITE, INFINITE};
     if (g.rank == 0) {
-        s.fall = fall;
-        s.change = change;
+        s.fall = ahead.fall;
+        s.change = ahead.change;
     }
     g.sync();
 }
 
 // Returns the termination if a full step would change the cost or the parameters by no more than the tolerances, or
 // NONE.
-__device__ __noinline__ Reason full_step_is_small(const State& s) {
-    if (s.ftol > 0.0 && s.fall <= fmax(s.ftol * bulk_of_cost(s), noise_of(s))) return COST;
+STEP_PART Reason full_step_is_small(const State& s, double noise) {
+    if (s.ftol > 0.0 && s.fall <= fmax(s.ftol * bulk_of_cost(s), noise)) return COST;
     return s.change <= s.xtol ? STEP : NONE;
 }
 
 // Returns true if the full steps expected after the present one have a total length of at most CALM_REST
 // sqrt(tolerance). They are extrapolated as a geometric series from the previous and the present step; the previous
 // step must be a full step that changed the cost as predicted. `square`: squared length of the present step.
-__device__ __noinline__ bool steps_shrink(const State& s, double square, double tolerance) {
-    const double rate = square / fabs(s.along);
-    const double rest = rate / (1.0 - rate);
+STEP_PART bool steps_shrink(const State& s, double square, double tolerance) {
+    const double rate = quotient(square, fabs(s.along));
+    const double rest = quotient(rate, 1.0 - rate);
     const bool is_calm = s.full && fabs(s.ratio - 1.0) <= CALM_RATIO && s.bend <= CALM_BEND;
     return is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance;
 }
 
 // Returns true if the standard deviation of a point, sqrt(variance), is small relative to the signal, and no column
 // is nearly spanned by its predecessors.
-__device__ __noinline__ bool stands_out(const State& s, double variance) {
+STEP_PART bool stands_out(const State& s, double variance) {
     double least = 1.0;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j)
-        if (s.norms[j] > 0.0) least = fmin(least, fabs(s.r[j * FREE + j] / s.norms[j]));
+        if (s.norms[j] > 0.0) least = fmin(least, fabs(quotient(s.r[j * FREE + j], s.norms[j])));
     return variance <= CALM_NOISE * CALM_NOISE * (least * least) * s.signal;
 }
 
 // Returns true if the full step may be the last: it is short relative to the standard errors, and the previous step
 // shows that steps shrink.
-__device__ __noinline__ bool is_within_errors(const State& s) {
+STEP_PART bool is_within_errors(const State& s) {
     if (s.etol == 0.0 || s.iterations == s.earlier) return false;
     const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
     const double known = s.row_error * s.row_error;
-    const double variance = known > 0.0 ? known : 2.0 * bulk_of_cost(s) / double(freedom);
+    const double variance = known > 0.0 ? known : quotient(2.0 * bulk_of_cost(s), double(freedom));
     const double square = 2.0 * s.fall, tolerance = s.etol * s.etol * variance;
     return square <= tolerance && stands_out(s, variance) && steps_shrink(s, square, tolerance);
 }
 
 // Returns the termination if the last step changed cost or parameters by no more than the tolerances, or NONE.
-__device__ __noinline__ Reason step_was_small(const State& s) {
+STEP_PART Reason step_was_small(const State& s, double deviation) {
     // s.actual is added because the cost is that of the new point.
     const double tolerance = s.ftol * (bulk_of_cost(s) + s.actual);
     if (s.actual <= tolerance && s.predicted <= tolerance && s.ratio <= 2.0) return COST;
     bool within = true;
-    const double deviation = deviation_of(s);
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j)
         if (contains(unsigned(s.moving), j)) within &= fabs(s.delta[j]) <= s.xtol * size_of(s, j, deviation);
     return within ? STEP : NONE;
 }
 
 // Returns DEGENERATE instead of a minimum at which a parameter that the model uses has no effect.
-__device__ __noinline__ Reason unless_degenerate(const State& s, Reason reason) {
+STEP_PART Reason unless_degenerate(const State& s, Reason reason) {
     const bool minimum = reason == GRADIENT || reason == COST || reason == STEP;
     bool lost = false;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) lost |= s.norms[j] == 0.0 && !contains(unsigned(s.unused), j);
     return minimum && lost ? DEGENERATE : reason;
 }

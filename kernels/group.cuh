@@ -9,6 +9,17 @@
 // read. Tests detect a mistake in each of them (tests/device/soft_cuda/mutants). Element i of a vector belongs to the
 // same thread in every `each`, `copy` and `fill`, which therefore need no barriers between them. Votes are no barriers.
 
+// STEP_PART: function of a step. STEP_LOOP: its loops. A unit that defines SLIM keeps a step in the registers of a
+// lane: functions become part of their callers, and loops of known length are unrolled. In the other units steps share
+// their code and are short, because warps in different phases wait for instructions.
+#ifdef SLIM
+#define STEP_PART __device__ __forceinline__
+#define STEP_LOOP _Pragma("unroll")
+#else
+#define STEP_PART __device__ __noinline__
+#define STEP_LOOP _Pragma("unroll 1")
+#endif
+
 // N adjacent lanes of a warp, N a power of two. A warp contains 32 / N such groups, which do not wait for each other.
 template <int N>
 struct Lanes {
@@ -35,11 +46,10 @@ struct Lanes {
     }
 };
 
-// Calls body(0), ..., body(n - 1), each in one of the threads. Loops are not unrolled: vectors are short, and there
-// are many loops to compile.
+// Calls body(0), ..., body(n - 1), each in one of the threads.
 template <class Body>
 __device__ __forceinline__ void each(Group g, int n, Body body) {
-#pragma unroll 1
+    STEP_LOOP
     for (int i = g.rank; i < n; i += g.size) body(i);
 }
 
@@ -51,10 +61,10 @@ __device__ __forceinline__ void set(Group g, Value& place, Value value) {
     g.sync();
 }
 
-__device__ __noinline__ void copy(Group g, const double* from, double* to, int n) {
+STEP_PART void copy(Group g, const double* from, double* to, int n) {
     each(g, n, [&](int i) { to[i] = from[i]; });
 }
 
-__device__ __noinline__ void fill(Group g, double* to, int n, double value) {
+STEP_PART void fill(Group g, double* to, int n, double value) {
     each(g, n, [&](int i) { to[i] = value; });
 }

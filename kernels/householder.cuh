@@ -4,7 +4,11 @@
 
 // Returns the reflection if squares overflow or underflow, or nearly do so. Scales v in place, which does not
 // change the reflection.
-__device__ __noinline__ Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
+STEP_PART Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
+#ifdef SLIM
+    // A step of NaN makes the fit leave the kernel.
+    return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
+#endif
     double size = largest(v, m);
     if (size == 0.0 && isfinite(alpha)) return {1.0, 0.0, 0.0, alpha};
     size = fmax(size, largest(&alpha, 1));
@@ -31,19 +35,19 @@ __device__ __forceinline__ Reflection reflection(Group g, double alpha, double s
 // Replaces the k x k upper triangular r by the triangular factor of [R; rows]. `rows`: m rows, column j at
 // rows + j * stride; they are overwritten. Diagonal elements of the result have either sign; elements below
 // the diagonal of r are neither read nor written. m = 0 does nothing.
-__device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, int stride, int m) {
+STEP_PART void fold_rows(Group g, double* r, int k, double* rows, int stride, int m) {
     if (m == 0) return;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < k; ++j) {
         double* v = rows + j * stride;
         const Reflection h = reflection(g, r[j * k + j], dot(v, v, m), v, m);
-#pragma unroll 1
+        STEP_LOOP
         for (int i = j + 1 + g.rank; i < k; i += g.size) {
             double* a = rows + i * stride;
             const double product = dot(v, a, m), rho = r[i * k + j];
             const double f = h.bring * rho + h.turn * product;
             r[i * k + j] = h.keep * rho + h.bring * product;
-#pragma unroll 1
+            STEP_LOOP
             for (int l = 0; l < m; ++l) a[l] += f * v[l];
         }
         set(g, r[j * k + j], h.diagonal);
@@ -53,12 +57,12 @@ __device__ __noinline__ void fold_rows(Group g, double* r, int k, double* rows, 
 // Reduces the least-squares problem of a damped step to triangular form: the solution of S x = t minimises
 // |R x - z|^2 + |D x|^2. d: the diagonal of D. s: n x n, receives the factor of [R; D], zeros below
 // its diagonal. t: n numbers, output. `room`: n^2 + n numbers, overwritten.
-__device__ __noinline__ void damped(Group g, const double* r, int n, const double* d, const double* z,
+STEP_PART void damped(Group g, const double* r, int n, const double* d, const double* z,
                                     double* s, double* t, double* room) {
     double* lower = room;
     double* lower_z = room + n * n;
     each(g, n, [&](int j) {
-#pragma unroll 1
+        STEP_LOOP
         for (int i = 0; i < n; ++i) {
             s[j * n + i] = i <= j ? r[j * n + i] : 0.0;
             lower[j * n + i] = i == j ? d[j] : 0.0;
@@ -67,20 +71,20 @@ __device__ __noinline__ void damped(Group g, const double* r, int n, const doubl
         t[j] = z[j];
     });
     g.sync();
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < n; ++j) {
         double* v = lower + j * n;
         const int m = j + 1;
         const Reflection h = reflection(g, s[j * n + j], dot(v, v, m), v, m);
         // Column n is the right-hand side.
-#pragma unroll 1
+        STEP_LOOP
         for (int i = j + 1 + g.rank; i <= n; i += g.size) {
             double* a = i < n ? lower + i * n : lower_z;
             double& place = i < n ? s[i * n + j] : t[j];
             const double product = dot(v, a, m), rho = place;
             const double f = h.bring * rho + h.turn * product;
             place = h.keep * rho + h.bring * product;
-#pragma unroll 1
+            STEP_LOOP
             for (int l = 0; l < m; ++l) a[l] += f * v[l];
         }
         set(g, s[j * n + j], h.diagonal);

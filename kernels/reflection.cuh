@@ -11,7 +11,7 @@ struct Reflection {
 
 // Returns the reflection of [alpha; v]. `total`: alpha^2 + v'v.
 __device__ __forceinline__ Reflection reflection_of_total(double alpha, double total) {
-    const double beta = -copysign(sqrt(total), alpha);
-    const double bring = 1.0 / beta;
-    return {alpha * bring, bring, bring / (alpha - beta), beta};
+    const double beta = -copysign(root(total), alpha);
+    const double bring = quotient(1.0, beta);
+    return {alpha * bring, bring, quotient(bring, alpha - beta), beta};
 }

@@ -8,20 +8,20 @@ enum Phase : i64 { BEGIN, FIRST_REGION, LOOK, PROPOSE, JUDGE, ACCEPTED, REFINE, 
 
 // Sets the request and returns the next phase. A phase needs no barrier after its last writes: `advance` has one
 // before the next phase.
-__device__ __noinline__ Phase wait_for(Group g, State& s, Request request, Phase then) {
+STEP_PART Phase wait_for(Group g, State& s, Request request, Phase then) {
     // All threads must have read the previous request.
     g.sync();
     if (g.rank == 0) s.request = i64(request);
     return then;
 }
 
-__device__ __noinline__ Phase end(Group g, State& s, Reason reason) {
+STEP_PART Phase end(Group g, State& s, Reason reason) {
     const i64 why = unless_degenerate(s, reason);
     if (g.rank == 0) s.termination = why;
     return wait_for(g, s, DONE, Phase(s.phase));
 }
 
-__device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
+STEP_PART void copy_point(Group g, const Place& from, Place& to) {
     g.sync();
     copy(g, from.params, to.params, PARAMS);
     copy(g, from.q, to.q, FREE);
@@ -31,7 +31,7 @@ __device__ __noinline__ void copy_point(Group g, const Place& from, Place& to) {
 
 // Completes the linear model at the present point, after its R and z (see linear_model.cuh) are computed: updates
 // the scale and the set of moving parameters.
-__device__ __noinline__ void relinearised(Group g, State& s) {
+STEP_PART void relinearised(Group g, State& s) {
     each(g, FREE, [&](int j) {
         s.scale[j] = s.scaling == MONOTONE ? fmax(s.scale[j], s.norms[j]) : s.norms[j];
     });
@@ -39,7 +39,7 @@ __device__ __noinline__ void relinearised(Group g, State& s) {
 }
 
 // Computes the linear model at the present point, or requests its factor.
-__device__ __noinline__ Phase linearise(Group g, State& s, Scratch& w, Phase then) {
+STEP_PART Phase linearise(Group g, State& s, Scratch& w, Phase then) {
     if (!set_normal(g, s, w)) return wait_for(g, s, FACTOR, then);
     relinearised(g, s);
     return then;
@@ -52,7 +52,7 @@ __device__ __forceinline__ bool is_beside(double value, double bound) {
 
 // Sets the trial to the present point plus the step. Returns true if a parameter changed. Each lane reads the elements
 // of the step that it has written; therefore no barrier is needed before.
-__device__ __noinline__ bool move_trial(Group g, State& s) {
+STEP_PART bool move_trial(Group g, State& s) {
     bool moved = false;
     each(g, FREE, [&](int j) {
         const double q = s.present.q[j], d = s.delta[j];
@@ -71,16 +71,16 @@ __device__ __noinline__ bool move_trial(Group g, State& s) {
 }
 
 // Requests the sums at the trial. If the trial itself is not finite, sets its cost to NaN instead.
-__device__ __noinline__ Phase evaluate_trial(Group g, State& s, Phase then) {
+STEP_PART Phase evaluate_trial(Group g, State& s, Phase then) {
     if (all_finite(g, s.trial.params, PARAMS)) return wait_for(g, s, EVALUATE, then);
     if (g.rank == 0) s.trial.sums[SUMS - 1] = NOT_A_NUMBER;
     return then;
 }
 
 // The sums at the start are available. Makes the start the present point, unless the host must handle it.
-__device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
+STEP_PART Phase begin(Group g, State& s, Scratch& w) {
     bool safe = true;
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
         const double square = product(s.trial.sums, j, j);
         safe &= 1e-200 <= square && square <= 1e200;
@@ -97,10 +97,10 @@ __device__ __noinline__ Phase begin(Group g, State& s, Scratch& w) {
 // Sets the first radius, a multiple of the scaled length of the parameters. This length is taken as at least 1e-6
 // of the norm of the residuals, because the cost does not resolve shorter steps. If all parameters are 0, the norm
 // of the residuals replaces the length; both have the same unit.
-__device__ __noinline__ Phase first_region(Group g, State& s) {
+STEP_PART Phase first_region(Group g, State& s) {
     copy(g, s.norms, s.scale, FREE);
     g.sync();
-    const double length = scaled_norm(s.present.q, s.scale, FREE), residual = sqrt(2.0 * cost_of(s.present));
+    const double length = scaled_norm(s.present.q, s.scale, FREE), residual = root(2.0 * cost_of(s.present));
     const double size = length > 0.0 ? fmax(length, 1e-6 * residual) : residual;
     if (g.rank == 0) {
         s.radius = s.initial_radius * size;
@@ -111,7 +111,7 @@ __device__ __noinline__ Phase first_region(Group g, State& s) {
 }
 
 // Moves to the trial, the end of a full step, without evaluating it. The calling phase ends afterwards.
-__device__ __noinline__ void go_unseen(Group g, State& s) {
+STEP_PART void go_unseen(Group g, State& s) {
     const double cost = cost_of(s.present) - s.fall;
     g.sync();
     copy(g, s.trial.params, s.present.params, PARAMS);
@@ -120,23 +120,23 @@ __device__ __noinline__ void go_unseen(Group g, State& s) {
 }
 
 // Takes the full step in w.step without an evaluation, unless a bound is in its way. Returns true if it was taken.
-__device__ __noinline__ bool take_full_step(Group g, State& s, Scratch& w) {
+STEP_PART bool take_full_step(Group g, State& s, Scratch& w) {
     copy(g, w.step, s.delta, FREE);
     move_trial(g, s);
     bool goes = all_finite(g, s.trial.params, PARAMS);
-#pragma unroll 1
+    STEP_LOOP
     for (int j = 0; j < FREE; ++j) goes &= s.trial.q[j] == s.present.q[j] + s.delta[j];
     if (goes) go_unseen(g, s);
     return goes;
 }
 
 // Tests whether the fit ends at the present point.
-__device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
+STEP_PART Phase look(Group g, State& s, Scratch& w) {
     Reason reason = finished(s);
     if (reason != NONE) return end(g, s, reason);
     look_ahead(g, s, w);
     if (is_within_errors(s) && take_full_step(g, s, w)) return end(g, s, STEP);
-    reason = s.small != NONE ? Reason(s.small) : full_step_is_small(s);
+    reason = s.small != NONE ? Reason(s.small) : full_step_is_small(s, noise_of(s));
     if (reason == NONE) {
         reason = interrupted(s);
         if (reason != NONE) return end(g, s, reason);
@@ -148,7 +148,7 @@ __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
     if (g.rank == 0) {
         s.reason = reason;
         s.refinements = 0;
-        s.held = 0;
+        s.mixing.held = 0;
         s.at_best = 1;
         s.refined_change = 0.0;
         s.best_change = s.change;
@@ -157,16 +157,26 @@ __device__ __noinline__ Phase look(Group g, State& s, Scratch& w) {
     return REFINE;
 }
 
+// Returns the product of the step with the gradient at the present point.
+__device__ __forceinline__ double slope_along_step(const State& s) {
+    double slope = 0.0;
+    STEP_LOOP
+    for (int j = 0; j < FREE; ++j) slope += s.gradient[j] * s.delta[j];
+    return slope;
+}
+
 // Proposes a step for the present radius. The first step of the run also determines the size of the region.
-__device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
+STEP_PART Phase propose(Group g, State& s, Scratch& w) {
     bounded_step(g, s, w);
     const double length = scaled_norm(s.delta, s.scale, FREE);
     const bool first = s.iterations == s.earlier && s.shortenings == 0 && !s.cut;
     const double radius = first ? fmin(s.radius, length) : s.radius;
+    const double slope = slope_along_step(s);
     g.sync();
     if (g.rank == 0) {
         s.length = length;
         s.radius = radius;
+        s.slope = slope;
     }
     if (move_trial(g, s)) return evaluate_trial(g, s, JUDGE);
     if (s.cut && radius > EPSILON * scaled_norm(s.present.q, s.scale, FREE)) {
@@ -179,19 +189,16 @@ __device__ __noinline__ Phase propose(Group g, State& s, Scratch& w) {
 
 // Sets the next radius and damping by More's rules. A good step that is short only because a bound cut it does not
 // reduce the radius.
-__device__ __noinline__ void resize(Group g, State& s, double actual, double ratio) {
+STEP_PART void resize(Group g, State& s, double actual, double ratio) {
     double radius = s.radius, lambda = s.lambda;
     const double least = s.cut ? radius : 0.0;
     if (ratio <= 0.25) {
         // The minimum of the parabola through both costs and the slope at the present point.
-        double slope = 0.0;
-#pragma unroll 1
-        for (int j = 0; j < FREE; ++j) slope += s.gradient[j] * s.delta[j];
-        const double parabola = actual >= 0.0 ? 0.5 : 0.5 * slope / (slope + actual);
+        const double parabola = actual >= 0.0 ? 0.5 : quotient(0.5 * s.slope, s.slope + actual);
         const bool far = cost_of(s.trial) >= 100.0 * cost_of(s.present);
         const double factor = far || isnan(parabola) ? 0.1 : clamp(parabola, 0.1, 0.5);
-        radius = factor * fmin(radius, s.length / 0.1);
-        lambda /= factor;
+        radius = factor * fmin(radius, quotient(s.length, 0.1));
+        lambda = quotient(lambda, factor);
     } else if (fabs(ratio - 1.0) <= FAITHFUL) {
         radius = fmax(least, BOLD * s.length);
         lambda = 0.0;
@@ -208,22 +215,23 @@ __device__ __noinline__ void resize(Group g, State& s, double actual, double rat
 }
 
 // Returns the largest factor by which the trial changes the length of a column; 1 if etol is 0.
-__device__ __noinline__ double bend_of(const State& s) {
+STEP_PART double bend_of(const State& s) {
     double largest = 1.0;
-#pragma unroll 1
-    for (int j = 0; s.etol > 0.0 && j < FREE; ++j) {
-        const double after = sqrt(product(s.trial.sums, j, j)), before = s.norms[j];
-        largest = fmax(largest, fmax(after / before, before / after));
+    if (s.etol == 0.0) return largest;
+    STEP_LOOP
+    for (int j = 0; j < FREE; ++j) {
+        const double after = root(product(s.trial.sums, j, j)), before = s.norms[j];
+        largest = fmax(largest, fmax(quotient(after, before), quotient(before, after)));
     }
     return largest;
 }
 
 // The sums at the trial are available. Accepts the step, or tries a shorter one.
-__device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
+STEP_PART Phase judge(Group g, State& s, Scratch& w) {
     if (all_finite(g, s.trial.sums, SUMS)) {
         const double predicted = -predicted_change(g, s, w);
         const double actual = cost_of(s.present) - cost_of(s.trial);
-        const double ratio = predicted > 0.0 ? actual / predicted : 0.0;
+        const double ratio = predicted > 0.0 ? quotient(actual, predicted) : 0.0;
         // If a bound has cut the step, its size does not predict the next steps, in which other parameters move.
         const bool full = !s.cut && (s.lambda == 0.0 || s.fall == INFINITE);
         resize(g, s, actual, ratio);
@@ -255,11 +263,9 @@ __device__ __noinline__ Phase judge(Group g, State& s, Scratch& w) {
 }
 
 // Tests whether the accepted step was small, after the linear model is computed.
-__device__ __noinline__ Phase accepted(Group g, State& s) {
-    const i64 small = s.full ? step_was_small(s) : NONE;
-    double along = 0.0;
-#pragma unroll 1
-    for (int j = 0; s.etol > 0.0 && j < FREE; ++j) along += s.gradient[j] * s.delta[j];
+STEP_PART Phase accepted(Group g, State& s) {
+    const i64 small = s.full ? step_was_small(s, deviation_of(s)) : NONE;
+    const double along = s.etol == 0.0 ? 0.0 : slope_along_step(s);
     if (g.rank == 0) {
         s.small = small;
         s.along = along;
@@ -268,23 +274,23 @@ __device__ __noinline__ Phase accepted(Group g, State& s) {
 }
 
 // Returns true if the cost after a full step is known without an evaluation.
-__device__ __forceinline__ bool is_known_beyond(const State& s) {
-    return s.fall <= LAST_FALL * bulk_of_cost(s) && noise_of(s) <= LAST_NOISE * bulk_of_cost(s);
+__device__ __forceinline__ bool is_known_beyond(const State& s, double noise) {
+    return s.fall <= LAST_FALL * bulk_of_cost(s) && noise <= LAST_NOISE * bulk_of_cost(s);
 }
 
 // Takes the last step from the best point without an evaluation, if its effect is known to be negligible.
-__device__ __noinline__ void take_last_step(Group g, State& s, bool moved) {
-    if (!moved || !is_known_beyond(s) || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
+STEP_PART void take_last_step(Group g, State& s, bool moved) {
+    if (!moved || !is_known_beyond(s, noise_of(s)) || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
     go_unseen(g, s);
 }
 
 // Refines a point where the tolerances are met: full steps with Anderson mixing continue until the parameters'
 // last digits stop changing.
-__device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
+STEP_PART Phase refine(Group g, State& s, Scratch& w) {
     const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
     // Estimates the next change as change² / (change before), as under linear convergence with a constant rate.
     const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
-    const bool settled = still || (swift && is_known_beyond(s));
+    const bool settled = still || (swift && is_known_beyond(s, noise_of(s)));
     const bool enough = s.refinements >= MAX_REFINEMENTS || s.change == INFINITE;
     if ((enough && !settled) || interrupted(s) != NONE) return SETTLE;
     g.sync();
@@ -294,7 +300,7 @@ __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
         s.moving_before = s.moving;
         s.refinements += 1;
     }
-    mix(g, s, w);
+    mix(g, s.present.q, s.scale, s.delta, s.mixing, w.room);
     const bool moved = move_trial(g, s);
     if (settled) {
         take_last_step(g, s, moved);
@@ -303,7 +309,7 @@ __device__ __noinline__ Phase refine(Group g, State& s, Scratch& w) {
     return moved ? evaluate_trial(g, s, REFINED) : SETTLE;
 }
 
-__device__ __noinline__ Phase refined(Group g, State& s, Scratch& w) {
+STEP_PART Phase refined(Group g, State& s, Scratch& w) {
     const double highest = cost_of(s.present) + LAST_DIGITS * bulk_of_cost(s) + noise_of(s);
     if (!all_finite(g, s.trial.sums, SUMS) || !(cost_of(s.trial) <= highest)) return SETTLE;
     copy_point(g, s.trial, s.present);
@@ -311,7 +317,7 @@ __device__ __noinline__ Phase refined(Group g, State& s, Scratch& w) {
 }
 
 // Keeps the refined point if it is the best so far. Ends the refinement if a bound becomes active or steps grow.
-__device__ __noinline__ Phase weigh(Group g, State& s, Scratch& w) {
+STEP_PART Phase weigh(Group g, State& s, Scratch& w) {
     look_ahead(g, s, w);
     const bool at_best = s.change < s.best_change && cost_of(s.present) <= s.ceiling;
     const bool ends = count(unsigned(s.moving)) != count(unsigned(s.moving_before))
@@ -326,19 +332,19 @@ __device__ __noinline__ Phase weigh(Group g, State& s, Scratch& w) {
 }
 
 // Ends the refinement at its best point.
-__device__ __noinline__ Phase settle(Group g, State& s, Scratch& w) {
+STEP_PART Phase settle(Group g, State& s, Scratch& w) {
     if (s.at_best) return SETTLED;
     copy_point(g, s.best, s.present);
     return linearise(g, s, w, SETTLED);
 }
 
-__device__ __noinline__ Phase settled(Group g, State& s) {
-    return end(g, s, finished(s) == EXACT_FIT ? EXACT_FIT : Reason(s.reason));
+STEP_PART Phase settled(Group g, State& s) {
+    return end(g, s, is_exact(s) ? EXACT_FIT : Reason(s.reason));
 }
 
 // Continues from s.phase until a phase needs the points or the fit has ended. The caller must place a barrier between
 // the last read of s.request by any thread and this call.
-__device__ __noinline__ void advance(Group g, State& s, Scratch& w) {
+STEP_PART void advance(Group g, State& s, Scratch& w) {
     if (g.rank == 0) s.request = CONTINUE;
     g.sync();
 #pragma unroll 1
@@ -368,7 +374,7 @@ __device__ void evaluated(Group g, State& s) {
 }
 
 // Stores the (FREE + 1) x (FREE + 1) factor at the present point. The caller then calls `advance`.
-__device__ __noinline__ void factored(Group g, State& s, const double* factor) {
+STEP_PART void factored(Group g, State& s, const double* factor) {
     set_factor(g, s, factor);
     relinearised(g, s);
 }

@@ -8,7 +8,9 @@ use super::losses::robust;
 use super::suite::{self, Place};
 use dualfit::device::Processor;
 use dualfit::source::SliceSource;
-use dualfit::{BatchData, CurveFit, Data, Estimator, Loss, Options, Precision, Sigma, Stream, Var};
+use dualfit::{
+    BatchData, CurveFit, Data, Estimator, Loss, Missing, Options, Precision, Sigma, Stream, Var,
+};
 
 /// The tests, each handed to `$on_device`, which calls it with a [`Place`] or skips it.
 macro_rules! twins_on {
@@ -24,6 +26,11 @@ macro_rules! twins_on {
         }
 
         #[test]
+        fn twins_of_slim_batches() {
+            $on_device(twins::slim_batches);
+        }
+
+        #[test]
         fn twins_of_ends() {
             $on_device(twins::ends);
         }
@@ -33,6 +40,8 @@ pub(crate) use twins_on;
 
 /// Points of a batch that four lanes share; a warp then holds eight fits.
 const POINTS: usize = 128;
+/// A mask, although of all points, so that the general kernel runs all fits of a batch.
+const ALL: [bool; POINTS] = [true; POINTS];
 
 /// A sum of cosines, linear in all parameters.
 fn cosines(params: usize) -> CurveFit {
@@ -78,7 +87,7 @@ pub fn passes(place: Place<'_>) {
 pub fn batches(place: Place<'_>) {
     let x = abscissae(POINTS);
     let mut stack = decays(&x, 3);
-    let data = BatchData::shared(&x, &stack).unwrap();
+    let data = BatchData::shared(&x, &stack).unwrap().mask(&ALL).unwrap();
     let kept = decay().keep_covariance(true);
     batches::check(&kept, &data, START, 0, place);
     batches::check(&kept.clone().bound("p1", 0.0..=0.9), &data, START, 0, place);
@@ -86,7 +95,8 @@ pub fn batches(place: Place<'_>) {
     batches::check(&cosines(12), &data, vec![0.1; 12].as_slice(), 0, place);
     let counted = decay().estimator(Estimator::Poisson).bound("p2", 1e-6..);
     let counts: Vec<u16> = stack.iter().map(|y| y.max(0.0) as u16).collect();
-    batches::check(&counted, &BatchData::shared(&x, &counts).unwrap(), START, 3, place);
+    let counts = BatchData::shared(&x, &counts).unwrap().mask(&ALL).unwrap();
+    batches::check(&counted, &counts, START, 3, place);
     // A limit that ends the first stage.
     let limited = decay().options(Options::default().max_evaluations(2));
     let limited = limited.loss(Loss::Tukey { scale: 2.0 });
@@ -97,6 +107,29 @@ pub fn batches(place: Place<'_>) {
             fitter.fit_batch(&data, START).unwrap();
         }
     }
+    stack.iter_mut().step_by(37).for_each(|y| *y += 30.0);
+    let data = BatchData::shared(&x, &stack).unwrap().mask(&ALL).unwrap();
+    for loss in robust(2.0) {
+        batches::check(&decay().loss(loss), &data, START, 3, place);
+    }
+}
+
+/// Fits of the slim kernel: more than teams of a warp, and one that leaves.
+pub fn slim_batches(place: Place<'_>) {
+    let (x, fits) = (abscissae(24), 19);
+    let mut stack = decays(&x, fits);
+    let counts: Vec<u16> = stack.iter().map(|y| y.max(0.0) as u16).collect();
+    let data = BatchData::shared(&x, &stack).unwrap();
+    let kept = decay().keep_covariance(true);
+    batches::check(&kept, &data, START, 0, place);
+    batches::check(&kept.bound("p1", 0.0..=1.2), &data, START, 0, place);
+    let counted = decay().estimator(Estimator::Poisson);
+    batches::check(&counted, &BatchData::shared(&x, &counts).unwrap(), START, 3, place);
+    // One lane of the warp finds that the columns are not finite.
+    let mut holed = x.clone();
+    holed[2] = f64::NAN;
+    let holed = BatchData::shared(&holed, &stack).unwrap().missing(Missing::Omit);
+    batches::check(&decay(), &holed, START, fits, place);
     stack.iter_mut().step_by(37).for_each(|y| *y += 30.0);
     let data = BatchData::shared(&x, &stack).unwrap();
     for loss in robust(2.0) {
@@ -117,7 +150,7 @@ pub fn ends(place: Place<'_>) {
     batches::second_runs(place);
     let (x, fits) = (abscissae(POINTS), 3);
     let stack = decays(&x, fits);
-    let data = BatchData::shared(&x, &stack).unwrap();
+    let data = BatchData::shared(&x, &stack).unwrap().mask(&ALL).unwrap();
     // Nothing has an effect at the start.
     let squares = CurveFit::new(|x, [a, b]| (a * x).powi(2) + (b * x.powi(2)).powi(2));
     ends_alike(&squares, &data, &[0.0, 0.0], place);

@@ -59,7 +59,7 @@ pub(super) use kernels;
 
 /// Named constants, and quotients with a common divisor, for every unit.
 const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh", "quotient.cuh"];
-const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh"];
+const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh", "exp.cuh"];
 /// Functions that CUDA lacks, for models that use them: the `cuda_file` of [`Facts`](crate::model::op::Facts).
 const FUNCTIONS: &[(&str, &str)] = kernels![
     "bessel.cuh",

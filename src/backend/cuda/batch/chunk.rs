@@ -15,8 +15,10 @@ use std::sync::Arc;
 
 /// The fits of a launch.
 pub(crate) struct FitChunk {
-    /// The structure `Batch` of the kernels for each stage.
-    stages: Vec<Buffer>,
+    /// The structure `Batch` of the kernels for each stage, on the device and as words.
+    stages: Vec<(Buffer, Vec<u64>)>,
+    /// Number of the fits that the slim kernel leaves to the general one, then their positions.
+    left: Option<Buffer>,
     params: Buffer,
     errors: Buffer,
     costs: Buffer,
@@ -31,7 +33,9 @@ pub(crate) struct FitChunk {
 fn bytes(job: &Job<'_>, held: bool) -> (usize, usize) {
     let width = job.bounds.len();
     let (sample, mut fit) = if held { (0, 0) } else { own_bytes(job.data) };
-    fit += 8 * (2 * width + 1) + 4 * COUNTS + if job.covariances { 8 * width * width } else { 0 };
+    // One word for the list of the fits that the slim kernel leaves.
+    fit +=
+        8 * (2 * width + 1) + 4 * COUNTS + 4 + if job.covariances { 8 * width * width } else { 0 };
     if job.starts.shared(width).is_none() {
         fit += 8 * width;
     }
@@ -166,10 +170,15 @@ impl FitChunk {
                 batch.set(&of.starts, [params.address()]);
                 batch.set(&of.start_stride, [width]);
             }
-            stages.push(Buffer::with(driver, AHEAD, &batch.words)?);
+            stages.push((Buffer::with(driver, AHEAD, &batch.words)?, batch.words.clone()));
         }
+        let left = match job.has_slim_kernel() {
+            true => Some(Buffer::of::<u32>(driver, fits + 1)?),
+            false => None,
+        };
         Ok(FitChunk {
             stages,
+            left,
             params,
             errors,
             costs,
@@ -180,9 +189,14 @@ impl FitChunk {
         })
     }
 
-    /// Returns the address of the structure `Batch` of the kernels for each stage.
-    pub(super) fn stages(&self) -> impl Iterator<Item = u64> {
-        self.stages.iter().map(Buffer::address)
+    /// Returns the structure `Batch` of the kernels for each stage: its address on the device and its words.
+    pub(super) fn stages(&self) -> impl Iterator<Item = (u64, &[u64])> {
+        self.stages.iter().map(|(buffer, words)| (buffer.address(), &words[..]))
+    }
+
+    /// Returns the list for the fits that the slim kernel leaves, if it supports the batch.
+    pub(super) fn left(&self) -> Option<&Buffer> {
+        self.left.as_ref()
     }
 
     pub(super) fn fits(&self) -> usize {
@@ -209,7 +223,8 @@ impl FitChunk {
         let (inputs, uploaded) = &self.inputs;
         let results = [&self.params, &self.errors, &self.costs, &self.counts];
         let arrays = uploaded.iter().flat_map(|arrays| arrays.all().map(|array| &array.buffer));
-        let own = self.stages.iter().chain(inputs).chain(&self.covariances);
+        let stages = self.stages.iter().map(|(buffer, _)| buffer);
+        let own = stages.chain(inputs).chain(&self.covariances).chain(&self.left);
         own.chain(results).chain(arrays)
     }
 }

@@ -1,5 +1,6 @@
 //! Settings of a batch on a device: data, model restrictions, loss, and the stages of each fit.
 
+use super::unit::{SLIM_PARAMETERS, SLIM_POINTS};
 use crate::backend::Precision;
 use crate::backend::cuda::device_points::storage;
 use crate::backend::cuda::source::{Arithmetic, Weighting};
@@ -42,6 +43,13 @@ impl Stage {
 }
 
 impl Job<'_> {
+    /// Returns true if the slim kernel supports the batch: all fits have the same points without a mask, and few
+    /// parameters. Without data for all parameters, or with many points, the general kernel runs all fits.
+    pub(super) fn has_slim_kernel(&self) -> bool {
+        let points = self.data.equal().filter(|_| self.data.mask.is_none()).unwrap_or(0);
+        self.free.len() <= SLIM_PARAMETERS && (self.free.len()..=SLIM_POINTS).contains(&points)
+    }
+
     /// Returns the stages of a fit: f32 before f64, and [`Loss::first`], if the loss has one, before the fit's loss.
     /// The f32 stage then uses the first loss only, because the fit's loss has many minima and f32 might find another.
     /// Each stage needs an evaluation; if the limit of evaluations is smaller, the first stages are left out.

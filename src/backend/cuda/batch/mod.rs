@@ -20,7 +20,7 @@ pub(crate) use job::{Job, KernelRules, bytes_per_sample};
 use job::{Stage, weighting};
 use std::ops::Range;
 use std::sync::Arc;
-use unit::{BatchShape, MOST_PARAMETERS, batch_unit, bench_bytes};
+use unit::{BatchShape, MOST_PARAMETERS, SLIM_SHAPE, batch_unit, bench_bytes, slim_unit};
 
 /// Blocks per multiprocessor: more than are resident concurrently, therefore no multiprocessor idles. Late blocks
 /// find no more fits.
@@ -29,8 +29,7 @@ const BLOCKS: u32 = 16;
 /// A batch on a device.
 pub(crate) struct Batch<'a> {
     device: &'a Device,
-    /// The kernels of each stage.
-    kernels: Vec<Arc<LoadedKernels>>,
+    kernels: Vec<StageKernels<Arc<LoadedKernels>>>,
     shape: BatchShape,
     job: Job<'a>,
     data: DataAtHand<'a>,
@@ -38,9 +37,16 @@ pub(crate) struct Batch<'a> {
     next: Buffer,
 }
 
+/// The kernels of one stage.
+struct StageKernels<T> {
+    /// The slim kernel, if it supports the batch; it leaves unusual fits to the general kernel.
+    slim: Option<T>,
+    general: T,
+}
+
 /// Source texts of the kernels of a batch, one per stage.
 pub(crate) struct BatchUnits {
-    texts: Vec<Arc<str>>,
+    texts: Vec<StageKernels<Arc<str>>>,
     shape: BatchShape,
 }
 
@@ -64,14 +70,24 @@ impl BatchUnits {
         let shape = BatchShape::new(points, bench_bytes(&spec))?;
         let text = |stage: Stage| {
             (spec.loss, spec.arithmetic) = (stage.loss, stage.arithmetic);
-            batch_unit(&spec, shape).into()
+            let is_slim = job.has_slim_kernel() && !stage.is_rough();
+            StageKernels {
+                slim: is_slim.then(|| slim_unit(&spec, job.free, job.data.own).into()),
+                general: batch_unit(&spec, shape).into(),
+            }
         };
         Some(BatchUnits { texts: job.stages().into_iter().map(text).collect(), shape })
     }
 
     /// Returns true if the device has already loaded the kernels and no compiler is needed.
     pub(crate) fn are_loaded(&self, device: &Device) -> bool {
-        self.texts.iter().all(|text| device.is_loaded(text))
+        self.all().all(|text| device.is_loaded(text))
+    }
+}
+
+impl BatchUnits {
+    fn all(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.texts.iter().flat_map(|stage| stage.slim.iter().chain([&stage.general]))
     }
 }
 
@@ -84,8 +100,15 @@ impl<'a> Batch<'a> {
         job: Job<'a>,
         resident: Option<&'a Resident>,
     ) -> Result<Batch<'a>, LoadError> {
-        let kernels = |text| device.kernels(text).map(|(kernels, _)| kernels);
-        let kernels = threads::map(&units.texts, kernels).into_iter().collect::<Result<_, _>>()?;
+        let texts: Vec<&Arc<str>> = units.all().collect();
+        let load = |text: &&Arc<str>| device.kernels(text).map(|(kernels, _)| kernels);
+        let loaded: Vec<_> = threads::map(&texts, load).into_iter().collect::<Result<_, _>>()?;
+        let mut loaded = loaded.into_iter();
+        let mut of_stage = |stage: &StageKernels<Arc<str>>| {
+            let slim = stage.slim.as_ref().and_then(|_| loaded.next());
+            loaded.next().map(|general| StageKernels { slim, general })
+        };
+        let kernels = units.texts.iter().filter_map(&mut of_stage).collect();
         let driver = &device.driver;
         let data = match resident {
             Some(resident) => DataAtHand::Resident(resident),
@@ -107,24 +130,40 @@ impl<'a> Batch<'a> {
         FitChunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range)
     }
 
-    /// Queues the fits of a chunk.
+    /// Queues the fits of a chunk. The general kernel runs the fits that the slim kernel has left, or all.
     pub(crate) fn launch(&self, chunk: &FitChunk) -> Result<(), DriverError> {
         self.device.driver.fence()?;
         let next = self.next.address();
-        for (kernels, fits) in self.kernels.iter().zip(chunk.stages()) {
+        for (kernels, (fits, words)) in self.kernels.iter().zip(chunk.stages()) {
+            let mut left = 0;
+            if let (Some(slim), Some(list)) = (&kernels.slim, chunk.left()) {
+                left = list.address();
+                list.clear()?;
+                self.next.clear()?;
+                let numbers = [next, left];
+                let [next, left] = &numbers;
+                let arguments = [
+                    bytemuck::cast_slice(words),
+                    bytemuck::bytes_of(next),
+                    bytemuck::bytes_of(left),
+                ];
+                slim.launch("slim_fits", self.geometry(SLIM_SHAPE, chunk.fits()), &arguments)?;
+            }
             self.next.clear()?;
-            let arguments = [bytemuck::bytes_of(&fits), bytemuck::bytes_of(&next)];
-            kernels.launch("make_fits", self.geometry(chunk.fits()), &arguments)?;
+            let numbers = [fits, next, left];
+            let arguments = numbers.each_ref().map(bytemuck::bytes_of);
+            let geometry = self.geometry(self.shape, chunk.fits());
+            kernels.general.launch("make_fits", geometry, &arguments)?;
         }
         Ok(())
     }
 
-    fn geometry(&self, fits: usize) -> Geometry {
+    fn geometry(&self, shape: BatchShape, fits: usize) -> Geometry {
         let most = BLOCKS.saturating_mul(self.device.properties().multiprocessors.max(1));
-        let wanted = fits.div_ceil(self.shape.fits()).max(1);
+        let wanted = fits.div_ceil(shape.fits()).max(1);
         Geometry {
             blocks: u32::try_from(wanted).unwrap_or(u32::MAX).min(most),
-            threads: self.shape.threads as u32,
+            threads: shape.threads as u32,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::fmt::Write;
 pub(crate) const BATCH: &[(&str, &str)] = kernels![
     "jacobi_svd.cuh",
     "covariance.cuh",
+    "inverse.cuh",
     "batch_data.cuh",
     "batch_sums.cuh",
     "batch_begin.cuh",
@@ -17,6 +18,16 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
     "batch_rough.cuh",
     "batch.cu",
 ];
+/// The step of the slim kernel, in addition to the solver.
+pub(crate) const SLIM_STEP: &[(&str, &str)] = kernels!["slim_step.cuh"];
+/// The other kernel files of the slim kernel.
+const SLIM: &[(&str, &str)] = kernels!["inverse.cuh", "batch_data.cuh", "slim.cu"];
+/// Number of threads of a block of the slim kernel, and of its lanes per fit.
+pub(crate) const SLIM_SHAPE: BatchShape = BatchShape { lanes: 4, threads: 128 };
+/// Maximum number of free parameters for which registers hold the state of a fit.
+pub(crate) const SLIM_PARAMETERS: usize = 8;
+/// Maximum number of points of a fit of the slim kernel. Larger fits need more lanes if there are few of them.
+pub(crate) const SLIM_POINTS: usize = 1024;
 /// Static shared memory of a block that every device has.
 const SHARED_BYTES: usize = 48 << 10;
 /// Maximum shared memory of the fits of a warp, in bytes; eight warps then fit on a multiprocessor of an A100.
@@ -68,11 +79,6 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
 pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
     let mut text = source::model_unit(spec);
     let BatchShape { lanes, threads } = shape;
-    let columns = spec.columns.iter().enumerate();
-    let may_be_infinite = columns.filter(|(_, s)| matches!(s, Storage::F32 | Storage::F64));
-    let finite = may_be_infinite.map(|(c, storage)| {
-        format!(" && isfinite(static_cast<const {}*>(data.x[{c}])[i])", storage.name())
-    });
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
@@ -83,14 +89,59 @@ constexpr int BENCH_BYTES = {};
 // Whether a stage in f64 follows.
 constexpr bool ROUGH = {};
 constexpr bool SCALED = false;
-// Also of columns that the model does not use.
-__device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
-    return true{};
-}}",
+{}",
         bench_bytes(spec),
         spec.arithmetic != Arithmetic::Double,
-        finite.collect::<String>()
+        finite_columns(spec)
     );
     [ROWS, SOLVER, BATCH].iter().for_each(|files| include(&mut text, files));
     text
+}
+
+/// Returns the source of the slim kernel. `free`: positions of the free parameters. `own`: true if each fit has its own
+/// columns.
+pub(crate) fn slim_unit(spec: &Spec<'_>, free: &[usize], own: bool) -> String {
+    let mut text = "#define SLIM\n".to_owned() + &source::model_unit(spec);
+    let positions = |write: fn((usize, &usize)) -> String| -> String {
+        free.iter().enumerate().map(write).collect()
+    };
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "template <int N> struct Lanes;
+typedef Lanes<1> Group;
+constexpr int SLIM_THREADS = {};
+constexpr bool OWN_COLUMNS = {own};
+constexpr bool SCALED = false;
+// Position of free parameter j among all parameters.
+__device__ __forceinline__ constexpr int free_at(int j) {{
+    return {}0;
+}}
+__device__ __forceinline__ constexpr bool is_free(int k) {{
+    return {}false;
+}}
+{}",
+        SLIM_SHAPE.threads,
+        positions(|(j, k)| format!("j == {j} ? {k} : ")),
+        positions(|(_, k)| format!("k == {k} || ")),
+        finite_columns(spec)
+    );
+    [ROWS, SOLVER, SLIM_STEP, SLIM].iter().for_each(|files| include(&mut text, files));
+    text
+}
+
+/// Returns the function that tests the columns at a point, also columns that the model does not use.
+fn finite_columns(spec: &Spec<'_>) -> String {
+    let columns = spec.columns.iter().enumerate();
+    let may_be_infinite = columns.filter(|(_, s)| matches!(s, Storage::F32 | Storage::F64));
+    let finite = may_be_infinite.map(|(c, storage)| {
+        format!(" && isfinite(static_cast<const {}*>(data.x[{c}])[i])", storage.name())
+    });
+    format!(
+        "// Also of columns that the model does not use.
+__device__ __forceinline__ bool columns_are_finite(const Data& data, i64 i) {{
+    return true{};
+}}",
+        finite.collect::<String>()
+    )
 }

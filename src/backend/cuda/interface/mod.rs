@@ -252,7 +252,10 @@ mod tests {
         let (present, trial) = (&layout.present, &layout.trial);
         assert_eq!((present.params.clone(), present.q.clone()), (5..12, 12..17));
         assert_eq!((present.sums.len(), trial.params.start), (sums(5), present.sums.end));
-        assert_eq!((layout.points.len(), layout.unused.end), (5 * (DEPTH + 1), layout.words));
+        assert_eq!(
+            (layout.mixing.points.len(), layout.unused.end),
+            (5 * (DEPTH + 1), layout.words)
+        );
         let mut text = String::new();
         Layout::declare(&mut text);
         let lines = [

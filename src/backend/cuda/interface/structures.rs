@@ -151,6 +151,16 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         sums: f64; SUMS,
     }
 
+    /// The last points of the refinement, for Anderson acceleration, the oldest first.
+    MixingLayout as "Mixing" {
+        /// Number of stored points.
+        held: i64,
+        /// The points.
+        points: f64; FREE * (DEPTH + 1),
+        /// The Gauss-Newton steps from these points.
+        steps: f64; FREE * (DEPTH + 1),
+    }
+
     /// State of a fit of a batch between evaluations. The first trial and the members from `limit` on are set at the
     /// beginning; the solver writes the others.
     Layout as "State" {
@@ -196,6 +206,8 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         shortenings: i64,
         /// Length of D delta.
         length: f64,
+        /// Product of the step with the gradient at the present point.
+        slope: f64,
         /// True if a bound cut the step.
         cut: i64,
         /// True if the step shows the effect of a full step.
@@ -226,12 +238,8 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         refined_change: f64,
         /// The cost that the best point may not exceed.
         ceiling: f64,
-        /// Number of points of the Anderson acceleration.
-        held: i64,
-        /// Points of the Anderson acceleration, the oldest first.
-        points: f64; FREE * (DEPTH + 1),
-        /// The Gauss-Newton steps from these points.
-        steps: f64; FREE * (DEPTH + 1),
+        /// Points and steps of the Anderson acceleration.
+        mixing: MixingLayout,
         /// Maximum number of evaluations. The solver only reads this and the following members.
         limit: i64,
         /// Number of accepted steps before this run.
@@ -425,6 +433,7 @@ pub(super) fn declare_inputs(text: &mut String, size: Size) {
 /// Declares all structures in C++.
 pub(super) fn declare(text: &mut String) {
     PlaceLayout::declare(text);
+    MixingLayout::declare(text);
     Layout::declare(text);
     ScratchLayout::declare(text);
     DataLayout::declare(text);

@@ -75,7 +75,7 @@ fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, 
     let words = [&data[..], &places, &switches, &rules, &[0, 1, 2, 0], &results].concat();
     let batch = bench.put(&words);
     let next = bench.put(&[first]);
-    let arguments = [argument(batch), argument(next)];
+    let arguments = [argument(batch), argument(next), argument(Address(0))];
     bench.launch("make_fits", blocks, shape.threads as u32, &arguments).unwrap();
     let numbers = [
         bench.take::<f64>(params, FITS * PARAMS),

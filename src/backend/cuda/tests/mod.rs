@@ -12,6 +12,7 @@ mod passes;
 mod precision;
 mod random_programs;
 mod shares;
+mod slim;
 mod solver;
 mod streamed;
 mod streamed_faults;

@@ -9,6 +9,8 @@ use crate::solver::outcome::Failure;
 use crate::solver::termination::Termination;
 use crate::support::nist;
 use case::Case;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use stepped::By;
 
 mod case;
@@ -35,6 +37,54 @@ fn nist_takes_the_same_way_on_both() {
         }
     }
     assert_eq!(device.live(), 0);
+}
+
+/// The slim kernel takes the steps of the host, with its bits, or leaves the fit to the general kernel.
+#[test]
+fn the_slim_step_takes_the_same_way_or_leaves() {
+    let Some(device) = emulator_or_skip(Settings::default()) else { return };
+    let (mut ended, mut left) = (0, 0);
+    let mut count = |case: Case, name: &str| {
+        let end = case.check_slim(&device, name);
+        if let Some(end) = &end {
+            assert!(end.termination.is_converged() && !end.retried, "{name}");
+        }
+        *(if end.is_some() { &mut ended } else { &mut left }) += 1;
+    };
+    for problem in nist::problems() {
+        for start in [&problem.start1, &problem.start2] {
+            count(certified(&problem, start), &problem.name);
+        }
+    }
+    for seed in 0..300 {
+        count(random_case(seed), &format!("seed {seed}"));
+    }
+    assert_eq!(device.live(), 0);
+    println!("{ended} ended, {left} left");
+    assert!(ended > 4 * left, "{ended} ended, {left} left");
+}
+
+/// Returns a fit of a random model to random noise from a random start, with rules of random strictness.
+fn random_case(seed: u64) -> Case {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut near = |value: f64| value * (0.6 + 0.8 * rng.random::<f64>());
+    let start = [near(2.5), near(1.3), near(0.5)];
+    let (noise, rough) = (near(0.3), seed % 3 == 0);
+    let model = ["a * exp(-b * x) + c", "a / (1 + (b * x)^2) + c", "a * sin(b * x) + c"];
+    let curve = |x: f64| match seed % 3 {
+        0 => 2.5 * (-1.3 * x).exp() + 0.5,
+        1 => 2.5 / (1.0 + (1.3 * x).powi(2)) + 0.5,
+        _ => 2.5 * (1.3 * x).sin() + 0.5,
+    };
+    let mut scatter: Vec<f64> = (0..40).map(|_| noise * (rng.random::<f64>() - 0.5)).collect();
+    if seed % 5 == 0 {
+        scatter[7] += 3.0;
+    }
+    let y = |x: f64, i: usize| curve(x) + scatter[i];
+    let case = Case::of(model[seed as usize % 3], |i| 0.08 * i as f64, y, 40).start(&start);
+    let loss = [Loss::Linear, Loss::Huber { scale: 0.5 }, Loss::Cauchy { scale: 1.0 }];
+    let options = Options { etol: if rough { 0.1 } else { 0.0 }, ..Options::default() };
+    case.loss(loss[(seed / 3) as usize % 3]).options(options)
 }
 
 /// Returns scatter without a pattern, within ±0.5, the same in every run.

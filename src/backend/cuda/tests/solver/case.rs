@@ -144,11 +144,26 @@ impl Case {
         self
     }
 
+    /// Checks the step of the slim kernel as [`Case::check`]. Returns `None` if the fit leaves this kernel.
+    #[track_caller]
+    pub(super) fn check_slim(&self, device: &Arc<Emulator>, name: &str) -> Option<Outcome> {
+        match self.on_device(device, By::Slim) {
+            Ok(found) => Some(self.assert_same(found, name)),
+            Err(Failure::Overflow) => None,
+            Err(other) => panic!("{name}: {other:?}"),
+        }
+    }
+
     /// Checks that both solvers take the same steps to the same point; all of their sums have the same order.
     #[track_caller]
     pub(super) fn check(&self, device: &Arc<Emulator>, by: By, name: &str) -> Outcome {
-        let host = self.on_host().expect("an outcome");
         let found = self.on_device(device, by).expect("an outcome");
+        self.assert_same(found, name)
+    }
+
+    #[track_caller]
+    fn assert_same(&self, found: Outcome, name: &str) -> Outcome {
+        let host = self.on_host().expect("an outcome");
         assert_eq!(found.termination, host.termination, "{name}");
         assert_eq!(found.work, host.work, "{name}");
         assert_eq!(found.retried, host.retried, "{name}");

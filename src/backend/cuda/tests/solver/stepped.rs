@@ -3,6 +3,7 @@
 
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::chunk::termination_of;
+use crate::backend::cuda::batch::unit::SLIM_STEP;
 use crate::backend::cuda::driver::Compiler;
 use crate::backend::cuda::driver::{Address, Driver, Geometry, Module, Queue};
 use crate::backend::cuda::emulated::Emulator;
@@ -21,18 +22,20 @@ use crate::solver::termination::Termination;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Number of lanes that take the steps together.
+/// Lanes that take the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Sixteen,
     One,
+    /// One lane with the step of the slim kernel. Fits that leave this kernel are [`Failure::Overflow`].
+    Slim,
 }
 
 impl By {
     fn lanes(self) -> u32 {
         match self {
             By::Sixteen => 16,
-            By::One => 1,
+            By::One | By::Slim => 1,
         }
     }
 }
@@ -40,6 +43,9 @@ impl By {
 /// Returns the source of the kernels' solver with a kernel that continues with the factor if there is one, otherwise
 /// with the sums at the trial.
 fn solver_text(size: Size, by: By) -> String {
+    if by == By::Slim {
+        return slim_text(size);
+    }
     let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{}> Group;\n", by.lanes());
     let mut text = head(size, &group);
     include(&mut text, SOLVER);
@@ -54,6 +60,33 @@ fn solver_text(size: Size, by: By) -> String {
              advance(g, *state, *reinterpret_cast<Scratch*>(state + 1));
          }}"
     )
+}
+
+/// Returns the source of the slim kernel's step, which continues with the sums at the trial.
+fn slim_text(size: Size) -> String {
+    let positions = "template <int N> struct Lanes;\ntypedef Lanes<1> Group;
+         __device__ __forceinline__ constexpr int free_at(int j) { return j; }\n";
+    let mut text = "#define SLIM\n".to_owned() + &head(size, positions);
+    include(&mut text, SOLVER);
+    include(&mut text, SLIM_STEP);
+    text + "#line 1 \"stepped.rs\"
+         extern \"C\" __global__ void go_on(State* state, const double*) {
+             State s = *state;
+             Scratch w;
+             double& highest = *reinterpret_cast<double*>(state + 1);
+             if (s.phase == BEGIN) {
+                 for (int k = 0; k < PARAMS; ++k) s.present.params[k] = s.trial.params[k];
+                 for (int j = 0; j < FREE; ++j) s.trial.q[j] = s.trial.params[s.free[j]];
+                 s.moving = ALL;
+             }
+             const Next next = take_step({s.lower, s.upper}, s, s.mixing, w, highest);
+             for (int j = 0; j < FREE; ++j) {
+                 s.trial.params[s.free[j]] = s.trial.q[j];
+                 s.present.params[s.free[j]] = s.present.q[j];
+             }
+             s.request = next == PASS ? EVALUATE : next == ENDED ? DONE : HOST;
+             *state = s;
+         }"
 }
 
 /// As [`minimise_by_the_loop`](crate::solver::minimise::minimise_by_the_loop), but with the kernels' solver.
@@ -95,7 +128,7 @@ impl Run for Stepped<'_> {
         self.fill(start, scaling);
         self.write(0..self.state.layout.words);
         self.evaluate()?;
-        if self.request() == Request::Host {
+        if self.request() == Request::Host && self.by != By::Slim {
             self.see_to_the_start(start)?;
             self.evaluate()?;
         }
@@ -107,6 +140,7 @@ impl Run for Stepped<'_> {
             match self.request() {
                 Request::Evaluate => self.evaluate()?,
                 Request::Factor => self.take_factor()?,
+                Request::Host if self.by == By::Slim => return Err(Failure::Overflow),
                 Request::Done | Request::Host | Request::Continue => break,
             }
         }

@@ -1,0 +1,228 @@
+//! Tests of the slim kernel alone: fits of every kind that it runs against the CPU's, the share of fits that leave it,
+//! and the unusual fits that must leave.
+
+use crate::backend::cuda::batch::unit::{SLIM_SHAPE, slim_unit};
+use crate::backend::cuda::driver::{Address, Driver};
+use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
+use crate::backend::cuda::interface::{BatchLayout, COUNTS, Filled, Size};
+use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
+use crate::data::loss::{Estimator, Loss};
+use crate::{Backend, BatchData, BatchFit, CurveFit};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const SIDE: usize = 9;
+const POINTS: usize = SIDE * SIDE;
+const FITS: usize = 300;
+const PARAMS: usize = 5;
+const START: [f64; PARAMS] = [90.0, 4.0, 4.0, 1.3, 6.0];
+
+fn columns() -> [Vec<f64>; 2] {
+    [0, 1].map(|c| (0..POINTS).map(|i| [i % SIDE, i / SIDE][c] as f64).collect())
+}
+
+/// Returns counts of photons of `fits` spots.
+fn spots(fits: usize, seed: u64) -> Vec<f64> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let [x, y] = columns();
+    let mut samples = Vec::with_capacity(fits * POINTS);
+    for _ in 0..fits {
+        let [x0, y0] = [0; 2].map(|_| 3.5 + rng.random::<f64>());
+        let (a, s) = (60.0 + 60.0 * rng.random::<f64>(), 1.2 + 0.4 * rng.random::<f64>());
+        for (x, y) in x.iter().zip(&y) {
+            let square = (x - x0).powi(2) + (y - y0).powi(2);
+            let expected = a * (-square / (2.0 * s * s)).exp() + 8.0;
+            // The sum of four has nearly the scatter of counts.
+            let scatter: f64 = (0..4).map(|_| rng.random::<f64>() - 0.5).sum();
+            samples.push((expected + scatter * (3.0 * expected).sqrt()).max(0.0).round());
+        }
+    }
+    samples
+}
+
+fn spot() -> CurveFit {
+    CurveFit::multivariate(|[x, y], [a, x0, y0, s, b]| {
+        a * (-((x - x0).powi(2) + (y - y0).powi(2)) / (2.0 * s.powi(2))).exp() + b
+    })
+}
+
+/// Numbers of the fits of one launch: parameters, errors, costs, counts, and the fits that left, in order.
+#[derive(Debug, PartialEq)]
+struct Found {
+    params: Vec<f64>,
+    errors: Vec<f64>,
+    costs: Vec<f64>,
+    counts: Vec<u32>,
+    left: Vec<u32>,
+}
+
+/// The slim kernel of a loss on the emulated device.
+struct Slim {
+    bench: Bench,
+    loss: Loss,
+    estimator: Estimator,
+}
+
+impl Slim {
+    /// Returns `None` if there is no C++ compiler.
+    fn new(loss: Loss, estimator: Estimator) -> Option<Slim> {
+        let program = spot().program().unwrap();
+        let spec = Spec {
+            program: &program,
+            free: PARAMS,
+            columns: vec![Storage::F64; 2],
+            response: Storage::F64,
+            weights: Weighting::One,
+            loss,
+            estimator,
+            arithmetic: Arithmetic::Double,
+        };
+        let unit = slim_unit(&spec, &[0, 1, 2, 3, 4], false);
+        Some(Slim { bench: Bench::new(&unit)?, loss, estimator })
+    }
+
+    /// Runs fits of `samples` with common `bounds`.
+    fn run(&self, samples: &[f64], bounds: [(f64, f64); PARAMS], blocks: u32) -> Found {
+        let bench = &self.bench;
+        let fits = samples.len() / POINTS;
+        let put = |values: &[f64]| bench.put(values);
+        let inputs = [&columns()[0], &columns()[1], samples, &START[..]].map(put);
+        let sides = [bounds.map(|b| b.0), bounds.map(|b| b.1)].map(|side| put(&side));
+        let results = [fits * PARAMS, fits * PARAMS, fits].map(|n| bench.room::<f64>(n));
+        let counts = bench.put(&vec![0_u32; fits * COUNTS]);
+        let left = bench.put(&vec![0_u32; fits + 1]);
+        let next = bench.put(&[0_u64]);
+        let size = Size { columns: 2, params: PARAMS, free: PARAMS };
+        let mut batch = Filled::<BatchLayout>::new(size);
+        let of = batch.layout.clone();
+        let [x, y, samples_at, start] = inputs.map(|at: Address| at.0);
+        batch.set(&of.data.x, [x, y]);
+        batch.set(&of.data.y, [samples_at]);
+        batch.set(&of.data.constant_weight, [1.0]);
+        batch.set(&of.data.loss_scale, [self.loss.scale().unwrap_or(1.0)]);
+        batch.set(&of.data.points, [POINTS]);
+        batch.set(&of.starts, [start]);
+        batch.set(&of.lower, [sides[0].0]);
+        batch.set(&of.upper, [sides[1].0]);
+        batch.set(&of.fits, [fits]);
+        batch.set(&of.absolute, [self.estimator == Estimator::Poisson]);
+        batch.set(&of.limit, [1000_usize]);
+        batch.set(&of.ftol, [1e-10]);
+        batch.set(&of.xtol, [1e-10]);
+        batch.set(&of.gtol, [1e-12]);
+        batch.set(&of.initial_radius, [1.0]);
+        batch.set(&of.floor, [crate::backend::cpu::ITERATION_FLOOR]);
+        batch.set(&of.free, 0..PARAMS);
+        batch.set(&of.out.params, [results[0].0]);
+        batch.set(&of.out.errors, [results[1].0]);
+        batch.set(&of.out.costs, [results[2].0]);
+        batch.set(&of.out.counts, [counts.0]);
+        let arguments = [argument_of(&batch.words), argument(next), argument(left)];
+        bench.launch("slim_fits", blocks, SLIM_SHAPE.threads as u32, &arguments).unwrap();
+        let list = bench.take::<u32>(left, fits + 1);
+        let mut list = list[1..=list[0] as usize].to_vec();
+        list.sort_unstable();
+        let found = Found {
+            params: bench.take(results[0], fits * PARAMS),
+            errors: bench.take(results[1], fits * PARAMS),
+            costs: bench.take(results[2], fits),
+            counts: bench.take(counts, fits * COUNTS),
+            left: list,
+        };
+        inputs.into_iter().chain(sides).chain(results).chain([counts, left, next]).for_each(|at| {
+            bench.device.release(at);
+        });
+        found
+    }
+
+    /// Returns the same fits by the CPU.
+    fn on_cpu(&self, samples: &[f64], bounds: [(f64, f64); PARAMS]) -> BatchFit {
+        let [x, y] = columns();
+        let fitter = spot().loss(self.loss).estimator(self.estimator).backend(Backend::Cpu);
+        let fitter = bounds
+            .into_iter()
+            .enumerate()
+            .fold(fitter, |fitter, (k, (low, high))| fitter.bound(&format!("p{k}"), low..=high));
+        let data = BatchData::shared([&x[..], &y[..]], samples).unwrap();
+        fitter.fit_batch(&data, START).unwrap()
+    }
+}
+
+const FREE: [(f64, f64); PARAMS] = [(f64::NEG_INFINITY, f64::INFINITY); PARAMS];
+
+/// Checks the fits that have not left against those of the CPU.
+fn assert_as_on_cpu(found: &Found, expected: &BatchFit, name: &str) {
+    for (i, fit) in expected.iter().enumerate() {
+        let counts = &found.counts[i * COUNTS..(i + 1) * COUNTS];
+        if found.left.binary_search(&(i as u32)).is_ok() {
+            assert_eq!(counts, [0; COUNTS], "{name}: fit {i} left with results");
+            continue;
+        }
+        assert!((1..=4).contains(&counts[0]) && fit.status().is_determined(), "{name}: fit {i}");
+        assert_eq!((counts[4], counts[5]), (POINTS as u32, PARAMS as u32), "{name}: fit {i}");
+        let near = |a: f64, b: f64, tolerance: f64| (a - b).abs() <= tolerance * b.abs();
+        for k in 0..PARAMS {
+            let (p, error) = (found.params[i * PARAMS + k], found.errors[i * PARAMS + k]);
+            let (q, expected) = (fit.params()[k], fit.std_errors()[k]);
+            assert!(near(p, q, 1e-9), "{name}: fit {i}, parameter {k}: {p} against {q}");
+            assert!(near(error, expected, 1e-6), "{name}: fit {i}, {k}: {error}, {expected}");
+        }
+        assert!(near(found.costs[i], fit.cost(), 1e-9), "{name}: fit {i}, cost");
+    }
+}
+
+#[test]
+fn spots_of_all_losses_end_as_on_the_cpu_and_few_leave() {
+    let samples = spots(FITS, 46);
+    let mut losses = vec![(Loss::Linear, Estimator::LeastSquares)];
+    losses.push((Loss::Linear, Estimator::Poisson));
+    let redescend = |loss: &Loss| loss.first().is_some();
+    let robust = Loss::robust(15.0).into_iter().filter(|loss| !redescend(loss));
+    losses.extend(robust.map(|loss| (loss, Estimator::LeastSquares)));
+    assert!(losses.len() >= 5);
+    for (loss, estimator) in losses {
+        let name = format!("{loss:?}, {estimator:?}");
+        let Some(slim) = Slim::new(loss, estimator) else { return };
+        let found = slim.run(&samples, FREE, 3);
+        assert_as_on_cpu(&found, &slim.on_cpu(&samples, FREE), &name);
+        println!("{name}: {} of {FITS} fits left", found.left.len());
+        assert!(100 * found.left.len() <= 3 * FITS, "{name}: {} fits left", found.left.len());
+        for (blocks, seed) in [(1, 0), (5, 3)] {
+            slim.bench.device.set_seed(seed);
+            assert_eq!(slim.run(&samples, FREE, blocks), found, "{name}: {blocks} blocks");
+        }
+        slim.bench.device.set_seed(0);
+    }
+}
+
+/// Samples that are not finite, flat images, saturated spots and active bounds: the fits leave, or end as on the CPU.
+#[test]
+fn unusual_fits_leave_the_kernel() {
+    let Some(slim) = Slim::new(Loss::Linear, Estimator::LeastSquares) else { return };
+    let mut samples = spots(64, 7);
+    let image = |fit: usize| fit * POINTS..(fit + 1) * POINTS;
+    samples[3 * POINTS + 17] = f64::NAN;
+    samples[5 * POINTS + 80] = f64::INFINITY;
+    samples[image(9)].fill(0.0);
+    samples[image(11)].iter_mut().for_each(|y| *y *= 1e200);
+    samples[image(20)].iter_mut().for_each(|y| *y = y.min(40.0));
+    let found = slim.run(&samples, FREE, 2);
+    for fit in [3, 5, 9, 11] {
+        assert!(found.left.contains(&fit), "fit {fit} of {:?}", found.left);
+    }
+    assert_as_on_cpu(&found, &slim.on_cpu(&samples, FREE), "unusual");
+    assert!(found.left.len() < 10, "{:?}", found.left);
+
+    // The widths are above 1.2, so that this bound is active in some fits, and is met on the way in others.
+    let mut bounds = FREE;
+    bounds[3] = (0.2, 1.35);
+    let samples = spots(64, 8);
+    let found = slim.run(&samples, bounds, 2);
+    let expected = slim.on_cpu(&samples, bounds);
+    for (i, fit) in expected.iter().enumerate() {
+        let at_bound = fit.at_bound().next().is_some();
+        assert!(!at_bound || found.left.contains(&(i as u32)), "fit {i} is on a bound");
+    }
+    assert_as_on_cpu(&found, &expected, "bounded");
+    assert!(found.left.len() < 64, "all fits left");
+}
