@@ -43,8 +43,8 @@ impl Stage {
 }
 
 impl Job<'_> {
-    /// Returns true if the slim kernel supports the batch: all fits have the same points without a mask, and few
-    /// parameters. Without data for all parameters, or with many points, the general kernel runs all fits.
+    /// Returns true if the slim kernel supports the batch: few free parameters, and the same number of points in all
+    /// fits, without a mask, not fewer than parameters and not many.
     pub(super) fn has_slim_kernel(&self) -> bool {
         let points = self.data.equal().filter(|_| self.data.mask.is_none()).unwrap_or(0);
         self.free.len() <= SLIM_PARAMETERS && (self.free.len()..=SLIM_POINTS).contains(&points)

@@ -1,5 +1,5 @@
-//! Batches on a device. The host uploads chunks of fits, one persistent kernel runs all fits of a chunk, and the host
-//! copies the results back. The next chunk can be uploaded meanwhile. Fits that the kernel cannot decide are marked for
+//! Batches on a device. The host uploads chunks of fits, persistent kernels run all fits of a chunk, and the host
+//! copies the results back. The next chunk can be uploaded meanwhile. Fits that the kernels cannot decide are marked for
 //! the host.
 
 pub(crate) mod arrays;
@@ -100,15 +100,15 @@ impl<'a> Batch<'a> {
         job: Job<'a>,
         resident: Option<&'a Resident>,
     ) -> Result<Batch<'a>, LoadError> {
+        let load = |text: &Arc<str>| device.kernels(text).map(|(kernels, _)| kernels);
+        // All units are compiled in parallel; then the device has them.
         let texts: Vec<&Arc<str>> = units.all().collect();
-        let load = |text: &&Arc<str>| device.kernels(text).map(|(kernels, _)| kernels);
-        let loaded: Vec<_> = threads::map(&texts, load).into_iter().collect::<Result<_, _>>()?;
-        let mut loaded = loaded.into_iter();
-        let mut of_stage = |stage: &StageKernels<Arc<str>>| {
-            let slim = stage.slim.as_ref().and_then(|_| loaded.next());
-            loaded.next().map(|general| StageKernels { slim, general })
+        threads::map(&texts, |text| load(text)).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let of_stage = |stage: &StageKernels<Arc<str>>| {
+            let slim = stage.slim.as_ref().map(load).transpose()?;
+            Ok(StageKernels { slim, general: load(&stage.general)? })
         };
-        let kernels = units.texts.iter().filter_map(&mut of_stage).collect();
+        let kernels = units.texts.iter().map(of_stage).collect::<Result<_, LoadError>>()?;
         let driver = &device.driver;
         let data = match resident {
             Some(resident) => DataAtHand::Resident(resident),
@@ -140,18 +140,12 @@ impl<'a> Batch<'a> {
                 left = list.address();
                 list.clear()?;
                 self.next.clear()?;
-                let numbers = [next, left];
-                let [next, left] = &numbers;
-                let arguments = [
-                    bytemuck::cast_slice(words),
-                    bytemuck::bytes_of(next),
-                    bytemuck::bytes_of(left),
-                ];
+                let [next, left] = [&next, &left].map(bytemuck::bytes_of);
+                let arguments = [bytemuck::cast_slice(words), next, left];
                 slim.launch("slim_fits", self.geometry(SLIM_SHAPE, chunk.fits()), &arguments)?;
             }
             self.next.clear()?;
-            let numbers = [fits, next, left];
-            let arguments = numbers.each_ref().map(bytemuck::bytes_of);
+            let arguments = [&fits, &next, &left].map(bytemuck::bytes_of);
             let geometry = self.geometry(self.shape, chunk.fits());
             kernels.general.launch("make_fits", geometry, &arguments)?;
         }

@@ -69,7 +69,7 @@ fn random_case(seed: u64) -> Case {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut near = |value: f64| value * (0.6 + 0.8 * rng.random::<f64>());
     let start = [near(2.5), near(1.3), near(0.5)];
-    let (noise, rough) = (near(0.3), seed % 3 == 0);
+    let (noise, rough) = (near(0.3), seed.is_multiple_of(3));
     let model = ["a * exp(-b * x) + c", "a / (1 + (b * x)^2) + c", "a * sin(b * x) + c"];
     let curve = |x: f64| match seed % 3 {
         0 => 2.5 * (-1.3 * x).exp() + 0.5,
@@ -77,7 +77,7 @@ fn random_case(seed: u64) -> Case {
         _ => 2.5 * (1.3 * x).sin() + 0.5,
     };
     let mut scatter: Vec<f64> = (0..40).map(|_| noise * (rng.random::<f64>() - 0.5)).collect();
-    if seed % 5 == 0 {
+    if seed.is_multiple_of(5) {
         scatter[7] += 3.0;
     }
     let y = |x: f64, i: usize| curve(x) + scatter[i];
