@@ -8,7 +8,7 @@ __device__ __forceinline__ double difference(const double* of, int c, int j) {
 // Stores the present point q and the Gauss-Newton step from it, delta. Replaces delta by the mixed step,
 // delta - sum gamma_i (dq_i + ddelta_i), where gamma minimises |D (delta - sum gamma_i ddelta_i)|. dq_i and ddelta_i
 // are differences of consecutive points and steps, D = diag(scale). Each lane reads and writes only its own elements
-// of delta. `room`: ROOM numbers, overwritten.
+// of delta. `room`: scratch memory for ROOM numbers.
 STEP_PART void mix(Group g, const double* q, const double* scale, double* delta, Mixing& mixing, double* room) {
     const int m = int(mixing.held) > DEPTH ? DEPTH : int(mixing.held);
     const bool full = int(mixing.held) > DEPTH;

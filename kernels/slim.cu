@@ -6,9 +6,8 @@ typedef Lanes<TEAM> Team;
 // Resident blocks of a multiprocessor: 168 registers per thread, or 255 for 6 to 8 parameters.
 constexpr int SLIM_BLOCKS = FREE > 5 ? 2 : 3;
 
-// Sums of a pass in addition to those of the normal equations: the INFLUENCES sums of a robust loss, then the sums of
-// the weighted responses: their squares, the responses times their weights once more, and the squared weights. For
-// counts these are the sums of the counts and of their squares.
+// Sums of a pass in addition to those of the normal equations: the INFLUENCES sums of a robust loss, then three sums
+// over the data with y and w = 1 / sigma: (w y)^2, w^2 y and w^2. Counts have w = 1.
 constexpr int INFLUENCE_SUMS = WEIGHS ? INFLUENCES : 0;
 constexpr int PASS_SUMS = SUMMED + INFLUENCE_SUMS + 3;
 
@@ -80,7 +79,6 @@ __device__ __forceinline__ void take_next_fit(Team team, const Batch& batch, uns
     now.darkest = darkest_of(1.0, 1.0);
     s.phase = BEGIN;
 }
-
 
 // Computes the sums at the trial, the same in all lanes of the team.
 __device__ __forceinline__ void slim_pass(Team team, const Batch& batch, const SlimFit& now, const State& s,
