@@ -8,12 +8,12 @@ __device__ __forceinline__ double difference(const double* of, int c, int j) {
 // Stores the present point q and the Gauss-Newton step from it, delta. Replaces delta by the mixed step,
 // delta - sum gamma_i (dq_i + ddelta_i), where gamma minimises |D (delta - sum gamma_i ddelta_i)|. dq_i and ddelta_i
 // are differences of consecutive points and steps, D = diag(scale). Each lane reads and writes only its own elements
-// of delta. `room`: scratch memory for ROOM numbers.
-STEP_PART void mix(Group g, const double* q, const double* scale, double* delta, Mixing& mixing, double* room) {
+// of delta. `scratch`: memory of the function, overwritten.
+STEP_PART void mix(Group g, const double* q, const double* scale, double* delta, Mixing& mixing, double* scratch) {
     const int m = int(mixing.held) > DEPTH ? DEPTH : int(mixing.held);
     const bool full = int(mixing.held) > DEPTH;
     const int k = m + 1;
-    double* rows = room;
+    double* rows = scratch;
     double* factor = rows + FREE * (DEPTH + 1);
     double* r = factor + (DEPTH + 1) * (DEPTH + 1);
     double* gamma = r + DEPTH * DEPTH;

@@ -213,6 +213,7 @@ impl<L: Member<Place = L>> Filled<L> {
 
 #[cfg(test)]
 mod tests {
+    use super::structures::MixingLayout;
     use super::*;
     use crate::constants::DEPTH;
 
@@ -258,6 +259,7 @@ mod tests {
         );
         let mut text = String::new();
         Layout::declare(&mut text);
+        MixingLayout::declare(&mut text);
         let lines = [
             "    i64 request;  // ",
             "    Place trial;  // ",
