@@ -5,7 +5,7 @@
 // A fit leaves the kernel if an event occurs that is unusual: a value that is not finite, a bound, a matrix that is
 // nearly singular, or an end without convergence. It then begins again in `make_fits`.
 
-// What a fit needs after a step.
+// The action that follows a step: a pass at the trial, the results, or the list for `make_fits`.
 enum Next : int { PASS, ENDED, LEAVES };
 
 // Bounds of the parameters, PARAMS numbers each.
