@@ -136,18 +136,10 @@ __device__ __noinline__ bool begin_fit(Group g, const Batch& batch, Before befor
         s.request = EVALUATE;
         s.evaluations = before.evaluations;
         s.iterations = s.earlier = before.iterations;
-        s.limit = batch.limit;
-        s.points_counted = look.used;
+        set_rules(batch, look.used, s);
         s.unused = batch.unused;
-        s.ftol = batch.ftol;
-        s.xtol = batch.xtol;
-        s.gtol = batch.gtol;
-        s.etol = batch.etol;
-        s.row_error = batch.absolute ? 1.0 : 0.0;
-        s.initial_radius = batch.initial_radius;
         s.square = look.square;
         s.signal = look.signal;
-        s.bulk = bulk_of(batch, look.used);
         s.rounding = rounding_of(look.square);
         s.floor = batch.floor;
     }

@@ -24,11 +24,17 @@ __device__ __forceinline__ bool is_masked_in(const Batch& batch, const Span& spa
     return batch.mask == nullptr || batch.mask[batch.mask_shared ? i : span.first + i] != 0;
 }
 
+// Returns 1 / sigma of point i.
+__device__ __forceinline__ Term weight_at(const Batch& batch, const Span& span, i64 i) {
+    if constexpr (WEIGHTS == EACH) return Term(1.0 / sigma_at(batch, span, i));
+    return Term(WEIGHTS == SAME ? batch.data.constant_weight : 1.0);
+}
+
 __device__ __forceinline__ Point point_at(const Batch& batch, const Span& span, i64 i) {
     Point point;
     load_x(batch.data, batch.own ? span.first + i : i, point.x);
     point.y = (Term)load_y(batch.data, span.first + i);
-    point.weight = Term(WEIGHTS == EACH ? 1.0 / sigma_at(batch, span, i) : WEIGHTS == SAME ? batch.data.constant_weight : 1.0);
+    point.weight = weight_at(batch, span, i);
     return point;
 }
 
@@ -60,4 +66,19 @@ __device__ __forceinline__ bool is_far_from_start(const Batch& batch, const Stat
     if (LOSS != CAUCHY || s.evaluations > 0) return false;
     const double scale = batch.data.loss_scale;
     return 2.0 * (s.trial.sums[PRODUCTS] / scale / scale) > FAR_LOSS * double(s.points_counted);
+}
+
+__device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
+
+// Sets the stopping rules of the batch, for fits of `points` points.
+__device__ __forceinline__ void set_rules(const Batch& batch, i64 points, State& s) {
+    s.limit = batch.limit;
+    s.points_counted = points;
+    s.ftol = batch.ftol;
+    s.xtol = batch.xtol;
+    s.gtol = batch.gtol;
+    s.etol = batch.etol;
+    s.row_error = batch.absolute ? 1.0 : 0.0;
+    s.initial_radius = batch.initial_radius;
+    s.bulk = bulk_of(batch, points);
 }

@@ -143,20 +143,9 @@ __device__ __noinline__ void finish_fit(Group g, const Batch& batch, const Span&
         errors[k] = estimated ? w.part[position(kept, j)] : j < 0 ? 0.0 : NOT_A_NUMBER;
     });
     if (g.rank == 0) {
-        out.costs[span.fit] = cost_of(s.present);
-        unsigned* counts = out.counts + span.fit * COUNTS;
         // If the gradient hardly presses a parameter against its bound, the host decides, because only the host has
         // second derivatives.
-        counts[0] = doubtful ? NONE : unsigned(s.termination);
-        counts[1] = 0;
-        counts[2] = unsigned(s.iterations);
-        counts[3] = unsigned(s.evaluations);
-        counts[4] = unsigned(s.points_counted);
-        counts[5] = unsigned(known.rank);
-        counts[6] = low;
-        counts[7] = high;
-        const unsigned long long weight = __double_as_longlong(WEIGHS ? bench.influence[0] : 0.0);
-        counts[8] = unsigned(weight);
-        counts[9] = unsigned(weight >> 32);
+        const i64 reason = doubtful ? i64(NONE) : s.termination;
+        write_end(batch, span.fit, s, reason, known.rank, low, high, bench.influence);
     }
 }

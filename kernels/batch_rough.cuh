@@ -9,8 +9,6 @@ constexpr double LEAST_PIVOT_IN_F32 = 1e-6;
 // Maximum ratio of the abscissae of a fit to the range that they cover.
 constexpr double MOST_DISTANT = 64.0;
 
-__device__ __forceinline__ bool is_converged(i64 reason) { return GRADIENT <= reason && reason <= EXACT_FIT; }
-
 // Returns true if f32 distinguishes the abscissae of a fit: the range of each column that the model reads is not small
 // relative to the largest magnitude in the column.
 __device__ __noinline__ bool are_apart(Group g, const Batch& batch, const Span& span) {

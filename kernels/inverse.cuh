@@ -1,4 +1,5 @@
-// Standard errors of a well-conditioned fit of a batch: the inverse of the factor R, and the deviation of a residual.
+// End of a fit of a batch: standard errors from the inverse of a well-conditioned factor R, the deviation of a residual,
+// and the cost and counts among the results.
 
 // Returns true if all squared pivots of r, m x m, with columns scaled to length 1, exceed WELL_CONDITIONED; false if a
 // column is zero or not finite.
@@ -51,4 +52,22 @@ __device__ __forceinline__ double row_error(const Batch& batch, const State& s, 
     const double scale = (1.0 + double(rank) / n * variance) * (influence[1] / double(degrees)) / slope;
     const double error = sqrt(scale * (influence[4] / influence[2]));
     return batch.absolute && error < 1.0 ? 1.0 : error;
+}
+
+// Writes the cost and the counts of a fit, by one lane. `low`, `high`: bit sets of the parameters on their bounds.
+__device__ __forceinline__ void write_end(const Batch& batch, i64 fit, const State& s, i64 reason, int rank,
+                                          unsigned low, unsigned high, const double* influence) {
+    batch.out.costs[fit] = cost_of(s.present);
+    unsigned* counts = batch.out.counts + fit * COUNTS;
+    counts[0] = unsigned(reason);
+    counts[1] = 0;
+    counts[2] = unsigned(s.iterations);
+    counts[3] = unsigned(s.evaluations);
+    counts[4] = unsigned(s.points_counted);
+    counts[5] = unsigned(rank);
+    counts[6] = low;
+    counts[7] = high;
+    const unsigned long long weight = __double_as_longlong(WEIGHS ? influence[0] : 0.0);
+    counts[8] = unsigned(weight);
+    counts[9] = unsigned(weight >> 32);
 }

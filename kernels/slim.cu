@@ -64,7 +64,7 @@ __device__ __forceinline__ void take_next_fit(Team team, const Batch& batch, uns
         if (batch.continued) {
             const unsigned* counts = batch.out.counts + now.fit * COUNTS;
             if (counts[0] == NONE || counts[0] == BAD_DATA) continue;
-            if (batch.keep && GRADIENT <= counts[0] && counts[0] <= EXACT_FIT) continue;
+            if (batch.keep && is_converged(counts[0])) continue;
             usable &= counts[0] != MAX_EVALUATIONS;
             before[0] = counts[2];
             before[1] = counts[3];
@@ -103,7 +103,7 @@ __device__ __forceinline__ void slim_pass(Team team, const Batch& batch, const S
         Point point;
         load_x(data, OWN_COLUMNS ? first + i : i64(i), point.x);
         point.y = (Term)load_y(data, first + i);
-        point.weight = Term(WEIGHTS == EACH ? 1.0 / sigma_at(batch, span, i) : WEIGHTS == SAME ? data.constant_weight : 1.0);
+        point.weight = weight_at(batch, span, i);
         Term row[K], cost, influence[INFLUENCES];
         weighted_row(point, data, common, floor, row, cost, influence);
         add_row(row, sums);
@@ -187,21 +187,7 @@ __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch
                 if (team.rank == 0) covariance[free_at(j) * PARAMS + free_at(i)] = value;
             }
     }
-    if (team.rank == 0) {
-        out.costs[now.fit] = cost_of(s.present);
-        unsigned* counts = out.counts + now.fit * COUNTS;
-        const unsigned long long weight = __double_as_longlong(WEIGHS ? influence[0] : 0.0);
-        counts[0] = unsigned(s.termination);
-        counts[1] = 0;
-        counts[2] = unsigned(s.iterations);
-        counts[3] = unsigned(s.evaluations);
-        counts[4] = unsigned(now.points);
-        counts[5] = FREE;
-        counts[6] = 0;
-        counts[7] = 0;
-        counts[8] = unsigned(weight);
-        counts[9] = unsigned(weight >> 32);
-    }
+    if (team.rank == 0) write_end(batch, now.fit, s, s.termination, FREE, 0, 0, influence);
     return true;
 }
 
@@ -236,15 +222,7 @@ extern "C" __global__ void __launch_bounds__(SLIM_THREADS, SLIM_BLOCKS) slim_fit
     s.moving = ALL;
     s.scaling = MONOTONE;
     s.cut = 0;
-    s.points_counted = batch.data.points;
-    s.limit = batch.limit;
-    s.ftol = batch.ftol;
-    s.xtol = batch.xtol;
-    s.gtol = batch.gtol;
-    s.etol = batch.etol;
-    s.row_error = batch.absolute ? 1.0 : 0.0;
-    s.initial_radius = batch.initial_radius;
-    s.bulk = bulk_of(batch, batch.data.points);
+    set_rules(batch, batch.data.points, s);
     bool needs_fit = true;
     while (true) {
         if (needs_fit) take_next_fit(team, batch, next, left, finite, now, s);
