@@ -141,15 +141,35 @@ STEP_PART bool stands_out(const State& s, double variance) {
     return variance <= CALM_NOISE * CALM_NOISE * (least * least) * s.signal;
 }
 
+// Returns the variance of a weighted residual.
+__device__ __forceinline__ double variance_of(const State& s) {
+    const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
+    const double known = s.row_error * s.row_error;
+    return known > 0.0 ? known : quotient(2.0 * bulk_of_cost(s), double(freedom));
+}
+
 // Returns true if the full step may be the last: it is short relative to the standard errors, and the previous step
 // shows that steps shrink.
 STEP_PART bool is_within_errors(const State& s) {
     if (s.etol == 0.0 || s.iterations == s.earlier) return false;
-    const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
-    const double known = s.row_error * s.row_error;
-    const double variance = known > 0.0 ? known : quotient(2.0 * bulk_of_cost(s), double(freedom));
+    const double variance = variance_of(s);
     const double square = 2.0 * s.fall, tolerance = s.etol * s.etol * variance;
     return square <= tolerance && stands_out(s, variance) && steps_shrink(s, square, tolerance);
+}
+
+// Returns true if the cost after a full step is known without an evaluation. In f32, the refinement ends with a step that
+// is short relative to the standard errors, because rounding hides the effect of further steps.
+__device__ __forceinline__ bool is_known_beyond(const State& s, double noise) {
+    if constexpr (ROUGH) return 2.0 * s.fall <= s.etol * s.etol * variance_of(s);
+    return s.fall <= LAST_FALL * bulk_of_cost(s) && noise <= LAST_NOISE * bulk_of_cost(s);
+}
+
+// Returns true if the full step is the last of the refinement. `known`: is_known_beyond. The next change is estimated as
+// change^2 / (change before), as under linear convergence with a constant rate.
+__device__ __forceinline__ bool is_settled(const State& s, bool known) {
+    const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
+    const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
+    return still || ((ROUGH || swift) && known);
 }
 
 // Returns the termination if the last step changed cost or parameters by no more than the tolerances, or NONE.

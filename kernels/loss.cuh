@@ -27,24 +27,24 @@ __device__ __forceinline__ LossTerms loss_terms(Term u) {
     const Term one = 1, z = u * u;
     LossTerms at = {z, one, one};
     if constexpr (LOSS == SOFT_L1) {
-        Term t = one + z, root = sqrt(t);
-        at.rho = 2 * z / (one + root);
-        at.gradient = one / root;
-        at.curvature = one / (t * root);
+        Term t = one + z, length = root(t);
+        at.rho = quotient(2 * z, one + length);
+        at.gradient = quotient(one, length);
+        at.curvature = quotient(one, t * length);
     } else if constexpr (LOSS == HUBER) {
         if (z > one) {
-            Term root = sqrt(z);
-            at.rho = 2 * root - one;
-            at.gradient = one / root;
+            Term size = root(z);
+            at.rho = 2 * size - one;
+            at.gradient = quotient(one, size);
             at.curvature = 0;
         }
     } else if constexpr (LOSS == CAUCHY) {
-        Term t = one / (one + z);
+        Term t = quotient(one, one + z);
         at.rho = log1p(z);
         at.gradient = t;
         at.curvature = (one - z) * t * t;
     } else if constexpr (LOSS == ARCTAN) {
-        Term t = one / (one + z * z);
+        Term t = quotient(one, one + z * z);
         at.rho = atan(z);
         at.gradient = t;
         at.curvature = (one - 3 * z * z) * t * t;
@@ -63,11 +63,11 @@ __device__ __forceinline__ LossTerms loss_terms(Term u) {
 // of the INFLUENCES sums. `floor`: lower limit of s^2 / rho'.
 __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& cost, Term* influence) {
     const Term least_square = 2.220446049250313e-16;
-    LossTerms at = loss_terms(r / scale);
+    LossTerms at = loss_terms(quotient(r, scale));
     Term least = floor * at.gradient;
     Term square = at.curvature > least ? at.curvature : least;
     square = square > least_square ? square : least_square;
-    Term s = sqrt(square);
+    Term s = root(square);
     cost = Term(0.5) * scale * scale * at.rho;
     const Term psi = r * at.gradient;
     influence[0] = at.gradient;
@@ -76,7 +76,7 @@ __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& c
     influence[3] = at.curvature * at.curvature;
     influence[4] = square;
     // A NaN residual stays NaN because of this product; the comparisons above drop NaN.
-    r = psi / s;
+    r = quotient(psi, s);
     return s;
 }
 
@@ -85,20 +85,20 @@ __device__ __forceinline__ Term correct(Term scale, Term floor, Term& r, Term& c
 // `darkest`: lower limit of f in 1 / sqrt(f).
 __device__ __forceinline__ Term count_row(Term f, Term y, Term darkest, Term& r, Term& cost) {
     const Term one = 1, half = 0.5;
-    const Term d = f - y, v = half * d / (half * f + half * y), w = v * v;
+    const Term d = f - y, v = quotient(half * d, half * f + half * y), w = v * v;
     Term series = 0;
 #pragma unroll
     for (int odd = 19; odd >= 3; odd -= 2) series = series * w + Term(1.0 / odd);
     const Term near = d * v - y * (Term(2) * v * w * series);
-    const Term far = d + y * log(y / f);
+    const Term far = d + y * log(quotient(y, f));
     const Term deviance = fabs(v) < Term(0.125) ? near : far;
-    const Term usual = one / sqrt(f < darkest ? darkest : f);
-    const Term outlying = Term(1.0 / 1024.0) * sqrt(y) / f;
+    const Term usual = quotient(one, root(f < darkest ? darkest : f));
+    const Term outlying = quotient(Term(1.0 / 1024.0) * root(y), f);
     const Term s = outlying > usual ? outlying : usual;
     const bool counted = y > Term(0);
     // Without this factor, the comparisons above would drop NaN and treat a negative f as 0.
     const Term valid = f >= Term(0) ? one : Term(NOT_A_NUMBER);
-    r = (counted ? d / f : one) / s * valid;
+    r = quotient(counted ? quotient(d, f) : one, s) * valid;
     cost = (counted ? deviance : f) * valid;
     return s * valid;
 }

@@ -1,35 +1,9 @@
-// Quotients of several numbers by the same divisor, whose reciprocal is computed once.
-
-// Returns the reciprocal of b for `divided`. Returns NaN if an intermediate result of `divided` might not be a normal
-// number; `divided` then uses a division. 20 operations.
-__device__ __noinline__ double reciprocal(double b) {
-    const double size = fabs(b);
-    return 1e-120 <= size && size <= 1e120 ? 1.0 / b : NOT_A_NUMBER;
-}
-
-// Returns a / b. A separate function, because it is rarely used: inlined divisions would make the code of loops over
-// points several times longer than the part that is executed, and all instructions have to be fetched.
-__device__ __noinline__ double rare_quotient(double a, double b) { return a / b; }
-
-// Returns a / b with the bits of a division; r is reciprocal(b). The error of a * r is below two units in the last
-// place (ulp), and one fused operation computes its remainder exactly. The corrected quotient rounds as the division
-// does, except for quotients within 2^-52 ulp of the midpoint of two adjacent numbers (Markstein 1990). 3 operations,
-// and 4 integer operations.
-__device__ __forceinline__ double divided(double a, double b, double r) {
-    double q = a * r;
-    q = fma(fma(-q, b, a), r, q);
-#ifdef SLIM
-    // NaN makes the fit leave the kernel. A quotient below 2^-400 may be wrong by two ulp or have the other sign of 0.
-    return q;
-#else
-    // Divides if q is NaN, infinite, zero, or outside 2^-400 to 2^400.
-    const unsigned exponent = unsigned(__double_as_longlong(q) >> 52) & 0x7ffu;
-    return exponent - 623u <= 800u ? q : rare_quotient(a, b);
-#endif
-}
+// Quotients and square roots. The slim kernel computes them without branches: a number that its functions do not support
+// gives NaN, which makes the fit leave that kernel.
 
 #ifdef SLIM
-// Approximations of 1 / x and 1 / sqrt(x) to about 20 bits: the upper half of the result, with zeros below.
+// Approximations of 1 / x and 1 / sqrt(x): for a double to about 20 bits, the upper half of the result with zeros below;
+// for a float to one or two units in the last place (ulp).
 #ifdef __CUDA_ARCH__
 __device__ __forceinline__ double rough_reciprocal(double x) {
     double r;
@@ -41,17 +15,29 @@ __device__ __forceinline__ double rough_reciprocal_root(double x) {
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
     return r;
 }
+__device__ __forceinline__ float rough_reciprocal(float x) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+__device__ __forceinline__ float rough_root(float x) {
+    float r;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
 #else
 __device__ __forceinline__ double upper_half(double x) {
     return __longlong_as_double(__double_as_longlong(x) & ~0xffffffffll);
 }
 __device__ __forceinline__ double rough_reciprocal(double x) { return upper_half(1.0 / x); }
 __device__ __forceinline__ double rough_reciprocal_root(double x) { return upper_half(1.0 / sqrt(x)); }
+__device__ __forceinline__ float rough_reciprocal(float x) { return 1.0f / x; }
+__device__ __forceinline__ float rough_root(float x) { return sqrt(x); }
 #endif
 
-// Returns a / b with the bits of a division, without a branch: the operations of CUDA's division for usual operands.
-// If the divisor or the quotient is 0, infinite, NaN or outside 2^-1000 to 2^1000, the result is arbitrary; such fits
-// leave the kernel by their next test. 9 operations.
+// Returns a / b with the bits of a division: the operations of CUDA's division for usual operands. If the divisor or the
+// quotient is 0, infinite, NaN or outside 2^-1000 to 2^1000, the result is arbitrary; such fits leave the kernel by
+// their next test. 9 operations. In f32, the error is 2 ulp. 2 operations.
 __device__ __forceinline__ double quotient(double a, double b) {
     double r = rough_reciprocal(b);
     double error = fma(-b, r, 1.0);
@@ -60,8 +46,9 @@ __device__ __forceinline__ double quotient(double a, double b) {
     const double q = a * r;
     return fma(r, fma(-b, q, a), q);
 }
+__device__ __forceinline__ float quotient(float a, float b) { return a * rough_reciprocal(b); }
 
-// Returns sqrt(x) with its bits, without a branch, for x from 2^-960 to 2^1000. NaN for 0. 9 operations.
+// Returns sqrt(x) with its bits for x from 2^-960 to 2^1000; NaN for 0. 9 operations. In f32, the error is 2 ulp.
 __device__ __forceinline__ double root(double x) {
     const double y = rough_reciprocal_root(x);
     const double error = fma(-x, y * y, 1.0);
@@ -69,7 +56,68 @@ __device__ __forceinline__ double root(double x) {
     const double s = x * r;
     return fma(fma(-s, s, x), 0.5 * r, s);
 }
+__device__ __forceinline__ float root(float x) { return rough_root(x); }
+
+// Returns a / b in the formula of a model, whose values may have any size. NaN if b is so large that the approximate
+// reciprocal would be 0.
+__device__ __forceinline__ double ratio(double a, double b) { return fabs(b) <= 1e300 ? quotient(a, b) : NOT_A_NUMBER; }
+__device__ __forceinline__ float ratio(float a, float b) {
+    return fabs(b) <= 8e37f ? quotient(a, b) : float(NOT_A_NUMBER);
+}
 #else
-__device__ __forceinline__ double quotient(double a, double b) { return a / b; }
-__device__ __forceinline__ double root(double x) { return sqrt(x); }
+template <typename T>
+__device__ __forceinline__ T quotient(T a, T b) {
+    return a / b;
+}
+template <typename T>
+__device__ __forceinline__ T root(T x) {
+    return sqrt(x);
+}
+template <typename T>
+__device__ __forceinline__ T ratio(T a, T b) {
+    return a / b;
+}
 #endif
+
+// Returns the reciprocal of b for `divided`. Returns NaN if an intermediate result of `divided` might not be a normal
+// number; `divided` then uses a division. 20 operations.
+__device__ __noinline__ double reciprocal(double b) {
+    const double size = fabs(b);
+    return 1e-120 <= size && size <= 1e120 ? 1.0 / b : NOT_A_NUMBER;
+}
+__device__ __forceinline__ float reciprocal(float b) {
+    const float size = fabs(b);
+    return 1e-30f <= size && size <= 1e30f ? 1.0f / b : float(NOT_A_NUMBER);
+}
+
+// Returns a / b. A separate function, because it is rarely used: inlined divisions would make the code of loops over
+// points several times longer than the part that is executed, and all instructions have to be fetched.
+template <typename T>
+__device__ __noinline__ T rare_quotient(T a, T b) {
+    return a / b;
+}
+
+// Returns a / b with the bits of a division; r is reciprocal(b). The error of a * r is below two units in the last
+// place, and one fused operation computes its remainder exactly. The corrected quotient rounds as the division does,
+// except for quotients within 2^-52 ulp of the midpoint of two adjacent numbers (Markstein 1990). 3 operations, and 4
+// integer operations. The slim kernel takes a * r, 1 operation.
+__device__ __forceinline__ double divided(double a, double b, double r) {
+    const double q = a * r;
+#ifdef SLIM
+    return q;
+#else
+    const double corrected = fma(fma(-q, b, a), r, q);
+    // Divides if the quotient is NaN, infinite, zero, or outside 2^-400 to 2^400.
+    const unsigned exponent = unsigned(__double_as_longlong(corrected) >> 52) & 0x7ffu;
+    return exponent - 623u <= 800u ? corrected : rare_quotient(a, b);
+#endif
+}
+
+// Returns a / b with an error of at most two units in the last place; r is reciprocal(b). 1 operation, and a comparison.
+__device__ __forceinline__ float divided(float a, float b, float r) {
+#ifdef SLIM
+    return a * r;
+#else
+    return r == r ? a * r : rare_quotient(a, b);
+#endif
+}

@@ -6,6 +6,9 @@ typedef Lanes<TEAM> Team;
 // Resident blocks of a multiprocessor: 168 registers per thread, or 255 for 6 to 8 parameters.
 constexpr int SLIM_BLOCKS = FREE > 5 ? 2 : 3;
 
+// Range of the sums of a fit's data whose products neither overflow nor vanish.
+constexpr double LEAST_SUM = ROUGH ? 1e-33 : 1e-180, MOST_SUM = ROUGH ? 1e36 : 1e180;
+
 // Sums of a pass in addition to those of the normal equations: the INFLUENCES sums of a robust loss, then three sums
 // over the data with y and w = 1 / sigma: (w y)^2, w^2 y and w^2. Counts have w = 1.
 constexpr int INFLUENCE_SUMS = WEIGHS ? INFLUENCES : 0;
@@ -37,6 +40,19 @@ __device__ __forceinline__ bool shared_columns_are_finite(const Batch& batch) {
     if constexpr (!OWN_COLUMNS)
         for (i64 i = threadIdx.x & 31u; i < batch.data.points; i += 32) finite &= columns_are_finite(batch.data, i);
     return !__any_sync(ALL_LANES, !finite);
+}
+
+// Returns true if f32 distinguishes the abscissae of the points from `first` on. All `lanes` call it.
+template <int N>
+__device__ __forceinline__ bool columns_are_apart(Lanes<N> lanes, const Batch& batch, i64 first) {
+    Extent extent = empty_extent();
+#pragma unroll 1
+    for (i64 i = lanes.rank; i < batch.data.points; i += N) {
+        real x[VARIABLES];
+        load_x(batch.data, first + i, x);
+        extend(extent, x);
+    }
+    return are_apart(lanes, extent);
 }
 
 // Writes the start of the fit to the trial. Returns false if the fit must leave.
@@ -80,9 +96,17 @@ __device__ __forceinline__ void take_next_fit(Team team, const Batch& batch, uns
     s.phase = BEGIN;
 }
 
+// Prevents the compiler from computing a number again at each point. f32: the conversion of a parameter.
+__device__ __forceinline__ void keep_in_register(double&) {}
+__device__ __forceinline__ void keep_in_register(float& value) {
+#ifdef __CUDA_ARCH__
+    asm volatile("" : "+f"(value));
+#endif
+}
+
 // Computes the sums at the trial, the same in all lanes of the team.
 __device__ __forceinline__ void slim_pass(Team team, const Batch& batch, const SlimFit& now, const State& s,
-                                          double* sums) {
+                                          Term* sums) {
     const double* start = batch.starts + now.fit * batch.start_stride;
     double params[PARAMS];
 #pragma unroll
@@ -91,18 +115,21 @@ __device__ __forceinline__ void slim_pass(Team team, const Batch& batch, const S
     for (int j = 0; j < FREE; ++j) params[free_at(j)] = s.trial.q[j];
     Common common;
     model_uniforms(params, common.u);
+#pragma unroll
+    for (int m = 0; m < UNIFORMS; ++m) keep_in_register(common.u[m]);
     Data data = batch.data;
     if constexpr (LOSS == POISSON) data.loss_scale = now.darkest;
     const double floor = now.awaits_influence ? 0.0 : batch.floor;
     const i64 first = now.fit * batch.data.points;
     const Span span = {now.fit, first, batch.data.points, true, now.darkest};
 #pragma unroll
-    for (int m = 0; m < PASS_SUMS; ++m) sums[m] = 0.0;
+    for (int m = 0; m < PASS_SUMS; ++m) sums[m] = 0;
+    i64 at = first + team.rank;
 #pragma unroll 1
-    for (int i = team.rank; i < now.points; i += TEAM) {
+    for (int i = team.rank; i < now.points; i += TEAM, at += TEAM) {
         Point point;
-        load_x(data, OWN_COLUMNS ? first + i : i64(i), point.x);
-        point.y = (Term)load_y(data, first + i);
+        load_x(data, OWN_COLUMNS ? at : i64(i), point.x);
+        point.y = (Term)load_y(data, at);
         point.weight = weight_at(batch, span, i);
         Term row[K], cost, influence[INFLUENCES];
         weighted_row(point, data, common, floor, row, cost, influence);
@@ -111,15 +138,15 @@ __device__ __forceinline__ void slim_pass(Team team, const Batch& batch, const S
         if constexpr (WEIGHS)
 #pragma unroll
             for (int m = 0; m < INFLUENCES; ++m) sums[SUMMED + m] += influence[m];
-        double* look = sums + SUMMED + INFLUENCE_SUMS;
-        const double response = double(point.y) * double(point.weight);
+        Term* look = sums + SUMMED + INFLUENCE_SUMS;
+        const Term response = point.y * point.weight;
         look[0] = fma(response, response, look[0]);
-        look[1] = fma(double(point.weight), response, look[1]);
-        if constexpr (WEIGHTS == EACH) look[2] = fma(double(point.weight), double(point.weight), look[2]);
+        look[1] = fma(point.weight, response, look[1]);
+        if constexpr (WEIGHTS == EACH) look[2] = fma(point.weight, point.weight, look[2]);
         // NaN makes the fit leave.
         const bool usable = (WEIGHTS != EACH || point.weight > 0) && (LOSS != POISSON || point.y >= 0)
-            && (!OWN_COLUMNS || columns_are_finite(data, first + i));
-        if (!usable) look[0] = NOT_A_NUMBER;
+            && (!OWN_COLUMNS || columns_are_finite(data, at));
+        if (!usable) look[0] = Term(NOT_A_NUMBER);
     }
 #pragma unroll
     for (int m = 0; m < PASS_SUMS; ++m)
@@ -128,7 +155,7 @@ __device__ __forceinline__ void slim_pass(Team team, const Batch& batch, const S
 }
 
 // Keeps what the first pass found about the data. Returns false if the fit must leave.
-__device__ __forceinline__ bool take_look(const Batch& batch, const double* look, SlimFit& now, State& s) {
+__device__ __forceinline__ bool take_look(const Batch& batch, const Term* look, SlimFit& now, State& s) {
     const double points = double(now.points);
     // Counts have weight 1.
     const double squares = look[0], mean = look[1];
@@ -137,8 +164,23 @@ __device__ __forceinline__ bool take_look(const Batch& batch, const double* look
     s.square = LOSS == POISSON ? mean : squares;
     s.rounding = rounding_of(s.square);
     s.signal = scatter > s.rounding ? scatter : INFINITE;
-    const auto ordinary = [](double sum) { return 1e-180 <= sum && sum <= 1e180; };
+    const auto ordinary = [](double sum) { return LEAST_SUM <= sum && sum <= MOST_SUM; };
     return ordinary(squares) && ordinary(s.square) && ordinary(weights);
+}
+
+// Writes the parameters of a fit that has ended.
+__device__ __forceinline__ void write_params(Team team, const Batch& batch, const SlimFit& now, const State& s) {
+    const double* start = batch.starts + now.fit * batch.start_stride;
+    double* params = batch.out.params + now.fit * PARAMS;
+    // All lanes must have read the start and the counts before, which are in the memory of the results if the launch
+    // continues another.
+    team.sync();
+#pragma unroll
+    for (int k = 0; k < PARAMS; ++k)
+        if (!is_free(k) && team.rank == k % TEAM) params[k] = start[k];
+#pragma unroll
+    for (int j = 0; j < FREE; ++j)
+        if (team.rank == j % TEAM) params[free_at(j)] = s.present.q[j];
 }
 
 // Computes the errors and writes the results of a fit that has ended. Returns false, without results, if its factor is
@@ -156,23 +198,14 @@ __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch
     if (!well) return false;
     const double error = row_error(batch, s, influence, FREE);
     invert(g, s.r, FREE, w.room);
-    const double* start = batch.starts + now.fit * batch.start_stride;
-    double *params = out.params + now.fit * PARAMS, *errors = out.errors + now.fit * PARAMS;
-    // All lanes must have read the start and the counts before, which are in the memory of the results if the launch
-    // continues another.
-    team.sync();
+    write_params(team, batch, now, s);
+    double* errors = out.errors + now.fit * PARAMS;
 #pragma unroll
-    for (int k = 0; k < PARAMS; ++k) {
-        if (is_free(k) || team.rank != k % TEAM) continue;
-        params[k] = start[k];
-        errors[k] = 0.0;
-    }
+    for (int k = 0; k < PARAMS; ++k)
+        if (!is_free(k) && team.rank == k % TEAM) errors[k] = 0.0;
 #pragma unroll
-    for (int j = 0; j < FREE; ++j) {
-        if (team.rank != j % TEAM) continue;
-        params[free_at(j)] = s.present.q[j];
-        errors[free_at(j)] = root(rows_product(w.room, FREE, j, j)) * error;
-    }
+    for (int j = 0; j < FREE; ++j)
+        if (team.rank == j % TEAM) errors[free_at(j)] = root(rows_product(w.room, FREE, j, j)) * error;
     if (out.covariances != nullptr) {
         double* covariance = out.covariances + now.fit * PARAMS * PARAMS;
 #pragma unroll 1
@@ -189,6 +222,39 @@ __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch
     }
     if (team.rank == 0) write_end(batch, now.fit, s, s.termination, FREE, 0, 0, influence);
     return true;
+}
+
+// Returns true if f64 would not change the result of a fit that has ended in f32. `apart`: true if f32 distinguishes the
+// abscissae that all fits share.
+__device__ __forceinline__ bool is_final_in_f32(Team team, const Batch& batch, const SlimFit& now, const State& s,
+                                                bool apart) {
+    if (!batch.keep || !rounding_is_harmless(s)) return false;
+    return OWN_COLUMNS ? columns_are_apart(team, batch, now.fit * batch.data.points) : apart;
+}
+
+// Returns true if all parameters are far from their bounds, compared with the written errors.
+__device__ __forceinline__ bool is_clear_of_box(Team team, const Batch& batch, i64 fit, const State& s) {
+    const Box box = box_of(batch, fit);
+    const double* errors = batch.out.errors + fit * PARAMS;
+    team.sync();
+    bool clear = true;
+#pragma unroll
+    for (int j = 0; j < FREE; ++j) {
+        const int k = free_at(j);
+        clear &= is_clear(s.present.q[j], box.lower[k], box.upper[k], errors[k]);
+    }
+    return clear;
+}
+
+// Passes the parameters of a fit that has ended in f32 to the stage in f64.
+__device__ __forceinline__ void hand_to_f64(Team team, const Batch& batch, const SlimFit& now, const State& s) {
+    write_params(team, batch, now, s);
+    if (team.rank == 0) {
+        unsigned* counts = batch.out.counts + now.fit * COUNTS;
+        counts[0] = NO_PROGRESS;
+        counts[2] = unsigned(s.iterations);
+        counts[3] = unsigned(s.evaluations);
+    }
 }
 
 // Prepares the pass at the last point whose sums determine the errors of a fit with a robust loss: normal equations
@@ -215,6 +281,7 @@ extern "C" __global__ void __launch_bounds__(SLIM_THREADS, SLIM_BLOCKS) slim_fit
     const Batch batch, unsigned long long* next, unsigned* left) {
     const Team team;
     const bool finite = shared_columns_are_finite(batch);
+    const bool apart = !ROUGH || OWN_COLUMNS || columns_are_apart(Lanes<32>(), batch, 0);
     State s = {};
     Scratch w;
     Mixing mixing;
@@ -228,7 +295,7 @@ extern "C" __global__ void __launch_bounds__(SLIM_THREADS, SLIM_BLOCKS) slim_fit
         if (needs_fit) take_next_fit(team, batch, next, left, finite, now, s);
         needs_fit = false;
         if (!__any_sync(ALL_LANES, now.points > 0)) return;
-        double sums[PASS_SUMS];
+        Term sums[PASS_SUMS];
         slim_pass(team, batch, now, s, sums);
         if (now.points == 0) continue;
 #pragma unroll
@@ -246,12 +313,26 @@ extern "C" __global__ void __launch_bounds__(SLIM_THREADS, SLIM_BLOCKS) slim_fit
             }
             then = take_step(box_of(batch, now.fit), s, mixing, w, now.highest);
         }
-        if (then == ENDED && WEIGHS && !now.awaits_influence) {
-            request_influence(now, s);
-            continue;
-        }
-        if (then == ENDED && !write_slim_results(team, batch, now, s, w, sums + SUMMED)) then = LEAVES;
-        if (then == LEAVES) leave(team, now.fit, left);
         needs_fit = then != PASS;
+        bool is_final = true;
+        if (then == ENDED && !now.awaits_influence) {
+            is_final = !ROUGH || is_final_in_f32(team, batch, now, s, apart);
+            if (WEIGHS && is_final) {
+                request_influence(now, s);
+                needs_fit = false;
+                continue;
+            }
+        }
+        if (then == ENDED && is_final) {
+            double influence[INFLUENCES] = {};
+#pragma unroll
+            for (int m = 0; WEIGHS && m < INFLUENCES; ++m) influence[m] = sums[SUMMED + m];
+            if (!write_slim_results(team, batch, now, s, w, influence))
+                then = LEAVES;
+            else if (ROUGH)
+                is_final = is_clear_of_box(team, batch, now.fit, s);
+        }
+        if (then == ENDED && !is_final) hand_to_f64(team, batch, now, s);
+        if (then == LEAVES) leave(team, now.fit, left);
     }
 }

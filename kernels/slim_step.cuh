@@ -171,9 +171,7 @@ __device__ __forceinline__ Next take_step(const Box& box, State& s, Mixing& mixi
         if (refines) begin_refinement(g, s, mixing, s.small != NONE ? Reason(s.small) : reason, noise);
     }
     if (refines) {
-        const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
-        const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
-        const bool settled = still || (swift && known);
+        const bool settled = is_settled(s, known);
         settles = (s.refinements >= MAX_REFINEMENTS && !settled) || limited;
         if (!settles) {
             refine_step(g, s, mixing, w);

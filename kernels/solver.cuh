@@ -273,11 +273,6 @@ STEP_PART Phase accepted(Group g, State& s) {
     return LOOK;
 }
 
-// Returns true if the cost after a full step is known without an evaluation.
-__device__ __forceinline__ bool is_known_beyond(const State& s, double noise) {
-    return s.fall <= LAST_FALL * bulk_of_cost(s) && noise <= LAST_NOISE * bulk_of_cost(s);
-}
-
 // Takes the last step from the best point without an evaluation, if its effect is known to be negligible.
 STEP_PART void take_last_step(Group g, State& s, bool moved) {
     if (!moved || !is_known_beyond(s, noise_of(s)) || !s.at_best || !all_finite(g, s.trial.params, PARAMS)) return;
@@ -287,10 +282,7 @@ STEP_PART void take_last_step(Group g, State& s, bool moved) {
 // Refines a point where the tolerances are met: full steps with Anderson mixing continue until the parameters'
 // last digits stop changing.
 STEP_PART Phase refine(Group g, State& s, Scratch& w) {
-    const bool still = s.change <= LAST_DIGITS && s.fall <= LAST_DIGITS * bulk_of_cost(s);
-    // Estimates the next change as change² / (change before), as under linear convergence with a constant rate.
-    const bool swift = s.change * s.change <= LAST_CHANGE * s.refined_change;
-    const bool settled = still || (swift && is_known_beyond(s, noise_of(s)));
+    const bool settled = is_settled(s, is_known_beyond(s, noise_of(s)));
     const bool enough = s.refinements >= MAX_REFINEMENTS || s.change == INFINITE;
     if ((enough && !settled) || interrupted(s) != NONE) return SETTLE;
     g.sync();

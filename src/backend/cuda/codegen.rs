@@ -123,17 +123,13 @@ impl<'a> PrintedModel<'a> {
             .filter(|&i| needed[i] && !per_point[i] && !matches!(nodes[i], Node::Const(_)))
             .map(|i| i as Id)
             .collect();
-        // In f32 a division takes only a few operations and needs no reciprocal.
-        let mut divisors: Vec<Id> = match arithmetic {
-            Arithmetic::Double => (0..nodes.len())
-                .filter(|&i| per_point[i])
-                .filter_map(|i| match nodes[i] {
-                    Node::Binary(Binary::Div, _, b) if !per_point[b as usize] => Some(b),
-                    _ => None,
-                })
-                .collect(),
-            Arithmetic::Single { .. } => Vec::new(),
-        };
+        let mut divisors: Vec<Id> = (0..nodes.len())
+            .filter(|&i| per_point[i])
+            .filter_map(|i| match nodes[i] {
+                Node::Binary(Binary::Div, _, b) if !per_point[b as usize] => Some(b),
+                _ => None,
+            })
+            .collect();
         divisors.sort_unstable();
         divisors.dedup();
         PrintedModel { program, arithmetic, per_point, stored, divisors }
@@ -143,6 +139,12 @@ impl<'a> PrintedModel<'a> {
     fn stored_divisors(&self) -> impl Iterator<Item = Id> {
         let is_stored = |id: &Id| self.stored.binary_search(id).is_ok();
         self.divisors.iter().copied().filter(is_stored)
+    }
+
+    /// Returns the reciprocal of a constant, if `divided` of `kernels/quotient.cuh` supports it.
+    fn reciprocal(&self, divisor: f64) -> Option<f64> {
+        let most = if self.arithmetic == Arithmetic::Double { 1e120 } else { 1e30 };
+        (1.0 / most..=most).contains(&divisor.abs()).then(|| 1.0 / divisor)
     }
 
     /// Returns the number of values that `model_uniforms` returns.
@@ -200,7 +202,7 @@ impl<'a> PrintedModel<'a> {
             line(text, &format!("    u[{k}] = {value};"));
         }
         for (k, id) in (self.stored.len()..).zip(self.stored_divisors()) {
-            line(text, &format!("    u[{k}] = reciprocal({});", scope.value(id)));
+            line(text, &format!("    u[{k}] = reciprocal(real({}));", scope.value(id)));
         }
         if self.stored.is_empty() {
             line(text, "    u[0] = 0;  // the model needs none");
@@ -224,7 +226,7 @@ impl<'a> PrintedModel<'a> {
         }
         for &id in &self.divisors {
             if let Node::Const(bits) = nodes[id as usize]
-                && let Some(reciprocal) = reciprocal(f64::from_bits(bits))
+                && let Some(reciprocal) = self.reciprocal(f64::from_bits(bits))
             {
                 scope.divide_by(id, literal(reciprocal, real));
             }
@@ -249,11 +251,6 @@ impl<'a> PrintedModel<'a> {
         }
         line(text, "}\n");
     }
-}
-
-/// Returns the reciprocal of a constant, if `divided` of `kernels/quotient.cuh` supports it.
-fn reciprocal(divisor: f64) -> Option<f64> {
-    (1e-120..=1e120).contains(&divisor.abs()).then(|| 1.0 / divisor)
 }
 
 fn line(text: &mut String, content: &str) {

@@ -70,9 +70,8 @@ impl BatchUnits {
         let shape = BatchShape::new(points, bench_bytes(&spec))?;
         let text = |stage: Stage| {
             (spec.loss, spec.arithmetic) = (stage.loss, stage.arithmetic);
-            let is_slim = job.has_slim_kernel() && !stage.is_rough();
             StageKernels {
-                slim: is_slim.then(|| slim_unit(&spec, job.free, job.data.own).into()),
+                slim: job.has_slim_kernel().then(|| slim_unit(&spec, job.free, job.data.own).into()),
                 general: batch_unit(&spec, shape).into(),
             }
         };

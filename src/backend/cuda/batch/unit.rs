@@ -15,13 +15,14 @@ pub(crate) const BATCH: &[(&str, &str)] = kernels![
     "batch_sums.cuh",
     "batch_begin.cuh",
     "batch_errors.cuh",
+    "rough.cuh",
     "batch_rough.cuh",
     "batch.cu",
 ];
 /// The step of the slim kernel, in addition to the solver.
 pub(crate) const SLIM_STEP: &[(&str, &str)] = kernels!["slim_step.cuh"];
 /// The other kernel files of the slim kernel.
-const SLIM: &[(&str, &str)] = kernels!["inverse.cuh", "batch_data.cuh", "slim.cu"];
+const SLIM: &[(&str, &str)] = kernels!["inverse.cuh", "batch_data.cuh", "rough.cuh", "slim.cu"];
 /// Number of threads of a block of the slim kernel, and of its lanes per fit.
 pub(crate) const SLIM_SHAPE: BatchShape = BatchShape { lanes: 4, threads: 128 };
 /// Maximum number of free parameters for which registers hold the state of a fit.
@@ -86,12 +87,10 @@ pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
 typedef Lanes<{lanes}> Group;
 constexpr int BATCH_THREADS = {threads};
 constexpr int BENCH_BYTES = {};
-// Whether a stage in f64 follows.
-constexpr bool ROUGH = {};
-constexpr bool SCALED = false;
+{}
 {}",
         bench_bytes(spec),
-        spec.arithmetic != Arithmetic::Double,
+        stage(spec),
         finite_columns(spec)
     );
     [ROWS, SOLVER, BATCH].iter().for_each(|files| include(&mut text, files));
@@ -112,7 +111,7 @@ pub(crate) fn slim_unit(spec: &Spec<'_>, free: &[usize], own: bool) -> String {
 typedef Lanes<1> Group;
 constexpr int SLIM_THREADS = {};
 constexpr bool OWN_COLUMNS = {own};
-constexpr bool SCALED = false;
+{}
 // Position of free parameter j among all parameters.
 __device__ __forceinline__ constexpr int free_at(int j) {{
     return {}0;
@@ -122,12 +121,24 @@ __device__ __forceinline__ constexpr bool is_free(int k) {{
 }}
 {}",
         SLIM_SHAPE.threads,
+        stage(spec),
         positions(|(j, k)| format!("j == {j} ? {k} : ")),
         positions(|(_, k)| format!("k == {k} || ")),
         finite_columns(spec)
     );
     [ROWS, SOLVER, SLIM_STEP, SLIM].iter().for_each(|files| include(&mut text, files));
     text
+}
+
+/// Returns the constants of a stage of a batch.
+fn stage(spec: &Spec<'_>) -> String {
+    let rough = spec.arithmetic != Arithmetic::Double;
+    format!(
+        "// True for a stage in f32, which a stage in f64 follows.
+constexpr bool ROUGH = {rough};
+// No factors of the columns of J.
+constexpr bool SCALED = false;"
+    )
 }
 
 /// Returns the function that tests the columns at a point, also columns that the model does not use.

@@ -66,7 +66,7 @@ impl<'a> Scope<'a> {
             Node::Binary(Binary::Or, a, b) => format!("{} || {}", m(a), m(b)),
             Node::Binary(Binary::Div, a, b) => match &self.reciprocals[b as usize] {
                 Some(reciprocal) => format!("divided({}, {}, {reciprocal})", v(a), v(b)),
-                None => format!("{} / {}", v(a), v(b)),
+                None => format!("ratio({}, {})", v(a), v(b)),
             },
             Node::Binary(op, a, b) if op.is_infix() => format!("{} {} {}", v(a), op.name(), v(b)),
             Node::Binary(op, a, b) => format!("{}({}, {})", op.facts().cuda, v(a), v(b)),

@@ -40,14 +40,18 @@ impl By {
     }
 }
 
+/// Declares that the steps are those of f64.
+const NOT_ROUGH: &str = "constexpr bool ROUGH = false;\n";
+
 /// Returns the source of the kernels' solver with a kernel that continues with the factor if there is one, otherwise
 /// with the sums at the trial.
 fn solver_text(size: Size, by: By) -> String {
     if by == By::Slim {
         return slim_text(size);
     }
-    let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{}> Group;\n", by.lanes());
-    let mut text = head(size, &group);
+    let lanes = by.lanes();
+    let group = format!("template <int N> struct Lanes;\ntypedef Lanes<{lanes}> Group;\n");
+    let mut text = head(size, &(group + NOT_ROUGH));
     include(&mut text, SOLVER);
     let (state, scratch) = (8 * words::<Layout>(size), 8 * words::<ScratchLayout>(size));
     text + &format!(
@@ -66,7 +70,7 @@ fn solver_text(size: Size, by: By) -> String {
 fn slim_text(size: Size) -> String {
     let positions = "template <int N> struct Lanes;\ntypedef Lanes<1> Group;
          __device__ __forceinline__ constexpr int free_at(int j) { return j; }\n";
-    let mut text = "#define SLIM\n".to_owned() + &head(size, positions);
+    let mut text = "#define SLIM\n".to_owned() + &head(size, &(positions.to_owned() + NOT_ROUGH));
     include(&mut text, SOLVER);
     include(&mut text, SLIM_STEP);
     text + "#line 1 \"stepped.rs\"

@@ -1,0 +1,71 @@
+// Rounding in f32: tests whether a fit in f32 is final. Both kernels of batches use them.
+
+// Rounding error of a value in f32, relative to y: four unit roundoffs, 2^-22.
+constexpr double ROUNDED = 2.384185791015625e-7;
+// Largest permitted shift of a parameter by rounding, in standard errors.
+constexpr double HARMLESS = 0.01;
+// Smallest squared pivot of the columns of J, each scaled to length 1, that f32 determines to 1e-4.
+constexpr double LEAST_PIVOT_IN_F32 = 1e-6;
+// Maximum ratio of the abscissae of a fit to the range that they cover.
+constexpr double MOST_DISTANT = 64.0;
+
+// Lowest and highest abscissae in each column that the model reads.
+struct Extent {
+    real low[VARIABLES], high[VARIABLES];
+};
+
+__device__ __forceinline__ Extent empty_extent() {
+    Extent extent;
+#pragma unroll
+    for (int v = 0; v < VARIABLES; ++v) {
+        extent.low[v] = real(INFINITE);
+        extent.high[v] = -real(INFINITE);
+    }
+    return extent;
+}
+
+__device__ __forceinline__ void extend(Extent& extent, const real* x) {
+#pragma unroll
+    for (int v = 0; v < VARIABLES; ++v) {
+        extent.low[v] = fmin(extent.low[v], x[v]);
+        extent.high[v] = fmax(extent.high[v], x[v]);
+    }
+}
+
+// Returns true if f32 distinguishes the abscissae: the range of each column is not small relative to the largest
+// magnitude in the column. `extent`: that of the points of the calling lane. All `lanes` call it.
+template <int N>
+__device__ __forceinline__ bool are_apart(Lanes<N> lanes, const Extent& extent) {
+    bool apart = true;
+#pragma unroll
+    for (int v = 0; v < VARIABLES; ++v) {
+        double least = extent.low[v], most = extent.high[v];
+#pragma unroll
+        for (int other = N / 2; other > 0; other /= 2) {
+            least = fmin(least, lanes.from(least, other));
+            most = fmax(most, lanes.from(most, other));
+        }
+        apart &= fmax(fabs(least), fabs(most)) <= MOST_DISTANT * (most - least);
+    }
+    return apart;
+}
+
+// Returns true if rounding moves each parameter by at most HARMLESS standard errors. The shift is at most e / d standard
+// errors. e is the rounding error of all values together, or of the terms whose sums they are; d is the standard
+// deviation of a row.
+STEP_PART bool rounding_is_harmless(const State& s) {
+    double size = root(s.square);
+    bool good = true;
+    STEP_LOOP
+    for (int j = 0; j < FREE; ++j) {
+        const double pivot = quotient(s.r[j * FREE + j], s.norms[j]);
+        good &= pivot * pivot > LEAST_PIVOT_IN_F32;
+        size = fmax(size, s.norms[j] * fabs(s.present.q[j]));
+    }
+    return good && ROUNDED * size <= HARMLESS * root(variance_of(s));
+}
+
+// Returns true if a value is far from its bounds, compared with its standard error.
+__device__ __forceinline__ bool is_clear(double value, double low, double high, double error) {
+    return fmin(value - low, high - value) > 2.0 * HARMLESS * error;
+}
