@@ -18,6 +18,9 @@ __device__ __forceinline__ double size_of(const State& s, int j, double deviatio
     return fmax(fabs(s.present.q[j]), quotient(deviation, s.norms[j]));
 }
 
+// ROUNDING of the arithmetic of the model: that of f32 is 2^29 times that of f64.
+constexpr double MODEL_ROUNDING = ROUGH ? 536870912.0 * ROUNDING : ROUNDING;
+
 // Returns the uncertainty of the cost that follows from rounding of the model's values.
 STEP_PART double noise_of(const State& s) {
     const double residual = residual_of(s);
@@ -25,7 +28,7 @@ STEP_PART double noise_of(const State& s) {
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) terms = fmax(terms, s.norms[j] * fabs(s.present.q[j]));
     const double values = residual * fmax(root(s.square) + residual, terms);
-    return ROUNDING * fmax(values, cost_of(s.present));
+    return MODEL_ROUNDING * fmax(values, cost_of(s.present));
 }
 
 // Returns true if the cost is only rounding error.
