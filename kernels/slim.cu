@@ -9,6 +9,9 @@ constexpr int SLIM_BLOCKS = FREE > 5 ? 2 : 3;
 // Range of the sums of a fit's data whose products neither overflow nor vanish.
 constexpr double LEAST_SUM = ROUGH ? 1e-33 : 1e-180, MOST_SUM = ROUGH ? 1e36 : 1e180;
 
+// Number of points that a lane evaluates together. In f64 registers hold only one.
+constexpr int ABREAST = ROUGH ? 2 : 1;
+
 // Sums of a pass in addition to those of the normal equations: the INFLUENCES sums of a robust loss, then three sums
 // over the data with y and w = 1 / sigma: (w y)^2, w^2 y and w^2. Counts have w = 1.
 constexpr int INFLUENCE_SUMS = WEIGHS ? INFLUENCES : 0;
@@ -125,7 +128,7 @@ __device__ __forceinline__ void slim_pass(Team team, const Batch& batch, const S
 #pragma unroll
     for (int m = 0; m < PASS_SUMS; ++m) sums[m] = 0;
     i64 at = first + team.rank;
-#pragma unroll 1
+#pragma unroll ABREAST
     for (int i = team.rank; i < now.points; i += TEAM, at += TEAM) {
         Point point;
         load_x(data, OWN_COLUMNS ? at : i64(i), point.x);

@@ -71,7 +71,9 @@ impl BatchUnits {
         let text = |stage: Stage| {
             (spec.loss, spec.arithmetic) = (stage.loss, stage.arithmetic);
             StageKernels {
-                slim: job.has_slim_kernel().then(|| slim_unit(&spec, job.free, job.data.own).into()),
+                slim: job
+                    .has_slim_kernel()
+                    .then(|| slim_unit(&spec, job.free, job.data.own).into()),
                 general: batch_unit(&spec, shape).into(),
             }
         };

@@ -78,7 +78,7 @@ pub(crate) fn bench_bytes(spec: &Spec<'_>) -> usize {
 
 /// Returns the source of the kernel of a batch. Equal fits of equal shape give equal texts.
 pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
-    let mut text = source::model_unit(spec);
+    let mut text = stage(spec) + &source::model_unit(spec);
     let BatchShape { lanes, threads } = shape;
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -87,10 +87,8 @@ pub(crate) fn batch_unit(spec: &Spec<'_>, shape: BatchShape) -> String {
 typedef Lanes<{lanes}> Group;
 constexpr int BATCH_THREADS = {threads};
 constexpr int BENCH_BYTES = {};
-{}
 {}",
         bench_bytes(spec),
-        stage(spec),
         finite_columns(spec)
     );
     [ROWS, SOLVER, BATCH].iter().for_each(|files| include(&mut text, files));
@@ -100,7 +98,7 @@ constexpr int BENCH_BYTES = {};
 /// Returns the source of the slim kernel. `free`: positions of the free parameters. `own`: true if each fit has its own
 /// columns.
 pub(crate) fn slim_unit(spec: &Spec<'_>, free: &[usize], own: bool) -> String {
-    let mut text = "#define SLIM\n".to_owned() + &source::model_unit(spec);
+    let mut text = "#define SLIM\n".to_owned() + &stage(spec) + &source::model_unit(spec);
     let positions = |write: fn((usize, &usize)) -> String| -> String {
         free.iter().enumerate().map(write).collect()
     };
@@ -111,7 +109,6 @@ pub(crate) fn slim_unit(spec: &Spec<'_>, free: &[usize], own: bool) -> String {
 typedef Lanes<1> Group;
 constexpr int SLIM_THREADS = {};
 constexpr bool OWN_COLUMNS = {own};
-{}
 // Position of free parameter j among all parameters.
 __device__ __forceinline__ constexpr int free_at(int j) {{
     return {}0;
@@ -121,7 +118,6 @@ __device__ __forceinline__ constexpr bool is_free(int k) {{
 }}
 {}",
         SLIM_SHAPE.threads,
-        stage(spec),
         positions(|(j, k)| format!("j == {j} ? {k} : ")),
         positions(|(_, k)| format!("k == {k} || ")),
         finite_columns(spec)
@@ -137,7 +133,8 @@ fn stage(spec: &Spec<'_>) -> String {
         "// True for a stage in f32, which a stage in f64 follows.
 constexpr bool ROUGH = {rough};
 // No factors of the columns of J.
-constexpr bool SCALED = false;"
+constexpr bool SCALED = false;
+"
     )
 }
 
