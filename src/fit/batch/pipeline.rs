@@ -2,7 +2,7 @@
 //! chunk is uploaded. While results are read back and the host completes them, the kernel of the next chunk runs.
 
 use super::arrays::BatchPart;
-use crate::backend::cuda::batch::{Batch, BatchNumbers, FitChunk};
+use crate::backend::cuda::batch::{Batch, BatchCounts, ChunkResults, FitChunk};
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::fit::placement::FILL;
 use crate::threads::lock;
@@ -80,13 +80,13 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         Pipeline { batch, driver, queue, asked, bytes: asked, fits, under_way: None }
     }
 
-    /// Waits for the next chunk, writes its results to `found`, and returns its fits; `None` if the queue is empty.
-    /// After an error, the fits of this device return to the queue.
+    /// Waits for the next chunk and returns its fits with their results, and writes their counts to `counts`. Returns
+    /// `None` if the queue is empty. After an error, the fits of this device return to the queue.
     pub(super) fn next(
         &mut self,
-        found: &mut BatchNumbers,
+        counts: &mut BatchCounts,
     ) -> Result<Option<BatchPart<'b>>, DriverError> {
-        let Launched { part, chunk } = match self.under_way.take() {
+        let Launched { mut part, chunk } = match self.under_way.take() {
             Some(launched) => launched?,
             None => match self.begin()? {
                 Some(launched) => launched,
@@ -98,7 +98,14 @@ impl<'a, 'b> Pipeline<'a, 'b> {
         // If the next chunk is launched, the results are read on `Queue::Ahead` of the device, which does not wait
         // for the kernel of the next chunk.
         let queue = if let Some(Ok(_)) = launched { Queue::Ahead } else { Queue::Work };
-        if let Err(error) = chunk.read(queue, found) {
+        let results = ChunkResults {
+            params: part.params,
+            errors: part.errors,
+            costs: part.costs,
+            covariances: part.covariances,
+        };
+        if let Err(error) = chunk.read(queue, results, counts) {
+            part.forget(0..part.len());
             self.queue.put_back(part);
             if let Some(Ok(Launched { part, .. })) = launched {
                 self.queue.put_back(part);

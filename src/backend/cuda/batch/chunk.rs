@@ -9,7 +9,6 @@ use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::Estimator;
 use crate::solver::termination::Termination;
-use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -204,14 +203,20 @@ impl FitChunk {
     }
 
     /// Waits for the kernel and reads its results by `queue`. If the next kernel has been launched, `queue` is
-    /// [`Queue::Ahead`].
-    pub(crate) fn read(self, queue: Queue, found: &mut BatchNumbers) -> Result<(), DriverError> {
-        read_all(&self.counts, queue, &mut found.counts)?;
-        read_all(&self.params, queue, &mut found.params)?;
-        read_all(&self.errors, queue, &mut found.errors)?;
-        read_all(&self.costs, queue, &mut found.costs)?;
+    /// [`Queue::Ahead`]. After an error the contents of `results` are undefined.
+    pub(crate) fn read(
+        self,
+        queue: Queue,
+        results: ChunkResults<'_>,
+        counts: &mut BatchCounts,
+    ) -> Result<(), DriverError> {
+        counts.0.resize(self.fits * COUNTS, 0);
+        self.counts.read(queue, 0, &mut counts.0)?;
+        self.params.read(queue, 0, results.params)?;
+        self.errors.read(queue, 0, results.errors)?;
+        self.costs.read(queue, 0, results.costs)?;
         if let Some(covariances) = &self.covariances {
-            read_all(covariances, queue, &mut found.covariances)?;
+            covariances.read(queue, 0, results.covariances)?;
         }
         // All transfers are complete. Buffers marked as idle are released without a fence; therefore the next chunk,
         // which reuses their memory, can upload while a kernel runs.
@@ -229,20 +234,18 @@ impl FitChunk {
     }
 }
 
-fn read_all<T: Pod>(buffer: &Buffer, queue: Queue, to: &mut Vec<T>) -> Result<(), DriverError> {
-    to.resize(buffer.bytes() / size_of::<T>(), T::zeroed());
-    buffer.read(queue, 0, to)
+/// Arrays of the host that receive the results of consecutive fits, one row per fit.
+pub(crate) struct ChunkResults<'a> {
+    pub(crate) params: &'a mut [f64],
+    pub(crate) errors: &'a mut [f64],
+    pub(crate) costs: &'a mut [f64],
+    /// Empty if covariances are not requested.
+    pub(crate) covariances: &'a mut [f64],
 }
 
-/// Results of consecutive fits, as the kernel writes them.
+/// Counts of consecutive fits, as the kernel writes them.
 #[derive(Default)]
-pub(crate) struct BatchNumbers {
-    pub(crate) params: Vec<f64>,
-    pub(crate) errors: Vec<f64>,
-    pub(crate) costs: Vec<f64>,
-    pub(crate) covariances: Vec<f64>,
-    counts: Vec<u32>,
-}
+pub(crate) struct BatchCounts(Vec<u32>);
 
 /// Counts that the kernel returns for a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -276,10 +279,10 @@ pub(crate) enum FitEnd {
     BadData(usize),
 }
 
-impl BatchNumbers {
+impl BatchCounts {
     /// Returns the counts of the `index`-th fit.
-    pub(crate) fn counts(&self, index: usize) -> Counts {
-        let words = &self.counts[index * COUNTS..(index + 1) * COUNTS];
+    pub(crate) fn of(&self, index: usize) -> Counts {
+        let words = &self.0[index * COUNTS..(index + 1) * COUNTS];
         Counts {
             kind: match Reason::from_word(u64::from(words[0])) {
                 None | Some(Reason::None) => FitEnd::ForTheHost,

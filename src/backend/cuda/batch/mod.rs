@@ -15,7 +15,7 @@ use super::source::{Arithmetic, Spec};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::threads;
 use arrays::{DataAtHand, DeviceArrays, Resident, SharedTerms};
-pub(crate) use chunk::{BatchNumbers, Counts, FitChunk, FitEnd};
+pub(crate) use chunk::{BatchCounts, ChunkResults, Counts, FitChunk, FitEnd};
 pub(crate) use job::{Job, KernelRules, bytes_per_sample};
 use job::{Stage, weighting};
 use std::ops::Range;
