@@ -121,6 +121,7 @@ impl<'a> BatchPart<'a> {
         self.params[rows(width)].fill(f64::NAN);
         self.errors[rows(width)].fill(f64::NAN);
         self.costs[fits.clone()].fill(f64::NAN);
+        self.weights[fits.clone()].fill(f64::NAN);
         if !self.covariances.is_empty() {
             self.covariances[rows(width * width)].fill(f64::NAN);
         }

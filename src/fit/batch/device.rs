@@ -311,12 +311,13 @@ fn complete_fit(
         return false;
     }
     let row = index * out.width..(index + 1) * out.width;
-    let Counts { iterations, evaluations, points, rank, held, weight, .. } = counts;
+    let Counts { iterations, evaluations, points, rank, held, .. } = counts;
     out.iterations[index] = iterations;
     out.evaluations[index] = evaluations;
     out.points[index] = points;
-    let weight = if request.spec.loss == Loss::Linear { points as f64 } else { weight };
-    out.weights[index] = weight;
+    if request.spec.loss == Loss::Linear {
+        out.weights[index] = points as f64;
+    }
     out.ranks[index] = rank;
     if !out.sides.is_empty() {
         for (j, &k) in request.spec.prepared.free.iter().enumerate() {
@@ -329,7 +330,8 @@ fn complete_fit(
         }
     }
     let estimated = request.spec.prepared.free.len() - counts.number_held();
-    let termination = checked_weight(termination, request.spec.loss, (weight, points), estimated);
+    let counted = (out.weights[index], points);
+    let termination = checked_weight(termination, request.spec.loss, counted, estimated);
     let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
     out.statuses[index] = FitStatus::of(termination, undetermined);
     true

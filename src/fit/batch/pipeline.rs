@@ -102,6 +102,7 @@ impl<'a, 'b> Pipeline<'a, 'b> {
             params: part.params,
             errors: part.errors,
             costs: part.costs,
+            weights: part.weights,
             covariances: part.covariances,
         };
         if let Err(error) = chunk.read(queue, results, counts) {

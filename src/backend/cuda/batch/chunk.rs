@@ -21,6 +21,7 @@ pub(crate) struct FitChunk {
     params: Buffer,
     errors: Buffer,
     costs: Buffer,
+    weights: Option<Buffer>,
     covariances: Option<Buffer>,
     counts: Buffer,
     fits: usize,
@@ -32,9 +33,14 @@ pub(crate) struct FitChunk {
 fn bytes(job: &Job<'_>, held: bool) -> (usize, usize) {
     let width = job.bounds.len();
     let (sample, mut fit) = if held { (0, 0) } else { own_bytes(job.data) };
-    // One word for the list of the fits that the slim kernel leaves.
-    fit +=
-        8 * (2 * width + 1) + 4 * COUNTS + 4 + if job.covariances { 8 * width * width } else { 0 };
+    // 4 bytes for the list of the fits that the slim kernel leaves.
+    fit += 8 * (2 * width + 1) + 4 * COUNTS + 4;
+    if job.is_robust() {
+        fit += 8;
+    }
+    if job.covariances {
+        fit += 8 * width * width;
+    }
     if job.starts.shared(width).is_none() {
         fit += 8 * width;
     }
@@ -141,14 +147,15 @@ impl FitChunk {
         let params = Buffer::of::<f64>(driver, fits * width)?;
         let errors = Buffer::of::<f64>(driver, fits * width)?;
         let costs = Buffer::of::<f64>(driver, fits)?;
-        let covariances = match job.covariances {
-            true => Some(Buffer::of::<f64>(driver, fits * width * width)?),
-            false => None,
-        };
+        let optional =
+            |wanted: bool, count| wanted.then(|| Buffer::of::<f64>(driver, count)).transpose();
+        let weights = optional(job.is_robust(), fits)?;
+        let covariances = optional(job.covariances, fits * width * width)?;
         let counts = Buffer::of::<u32>(driver, fits * COUNTS)?;
         batch.set(&of.out.params, [params.address()]);
         batch.set(&of.out.errors, [errors.address()]);
         batch.set(&of.out.costs, [costs.address()]);
+        batch.set(&of.out.weights, weights.as_ref().map(Buffer::address));
         batch.set(&of.out.covariances, covariances.as_ref().map(Buffer::address));
         batch.set(&of.out.counts, [counts.address()]);
 
@@ -181,6 +188,7 @@ impl FitChunk {
             params,
             errors,
             costs,
+            weights,
             covariances,
             counts,
             fits,
@@ -215,6 +223,9 @@ impl FitChunk {
         self.params.read(queue, 0, results.params)?;
         self.errors.read(queue, 0, results.errors)?;
         self.costs.read(queue, 0, results.costs)?;
+        if let Some(weights) = &self.weights {
+            weights.read(queue, 0, results.weights)?;
+        }
         if let Some(covariances) = &self.covariances {
             covariances.read(queue, 0, results.covariances)?;
         }
@@ -229,7 +240,8 @@ impl FitChunk {
         let results = [&self.params, &self.errors, &self.costs, &self.counts];
         let arrays = uploaded.iter().flat_map(|arrays| arrays.all().map(|array| &array.buffer));
         let stages = self.stages.iter().map(|(buffer, _)| buffer);
-        let own = stages.chain(inputs).chain(&self.covariances).chain(&self.left);
+        let own =
+            stages.chain(inputs).chain(&self.weights).chain(&self.covariances).chain(&self.left);
         own.chain(results).chain(arrays)
     }
 }
@@ -239,6 +251,8 @@ pub(crate) struct ChunkResults<'a> {
     pub(crate) params: &'a mut [f64],
     pub(crate) errors: &'a mut [f64],
     pub(crate) costs: &'a mut [f64],
+    /// Sum of the robust weights (effective points); not changed unless the loss is robust.
+    pub(crate) weights: &'a mut [f64],
     /// Empty if covariances are not requested.
     pub(crate) covariances: &'a mut [f64],
 }
@@ -257,8 +271,6 @@ pub(crate) struct Counts {
     pub(crate) rank: u32,
     /// Bit sets of the free parameters at a lower bound and at an upper bound.
     pub(crate) held: [u32; 2],
-    /// Sum of the robust weights (effective points); only for a robust loss.
-    pub(crate) weight: f64,
 }
 
 impl Counts {
@@ -283,18 +295,19 @@ impl BatchCounts {
     /// Returns the counts of the `index`-th fit.
     pub(crate) fn of(&self, index: usize) -> Counts {
         let words = &self.0[index * COUNTS..(index + 1) * COUNTS];
+        let halves = |word: u32| [word & 0xffff, word >> 16];
+        let [reason, rank] = halves(words[0]);
         Counts {
-            kind: match Reason::from_word(u64::from(words[0])) {
+            kind: match Reason::from_word(u64::from(reason)) {
                 None | Some(Reason::None) => FitEnd::ForTheHost,
                 Some(Reason::BadData) => FitEnd::BadData(words[1] as usize),
                 Some(reason) => FitEnd::Ended(termination_of(reason)),
             },
+            points: words[1] as usize,
             iterations: words[2],
             evaluations: words[3],
-            points: words[4] as usize,
-            rank: words[5],
-            held: [words[6], words[7]],
-            weight: f64::from_bits(u64::from(words[9]) << 32 | u64::from(words[8])),
+            rank,
+            held: halves(words[4]),
         }
     }
 }
