@@ -3,7 +3,7 @@
 
 use super::arrays::BatchPart;
 use super::engine::{self, portions};
-use super::pipeline::{FitQueue, Pipeline};
+use super::pipeline::{self, ChunkLimits, FitQueue};
 use super::request::BatchRequest;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
@@ -219,17 +219,13 @@ fn make<'b>(
     let batch = Batch::new(device, &on.units, job, on.resident);
     let batch = batch.map_err(|error| not_loaded(device, error))?;
     let bytes = if request.is_watched() { WATCHED } else { CHUNK };
-    let mut pipeline = Pipeline::new(&batch, &*device.driver, queue, bytes, *fits);
-    let mut counts = BatchCounts::default();
-    while !request.spec.is_cancelled() {
-        let next = pipeline.next(&mut counts).map_err(|error| failed(device, error))?;
-        let Some(mut part) = next else { break };
-        complete(request, &counts, &mut part);
-        if !hand_over(part) {
-            break;
-        }
-    }
-    Ok(())
+    let mut take = |mut part: BatchPart<'b>, counts: &BatchCounts| {
+        complete(request, counts, &mut part);
+        hand_over(part) && !request.spec.is_cancelled()
+    };
+    let limits = ChunkLimits { bytes, fits: *fits };
+    let done = pipeline::run(&batch, &*device.driver, queue, limits, &mut take);
+    done.map_err(|error| failed(device, error))
 }
 
 /// Work of the host for the devices.

@@ -74,7 +74,7 @@ const MOST_RESIDENT: usize = 250_000;
 /// are small.
 const MOST_UPLOADED: usize = 50_000;
 /// Minimum number of chunks for each of several devices, so that devices wait only briefly for the last chunk.
-const CHUNKS: usize = 4;
+const CHUNKS: usize = 6;
 const CPU: &str = "use Backend::Auto or Backend::Cpu";
 const NO_ROOM: Obstacle =
     Obstacle::Refused("a batch of fits too large for a block's shared memory", CPU);

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The fits of a launch.
-pub(crate) struct FitChunk {
+pub(super) struct FitChunk {
     /// The structure `Batch` of the kernels for each stage, on the device and as words.
     stages: Vec<(Buffer, Vec<u64>)>,
     /// Number of the fits that the slim kernel leaves to the general one, then their positions.
@@ -210,14 +210,13 @@ impl FitChunk {
         self.fits
     }
 
-    /// Waits for the kernel and reads its results by `queue`. If the next kernel has been launched, `queue` is
-    /// [`Queue::Ahead`]. After an error the contents of `results` are undefined.
-    pub(crate) fn read(
+    /// Reads the results, which the kernel has written. After an error the contents of `results` are undefined.
+    pub(super) fn read(
         self,
-        queue: Queue,
         results: ChunkResults<'_>,
         counts: &mut BatchCounts,
     ) -> Result<(), DriverError> {
+        let queue = Queue::Results;
         counts.0.resize(self.fits * COUNTS, 0);
         self.counts.read(queue, 0, &mut counts.0)?;
         self.params.read(queue, 0, results.params)?;

@@ -9,13 +9,14 @@ pub(crate) mod unit;
 
 use super::device::{Device, LoadError, LoadedKernels};
 use super::device_points::storage;
-use super::driver::{DriverError, Geometry};
+use super::driver::{DriverError, Geometry, Mark};
 use super::memory::Buffer;
 use super::source::{Arithmetic, Spec};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::threads;
 use arrays::{DataAtHand, DeviceArrays, Resident, SharedTerms};
-pub(crate) use chunk::{BatchCounts, ChunkResults, Counts, FitChunk, FitEnd};
+use chunk::FitChunk;
+pub(crate) use chunk::{BatchCounts, ChunkResults, Counts, FitEnd};
 pub(crate) use job::{Job, KernelRules, bytes_per_sample};
 use job::{Stage, weighting};
 use std::ops::Range;
@@ -35,6 +36,13 @@ pub(crate) struct Batch<'a> {
     data: DataAtHand<'a>,
     terms: SharedTerms,
     next: Buffer,
+}
+
+/// Fits whose kernels were launched.
+pub(crate) struct LaunchedChunk {
+    fits: FitChunk,
+    /// End of the kernels.
+    end: Mark,
 }
 
 /// The kernels of one stage.
@@ -125,14 +133,29 @@ impl<'a> Batch<'a> {
         chunk::range(&self.job, matches!(self.data, DataAtHand::Resident(_)), first, bytes)
     }
 
-    /// Uploads the fits of `range` to the device while the launched kernel runs.
-    pub(crate) fn bring(&self, range: Range<usize>) -> Result<FitChunk, DriverError> {
-        FitChunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range)
+    /// Uploads the fits of `range` while earlier kernels run, and queues their kernels.
+    pub(crate) fn launch(&self, range: Range<usize>) -> Result<LaunchedChunk, DriverError> {
+        let driver = &self.device.driver;
+        let fits = FitChunk::new(driver, &self.job, &self.data, &self.terms, range)?;
+        driver.fence()?;
+        self.queue_kernels(&fits)?;
+        Ok(LaunchedChunk { fits, end: driver.mark()? })
     }
 
-    /// Queues the fits of a chunk. The general kernel runs the fits that the slim kernel has left, or all.
-    pub(crate) fn launch(&self, chunk: &FitChunk) -> Result<(), DriverError> {
-        self.device.driver.fence()?;
+    /// Waits for the kernels of a chunk and reads their results, while later kernels run. After an error the contents of
+    /// `results` are undefined.
+    pub(crate) fn read(
+        &self,
+        chunk: LaunchedChunk,
+        results: ChunkResults<'_>,
+        counts: &mut BatchCounts,
+    ) -> Result<(), DriverError> {
+        self.device.driver.wait(chunk.end)?;
+        chunk.fits.read(results, counts)
+    }
+
+    /// Queues the kernels of a chunk. The general kernel runs the fits that the slim kernel has left, or all.
+    fn queue_kernels(&self, chunk: &FitChunk) -> Result<(), DriverError> {
         let next = self.next.address();
         for (kernels, (fits, words)) in self.kernels.iter().zip(chunk.stages()) {
             let mut left = 0;
