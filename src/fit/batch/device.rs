@@ -256,7 +256,7 @@ impl Host<'_> {
 
     /// Takes over the chunks of several devices in the order in which they arrive.
     fn take_all(&mut self, made: Receiver<BatchPart<'_>>) -> Result<()> {
-        for part in made {
+        while let Some(part) = threads::receive(&made) {
             self.take(part)?;
             if self.stopped {
                 break;

@@ -5,7 +5,8 @@ use super::arrays::BatchPart;
 use crate::backend::cuda::batch::{Batch, BatchCounts, ChunkResults, LaunchedChunk};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::fit::placement::FILL;
-use crate::threads::lock;
+use crate::threads::{lock, receive};
+use std::iter::from_fn;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
@@ -88,7 +89,11 @@ pub(super) fn run<'b>(
             }
         };
         match Builder::new().spawn_scoped(scope, work) {
-            Ok(_) => collect(batch, queue, launched.into_iter(), read, complete),
+            Ok(_) => {
+                // Copies of the uploader use the pool, to which this thread may belong.
+                let arriving = from_fn(|| receive(&launched));
+                collect(batch, queue, arriving, read, complete)
+            }
             // Without a thread, the chunks are computed one after the other.
             Err(_) => {
                 let (alone, read) = uploader();
