@@ -125,6 +125,10 @@ pub(crate) trait Driver: Send + Sync {
 
     fn unload(&self, module: Module);
 
+    /// Sets how much of the memory on a multiprocessor is shared memory while this kernel runs, in percent; the rest is
+    /// its L1 cache. This is a preference: a device that refuses it keeps its own choice.
+    fn prefer_shared(&self, _module: Module, _kernel: &str, _percent: u8) {}
+
     /// Returns true if the device is lost; then every further call fails.
     fn is_lost(&self) -> bool {
         false

@@ -351,6 +351,10 @@ impl Driver for Pooled {
         self.driver.unload(module);
     }
 
+    fn prefer_shared(&self, module: Module, kernel: &str, percent: u8) {
+        self.driver.prefer_shared(module, kernel, percent);
+    }
+
     fn is_lost(&self) -> bool {
         self.driver.is_lost()
     }

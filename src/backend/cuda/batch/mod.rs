@@ -23,6 +23,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use unit::{BatchShape, MOST_PARAMETERS, SLIM_SHAPE, batch_unit, bench_bytes, slim_unit};
 
+const SLIM_KERNEL: &str = "slim_fits";
+const GENERAL_KERNEL: &str = "make_fits";
 /// Blocks per multiprocessor: more than are resident concurrently, therefore no multiprocessor idles. Late blocks
 /// find no more fits.
 const BLOCKS: u32 = 16;
@@ -114,7 +116,11 @@ impl<'a> Batch<'a> {
         threads::map(&texts, |text| load(text)).into_iter().collect::<Result<Vec<_>, _>>()?;
         let of_stage = |stage: &StageKernels<Arc<str>>| {
             let slim = stage.slim.as_ref().map(load).transpose()?;
-            Ok(StageKernels { slim, general: load(&stage.general)? })
+            let general = load(&stage.general)?;
+            // The fits of the general kernel are in shared memory. The slim kernel has none; its spills are in L1.
+            slim.iter().for_each(|kernels| kernels.prefer_shared(SLIM_KERNEL, 0));
+            general.prefer_shared(GENERAL_KERNEL, 100);
+            Ok(StageKernels { slim, general })
         };
         let kernels = units.texts.iter().map(of_stage).collect::<Result<_, LoadError>>()?;
         let driver = &device.driver;
@@ -165,12 +171,12 @@ impl<'a> Batch<'a> {
                 self.next.clear()?;
                 let [next, left] = [&next, &left].map(bytemuck::bytes_of);
                 let arguments = [bytemuck::cast_slice(words), next, left];
-                slim.launch("slim_fits", self.geometry(SLIM_SHAPE, chunk.fits()), &arguments)?;
+                slim.launch(SLIM_KERNEL, self.geometry(SLIM_SHAPE, chunk.fits()), &arguments)?;
             }
             self.next.clear()?;
             let arguments = [&fits, &next, &left].map(bytemuck::bytes_of);
             let geometry = self.geometry(self.shape, chunk.fits());
-            kernels.general.launch("make_fits", geometry, &arguments)?;
+            kernels.general.launch(GENERAL_KERNEL, geometry, &arguments)?;
         }
         Ok(())
     }

@@ -312,6 +312,16 @@ impl Context {
         check(call, 0, unsafe { result::module::get_function(module.0, name) }).map(Kernel)
     }
 
+    pub(super) fn prefer_shared(&self, kernel: Kernel, percent: u8) -> Result<(), DriverError> {
+        use sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as CARVEOUT;
+        let _current = self.enter()?;
+        // SAFETY: the kernel's module is loaded as long as its owner has it.
+        let set = unsafe {
+            result::function::set_function_attribute(kernel.0, CARVEOUT, i32::from(percent))
+        };
+        check("cuFuncSetAttribute", 0, set)
+    }
+
     pub(super) fn launch(
         &self,
         kernel: Kernel,

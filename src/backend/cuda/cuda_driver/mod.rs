@@ -254,6 +254,10 @@ impl Driver for CudaDriver {
         }
     }
 
+    fn prefer_shared(&self, module: Module, kernel: &str, percent: u8) {
+        let _ = self.call(|context| context.prefer_shared(self.kernel(module, kernel)?, percent));
+    }
+
     fn launch(
         &self,
         module: Module,

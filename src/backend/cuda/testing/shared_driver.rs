@@ -62,6 +62,10 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).unload(module);
     }
 
+    fn prefer_shared(&self, module: Module, kernel: &str, percent: u8) {
+        (**self).prefer_shared(module, kernel, percent);
+    }
+
     fn is_lost(&self) -> bool {
         (**self).is_lost()
     }
