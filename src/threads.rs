@@ -159,14 +159,11 @@ mod tests {
     fn a_thread_that_waits_for_a_message_runs_tasks_of_its_pool() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let (sender, messages) = channel();
-        let (first, second) = scope(|scope| {
-            scope.spawn(|| {
-                let sender = sender;
-                let number = pool.install(|| 7);
-                sender.send(number)
-            });
-            pool.install(|| (receive(&messages), receive(&messages)))
+        let both = scope(|scope| {
+            let pool = &pool;
+            scope.spawn(move || sender.send(pool.install(|| 7)));
+            pool.install(move || (receive(&messages), receive(&messages)))
         });
-        assert_eq!((first, second), (Some(7), None));
+        assert_eq!(both, (Some(7), None));
     }
 }
