@@ -110,7 +110,7 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
     unsigned kind = NONE, point = 0;
     Before before = {0, 0};
     if (batch.continued) {
-        kind = counts[0];
+        kind = unsigned(reason_in(counts));
         if (kind == NONE || kind == BAD_DATA || (batch.keep && is_converged(kind))) return;
         before = {counts[2], counts[3]};
     }

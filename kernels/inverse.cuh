@@ -54,20 +54,19 @@ __device__ __forceinline__ double row_error(const Batch& batch, const State& s, 
     return batch.absolute && error < 1.0 ? 1.0 : error;
 }
 
-// Writes the cost and the counts of a fit, by one lane. `low`, `high`: bit sets of the parameters on their bounds.
+// Returns the Reason in the first word of the counts of a fit.
+__device__ __forceinline__ i64 reason_in(const unsigned* counts) { return counts[0] & 0xffffu; }
+
+// Writes the cost, the weight and the counts of a fit, by one lane. `low`, `high`: bit sets of the parameters on their
+// bounds.
 __device__ __forceinline__ void write_end(const Batch& batch, i64 fit, const State& s, i64 reason, int rank,
                                           unsigned low, unsigned high, const double* influence) {
     batch.out.costs[fit] = cost_of(s.present);
+    if constexpr (WEIGHS) batch.out.weights[fit] = influence[0];
     unsigned* counts = batch.out.counts + fit * COUNTS;
-    counts[0] = unsigned(reason);
-    counts[1] = 0;
+    counts[0] = unsigned(reason) | unsigned(rank) << 16;
+    counts[1] = unsigned(s.points_counted);
     counts[2] = unsigned(s.iterations);
     counts[3] = unsigned(s.evaluations);
-    counts[4] = unsigned(s.points_counted);
-    counts[5] = unsigned(rank);
-    counts[6] = low;
-    counts[7] = high;
-    const unsigned long long weight = __double_as_longlong(WEIGHS ? influence[0] : 0.0);
-    counts[8] = unsigned(weight);
-    counts[9] = unsigned(weight >> 32);
+    counts[4] = low | high << 16;
 }

@@ -82,9 +82,10 @@ __device__ __forceinline__ void take_next_fit(Team team, const Batch& batch, uns
         bool usable = finite;
         if (batch.continued) {
             const unsigned* counts = batch.out.counts + now.fit * COUNTS;
-            if (counts[0] == NONE || counts[0] == BAD_DATA) continue;
-            if (batch.keep && is_converged(counts[0])) continue;
-            usable &= counts[0] != MAX_EVALUATIONS;
+            const i64 reason = reason_in(counts);
+            if (reason == NONE || reason == BAD_DATA) continue;
+            if (batch.keep && is_converged(reason)) continue;
+            usable &= reason != MAX_EVALUATIONS;
             before[0] = counts[2];
             before[1] = counts[3];
         }

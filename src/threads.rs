@@ -6,12 +6,19 @@
 //! forever. In both cases the calling thread becomes a pool of one thread that does all the work. The results are the
 //! same.
 
+use rayon::Yield;
 use rayon::iter::{ParallelIterator, repeat_n};
 use std::error::Error;
 use std::mem::forget;
 use std::panic::catch_unwind;
 use std::process;
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Interval between the checks of an idle thread of a pool for a message.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// Process that started rayon's global pool, and true if the pool has threads.
 static POOL: OnceLock<(u32, bool)> = OnceLock::new();
@@ -59,6 +66,25 @@ pub(crate) fn beside<R>(there: impl FnOnce() + Send, here: impl FnOnce() -> R) -
         scope.spawn(|_| there());
         here()
     })
+}
+
+/// Waits for a message; returns `None` if the sender is closed. A thread of a pool runs tasks of the pool meanwhile,
+/// because the sender may need them.
+pub(crate) fn receive<T>(from: &Receiver<T>) -> Option<T> {
+    if rayon::current_thread_index().is_none() {
+        return from.recv().ok();
+    }
+    loop {
+        match from.try_recv() {
+            Ok(message) => return Some(message),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => {
+                if rayon::yield_now() != Some(Yield::Executed) {
+                    sleep(PAUSE);
+                }
+            }
+        }
+    }
 }
 
 /// Calls `work` with each slot and its index, in parallel on the available threads. It does not allocate.
@@ -119,5 +145,25 @@ fn has_pool() -> bool {
 fn be_alone() {
     if let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
         forget(pool);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::receive;
+    use std::sync::mpsc::channel;
+    use std::thread::scope;
+
+    /// The sender waits for a task on the only thread of the pool, which waits for the message.
+    #[test]
+    fn a_thread_that_waits_for_a_message_runs_tasks_of_its_pool() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let (sender, messages) = channel();
+        let both = scope(|scope| {
+            let pool = &pool;
+            scope.spawn(move || sender.send(pool.install(|| 7)));
+            pool.install(move || (receive(&messages), receive(&messages)))
+        });
+        assert_eq!(both, (Some(7), None));
     }
 }

@@ -135,6 +135,11 @@ impl LoadedKernels {
         Ok(LoadedKernels { module: driver.load(image)?, driver: driver.clone() })
     }
 
+    /// Prefers `percent` percent of shared memory for `kernel`, and L1 cache for the rest.
+    pub(crate) fn prefer_shared(&self, kernel: &str, percent: u8) {
+        self.driver.prefer_shared(self.module, kernel, percent);
+    }
+
     /// Starts `kernel`; `arguments` are the bytes of its parameters.
     pub(crate) fn launch(
         &self,

@@ -1,8 +1,8 @@
 //! Interfaces to a device (memory, modules, launches) and to a compiler of kernels. The real implementation uses
 //! cudarc. Tests use an emulated device, and a test double that fails on demand wraps either.
 //!
-//! A driver runs all work in the order of the calls, except for copies ahead. These have a separate
-//! queue that runs concurrently until a fence orders the two queues.
+//! A driver runs all work in the order of the calls, except for uploads ahead and downloads of results. The former have
+//! a separate queue that runs concurrently until a fence orders the two queues. The latter follow a wait of the host.
 
 pub(crate) use crate::error::no_cuda::DriverError;
 
@@ -21,13 +21,19 @@ pub(crate) struct Geometry {
     pub(crate) threads: u32,
 }
 
+/// A position in [`Queue::Work`], after the work that was queued before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark(pub(crate) u64);
+
 /// The queues of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queue {
     /// Queue for kernels and for all calls that must keep their order relative to kernels.
     Work,
-    /// Queue for copies ahead, which overlap with kernels.
+    /// Queue for uploads ahead, which overlap with kernels.
     Ahead,
+    /// Queue for downloads that overlap with kernels and uploads.
+    Results,
 }
 
 /// Device memory in bytes.
@@ -96,12 +102,19 @@ pub(crate) trait Driver: Send + Sync {
     /// last fence.
     fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError>;
 
-    /// Orders the two queues, without waiting on the host: work queued after the fence begins after all uploads in
-    /// [`Queue::Ahead`] before the fence; uploads in [`Queue::Ahead`] after the fence begin after all work before it.
+    /// Orders [`Queue::Work`] and [`Queue::Ahead`], without waiting on the host: work queued after the fence begins after
+    /// all uploads ahead before the fence; uploads ahead after the fence begin after all work before it.
     fn fence(&self) -> Result<(), DriverError>;
 
-    /// Waits for all work, including the uploads in [`Queue::Ahead`] before the last fence, and copies from the device.
-    /// A download in [`Queue::Ahead`] waits only for work that was queued before the last fence.
+    /// Marks the work queued so far.
+    fn mark(&self) -> Result<Mark, DriverError>;
+
+    /// Waits for the work before a mark; if many marks followed it, possibly also for later work.
+    fn wait(&self, mark: Mark) -> Result<(), DriverError>;
+
+    /// Copies from the device. A download in [`Queue::Work`] waits for all work, including the uploads in
+    /// [`Queue::Ahead`] before the last fence. A download in [`Queue::Results`] waits for no work: the caller has waited
+    /// for the work that writes the bytes. [`Queue::Ahead`] has no downloads.
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError>;
 
     /// Sets bytes of device memory to 0.
@@ -111,6 +124,10 @@ pub(crate) trait Driver: Send + Sync {
     fn load(&self, image: &[u8]) -> Result<Module, DriverError>;
 
     fn unload(&self, module: Module);
+
+    /// Sets how much of the memory on a multiprocessor is shared memory while this kernel runs, in percent; the rest is
+    /// its L1 cache. This is a preference: a device that refuses it keeps its own choice.
+    fn prefer_shared(&self, _module: Module, _kernel: &str, _percent: u8) {}
 
     /// Returns true if the device is lost; then every further call fails.
     fn is_lost(&self) -> bool {

@@ -4,7 +4,9 @@
 //! would spend more time on its few buffers than on its passes. Fits of one model allocate the same sizes repeatedly,
 //! therefore the pool keeps memory by its exact size.
 
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
+use super::driver::{
+    Address, Driver, DriverError, Geometry, Mark, Memory, Module, Properties, Queue,
+};
 use crate::threads::lock;
 use bytemuck::Pod;
 use std::collections::HashMap;
@@ -162,7 +164,9 @@ struct Pool {
     /// Bytes of free memory of each [`Kind`].
     kept_bytes: [usize; 2],
     /// Pending calls of each [`Queue`].
-    tallies: [CopyTally; 2],
+    tallies: [CopyTally; 3],
+    /// The last mark, and the number of calls that were queued in [`Queue::Work`] before it.
+    last_mark: Option<(Mark, u64)>,
 }
 
 /// Calls in a queue: number of queued calls, and number of settled calls. A settled call is complete or precedes a
@@ -308,6 +312,24 @@ impl Driver for Pooled {
         Ok(())
     }
 
+    fn mark(&self) -> Result<Mark, DriverError> {
+        let before = lock(&self.pool).tallies[Queue::Work as usize].queued;
+        let mark = self.driver.mark()?;
+        lock(&self.pool).last_mark = Some((mark, before));
+        Ok(mark)
+    }
+
+    fn wait(&self, mark: Mark) -> Result<(), DriverError> {
+        self.driver.wait(mark)?;
+        let mut pool = lock(&self.pool);
+        if let Some((last, before)) = pool.last_mark
+            && last == mark
+        {
+            pool.tallies[Queue::Work as usize].settle(before);
+        }
+        Ok(())
+    }
+
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
         let before = lock(&self.pool).tallies[queue as usize];
         self.driver.download(from, bytes, queue)?;
@@ -327,6 +349,10 @@ impl Driver for Pooled {
 
     fn unload(&self, module: Module) {
         self.driver.unload(module);
+    }
+
+    fn prefer_shared(&self, module: Module, kernel: &str, percent: u8) {
+        self.driver.prefer_shared(module, kernel, percent);
     }
 
     fn is_lost(&self) -> bool {
@@ -408,6 +434,12 @@ mod tests {
         pool.download(third, &mut [0; 8], Queue::Work).unwrap();
         pool.release(third);
         assert_eq!(driver.count(Call::Fence), 2, "what was waited for is done");
+        let marked = pool.allocate(1000).unwrap();
+        pool.clear(marked, 1000).unwrap();
+        let mark = pool.mark().unwrap();
+        pool.wait(mark).unwrap();
+        pool.release(marked);
+        assert_eq!(driver.count(Call::Fence), 2, "work before a mark is done");
         let fourth = pool.allocate(1000).unwrap();
         pool.clear(fourth, 1000).unwrap();
         pool.release(fourth);

@@ -50,6 +50,7 @@ pub(crate) const SYMBOLS: &[&str] = &[
     "cuModuleLoadData",
     "cuModuleGetFunction",
     "cuModuleUnload",
+    "cuFuncSetAttribute",
     "cuLaunchKernel",
 ];
 

@@ -190,6 +190,57 @@ fn uploads_of_a_chunk_wait_for_no_kernel_but_the_one_before() {
     assert_eq!(driver.count(Call::Launch), 2 * course.chunks);
 }
 
+/// Chunks reuse the memory of earlier chunks. Numbers there do not become results of fits that the device does not
+/// compute.
+#[test]
+fn fits_without_a_result_on_the_device_do_not_get_numbers_of_earlier_chunks() {
+    let x = abscissae(POINTS);
+    let (mut stack, mut starts) = (decays(&x, 60), vec![START; 60]);
+    for bad in [7, 33, 51] {
+        stack[bad * POINTS + 4] = f64::NAN;
+        starts[bad + 2] = [f64::NAN; 3];
+    }
+    let data = BatchData::shared(&x, &stack).unwrap();
+    let cpu = decay().keep_covariance(true).backend(Backend::Cpu);
+    let cpu = cpu.fit_batch(&data, &starts).unwrap();
+    let Some((_, device)) = late(9000) else { return };
+    let fitter = assign(decay().keep_covariance(true), &device, false);
+    let batch = fitter.fit_batch(&data, &starts).unwrap();
+    let (_, course) = batch.made.device.as_ref().unwrap();
+    assert!(course.chunks > 3 && course.by_host == 3, "{course:?}");
+    agree(&batch, &cpu);
+    for (i, (there, here)) in batch.iter().zip(cpu.iter()).enumerate() {
+        let [there, here] = [there, here].map(|fit| fit.covariance().unwrap());
+        for (a, b) in there.iter().zip(here) {
+            let equal = (a - b).abs() <= 1e-6 * b.abs() || (a.is_nan() && b.is_nan());
+            assert!(equal, "fit {i}: covariance {a} against {b}");
+        }
+    }
+}
+
+/// A device fails while its results are read; the CPU takes over, and is stopped. Fits that were not run have no
+/// numbers of the device.
+#[test]
+fn results_read_before_a_failure_are_dropped() {
+    let mut not_run = 0;
+    for call in 0.. {
+        let Some(trial) = Trial::new(Injected::Lost { call }, usize::MAX) else { return };
+        let fitter = decay().observe(|_| ControlFlow::Break(()));
+        let batch = trial.batch(true, fitter).unwrap();
+        for fit in batch.iter().filter(|fit| fit.status() == crate::FitStatus::NotRun) {
+            not_run += 1;
+            let numbers = fit.params().iter().chain(fit.std_errors()).copied();
+            assert!(numbers.chain([fit.cost()]).all(f64::is_nan), "call {call}: {fit:?}");
+        }
+        let fired = trial.driver.has_fired();
+        trial.assert_clean();
+        if !fired {
+            break;
+        }
+    }
+    assert!(not_run > 0, "the observer has stopped nothing");
+}
+
 #[test]
 fn an_observer_hears_of_chunks_and_stops_between_them() {
     let Some(trial) = Trial::new(Injected::Nothing, 6000) else { return };
@@ -237,6 +288,7 @@ fn a_cancelled_token_stops_between_chunks() {
         assert!(finished < FITS && (finished > last || last == 0), "{finished}");
         for (i, status) in batch.statuses().iter().enumerate() {
             assert_eq!(*status == crate::FitStatus::NotRun, i >= finished, "fit {i}");
+            assert!(i < finished || batch.fit(i).params()[0].is_nan(), "fit {i}");
         }
         trial.assert_clean();
     }

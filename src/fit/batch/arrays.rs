@@ -4,6 +4,7 @@
 use super::status::FitStatus;
 use crate::solver::bounds::Side;
 use crate::threads;
+use std::ops::Range;
 
 /// Results as a structure of arrays: one value per fit or, for quantities of parameters, one row per fit with one value
 /// per parameter.
@@ -110,6 +111,19 @@ impl<'a> BatchPart<'a> {
             ranks: self.ranks,
             sides: self.sides,
             covariances: self.covariances,
+        }
+    }
+
+    /// Sets the floating-point results of these fits, counted in the part, to NaN, as before the fits are run.
+    pub(crate) fn forget(&mut self, fits: Range<usize>) {
+        let width = self.width;
+        let rows = |each: usize| fits.start * each..fits.end * each;
+        self.params[rows(width)].fill(f64::NAN);
+        self.errors[rows(width)].fill(f64::NAN);
+        self.costs[fits.clone()].fill(f64::NAN);
+        self.weights[fits.clone()].fill(f64::NAN);
+        if !self.covariances.is_empty() {
+            self.covariances[rows(width * width)].fill(f64::NAN);
         }
     }
 

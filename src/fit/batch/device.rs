@@ -3,13 +3,13 @@
 
 use super::arrays::BatchPart;
 use super::engine::{self, portions};
-use super::pipeline::{FitQueue, Pipeline};
+use super::pipeline::{self, ChunkLimits, FitQueue};
 use super::request::BatchRequest;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::batch::{
-    Batch, BatchNumbers, BatchUnits, Counts, FitEnd, Job, KernelRules,
+    Batch, BatchCounts, BatchUnits, Counts, FitEnd, Job, KernelRules,
 };
 use crate::backend::cuda::device::Device;
 use crate::backend::cuda::driver::Properties;
@@ -25,7 +25,6 @@ use crate::solver::levels::has_heavy;
 use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
 use crate::solver::termination::Termination;
 use crate::threads;
-use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -36,7 +35,7 @@ use std::thread::{Builder, scope};
 const CHUNK: usize = 64 << 20;
 /// Maximum size of a chunk in bytes if the batch has an observer or a cancellation token.
 const WATCHED: usize = 16 << 20;
-/// Number of fits whose results a thread copies at a time. A copy takes some tenths of a millisecond.
+/// Number of fits whose results a thread completes at a time, in about a tenth of a millisecond.
 const TAKEN: usize = 2048;
 /// Returns the minimum tolerances in f32: of the cost, of the step, and of the step relative to the standard errors.
 /// Normally the last tolerance ends a fit. The remaining step is then made without an evaluation, because the change of
@@ -178,9 +177,9 @@ fn round<'b>(
     let request = host.request;
     if let [device] = *working {
         let mut said = Ok(());
-        let made = make(request, (on, device), queue, |part, found| {
-            said = host.take(part, &found);
-            (said.is_ok() && !host.stopped).then_some(found)
+        let made = make(request, (on, device), queue, |part| {
+            said = host.take(part);
+            said.is_ok() && !host.stopped
         });
         return said.map(|()| made.err().map(|error| (device, error)).into_iter().collect());
     }
@@ -189,8 +188,7 @@ fn round<'b>(
         let threads = working.iter().filter_map(|&device| {
             let sender = sender.clone();
             let work = move || {
-                let hand_over =
-                    |part, found| sender.send((part, found)).ok().map(|()| BatchNumbers::default());
+                let hand_over = |part| sender.send(part).is_ok();
                 make(request, (on, device), queue, hand_over).map_err(|error| (device, error))
             };
             Builder::new().spawn_scoped(scope, work).ok()
@@ -208,31 +206,26 @@ fn round<'b>(
     })
 }
 
-/// Computes fits of the queue on a device. `hand_over` receives the fits and their results, and returns a buffer for
-/// reuse.
+/// Computes fits of the queue on a device. `hand_over` receives the fits of each chunk with their results, and returns
+/// false to stop.
 fn make<'b>(
     request: &BatchRequest<'_>,
     (on, device): (&BatchOnDevice<'_>, usize),
     queue: &FitQueue<'b>,
-    mut hand_over: impl FnMut(BatchPart<'b>, BatchNumbers) -> Option<BatchNumbers>,
+    mut hand_over: impl FnMut(BatchPart<'b>) -> bool,
 ) -> Result<()> {
     let (device, fits) = &on.devices[device];
     let job = job(request, on.covariances);
     let batch = Batch::new(device, &on.units, job, on.resident);
     let batch = batch.map_err(|error| not_loaded(device, error))?;
     let bytes = if request.is_watched() { WATCHED } else { CHUNK };
-    let mut pipeline = Pipeline::new(&batch, &*device.driver, queue, bytes, *fits);
-    let mut found = BatchNumbers::default();
-    while !request.spec.is_cancelled() {
-        let Some(part) = pipeline.next(&mut found).map_err(|error| failed(device, error))? else {
-            break;
-        };
-        match hand_over(part, found) {
-            Some(room) => found = room,
-            None => break,
-        }
-    }
-    Ok(())
+    let mut take = |mut part: BatchPart<'b>, counts: &BatchCounts| {
+        complete(request, counts, &mut part);
+        hand_over(part) && !request.spec.is_cancelled()
+    };
+    let limits = ChunkLimits { bytes, fits: *fits };
+    let done = pipeline::run(&batch, &*device.driver, queue, limits, &mut take);
+    done.map_err(|error| failed(device, error))
 }
 
 /// Work of the host for the devices.
@@ -246,20 +239,12 @@ struct Host<'r> {
 }
 
 impl Host<'_> {
-    /// Completes the fits of a chunk: stores the results, computes the fits that the device left, and calls
-    /// the observer.
-    fn take(&mut self, mut part: BatchPart<'_>, found: &BatchNumbers) -> Result<()> {
+    /// Takes over the fits of a chunk: computes those that the device left, and calls the observer.
+    fn take(&mut self, part: BatchPart<'_>) -> Result<()> {
         let request = self.request;
         let _span = span!(DEBUG, "portion", first = part.first);
         self.course.chunks += 1;
         self.finished += part.len();
-        let first = part.first;
-        threads::map(portions(part.reborrow(), TAKEN), |mut some| {
-            let from = some.first - first;
-            for index in 0..some.len() {
-                take(request, (found, from + index), index, &mut some);
-            }
-        });
         let left = part.statuses.iter().filter(|&&s| s == FitStatus::NotRun).count();
         if left > 0 {
             self.course.by_host += left;
@@ -269,10 +254,10 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Completes the chunks of several devices in the order in which they arrive.
-    fn take_all(&mut self, made: Receiver<(BatchPart<'_>, BatchNumbers)>) -> Result<()> {
-        for (part, found) in made {
-            self.take(part, &found)?;
+    /// Takes over the chunks of several devices in the order in which they arrive.
+    fn take_all(&mut self, made: Receiver<BatchPart<'_>>) -> Result<()> {
+        while let Some(part) = threads::receive(&made) {
+            self.take(part)?;
             if self.stopped {
                 break;
             }
@@ -289,42 +274,46 @@ impl Host<'_> {
     }
 }
 
-/// Copies the `at`-th result of the device to the `index`-th fit of `out`, unless the host must compute the fit.
-fn take(
+/// Completes the fits of a chunk, whose arrays contain the numbers of the device: stores counts and statuses. Fits
+/// without a result, and fits that the host must compute, have NaN again.
+fn complete(request: &BatchRequest<'_>, counts: &BatchCounts, part: &mut BatchPart<'_>) {
+    let first = part.first;
+    threads::map(portions(part.reborrow(), TAKEN), |mut some| {
+        let from = some.first - first;
+        for index in 0..some.len() {
+            if !complete_fit(request, counts.of(from + index), index, &mut some) {
+                some.forget(index..index + 1);
+            }
+        }
+    });
+}
+
+/// Stores counts and status of the `index`-th fit. Returns false if the numbers of the device are not its result.
+fn complete_fit(
     request: &BatchRequest<'_>,
-    (found, at): (&BatchNumbers, usize),
+    counts: Counts,
     index: usize,
     out: &mut BatchPart<'_>,
-) {
-    let counts = found.counts(at);
+) -> bool {
     let termination = match counts.kind {
-        FitEnd::ForTheHost => return,
+        FitEnd::ForTheHost => return false,
         FitEnd::BadData(point) => {
             out.statuses[index] = FitStatus::BadData { point };
-            return;
+            return false;
         }
         FitEnd::Ended(termination) => termination,
     };
-    let width = out.width;
-    let fit = (out.first + index, !out.sides.is_empty());
-    if is_for_the_host(request, termination, (found, at), fit) {
-        return;
+    if is_for_the_host(request, termination, counts, (index, out)) {
+        return false;
     }
-    let row = index * width..(index + 1) * width;
-    let there = at * width..(at + 1) * width;
-    out.params[row.clone()].copy_from_slice(&found.params[there.clone()]);
-    out.errors[row.clone()].copy_from_slice(&found.errors[there.clone()]);
-    out.costs[index] = found.costs[at];
-    if !out.covariances.is_empty() {
-        let square = |row: &Range<usize>| row.start * width..row.end * width;
-        out.covariances[square(&row)].copy_from_slice(&found.covariances[square(&there)]);
-    }
-    let Counts { iterations, evaluations, points, rank, held, weight, .. } = counts;
+    let row = index * out.width..(index + 1) * out.width;
+    let Counts { iterations, evaluations, points, rank, held, .. } = counts;
     out.iterations[index] = iterations;
     out.evaluations[index] = evaluations;
     out.points[index] = points;
-    let weight = if request.spec.loss == Loss::Linear { points as f64 } else { weight };
-    out.weights[index] = weight;
+    if request.spec.loss == Loss::Linear {
+        out.weights[index] = points as f64;
+    }
     out.ranks[index] = rank;
     if !out.sides.is_empty() {
         for (j, &k) in request.spec.prepared.free.iter().enumerate() {
@@ -337,26 +326,27 @@ fn take(
         }
     }
     let estimated = request.spec.prepared.free.len() - counts.number_held();
-    let termination = checked_weight(termination, request.spec.loss, (weight, points), estimated);
+    let counted = (out.weights[index], points);
+    let termination = checked_weight(termination, request.spec.loss, counted, estimated);
     let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
     out.statuses[index] = FitStatus::of(termination, undetermined);
+    true
 }
 
 /// Maximum distance from a bound at which a parameter counts as next to the bound, as a fraction of its standard error.
 const BESIDE: f64 = 1e-6;
 
 /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
-/// of each point, stepwise limits of the weights.
+/// of each point, stepwise limits of the weights. `out`: numbers of the device, at `index`.
 fn is_for_the_host(
     request: &BatchRequest<'_>,
     termination: Termination,
-    (found, index): (&BatchNumbers, usize),
-    (fit, bounded): (usize, bool),
+    counts: Counts,
+    (index, out): (usize, &BatchPart<'_>),
 ) -> bool {
     use Termination::{Degenerate, ExactFit, NoProgress};
     let free = request.spec.prepared.free.len();
-    let at = index * request.spec.names.len();
-    let counts = found.counts(index);
+    let (fit, at) = (out.first + index, index * out.width);
     let unused = request.spec.prepared.free.iter().filter(|&&k| request.spec.unused[k]).count();
     let open = free - unused - counts.number_held();
     // If the columns are linearly dependent although there are enough points, the result may be a saddle.
@@ -368,8 +358,8 @@ fn is_for_the_host(
         _ => false,
     };
     let beside = |&k: &usize| {
-        let (p, near) = (found.params[at + k], BESIDE * found.errors[at + k]);
-        let (lower, upper) = match request.starts.bounds_of(fit, request.spec.names.len()) {
+        let (p, near) = (out.params[at + k], BESIDE * out.errors[at + k]);
+        let (lower, upper) = match request.starts.bounds_of(fit, out.width) {
             Some((lower, upper)) => (lower[k], upper[k]),
             None => request.spec.bounds[k],
         };
@@ -377,7 +367,7 @@ fn is_for_the_host(
         near.is_finite() && (beside(lower) || beside(upper))
     };
     // Only the host restarts a fit.
-    let has_other_ways = bounded || !request.starts.linear(fit).is_empty();
+    let has_other_ways = !out.sides.is_empty() || !request.starts.linear(fit).is_empty();
     let again = !termination.is_converged()
         && (counts.evaluations as usize) < request.spec.options.evaluations(free)
         && (may_need_a_long_step(termination)

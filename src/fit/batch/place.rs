@@ -47,9 +47,10 @@ pub(crate) fn place<'a>(
         _ => None,
     };
     Placement::choose(wanted, kernels, estimate, |((work, size), units), devices, take_over| {
+        let most = if resident.is_some() { MOST_RESIDENT } else { MOST_UPLOADED };
         let share = match devices.len() {
-            1 => MOST_FITS,
-            several => size.0.div_ceil(CHUNKS * several).min(MOST_FITS),
+            1 => most,
+            several => size.0.div_ceil(CHUNKS * several).min(most),
         };
         let with_fits = |device: Arc<Device>| {
             let seconds = most_seconds(request, device.properties());
@@ -64,12 +65,16 @@ pub(crate) fn place<'a>(
 /// The work of a batch, its numbers of fits and of free parameters, and its kernels.
 type Kernels = ((Workload, (usize, usize)), Arc<BatchUnits>);
 
-/// Maximum number of fits of a chunk. It is several times the number of fits that a large card computes in parallel;
-/// therefore the card is partly idle only for a small fraction of a chunk, at its end. The host completes the results
-/// of a chunk while the card computes the next one.
-const MOST_FITS: usize = 50_000;
+/// Maximum number of fits of a chunk of resident data. A large card computes about 12,700 fits in parallel, and is
+/// partly idle while the last of a launch end: an estimated 10 % of the time of 50,000 fits, 2 % of that of 250,000. The
+/// host completes the results of a chunk while the card computes the next one. With the covariances of many parameters,
+/// the limit of a chunk in bytes is smaller.
+const MOST_RESIDENT: usize = 250_000;
+/// The same for data that are uploaded. Uploads take longer than the kernel, and begin and end with less delay if chunks
+/// are small.
+const MOST_UPLOADED: usize = 50_000;
 /// Minimum number of chunks for each of several devices, so that devices wait only briefly for the last chunk.
-const CHUNKS: usize = 4;
+const CHUNKS: usize = 6;
 const CPU: &str = "use Backend::Auto or Backend::Cpu";
 const NO_ROOM: Obstacle =
     Obstacle::Refused("a batch of fits too large for a block's shared memory", CPU);

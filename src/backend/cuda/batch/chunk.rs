@@ -9,12 +9,11 @@ use crate::data::Missing;
 use crate::data::batch::Deviations;
 use crate::data::loss::Estimator;
 use crate::solver::termination::Termination;
-use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The fits of a launch.
-pub(crate) struct FitChunk {
+pub(super) struct FitChunk {
     /// The structure `Batch` of the kernels for each stage, on the device and as words.
     stages: Vec<(Buffer, Vec<u64>)>,
     /// Number of the fits that the slim kernel leaves to the general one, then their positions.
@@ -22,6 +21,7 @@ pub(crate) struct FitChunk {
     params: Buffer,
     errors: Buffer,
     costs: Buffer,
+    weights: Option<Buffer>,
     covariances: Option<Buffer>,
     counts: Buffer,
     fits: usize,
@@ -33,9 +33,14 @@ pub(crate) struct FitChunk {
 fn bytes(job: &Job<'_>, held: bool) -> (usize, usize) {
     let width = job.bounds.len();
     let (sample, mut fit) = if held { (0, 0) } else { own_bytes(job.data) };
-    // One word for the list of the fits that the slim kernel leaves.
-    fit +=
-        8 * (2 * width + 1) + 4 * COUNTS + 4 + if job.covariances { 8 * width * width } else { 0 };
+    // 4 bytes for the list of the fits that the slim kernel leaves.
+    fit += 8 * (2 * width + 1) + 4 * COUNTS + 4;
+    if job.is_robust() {
+        fit += 8;
+    }
+    if job.covariances {
+        fit += 8 * width * width;
+    }
     if job.starts.shared(width).is_none() {
         fit += 8 * width;
     }
@@ -142,14 +147,15 @@ impl FitChunk {
         let params = Buffer::of::<f64>(driver, fits * width)?;
         let errors = Buffer::of::<f64>(driver, fits * width)?;
         let costs = Buffer::of::<f64>(driver, fits)?;
-        let covariances = match job.covariances {
-            true => Some(Buffer::of::<f64>(driver, fits * width * width)?),
-            false => None,
-        };
+        let optional =
+            |wanted: bool, count| wanted.then(|| Buffer::of::<f64>(driver, count)).transpose();
+        let weights = optional(job.is_robust(), fits)?;
+        let covariances = optional(job.covariances, fits * width * width)?;
         let counts = Buffer::of::<u32>(driver, fits * COUNTS)?;
         batch.set(&of.out.params, [params.address()]);
         batch.set(&of.out.errors, [errors.address()]);
         batch.set(&of.out.costs, [costs.address()]);
+        batch.set(&of.out.weights, weights.as_ref().map(Buffer::address));
         batch.set(&of.out.covariances, covariances.as_ref().map(Buffer::address));
         batch.set(&of.out.counts, [counts.address()]);
 
@@ -182,6 +188,7 @@ impl FitChunk {
             params,
             errors,
             costs,
+            weights,
             covariances,
             counts,
             fits,
@@ -203,15 +210,23 @@ impl FitChunk {
         self.fits
     }
 
-    /// Waits for the kernel and reads its results by `queue`. If the next kernel has been launched, `queue` is
-    /// [`Queue::Ahead`].
-    pub(crate) fn read(self, queue: Queue, found: &mut BatchNumbers) -> Result<(), DriverError> {
-        read_all(&self.counts, queue, &mut found.counts)?;
-        read_all(&self.params, queue, &mut found.params)?;
-        read_all(&self.errors, queue, &mut found.errors)?;
-        read_all(&self.costs, queue, &mut found.costs)?;
+    /// Reads the results, which the kernel has written. After an error the contents of `results` are undefined.
+    pub(super) fn read(
+        self,
+        results: ChunkResults<'_>,
+        counts: &mut BatchCounts,
+    ) -> Result<(), DriverError> {
+        let queue = Queue::Results;
+        counts.0.resize(self.fits * COUNTS, 0);
+        self.counts.read(queue, 0, &mut counts.0)?;
+        self.params.read(queue, 0, results.params)?;
+        self.errors.read(queue, 0, results.errors)?;
+        self.costs.read(queue, 0, results.costs)?;
+        if let Some(weights) = &self.weights {
+            weights.read(queue, 0, results.weights)?;
+        }
         if let Some(covariances) = &self.covariances {
-            read_all(covariances, queue, &mut found.covariances)?;
+            covariances.read(queue, 0, results.covariances)?;
         }
         // All transfers are complete. Buffers marked as idle are released without a fence; therefore the next chunk,
         // which reuses their memory, can upload while a kernel runs.
@@ -224,25 +239,26 @@ impl FitChunk {
         let results = [&self.params, &self.errors, &self.costs, &self.counts];
         let arrays = uploaded.iter().flat_map(|arrays| arrays.all().map(|array| &array.buffer));
         let stages = self.stages.iter().map(|(buffer, _)| buffer);
-        let own = stages.chain(inputs).chain(&self.covariances).chain(&self.left);
+        let own =
+            stages.chain(inputs).chain(&self.weights).chain(&self.covariances).chain(&self.left);
         own.chain(results).chain(arrays)
     }
 }
 
-fn read_all<T: Pod>(buffer: &Buffer, queue: Queue, to: &mut Vec<T>) -> Result<(), DriverError> {
-    to.resize(buffer.bytes() / size_of::<T>(), T::zeroed());
-    buffer.read(queue, 0, to)
+/// Arrays of the host that receive the results of consecutive fits, one row per fit.
+pub(crate) struct ChunkResults<'a> {
+    pub(crate) params: &'a mut [f64],
+    pub(crate) errors: &'a mut [f64],
+    pub(crate) costs: &'a mut [f64],
+    /// Sum of the robust weights (effective points); not changed unless the loss is robust.
+    pub(crate) weights: &'a mut [f64],
+    /// Empty if covariances are not requested.
+    pub(crate) covariances: &'a mut [f64],
 }
 
-/// Results of consecutive fits, as the kernel writes them.
+/// Counts of consecutive fits, as the kernel writes them.
 #[derive(Default)]
-pub(crate) struct BatchNumbers {
-    pub(crate) params: Vec<f64>,
-    pub(crate) errors: Vec<f64>,
-    pub(crate) costs: Vec<f64>,
-    pub(crate) covariances: Vec<f64>,
-    counts: Vec<u32>,
-}
+pub(crate) struct BatchCounts(Vec<u32>);
 
 /// Counts that the kernel returns for a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -254,8 +270,6 @@ pub(crate) struct Counts {
     pub(crate) rank: u32,
     /// Bit sets of the free parameters at a lower bound and at an upper bound.
     pub(crate) held: [u32; 2],
-    /// Sum of the robust weights (effective points); only for a robust loss.
-    pub(crate) weight: f64,
 }
 
 impl Counts {
@@ -276,22 +290,23 @@ pub(crate) enum FitEnd {
     BadData(usize),
 }
 
-impl BatchNumbers {
+impl BatchCounts {
     /// Returns the counts of the `index`-th fit.
-    pub(crate) fn counts(&self, index: usize) -> Counts {
-        let words = &self.counts[index * COUNTS..(index + 1) * COUNTS];
+    pub(crate) fn of(&self, index: usize) -> Counts {
+        let words = &self.0[index * COUNTS..(index + 1) * COUNTS];
+        let halves = |word: u32| [word & 0xffff, word >> 16];
+        let [reason, rank] = halves(words[0]);
         Counts {
-            kind: match Reason::from_word(u64::from(words[0])) {
+            kind: match Reason::from_word(u64::from(reason)) {
                 None | Some(Reason::None) => FitEnd::ForTheHost,
                 Some(Reason::BadData) => FitEnd::BadData(words[1] as usize),
                 Some(reason) => FitEnd::Ended(termination_of(reason)),
             },
+            points: words[1] as usize,
             iterations: words[2],
             evaluations: words[3],
-            points: words[4] as usize,
-            rank: words[5],
-            held: [words[6], words[7]],
-            weight: f64::from_bits(u64::from(words[9]) << 32 | u64::from(words[8])),
+            rank,
+            held: halves(words[4]),
         }
     }
 }

@@ -43,6 +43,11 @@ impl Stage {
 }
 
 impl Job<'_> {
+    /// Returns true if the loss weighs points by their residuals.
+    pub(super) fn is_robust(&self) -> bool {
+        self.loss != Loss::Linear
+    }
+
     /// Returns true if the slim kernel supports the batch: few free parameters, and the same number of points in all
     /// fits, without a mask, not fewer than parameters and not many.
     pub(super) fn has_slim_kernel(&self) -> bool {

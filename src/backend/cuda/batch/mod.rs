@@ -9,19 +9,22 @@ pub(crate) mod unit;
 
 use super::device::{Device, LoadError, LoadedKernels};
 use super::device_points::storage;
-use super::driver::{DriverError, Geometry};
+use super::driver::{DriverError, Geometry, Mark};
 use super::memory::Buffer;
 use super::source::{Arithmetic, Spec};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::threads;
 use arrays::{DataAtHand, DeviceArrays, Resident, SharedTerms};
-pub(crate) use chunk::{BatchNumbers, Counts, FitChunk, FitEnd};
+use chunk::FitChunk;
+pub(crate) use chunk::{BatchCounts, ChunkResults, Counts, FitEnd};
 pub(crate) use job::{Job, KernelRules, bytes_per_sample};
 use job::{Stage, weighting};
 use std::ops::Range;
 use std::sync::Arc;
 use unit::{BatchShape, MOST_PARAMETERS, SLIM_SHAPE, batch_unit, bench_bytes, slim_unit};
 
+const SLIM_KERNEL: &str = "slim_fits";
+const GENERAL_KERNEL: &str = "make_fits";
 /// Blocks per multiprocessor: more than are resident concurrently, therefore no multiprocessor idles. Late blocks
 /// find no more fits.
 const BLOCKS: u32 = 16;
@@ -35,6 +38,13 @@ pub(crate) struct Batch<'a> {
     data: DataAtHand<'a>,
     terms: SharedTerms,
     next: Buffer,
+}
+
+/// Fits whose kernels were launched.
+pub(crate) struct LaunchedChunk {
+    fits: FitChunk,
+    /// End of the kernels.
+    end: Mark,
 }
 
 /// The kernels of one stage.
@@ -107,7 +117,11 @@ impl<'a> Batch<'a> {
         threads::map(&texts, |text| load(text)).into_iter().collect::<Result<Vec<_>, _>>()?;
         let of_stage = |stage: &StageKernels<Arc<str>>| {
             let slim = stage.slim.as_ref().map(load).transpose()?;
-            Ok(StageKernels { slim, general: load(&stage.general)? })
+            let general = load(&stage.general)?;
+            // The fits of the general kernel are in shared memory. The slim kernel has none; its spills are in L1.
+            slim.iter().for_each(|kernels| kernels.prefer_shared(SLIM_KERNEL, 0));
+            general.prefer_shared(GENERAL_KERNEL, 100);
+            Ok(StageKernels { slim, general })
         };
         let kernels = units.texts.iter().map(of_stage).collect::<Result<_, LoadError>>()?;
         let driver = &device.driver;
@@ -126,14 +140,29 @@ impl<'a> Batch<'a> {
         chunk::range(&self.job, matches!(self.data, DataAtHand::Resident(_)), first, bytes)
     }
 
-    /// Uploads the fits of `range` to the device while the launched kernel runs.
-    pub(crate) fn bring(&self, range: Range<usize>) -> Result<FitChunk, DriverError> {
-        FitChunk::new(&self.device.driver, &self.job, &self.data, &self.terms, range)
+    /// Uploads the fits of `range` while earlier kernels run, and queues their kernels.
+    pub(crate) fn launch(&self, range: Range<usize>) -> Result<LaunchedChunk, DriverError> {
+        let driver = &self.device.driver;
+        let fits = FitChunk::new(driver, &self.job, &self.data, &self.terms, range)?;
+        driver.fence()?;
+        self.queue_kernels(&fits)?;
+        Ok(LaunchedChunk { fits, end: driver.mark()? })
     }
 
-    /// Queues the fits of a chunk. The general kernel runs the fits that the slim kernel has left, or all.
-    pub(crate) fn launch(&self, chunk: &FitChunk) -> Result<(), DriverError> {
-        self.device.driver.fence()?;
+    /// Waits for the kernels of a chunk and reads their results, while later kernels run. After an error the contents of
+    /// `results` are undefined.
+    pub(crate) fn read(
+        &self,
+        chunk: LaunchedChunk,
+        results: ChunkResults<'_>,
+        counts: &mut BatchCounts,
+    ) -> Result<(), DriverError> {
+        self.device.driver.wait(chunk.end)?;
+        chunk.fits.read(results, counts)
+    }
+
+    /// Queues the kernels of a chunk. The general kernel runs the fits that the slim kernel has left, or all.
+    fn queue_kernels(&self, chunk: &FitChunk) -> Result<(), DriverError> {
         let next = self.next.address();
         for (kernels, (fits, words)) in self.kernels.iter().zip(chunk.stages()) {
             let mut left = 0;
@@ -143,12 +172,12 @@ impl<'a> Batch<'a> {
                 self.next.clear()?;
                 let [next, left] = [&next, &left].map(bytemuck::bytes_of);
                 let arguments = [bytemuck::cast_slice(words), next, left];
-                slim.launch("slim_fits", self.geometry(SLIM_SHAPE, chunk.fits()), &arguments)?;
+                slim.launch(SLIM_KERNEL, self.geometry(SLIM_SHAPE, chunk.fits()), &arguments)?;
             }
             self.next.clear()?;
             let arguments = [&fits, &next, &left].map(bytemuck::bytes_of);
             let geometry = self.geometry(self.shape, chunk.fits());
-            kernels.general.launch("make_fits", geometry, &arguments)?;
+            kernels.general.launch(GENERAL_KERNEL, geometry, &arguments)?;
         }
         Ok(())
     }

@@ -114,6 +114,32 @@ fn threads_of_a_pool_upload_ahead_at_once() {
     });
 }
 
+/// A wait for a mark waits for the work before it, and for no later work unless so many marks followed that its event was
+/// recorded again.
+#[test]
+fn results_are_read_while_later_work_waits() {
+    with_driver("results_are_read_while_later_work_waits", &[], || {
+        let Loaded(driver, _) = &loaded();
+        for count in COUNTS {
+            let (expected, mut found) = (values(1, count), vec![0.0; count]);
+            let results = driver.allocate(8 * count).unwrap();
+            let mut read = |queue| {
+                driver.download(results, bytemuck::cast_slice_mut(&mut found), queue).unwrap();
+                found.clone()
+            };
+            driver.upload(results, bytemuck::cast_slice(&expected), Queue::Work).unwrap();
+            let mark = driver.mark().unwrap();
+            driver.clear(results, 8 * count).unwrap();
+            driver.wait(mark).unwrap();
+            assert_eq!(read(Queue::Results), expected, "{count}: after the mark");
+            let later = (0..16).map(|_| driver.mark().unwrap()).last();
+            driver.wait(mark).unwrap();
+            assert_eq!(read(Queue::Results), vec![0.0; count], "{count}: after {later:?}");
+            driver.release(results);
+        }
+    });
+}
+
 /// The driver waits for pending uploads when it is dropped or memory is released.
 #[test]
 fn uploads_ahead_end_before_their_memory() {

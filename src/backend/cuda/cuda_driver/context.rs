@@ -2,28 +2,38 @@
 //!
 //! Each call makes the device's primary context current on the calling thread and restores the
 //! thread's context afterwards. Therefore a program that uses CUDA itself keeps its own device. Work is queued on one
-//! of two streams, in the order of the calls.
+//! of three streams, in the order of the calls.
 //!
 //! Nothing here may be called before [`probe`](crate::backend::cuda::probe) has found every function.
 
-use crate::backend::cuda::driver::{Address, DriverError, Geometry, Memory, Properties, Queue};
+use crate::backend::cuda::driver::{
+    Address, DriverError, Geometry, Mark, Memory, Properties, Queue,
+};
 use crate::threads::lock;
 use cudarc::driver::{result, sys};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A device's primary context with two streams.
+/// Number of events for marks. A mark whose event was recorded again waits for the later mark.
+const MARKS: usize = 16;
+
+/// A device's primary context with a stream for each queue.
 #[derive(Debug)]
 pub(super) struct Context {
     device: sys::CUdevice,
     context: sys::CUcontext,
     /// The stream of each [`Queue`]; null if opening failed before it was created.
-    streams: [sys::CUstream; 2],
-    /// Events that a fence records, one per stream.
-    marks: [sys::CUevent; 2],
-    /// Locked while the marks are recorded and waits for them are queued.
+    streams: [sys::CUstream; 3],
+    /// Events that a fence records, for [`Queue::Work`] and [`Queue::Ahead`].
+    fences: [sys::CUevent; 2],
+    /// Locked while the events of a fence are recorded and waits for them are queued.
     fencing: Mutex<()>,
+    /// Events of marks, used in turn.
+    marks: [sys::CUevent; MARKS],
+    /// Number of marks so far.
+    marked: AtomicU64,
 }
 
 // SAFETY: the handles are valid on every thread, and the driver's functions may be
@@ -121,13 +131,22 @@ impl Context {
         // SAFETY: the device comes from `cuDeviceGet`.
         let context = unsafe { result::primary_ctx::retain(device) };
         let context = check("cuDevicePrimaryCtxRetain", 0, context)?;
-        let (streams, marks) = ([ptr::null_mut(); 2], [ptr::null_mut(); 2]);
-        let mut opened = Context { device, context, streams, marks, fencing: Mutex::new(()) };
+        let mut opened = Context {
+            device,
+            context,
+            streams: [ptr::null_mut(); 3],
+            fences: [ptr::null_mut(); 2],
+            fencing: Mutex::new(()),
+            marks: [ptr::null_mut(); MARKS],
+            marked: AtomicU64::new(0),
+        };
         let current = opened.enter()?;
-        for i in 0..2 {
+        for stream in &mut opened.streams {
             let created = result::stream::create(result::stream::StreamKind::NonBlocking);
-            opened.streams[i] = check("cuStreamCreate", 0, created)?;
-            opened.marks[i] = check("cuEventCreate", 0, result::event::create(UNTIMED))?;
+            *stream = check("cuStreamCreate", 0, created)?;
+        }
+        for event in opened.fences.iter_mut().chain(&mut opened.marks) {
+            *event = check("cuEventCreate", 0, result::event::create(UNTIMED))?;
         }
         drop(current);
         Ok(opened)
@@ -178,29 +197,48 @@ impl Context {
         check("cuStreamSynchronize", 0, done)
     }
 
-    /// Waits for all work of both streams.
+    /// Waits for all work of all streams.
     pub(super) fn synchronize_all(&self) -> Result<(), DriverError> {
-        let ahead = self.synchronize(Queue::Ahead);
-        self.synchronize(Queue::Work).and(ahead)
+        let others = [Queue::Ahead, Queue::Results].map(|queue| self.synchronize(queue));
+        others.into_iter().fold(self.synchronize(Queue::Work), Result::and)
     }
 
-    /// Makes work that is queued later on either stream wait for the work already queued on the other stream.
+    /// Makes later work in [`Queue::Work`] and in [`Queue::Ahead`] wait for the work already queued in the other queue.
     pub(super) fn fence(&self) -> Result<(), DriverError> {
         let _one_at_a_time = lock(&self.fencing);
         let _current = self.enter()?;
-        for (mark, stream) in self.marks.into_iter().zip(self.streams) {
-            // SAFETY: events and streams live as long as `self`.
-            check("cuEventRecord", 0, unsafe { result::event::record(mark, stream) })?;
+        let streams = [Queue::Work, Queue::Ahead].map(|queue| self.stream(queue));
+        for (event, stream) in self.fences.into_iter().zip(streams) {
+            record(event, stream)?;
         }
-        let [after_work, after_uploads] = self.marks;
-        for (stream, mark) in self.streams.into_iter().zip([after_uploads, after_work]) {
+        let [after_work, after_uploads] = self.fences;
+        for (stream, event) in streams.into_iter().zip([after_uploads, after_work]) {
             let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-            // SAFETY: as above. The mark was recorded; its stream does not wait for work that is queued
-            // after this call.
-            let waits = unsafe { result::stream::wait_event(stream, mark, flags) };
+            // SAFETY: event and stream live as long as `self`. The event was recorded; its stream does not wait for
+            // work that is queued after this call.
+            let waits = unsafe { result::stream::wait_event(stream, event, flags) };
             check("cuStreamWaitEvent", 0, waits)?;
         }
         Ok(())
+    }
+
+    /// Marks the work queued in [`Queue::Work`] so far.
+    pub(super) fn mark(&self) -> Result<Mark, DriverError> {
+        let mark = Mark(self.marked.fetch_add(1, Ordering::Relaxed));
+        let _current = self.enter()?;
+        record(self.event_of(mark), self.stream(Queue::Work)).map(|()| mark)
+    }
+
+    /// Waits for the work before a mark.
+    pub(super) fn wait(&self, mark: Mark) -> Result<(), DriverError> {
+        let _current = self.enter()?;
+        // SAFETY: the event lives as long as `self`.
+        let done = unsafe { result::event::synchronize(self.event_of(mark)) };
+        check("cuEventSynchronize", 0, done)
+    }
+
+    fn event_of(&self, mark: Mark) -> sys::CUevent {
+        self.marks[(mark.0 % MARKS as u64) as usize]
     }
 
     /// Copies from any host memory. Waits until the copy is done, because the driver may read `bytes` until then.
@@ -274,6 +312,16 @@ impl Context {
         check(call, 0, unsafe { result::module::get_function(module.0, name) }).map(Kernel)
     }
 
+    pub(super) fn prefer_shared(&self, kernel: Kernel, percent: u8) -> Result<(), DriverError> {
+        use sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as CARVEOUT;
+        let _current = self.enter()?;
+        // SAFETY: the kernel's module is loaded as long as its owner has it.
+        let set = unsafe {
+            result::function::set_function_attribute(kernel.0, CARVEOUT, i32::from(percent))
+        };
+        check("cuFuncSetAttribute", 0, set)
+    }
+
     pub(super) fn launch(
         &self,
         kernel: Kernel,
@@ -310,8 +358,9 @@ impl Drop for Context {
                 for stream in self.streams.into_iter().filter(made) {
                     let _ = result::stream::synchronize(stream);
                 }
-                for mark in self.marks.into_iter().filter(|mark| !mark.is_null()) {
-                    let _ = result::event::destroy(mark);
+                let events = self.fences.into_iter().chain(self.marks);
+                for event in events.filter(|event| !event.is_null()) {
+                    let _ = result::event::destroy(event);
                 }
                 for stream in self.streams.into_iter().filter(made) {
                     let _ = result::stream::destroy(stream);
@@ -321,6 +370,12 @@ impl Drop for Context {
         // SAFETY: retained once by `open`.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }
+}
+
+/// Records an event after the present work of a stream, both of the current context.
+pub(super) fn record(event: sys::CUevent, stream: sys::CUstream) -> Result<(), DriverError> {
+    // SAFETY: the callers pass an event and a stream that their context owns.
+    check("cuEventRecord", 0, unsafe { result::event::record(event, stream) })
 }
 
 /// Error codes after which the context is unusable: the kernel or the device failed, or

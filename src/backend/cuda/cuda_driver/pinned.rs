@@ -1,6 +1,6 @@
 //! Page-locked memory of the host, which the device reads and writes concurrently with the host.
 
-use super::context::{Context, UNTIMED, check};
+use super::context::{Context, UNTIMED, check, record};
 use crate::backend::cuda::driver::{Address, DriverError, Queue};
 use cudarc::driver::{result, sys};
 
@@ -70,7 +70,7 @@ impl Context {
         // is not written before `claim` has waited for the copy, nor freed before.
         let started = unsafe { result::memcpy_htod_async(to.0, source, stream) };
         check("cuMemcpyHtoDAsync", 0, started)?;
-        self.mark(pinned, queue)
+        self.mark_use(pinned, queue)
     }
 
     /// Starts a copy to the first `bytes` of page-locked memory, which is in use until the copy is complete.
@@ -87,16 +87,14 @@ impl Context {
         // is not read before `claim` has waited for the copy, nor freed before.
         let started = unsafe { result::memcpy_dtoh_async(target, from.0, stream) };
         check("cuMemcpyDtoHAsync", 0, started)?;
-        self.mark(pinned, queue)
+        self.mark_use(pinned, queue)
     }
 
     /// Marks page-locked memory as in use until the current work of a stream is complete.
-    fn mark(&self, pinned: &mut Pinned, queue: Queue) -> Result<(), DriverError> {
+    fn mark_use(&self, pinned: &mut Pinned, queue: Queue) -> Result<(), DriverError> {
         // If no event can be recorded, `claim` waits for the end of all work of the queue.
         pinned.in_use = InUse::UntilEndOf(queue);
-        // SAFETY: event and stream are alive, and the context is current.
-        let marked = unsafe { result::event::record(pinned.event, self.stream(queue)) };
-        check("cuEventRecord", 0, marked)?;
+        record(pinned.event, self.stream(queue))?;
         pinned.in_use = InUse::UntilMark;
         Ok(())
     }

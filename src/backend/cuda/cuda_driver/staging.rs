@@ -1,5 +1,5 @@
-//! Copies through two page-locked buffers in turn. The device reads one buffer while the host fills the other, or
-//! writes one while the host empties the other. All copies of one pair use one stream.
+//! Copies through page-locked buffers in turn. The device reads some buffers while the host fills another, or writes one
+//! while the host empties another. All copies through one set of buffers use one stream.
 //!
 //! The driver can copy from ordinary memory, but with one thread and a wait. Here all cores of the
 //! host fill a buffer; one core alone reaches a third of the speed of the bus.
@@ -23,24 +23,24 @@ fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Two buffers of one size.
+/// At least two buffers of one size.
 #[derive(Debug)]
 pub(super) struct Staging {
-    buffers: [Pinned; 2],
-    next: usize,
+    buffers: Vec<Pinned>,
+    /// Index of the buffer that was used last.
+    last: usize,
 }
 
 impl Staging {
-    /// Allocates two buffers of `bytes` bytes. Returns `None` if the host does not have enough memory.
-    pub(super) fn new(context: &Context, bytes: usize) -> Option<Staging> {
-        let first = context.pinned(bytes).ok()?;
-        match context.pinned(bytes) {
-            Ok(second) => Some(Staging { buffers: [first, second], next: 0 }),
-            Err(_) => {
-                context.free_pinned(first);
-                None
-            }
+    /// Allocates `count` buffers of `bytes` bytes. Returns `None` if the host does not have enough memory.
+    pub(super) fn new(context: &Context, count: usize, bytes: usize) -> Option<Staging> {
+        let buffers = (0..count).map_while(|_| context.pinned(bytes).ok()).collect();
+        let staging = Staging { buffers, last: 0 };
+        if staging.buffers.len() == count {
+            return Some(staging);
         }
+        staging.free(context);
+        None
     }
 
     /// Returns the size of a buffer, in bytes.
@@ -81,12 +81,13 @@ impl Staging {
             context.download_pinned(from, self.turn(), chunk.len(), queue)?;
             from = Address(from.0 + chunk.len() as u64);
             if let Some(before) = under_way.replace(chunk) {
-                let before_last = &mut self.buffers[1 - self.next];
+                let count = self.buffers.len();
+                let before_last = &mut self.buffers[(self.last + count - 1) % count];
                 copy(&context.claim(before_last)?[..before.len()], before);
             }
         }
-        if let Some(last) = under_way {
-            copy(&context.claim(&mut self.buffers[self.next])?[..last.len()], last);
+        if let Some(chunk) = under_way {
+            copy(&context.claim(&mut self.buffers[self.last])?[..chunk.len()], chunk);
         }
         Ok(())
     }
@@ -97,7 +98,7 @@ impl Staging {
     }
 
     fn turn(&mut self) -> &mut Pinned {
-        self.next = 1 - self.next;
-        &mut self.buffers[self.next]
+        self.last = (self.last + 1) % self.buffers.len();
+        &mut self.buffers[self.last]
     }
 }

@@ -207,6 +207,9 @@ fn a_refused_call_is_told_and_harms_nothing() {
         let module = driver.load(b"FAKE").unwrap();
         let geometry = Geometry { blocks: 1, threads: 32 };
         let launch = |name| driver.launch(module, name, geometry, &[]);
+        for kernel in ["refuse", "copy", "nothing"] {
+            driver.prefer_shared(module, kernel, 100);
+        }
         assert_eq!(launch("refuse"), failed("cuLaunchKernel", 701));
         assert_eq!(launch("nothing"), failed("cuModuleGetFunction", 500));
         assert_eq!(launch("nul\0"), failed("cuModuleGetFunction", 500));

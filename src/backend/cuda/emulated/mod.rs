@@ -26,7 +26,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::driver::{Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue};
+use super::driver::{
+    Address, Driver, DriverError, Geometry, Mark, Memory, Module, Properties, Queue,
+};
 use crate::backend::cuda::driver::{CompileError, Compiler, Image};
 use library::{Failure, Library};
 use memory::Heap;
@@ -253,6 +255,14 @@ impl Driver for Emulator {
         state.calls.fences += 1;
         state.catch_up().unwrap_or_else(|wrong| panic!("{wrong}"));
         Ok(())
+    }
+
+    fn mark(&self) -> Result<Mark, DriverError> {
+        self.alive().map(|_| Mark(0))
+    }
+
+    fn wait(&self, _: Mark) -> Result<(), DriverError> {
+        self.alive().map(drop)
     }
 
     fn download(&self, from: Address, bytes: &mut [u8], _: Queue) -> Result<(), DriverError> {

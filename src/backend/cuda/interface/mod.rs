@@ -142,7 +142,7 @@ fn constant_case(name: &str) -> String {
 }
 
 /// Number of words of `counts` in the results of a fit.
-pub(crate) const COUNTS: usize = 10;
+pub(crate) const COUNTS: usize = 5;
 
 /// Number of columns of the square tiles of products that a block computes if there are many parameters.
 pub(crate) const GRAM_COLUMNS: usize = 32;

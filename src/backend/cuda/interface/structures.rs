@@ -328,9 +328,11 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         costs: *mut f64,
         /// Fits * PARAMS * PARAMS, or null.
         covariances: *mut f64,
-        /// Fits * COUNTS: a Reason, the index of the point with bad data, accepted steps, evaluations, points used,
-        /// rank, two bit sets of the free parameters at a lower and at an upper bound, and, for a robust loss, the
-        /// lower and the upper half of the sum of the weights.
+        /// One sum of the weights per fit; null unless the loss is robust.
+        weights: *mut f64,
+        /// Fits * COUNTS: a Reason and, from bit 16 on, the rank; points used, or the index of the point with bad data;
+        /// accepted steps; evaluations; the set of free parameters at a lower bound and, from bit 16 on, at an upper
+        /// bound.
         counts: *mut u32,
     }
 

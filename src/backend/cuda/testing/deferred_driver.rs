@@ -3,7 +3,7 @@
 //! (The emulated device is the other extreme: it runs work at once, and uploads ahead as late as possible.)
 
 use crate::backend::cuda::driver::{
-    Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
+    Address, Driver, DriverError, Geometry, Mark, Memory, Module, Properties, Queue,
 };
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,8 @@ enum Work {
 #[derive(Default)]
 struct Waiting {
     work: VecDeque<Work>,
+    /// Number of items that were run.
+    done: u64,
     /// Number of items of the work that uploads ahead must wait for.
     fenced: usize,
 }
@@ -45,6 +47,7 @@ impl<D: Driver> Deferred<D> {
     /// Runs the first `count` items of the work.
     fn run(&self, waiting: &mut Waiting, count: usize) -> Result<(), DriverError> {
         waiting.fenced = waiting.fenced.saturating_sub(count);
+        waiting.done += count as u64;
         let due: Vec<Work> = waiting.work.drain(..count).collect();
         due.into_iter().try_for_each(|work| match work {
             Work::Upload(to, bytes) => self.inner.upload(to, &bytes, Queue::Work),
@@ -102,14 +105,20 @@ impl<D: Driver> Driver for Deferred<D> {
         Ok(())
     }
 
+    fn mark(&self) -> Result<Mark, DriverError> {
+        let waiting = self.waiting();
+        Ok(Mark(waiting.done + waiting.work.len() as u64))
+    }
+
+    fn wait(&self, mark: Mark) -> Result<(), DriverError> {
+        let mut waiting = self.waiting();
+        let count = mark.0.saturating_sub(waiting.done) as usize;
+        self.run(&mut waiting, count)
+    }
+
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
-        match queue {
-            Queue::Work => self.run_all()?,
-            Queue::Ahead => {
-                let mut waiting = self.waiting();
-                let fenced = waiting.fenced;
-                self.run(&mut waiting, fenced)?;
-            }
+        if queue == Queue::Work {
+            self.run_all()?;
         }
         self.inner.download(from, bytes, queue)
     }

@@ -407,6 +407,16 @@ int cuModuleGetFunction(void **out, void *from, const char *name) {
     LEAVE;
 }
 #endif
+#ifndef WITHOUT_cuFuncSetAttribute
+int cuFuncSetAttribute(void *kernel, int attribute, int value) {
+    ENTER(kernel != NULL, INVALID_HANDLE) {
+        /* Percent of shared memory; the kernel `refuse` refuses that, too. */
+        if (attribute != 9 || value < -1 || value > 100 || !strcmp(*(const char **)kernel, "refuse"))
+            result = INVALID_VALUE;
+    }
+    LEAVE;
+}
+#endif
 #ifndef WITHOUT_cuModuleUnload
 int cuModuleUnload(void *handle) {
     ENTER(handle == &module, INVALID_HANDLE) {

@@ -4,7 +4,7 @@
 //! not tolerate: memory used beyond its end or after its release, a release of memory that is not allocated.
 
 use crate::backend::cuda::driver::{
-    Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
+    Address, Driver, DriverError, Geometry, Mark, Memory, Module, Properties, Queue,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,8 @@ pub(crate) enum Call {
     Upload,
     UploadAhead,
     Fence,
+    Mark,
+    Wait,
     Download,
     Clear,
     Load,
@@ -175,6 +177,8 @@ fn name(call: Call) -> &'static str {
         Call::Upload => "upload",
         Call::UploadAhead => "upload_ahead",
         Call::Fence => "fence",
+        Call::Mark => "mark",
+        Call::Wait => "wait",
         Call::Download => "download",
         Call::Clear => "clear",
         Call::Load => "load",
@@ -221,8 +225,8 @@ impl<D: Driver> Driver for Faulty<D> {
 
     fn upload(&self, to: Address, bytes: &[u8], queue: Queue) -> Result<(), DriverError> {
         let call = match queue {
-            Queue::Work => Call::Upload,
             Queue::Ahead => Call::UploadAhead,
+            Queue::Work | Queue::Results => Call::Upload,
         };
         self.enter_memory(call, to, bytes.len())?;
         self.inner.upload(to, bytes, queue)
@@ -236,6 +240,16 @@ impl<D: Driver> Driver for Faulty<D> {
         }
         drop(books);
         self.inner.fence()
+    }
+
+    fn mark(&self) -> Result<Mark, DriverError> {
+        drop(self.enter(Call::Mark, 0)?);
+        self.inner.mark()
+    }
+
+    fn wait(&self, mark: Mark) -> Result<(), DriverError> {
+        drop(self.enter(Call::Wait, 0)?);
+        self.inner.wait(mark)
     }
 
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
@@ -331,6 +345,14 @@ impl Driver for Idle {
         Ok(())
     }
 
+    fn mark(&self) -> Result<Mark, DriverError> {
+        Ok(Mark(0))
+    }
+
+    fn wait(&self, _: Mark) -> Result<(), DriverError> {
+        Ok(())
+    }
+
     fn download(&self, _: Address, _: &mut [u8], _: Queue) -> Result<(), DriverError> {
         Ok(())
     }
@@ -362,6 +384,7 @@ mod tests {
             driver.fence()?;
             driver.launch(module, "k", Geometry { blocks: 1, threads: 32 }, &[])?;
             driver.clear(Address(address.0 + 50), 50)?;
+            driver.wait(driver.mark()?)?;
             driver.download(address, &mut [0; 8], Queue::Work)
         };
         let done = driver.load(b"").and_then(|module| {
@@ -381,7 +404,7 @@ mod tests {
             let done = work(&driver);
             driver.assert_clean();
             if !driver.has_fired() {
-                assert_eq!((done, call, driver.calls()), (Ok(()), 8, 8));
+                assert_eq!((done, call, driver.calls()), (Ok(()), 10, 10));
                 break;
             }
             assert!(matches!(done, Err(DriverError::Lost { .. })), "call {call}: {done:?}");

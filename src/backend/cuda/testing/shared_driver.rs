@@ -1,7 +1,7 @@
 //! Implements the driver interface for `Arc` of a driver. Therefore a test double can wrap a shared driver.
 
 use crate::backend::cuda::driver::{
-    Address, Driver, DriverError, Geometry, Memory, Module, Properties, Queue,
+    Address, Driver, DriverError, Geometry, Mark, Memory, Module, Properties, Queue,
 };
 use std::sync::Arc;
 
@@ -38,6 +38,14 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).fence()
     }
 
+    fn mark(&self) -> Result<Mark, DriverError> {
+        (**self).mark()
+    }
+
+    fn wait(&self, mark: Mark) -> Result<(), DriverError> {
+        (**self).wait(mark)
+    }
+
     fn download(&self, from: Address, bytes: &mut [u8], queue: Queue) -> Result<(), DriverError> {
         (**self).download(from, bytes, queue)
     }
@@ -52,6 +60,10 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
 
     fn unload(&self, module: Module) {
         (**self).unload(module);
+    }
+
+    fn prefer_shared(&self, module: Module, kernel: &str, percent: u8) {
+        (**self).prefer_shared(module, kernel, percent);
     }
 
     fn is_lost(&self) -> bool {

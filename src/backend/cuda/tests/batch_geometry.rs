@@ -4,6 +4,7 @@ use crate::CurveFit;
 use crate::backend::cuda::batch::unit::{BatchShape, batch_unit, bench_bytes};
 use crate::backend::cuda::driver::{Address, Driver, Queue};
 use crate::backend::cuda::emulated::bench::{Bench, argument};
+use crate::backend::cuda::interface::COUNTS;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
@@ -11,7 +12,6 @@ use crate::model::program::Program;
 const POINTS: usize = 20;
 const FITS: usize = 24;
 const PARAMS: usize = 3;
-const COUNTS: usize = 10;
 
 fn program() -> Program {
     CurveFit::new(|x, [a, b, c]| a * (-b * x).exp() + c).program().unwrap()
@@ -70,6 +70,7 @@ fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, 
         before(errors, first * row).0,
         before(costs, first * 8).0,
         0,
+        0,
         before(counts, first * 4 * COUNTS as u64).0,
     ];
     let words = [&data[..], &places, &switches, &rules, &[0, 1, 2, 0], &results].concat();
@@ -92,8 +93,9 @@ fn run(bench: &Bench, shape: BatchShape, blocks: u32, first: u64) -> (Vec<f64>, 
 /// Checks that all fits converged.
 fn assert_converged(counts: &[u32]) {
     for fit in counts.chunks(COUNTS) {
-        assert!((1..=4).contains(&fit[0]), "{fit:?}");
-        assert_eq!((fit[4], fit[5]), (POINTS as u32, 3));
+        let [reason, rank] = [fit[0] & 0xffff, fit[0] >> 16];
+        assert!((1..=4).contains(&reason), "{fit:?}");
+        assert_eq!((fit[1], rank), (POINTS as u32, 3));
     }
 }
 

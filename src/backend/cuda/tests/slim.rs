@@ -104,7 +104,7 @@ impl Slim {
         let put = |values: &[f64]| bench.put(values);
         let inputs = [&columns()[0], &columns()[1], samples, &START[..]].map(put);
         let sides = [bounds.map(|b| b.0), bounds.map(|b| b.1)].map(|side| put(&side));
-        let results = [fits * PARAMS, fits * PARAMS, fits].map(|n| bench.room::<f64>(n));
+        let results = [fits * PARAMS, fits * PARAMS, fits, fits].map(|n| bench.room::<f64>(n));
         let counts = bench.put(&vec![0_u32; fits * COUNTS]);
         let left = bench.put(&vec![0_u32; fits + 1]);
         let next = bench.put(&[0_u64]);
@@ -136,6 +136,7 @@ impl Slim {
         batch.set(&of.out.params, [results[0].0]);
         batch.set(&of.out.errors, [results[1].0]);
         batch.set(&of.out.costs, [results[2].0]);
+        batch.set(&of.out.weights, [results[3].0]);
         batch.set(&of.out.counts, [counts.0]);
         let arguments = [argument_of(&batch.words), argument(next), argument(left)];
         bench.launch("slim_fits", blocks, SLIM_SHAPE.threads as u32, &arguments).unwrap();
@@ -178,8 +179,9 @@ fn assert_as_on_cpu(found: &Found, expected: &BatchFit, name: &str) {
             assert_eq!(counts, [0; COUNTS], "{name}: fit {i} left with results");
             continue;
         }
-        assert!((1..=4).contains(&counts[0]) && fit.status().is_determined(), "{name}: fit {i}");
-        assert_eq!((counts[4], counts[5]), (POINTS as u32, PARAMS as u32), "{name}: fit {i}");
+        let [reason, rank] = [counts[0] & 0xffff, counts[0] >> 16];
+        assert!((1..=4).contains(&reason) && fit.status().is_determined(), "{name}: fit {i}");
+        assert_eq!((counts[1], rank), (POINTS as u32, PARAMS as u32), "{name}: fit {i}");
         let near = |a: f64, b: f64, tolerance: f64| (a - b).abs() <= tolerance * b.abs();
         for k in 0..PARAMS {
             let (p, error) = (found.params[i * PARAMS + k], found.errors[i * PARAMS + k]);

@@ -134,6 +134,11 @@ fn nothing_is_given_back_twice_or_used_afterwards() {
     let kernel = function(module, c"add").unwrap();
     assert_eq!([cuMemFree_v2(at), cuMemFree_v2(at)], [0, 1]);
     assert_eq!([cuMemFreeHost(host), cuMemFreeHost(host)], [0, 1]);
+    let shared_percent = |of, percent| cuFuncSetAttribute(of, 9, percent);
+    assert_eq!(
+        [(kernel, 100), (kernel, 101), (stream, 0)].map(|(k, p)| shared_percent(k, p)),
+        [0, 1, 400]
+    );
     assert_eq!([cuModuleUnload(module), cuModuleUnload(module)], [0, 400]);
     assert_eq!(function(module, c"add"), Err(400));
     assert_eq!(launch(kernel, [1; 3], [1; 3], stream), 400);

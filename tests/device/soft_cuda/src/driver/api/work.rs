@@ -197,6 +197,19 @@ pub unsafe extern "C" fn cuModuleLoadData(module: Out<'_, Handle>, image: *const
     })
 }
 
+/// Sets the preferred share of shared memory of a kernel, in percent. The software driver has no use for it.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int) -> c_int {
+    const PREFERRED_SHARED_MEMORY_CARVEOUT: c_int = 9;
+    call_on_device("cuFuncSetAttribute", |driver, device| {
+        driver.function(device, function)?;
+        match attribute == PREFERRED_SHARED_MEMORY_CARVEOUT && (-1..=100).contains(&value) {
+            true => Ok(()),
+            false => Err(INVALID_VALUE),
+        }
+    })
+}
+
 /// Unloads a module.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(module: Handle) -> c_int {
