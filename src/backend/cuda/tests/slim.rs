@@ -13,6 +13,7 @@ use rand::{RngExt, SeedableRng};
 
 const SIDE: usize = 9;
 const POINTS: usize = SIDE * SIDE;
+/// Number of fits that run again with other numbers of blocks.
 const FITS: usize = 300;
 const PARAMS: usize = 5;
 const START: [f64; PARAMS] = [90.0, 4.0, 4.0, 1.3, 6.0];
@@ -193,6 +194,12 @@ fn assert_as_on_cpu(found: &Found, expected: &BatchFit, name: &str) {
     }
 }
 
+/// Returns the number of fits of each loss: 300, or as many as `DUALFIT_SLIM_FITS` says.
+fn number() -> usize {
+    let said = std::env::var("DUALFIT_SLIM_FITS").ok();
+    said.map_or(FITS, |n| n.parse().expect("DUALFIT_SLIM_FITS is a number"))
+}
+
 /// Returns least squares, counts, and the robust losses of first stages.
 fn losses() -> Vec<(Loss, Estimator)> {
     let mut losses = vec![(Loss::Linear, Estimator::LeastSquares)];
@@ -208,7 +215,9 @@ fn losses() -> Vec<(Loss, Estimator)> {
 /// nearby. A fit whose column f32 cannot resolve continues.
 #[test]
 fn fits_in_single_precision_end_within_their_errors_or_continue() {
-    let samples = spots(FITS, 32);
+    let fits = number();
+    let samples = spots(fits, 32);
+    let some = &samples[..fits.min(FITS) * POINTS];
     for (loss, estimator) in losses() {
         let name = format!("{loss:?}, {estimator:?}");
         let Some(slim) = Slim::new(loss, estimator, SINGLE) else { return };
@@ -220,9 +229,10 @@ fn fits_in_single_precision_end_within_their_errors_or_continue() {
                 assert_eq!(counts, [0; COUNTS], "{name}: fit {i} left with results");
                 continue;
             }
-            let ended = (1..=4).contains(&counts[0]);
+            let reason = counts[0] & 0xffff;
+            let ended = (1..=4).contains(&reason);
             continued += usize::from(!ended);
-            assert!(ended || counts[0] == Reason::NoProgress as u32, "{name}: fit {i}");
+            assert!(ended || reason == Reason::NoProgress as u32, "{name}: fit {i}");
             for k in 0..PARAMS {
                 let error = fit.std_errors()[k];
                 let shift = (found.params[i * PARAMS + k] - fit.params()[k]).abs() / error;
@@ -231,25 +241,28 @@ fn fits_in_single_precision_end_within_their_errors_or_continue() {
                 assert!(!ended || (ratio - 1.0).abs() < 1e-3, "{name}: fit {i}: error {ratio}");
             }
         }
-        println!("{name}: {continued} of {FITS} continue, {} left", found.left.len());
-        assert!(100 * (found.left.len() + continued) <= 5 * FITS, "{name}: {continued} continue");
-        assert!(slim.run(&samples, FREE, 5).bits() == found.bits(), "{name}");
+        println!("{name}: {continued} of {fits} continue, {} left", found.left.len());
+        assert!(100 * (found.left.len() + continued) <= 3 * fits, "{name}: {continued} continue");
+        assert!(slim.run(some, FREE, 5).bits() == slim.run(some, FREE, 2).bits(), "{name}");
     }
 }
 
 #[test]
 fn spots_of_all_losses_end_as_on_the_cpu_and_few_leave() {
-    let samples = spots(FITS, 46);
+    let fits = number();
+    let samples = spots(fits, 46);
+    let some = &samples[..fits.min(FITS) * POINTS];
     for (loss, estimator) in losses() {
         let name = format!("{loss:?}, {estimator:?}");
         let Some(slim) = Slim::new(loss, estimator, Arithmetic::Double) else { return };
         let found = slim.run(&samples, FREE, 3);
         assert_as_on_cpu(&found, &slim.on_cpu(&samples, FREE), &name);
-        println!("{name}: {} of {FITS} fits left", found.left.len());
-        assert!(100 * found.left.len() <= 3 * FITS, "{name}: {} fits left", found.left.len());
+        println!("{name}: {} of {fits} fits left", found.left.len());
+        assert!(100 * found.left.len() <= 3 * fits, "{name}: {} fits left", found.left.len());
+        let found = slim.run(some, FREE, 3);
         for (blocks, seed) in [(1, 0), (5, 3)] {
             slim.bench.device.set_seed(seed);
-            let again = slim.run(&samples, FREE, blocks);
+            let again = slim.run(some, FREE, blocks);
             assert!(again.bits() == found.bits(), "{name}: {blocks} blocks");
         }
         slim.bench.device.set_seed(0);
