@@ -19,7 +19,7 @@ fn predictions_are_the_output_of_the_model() {
     output("python3", &["tests/device/model.py", "--check"]);
 }
 
-/// Within this factor the model reproduces what was measured on an H200.
+/// Maximum relative error of the model for the measured times of an H200.
 const ERROR: f64 = 0.15;
 
 #[test]
