@@ -62,7 +62,8 @@ def slim(passes):
 
 
 SLIM = slim(PASSES)
-# After a stage in f32, `Mixed` needs 48 % of the evaluations (PTX of the general kernel: 18,400 - 8,820 of 19,900).
+# The kernels of each precision, one after the other. A stage in f32 uses the general kernel. After it, `Mixed` needs
+# 48 % of the evaluations in f64 (PTX of the general kernel: 18,400 - 8,820 of 19,900).
 BATCHES = {"": [SLIM], ", Mixed": [ROUGH, slim(0.48 * PASSES)], ", Single": [ROUGH]}
 
 FITS, LAUNCH_FITS = 1_000_000, 50_000  # MOST_FITS in src/fit/batch/place.rs
