@@ -188,6 +188,7 @@ fn of_devices() -> Vec<Error> {
         NoCuda::DriverLibraryNotFound { searched: vec![own("libcuda.so.1")], in_container: true },
         NoCuda::SymbolMissing { symbol: own("cuInit"), library: own("libcuda.so.1") },
         NoCuda::DriverTooOld { driver: (10, 2), needs: (11, 2) },
+        NoCuda::DeviceTooOld { name: own("Tesla P4"), capability: (6, 1), needs: (7, 0) },
         NoCuda::InitFailed { code: 803, text: own("cuInit") },
         NoCuda::NoDevice { visible: None, in_container: false },
         NoCuda::NoDevice { visible: Some(own("7")), in_container: false },

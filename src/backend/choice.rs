@@ -192,12 +192,12 @@ fn f64_rate(device: &Properties) -> f64 {
 }
 
 /// Returns the double-precision multiply-adds per clock of one multiprocessor (CUDA C++ Programming Guide, table
-/// of arithmetic throughput). On consumer cards the rate is a sixty-fourth of the single-precision rate.
+/// of arithmetic throughput). Of supported devices that are not listed, consumer cards have 2, a sixty-fourth of the
+/// single-precision rate, as does compute capability 10.3. For later devices 2 is an estimate that favours the CPU.
 pub(crate) fn f64_lanes(capability: (u32, u32)) -> f64 {
     match capability {
-        (6, 0) | (7, 0) | (7, 2) | (8, 0) => 32.0,
+        (7, 0) | (7, 2) | (8, 0) => 32.0,
         (9, 0) | (10, 0) => 64.0,
-        (6, _) => 4.0,
         _ => 2.0,
     }
 }

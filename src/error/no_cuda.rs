@@ -41,6 +41,19 @@ pub enum NoCuda {
         /// The oldest sufficient version.
         needs: (u32, u32),
     },
+    /// The device is too old for dualfit's kernels.
+    #[error(
+        "{name} has compute capability {}.{} but {}.{} is needed; choose another device, or use the CPU by Backend::Auto or Backend::Cpu",
+        capability.0, capability.1, needs.0, needs.1
+    )]
+    DeviceTooOld {
+        /// The device's name.
+        name: String,
+        /// Compute capability of the device, major and minor.
+        capability: (u32, u32),
+        /// The lowest sufficient compute capability.
+        needs: (u32, u32),
+    },
     /// The driver was found but failed to initialise itself or the device.
     #[error("the NVIDIA driver failed with code {code}, {text}; {}", remedy(*code))]
     InitFailed {
@@ -116,6 +129,10 @@ pub enum NoCuda {
 /// CUDA version of the oldest supported driver. NVRTC 11.2 is the first version that lists the architectures that it
 /// supports; a driver loads the machine code of every NVRTC of its major version.
 pub(crate) const OLDEST: (u32, u32) = (11, 2);
+
+/// Compute capability of the oldest supported devices. From 7.0 on the lanes of a warp are scheduled independently; the
+/// kernels let parts of a warp that have diverged exchange values.
+pub(crate) const OLDEST_DEVICE: (u32, u32) = (7, 0);
 
 /// Returns the wheel with the NVRTC for a driver of this major version of CUDA. From 13 on the name of the wheel
 /// contains no version; the text adds a version constraint, because pip would otherwise install the newest version.

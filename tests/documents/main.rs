@@ -5,6 +5,7 @@ mod examples;
 mod guide;
 mod layering;
 mod paths;
+mod predictions;
 mod style;
 
 use std::ffi::OsStr;

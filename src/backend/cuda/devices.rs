@@ -39,6 +39,7 @@ impl DeviceInfo {
         let (properties, memory_total) = cuda_driver::describe(ordinal)?;
         let memory = cuda_driver::memory(ordinal);
         let nvrtc = Nvrtc::find(properties.capability, properties.driver_version);
+        let too_old = cuda_driver::check_capability(&properties).err();
         Ok(DeviceInfo {
             ordinal,
             name: properties.name,
@@ -49,7 +50,7 @@ impl DeviceInfo {
             driver_version: properties.driver_version,
             has_time_limit: properties.has_time_limit,
             nvrtc_version: nvrtc.as_ref().ok().map(|nvrtc| nvrtc.version),
-            problem: memory.err().or(nvrtc.err()),
+            problem: too_old.or(memory.err()).or(nvrtc.err()),
         })
     }
 
@@ -129,6 +130,7 @@ fn unavailable(ordinal: Option<usize>, reason: NoCuda) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::choice::Costs;
     use crate::backend::cuda::testing::fake_driver::run_inside;
 
     #[test]
@@ -185,6 +187,45 @@ mod tests {
                 matches!(device.problem, Some(NoCuda::InitFailed { code: 46, .. })),
                 "{device}"
             );
+        });
+    }
+
+    #[test]
+    fn a_device_that_is_too_old_is_refused() {
+        let test = "backend::cuda::devices::tests::a_device_that_is_too_old_is_refused";
+        let words = "Fake device 0 has compute capability 6.1 but 7.0 is needed; choose another";
+        run_inside(test, &["CAPABILITY=61"], words, || {
+            let is_typed = |reason: &NoCuda| {
+                matches!(reason, NoCuda::DeviceTooOld { capability: (6, 1), needs: (7, 0), .. })
+            };
+            let problem = devices().unwrap().remove(0).problem;
+            assert!(problem.as_ref().is_some_and(is_typed), "{problem:?}");
+            // On this cost of the CPU, `Backend::Auto` would choose any device.
+            let costs = Costs::default().cpu_unit_seconds(1.0);
+            let line = crate::CurveFit::new(|x, [a]| a * x).costs(costs);
+            let data = || crate::Data::new(&[1.0, 2.0], &[2.0, 4.0]).unwrap();
+            let fit = line.clone().fit(data(), [1.0]).unwrap();
+            assert!((fit.params()[0] - 2.0).abs() < 1e-9, "{fit}");
+            let reason = fit.stats().reason.to_string();
+            assert_eq!(fit.stats().device, None);
+            assert_eq!(reason, problem.unwrap().to_string());
+            let refused = line.backend(crate::Backend::cuda(0)).fit(data(), [1.0]).unwrap_err();
+            println!("{refused}");
+            match refused {
+                Error::CudaUnavailable { ordinal: Some(0), reason } => assert!(is_typed(&reason)),
+                other => panic!("{other}"),
+            }
+        });
+    }
+
+    #[test]
+    fn the_oldest_supported_device_is_not_refused() {
+        let test = "backend::cuda::devices::tests::the_oldest_supported_device_is_not_refused";
+        run_inside(test, &["CAPABILITY=70"], "1 passed", || {
+            let device = devices().unwrap().remove(0);
+            assert_eq!(device.compute_capability, (7, 0));
+            assert!(!matches!(device.problem, Some(NoCuda::DeviceTooOld { .. })), "{device}");
+            cuda_driver::CudaDriver::new(0).unwrap();
         });
     }
 

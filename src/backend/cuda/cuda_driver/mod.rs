@@ -11,7 +11,7 @@ use super::driver::{
     Address, Driver, DriverError, Geometry, Mark, Memory, Module, Properties, Queue,
 };
 use super::probe;
-use crate::error::no_cuda::NoCuda;
+use crate::error::no_cuda::{NoCuda, OLDEST_DEVICE};
 use crate::threads::lock;
 use context::{Context, Kernel, ModuleHandle};
 use pinned::Pinned;
@@ -54,6 +54,15 @@ pub(crate) fn describe(ordinal: usize) -> Result<(Properties, usize), NoCuda> {
     context::describe(ordinal, found.driver_version).map_err(refused)
 }
 
+/// Checks that the kernels can run on a device with these properties.
+pub(crate) fn check_capability(properties: &Properties) -> Result<(), NoCuda> {
+    let (name, capability) = (properties.name.clone(), properties.capability);
+    match capability < OLDEST_DEVICE {
+        true => Err(NoCuda::DeviceTooOld { name, capability, needs: OLDEST_DEVICE }),
+        false => Ok(()),
+    }
+}
+
 /// Queries the memory of device `ordinal`. The device is released afterwards.
 pub(crate) fn memory(ordinal: usize) -> Result<Memory, NoCuda> {
     probe::device(ordinal)?;
@@ -71,6 +80,7 @@ impl CudaDriver {
     /// Opens device `ordinal` with its own streams, which run concurrently with the streams of other drivers.
     pub(crate) fn new(ordinal: usize) -> Result<CudaDriver, NoCuda> {
         let (properties, _) = describe(ordinal)?;
+        check_capability(&properties)?;
         let context = Context::open(ordinal).map_err(refused)?;
         Ok(CudaDriver {
             properties,

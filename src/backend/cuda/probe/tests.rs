@@ -176,6 +176,7 @@ fn every_reason_is_one_sentence() {
         NoCuda::DriverLibraryNotFound { searched: vec!["a".into()], in_container: true },
         NoCuda::SymbolMissing { symbol: "cuInit".into(), library: "libcuda.so".into() },
         NoCuda::DriverTooOld { driver: (10, 2), needs: OLDEST },
+        NoCuda::DeviceTooOld { name: "a".into(), capability: (6, 1), needs: (7, 0) },
         NoCuda::InitFailed { code: 1, text: "invalid".into() },
         NoCuda::InitFailed { code: 702, text: "timeout".into() },
         NoCuda::NoDevice { visible: None, in_container: false },

@@ -6,7 +6,7 @@
  *   DEVICES=1       what cuDeviceGetCount says          SILENT         no error has a text
  *   MEMORY=bytes    of a device                         NO_PINNED      no page-locked host memory
  *   BUSY            the device refuses a context        EMPTY          a library without functions
- *   WITHOUT_name    without that function
+ *   WITHOUT_name    without that function               CAPABILITY=90  compute capability, 10 times
  *
  * A module is the text "FAKE" and has four kernels: add(double* values, long long n, double term),
  * copy(double* to, long long n, const double* from), fault(), which ends the device, and refuse(),
@@ -28,6 +28,9 @@
 #endif
 #ifndef TIME_LIMIT
 #define TIME_LIMIT 0
+#endif
+#ifndef CAPABILITY
+#define CAPABILITY 90
 #endif
 #ifndef MEMORY
 #define MEMORY (1 << 28)
@@ -197,8 +200,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 17: *value = TIME_LIMIT; return OK;
     case 36: *value = 3201000; return OK;
     case 37: *value = 6144; return OK;
-    case 75: *value = 9; return OK;
-    case 76: *value = 0; return OK;
+    case 75: *value = CAPABILITY / 10; return OK;
+    case 76: *value = CAPABILITY % 10; return OK;
     default: return INVALID_VALUE;
     }
 }
