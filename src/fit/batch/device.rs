@@ -219,8 +219,9 @@ fn make<'b>(
     let batch = Batch::new(device, &on.units, job, on.resident);
     let batch = batch.map_err(|error| not_loaded(device, error))?;
     let bytes = if request.is_watched() { WATCHED } else { CHUNK };
+    let completion = Completion::new(request);
     let mut take = |mut part: BatchPart<'b>, counts: &BatchCounts| {
-        complete(request, counts, &mut part);
+        completion.complete(counts, &mut part);
         hand_over(part) && !request.spec.is_cancelled()
     };
     let limits = ChunkLimits { bytes, fits: *fits };
@@ -274,109 +275,125 @@ impl Host<'_> {
     }
 }
 
-/// Completes the fits of a chunk, whose arrays contain the numbers of the device: stores counts and statuses. Fits
-/// without a result, and fits that the host must compute, have NaN again.
-fn complete(request: &BatchRequest<'_>, counts: &BatchCounts, part: &mut BatchPart<'_>) {
-    let first = part.first;
-    threads::map(portions(part.reborrow(), TAKEN), |mut some| {
-        let from = some.first - first;
-        for index in 0..some.len() {
-            if !complete_fit(request, counts.of(from + index), index, &mut some) {
-                some.forget(index..index + 1);
-            }
-        }
-    });
-}
-
-/// Stores counts and status of the `index`-th fit. Returns false if the numbers of the device are not its result.
-fn complete_fit(
-    request: &BatchRequest<'_>,
-    counts: Counts,
-    index: usize,
-    out: &mut BatchPart<'_>,
-) -> bool {
-    let termination = match counts.kind {
-        FitEnd::ForTheHost => return false,
-        FitEnd::BadData(point) => {
-            out.statuses[index] = FitStatus::BadData { point };
-            return false;
-        }
-        FitEnd::Ended(termination) => termination,
-    };
-    if is_for_the_host(request, termination, counts, (index, out)) {
-        return false;
-    }
-    let row = index * out.width..(index + 1) * out.width;
-    let Counts { iterations, evaluations, points, rank, held, .. } = counts;
-    out.iterations[index] = iterations;
-    out.evaluations[index] = evaluations;
-    out.points[index] = points;
-    if request.spec.loss == Loss::Linear {
-        out.weights[index] = points as f64;
-    }
-    out.ranks[index] = rank;
-    if !out.sides.is_empty() {
-        for (j, &k) in request.spec.prepared.free.iter().enumerate() {
-            let holds = |side: usize| held[side] >> j & 1 == 1;
-            out.sides[row.start + k] = match (holds(0), holds(1)) {
-                (true, _) => Some(Side::Lower),
-                (_, true) => Some(Side::Upper),
-                _ => None,
-            };
-        }
-    }
-    let estimated = request.spec.prepared.free.len() - counts.number_held();
-    let counted = (out.weights[index], points);
-    let termination = checked_weight(termination, request.spec.loss, counted, estimated);
-    let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
-    out.statuses[index] = FitStatus::of(termination, undetermined);
-    true
-}
-
 /// Maximum distance from a bound at which a parameter counts as next to the bound, as a fraction of its standard error.
 const BESIDE: f64 = 1e-6;
 
-/// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
-/// of each point, stepwise limits of the weights. `out`: numbers of the device, at `index`.
-fn is_for_the_host(
-    request: &BatchRequest<'_>,
-    termination: Termination,
-    counts: Counts,
-    (index, out): (usize, &BatchPart<'_>),
-) -> bool {
-    use Termination::{Degenerate, ExactFit, NoProgress};
-    let free = request.spec.prepared.free.len();
-    let (fit, at) = (out.first + index, index * out.width);
-    let unused = request.spec.prepared.free.iter().filter(|&&k| request.spec.unused[k]).count();
-    let open = free - unused - counts.number_held();
-    // If the columns are linearly dependent although there are enough points, the result may be a saddle.
-    let deficient =
-        termination.is_converged() && (counts.rank as usize) < open && open <= counts.points;
-    let heavy = match request.data.deviations() {
-        Deviations::OfSample(sigma) => has_heavy(&sigma[request.data.range(fit)], free),
-        Deviations::OfPoint(sigma) => has_heavy(sigma, free),
-        _ => false,
-    };
-    let beside = |&k: &usize| {
-        let (p, near) = (out.params[at + k], BESIDE * out.errors[at + k]);
-        let (lower, upper) = match request.starts.bounds_of(fit, out.width) {
-            Some((lower, upper)) => (lower[k], upper[k]),
-            None => request.spec.bounds[k],
+/// Completion of fits whose numbers a device has written to their arrays.
+struct Completion<'r> {
+    request: &'r BatchRequest<'r>,
+    /// Number of free parameters that the model uses.
+    used: usize,
+    /// True if the standard deviations that all fits share are too different for the device.
+    heavy: bool,
+}
+
+impl<'r> Completion<'r> {
+    fn new(request: &'r BatchRequest<'r>) -> Completion<'r> {
+        let free = &request.spec.prepared.free;
+        let heavy = match request.data.deviations() {
+            Deviations::OfPoint(sigma) => has_heavy(sigma, free.len()),
+            _ => false,
         };
-        let beside = |bound: f64| p != bound && (p - bound).abs() <= near;
-        near.is_finite() && (beside(lower) || beside(upper))
-    };
-    // Only the host restarts a fit.
-    let has_other_ways = !out.sides.is_empty() || !request.starts.linear(fit).is_empty();
-    let again = !termination.is_converged()
-        && (counts.evaluations as usize) < request.spec.options.evaluations(free)
-        && (may_need_a_long_step(termination)
-            || !request.spec.options.is_limited() && has_other_ways);
-    matches!(termination, NoProgress | Degenerate | ExactFit)
-        || again
-        || heavy
-        || deficient
-        || request.spec.prepared.free.iter().any(beside)
+        let used = free.iter().filter(|&&k| !request.spec.unused[k]).count();
+        Completion { request, used, heavy }
+    }
+
+    /// Stores counts and statuses of the fits of a chunk. Fits without a result, and fits that the host must compute, have
+    /// NaN again.
+    fn complete(&self, counts: &BatchCounts, part: &mut BatchPart<'_>) {
+        let first = part.first;
+        threads::map(portions(part.reborrow(), TAKEN), |mut some| {
+            let from = some.first - first;
+            for index in 0..some.len() {
+                if !self.complete_fit(counts.of(from + index), index, &mut some) {
+                    some.forget(index..index + 1);
+                }
+            }
+        });
+    }
+
+    /// Stores counts and status of the `index`-th fit. Returns false if the numbers of the device are not its result.
+    fn complete_fit(&self, counts: Counts, index: usize, out: &mut BatchPart<'_>) -> bool {
+        let request = self.request;
+        let termination = match counts.kind {
+            FitEnd::ForTheHost => return false,
+            FitEnd::BadData(point) => {
+                out.statuses[index] = FitStatus::BadData { point };
+                return false;
+            }
+            FitEnd::Ended(termination) => termination,
+        };
+        if self.is_for_the_host(termination, counts, (index, out)) {
+            return false;
+        }
+        let row = index * out.width..(index + 1) * out.width;
+        let Counts { iterations, evaluations, points, rank, held, .. } = counts;
+        out.iterations[index] = iterations;
+        out.evaluations[index] = evaluations;
+        out.points[index] = points;
+        if request.spec.loss == Loss::Linear {
+            out.weights[index] = points as f64;
+        }
+        out.ranks[index] = rank;
+        if !out.sides.is_empty() {
+            for (j, &k) in request.spec.prepared.free.iter().enumerate() {
+                let holds = |side: usize| held[side] >> j & 1 == 1;
+                out.sides[row.start + k] = match (holds(0), holds(1)) {
+                    (true, _) => Some(Side::Lower),
+                    (_, true) => Some(Side::Upper),
+                    _ => None,
+                };
+            }
+        }
+        let estimated = request.spec.prepared.free.len() - counts.number_held();
+        let counted = (out.weights[index], points);
+        let termination = checked_weight(termination, request.spec.loss, counted, estimated);
+        let undetermined = out.errors[row].iter().position(|&e| e == f64::INFINITY);
+        out.statuses[index] = FitStatus::of(termination, undetermined);
+        true
+    }
+
+    /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
+    /// of each point, stepwise limits of the weights. `out`: numbers of the device, at `index`.
+    fn is_for_the_host(
+        &self,
+        termination: Termination,
+        counts: Counts,
+        (index, out): (usize, &BatchPart<'_>),
+    ) -> bool {
+        use Termination::{Degenerate, ExactFit, NoProgress};
+        let request = self.request;
+        let free = request.spec.prepared.free.len();
+        let (fit, at, bounded) = (out.first + index, index * out.width, !out.sides.is_empty());
+        let open = self.used - counts.number_held();
+        // If the columns are linearly dependent although there are enough points, the result may be a saddle.
+        let deficient =
+            termination.is_converged() && (counts.rank as usize) < open && open <= counts.points;
+        let heavy = match request.data.deviations() {
+            Deviations::OfSample(sigma) => has_heavy(&sigma[request.data.range(fit)], free),
+            _ => self.heavy,
+        };
+        let beside = |&k: &usize| {
+            let (p, near) = (out.params[at + k], BESIDE * out.errors[at + k]);
+            let (lower, upper) = match request.starts.bounds_of(fit, out.width) {
+                Some((lower, upper)) => (lower[k], upper[k]),
+                None => request.spec.bounds[k],
+            };
+            let beside = |bound: f64| p != bound && (p - bound).abs() <= near;
+            near.is_finite() && (beside(lower) || beside(upper))
+        };
+        // Only the host restarts a fit.
+        let has_other_ways = bounded || !request.starts.linear(fit).is_empty();
+        let again = !termination.is_converged()
+            && (counts.evaluations as usize) < request.spec.options.evaluations(free)
+            && (may_need_a_long_step(termination)
+                || !request.spec.options.is_limited() && has_other_ways);
+        matches!(termination, NoProgress | Degenerate | ExactFit)
+            || again
+            || heavy
+            || deficient
+            || bounded && request.spec.prepared.free.iter().any(beside)
+    }
 }
 
 /// Reports to the observer that `finished` fits are done. Returns true if the observer stops the batch.
