@@ -42,32 +42,36 @@ Stage = namedtuple("Stage", "loop rest f64 loop_gap rest_gap fetch fetch_alone w
 # text. gap, fetch: `ncu` on an H200 has 18.2 cycles between two instructions of a warp, of which 10.9 wait for code.
 # These are 20 per instruction of `rest`, since the loop stays in the cache. With one other warp they are 0.7, or 1.3.
 GENERAL = Stage(14_100, 16_900, 7_340, 7.3, 7.3, (20, 20, 20), 1.3, None, 4)
-# Its stage in f32: 8,820 PTX instructions instead of 21,140, in the same shares.
-ROUGH = Stage(5_900, 7_000, 1_850, 7.3, 7.3, (20, 20, 20), 1.3, None, 4)
+# Its stage in f32, for the check: 8,820 PTX instructions instead of 21,140, in the same shares.
+GENERAL_F32 = Stage(5_900, 7_000, 1_850, 7.3, 7.3, (20, 20, 20), 1.3, None, 4)
 
-# Slim kernel. Passes of a warp per fit: 7.83 / 8 (10,000 spots of benches/batch.rs on the software driver take 7.63
-# evaluations; teams without a fit add 2.6 %; no fit leaves). A pass: 57 points per lane of 103 instructions, 70 of f64
-# (--count), and 3,160 others, 1,480 of f64 (SOFT_CUDA_CLOCK=1: 3,040 PTX instructions; SASS / PTX of the text: 1.04).
+# Slim kernel. Passes of a warp per fit: 7.83 / 8 (spots of benches/batch.rs on the software driver take 7.63
+# evaluations; teams without a fit add 2.6 %; no fit leaves). A pass: 57 points per lane of 92 instructions, 62 of f64
+# (--count), and 2,900 others, 1,260 of f64 (SOFT_CUDA_CLOCK=1: 2,790 PTX instructions; SASS / PTX of the text: 1.04).
+# In f32: 4.58 evaluations; 69 instructions of a point, none of f64; 3,010 others, 1,690 of f64.
 # loop_gap, rest_gap: --count has 4.64 and 5.0 on sm_90, 5.1 and 5.4 on sm_80. To these, 14 cycles are added for each
 # control instruction, 4 % of the loop and 7 % of the rest. In the general kernel, 21 % are control instructions;
 # 14 cycles make its 4.5 of --count the 7.3 of ncu. fetch: 0; half of the lines of 128 bytes come 90 cycles late, and
 # 3 % of the instructions jump; as in the general kernel, which has three times as many jumps.
-PASSES, POINT, POINT_F64, STEP, STEP_F64 = 7.83, 103, 70, 3_160, 1_480
-
-
-def slim(passes):
+def slim(passes, point, point_f64, step, step_f64, loop_gap):
     """Returns the stage of the slim kernel with this number of passes per fit."""
-    loop, f64 = 57 * POINT, 57 * POINT_F64 + STEP_F64
-    return Stage(passes / 8 * loop, passes / 8 * STEP, passes / 8 * f64, None, None, (0, 7.5, 20), None, 12, 8)
+    loop, rest, f64 = (passes / 8 * count for count in (57 * point, step, 57 * point_f64 + step_f64))
+    return Stage(loop, rest, f64, loop_gap, None, (0, 7.5, 20), None, 12, 8)
 
 
-SLIM = slim(PASSES)
-# The kernels of each precision, one after the other. A stage in f32 uses the general kernel. After it, `Mixed` needs
-# 48 % of the evaluations in f64 (PTX of the general kernel: 18,400 - 8,820 of 19,900).
-BATCHES = {"": [SLIM], ", Mixed": [ROUGH, slim(0.48 * PASSES)], ", Single": [ROUGH]}
+def slim_f64(evaluations):
+    """Returns a stage in f64 with this number of evaluations per fit."""
+    return slim(1.026 * evaluations, 92, 62, 2_900, 1_260, None)
 
-FITS, LAUNCH_FITS = 1_000_000, 50_000  # MOST_FITS in src/fit/batch/place.rs
-BYTES = 225 * 8 + 170  # of a fit: samples, start, results
+
+# loop_gap: --count has 2.35 on sm_90 and 2.5 on sm_80, without control instructions.
+SLIM_F32 = slim(1.026 * 4.58, 69, 0, 3_010, 1_690, 3.0)
+# The kernels of each precision, one after the other. After the stage in f32, `Mixed` takes 2.76 evaluations in f64.
+BATCHES = {"": [slim_f64(7.63)], ", Mixed": [SLIM_F32, slim_f64(2.76)], ", Single": [SLIM_F32]}
+
+FITS, LAUNCH_FITS = 1_000_000, 250_000  # MOST_FITS in src/fit/batch/place.rs
+LAUNCH_FITS_BEFORE = 50_000  # that of the measurements
+BYTES = 225 * 8 + 150  # of a fit: samples, start, results
 BANDWIDTH = 0.67  # share of the memory's data sheet that passes reach: 3.2 of 4.8 TB/s on an H200
 LAUNCH = 5e-6  # seconds of a launch that follows another
 # The host copies results while the next launch runs: 0.155 s per million fits and thread; 5 ms remain after the last.
@@ -86,7 +90,7 @@ def rate(warps, demand, alone):
     return result
 
 
-def stage_seconds(stage, card, case):
+def stage_seconds(stage, card, case, launch_fits):
     """Returns the seconds of a stage for FITS fits, and its limit. case: 0, 1, 2 for least, expected and most fetch."""
     loop_gap, rest_gap = stage.loop_gap or card.loop, stage.rest_gap or card.rest
     fetch, hertz = stage.fetch[case], card.ghz * 1e9
@@ -100,12 +104,12 @@ def stage_seconds(stage, card, case):
     last = stage.fits * (stage.loop * loop_gap + stage.rest * (rest_gap + last_fetch)) / hertz
     busy = max(issue, f64) * per_cycle / card.pipes / card.sms
     limit = ("f64" if f64 >= issue else "issue") if busy > 0.8 else "latency and fetch" if fetch else "latency"
-    return steady + FITS / LAUNCH_FITS * (0.5 * last + 2 * LAUNCH), limit
+    return steady + FITS / launch_fits * (0.5 * last + 2 * LAUNCH), limit
 
 
-def batch(stages, card, case=1, threads=THREADS):
+def batch(stages, card, case=1, threads=THREADS, launch_fits=LAUNCH_FITS):
     """Returns seconds and limit of a batch of FITS spots with resident data."""
-    parts = [stage_seconds(stage, card, case) for stage in stages]
+    parts = [stage_seconds(stage, card, case, launch_fits) for stage in stages]
     device, host = sum(seconds for seconds, _ in parts), HOST_SECONDS / threads
     return max(device, host) + LAST, max(parts)[1] if device > host else "host"
 
@@ -124,8 +128,8 @@ def single(points, card):
 SPOTS, DECAY = "1,000,000 Gaussians of 15 x 15 on a device/f64, resident", "decay on a device/device, resident/1000000"
 # Seconds on an H200 with the general kernel (docs/benchmarks.md, "On a GPU"): name, measured, model.
 H200 = CARDS["H200"]
-MEASURED = [("1e6 spots, general kernel, f64", 0.131, batch([GENERAL], H200)[0]),
-            ("the same, f32, one thread of the host", 0.161, batch([ROUGH], H200, threads=1)[0])]
+MEASURED = [("1e6 spots, general kernel, f64", 0.131, batch([GENERAL], H200, launch_fits=LAUNCH_FITS_BEFORE)[0]),
+            ("the same, f32, one thread of the host", 0.161, batch([GENERAL_F32], H200, threads=1)[0])]
 MEASURED += [(f"one fit, {points:.0e} points", seconds, single(points, H200)[0])
              for points, seconds in ((1e3, 66e-6), (1e5, 77e-6), (1e6, 93e-6), (1e7, 310e-6), (1e8, 2.57e-3))]
 # Goals on an H200 in seconds; 20 million spots a second are 0.05 s for the million of the benchmark.
