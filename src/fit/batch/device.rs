@@ -298,8 +298,8 @@ impl<'r> Completion<'r> {
         Completion { request, used, heavy }
     }
 
-    /// Stores counts and statuses of the fits of a chunk. Fits without a result, and fits that the host must compute, have
-    /// NaN again.
+    /// Stores counts and statuses of the fits of a chunk. Fits without a result, and fits that the host must compute,
+    /// have NaN again.
     fn complete(&self, counts: &BatchCounts, part: &mut BatchPart<'_>) {
         let first = part.first;
         threads::map(portions(part.reborrow(), TAKEN), |mut some| {
@@ -353,8 +353,8 @@ impl<'r> Completion<'r> {
         true
     }
 
-    /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a check
-    /// of each point, stepwise limits of the weights. `out`: numbers of the device, at `index`.
+    /// Returns true if the host may change the result of the device by its additional methods: second derivatives, a
+    /// check of each point, stepwise limits of the weights. `out`: numbers of the device, at `index`.
     fn is_for_the_host(
         &self,
         termination: Termination,

@@ -66,9 +66,9 @@ pub(crate) fn place<'a>(
 type Kernels = ((Workload, (usize, usize)), Arc<BatchUnits>);
 
 /// Maximum number of fits of a chunk of resident data. A large card computes about 12,700 fits in parallel, and is
-/// partly idle while the last of a launch end: an estimated 10 % of the time of 50,000 fits, 2 % of that of 250,000. The
-/// host completes the results of a chunk while the card computes the next one. With the covariances of many parameters,
-/// the limit of a chunk in bytes is smaller.
+/// partly idle while the last of a launch end: an estimated 10 % of the time of 50,000 fits, 2 % of that of 250,000.
+/// The host completes the results of a chunk while the card computes the next one. With the covariances of many
+/// parameters, the limit of a chunk in bytes is smaller.
 const MOST_RESIDENT: usize = 250_000;
 /// The same for data that are uploaded. Uploads take longer than the kernel, and begin and end with less delay if chunks
 /// are small.

@@ -149,8 +149,8 @@ impl<'a> Batch<'a> {
         Ok(LaunchedChunk { fits, end: driver.mark()? })
     }
 
-    /// Waits for the kernels of a chunk and reads their results, while later kernels run. After an error the contents of
-    /// `results` are undefined.
+    /// Waits for the kernels of a chunk and reads their results, while later kernels run. After an error the contents
+    /// of `results` are undefined.
     pub(crate) fn read(
         &self,
         chunk: LaunchedChunk,

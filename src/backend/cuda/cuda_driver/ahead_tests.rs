@@ -114,8 +114,8 @@ fn threads_of_a_pool_upload_ahead_at_once() {
     });
 }
 
-/// A wait for a mark waits for the work before it, and for no later work unless so many marks followed that its event was
-/// recorded again.
+/// A wait for a mark waits for the work before it, and for no later work unless 16 marks followed, which use the events
+/// again.
 #[test]
 fn results_are_read_while_later_work_waits() {
     with_driver("results_are_read_while_later_work_waits", &[], || {

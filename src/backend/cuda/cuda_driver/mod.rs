@@ -27,8 +27,8 @@ const SMALL: usize = 64 << 10;
 /// overlap with other work, are a small part of the time.
 const LARGE: usize = 2 << 20;
 
-/// Number and size of the staging buffers for uploads ahead. The bus stays busy for 1 ms, at 25 GB/s, while the threads of
-/// the host are busy with the results of a batch.
+/// Number and size of the staging buffers for uploads ahead. The bus stays busy for 1 ms, at 25 GB/s, while the threads
+/// of the host are busy with the results of a batch.
 const AHEAD: (usize, usize) = (4, 8 << 20);
 
 /// A device with its memory, modules and streams.

@@ -1,5 +1,5 @@
-//! Copies through page-locked buffers in turn. The device reads some buffers while the host fills another, or writes one
-//! while the host empties another. All copies through one set of buffers use one stream.
+//! Copies through page-locked buffers in turn. The device reads some buffers while the host fills another, or writes
+//! one while the host empties another. All copies through one set of buffers use one stream.
 //!
 //! The driver can copy from ordinary memory, but with one thread and a wait. Here all cores of the
 //! host fill a buffer; one core alone reaches a third of the speed of the bus.
