@@ -96,7 +96,7 @@ __device__ __noinline__ void make_rough_fit(Group g, const Batch& batch, i64 fit
         // All lanes must have read the norms of the columns, which are recomputed.
         g.sync();
         finish_fit(g, batch, span, bench);
-        good = is_clear_of_bounds(g, batch, span, s);
+        good = confirms_errors(g, batch, span, s, bench.influence);
     }
     if (!good) hand_on(g, batch, span, before, s, ended);
 }

@@ -2,7 +2,7 @@
 
 // Returns true if f64 would not change the result in `s`.
 __device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const Span& span, const State& s) {
-    if (!is_converged(s.termination) || !rounding_is_harmless(s)) return false;
+    if (!ends_within_errors(s) || !rounding_is_harmless(s)) return false;
     Extent extent = empty_extent();
 #pragma unroll 1
     for (i64 i = g.rank; i < span.points; i += g.size) {
@@ -13,18 +13,24 @@ __device__ __noinline__ bool is_good_in_f32(Group g, const Batch& batch, const S
     return are_apart(g, extent);
 }
 
-// Returns true if f64 would find the same parameters on their bounds: all parameters that are not on a bound are far
-// from their bounds, compared with the written standard errors, and the gradient clearly holds the others on theirs.
-__device__ __noinline__ bool is_clear_of_bounds(Group g, const Batch& batch, const Span& span, const State& s) {
+// Returns true if f64 would write the same standard errors and find the same parameters on their bounds: all parameters
+// that are not on a bound are far from their bounds, compared with the written errors, and the gradient clearly holds the
+// others on theirs.
+__device__ __noinline__ bool confirms_errors(Group g, const Batch& batch, const Span& span, const State& s,
+                                             const double* influence) {
     const double* errors = batch.out.errors + span.fit * PARAMS;
     const double residual = residual_of(s) / sqrt(double(s.points_counted));
+    int kept = FREE;
+#pragma unroll 1
+    for (int j = 0; j < FREE; ++j) kept -= is_held(s, j);
+    const double of_row = row_error(batch, s, influence, kept);
     bool clear = true;
     g.sync();
 #pragma unroll 1
     for (int j = 0; j < FREE; ++j) {
-        const double value = s.present.params[s.free[j]];
+        const double value = s.present.params[s.free[j]], error = errors[s.free[j]];
         clear &= is_held(s, j) ? fabs(s.gradient[j]) > 2.0 * HARMLESS * s.norms[j] * residual
-                               : is_clear(value, s.lower[j], s.upper[j], errors[s.free[j]]);
+                               : is_clear(value, s.lower[j], s.upper[j], error) && is_error_of_f64(s, j, error, of_row);
     }
     return clear;
 }

@@ -160,10 +160,20 @@ STEP_PART bool is_within_errors(const State& s) {
     return square <= tolerance && stands_out(s, variance) && steps_shrink(s, square, tolerance);
 }
 
-// Returns true if the cost after a full step is known without an evaluation. In f32, the refinement ends with a step that
-// is short relative to the standard errors, because rounding hides the effect of further steps.
+// Returns true if the full step of a refinement in f32 and all steps after it are short relative to the standard errors.
+// The steps after it are extrapolated from the step before: that of the refinement, or the step that led to it.
+__device__ __forceinline__ bool rest_is_within_errors(const State& s) {
+    const double square = 2.0 * s.fall, tolerance = s.etol * s.etol * variance_of(s);
+    if (square > tolerance) return false;
+    if (s.refinements == 0) return steps_shrink(s, square, tolerance);
+    const double rate = quotient(s.change, s.refined_change), rest = quotient(rate, 1.0 - rate);
+    return rate < 1.0 && square * (rest * rest) <= tolerance;
+}
+
+// Returns true if the cost after a full step is known without an evaluation. In f32, rounding hides the effect of a step
+// within the standard errors.
 __device__ __forceinline__ bool is_known_beyond(const State& s, double noise) {
-    if constexpr (ROUGH) return 2.0 * s.fall <= s.etol * s.etol * variance_of(s);
+    if constexpr (ROUGH) return rest_is_within_errors(s);
     return s.fall <= LAST_FALL * bulk_of_cost(s) && noise <= LAST_NOISE * bulk_of_cost(s);
 }
 

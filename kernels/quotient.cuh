@@ -62,10 +62,11 @@ __device__ __forceinline__ double root(double x) {
 __device__ __forceinline__ float root(float x) { return rough_root(x); }
 
 // Returns a / b in the formula of a model, whose values may have any size. NaN if b is so large that the approximate
-// reciprocal would be 0.
+// reciprocal would be 0, or in f32 so small that it would be infinite.
 __device__ __forceinline__ double ratio(double a, double b) { return fabs(b) <= 1e300 ? quotient(a, b) : NOT_A_NUMBER; }
 __device__ __forceinline__ float ratio(float a, float b) {
-    return fabs(b) <= 8e37f ? quotient(a, b) : float(NOT_A_NUMBER);
+    const float size = fabs(b);
+    return 1.2e-38f <= size && size <= 8e37f ? quotient(a, b) : float(NOT_A_NUMBER);
 }
 #else
 template <typename T>

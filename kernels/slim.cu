@@ -188,7 +188,7 @@ __device__ __forceinline__ void write_params(Team team, const Batch& batch, cons
 }
 
 // Computes the errors and writes the results of a fit that has ended. Returns false, without results, if its factor is
-// not well-conditioned.
+// not well-conditioned or the errors are not finite.
 __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch, const SlimFit& now, const State& s,
                                                    Scratch& w, const double* influence) {
     const Group g;
@@ -199,8 +199,8 @@ __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch
         const double pivot = quotient(s.r[j * FREE + j], s.norms[j]);
         well &= pivot * pivot > WELL_CONDITIONED;
     }
-    if (!well) return false;
     const double error = row_error(batch, s, influence, FREE);
+    if (!well || !isfinite(error)) return false;
     invert(g, s.r, FREE, w.room);
     write_params(team, batch, now, s);
     double* errors = out.errors + now.fit * PARAMS;
@@ -232,20 +232,23 @@ __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch
 // abscissae that all fits share.
 __device__ __forceinline__ bool is_final_in_f32(Team team, const Batch& batch, const SlimFit& now, const State& s,
                                                 bool apart) {
-    if (!batch.keep || !rounding_is_harmless(s)) return false;
+    if (!batch.keep || !ends_within_errors(s) || !rounding_is_harmless(s)) return false;
     return OWN_COLUMNS ? columns_are_apart(team, batch, now.fit * batch.data.points) : apart;
 }
 
-// Returns true if all parameters are far from their bounds, compared with the written errors.
-__device__ __forceinline__ bool is_clear_of_box(Team team, const Batch& batch, i64 fit, const State& s) {
+// Returns true if f64 would write the same standard errors, and all parameters are far from their bounds, compared with
+// the written errors.
+__device__ __forceinline__ bool confirms_slim_errors(Team team, const Batch& batch, i64 fit, const State& s,
+                                                     const double* influence) {
     const Box box = box_of(batch, fit);
     const double* errors = batch.out.errors + fit * PARAMS;
+    const double of_row = row_error(batch, s, influence, FREE);
     team.sync();
     bool clear = true;
 #pragma unroll
     for (int j = 0; j < FREE; ++j) {
         const int k = free_at(j);
-        clear &= is_clear(s.present.q[j], box.lower[k], box.upper[k], errors[k]);
+        clear &= is_clear(s.present.q[j], box.lower[k], box.upper[k], errors[k]) && is_error_of_f64(s, j, errors[k], of_row);
     }
     return clear;
 }
@@ -334,7 +337,7 @@ extern "C" __global__ void __launch_bounds__(SLIM_THREADS, SLIM_BLOCKS) slim_fit
             if (!write_slim_results(team, batch, now, s, w, influence))
                 then = LEAVES;
             else if (ROUGH)
-                is_final = is_clear_of_box(team, batch, now.fit, s);
+                is_final = confirms_slim_errors(team, batch, now.fit, s, influence);
         }
         if (then == ENDED && !is_final) hand_to_f64(team, batch, now, s);
         if (then == LEAVES) leave(team, now.fit, left);

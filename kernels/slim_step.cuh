@@ -38,7 +38,7 @@ STEP_PART bool move(State& s) {
 // Moves to the trial, the end of a full step, without evaluating it.
 STEP_PART void move_unseen(Group g, State& s) {
     copy(g, s.trial.q, s.present.q, FREE);
-    s.present.sums[SUMS - 1] -= s.fall;
+    s.present.sums[SUMS - 1] = fmax(cost_of(s.present) - s.fall, 0.0);
 }
 
 // Returns true if the sums at the trial are finite and the linear model there needs no units of columns.
@@ -147,7 +147,7 @@ __device__ __forceinline__ Next take_step(const Box& box, State& s, Mixing& mixi
     s.change = ahead.change;
     const Reason small = step_was_small(s, deviation), reason = full_step_is_small(s, noise);
     const Reason finish = finished(s);
-    const bool limited = interrupted(s) != NONE, known = is_known_beyond(s, noise);
+    const bool limited = interrupted(s) != NONE;
 
     bool refines = false, settles = returns, ends = false;
     if (refines_on) {
@@ -171,7 +171,8 @@ __device__ __forceinline__ Next take_step(const Box& box, State& s, Mixing& mixi
         if (refines) begin_refinement(g, s, mixing, s.small != NONE ? Reason(s.small) : reason, noise);
     }
     if (refines) {
-        const bool settled = is_settled(s, known);
+        const bool known = is_known_beyond(s, noise), settled = is_settled(s, known);
+        if constexpr (ROUGH) s.reason = settled ? STEP : NO_PROGRESS;
         settles = (s.refinements >= MAX_REFINEMENTS && !settled) || limited;
         if (!settles) {
             refine_step(g, s, mixing, w);

@@ -112,7 +112,7 @@ STEP_PART Phase first_region(Group g, State& s) {
 
 // Moves to the trial, the end of a full step, without evaluating it. The calling phase ends afterwards.
 STEP_PART void go_unseen(Group g, State& s) {
-    const double cost = cost_of(s.present) - s.fall;
+    const double cost = fmax(cost_of(s.present) - s.fall, 0.0);
     g.sync();
     copy(g, s.trial.params, s.present.params, PARAMS);
     copy(g, s.trial.q, s.present.q, FREE);
@@ -283,6 +283,8 @@ STEP_PART void take_last_step(Group g, State& s, bool moved) {
 // last digits stop changing.
 STEP_PART Phase refine(Group g, State& s, Scratch& w) {
     const bool settled = is_settled(s, is_known_beyond(s, noise_of(s)));
+    // If the refinement in f32 does not end within the standard errors, f64 continues.
+    if (ROUGH && g.rank == 0) s.reason = settled ? STEP : NO_PROGRESS;
     const bool enough = s.refinements >= MAX_REFINEMENTS || s.change == INFINITE;
     if ((enough && !settled) || interrupted(s) != NONE) return SETTLE;
     g.sync();

@@ -294,7 +294,7 @@ impl State {
     pub(super) fn go_unseen(&mut self) {
         std::mem::swap(&mut self.params, &mut self.trial.params);
         std::mem::swap(&mut self.q, &mut self.trial.q);
-        self.normal.cost -= self.prospect.fall;
+        self.normal.cost = (self.normal.cost - self.prospect.fall).max(0.0);
     }
 
     /// Returns true if the trial point is the starting point and columns are not scaled.

@@ -43,7 +43,7 @@ pub(crate) use batches_on;
 pub type Place<'a> = &'a dyn Fn(CurveFit) -> CurveFit;
 
 /// Noise that needs no generator: reproducible, without structure at these lengths.
-fn noise(i: usize) -> f64 {
+pub fn noise(i: usize) -> f64 {
     let h = (i as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let h = (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     ((h ^ (h >> 32)) >> 11) as f64 / (1u64 << 53) as f64 - 0.5

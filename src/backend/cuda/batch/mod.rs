@@ -5,6 +5,7 @@
 pub(crate) mod arrays;
 pub(crate) mod chunk;
 mod job;
+mod nan;
 pub(crate) mod unit;
 
 use super::device::{Device, LoadError, LoadedKernels};
@@ -78,12 +79,15 @@ impl BatchUnits {
         }
         let points = job.data.samples.len() / job.data.n_fits().max(1);
         let shape = BatchShape::new(points, bench_bytes(&spec))?;
+        let keeps_nan = nan::reaches_value(&spec.program.nodes, spec.program.outputs[0]);
         let text = |stage: Stage| {
             (spec.loss, spec.arithmetic) = (stage.loss, stage.arithmetic);
+            let formula = stage.loss.formula().map(|formula| formula.program());
+            let keeps_nan =
+                keeps_nan && formula.is_none_or(|f| nan::reaches_value(&f.nodes, f.outputs[0]));
+            let is_slim = job.has_slim_kernel() && keeps_nan;
             StageKernels {
-                slim: job
-                    .has_slim_kernel()
-                    .then(|| slim_unit(&spec, job.free, job.data.own).into()),
+                slim: is_slim.then(|| slim_unit(&spec, job.free, job.data.own).into()),
                 general: batch_unit(&spec, shape).into(),
             }
         };
