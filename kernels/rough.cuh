@@ -10,7 +10,7 @@ constexpr double LEAST_PIVOT_IN_F32 = 1e-6;
 constexpr double LEAST_SQUARE_IN_F32 = 1e-30;
 // Largest ratio of the standard error of a parameter to its standard error as the only parameter. Rounding of the sums in
 // f32 changes the errors by less than 1 %.
-constexpr double MOST_CORRELATED = 100.0;
+constexpr double MOST_CORRELATED = 50.0;
 // Maximum ratio of the abscissae of a fit to the range that they cover.
 constexpr double MOST_DISTANT = 64.0;
 
