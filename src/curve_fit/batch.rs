@@ -216,7 +216,7 @@ impl CurveFit {
         let request = request.with_starts(found.as_ref());
         let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
         let Placement { reason, device } =
-            place(&wanted, covariances, ready.printed.as_deref(), &request)?;
+            place(&wanted, covariances, ready.printed.as_ref(), &request)?;
         let mut reason = reason.into_owned();
         let Some(on) = device else {
             run(&request, out)?;
