@@ -36,7 +36,8 @@ impl CurveFit {
     ///
     /// [`backend`](CurveFit::backend) selects the hardware. On a device, one kernel runs all fits, with up to 16 free
     /// parameters. Fits that the kernel cannot complete are rerun on the CPU: fits that need second derivatives or a
-    /// restart, and fits with points of very different weights.
+    /// restart, and fits with points of very different weights. Few fits with very many points run on the device one
+    /// after the other, each as a single fit.
     /// [`BatchFit::reason`](crate::BatchFit::reason) returns the reason for the choice of the backend.
     ///
     /// An error in one fit is stored as its [`FitStatus`](crate::FitStatus) and does not affect the other fits.

@@ -175,7 +175,7 @@ fn other_devices_make_the_single_fits_of_a_lost_one() {
     }
 }
 
-/// An observer is called after each fit and can stop the batch, and so can a token, also within a fit.
+/// An observer is called after each fit. It can stop the batch, and so can a token.
 #[test]
 fn single_fits_of_a_batch_are_watched() {
     for cancels in [false, true] {

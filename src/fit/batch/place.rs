@@ -144,6 +144,7 @@ fn work(printed: &CompiledModel, request: &BatchRequest<'_>, uploaded: bool) -> 
     }
 }
 
+/// Returns the size of a batch.
 fn size(request: &BatchRequest<'_>) -> BatchSize {
     BatchSize {
         fits: request.data.n_fits(),
