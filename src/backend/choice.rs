@@ -369,7 +369,7 @@ mod tests {
         (work, BatchSize { fits, free: 5, longest: 225 })
     }
 
-    /// Returns true if so many decays of so many points run one by one.
+    /// Returns true if a batch of `fits` decays with `points` points each runs one by one.
     fn is_singly(fits: usize, points: usize, device: &Properties) -> bool {
         let size = BatchSize { fits, free: 3, longest: points };
         Costs::default().is_better_singly(&work(fits * points), size, device)
