@@ -106,12 +106,17 @@ impl Costs {
 
     /// Estimates the time of a fit on an initialised device with loaded kernels, in seconds.
     pub(crate) fn on_device(&self, work: &Workload, device: &Properties) -> f64 {
-        let points = work.points as f64;
-        let bytes = points * work.bytes_per_point as f64;
-        let arithmetic = points * work.units / f64_rate(device);
-        let pass = arithmetic.max(bytes / device.memory_bytes_per_second) / self.device_efficiency;
+        let bytes = work.points as f64 * work.bytes_per_point as f64;
         let upload = if work.uploaded { 0.0 } else { bytes / self.upload_bytes_per_second };
-        upload + self.passes * (self.launch_seconds + pass)
+        upload + self.passes * (self.launch_seconds + self.pass_on_device(work, device))
+    }
+
+    /// Estimates the time of a pass over resident points by all multiprocessors, without its launch, in seconds.
+    fn pass_on_device(&self, work: &Workload, device: &Properties) -> f64 {
+        let points = work.points as f64;
+        let arithmetic = points * work.units / f64_rate(device);
+        let bytes = points * work.bytes_per_point as f64;
+        arithmetic.max(bytes / device.memory_bytes_per_second) / self.device_efficiency
     }
 }
 
@@ -123,36 +128,85 @@ const STEP_UNITS: (f64, f64) = (6000.0, 60.0);
 const STEP_CYCLES: (f64, f64) = (30_000.0, 3_000.0);
 /// Fits that a multiprocessor runs concurrently.
 const FITS_AT_ONCE: f64 = 24.0;
+/// Maximum number of double-precision multiply-adds per clock of a warp that has a multiprocessor for itself, because
+/// its instructions wait for earlier ones. An estimate.
+const LANES_OF_WARP: f64 = 8.0;
+/// Minimum time of a pass of one warp over a fit of a batch, in launches, from which the fits of a batch may run one by
+/// one. For less, the work of the host for each fit takes as long as is gained.
+const LAUNCHES_OF_LONG_PASS: f64 = 100.0;
 /// Maximum time of the sums of a launch, in seconds, if the system terminates kernels after about two seconds.
 const SECONDS_OF_LAUNCH: f64 = 0.05;
 /// Minimum number of points of a launch under a time limit.
 const LEAST_OF_LAUNCH: usize = 1 << 16;
 
+/// The size of a batch, without its number of points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchSize {
+    pub(crate) fits: usize,
+    /// Number of free parameters of each fit.
+    pub(crate) free: usize,
+    /// Number of points of the longest fit.
+    pub(crate) longest: usize,
+}
+
 impl Costs {
-    /// Estimates the time of a batch of `fits` fits with `free` free parameters each on `threads` CPU threads, in
-    /// seconds.
-    pub(crate) fn batch_on_cpu(
-        &self,
-        work: &Workload,
-        (fits, free): (usize, usize),
-        threads: usize,
-    ) -> f64 {
-        let step = STEP_UNITS.0 + STEP_UNITS.1 * (free as f64).powi(3);
-        let steps = self.passes * fits as f64 * step * self.cpu_unit_seconds;
+    /// Estimates the time of a batch on `threads` CPU threads, in seconds.
+    pub(crate) fn batch_on_cpu(&self, work: &Workload, size: BatchSize, threads: usize) -> f64 {
+        let step = STEP_UNITS.0 + STEP_UNITS.1 * (size.free as f64).powi(3);
+        let steps = self.passes * size.fits as f64 * step * self.cpu_unit_seconds;
         self.on_cpu(work, threads) + steps / threads.max(1) as f64
     }
 
-    /// Estimates the time of a batch on an initialised device with a loaded kernel, in seconds.
+    /// Estimates the time of a batch on an initialised device with a loaded kernel, in seconds. One warp computes a fit
+    /// of many points; therefore the kernel takes at least the time of its longest fit.
     pub(crate) fn batch_on_device(
         &self,
         work: &Workload,
-        (fits, free): (usize, usize),
+        size: BatchSize,
         device: &Properties,
     ) -> f64 {
-        let cycles = STEP_CYCLES.0 + STEP_CYCLES.1 * (free as f64).powi(2);
+        let cycles = STEP_CYCLES.0 + STEP_CYCLES.1 * (size.free as f64).powi(2);
         let at_once = f64::from(device.multiprocessors.max(1)) * FITS_AT_ONCE;
-        let rounds = (fits as f64 / at_once).ceil();
-        self.on_device(work, device) + self.passes * rounds * cycles / device.clock_hertz
+        let rounds = (size.fits as f64 / at_once).ceil();
+        let longest = self.pass_of_warp(work, size, device);
+        let idle = (longest - self.pass_on_device(work, device)).max(0.0);
+        let each = idle + rounds * cycles / device.clock_hertz;
+        self.on_device(work, device) + self.passes * each
+    }
+
+    /// Estimates the time of a pass of one warp over the longest fit of a batch, in seconds.
+    fn pass_of_warp(&self, work: &Workload, size: BatchSize, device: &Properties) -> f64 {
+        let lanes = f64_lanes(device.capability).min(LANES_OF_WARP);
+        let rate = self.device_efficiency * lanes * device.clock_hertz;
+        size.longest as f64 * work.units / rate
+    }
+
+    /// Estimates the time of the fits of a batch one by one, each as a single fit on an initialised device with loaded
+    /// kernels, in seconds. Each fit is uploaded.
+    pub(crate) fn singly_on_device(
+        &self,
+        work: &Workload,
+        size: BatchSize,
+        device: &Properties,
+    ) -> f64 {
+        let launches = self.passes * size.fits.saturating_sub(1) as f64 * self.launch_seconds;
+        self.on_device(&Workload { uploaded: false, ..*work }, device) + launches
+    }
+
+    /// Returns true if the fits of a batch should run one by one as single fits, by all multiprocessors, instead of each
+    /// in a warp of the kernel for batches: if a pass of a warp over the longest fit takes long, and single fits are
+    /// faster or the system would terminate the kernel.
+    pub(crate) fn is_better_singly(
+        &self,
+        work: &Workload,
+        size: BatchSize,
+        device: &Properties,
+    ) -> bool {
+        let pass = self.pass_of_warp(work, size, device);
+        let is_terminated = device.has_time_limit && self.passes * pass > SECONDS_OF_LAUNCH;
+        let singly = self.singly_on_device(work, size, device);
+        pass >= LAUNCHES_OF_LONG_PASS * self.launch_seconds
+            && (is_terminated || singly < self.batch_on_device(work, size, device))
     }
 
     /// Returns the maximum number of fits of a launch that takes about `seconds`. It is at least the number of fits
@@ -160,14 +214,14 @@ impl Costs {
     pub(crate) fn fits_of_launch(
         &self,
         work: &Workload,
-        (fits, free): (usize, usize),
+        size: BatchSize,
         device: &Properties,
         seconds: f64,
     ) -> usize {
         let there = Workload { uploaded: true, ..*work };
-        let whole = self.batch_on_device(&there, (fits, free), device);
+        let whole = self.batch_on_device(&there, size, device);
         let at_once = f64::from(device.multiprocessors.max(1)) * FITS_AT_ONCE;
-        (fits as f64 * seconds / whole).max(at_once) as usize
+        (size.fits as f64 * seconds / whole).max(at_once) as usize
     }
 
     /// Returns the maximum number of points of a launch, with `units` units of work per point, if the system terminates
@@ -257,7 +311,7 @@ impl Devices {
 
 #[cfg(test)]
 mod tests {
-    use super::{Costs, Properties, Workload};
+    use super::{BatchSize, Costs, Properties, Workload};
 
     fn device(capability: (u32, u32)) -> Properties {
         Properties {
@@ -309,10 +363,39 @@ mod tests {
     }
 
     /// 10,000 spots of 15 by 15 pixels in u16, five parameters: about 65 units for a pixel.
-    fn spots(fits: usize) -> (Workload, (usize, usize)) {
+    fn spots(fits: usize) -> (Workload, BatchSize) {
         let work =
             Workload { points: 225 * fits, bytes_per_point: 2, units: 65.0, uploaded: false };
-        (work, (fits, 5))
+        (work, BatchSize { fits, free: 5, longest: 225 })
+    }
+
+    /// Returns true if a batch of `fits` decays with `points` points each runs one by one.
+    fn is_singly(fits: usize, points: usize, device: &Properties) -> bool {
+        let size = BatchSize { fits, free: 3, longest: points };
+        Costs::default().is_better_singly(&work(fits * points), size, device)
+    }
+
+    #[test]
+    fn few_fits_of_very_many_points_run_one_by_one() {
+        for capability in [(9, 0), (8, 9)] {
+            let device = device(capability);
+            assert!(is_singly(1, 1_000_000, &device) && is_singly(10, 100_000_000, &device));
+            assert!(!is_singly(1, 10_000, &device) && !is_singly(10_000, 225, &device));
+            assert!(!is_singly(10_000, 1_000_000, &device));
+            // Windows terminates the kernel, although it is as fast.
+            let limited = Properties { has_time_limit: true, ..device };
+            assert!(is_singly(10_000, 1_000_000, &limited) && !is_singly(10_000, 225, &limited));
+        }
+    }
+
+    /// Nearly all multiprocessors are idle while one warp computes the longest fit.
+    #[test]
+    fn a_batch_takes_at_least_the_time_of_its_longest_fit() {
+        let (costs, device) = (Costs::default(), device((9, 0)));
+        let size = |longest| BatchSize { fits: 1000, free: 3, longest };
+        let seconds = |longest| costs.batch_on_device(&work(100_000_000), size(longest), &device);
+        assert!(seconds(99_000_000) > 10.0 * seconds(100_000));
+        assert!(costs.singly_on_device(&work(100_000_000), size(99_000_000), &device) < 1.0);
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl CurveFit {
     ///
     /// [`backend`](CurveFit::backend) selects the hardware. On a device, one kernel runs all fits, with up to 16 free
     /// parameters. Fits that the kernel cannot complete are rerun on the CPU: fits that need second derivatives or a
-    /// restart, and fits with points of very different weights.
+    /// restart, and fits with points of very different weights. Few fits with very many points run on the device one
+    /// after the other, each as a single fit.
     /// [`BatchFit::reason`](crate::BatchFit::reason) returns the reason for the choice of the backend.
     ///
     /// An error in one fit is stored as its [`FitStatus`](crate::FitStatus) and does not affect the other fits.
@@ -216,7 +217,7 @@ impl CurveFit {
         let request = request.with_starts(found.as_ref());
         let (wanted, covariances) = (self.wanted(given), !out.covariances.is_empty());
         let Placement { reason, device } =
-            place(&wanted, covariances, ready.printed.as_deref(), &request)?;
+            place(&wanted, covariances, ready.printed.as_ref(), &request)?;
         let mut reason = reason.into_owned();
         let Some(on) = device else {
             run(&request, out)?;

@@ -51,7 +51,7 @@ impl CurveFit {
         let unknown = || CompleteStart::given(vec![f64::NAN; self.names.len()]);
         let find = |fit: usize| -> Result<(CompleteStart, Option<FitStatus>)> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
-            let points = match request.points(fit, &mut columns, &mut y) {
+            let points = match request.points(fit, &mut columns, Some(&mut y)) {
                 Ok(points) => points,
                 Err(status) => return Ok((unknown(), Some(status))),
             };
@@ -124,7 +124,7 @@ impl CurveFit {
         }
         let mut rooms: Vec<(Vec<_>, Vec<f64>)> = vec![Default::default(); SEARCHED];
         let some = rooms.iter_mut().enumerate().filter_map(|(k, (columns, y))| {
-            request.points(k * (fits - 1) / (SEARCHED - 1), columns, y).ok()
+            request.points(k * (fits - 1) / (SEARCHED - 1), columns, Some(y)).ok()
         });
         let (mut ends, mut searched) = (Vec::new(), None);
         for points in some {
@@ -193,7 +193,7 @@ impl CurveFit {
     ) -> Result<Starts<'s>> {
         let start_of = |fit: usize| -> Result<Vec<f64>> {
             let (mut columns, mut y) = (Vec::new(), Vec::new());
-            let mut own = start(request.points(fit, &mut columns, &mut y).ok())?;
+            let mut own = start(request.points(fit, &mut columns, Some(&mut y)).ok())?;
             clamp(&mut own, request.starts.bounds_of(fit, self.names.len()));
             self.completed(own)
         };

@@ -309,7 +309,7 @@ impl FitOnDevice {
 }
 
 /// Returns the variant of a model's kernels for these points.
-fn variant(points: &Points<'_>, loss: Loss, arithmetic: Arithmetic) -> Variant {
+pub(super) fn variant(points: &Points<'_>, loss: Loss, arithmetic: Arithmetic) -> Variant {
     let (storages, weights) = (device_points::storages(points), device_points::weighting(points));
     Variant { storages, weights, rule: (loss, points.estimator), arithmetic }
 }

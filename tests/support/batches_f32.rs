@@ -215,7 +215,7 @@ fn assert_beside(what: &str, single: &BatchFit, double: &BatchFit) {
     println!("| {what} | {most:.1e} | {errors:.1e} | {elsewhere} | {} |", single.left_to_cpu());
     assert!(most <= 0.04, "{what}: {most:e} standard errors");
     // The errors are those of the point before the last step. Of two near rates they change fast.
-    assert!(errors <= 0.05, "{what}: errors by {errors:e}");
+    assert!(errors <= 0.1, "{what}: errors by {errors:e}");
     assert!(elsewhere <= double.n_fits() / 50, "{what}: {elsewhere} elsewhere");
 }
 

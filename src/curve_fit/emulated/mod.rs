@@ -5,6 +5,7 @@ mod around;
 mod batch_faults;
 mod batch_poisoned;
 mod batch_resident;
+mod batch_singly;
 #[path = "../../../tests/support/batches.rs"]
 mod batches;
 #[path = "../../../tests/support/batches_f32.rs"]

@@ -370,12 +370,12 @@ impl<'a> BatchData<'a> {
     }
 
     /// Returns the arrays of one fit. `columns`: buffer for its separate columns; `y`: buffer for samples that must be
-    /// converted to f64.
+    /// converted to f64; without it they keep their type.
     pub(crate) fn fit<'v>(
         &'v self,
         fit: usize,
         columns: &'v mut Vec<Values<'a>>,
-        y: &'v mut Vec<f64>,
+        y: Option<&'v mut Vec<f64>>,
     ) -> Given<'v> {
         let range = self.range(fit);
         let columns = match self.own {
@@ -391,7 +391,10 @@ impl<'a> BatchData<'a> {
             sigma: self.weights(fit),
             mask: self.mask_of(fit),
             x_sigma: self.x_sigma.of_fit(range.clone(), self.samples.len()),
-            y: self.samples.widened(range, y),
+            y: match y {
+                Some(y) => self.samples.widened(range, y),
+                None => self.samples.part(range),
+            },
             missing: self.missing,
             infinite_x: false,
             known_x: self.finite_x,

@@ -1,10 +1,11 @@
-//! Batches on devices, chunk by chunk. The host repeats fits that the kernel cannot decide. If all devices fail and
-//! the CPU may take over, the host computes the remaining fits.
+//! Batches on devices, chunk by chunk, or fit by fit if few fits have very many points. The host repeats fits that the
+//! kernel cannot decide. If all devices fail and the CPU may take over, the host computes the remaining fits.
 
 use super::arrays::BatchPart;
 use super::engine::{self, portions};
 use super::pipeline::{self, ChunkLimits, FitQueue};
 use super::request::BatchRequest;
+use super::singly::SingleFits;
 use super::status::FitStatus;
 use crate::backend::cpu::ITERATION_FLOOR;
 use crate::backend::cuda::batch::arrays::Resident;
@@ -62,6 +63,8 @@ pub(crate) struct BatchOnDevice<'a> {
     /// At least one device, each with the maximum number of fits per launch.
     pub(crate) devices: Vec<(Arc<Device>, usize)>,
     pub(crate) units: Arc<BatchUnits>,
+    /// If set, the fits run one by one, each by passes of the whole device.
+    pub(crate) singly: Option<SingleFits>,
     /// True if covariance matrices are kept.
     pub(crate) covariances: bool,
     /// If true, the CPU computes the remaining fits after all devices fail.
@@ -72,7 +75,7 @@ pub(crate) struct BatchOnDevice<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct DeviceRun {
-    /// Number of launches, one per chunk.
+    /// Number of chunks: one per launch, or one per fit if the fits run one by one.
     pub(crate) chunks: usize,
     /// Number of fits that devices left to the host.
     pub(crate) by_host: usize,
@@ -215,6 +218,9 @@ fn make<'b>(
     mut hand_over: impl FnMut(BatchPart<'b>) -> bool,
 ) -> Result<()> {
     let (device, fits) = &on.devices[device];
+    if let Some(singly) = &on.singly {
+        return singly.run(request, device, queue, hand_over);
+    }
     let job = job(request, on.covariances);
     let batch = Batch::new(device, &on.units, job, on.resident);
     let batch = batch.map_err(|error| not_loaded(device, error))?;

@@ -13,6 +13,7 @@ pub(crate) mod residual_tests;
 #[cfg(feature = "json")]
 mod saved;
 mod simd_batch;
+mod singly;
 pub(crate) mod status;
 mod summary;
 mod tied;

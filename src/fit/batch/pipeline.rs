@@ -26,7 +26,7 @@ impl<'b> FitQueue<'b> {
 
     /// Removes and returns the next fits. `chunk` receives the first contiguous range and returns the number of
     /// fits to take, at least 1.
-    fn take(&self, chunk: impl FnOnce(Range<usize>) -> usize) -> Option<BatchPart<'b>> {
+    pub(super) fn take(&self, chunk: impl FnOnce(Range<usize>) -> usize) -> Option<BatchPart<'b>> {
         let mut parts = lock(&self.0);
         let first = (0..parts.len()).min_by_key(|&at| parts[at].first)?;
         let part = parts.swap_remove(first);
@@ -38,8 +38,8 @@ impl<'b> FitQueue<'b> {
         Some(taken)
     }
 
-    /// Returns fits to the queue after a failure of the device.
-    fn put_back(&self, fits: BatchPart<'b>) {
+    /// Returns fits to the queue after a failure of the device or a cancellation.
+    pub(super) fn put_back(&self, fits: BatchPart<'b>) {
         lock(&self.0).push(fits);
     }
 

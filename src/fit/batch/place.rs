@@ -2,11 +2,13 @@
 
 use super::device::{BatchOnDevice, job, most_seconds};
 use super::request::BatchRequest;
-use crate::backend::choice::Workload;
+use super::singly::SingleFits;
+use crate::backend::choice::{BatchSize, Workload};
 use crate::backend::cuda::batch::unit::MOST_PARAMETERS;
 use crate::backend::cuda::batch::{BatchUnits, bytes_per_sample};
 use crate::backend::cuda::compiled_model::CompiledModel;
 use crate::backend::cuda::device::Device;
+use crate::data::batch::BatchData;
 use crate::error::Result;
 use crate::fit::placement::{
     Estimate, Obstacle, Placement, PlacementRequest, Uploaded, kernels_of, on_threads,
@@ -20,7 +22,7 @@ use std::sync::Arc;
 pub(crate) fn place<'a>(
     wanted: &PlacementRequest<'a>,
     covariances: bool,
-    printed: Option<&CompiledModel>,
+    printed: Option<&Arc<CompiledModel>>,
     request: &BatchRequest<'_>,
 ) -> Result<Placement<BatchOnDevice<'a>>> {
     let free = request.spec.prepared.free.len();
@@ -29,28 +31,47 @@ pub(crate) fn place<'a>(
         Some(obstacle) => Err(obstacle),
         None => Ok((printed, BatchUnits::new(&job(request, covariances), printed).ok_or(NO_ROOM)?)),
     });
-    let kernels = kernels.map(|(printed, units)| (work(printed, request), Arc::new(units)));
-    let costs = wanted.costs;
-    let estimate = |((work, size), units): Kernels| Estimate {
-        on_cpu: on_threads(|threads| costs.batch_on_cpu(&work, size, threads)),
-        compile: costs.batch_compile_seconds(),
-        is_loaded: Box::new(move |device| units.are_loaded(device)),
-        on_devices: Box::new(move |device, devices| {
-            let share = Workload { points: work.points.div_ceil(devices), ..work };
-            let size = (size.0.div_ceil(devices), size.1);
-            costs.batch_on_device(&share, size, device.properties())
-        }),
-        most_devices: size.0,
-    };
     let resident = match wanted.uploaded() {
         Uploaded::Batch(resident) => Some(resident),
         _ => None,
     };
-    Placement::choose(wanted, kernels, estimate, |((work, size), units), devices, take_over| {
+    let kernels = kernels.map(|(printed, units)| Kernels {
+        work: work(printed, request, resident.is_some()),
+        size: size(request),
+        units: Arc::new(units),
+        singly: SingleFits { costs: wanted.costs, printed: printed.clone() },
+    });
+    let costs = wanted.costs;
+    let estimate = |Kernels { work, size, units, singly }: Kernels| {
+        let is_singly =
+            move |device: &Device| costs.is_better_singly(&work, size, device.properties());
+        Estimate {
+            on_cpu: on_threads(|threads| costs.batch_on_cpu(&work, size, threads)),
+            compile: costs.batch_compile_seconds(),
+            is_loaded: Box::new(move |device| match is_singly(device) {
+                true => singly.are_loaded(request, device),
+                false => units.are_loaded(device),
+            }),
+            on_devices: Box::new(move |device, devices| {
+                let share = Workload { points: work.points.div_ceil(devices), ..work };
+                let of_share = BatchSize { fits: size.fits.div_ceil(devices), ..size };
+                match is_singly(device) {
+                    true => costs.singly_on_device(&share, of_share, device.properties()),
+                    false => costs.batch_on_device(&share, of_share, device.properties()),
+                }
+            }),
+            most_devices: size.fits,
+        }
+    };
+    let prepare = |kernels: Kernels, devices: Vec<Arc<Device>>, take_over: bool| {
+        let Kernels { work, size, units, singly } = kernels;
+        let is_singly =
+            |device: &Arc<Device>| costs.is_better_singly(&work, size, device.properties());
+        let singly = devices.iter().any(is_singly).then_some(singly);
         let most = if resident.is_some() { MOST_RESIDENT } else { MOST_UPLOADED };
         let share = match devices.len() {
             1 => most,
-            several => size.0.div_ceil(CHUNKS * several).min(most),
+            several => size.fits.div_ceil(CHUNKS * several).min(most),
         };
         let with_fits = |device: Arc<Device>| {
             let seconds = most_seconds(request, device.properties());
@@ -58,12 +79,26 @@ pub(crate) fn place<'a>(
             (device, fits.min(share))
         };
         let devices = devices.into_iter().map(with_fits).collect();
-        Ok(BatchOnDevice { resident, devices, units, covariances, take_over })
-    })
+        Ok(BatchOnDevice { resident, devices, units, singly, covariances, take_over })
+    };
+    let mut placement = Placement::choose(wanted, kernels, estimate, prepare)?;
+    if placement.device.as_ref().is_some_and(|on| on.singly.is_some()) {
+        placement.reason.to_mut().push_str(SINGLY);
+    }
+    Ok(placement)
 }
 
-/// The work of a batch, its numbers of fits and of free parameters, and its kernels.
-type Kernels = ((Workload, (usize, usize)), Arc<BatchUnits>);
+/// The work and the size of a batch, and its kernels: those of batches, and those of single fits.
+#[derive(Clone)]
+struct Kernels {
+    work: Workload,
+    size: BatchSize,
+    units: Arc<BatchUnits>,
+    singly: SingleFits,
+}
+
+/// Addition to the reason if the fits run one by one.
+const SINGLY: &str = "; each fit, of very many points, ran alone on a device";
 
 /// Maximum number of fits of a chunk of resident data. A large card computes about 12,700 fits in parallel, and is
 /// partly idle while the last of a launch end: an estimated 10 % of the time of 50,000 fits, 2 % of that of 250,000.
@@ -85,17 +120,13 @@ fn obstacle(request: &BatchRequest<'_>) -> Option<Obstacle> {
     if data.n_fits() == 0 {
         return Some(Obstacle::Idle("there are no fits"));
     }
-    let longest = || match data.equal() {
-        Some(points) => Some(points),
-        None => (0..data.n_fits()).map(|fit| data.range(fit).len()).max(),
-    };
     let what = if !request.spec.priors.is_empty() {
         "a batch with priors"
     } else if request.spec.prepared.free.len() > MOST_PARAMETERS {
         "a batch with more than 16 free parameters"
     } else if request.spec.options.max_time.is_some() {
         "a batch with a limit of time"
-    } else if longest() > Some(u32::MAX as usize) {
+    } else if longest(data) > u32::MAX as usize {
         "a batch with more than 4,294,967,295 points in a fit"
     } else {
         return None;
@@ -103,13 +134,27 @@ fn obstacle(request: &BatchRequest<'_>) -> Option<Obstacle> {
     Some(Obstacle::Refused(what, CPU))
 }
 
-/// Returns the work of a batch, its number of fits, and the number of free parameters.
-fn work(printed: &CompiledModel, request: &BatchRequest<'_>) -> (Workload, (usize, usize)) {
-    let work = Workload {
+/// Returns the work of a batch. `uploaded`: true if the data are already on the device.
+fn work(printed: &CompiledModel, request: &BatchRequest<'_>, uploaded: bool) -> Workload {
+    Workload {
         points: request.data.samples.len(),
         bytes_per_point: bytes_per_sample(request.data),
         units: printed.units,
-        uploaded: false,
-    };
-    (work, (request.data.n_fits(), printed.free()))
+        uploaded,
+    }
+}
+
+/// Returns the size of a batch.
+fn size(request: &BatchRequest<'_>) -> BatchSize {
+    BatchSize {
+        fits: request.data.n_fits(),
+        free: request.spec.prepared.free.len(),
+        longest: longest(request.data),
+    }
+}
+
+/// Returns the number of points of the longest fit.
+fn longest(data: &BatchData<'_>) -> usize {
+    let of_fits = || (0..data.n_fits()).map(|fit| data.range(fit).len()).max();
+    data.equal().or_else(of_fits).unwrap_or(0)
 }

@@ -44,12 +44,13 @@ impl<'a> BatchRequest<'a> {
         BatchRequest { starts: starts.unwrap_or(self.starts), ..*self }
     }
 
-    /// Returns the points of a fit if they are valid. `columns` and `y` are buffers for the points.
+    /// Returns the points of a fit if they are valid. `columns` and `y` are buffers for the points; without
+    /// `y`, samples keep their type.
     pub(crate) fn points<'p>(
         &self,
         fit: usize,
         columns: &'p mut Vec<Values<'a>>,
-        y: &'p mut Vec<f64>,
+        y: Option<&'p mut Vec<f64>>,
     ) -> std::result::Result<Points<'p>, FitStatus> {
         let mut points = Points::check(self.data.fit(fit, columns, y))?;
         if self.spec.estimator == Estimator::Poisson {

@@ -20,7 +20,7 @@ pub(crate) fn correlated(request: &BatchRequest<'_>, batch: &BatchFit) -> Vec<bo
             let Some(termination) = view.termination().filter(|_| view.converged()) else {
                 continue;
             };
-            let Ok(points) = request.points(fit, &mut columns, &mut y) else { continue };
+            let Ok(points) = request.points(fit, &mut columns, Some(&mut y)) else { continue };
             let params = view.params();
             let mut cpu =
                 Cpu::reusing(&scratch, &request.spec.prepared, &points, request.spec.loss, params)

@@ -9,10 +9,13 @@ use crate::backend::cpu::Scratch;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::data::values::Values;
+use crate::error::Result;
+use crate::fit::execution::Execution;
 use crate::fit::in_memory::InMemory;
-use crate::fit::point_source::View;
+use crate::fit::point_source::{PointSource, View};
 use crate::fit::search::Workspace;
 use crate::normal::arrow::full;
+use crate::solver::outcome::{Failure, Fault};
 use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
 use std::cmp::Ordering;
@@ -24,7 +27,8 @@ pub(super) struct FitWorkspace<'a> {
     pub(super) space: Workspace,
     scratch: Mutex<Scratch>,
     columns: Vec<Values<'a>>,
-    y: Vec<f64>,
+    /// Buffer for samples in f64; `None` if the samples keep their type.
+    y: Option<Vec<f64>>,
     errors: Errors,
 }
 
@@ -51,29 +55,58 @@ impl<'a> FitWorkspace<'a> {
             space: Workspace::new(problem),
             scratch: Mutex::default(),
             columns: Vec::with_capacity(request.data.columns.len()),
-            y: Vec::new(),
+            y: Some(Vec::new()),
         }
     }
 
-    /// Runs the fit with index `index` in `out` and writes its results there.
+    /// Creates the workspace of fits whose points are uploaded; their samples keep their type.
+    pub(super) fn for_devices(request: &BatchRequest<'a>) -> FitWorkspace<'a> {
+        FitWorkspace { y: None, ..FitWorkspace::new(request) }
+    }
+
+    /// Runs the fit with index `index` in `out` on the CPU and writes its results there.
     pub(super) fn fit(
         &mut self,
         request: &BatchRequest<'a>,
         index: usize,
         out: &mut BatchPart<'_>,
     ) {
-        let fit = out.first + index;
-        let made = self.checked(request, fit, |bench, points| {
+        let made = self.checked(request, out.first + index, |bench, points| {
             let FitWorkspace { space, scratch, errors, .. } = bench;
             let source = InMemory::reusing(points, scratch);
-            let mut points = space.run(&request.search_request(&source, fit), request.clock())?;
-            if space.outcome().termination == Termination::Stopped {
-                return Ok(FitStatus::NotRun);
-            }
-            space.analyse(&mut *points)?;
-            Ok(write(space, errors, index, out))
+            Ok(searched((space, errors), request, &source, (index, out))?)
         });
         out.statuses[index] = made.unwrap_or_else(|status| status);
+    }
+
+    /// As [`fit`](Self::fit), on the devices where `place` puts the points.
+    ///
+    /// # Errors
+    /// The errors of `place`, and the failure of the devices.
+    pub(super) fn fit_on(
+        &mut self,
+        request: &BatchRequest<'a>,
+        index: usize,
+        out: &mut BatchPart<'_>,
+        place: impl FnOnce(&Points<'_>) -> Result<Execution>,
+    ) -> Result<()> {
+        let made = self.checked(request, out.first + index, |bench, points| {
+            Ok(place(points).and_then(|execution| {
+                let source = InMemory::new(points, execution);
+                let space = (&mut bench.space, &mut bench.errors);
+                match searched(space, request, &source, (index, out)) {
+                    Err(Failure::Backend(Fault::Device(error))) => Err(source.failed(error)),
+                    Err(Failure::Backend(Fault::Points(error))) => Err(error),
+                    Err(failure) => Ok(failure.into()),
+                    Ok(status) => Ok(status),
+                }
+            }))
+        });
+        out.statuses[index] = match made {
+            Ok(searched) => searched?,
+            Err(status) => status,
+        };
+        Ok(())
     }
 
     /// Checks the start, the bounds and the points of a fit, stores their properties in the workspace, and calls `work`
@@ -82,12 +115,12 @@ impl<'a> FitWorkspace<'a> {
         &mut self,
         request: &BatchRequest<'a>,
         fit: usize,
-        work: impl FnOnce(&mut Self, &Points<'_>) -> Result<R, FitStatus>,
-    ) -> Result<R, FitStatus> {
+        work: impl FnOnce(&mut Self, &Points<'_>) -> std::result::Result<R, FitStatus>,
+    ) -> std::result::Result<R, FitStatus> {
         self.begin(request, fit)?;
         let mut columns = std::mem::take(&mut self.columns);
         let mut y = std::mem::take(&mut self.y);
-        let result = request.points(fit, &mut columns, &mut y).and_then(|points| {
+        let result = request.points(fit, &mut columns, y.as_mut()).and_then(|points| {
             self.set_points(request, &points)?;
             work(self, &points)
         });
@@ -97,7 +130,11 @@ impl<'a> FitWorkspace<'a> {
 
     /// Checks and stores the start and the bounds of a fit. A start outside of the bounds is an error, unless the
     /// request moves starts to the nearest bound.
-    fn begin(&mut self, request: &BatchRequest<'_>, fit: usize) -> Result<(), FitStatus> {
+    fn begin(
+        &mut self,
+        request: &BatchRequest<'_>,
+        fit: usize,
+    ) -> std::result::Result<(), FitStatus> {
         let Problem { free, start, bounds, .. } = &mut self.space.problem;
         start.copy_from_slice(request.starts.of(fit, request.spec.names.len()));
         if let Some((lower, upper)) = request.starts.bounds_of(fit, request.spec.names.len()) {
@@ -126,7 +163,7 @@ impl<'a> FitWorkspace<'a> {
         &mut self,
         request: &BatchRequest<'_>,
         points: &Points<'_>,
-    ) -> Result<(), FitStatus> {
+    ) -> std::result::Result<(), FitStatus> {
         let problem = &mut self.space.problem;
         let rows = points.used + request.spec.priors.len();
         if rows < problem.free.len() && !request.underdetermined {
@@ -148,7 +185,7 @@ impl<'a> FitWorkspace<'a> {
         request: &BatchRequest<'a>,
         index: usize,
         out: &mut BatchPart<'_>,
-    ) -> Result<FitStatus, FitStatus> {
+    ) -> std::result::Result<FitStatus, FitStatus> {
         if !self.space.analyse_without_points() {
             let fit = out.first + index;
             self.checked(request, fit, |bench, points| {
@@ -164,6 +201,23 @@ impl<'a> FitWorkspace<'a> {
         }
         Ok(write(&self.space, &mut self.errors, index, out))
     }
+}
+
+/// Searches from the start in the workspace, and writes the results to `out`, at `index`. Returns the status of the fit;
+/// a stopped fit has not been run.
+fn searched(
+    (space, errors): (&mut Workspace, &mut Errors),
+    request: &BatchRequest<'_>,
+    source: &dyn PointSource,
+    (index, out): (usize, &mut BatchPart<'_>),
+) -> std::result::Result<FitStatus, Failure> {
+    let search = request.search_request(source, out.first + index);
+    let mut points = space.run(&search, request.clock())?;
+    if space.outcome().termination == Termination::Stopped {
+        return Ok(FitStatus::NotRun);
+    }
+    space.analyse(&mut *points)?;
+    Ok(write(space, errors, index, out))
 }
 
 /// Writes all results of a fit to the arrays of the batch, and returns its status.
