@@ -178,10 +178,10 @@ pub fn hard_fits_in_f32_end_beside_f64(place: Place<'_>) {
         ("another curve", peak.clone(), stack(&odd, 0.1, 0.0), near, Some(0.1)),
         (
             "Cauchy, another curve",
-            peak.loss(Loss::Cauchy { scale: 0.02 }),
-            stack(&odd, 0.01, 0.05),
+            peak.loss(Loss::Cauchy { scale: 2.0 }),
+            stack(&odd, 0.1, 0.05),
             near,
-            Some(0.01),
+            Some(0.1),
         ),
     ];
     for (what, fitter, stack, start, sigma) in cases {
