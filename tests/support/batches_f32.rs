@@ -163,7 +163,8 @@ pub fn hard_fits_in_f32_end_beside_f64(place: Place<'_>) {
     let bell = |x: f64| (-0.5 * ((x - 2.4) / 0.6f64).powi(2)).exp() + 0.5;
     let odd = |x: f64| bell(x) + 0.1 * (5.0 * x).sin();
     let near = [0.9, 2.3, 0.7, 0.4];
-    let cases: [(&str, CurveFit, Vec<f64>, [f64; 4], Option<f64>); 7] = [
+    type Case<'a> = (&'a str, CurveFit, Vec<f64>, [f64; 4], Option<f64>);
+    let cases: [Case<'_>; 7] = [
         ("rates 1 and 2", two.clone(), stack(&sum(2.0), 0.1, 0.0), [1.2, 0.9, 0.5, 2.5], None),
         ("rates 1 and 1.5", two.clone(), stack(&sum(1.5), 0.03, 0.0), [1.2, 0.9, 0.5, 2.0], None),
         (
