@@ -47,8 +47,8 @@ GENERAL_F32 = Stage(5_900, 7_000, 1_850, 7.3, 7.3, (20, 20, 20), 1.3, None, 4)
 
 # Slim kernel. Passes of a warp per fit: 7.83 / 8 (spots of benches/batch.rs on the software driver take 7.63
 # evaluations; teams without a fit add 2.6 %; no fit leaves). A pass: 57 points per lane of 92 instructions, 62 of f64
-# (--count), and 2,900 others, 1,260 of f64 (SOFT_CUDA_CLOCK=1: 2,790 PTX instructions; SASS / PTX of the text: 1.04).
-# In f32: 4.58 evaluations; 69 instructions of a point, none of f64; 3,010 others, 1,690 of f64.
+# (--count), and 2,900 others, 1,320 of f64 (SOFT_CUDA_CLOCK=1: 2,790 PTX instructions; SASS / PTX of the text: 1.04).
+# In f32: 4.60 evaluations; 69 instructions of a point, none of f64; 3,120 others, 1,760 of f64.
 # loop_gap, rest_gap: --count has 4.64 and 5.0 on sm_90, 5.1 and 5.4 on sm_80. To these, 14 cycles are added for each
 # control instruction, 4 % of the loop and 7 % of the rest. In the general kernel, 21 % are control instructions;
 # 14 cycles make its 4.5 of --count the 7.3 of ncu. fetch: 0; half of the lines of 128 bytes come 90 cycles late, and
@@ -61,13 +61,13 @@ def slim(passes, point, point_f64, step, step_f64, loop_gap):
 
 def slim_f64(evaluations):
     """Returns a stage in f64 with this number of evaluations per fit."""
-    return slim(1.026 * evaluations, 92, 62, 2_900, 1_260, None)
+    return slim(1.026 * evaluations, 92, 62, 2_900, 1_320, None)
 
 
 # loop_gap: --count has 2.35 on sm_90 and 2.5 on sm_80, without control instructions.
-SLIM_F32 = slim(1.026 * 4.58, 69, 0, 3_010, 1_690, 3.0)
-# The kernels of each precision, one after the other. After the stage in f32, `Mixed` takes 2.76 evaluations in f64.
-BATCHES = {"": [slim_f64(7.63)], ", Mixed": [SLIM_F32, slim_f64(2.76)], ", Single": [SLIM_F32]}
+SLIM_F32 = slim(1.026 * 4.60, 69, 0, 3_120, 1_760, 3.0)
+# The kernels of each precision, one after the other. After the stage in f32, `Mixed` takes 2.74 evaluations in f64.
+BATCHES = {"": [slim_f64(7.63)], ", Mixed": [SLIM_F32, slim_f64(2.74)], ", Single": [SLIM_F32]}
 
 FITS, LAUNCH_FITS = 1_000_000, 250_000  # MOST_FITS in src/fit/batch/place.rs
 LAUNCH_FITS_BEFORE = 50_000  # that of the measurements
