@@ -42,16 +42,17 @@ fn on_cpu() -> BatchFit {
     run(decay().backend(Backend::Cpu)).unwrap()
 }
 
-/// Runs the batch for k = 0, 1, 2, … with the fault `injected(k)`, until the fault does not occur any more, with and
-/// without takeover by the CPU. Passes the results with a fault to `judge`.
-fn at_every_call(
+/// Runs the batch of `make` for k = 0, 1, 2, … with the fault `injected(k)`, until the fault does not occur any more, with
+/// and without takeover by the CPU. Passes the results with a fault to `judge`.
+pub(super) fn at_every_call_of(
+    make: impl Fn(&Trial, bool) -> Result<BatchFit, Error>,
     injected: impl Fn(usize) -> Injected,
     mut judge: impl FnMut(&Result<BatchFit, Error>, bool),
 ) {
     for take_over in [true, false] {
         for k in 0.. {
             let Some(trial) = Trial::new(injected(k), usize::MAX) else { return };
-            let batch = trial.batch(take_over, decay());
+            let batch = make(&trial, take_over);
             let fired = trial.driver.has_fired();
             if fired {
                 judge(&batch, take_over);
@@ -63,6 +64,13 @@ fn at_every_call(
             }
         }
     }
+}
+
+fn at_every_call(
+    injected: impl Fn(usize) -> Injected,
+    judge: impl FnMut(&Result<BatchFit, Error>, bool),
+) {
+    at_every_call_of(|trial, take_over| trial.batch(take_over, decay()), injected, judge);
 }
 
 #[test]

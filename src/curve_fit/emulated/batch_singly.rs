@@ -1,5 +1,6 @@
 //! Batches whose fits run one by one on a device, as single fits do. Launches without cost make every batch such a batch.
 
+use super::batch_faults::at_every_call_of;
 use super::batches::{self, START, abscissae, agree, decay, decays};
 use super::several_devices::Several;
 use super::trial::Trial;
@@ -101,27 +102,12 @@ fn fits_that_run_one_by_one_have_the_results_of_batches() {
     }
 }
 
-/// Runs the batch for k = 0, 1, 2, … with the fault `injected(k)`, until the fault does not occur any more, with and
-/// without takeover by the CPU. Passes the results with a fault to `judge`.
 fn at_every_call(
     injected: impl Fn(usize) -> Injected,
     judge: impl Fn(&Result<BatchFit, Error>, bool),
 ) {
-    for take_over in [true, false] {
-        for k in 0.. {
-            let Some(trial) = Trial::new(injected(k), usize::MAX) else { return };
-            let batch = run(&trial.on_device(singly(decay()), take_over));
-            let fired = trial.driver.has_fired();
-            if fired {
-                judge(&batch, take_over);
-            }
-            trial.assert_clean();
-            if !fired {
-                assert!(k > 3, "only {k} calls were made");
-                break;
-            }
-        }
-    }
+    let make = |trial: &Trial, take_over| run(&trial.on_device(singly(decay()), take_over));
+    at_every_call_of(make, injected, judge);
 }
 
 #[test]
