@@ -28,7 +28,7 @@ use crate::solver::termination::Termination;
 use crate::threads;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread::{Builder, scope};
 
 /// Maximum size of a chunk in bytes. Chunks of this size keep a device busy. The upload of the first chunk, which no
@@ -188,20 +188,25 @@ fn round<'b>(
     }
     scope(|scope| {
         let (sender, made) = sync_channel(working.len());
+        let (running, all_ended) = channel::<()>();
         let threads = working.iter().filter_map(|&device| {
-            let sender = sender.clone();
+            let (sender, running) = (sender.clone(), running.clone());
             let work = move || {
                 let hand_over = |part| sender.send(part).is_ok();
-                make(request, (on, device), queue, hand_over).map_err(|error| (device, error))
+                let ended = make(request, (on, device), queue, hand_over);
+                drop(running);
+                ended.map_err(|error| (device, error))
             };
             Builder::new().spawn_scoped(scope, work).ok()
         });
         let threads: Vec<_> = threads.collect();
-        drop(sender);
+        drop((sender, running));
         if threads.is_empty() {
             return round(&working[..1], on, queue, host);
         }
         let said = host.take_all(made);
+        // Until they end, the threads may need the pool, to which this thread may belong.
+        let _ = threads::receive(&all_ended);
         let ended =
             threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic)));
         let failed = ended.filter_map(std::result::Result::err).collect();
