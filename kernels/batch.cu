@@ -146,8 +146,8 @@ __device__ __noinline__ void make_fit(Group g, const Batch& batch, i64 fit, Benc
 }
 
 // Runs every fit of `batch`, or the fits of a list, and writes their results. `next`: number of fits that groups have
-// started, initially 0. `left`: null, or the number of fits to run, which follow. Each group starts the next fit when it is free, so that a slow fit does not delay others. A fit whose
-// kind is NONE or BAD_DATA has no other results.
+// started, initially 0. `left`: null, or the number of fits to run, which follow. Each group starts the next fit when it
+// is free, so that a slow fit does not delay others. A fit whose kind is NONE or BAD_DATA has no other results.
 //
 // Launch: BATCH_THREADS threads, any number of blocks; results depend on neither. Shared memory: GROUPS *
 // sizeof(Bench) bytes. Memory traffic of a fit: its samples, and its columns, sigma and mask if it has its own, in
