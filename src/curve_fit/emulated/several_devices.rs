@@ -8,8 +8,7 @@ use super::trial::Trial;
 use crate::backend::cuda::testing::faulty_driver::Injected;
 use crate::device::Processor;
 use crate::fit::placement::AssignedDevices;
-use crate::{BatchData, BatchFit, CurveFit, Data, Error, Fit, FitStatus};
-use std::ops::ControlFlow;
+use crate::{BatchData, BatchFit, CurveFit, Data, Error, Fit};
 
 /// Emulated devices with injected faults.
 pub(super) struct Several(Vec<Trial>);
@@ -203,20 +202,4 @@ fn where_all_devices_are_lost_that_is_said_or_the_cpu_goes_on() {
             trial.assert_clean();
         }
     }
-}
-
-/// The threads of the devices copy their results by the pool, whose only thread waits for them.
-#[test]
-fn a_stop_in_a_pool_of_one_thread_ends_all_devices() {
-    let Some(devices) = Several::new(&[Injected::Nothing; 3], usize::MAX) else { return };
-    let (x, fits) = (abscissae(20), 400);
-    let stack = decays(&x, fits);
-    let stopped = devices.on_devices(decay(), false).observe(|_| ControlFlow::Break(()));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let data = BatchData::shared(&x, &stack).unwrap();
-    let batch = pool.install(|| stopped.fit_batch(data, START)).unwrap();
-    drop(stopped);
-    let made = batch.statuses().iter().filter(|&&status| status != FitStatus::NotRun).count();
-    assert!(0 < made && made < fits, "{made} of {fits}");
-    devices.assert_clean();
 }
