@@ -42,12 +42,15 @@ fn on_cpu() -> BatchFit {
     run(decay().backend(Backend::Cpu)).unwrap()
 }
 
+/// A batch on a device with an injected fault, with or without takeover by the CPU.
+type OnFaulty<'a> = &'a dyn Fn(&Trial, bool) -> Result<BatchFit, Error>;
+
 /// Runs the batch of `make` for k = 0, 1, 2, … with the fault `injected(k)`, until the fault does not occur any more, with
-/// and without takeover by the CPU. Passes the results with a fault to `judge`.
-pub(super) fn at_every_call_of(
-    make: impl Fn(&Trial, bool) -> Result<BatchFit, Error>,
+/// and without takeover by the CPU. Passes the results with a fault to `judge`. More than `least` calls must be possible.
+fn at_every_call(
+    (make, least): (OnFaulty<'_>, usize),
     injected: impl Fn(usize) -> Injected,
-    mut judge: impl FnMut(&Result<BatchFit, Error>, bool),
+    judge: impl Fn(&Result<BatchFit, Error>, bool),
 ) {
     for take_over in [true, false] {
         for k in 0.. {
@@ -59,28 +62,21 @@ pub(super) fn at_every_call_of(
             }
             trial.assert_clean();
             if !fired {
-                assert!(k > 0, "no call was made");
+                assert!(k > least, "only {k} calls were made");
                 break;
             }
         }
     }
 }
 
-fn at_every_call(
-    injected: impl Fn(usize) -> Injected,
-    judge: impl FnMut(&Result<BatchFit, Error>, bool),
-) {
-    at_every_call_of(|trial, take_over| trial.batch(take_over, decay()), injected, judge);
-}
-
-#[test]
-fn a_device_lost_at_any_call_is_said_or_the_cpu_makes_the_rest() {
-    let cpu = on_cpu();
+/// A device that is lost at any call is an error, or the CPU computes the rest.
+pub(super) fn assert_lost_is_said(make: OnFaulty<'_>, least: usize, cpu: &BatchFit) {
     at_every_call(
+        (make, least),
         |call| Injected::Lost { call },
         |batch, take_over| match (batch, take_over) {
             (Ok(batch), true) => {
-                agree(batch, &cpu);
+                agree(batch, cpu);
                 assert!(batch.reason().contains("the device failed"), "{}", batch.reason());
             }
             (Err(Error::DeviceLost { message, .. }), false) => assert!(message.contains("719")),
@@ -89,31 +85,50 @@ fn a_device_lost_at_any_call_is_said_or_the_cpu_makes_the_rest() {
     );
 }
 
-#[test]
-fn a_launch_refused_is_said_or_the_cpu_makes_the_rest() {
-    let cpu = on_cpu();
+/// A launch that is refused at any call is an error, or the CPU computes the rest.
+pub(super) fn assert_refused_is_said(make: OnFaulty<'_>, least: usize, cpu: &BatchFit) {
     at_every_call(
+        (make, least),
         |launch| Injected::Refused { launch },
         |batch, take_over| match (batch, take_over) {
-            (Ok(batch), true) => agree(batch, &cpu),
+            (Ok(batch), true) => agree(batch, cpu),
             (Err(Error::DeviceFailed { .. }), false) => {}
             (other, _) => panic!("{other:?}"),
         },
     );
 }
 
-#[test]
-fn an_allocation_refused_at_any_call_loses_nothing() {
-    let cpu = on_cpu();
+/// Memory that is refused at any call is an error, or smaller chunks or the CPU do without it.
+pub(super) fn assert_memory_loses_nothing(make: OnFaulty<'_>, least: usize, cpu: &BatchFit) {
     at_every_call(
+        (make, least),
         |allocation| Injected::OutOfMemory { allocation },
         |batch, take_over| match (batch, take_over) {
-            (Ok(batch), _) => agree(batch, &cpu),
+            (Ok(batch), _) => agree(batch, cpu),
             // The counter and the data that all fits share do not shrink in smaller chunks.
             (Err(Error::DeviceOutOfMemory { .. }), false) => {}
             (other, _) => panic!("{other:?}"),
         },
     );
+}
+
+fn of_decays(trial: &Trial, take_over: bool) -> Result<BatchFit, Error> {
+    trial.batch(take_over, decay())
+}
+
+#[test]
+fn a_device_lost_at_any_call_is_said_or_the_cpu_makes_the_rest() {
+    assert_lost_is_said(&of_decays, 0, &on_cpu());
+}
+
+#[test]
+fn a_launch_refused_is_said_or_the_cpu_makes_the_rest() {
+    assert_refused_is_said(&of_decays, 0, &on_cpu());
+}
+
+#[test]
+fn an_allocation_refused_at_any_call_loses_nothing() {
+    assert_memory_loses_nothing(&of_decays, 0, &on_cpu());
 }
 
 #[test]

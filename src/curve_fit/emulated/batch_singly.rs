@@ -1,6 +1,8 @@
 //! Batches whose fits run one by one on a device, as single fits do. Launches without cost make every batch such a batch.
 
-use super::batch_faults::at_every_call_of;
+use super::batch_faults::{
+    assert_lost_is_said, assert_memory_loses_nothing, assert_refused_is_said,
+};
 use super::batches::{self, START, abscissae, agree, decay, decays};
 use super::several_devices::Several;
 use super::trial::Trial;
@@ -102,49 +104,23 @@ fn fits_that_run_one_by_one_have_the_results_of_batches() {
     }
 }
 
-fn at_every_call(
-    injected: impl Fn(usize) -> Injected,
-    judge: impl Fn(&Result<BatchFit, Error>, bool),
-) {
-    let make = |trial: &Trial, take_over| run(&trial.on_device(singly(decay()), take_over));
-    at_every_call_of(make, injected, judge);
+/// Each fit makes several calls.
+const CALLS: usize = 3;
+
+fn of_decays(trial: &Trial, take_over: bool) -> Result<BatchFit, Error> {
+    run(&trial.on_device(singly(decay()), take_over))
 }
 
 #[test]
 fn a_device_lost_between_single_fits_of_a_batch_is_said_or_the_cpu_makes_the_rest() {
-    let cpu = on_cpu();
-    at_every_call(
-        |call| Injected::Lost { call },
-        |batch, take_over| match (batch, take_over) {
-            (Ok(batch), true) => {
-                agree(batch, &cpu);
-                assert!(batch.reason().contains("the device failed"), "{}", batch.reason());
-            }
-            (Err(Error::DeviceLost { .. }), false) => {}
-            (other, _) => panic!("{other:?}"),
-        },
-    );
+    assert_lost_is_said(&of_decays, CALLS, &on_cpu());
 }
 
 #[test]
 fn a_launch_or_memory_refused_to_single_fits_of_a_batch_loses_nothing() {
     let cpu = on_cpu();
-    at_every_call(
-        |launch| Injected::Refused { launch },
-        |batch, take_over| match (batch, take_over) {
-            (Ok(batch), true) => agree(batch, &cpu),
-            (Err(Error::DeviceFailed { .. }), false) => {}
-            (other, _) => panic!("{other:?}"),
-        },
-    );
-    at_every_call(
-        |allocation| Injected::OutOfMemory { allocation },
-        |batch, take_over| match (batch, take_over) {
-            (Ok(batch), _) => agree(batch, &cpu),
-            (Err(Error::DeviceOutOfMemory { .. }), false) => {}
-            (other, _) => panic!("{other:?}"),
-        },
-    );
+    assert_refused_is_said(&of_decays, CALLS, &cpu);
+    assert_memory_loses_nothing(&of_decays, CALLS, &cpu);
 }
 
 #[test]
