@@ -9,7 +9,7 @@ use crate::backend::cpu::Scratch;
 use crate::data::loss::Estimator;
 use crate::data::points::Points;
 use crate::data::values::Values;
-use crate::error::Result;
+use crate::error;
 use crate::fit::execution::Execution;
 use crate::fit::in_memory::InMemory;
 use crate::fit::point_source::{PointSource, View};
@@ -88,8 +88,8 @@ impl<'a> FitWorkspace<'a> {
         request: &BatchRequest<'a>,
         index: usize,
         out: &mut BatchPart<'_>,
-        place: impl FnOnce(&Points<'_>) -> Result<Execution>,
-    ) -> Result<()> {
+        place: impl FnOnce(&Points<'_>) -> error::Result<Execution>,
+    ) -> error::Result<()> {
         let made = self.checked(request, out.first + index, |bench, points| {
             Ok(place(points).and_then(|execution| {
                 let source = InMemory::new(points, execution);
@@ -115,8 +115,8 @@ impl<'a> FitWorkspace<'a> {
         &mut self,
         request: &BatchRequest<'a>,
         fit: usize,
-        work: impl FnOnce(&mut Self, &Points<'_>) -> std::result::Result<R, FitStatus>,
-    ) -> std::result::Result<R, FitStatus> {
+        work: impl FnOnce(&mut Self, &Points<'_>) -> Result<R, FitStatus>,
+    ) -> Result<R, FitStatus> {
         self.begin(request, fit)?;
         let mut columns = std::mem::take(&mut self.columns);
         let mut y = std::mem::take(&mut self.y);
@@ -130,11 +130,7 @@ impl<'a> FitWorkspace<'a> {
 
     /// Checks and stores the start and the bounds of a fit. A start outside of the bounds is an error, unless the
     /// request moves starts to the nearest bound.
-    fn begin(
-        &mut self,
-        request: &BatchRequest<'_>,
-        fit: usize,
-    ) -> std::result::Result<(), FitStatus> {
+    fn begin(&mut self, request: &BatchRequest<'_>, fit: usize) -> Result<(), FitStatus> {
         let Problem { free, start, bounds, .. } = &mut self.space.problem;
         start.copy_from_slice(request.starts.of(fit, request.spec.names.len()));
         if let Some((lower, upper)) = request.starts.bounds_of(fit, request.spec.names.len()) {
@@ -163,7 +159,7 @@ impl<'a> FitWorkspace<'a> {
         &mut self,
         request: &BatchRequest<'_>,
         points: &Points<'_>,
-    ) -> std::result::Result<(), FitStatus> {
+    ) -> Result<(), FitStatus> {
         let problem = &mut self.space.problem;
         let rows = points.used + request.spec.priors.len();
         if rows < problem.free.len() && !request.underdetermined {
@@ -185,7 +181,7 @@ impl<'a> FitWorkspace<'a> {
         request: &BatchRequest<'a>,
         index: usize,
         out: &mut BatchPart<'_>,
-    ) -> std::result::Result<FitStatus, FitStatus> {
+    ) -> Result<FitStatus, FitStatus> {
         if !self.space.analyse_without_points() {
             let fit = out.first + index;
             self.checked(request, fit, |bench, points| {
@@ -210,7 +206,7 @@ fn searched(
     request: &BatchRequest<'_>,
     source: &dyn PointSource,
     (index, out): (usize, &mut BatchPart<'_>),
-) -> std::result::Result<FitStatus, Failure> {
+) -> Result<FitStatus, Failure> {
     let search = request.search_request(source, out.first + index);
     let mut points = space.run(&search, request.clock())?;
     if space.outcome().termination == Termination::Stopped {
