@@ -12,7 +12,8 @@ __constant__ double EXP_SERIES[] = {
 __constant__ double EXP_REDUCTION[] = {1.4426950408889634, 6755399441055744.0, 0.6931471805598903,
                                              5.497923018708371e-14};
 
-// Returns e^x: 0 below -708, NaN above 690, so that the fit leaves the kernel and `ratio` supports the result. Measured error: 1.0 ulp. 20 operations.
+// Returns e^x: 0 below -708, NaN above 690, so that the fit leaves the kernel and `ratio` supports the result. Measured
+// error: 1.0 ulp. 20 operations.
 __device__ __forceinline__ double exponential(double x) {
     const double shifted = fma(x, EXP_REDUCTION[0], EXP_REDUCTION[1]);
     const double power = shifted - EXP_REDUCTION[1];

@@ -135,7 +135,7 @@ MEASURED += [(f"one fit, {points:.0e} points", seconds, single(points, H200)[0])
 # Goals on an H200 in seconds; 20 million spots a second are 0.05 s for the million of the benchmark.
 GOALS = {SPOTS: 0.05, SPOTS + ", Single": 0.02, DECAY: 0.0002}
 HEAD = """\
-# What fits on a card should take: read by tests/device/run, which puts its measurements beside it.
+# Predicted times of fits on a card. tests/device/run prints its measurements beside them.
 # Written by tests/device/model.py --write. Predictions: nothing here was measured.
 #
 # card:    words of the device's name, as in "NVIDIA H200"; of several rows for a work that with the longest counts
