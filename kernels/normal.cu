@@ -3,9 +3,6 @@
 // Reads each column, y and the weight of a point once, 8 bytes each if they are stored as f64: 16 bytes per point
 // for one column without weights.
 
-// Maximum number of parameters for which the sums fit into registers together with a model.
-constexpr int MOST_IN_REGISTERS = 8;
-
 // Computes the sums over all points for the parameters in `inputs` and writes them to `out`, SUMS numbers. `out` may
 // be host memory: the kernel writes it but never reads it.
 //
@@ -17,10 +14,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) normal(
     __shared__ Common common;
     prepare(inputs, common);
     double* block_sums = partial + (i64)blockIdx.x * SUMMED;
-    if constexpr (FREE <= MOST_IN_REGISTERS)
-        sum_in_registers(data, common, floor, block_sums);
-    else
-        sum_in_tiles(data, common, floor, block_sums);
+    sum_points(data, common, floor, block_sums);
     if (!arrives_last(ticket, gridDim.x)) return;
     sum_blocks<SUMMED>(partial, [out](int m, double total) {
         out[m] = total;

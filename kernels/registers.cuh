@@ -17,7 +17,7 @@ __device__ __forceinline__ void load_points(const Data& data, i64 first, i64 str
 }
 
 // Writes the block's SUMMED sums to `block_sums`.
-__device__ __forceinline__ void sum_in_registers(
+__device__ __forceinline__ void sum_points(
     const Data& data, const Common& common, double floor, double* block_sums) {
     Sum sums[SUMS];
 #pragma unroll

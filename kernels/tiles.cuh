@@ -42,7 +42,7 @@ constexpr int TILE_BYTES =
     larger(TILE_NUMBERS * sizeof(Term), ROW_SUMS * TILING.slices * sizeof(double));
 
 // Writes the block's SUMMED sums to `block_sums`.
-__device__ __forceinline__ void sum_in_tiles(
+__device__ __forceinline__ void sum_points(
     const Data& data, const Common& common, double floor, double* block_sums) {
     __shared__ double slices[TILE_BYTES / sizeof(double)];
     Term* tile = (Term*)slices;

@@ -6,8 +6,8 @@
 //! limits are measured: memory (a sum over the same arrays) and arithmetic (the passes of a fit as a hand-written
 //! loop).
 //!
-//! Then the same decay on CUDA device 0 at 1e3 to 1e8 points, from host memory and with resident data, and a damped
-//! sine. Without a device, the reason for skipping is printed. `DUALFIT_BENCH_POINTS` limits the points of these fits,
+//! Then the same decay on CUDA device 0 at 1e3 to 1e8 points, from host memory and with resident data, a damped sine,
+//! and ten peaks of 31 parameters. Without a device, the reason for skipping is printed. `DUALFIT_BENCH_POINTS` limits the points of these fits,
 //! for small or slow cards.
 
 mod by_hand;
@@ -105,11 +105,16 @@ fn rival<M: Model<P>, const P: usize>(model: M, x: &[f64], y: &[f64], p0: [f64; 
 
 /// Simulates points: x from 0 to 10, y of the model with normal noise of standard deviation 0.1.
 fn data<M: Model<P>, const P: usize>(model: M, truth: [f64; P], n: usize) -> (Vec<f64>, Vec<f64>) {
+    let truth = SVector::from(truth);
+    noisy(|x| model.value(x, &truth), n)
+}
+
+/// Simulates points as [`data`].
+fn noisy(curve: impl Fn(f64) -> f64, n: usize) -> (Vec<f64>, Vec<f64>) {
     let mut random = StdRng::seed_from_u64(20_261_121);
     let noise = Normal::new(0.0, 0.1).expect("a positive deviation");
-    let truth = SVector::from(truth);
     let x: Vec<f64> = (0..n).map(|i| 10.0 * i as f64 / (n - 1) as f64).collect();
-    let y = x.iter().map(|&x| model.value(x, &truth) + noise.sample(&mut random)).collect();
+    let y = x.iter().map(|&x| curve(x) + noise.sample(&mut random)).collect();
     (x, y)
 }
 
@@ -250,6 +255,27 @@ fn device(c: &mut Criterion) {
     let (x, y) = data(DampedSine, [2.0, 0.3, 3.0, 0.5, 0.3], most.min(1_000_000));
     let start = [1.5, 0.4, 2.9, 0.6, 0.1];
     on_device(c, &device, "damped sine on a device", &model, (&x, &y), &start);
+    peaks_on_device(c, &device, most.min(1_000_000));
+}
+
+/// Ten Gaussian peaks on a background: 31 parameters, whose products do not fit into the registers of a thread.
+fn peaks_on_device(c: &mut Criterion, device: &Device, n: usize) {
+    let model = CurveFit::new(|x, p: [Var; 31]| {
+        let peak = |p: &[Var]| p[0] * (-((x - p[1]) / p[2]).powi(2)).exp();
+        p[..30].chunks(3).fold(p[30], |sum, p| sum + peak(p))
+    });
+    let truth: [f64; 31] = std::array::from_fn(|j| match (j, j % 3) {
+        (30, _) => 0.5,
+        (_, 0) => 1.0 + 0.1 * j as f64,
+        (_, 1) => 0.5 + (j / 3) as f64,
+        _ => 0.3,
+    });
+    let peak = |x: f64, p: &[f64]| p[0] * (-((x - p[1]) / p[2]).powi(2)).exp();
+    let curve = |x| truth[..30].chunks(3).map(|p| peak(x, p)).sum::<f64>() + truth[30];
+    let (x, y) = noisy(curve, n);
+    let start = truth.map(|value| 1.02 * value);
+    let model = model.backend(Backend::cuda(0));
+    on_device(c, device, "ten peaks on a device", &model, (&x, &y), &start);
 }
 
 criterion_group!(benches, small, decay, damped_sine, device);

@@ -4,7 +4,7 @@ use super::cache::Origin;
 use super::device::{Device, LoadError, LoadedKernels};
 use super::driver::DriverError;
 use super::interface::{Rule, Size, inputs_by_value};
-use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Weighting};
+use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Summation, Weighting};
 use crate::backend::choice::Costs;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::loss_formula::LossFormula;
@@ -13,8 +13,10 @@ use crate::model::tape::depends_on_point;
 use crate::threads;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Key of a source text in addition to the program: types of columns and response, weights, loss, arithmetic.
-type TextKey = (Vec<Storage>, Storage, Weighting, (Rule, Option<LossFormula>), Arithmetic);
+/// Key of a source text in addition to the program: types of columns and response, weights, loss, arithmetic and
+/// summation.
+type TextKey =
+    (Vec<Storage>, Storage, Weighting, (Rule, Option<LossFormula>), (Arithmetic, Summation));
 
 /// Kind of data and loss for which a model has separate kernels.
 #[derive(Clone)]
@@ -70,7 +72,7 @@ impl CompiledModel {
         device: &Arc<Device>,
         variant: &Variant,
     ) -> Result<(FitKernels, Origin), LoadError> {
-        let texts = self.texts(variant);
+        let texts = self.texts(device, variant);
         let (passes, origin) = device.kernels(&texts.passes)?;
         let factor = OnceLock::new();
         let properties = device.driver.properties();
@@ -85,23 +87,24 @@ impl CompiledModel {
 
     /// Returns true if [`kernels`](Self::kernels) would find the model's kernels loaded.
     pub(crate) fn is_loaded(&self, device: &Device, variant: &Variant) -> bool {
-        device.is_loaded(&self.texts(variant).passes)
+        device.is_loaded(&self.texts(device, variant).passes)
     }
 
-    fn texts(&self, variant: &Variant) -> Arc<Texts> {
+    fn texts(&self, device: &Device, variant: &Variant) -> Arc<Texts> {
         let Variant { storages: (columns, response), weights, rule: (loss, estimator), arithmetic } =
             variant.clone();
         let rule = (Rule::of(loss, estimator), loss.formula());
-        let kind = (columns.clone(), response, weights, rule, arithmetic);
+        let (program, free) = (&self.program, self.free());
+        let spec = Spec { program, free, columns, response, weights, loss, estimator, arithmetic };
+        let summation = Summation::of(&spec, device.properties().capability);
+        let kind = (spec.columns.clone(), response, weights, rule, (arithmetic, summation));
         let mut printed = threads::lock(&self.texts);
         if let Some((_, texts)) = printed.iter().find(|(k, _)| *k == kind) {
             return texts.clone();
         }
-        let (program, free) = (&self.program, self.free());
-        let spec = Spec { program, free, columns, response, weights, loss, estimator, arithmetic };
         let few = free <= FEW_PARAMETERS;
         let texts = Arc::new(Texts {
-            passes: source::passes(&spec).into(),
+            passes: source::passes(&spec, summation).into(),
             factor: few.then(|| source::factor_pass(&spec).into()),
         });
         printed.push((kind, texts.clone()));

@@ -16,6 +16,9 @@ use std::sync::{Arc, Mutex};
 /// Maximum number of loaded translation units; the least recently used unit is unloaded first.
 const MAX_LOADED: usize = 64;
 
+/// Minimum number of resident blocks of a pass: `RESIDENT_BLOCKS` in `kernels/reduce.cuh`.
+const GUARANTEED_BLOCKS: u32 = 2;
+
 /// A device with its own queues. Fits that share a `Device` wait for each other's work, but not for the work of fits
 /// with another `Device`, even on the same GPU.
 pub(crate) struct Device {
@@ -138,6 +141,12 @@ impl LoadedKernels {
     /// Prefers `percent` percent of shared memory for `kernel`, and L1 cache for the rest.
     pub(crate) fn prefer_shared(&self, kernel: &str, percent: u8) {
         self.driver.prefer_shared(self.module, kernel, percent);
+    }
+
+    /// Returns the number of blocks of `threads` threads that are resident on a multiprocessor at a time. If the driver does
+    /// not know it, this is the number that the launch bounds of every kernel guarantee.
+    pub(crate) fn resident_blocks(&self, kernel: &str, threads: u32) -> u32 {
+        self.driver.resident_blocks(self.module, kernel, threads).unwrap_or(GUARANTEED_BLOCKS)
     }
 
     /// Starts `kernel`; `arguments` are the bytes of its parameters.

@@ -129,6 +129,12 @@ pub(crate) trait Driver: Send + Sync {
     /// its L1 cache. This is a preference: a device that refuses it keeps its own choice.
     fn prefer_shared(&self, _module: Module, _kernel: &str, _percent: u8) {}
 
+    /// Returns the number of blocks of `threads` threads of this kernel that are resident on a multiprocessor at a time, as
+    /// far as registers and shared memory permit; `None` if that is unknown.
+    fn resident_blocks(&self, _module: Module, _kernel: &str, _threads: u32) -> Option<u32> {
+        None
+    }
+
     /// Returns true if the device is lost; then every further call fails.
     fn is_lost(&self) -> bool {
         false

@@ -355,6 +355,10 @@ impl Driver for Pooled {
         self.driver.prefer_shared(module, kernel, percent);
     }
 
+    fn resident_blocks(&self, module: Module, kernel: &str, threads: u32) -> Option<u32> {
+        self.driver.resident_blocks(module, kernel, threads)
+    }
+
     fn is_lost(&self) -> bool {
         self.driver.is_lost()
     }

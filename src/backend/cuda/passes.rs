@@ -131,6 +131,8 @@ pub(super) struct DevicePasses {
     /// The loss's scale in row units; 1 for least squares.
     pub(super) loss_scale: f64,
     pub(super) free: usize,
+    /// Maximum number of blocks of a launch.
+    blocks: u32,
     inputs: Inputs,
     partial: Buffer,
     ticket: Buffer,
@@ -205,7 +207,10 @@ impl DevicePasses {
         (points, launches): (usize, usize),
     ) -> Result<DevicePasses, DriverError> {
         let driver = &kernels.passes.driver;
-        let blocks = most_blocks(driver.properties().multiprocessors, free) as usize;
+        let kernel = if free > FEW_PARAMETERS { "rows" } else { "normal" };
+        // Passes read each number once; therefore they have no use for a cache in place of shared memory.
+        kernels.passes.prefer_shared(kernel, 100);
+        let blocks = concurrent_blocks(&kernels.passes, kernel);
         let ticket = Buffer::of::<u32>(driver, 1)?;
         ticket.clear()?;
         let rows = match free > FEW_PARAMETERS {
@@ -214,7 +219,8 @@ impl DevicePasses {
         };
         Ok(DevicePasses {
             inputs: Inputs::new(&kernels, params + free)?,
-            partial: Buffer::of::<f64>(driver, blocks * width(free))?,
+            partial: Buffer::of::<f64>(driver, blocks as usize * width(free))?,
+            blocks,
             ticket,
             sums: PartialSums::new(driver, width(free), launches, rows.is_none())?,
             rows,
@@ -252,19 +258,18 @@ impl DevicePasses {
         let out = self.sums.next(segment);
         let data = points.data(self.loss_scale, part);
         let passes = &*self.kernels.passes;
-        let multiprocessors = passes.driver.properties().multiprocessors;
         let (kernels, kernel, geometry, floor) = match (kind, &self.rows) {
             (PassKind::Normal, Some(rows)) => {
                 let at = (&self.inputs.argument[..], ITERATION_FLOOR);
-                return rows.sum(passes, (&data, count), at, out);
+                return rows.sum(passes, (self.blocks, &data, count), at, out);
             }
             (PassKind::Normal, None) => {
-                let geometry = geometry(multiprocessors, self.free, count);
-                (passes, "normal", geometry, ITERATION_FLOOR)
+                (passes, "normal", geometry(self.blocks, count), ITERATION_FLOOR)
             }
             (PassKind::Factor, _) => {
-                let geometry = factor_geometry(multiprocessors, self.free, count);
-                (self.kernels.factor()?, "factor", geometry, 0.0)
+                let factor = self.kernels.factor()?;
+                let blocks = self.blocks.min(concurrent_blocks(factor, "factor"));
+                (factor, "factor", factor_geometry(blocks, self.free, count), 0.0)
             }
         };
         let (partial, ticket) = (self.partial.address(), self.ticket.address());
@@ -278,31 +283,29 @@ fn arguments<'a>(structures: &[&'a [u8]], words: &'a [u64]) -> Vec<&'a [u8]> {
     structures.iter().copied().chain(words.iter().map(bytemuck::bytes_of)).collect()
 }
 
-/// Returns the launch geometry of a pass over `points` points: enough blocks to occupy the device, at most one per
-/// `THREADS` points.
-pub(crate) fn geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
+/// Maximum number of blocks on a multiprocessor. More blocks would hide no more latency, and each would add partial sums
+/// that the last block merges.
+const MOST_RESIDENT: u32 = 4;
+
+/// Returns the number of blocks of a pass that run concurrently. More blocks would have to wait.
+fn concurrent_blocks(kernels: &LoadedKernels, kernel: &str) -> u32 {
+    let resident = kernels.resident_blocks(kernel, THREADS as u32).clamp(1, MOST_RESIDENT);
+    resident * kernels.driver.properties().multiprocessors.max(1)
+}
+
+/// Returns the launch geometry of a pass over `points` points: at most `most_blocks` blocks, which occupy the device, and
+/// at most one per `THREADS` points.
+pub(crate) fn geometry(most_blocks: u32, points: usize) -> Geometry {
     let wanted = points.div_ceil(THREADS).clamp(1, u32::MAX as usize) as u32;
-    Geometry { blocks: wanted.min(most_blocks(multiprocessors, free)), threads: THREADS as u32 }
+    Geometry { blocks: wanted.min(most_blocks), threads: THREADS as u32 }
 }
 
 /// Returns the launch geometry of a factor pass. The last block merges the factors of all other blocks, `free` + 1
 /// rows each, at the same speed as rows of points. Beyond √(points / (free + 1)) blocks, an additional block costs
 /// more time in the merge than it saves.
-pub(crate) fn factor_geometry(multiprocessors: u32, free: usize, points: usize) -> Geometry {
+pub(crate) fn factor_geometry(most_blocks: u32, free: usize, points: usize) -> Geometry {
     let wanted = (points as f64 / (free + 1) as f64).sqrt().ceil() as u32;
-    let geometry = geometry(multiprocessors, free, points);
-    Geometry { blocks: geometry.blocks.min(wanted.max(1)), ..geometry }
-}
-
-/// Returns the number of blocks that are resident concurrently; the registers of a pass limit it (docs/kernels.md).
-/// More blocks would have to wait, and each would add partial sums that the last block merges.
-pub(crate) fn most_blocks(multiprocessors: u32, free: usize) -> u32 {
-    let each = match free {
-        0..=5 => 4,
-        6..=7 => 3,
-        _ => 2,
-    };
-    each * multiprocessors.max(1)
+    geometry(most_blocks.min(wanted.max(1)), points)
 }
 
 /// Sums of several launches in their order. The host reads them together and does not wait for each launch. They are in
@@ -407,12 +410,11 @@ impl DeviceRows {
     fn sum(
         &self,
         kernels: &LoadedKernels,
-        (data, points): (&[u8], usize),
+        (most_blocks, data, points): (u32, &[u8], usize),
         (inputs, floor): (&[u8], f64),
         out: u64,
     ) -> Result<(), DriverError> {
         kernels.driver.clear(Address(out), (pair(0, self.k) + 1) * size_of::<f64>())?;
-        let multiprocessors = kernels.driver.properties().multiprocessors;
         let (stride, splits) = (self.stride as u64, self.splits as u64);
         let (matrix, cost) = (self.matrix.address(), self.cost.address());
         let (partial, tickets) = (self.partial.address(), self.tickets.address());
@@ -420,7 +422,7 @@ impl DeviceRows {
         let products = Geometry { blocks, threads: THREADS as u32 };
         for first in (0..points).step_by(self.stride) {
             let count = self.stride.min(points - first);
-            let over_points = geometry(multiprocessors, self.k - 1, count);
+            let over_points = geometry(most_blocks, count);
             let (first, count) = (first as u64, count as u64);
             let words = [floor.to_bits(), first, count, stride, matrix, cost];
             kernels.launch("rows", over_points, &arguments(&[data, inputs], &words))?;

@@ -7,11 +7,55 @@ use crate::data::loss::{Estimator, Loss};
 use crate::model::op::Node;
 use crate::model::program::Program;
 
+/// Lists files of `kernels/`: the name of each, for messages of compilers and profilers, and its text.
+macro_rules! kernels {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name)))),*]
+    };
+}
+pub(super) use kernels;
+
 /// Number of threads of a block.
 pub(crate) const THREADS: usize = 128;
 
 /// Maximum number of free parameters for which one block keeps all sums of a fit.
 pub(crate) const FEW_PARAMETERS: usize = 32;
+
+/// Maximum number of free parameters for which the sums of a thread fit into registers together with a model.
+const MOST_IN_REGISTERS: usize = 8;
+
+/// Units that sum up the products of the columns of [J r] over the points, for at most [`FEW_PARAMETERS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Summation {
+    /// Each thread keeps all sums of its points in registers.
+    Registers,
+    /// Each thread keeps some of the sums of its block's points in registers; the rows are in shared memory.
+    Tiles,
+    /// As `Tiles`, with matrix instructions for each warp's points.
+    TensorCores,
+}
+
+impl Summation {
+    /// Returns the fastest summation for a fit on a device of this compute capability. Devices of 8.0 and 9.0 have tensor
+    /// cores whose rate for `f64` is twice that of other arithmetic.
+    pub(crate) fn of(spec: &Spec<'_>, capability: (u32, u32)) -> Summation {
+        let compensated = spec.arithmetic == Arithmetic::Single { compensated: true };
+        match capability {
+            _ if spec.free <= MOST_IN_REGISTERS => Summation::Registers,
+            (8, 0) | (9, 0) if !compensated => Summation::TensorCores,
+            _ => Summation::Tiles,
+        }
+    }
+
+    /// Returns the files of the normal pass.
+    fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Summation::Registers => kernels!["registers.cuh", "normal.cu"],
+            Summation::Tiles => kernels!["tiles.cuh", "normal.cu"],
+            Summation::TensorCores => kernels!["tensor.cuh", "normal.cu"],
+        }
+    }
+}
 
 /// Kind of the weights of a fit's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +93,6 @@ impl Spec<'_> {
     }
 }
 
-/// Lists files of `kernels/`: the name of each, for messages of compilers and profilers, and its text.
-macro_rules! kernels {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name)))),*]
-    };
-}
-pub(super) use kernels;
-
 /// Named constants, and quotients with a common divisor, for every unit.
 const NUMBERS: &[(&str, &str)] = kernels!["numbers.cuh", "quotient.cuh"];
 const PRELUDE: &[(&str, &str)] = kernels!["prelude.cuh", "exp.cuh"];
@@ -70,8 +106,6 @@ const FUNCTIONS: &[(&str, &str)] = kernels![
 ];
 /// Kernel files that passes of all kinds include. `SCALED` is true if columns of J have factors.
 pub(super) const ROWS: &[(&str, &str)] = kernels!["reduce.cuh", "loss.cuh", "row.cuh"];
-/// Passes of fits with at most [`FEW_PARAMETERS`].
-const FEW: &[(&str, &str)] = kernels!["registers.cuh", "tiles.cuh", "normal.cu"];
 /// Passes of fits with more parameters.
 const MANY: &[(&str, &str)] = kernels!["rows.cuh"];
 /// The factor pass of fits with at most [`FEW_PARAMETERS`].
@@ -91,10 +125,11 @@ pub(crate) const SOLVER: &[(&str, &str)] = kernels![
     "solver.cuh",
 ];
 
-/// Returns the source of the passes that every fit uses. Equal fits give equal texts.
-pub(crate) fn passes(spec: &Spec<'_>) -> String {
+/// Returns the source of the passes that every fit uses. Equal fits give equal texts. For more than [`FEW_PARAMETERS`]
+/// the summation has no influence.
+pub(crate) fn passes(spec: &Spec<'_>, summation: Summation) -> String {
     let mut text = pass_unit(spec);
-    include(&mut text, if spec.free <= FEW_PARAMETERS { FEW } else { MANY });
+    include(&mut text, if spec.free <= FEW_PARAMETERS { summation.files() } else { MANY });
     text
 }
 
@@ -116,8 +151,8 @@ fn pass_unit(spec: &Spec<'_>) -> String {
 
 /// Returns the source of all passes in one text.
 #[cfg(test)]
-pub(crate) fn translation_unit(spec: &Spec<'_>) -> String {
-    let mut text = passes(spec);
+pub(crate) fn translation_unit(spec: &Spec<'_>, summation: Summation) -> String {
+    let mut text = passes(spec, summation);
     if spec.free <= FEW_PARAMETERS {
         include(&mut text, FACTOR);
     }

@@ -322,6 +322,16 @@ impl Context {
         check("cuFuncSetAttribute", 0, set)
     }
 
+    pub(super) fn resident_blocks(&self, kernel: Kernel, threads: u32) -> Result<u32, DriverError> {
+        let _current = self.enter()?;
+        // SAFETY: the kernel's module is loaded as long as its owner has it.
+        let found = unsafe {
+            result::occupancy::max_active_block_per_multiprocessor(kernel.0, threads as i32, 0)
+        };
+        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", 0, found)
+            .map(|blocks| blocks.max(0) as u32)
+    }
+
     pub(super) fn launch(
         &self,
         kernel: Kernel,

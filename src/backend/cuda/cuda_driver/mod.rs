@@ -268,6 +268,10 @@ impl Driver for CudaDriver {
         let _ = self.call(|context| context.prefer_shared(self.kernel(module, kernel)?, percent));
     }
 
+    fn resident_blocks(&self, module: Module, kernel: &str, threads: u32) -> Option<u32> {
+        self.call(|context| context.resident_blocks(self.kernel(module, kernel)?, threads)).ok()
+    }
+
     fn launch(
         &self,
         module: Module,

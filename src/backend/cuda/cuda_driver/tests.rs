@@ -210,6 +210,8 @@ fn a_refused_call_is_told_and_harms_nothing() {
         for kernel in ["refuse", "copy", "nothing"] {
             driver.prefer_shared(module, kernel, 100);
         }
+        let resident = ["add", "refuse", "nothing"].map(|k| driver.resident_blocks(module, k, 128));
+        assert_eq!(resident, [Some(16), Some(0), None]);
         assert_eq!(launch("refuse"), failed("cuLaunchKernel", 701));
         assert_eq!(launch("nothing"), failed("cuModuleGetFunction", 500));
         assert_eq!(launch("nul\0"), failed("cuModuleGetFunction", 500));

@@ -420,6 +420,16 @@ int cuFuncSetAttribute(void *kernel, int attribute, int value) {
     LEAVE;
 }
 #endif
+#ifndef WITHOUT_cuOccupancyMaxActiveBlocksPerMultiprocessor
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *kernel, int threads, size_t shared) {
+    ENTER(kernel != NULL, INVALID_HANDLE) {
+        /* The kernel `refuse` needs more than a multiprocessor has. */
+        if (threads < 1 || shared) result = INVALID_VALUE;
+        else *blocks = strcmp(*(const char **)kernel, "refuse") ? 2048 / threads : 0;
+    }
+    LEAVE;
+}
+#endif
 #ifndef WITHOUT_cuModuleUnload
 int cuModuleUnload(void *handle) {
     ENTER(handle == &module, INVALID_HANDLE) {

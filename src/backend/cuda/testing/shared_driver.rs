@@ -66,6 +66,10 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
         (**self).prefer_shared(module, kernel, percent);
     }
 
+    fn resident_blocks(&self, module: Module, kernel: &str, threads: u32) -> Option<u32> {
+        (**self).resident_blocks(module, kernel, threads)
+    }
+
     fn is_lost(&self) -> bool {
         (**self).is_lost()
     }

@@ -9,7 +9,9 @@ use crate::CurveFit;
 use crate::backend::cuda::driver::Compiler;
 use crate::backend::cuda::nvrtc::Nvrtc;
 use crate::backend::cuda::nvrtc::tests::all;
-use crate::backend::cuda::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Weighting};
+use crate::backend::cuda::source::{
+    self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Summation, Weighting,
+};
 use crate::data::loss::{Estimator, Loss};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -129,8 +131,8 @@ pub(super) fn budgeted() -> impl Iterator<Item = Nvrtc> {
     all().into_iter().filter(|nvrtc| nvrtc.version >= (12, 0))
 }
 
-/// Returns the translation units that a fit may need.
-fn units(case: &Case) -> Vec<String> {
+/// Returns the translation units that a fit on a device of this compute capability may need.
+fn units(case: &Case, capability: (u32, u32)) -> Vec<String> {
     let program = case.model.program().unwrap();
     let free = program.partials.len();
     let spec = Spec {
@@ -143,9 +145,10 @@ fn units(case: &Case) -> Vec<String> {
         loss: case.loss,
         arithmetic: case.arithmetic,
     };
+    let passes = source::passes(&spec, Summation::of(&spec, capability));
     match free <= FEW_PARAMETERS {
-        true => vec![source::passes(&spec), source::factor_pass(&spec)],
-        false => vec![source::passes(&spec)],
+        true => vec![passes, source::factor_pass(&spec)],
+        false => vec![passes],
     }
 }
 
@@ -209,10 +212,10 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
         );
         let mut compiled = Compiled { nvrtc: &nvrtc, known: HashMap::new() };
         for case in cases() {
-            let units = units(&case);
             let free = case.model.program().unwrap().partials.len();
             for capability in ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)) {
                 let architecture = format!("sm_{}{}", capability.0, capability.1);
+                let units = units(&case, capability);
                 let (mut total, mut list) = (0.0, Vec::new());
                 for unit in &units {
                     let (seconds, log) = compiled.of(unit, capability);
@@ -268,12 +271,17 @@ fn kernels_keep_to_their_budget_of_registers_spills_and_seconds() {
 #[test]
 fn compilers_of_cuda_11_know_every_word_of_the_kernels() {
     for nvrtc in all().iter().filter(|nvrtc| nvrtc.version < (12, 0)) {
-        let mut texts: Vec<String> = cases().iter().flat_map(units).collect();
-        texts.extend(batch::units().map(|(_, unit, _)| unit));
-        texts.sort_unstable();
-        texts.dedup();
         let known: Vec<_> = ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)).collect();
-        for (text, &(major, minor)) in texts.iter().zip(known.iter().cycle()) {
+        let of_case =
+            |(case, &device)| units(case, device).into_iter().map(move |unit| (unit, device));
+        let mut texts: Vec<_> =
+            cases().iter().zip(known.iter().cycle()).flat_map(of_case).collect();
+        let batches = batch::units().map(|(_, unit, _)| unit);
+        texts.extend(batches.zip(known.iter().copied().cycle()));
+        texts.sort_unstable();
+        texts.dedup_by(|a, b| a.0 == b.0);
+        for (text, (major, minor)) in &texts {
+            let (major, minor) = (*major, *minor);
             // The compiler has no assembler for the following architecture, therefore the image is PTX.
             let image = nvrtc.compile(text, (major, minor + 1)).expect("PTX");
             let target = format!(".target sm_{major}{minor}");
@@ -300,7 +308,9 @@ fn kernels_of_counts_compile_for_every_architecture() {
                 arithmetic,
             };
             for capability in ARCHITECTURES.into_iter().filter(|&c| nvrtc.knows(c)) {
-                for unit in [source::passes(&spec), source::factor_pass(&spec)] {
+                for unit in
+                    [source::passes(&spec, Summation::Registers), source::factor_pass(&spec)]
+                {
                     let (_, log) = timed(&nvrtc, &unit, capability);
                     assert!(!uses(&log).is_empty(), "{capability:?}: {log}");
                 }
@@ -326,7 +336,7 @@ fn kernels_of_rare_functions_compile() {
         [Arithmetic::Double, Arithmetic::Single { compensated: true }].map(|kind| (text, kind))
     }) {
         let program = CurveFit::parse(text, ["x"]).unwrap().program().unwrap();
-        let unit = source::passes(&Spec {
+        let spec = Spec {
             estimator: Estimator::LeastSquares,
             program: &program,
             free: program.partials.len(),
@@ -335,7 +345,8 @@ fn kernels_of_rare_functions_compile() {
             weights: Weighting::Same,
             loss: Loss::Linear,
             arithmetic,
-        });
+        };
+        let unit = source::passes(&spec, Summation::Registers);
         for nvrtc in all() {
             let (_, log) = timed(&nvrtc, &unit, (8, 0));
             let kernels = uses(&log);

@@ -2,7 +2,7 @@
 
 use super::trial::Trial;
 use crate::backend::cuda::source::{
-    Arithmetic, Spec, Storage, Weighting, model_unit, translation_unit,
+    Arithmetic, Spec, Storage, Summation, Weighting, model_unit, translation_unit,
 };
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
@@ -113,6 +113,7 @@ fn hostile_names() {
 #[test]
 fn equal_programs_give_equal_texts() {
     let (a, b) = (decay(), decay());
+    let translation_unit = |spec: &Spec<'_>| translation_unit(spec, Summation::Registers);
     assert_eq!(translation_unit(&spec(&a)), translation_unit(&spec(&b)));
     let other = Spec { loss: Loss::Tukey { scale: 1.0 }, ..spec(&a) };
     assert_ne!(translation_unit(&spec(&a)), translation_unit(&other));

@@ -4,7 +4,7 @@ use crate::backend::cuda::driver::{Address, Driver};
 use crate::backend::cuda::emulated::bench::{Bench, argument, argument_of};
 use crate::backend::cuda::interface::{Size, inputs_by_value};
 use crate::backend::cuda::source::{
-    Arithmetic, Spec, Storage, THREADS, Weighting, translation_unit,
+    Arithmetic, Spec, Storage, Summation, THREADS, Weighting, translation_unit,
 };
 use crate::data::loss::{Estimator, Loss};
 use crate::model::program::Program;
@@ -12,6 +12,11 @@ use crate::normal::{Influence, pair};
 
 /// Numbers of points around the sizes of warps, blocks and tiles.
 pub(super) const SIZES: [usize; 12] = [0, 1, 31, 32, 33, 127, 128, 129, 255, 257, 1000, 4099];
+
+/// Returns compute capabilities of devices that sum up the products of `n` parameters differently.
+pub(super) fn kinds(n: usize) -> &'static [(u32, u32)] {
+    if n <= 8 { &[(9, 0)] } else { &[(8, 6), (9, 0)] }
+}
 
 /// Traces a sum of exponentials in one variable, with `n` parameters, and its partials.
 pub(super) fn exponentials(n: usize) -> Program {
@@ -79,6 +84,7 @@ impl Sample {
 /// sample.
 pub(super) struct Passes<'a> {
     spec: Spec<'a>,
+    summation: Summation,
     benches: Vec<(Weighting, Bench)>,
     seed: u64,
     data: Vec<u8>,
@@ -107,11 +113,17 @@ pub(super) fn spec(
 }
 
 impl<'a> Passes<'a> {
-    /// Compiles the kernels. Returns `None` if there is no C++ compiler.
+    /// Compiles the kernels for a device of compute capability 9.0. Returns `None` if there is no C++ compiler.
     pub(super) fn new(spec: &Spec<'a>) -> Option<Passes<'a>> {
-        let benches = vec![(spec.weights, Bench::new(&translation_unit(spec))?)];
-        let spec = spec.clone();
-        Some(Passes { spec, benches, seed: 0, data: Vec::new(), points: 0, held: Vec::new() })
+        Passes::on(spec, (9, 0))
+    }
+
+    /// As [`new`](Passes::new), for a device of this compute capability.
+    pub(super) fn on(spec: &Spec<'a>, capability: (u32, u32)) -> Option<Passes<'a>> {
+        let summation = Summation::of(spec, capability);
+        let benches = vec![(spec.weights, Bench::new(&translation_unit(spec, summation))?)];
+        let (spec, data, held) = (spec.clone(), Vec::new(), Vec::new());
+        Some(Passes { spec, summation, benches, seed: 0, data, points: 0, held })
     }
 
     /// Returns the bench for the weighting of the current sample.
@@ -125,7 +137,8 @@ impl<'a> Passes<'a> {
             self.benches.push(found);
         } else {
             self.spec.weights = weights;
-            let bench = Bench::new(&translation_unit(&self.spec)).expect("a compiler");
+            let bench =
+                Bench::new(&translation_unit(&self.spec, self.summation)).expect("a compiler");
             self.benches.push((weights, bench));
         }
         self.bench().device.set_seed(self.seed);

@@ -2,7 +2,7 @@
 //! definition for every number of points and blocks, and the bits do not depend on the order of threads.
 
 use super::passes::{
-    Passes, SIZES, Sample, bits, decay, difference, exponentials, parameters, spec, squared,
+    Passes, SIZES, Sample, bits, decay, difference, exponentials, kinds, parameters, spec, squared,
     with_all_partials,
 };
 use crate::backend::cpu::{Cpu, Prepared};
@@ -48,10 +48,11 @@ pub(super) fn on_cpu(
 /// Covers every number of points, grids smaller and larger than the work, weighted and unweighted points.
 #[test]
 fn sums_are_those_of_the_cpu() {
-    for n in [1, 3, 5, 8, 9, 11, 16, 32] {
+    let with_kinds = |n| kinds(n).iter().map(move |&kind| (n, kind));
+    for (n, kind) in [1, 3, 5, 8, 9, 11, 16, 24, 32].into_iter().flat_map(with_kinds) {
         let program = exponentials(n);
         let spec = spec(&program, Loss::Linear, Storage::F64, Arithmetic::Double);
-        let Some(mut device) = Passes::new(&spec) else { return };
+        let Some(mut device) = Passes::on(&spec, kind) else { return };
         let (params, columns) = parameters(n);
         let at = (params.as_slice(), columns.as_slice());
         for (c, size) in SIZES.into_iter().enumerate() {
@@ -182,7 +183,7 @@ fn influence_by_definition(
     sums
 }
 
-/// Covers every loss with either floor, in registers and in tiles.
+/// Covers every loss with either floor, in registers, in tiles and in tensor cores.
 #[test]
 fn losses_are_those_of_the_definition() {
     let robust = robust(0.7);
@@ -190,9 +191,10 @@ fn losses_are_those_of_the_definition() {
         let program = if n == 3 { decay() } else { exponentials(n) };
         let (params, columns) = parameters(n);
         let at = (params.as_slice(), columns.as_slice());
-        for &loss in losses {
+        let with_kinds = |&loss| kinds(n).iter().map(move |&kind| (loss, kind));
+        for (loss, kind) in losses.iter().flat_map(with_kinds) {
             let spec = spec(&program, loss, Storage::F64, Arithmetic::Double);
-            let Some(mut device) = Passes::new(&spec) else { return };
+            let Some(mut device) = Passes::on(&spec, kind) else { return };
             for (size, weighted) in [(33, false), (1000, true)] {
                 let mut sample = Sample::new(size, weighted);
                 sample.constant_weight = 1.5;
@@ -233,9 +235,11 @@ fn what_is_not_finite_reaches_the_sums() {
         let program = exponentials(n);
         let (params, columns) = parameters(n);
         let at = (params.as_slice(), columns.as_slice());
-        for loss in [Loss::Linear, Loss::Huber { scale: 0.7 }, Loss::Tukey { scale: 0.7 }] {
+        let losses = [Loss::Linear, Loss::Huber { scale: 0.7 }, Loss::Tukey { scale: 0.7 }];
+        let with_kinds = |loss| kinds(n).iter().map(move |&kind| (loss, kind));
+        for (loss, kind) in losses.into_iter().flat_map(with_kinds) {
             let spec = spec(&program, loss, Storage::F64, Arithmetic::Double);
-            let Some(mut device) = Passes::new(&spec) else { return };
+            let Some(mut device) = Passes::on(&spec, kind) else { return };
             for (place, value) in [(0, f64::NAN), (200, f64::INFINITY), (299, f64::NAN)] {
                 for in_x in [true, false] {
                     let mut sample = Sample::new(300, false);

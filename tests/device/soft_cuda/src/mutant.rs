@@ -68,6 +68,7 @@ impl Operation {
             Operation::WarpBarrier { lanes }
             | Operation::Shuffle { lanes, .. }
             | Operation::Vote { lanes, .. } => Some(lanes),
+            Operation::Matrix { .. } => Some(Operand::Constant(u32::MAX.into())),
             _ => None,
         }
     }
@@ -81,7 +82,8 @@ impl Operation {
         if self.orders() {
             mistakes.push(Mistake::Absent);
         }
-        if self.mask().is_some() {
+        // A matrix instruction always names all lanes.
+        if self.mask().is_some() && !matches!(self, Operation::Matrix { .. }) {
             mistakes.push(Mistake::Fewer);
             if !self.orders() {
                 mistakes.push(Mistake::Alone);

@@ -397,6 +397,13 @@ pub(crate) enum Operation {
         negated: bool,
         lanes: Operand,
     },
+    /// `mma.m8n8k4` of `f64`: each lane has one number of either factor and two numbers of the sums.
+    Matrix {
+        to: [Register; 2],
+        left: Operand,
+        right: Operand,
+        sums: [Operand; 2],
+    },
     ActiveLanes {
         to: Register,
     },

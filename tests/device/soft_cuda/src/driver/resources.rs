@@ -8,7 +8,7 @@ use super::state::{Driver, Object};
 use super::{Answer, say};
 use crate::machine::Loaded;
 use crate::machine::memory::Memory;
-use crate::program::Function;
+use crate::program::{Function, Module};
 use crate::ptx;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
@@ -168,13 +168,22 @@ impl Driver {
 
     /// Returns the kernel of a handle.
     pub(crate) fn function(&self, device: usize, function: u64) -> Answer<&Function> {
+        let (module, kernel) = self.module_of(device, function)?;
+        module.functions.get(kernel).ok_or(INVALID_HANDLE)
+    }
+
+    /// Returns the shared memory of a block of a kernel, in bytes.
+    pub(crate) fn shared_bytes(&self, device: usize, function: u64) -> Answer<usize> {
+        Ok(self.module_of(device, function)?.0.shared_bytes)
+    }
+
+    /// Returns the module of a kernel, and its index there.
+    fn module_of(&self, device: usize, function: u64) -> Answer<(&Module, usize)> {
         let &Object::Function { module, kernel } = self.object(device, function)? else {
             return Err(INVALID_HANDLE);
         };
         match self.object(device, module)? {
-            Object::Module { loaded, .. } => {
-                loaded.module.functions.get(kernel).ok_or(INVALID_HANDLE)
-            }
+            Object::Module { loaded, .. } => Ok((&loaded.module, kernel)),
             _ => Err(INVALID_HANDLE),
         }
     }

@@ -139,6 +139,12 @@ fn nothing_is_given_back_twice_or_used_afterwards() {
         [(kernel, 100), (kernel, 101), (stream, 0)].map(|(k, p)| shared_percent(k, p)),
         [0, 1, 400]
     );
+    let resident =
+        |of, threads| ask(|out| cuOccupancyMaxActiveBlocksPerMultiprocessor(out, of, threads, 0));
+    assert_eq!(
+        [(kernel, 128), (kernel, 32), (kernel, 0), (stream, 32)].map(|(k, n)| resident(k, n)),
+        [Ok(16), Ok(32), Err(1), Err(400)]
+    );
     assert_eq!([cuModuleUnload(module), cuModuleUnload(module)], [0, 400]);
     assert_eq!(function(module, c"add"), Err(400));
     assert_eq!(launch(kernel, [1; 3], [1; 3], stream), 400);

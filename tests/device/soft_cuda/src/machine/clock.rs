@@ -19,6 +19,8 @@ pub(crate) enum Unit {
     Single,
     /// Quotients, elementary functions and conversions of `f32`.
     SingleFunction,
+    /// Products of matrices.
+    Matrix,
     /// Integers, bits, moves.
     Integer,
     SharedMemory,
@@ -33,11 +35,12 @@ pub(crate) enum Unit {
 }
 
 /// Names of the units in a report, in the order of [`Unit`].
-pub(crate) const UNITS: [&str; 11] = [
+pub(crate) const UNITS: [&str; 12] = [
     "double",
     "double_quotient",
     "single",
     "single_function",
+    "matrix",
     "integer",
     "shared",
     "device",
@@ -213,6 +216,7 @@ fn unit_of(operation: &Operation) -> Option<Unit> {
         | Operation::ActiveLanes { .. } => Unit::Integer,
         // Counted by `access`; parameters are registers or constants of the launch and are not counted.
         Operation::Load { .. } | Operation::Store { .. } | Operation::Atomic { .. } => return None,
+        Operation::Matrix { .. } => Unit::Matrix,
         Operation::Shuffle { .. } | Operation::Vote { .. } => Unit::Exchange,
         Operation::Barrier | Operation::WarpBarrier { .. } | Operation::Fence { .. } => Unit::Order,
         Operation::Branch { .. } | Operation::Call { .. } | Operation::Return | Operation::Trap => {

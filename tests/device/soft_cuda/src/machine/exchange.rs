@@ -1,4 +1,5 @@
-//! Instructions at which lanes of a warp wait for each other: barriers of a warp, shuffles and votes.
+//! Instructions at which lanes of a warp wait for each other: barriers of a warp, shuffles, votes and products of
+//! matrices.
 
 use super::Fault;
 use super::block::LAUNCH_FAILED;
@@ -122,9 +123,39 @@ fn exchange(run: &mut Run<'_, '_>, instruction: &Instruction, needed: u32) -> Re
                 }
             }
         }
+        Operation::Matrix { to, left, right, sums } => {
+            let [left, right] = [left, right].map(|operand| owns(run, operand));
+            let sums = sums.map(|operand| owns(run, operand));
+            for (register, products) in to.into_iter().zip(multiply_add(&left, &right, sums)) {
+                lanes(needed)
+                    .for_each(|l| run.set(run.warp.lane[l].frame, register, &products, 1 << l));
+            }
+        }
         _ => {}
     }
     Ok(())
+}
+
+/// Returns sums + products of two matrices, as `mma.m8n8k4` of `f64` distributes them: lane l has the numbers (l / 4,
+/// l % 4) of the left and (l % 4, l / 4) of the right factor, and the sums (l / 4, 2 (l % 4)) and (l / 4, 2 (l % 4) + 1).
+/// Each sum takes its products one after the other.
+fn multiply_add(left: &Lanes, right: &Lanes, mut sums: [Lanes; 2]) -> [Lanes; 2] {
+    for (e, sums) in sums.iter_mut().enumerate() {
+        for (l, sum) in sums.iter_mut().enumerate() {
+            let (row, column) = (l / 4, l % 4 * 2 + e);
+            let add = |sum: f64, k: usize| {
+                let [a, b] = [left[4 * row + k], right[4 * column + k]].map(f64::from_bits);
+                a.mul_add(b, sum)
+            };
+            *sum = (0..4).fold(f64::from_bits(*sum), add).to_bits();
+        }
+    }
+    sums
+}
+
+/// Returns an operand's values, each in the lane's own frame.
+fn owns(run: &Run<'_, '_>, operand: Operand) -> Lanes {
+    std::array::from_fn(|lane| own(run, lane, operand))
 }
 
 /// Returns an operand's value for a lane, in the lane's own frame.

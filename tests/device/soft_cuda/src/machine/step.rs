@@ -82,6 +82,7 @@ impl<'a> Run<'a, '_> {
                     | Operation::WarpBarrier { .. }
                     | Operation::Shuffle { .. }
                     | Operation::Vote { .. }
+                    | Operation::Matrix { .. }
                     | Operation::Trap
             );
             if !parts || active == 0 {

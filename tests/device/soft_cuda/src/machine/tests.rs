@@ -386,6 +386,43 @@ fn lanes_that_part_meet_again_in_any_order() {
     }
 }
 
+/// The left factor has 3 r + k + 1 in row r and column k, the right factor k + 5 c in row k and column c, and the sums
+/// begin with 7.
+#[test]
+fn matrices_are_distributed_as_the_instruction_set_says() {
+    let body = ".reg .b32 %r<9>; .reg .b64 %rd<4>; .reg .f64 %fd<5>;
+        ld.param.u64 %rd1, [to];
+        mov.u32 %r1, %tid.x;
+        shr.u32 %r2, %r1, 2;
+        and.b32 %r3, %r1, 3;
+        mad.lo.s32 %r4, %r2, 3, %r3;
+        add.s32 %r4, %r4, 1;
+        mad.lo.s32 %r5, %r2, 5, %r3;
+        cvt.rn.f64.s32 %fd1, %r4;
+        cvt.rn.f64.s32 %fd2, %r5;
+        mov.f64 %fd3, 0d401C000000000000;
+        mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd3, %fd4}, {%fd1}, {%fd2}, {%fd3, %fd3};
+        cvt.rzi.u32.f64 %r6, %fd3;
+        cvt.rzi.u32.f64 %r7, %fd4;
+        mul.wide.u32 %rd2, %r1, 8;
+        add.s64 %rd3, %rd1, %rd2;
+        st.global.u32 [%rd3], %r6;
+        st.global.u32 [%rd3+4], %r7;
+        ret;";
+    let sum = |row: u32, column: u32| {
+        7 + (0..4).map(|k| (3 * row + k + 1) * (k + 5 * column)).sum::<u32>()
+    };
+    let expected: Vec<u32> = (0..64).map(|m| sum(m / 8, m % 8)).collect();
+    for seed in 0..5 {
+        let settings = Settings { seed, ..Settings::default() };
+        assert_eq!(kernel(body, 32, 64, settings).unwrap(), (expected.clone(), vec![]));
+    }
+    let alone = body.replace("mma", "setp.eq.s32 %p1, %r1, 3; @%p1 ret; mma");
+    let alone = format!(".reg .pred %p<2>; {alone}");
+    let fault = kernel(&alone, 32, 64, Settings::default()).unwrap_err();
+    assert!(fault.what.contains("lanes that have ended"), "{fault:?}");
+}
+
 #[test]
 fn faults_say_what_and_where() {
     let said = |body: &str| kernel(body, 64, 1, Settings::default()).unwrap_err();

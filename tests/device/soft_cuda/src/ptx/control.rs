@@ -5,7 +5,7 @@ use super::function::Body;
 use super::instructions::{Opcode, SCOPES};
 use super::operands::Named;
 use super::tokens::Number;
-use crate::program::{Operation, Place, Scope, Shuffle, Type, Vote};
+use crate::program::{Operand, Operation, Place, Scope, Shuffle, Type, Vote};
 
 impl<'a> Body<'_, 'a> {
     /// Reads `call`. Only direct calls, by the name of the function, are supported.
@@ -111,6 +111,38 @@ impl<'a> Body<'_, 'a> {
         let clamp = self.next_operand(Type::B32)?;
         let lanes = self.next_operand(Type::B32)?;
         Ok(Operation::Shuffle { kind, to, in_range, value, lane, clamp, lanes })
+    }
+
+    /// Reads `mma.sync` for matrices of `f64`.
+    pub(super) fn matrix(&mut self, opcode: &mut Opcode) -> Result<Operation> {
+        for suffix in ["sync", "aligned", "m8n8k4", "row", "col"] {
+            self.meant(opcode, &[(suffix, ())])?;
+        }
+        for _ in 0..4 {
+            self.typed(opcode, |of| of == Type::F64)?;
+        }
+        let to = self.pair(|body| body.destination(Type::F64))?;
+        self.reader.tokens.expect(',')?;
+        let left = self.single()?;
+        let right = self.single()?;
+        let sums = self.pair(|body| body.operand(Type::F64))?;
+        Ok(Operation::Matrix { to, left, right, sums })
+    }
+
+    /// Reads two registers or operands in braces.
+    fn pair<T>(&mut self, one: impl FnMut(&mut Self) -> Result<T>) -> Result<[T; 2]> {
+        self.reader.tokens.expect('{')?;
+        let error = self.reader.tokens.unexpected("two operands");
+        self.list(one)?.try_into().map_err(|_| error)
+    }
+
+    /// Reads one operand in braces, and a comma.
+    fn single(&mut self) -> Result<Operand> {
+        self.reader.tokens.expect('{')?;
+        let operand = self.operand(Type::F64)?;
+        self.reader.tokens.expect('}')?;
+        self.reader.tokens.expect(',')?;
+        Ok(operand)
     }
 
     /// Reads `vote.sync`.

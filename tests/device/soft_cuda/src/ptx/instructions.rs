@@ -128,6 +128,7 @@ impl<'a> Body<'_, 'a> {
             "membar" | "fence" => self.fence(opcode),
             "shfl" => self.shuffle(opcode),
             "vote" => self.vote(opcode),
+            "mma" => self.matrix(opcode),
             "activemask" => {
                 self.typed(opcode, |of| of == Type::B32)?;
                 Ok(Operation::ActiveLanes { to: self.destination(Type::B32)? })
@@ -189,7 +190,10 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Reads a list up to its closing brace. The opening brace is already taken.
-    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    pub(super) fn list<T>(
+        &mut self,
+        mut one: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.reader.tokens.accept(',') {
             all.push(one(self)?);

@@ -393,4 +393,10 @@ fn what_lanes_and_threads_do_together() {
         |kind, to, negated| Operation::Vote { kind, to, predicate: r(2), negated, lanes: r(21) };
     assert_eq!(one("vote.sync.any.pred %p1, !%p2, %r1;"), vote(Vote::Any, 1, true));
     assert_eq!(one("vote.sync.ballot.b32 %r2, %p2, %r1;"), vote(Vote::Ballot, 22, false));
+    let matrix = one(
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1,%fd2},{%fd3},{%fd3},{%fd1,%fd2};",
+    );
+    let Operation::Matrix { to: [first, second], left, right, sums } = matrix else { panic!() };
+    assert_eq!((second, left, right), (first + 1, r(first + 2), r(first + 2)));
+    assert_eq!(sums, [r(first), r(second)]);
 }

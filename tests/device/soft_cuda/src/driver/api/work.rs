@@ -210,6 +210,27 @@ pub extern "C" fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: 
     })
 }
 
+/// Returns the number of blocks that are resident on a multiprocessor with 2048 threads and 164 KiB of shared memory.
+/// PTX has no machine registers, therefore they set no limit here.
+#[unsafe(no_mangle)]
+pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    blocks: Out<'_, c_int>,
+    function: Handle,
+    threads: c_int,
+    shared_bytes: usize,
+) -> c_int {
+    call_on_device("cuOccupancyMaxActiveBlocksPerMultiprocessor", |driver, device| {
+        let blocks = place(blocks)?;
+        let own_bytes = driver.shared_bytes(device, function)?;
+        let threads = usize::try_from(threads).ok().filter(|&threads| threads > 0);
+        let by_threads = 2048 / threads.ok_or(INVALID_VALUE)?;
+        // The device needs 1 KiB of each block's shared memory for itself.
+        let by_memory = (164 << 10) / (own_bytes + shared_bytes + 1024);
+        blocks.write(by_threads.min(by_memory).min(32) as c_int);
+        Ok(())
+    })
+}
+
 /// Unloads a module.
 #[unsafe(no_mangle)]
 pub extern "C" fn cuModuleUnload(module: Handle) -> c_int {

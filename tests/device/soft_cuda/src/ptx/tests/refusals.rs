@@ -24,7 +24,8 @@ fn errors_say_where_and_what() {
         | mul.wide.s64 %rd1, %rd2, %rd3; | fma.f64 %fd1, %fd2, %fd3, %fd4; | max.NaN.f64 %fd1, %fd2, %fd3; | add.f16 %rs1, %rs2, %rs3;
         | prmt.b32.f4e %r1, %r2, %r3, 0; | lop3.b32 %r1, %r2, %r3, %r4, %r5; | call nobody; | call k, (k_0); | @%r1 ret;
         | mov.b64 %rd1, {%r1, %r2, %r3}; | atom.add.gpu.acquire.u32 %r1, [%rd1], 1; | red.cas.b32 [%rd1], 1, 2; | vote.any.pred %p1, %p2;
-        | cvt.f64.s32 %fd1, %r1; | cvt.s32.f64 %r1, %fd1; | setp.lo.s32 %p1, %r1, 2; | L: L: ret; | .reg .b32 %r<2>; | .reg .f16 %h;
+        | mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1}, {%fd2}, {%fd3}, {%fd1}; | mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f32 {%fd1, %fd2}, {%fd2}, {%fd3}, {%fd1, %fd2};
+        | mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%fd1, %fd2}, {%fd2}, {%fd3}, {%fd1, %fd2}; | cvt.f64.s32 %fd1, %r1; | cvt.s32.f64 %r1, %fd1; | setp.lo.s32 %p1, %r1, 2; | L: L: ret; | .reg .b32 %r<2>; | .reg .f16 %h;
         | .pragma nounroll; | .callprototype _; | p: .callprototype () _ (); | { ret; | } | mov.u32 %r1, %warpid; | brx.idx %r1, t; | ret";
     for body in all.split(" | ") {
         let error = refused(body);
