@@ -51,7 +51,7 @@ fn cosines(params: usize) -> CurveFit {
     })
 }
 
-/// Sums in registers, in tiles, and by rows; factors. By one block and by several.
+/// Sums in registers, in tensor cores, in tiles, and by rows; factors. By one block and by several.
 pub fn passes(place: Place<'_>) {
     let x = abscissae(300);
     let y = decays(&x, 1);
@@ -63,6 +63,9 @@ pub fn passes(place: Place<'_>) {
         let what = format!("{params} parameters");
         suite::compare(&what, &cosines(params), &data, &vec![0.1; params], place);
     }
+    // The device has little f64, so that the first stage has sums in two floats, which tensor cores do not compute.
+    let mixed = cosines(9).precision(Precision::Mixed);
+    suite::compare("tiles", &mixed, &data, &[0.1; 9], place);
     let cauchy = cosines(9).loss(Loss::Cauchy { scale: 1.0 });
     suite::compare("a factor of 9", &cauchy, &data, &[0.1; 9], place);
     // Squares beyond what reflections are made of as they are.

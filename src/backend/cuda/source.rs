@@ -36,13 +36,13 @@ pub(crate) enum Summation {
 }
 
 impl Summation {
-    /// Returns the fastest summation for a fit on a device of this compute capability. Devices of 8.0 and 9.0 have tensor
+    /// Returns the fastest summation for a fit on a device of this compute capability. Devices of 8.0 and 9.x have tensor
     /// cores whose rate for `f64` is twice that of other arithmetic.
     pub(crate) fn of(spec: &Spec<'_>, capability: (u32, u32)) -> Summation {
         let compensated = spec.arithmetic == Arithmetic::Single { compensated: true };
         match capability {
             _ if spec.free <= MOST_IN_REGISTERS => Summation::Registers,
-            (8, 0) | (9, 0) if !compensated => Summation::TensorCores,
+            (8, 0) | (9, _) if !compensated => Summation::TensorCores,
             _ => Summation::Tiles,
         }
     }
