@@ -6,6 +6,7 @@ mod batch_faults;
 mod batch_poisoned;
 mod batch_resident;
 mod batch_singly;
+mod batch_unusual;
 #[path = "../../../tests/support/batches.rs"]
 mod batches;
 #[path = "../../../tests/support/batches_f32.rs"]

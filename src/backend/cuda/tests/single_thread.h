@@ -22,3 +22,5 @@ inline long long __double_as_longlong(double value) {
     __builtin_memcpy(&bits, &value, sizeof bits);
     return bits;
 }
+
+inline int __double2hiint(double value) { return int(__double_as_longlong(value) >> 32); }
