@@ -27,7 +27,8 @@ class Bar:
             self.close()
         self._searching = searching
         if self._bar is None:
-            unit = {"step": " steps", "batch": " fits", "stream": " points", "search": " rounds"}.get(event["kind"], "")
+            unit = {"step": " steps", "batch": " fits", "stream": " points", "search": " rounds",
+                    "generation": " generations"}.get(event["kind"], "")
             self._bar = self._tqdm(total=total, unit=unit, unit_scale=event["kind"] != "step")
         bar = self._bar
         if event["kind"] == "step" and bar.total is not None:
