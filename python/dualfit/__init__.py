@@ -25,6 +25,7 @@ from ._curve_fit import curve_fit
 from ._curve_fit import optimize_warning as _optimize_warning
 from ._devices import DeviceInfo, devices
 from ._fit import Fit
+from ._hints import hint as _hint
 from ._joint import JointFit, fit_joint
 from ._model import Model, fit, fit_batch
 from ._parts import GROUP, Part, fit_parts, merge
@@ -43,7 +44,7 @@ else:
     def __getattr__(name: str) -> type[UserWarning]:
         if name == "OptimizeWarning":
             return _optimize_warning()
-        raise AttributeError(f"module 'dualfit' has no attribute {name!r}")
+        raise AttributeError(f"module 'dualfit' has no attribute {name!r}{_hint(name)}")
 
 __all__ = [
     "GROUP", "Band", "Batch", "Bootstrap", "Comparison", "Component", "Contour", "ContourLine", "CudaError", "DeviceInfo", "FTest",

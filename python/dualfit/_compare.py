@@ -99,6 +99,6 @@ def compare(*fits: Fit, nested: bool = False) -> Comparison:
     if nested and len(fits) < 2:
         raise FitError(f"{len(fits)} fit(s) cannot be tested; give at least two, the smaller model first")
     cores = [fit._core for fit in fits]
-    found = np.array(_core.akaike_weights(cores), dtype=np.float64).reshape(-1, 4)
+    aic, aicc, weights, corrected = np.array(_core.akaike_weights(cores), dtype=np.float64).T
     pairs = zip(cores, cores[1:]) if nested else ()
-    return Comparison(*found.T, [FTest(*_core.compare_nested(small, large)) for small, large in pairs])
+    return Comparison(aic, aicc, weights, corrected, [FTest(*_core.compare_nested(small, large)) for small, large in pairs])

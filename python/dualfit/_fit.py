@@ -12,7 +12,8 @@ from . import _core
 from ._bootstrap import Bootstrap
 from ._contour import Contour
 from ._core import FitError
-from ._data import guarded, independent, whole, x_columns
+from ._data import dense, guarded, independent, whole, x_columns
+from ._hints import hint
 from ._kept import as_json, state
 from ._prepare import KEPT, Called, Prepared
 from ._profile import Profile
@@ -212,7 +213,7 @@ class Fit:
         def __getattr__(self, name: str) -> Any:
             if name in _STATISTICS:
                 return self.statistics[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name)}")
 
     def report(self) -> str:
         """Return values and errors, statistics, correlations and warnings as text."""
@@ -394,11 +395,11 @@ class Fit:
         if self._called is not None and resample == "pairs":
             raise FitError("the points of a function that is called directly cannot be drawn, because it may have values at all points "
                            "together only; use resample=\"residuals\" or \"parametric\"")
-        given = {"n_resamples": n_resamples, "seed": seed, "memory_limit": memory_limit}
-        numbers = {name: None if value is None else whole(name, value) for name, value in given.items()}
-        made = self._again(lambda model, points, settings: _core.bootstrap(
-            model, self._core, points, settings, numbers["n_resamples"], resample, numbers["seed"], numbers["memory_limit"]))
-        return Bootstrap(made)
+        count, seed = whole("n_resamples", n_resamples), whole("seed", seed)
+        memory = None if memory_limit is None else whole("memory_limit", memory_limit)
+        called = self._called
+        return Bootstrap(self._again(lambda model, points, settings: _core.bootstrap(
+            model, self._core, points if called is None else _kept(called, points), settings, count, resample, seed, memory)))
 
     def contour(self, first: str, second: str, levels: Sequence[float] = (0.6827, 0.95), *, points: Any = None,
                 ranges: Mapping[str, tuple[float, float]] | None = None) -> Contour:
@@ -591,6 +592,22 @@ class Fit:
 
 #: Entries of `statistics` that are attributes.
 _STATISTICS = frozenset(Fit.__annotations__) - {"x", "y", "optima", "_refusal", "_has_curve"}
+
+
+def _kept(called: Called, points: dict[str, Any]) -> dict[str, Any]:
+    """Return the points of a function that is called directly without those that are left out of the fit."""
+    y, sigma = points["y"], np.asarray(points.get("sigma", 1.0))
+    used = np.array(points.get("mask", np.ones(y.size, dtype=np.bool_)))
+    if points["omit"]:
+        used &= np.isfinite(y) & (np.isfinite(sigma) if sigma.ndim < 2 else True)
+    if used.all():
+        return points
+    index = np.flatnonzero(used)
+    kept = {**points, "y": y[index], "columns": [called.column_of(points["columns"][0], index)], "omit": False}
+    kept.pop("mask", None)
+    if sigma.ndim:
+        kept["sigma"] = dense(sigma[index] if sigma.ndim == 1 else sigma[np.ix_(index, index)])
+    return kept
 
 
 def _escaped(text: str) -> str:

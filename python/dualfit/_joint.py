@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from ._fit import Fit
 from ._formula import names_in
 from ._frame import frame_of
 from ._model import Model
-from ._prepare import NotTraceable, Prepared, check_columns
+from ._prepare import Prepared, check_columns
 from ._progress import shown
+from ._refusal import NotTraceable
 from ._results import Array, Quantity
 from ._sets import Sets, grouped, sets_of
 from ._settings import Options, added, begin, bounded, told
@@ -197,7 +198,7 @@ class JointFit:
         self.__dict__.update(state)
 
 
-def fit_joint(f: Callable[..., Any] | str | Model | Sequence[Any], x: Any, y: Any, p0: Any = None, *,
+def fit_joint(f: Callable[..., Any] | str | Model | list[Any] | tuple[Any, ...], x: Any, y: Any, p0: Any = None, *,
               shared: str | Iterable[str] = (), by: Any = None, data: Any = None, sigma: Any = None, absolute_sigma: bool = False,
               x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise", leave_out_bad_sets: bool = False,
               **options: Unpack[Options]) -> JointFit:
@@ -262,8 +263,8 @@ def fit_joint(f: Callable[..., Any] | str | Model | Sequence[Any], x: Any, y: An
     (array([2., 5.]), 0.7)
     """
     check_policy(nan_policy)
-    is_list = isinstance(f, (list, tuple))
-    models = [each if isinstance(each, Model) else Model(each) for each in (f if is_list else [f])]  # type: ignore[union-attr]
+    is_list, each = (True, list(f)) if isinstance(f, (list, tuple)) else (False, [f])
+    models = [one if isinstance(one, Model) else Model(one) for one in each]
     if not models:
         raise FitError("f is an empty list; give one model for all sets, or one per set")
     if by is not None or data is not None:

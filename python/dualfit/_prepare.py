@@ -64,7 +64,8 @@ class Called:
 
     def __init__(self, f: Callable[..., Any], jac: Jacobian | None, precision: np.dtype[Any]) -> None:
         self.f, self.jac, self.precision = f, jac, precision
-        self.places: list[tuple[Any, tuple[int, ...]]] = []
+        #: Value of x, shape of the points and, if not all of them are fitted, the indices of those that are.
+        self.places: list[tuple[Any, tuple[int, ...], NDArray[np.intp] | None]] = []
         #: Data set and parameters of the last call, with its values: the core often repeats a call immediately.
         self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
         #: Data set and parameters at the start of a fit, with the partials there.
@@ -81,17 +82,23 @@ class Called:
             return function(x, *p)
         return self._context.copy().run(function, x, *p)
 
-    def column(self, x: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Register the points `x`, and return the column that represents them."""
-        self.places.append((x, shape))
-        return np.full(int(np.prod(shape)), float(len(self.places) - 1))
+    def column(self, x: Any, shape: tuple[int, ...], kept: NDArray[np.intp] | None = None) -> NDArray[np.float64]:
+        """Register the points `x`, or those with the indices `kept`, and return the column that represents them."""
+        self.places.append((x, shape, kept))
+        return np.full(prod(shape) if kept is None else kept.size, float(len(self.places) - 1))
+
+    def column_of(self, column: NDArray[Any], kept: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Register some of the points that `column` represents, and return their column."""
+        x, shape, _ = self.places[int(column[0])]
+        return self.column(x, shape, kept)
 
     def value(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
         last, asked = self._last, p.tobytes()
         if last is not None and last[:2] == (key, asked):
             return last[2]
-        x, shape = self.places[key]
+        x, shape, kept = self.places[key]
         values = flat(self._made(self.f, x, p), shape)
+        values = values if kept is None else values[kept]
         self._last = key, asked, values
         return values
 
@@ -105,8 +112,9 @@ class Called:
         first, self._first = self._first, None
         if first is not None and first[:2] == (key, p.tobytes()):
             return first[2]
-        x, shape = self.places[key]
-        return self.jac.rows(self._made(self.jac, x, p), shape)
+        x, shape, kept = self.places[key]
+        rows = self.jac.rows(self._made(self.jac, x, p), shape)
+        return rows if kept is None else rows[kept]
 
     def first_jacobian(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the partials at the first data set, and store them for the fit."""
@@ -230,7 +238,7 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
                   names: list[str] | None = None) -> Prepared:
     """Prepare `f` for rows of points: each fit of a batch has its own row, and `f` receives one row at a time."""
     try:
-        recording, by_point = record_rows(f, x, params, [x.shape[1:]] * len(x))
+        recording, by_point = record_rows(f, list(x), params, [x.shape[1:]] * len(x))
         ready = _ready(f, x.reshape(-1), _dependent(recording), at, names)
         fits = spread_places(len(x)) if by_point else range(len(x))
         check_rows(f, x, ready.columns, ready.model, beside(at), fits)

