@@ -37,13 +37,11 @@ class Fit:
     ----------
     x, y : array_like or None
         The data; None after a fit of files or of parts.
-    optima : Optima or None
-        Starts and minima of `multi_start` and `differential_evolution`; None for other fits.
     """
 
     x: Any
     y: Any
-    optima: Optima | None = None
+    _optima: Optima | None = None
     #: Reason why the fit cannot be repeated: it is a part of a joint fit.
     _refusal: str = ""
     #: False for the fit of all sets of a joint fit together.
@@ -186,6 +184,11 @@ class Fit:
         ``stopped`` is true if a callback or Ctrl-C ended the search.
         """
         return self._core.start_search
+
+    @property
+    def optima(self) -> Optima | None:
+        """Starts and minima of `multi_start` and `differential_evolution`; None for other fits."""
+        return self._optima
 
     @property
     def stats(self) -> dict[str, Any]:
@@ -538,7 +541,7 @@ class Fit:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._core = _core.Fit.from_json(state["json"])
-        self.x, self.y, self.optima, self._variables = state["x"], state["y"], state["optima"], state["variables"]
+        self.x, self.y, self._optima, self._variables = state["x"], state["y"], state["optima"], state["variables"]
         self._refusal, self._has_curve = state["refusal"], state["has_curve"]
         self._points, self._settings, self._prepared = state["points"], state["settings"], None
         if state["kept"] is not None:
@@ -591,7 +594,7 @@ class Fit:
 
 
 #: Entries of `statistics` that are attributes.
-_STATISTICS = frozenset(Fit.__annotations__) - {"x", "y", "optima", "_refusal", "_has_curve"}
+_STATISTICS = frozenset(Fit.__annotations__) - {"x", "y", "_optima", "_refusal", "_has_curve"}
 
 
 def _kept(called: Called, points: dict[str, Any]) -> dict[str, Any]:

@@ -165,8 +165,8 @@ class _Search:
         """Return the fit with the optima of the last call."""
         distinct = [Optimum(dict(zip(fit.names, params.tolist())), params, cost, hits)
                     for params, cost, hits in self._found["distinct"]]
-        fit.optima = Optima(self._found["starts"], self._found["converged"], distinct, self._found["chance_of_unseen"],
-                            self._found["text"])
+        fit._optima = Optima(self._found["starts"], self._found["converged"], distinct, self._found["chance_of_unseen"],
+                             self._found["text"])
         return fit
 
 

@@ -32,15 +32,9 @@ def called(x, a, frequency, phase):
     return np.array([a * math.sin(frequency * t + phase) for t in x])
 
 
-class WithState:
-    """The same function, whose recording differs: it counts its calls."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self, x, a, frequency, phase):
-        self.calls += 1
-        return wave(x, a, frequency, phase) + (1e-3 * a if self.calls > 2 else 0.0)
+def with_a_choice(x, a, frequency, phase):
+    """The same function, with other values for numbers far from the start: its recording differs from it."""
+    return wave(x, a, frequency, phase) * (1.01 if isinstance(a, float) and abs(a - 1) > 0.1 else 1.0)
 
 
 def cost(p: Any) -> float:
@@ -146,10 +140,10 @@ def test_the_result_is_an_ordinary_fit() -> None:
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_function_that_differs_from_its_recording_is_called(search: str) -> None:
-    f = WithState()
-    few: dict[str, Any] = {"starts": 4} if search == "multi_start" else {"maxiter": 20, "populations": 1}
-    fit = SEARCHES[search](f, **few)
-    assert f.calls > 50 and fit.stats["operations"] is None
+    few: dict[str, Any] = {"starts": 8} if search == "multi_start" else {"maxiter": 20, "populations": 1}
+    with pytest.warns(dualfit.NotTracedWarning, match="its values differ from what was recorded"):
+        fit = SEARCHES[search](with_a_choice, **few)
+    assert fit.stats["operations"] is None and fit.optima is not None
 
 
 # Events

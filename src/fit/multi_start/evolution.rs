@@ -127,11 +127,14 @@ impl Evolution<'_> {
     }
 
     /// Computes the cost at each point, multiplied by `units.row`² (`units.row`: power of two that multiplies weighted
-    /// residuals); infinite if the cost is not defined.
+    /// residuals); infinite if the cost is not defined, or not computed because the caller cancelled the search.
     fn costs(&self, request: &Request<'_>, points: &[Vec<f64>]) -> Result<Vec<f64>> {
         let n = request.spec.prepared.free.len();
         let (columns, view) = (vec![1.0; n], View::of(request.spec.loss, &request.start));
         let cost = |evaluator: &mut dyn Evaluator, normal: &mut Normal, point: &Vec<f64>| {
+            if request.spec.is_cancelled() {
+                return f64::INFINITY;
+            }
             // The evaluator computes JᵀJ only for costs below this limit. No cost is below 0.
             evaluator.expect_below(0.0);
             let found = evaluator.normal(&(self.at)(point), &columns, normal);
