@@ -12,6 +12,7 @@ use super::run::{fills_all_threads, from_all};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
 use crate::fit::point_source::View;
+use crate::math::order::sort_few;
 use crate::normal::Normal;
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
@@ -81,7 +82,7 @@ impl Evolution<'_> {
                 stop.fetch_or(stops, Relaxed);
             }
         }
-        populations.sort_by(|a, b| a.costs[a.best()].total_cmp(&b.costs[b.best()]));
+        sort_few(&mut populations, |a, b| a.costs[a.best()].total_cmp(&b.costs[b.best()]));
         let best = |population: &Population| (self.at)(&population.members[population.best()]);
         let starts: Vec<Vec<f64>> = populations.iter().map(best).chain([own]).collect();
         let request = Request { start: starts[0].clone(), linear: Vec::new(), ..request };
