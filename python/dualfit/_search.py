@@ -12,6 +12,7 @@ from ._core import FitError
 from ._data import whole
 from ._fit import Fit
 from ._model import Model
+from ._progress import Bar
 from ._results import Array, Optima, Optimum
 from ._settings import Options, OptionsWithoutBounds, bounded
 
@@ -157,8 +158,11 @@ class _Search:
         self._search, self._how = search, how
         self._found: dict[str, Any] = {}
 
-    def __call__(self, *request: Any) -> _core.Fit:
-        best, self._found = self._search(*request, self._how)
+    def __call__(self, model: _core.Model, points: dict[str, Any], start: Any, settings: dict[str, Any], at: Any) -> _core.Fit:
+        callback = settings.get("callback")
+        if isinstance(callback, Bar):
+            callback.of_many = True
+        best, self._found = self._search(model, points, start, settings, at, self._how)
         return best
 
     def ended(self, fit: Fit) -> Fit:
