@@ -263,7 +263,8 @@ def fit_joint(f: Callable[..., Any] | str | Model | list[Any] | tuple[Any, ...],
     (array([2., 5.]), 0.7)
     """
     check_policy(nan_policy)
-    is_list, each = (True, list(f)) if isinstance(f, (list, tuple)) else (False, [f])
+    each = list(f) if isinstance(f, (list, tuple)) else [f]
+    is_list = len(each) != 1
     models = [one if isinstance(one, Model) else Model(one) for one in each]
     if not models:
         raise FitError("f is an empty list; give one model for all sets, or one per set")
@@ -402,7 +403,8 @@ class _Names:
             left = set(by_name)
             for own, each in zip(self.of_models, made):
                 known = {name for name in by_name if self._is_of(what, name, by_name, own)}
-                each[what] = {name: by_name[name] for name in by_name if name in known} if isinstance(by_name, Mapping) else known
+                each[what] = {name: by_name[name] for name in by_name if name in known} if isinstance(by_name, Mapping) else [
+                    name for name in by_name if name in known]
                 left -= known
             if left and what not in ("bounds", "fixed"):
                 raise FitError(f"{what} has {', '.join(map(repr, sorted(left)))}, which no model of a set has; the models have "

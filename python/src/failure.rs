@@ -140,11 +140,11 @@ pub(crate) fn in_python(message: &str) -> String {
 
 /// Returns the exception for an error of the crate.
 pub(crate) fn raised(mut error: Error) -> PyErr {
-    if let Error::NonFinite { remedies, .. } = &mut error {
+    if let Error::NonFinite { remedies, .. } = of_first_set(&mut error) {
         remedies.infinite_x = false;
     }
     let message = in_python(&error.to_string());
-    match of_first_set(&error) {
+    match of_first_set(&mut error) {
         Error::CudaUnavailable { .. } => CudaError::new_err(message),
         Error::PartialNonFiniteAtStart { .. } => PartialError::new_err(message),
         _ => FitError::new_err(message),
@@ -152,7 +152,7 @@ pub(crate) fn raised(mut error: Error) -> PyErr {
 }
 
 /// Returns the error of the first set of a joint fit, or another error unchanged.
-fn of_first_set(error: &Error) -> &Error {
+fn of_first_set(error: &mut Error) -> &mut Error {
     match error {
         Error::Global(GlobalError::InSet { error, .. } | GlobalError::BadSets { error, .. }) => {
             of_first_set(error)

@@ -339,6 +339,7 @@ def test_one_set_and_many_sets() -> None:
     single = dualfit.fit(decay, t, STACK[0], [1, 1])
     np.testing.assert_allclose(one.set(0).params, single.params, rtol=1e-8)
     np.testing.assert_allclose(one.set(0).std_errors, single.std_errors, rtol=1e-6)
+    np.testing.assert_array_equal(fit_joint([decay], [t], [STACK[0]], [1, 1]).fit.params, one.fit.params)
     rates = np.linspace(1, 2, 2000)[:, None]
     many = fit_joint(decay, t, rates * np.exp(-0.7 * t), {"rate": 1}, **SHARED)
     np.testing.assert_allclose(many["a"], rates[:, 0], rtol=1e-8)
@@ -401,6 +402,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "sigma of a stack": (lambda: fit_joint(decay, t, STACK, [1, 1], sigma=np.ones(7), **SHARED), FitError, "for a stack of the shape (3, 40)"),
     "sigma of 0": (lambda: fit_joint(decay, XS, YS, [1, 1], sigma=[0.1, 0, 0.1], **SHARED), FitError, "set 2: sigma is 0 at index 0"),
     "nan": (lambda: fit_joint(decay, XS, [YS[0], YS[1] * np.nan, YS[2]], [1, 1], **SHARED), FitError, "set 2: `y` is NaN at index 0"),
+    "inf in x": (lambda: fit_joint("a*x", [t, np.where(t > 3, np.inf, t)], [t, t]), FitError, "set 2: `x` is inf at index"),
+    "inf in x, mended": (lambda: fit_joint("a*x", [t, np.where(t > 3, np.inf, t)], [t, t]), FitError, "nan_policy=\"omit\""),
     "nans": (lambda: fit_joint(decay, t, STACK * np.nan, [1, 1], **SHARED), FitError, "leave_out_bad_sets=True"),
     "shared": (lambda: fit_joint(decay, XS, YS, shared="rat"), FitError, "no parameter `rat`; the model has a, rate; correct the name in shared"),
     "bounds": (lambda: fit_joint(decay, XS, YS, bounds={"a_4": (0, 1)}, **SHARED), FitError, "correct the name in bounds or fixed"),
@@ -429,4 +432,4 @@ def test_bad_requests(call: Callable[[], Any], error: type[Exception], words: st
         warnings.simplefilter("ignore")
         call()
     assert words in str(raised.value)
-    assert "::" not in str(raised.value)
+    assert "::" not in str(raised.value) and "(true)" not in str(raised.value)
