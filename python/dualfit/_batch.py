@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import dense, check_policy, guarded, independent, meant, one_sigma, relative_unit, samples, start_of
+from ._data import check_policy, dense, guarded, independent, meant, one_sigma, relative_unit, samples, start_of
+from ._frame import frame_of, indices
 from ._prepare import fitted_batch
 from ._progress import shown
 from ._settings import added, begin, told, with_fixed
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from ._model import Model
 
 
@@ -106,6 +109,15 @@ class Batch:
             known = ", ".join(self.names + self._core.derived)
             raise KeyError(f"{name!r} is neither a parameter nor a derived quantity; there are {known}")
         return found
+
+    def to_frame(self) -> DataFrame:
+        """Return the results as a table of pandas, one row per fit.
+
+        Columns: each parameter and derived quantity with its standard error (``rate``, ``rate_error``), then ``cost``,
+        ``converged`` and ``iterations``. The index is the index of the fit in the stack.
+        """
+        numbers = {"cost": self.costs, "converged": self.converged, "iterations": self.iterations}
+        return frame_of(self.names + self._core.derived, self._quantity, numbers, indices(self.shape))
 
     def status(self, *index: int) -> str:
         """Return the status of a fit as text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,25 @@ def one_sigma(sigma: Any) -> float:
     return value
 
 
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """Check and return a whole number.
+
+    Raises
+    ------
+    TypeError
+        If it is not whole.
+    FitError
+        If it is below `least`.
+    """
+    try:
+        number = index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; give a whole number") from None
+    if number < least:
+        raise FitError(f"{name} is {number}; it must be at least {least}")
+    return number
+
+
 def check_policy(nan_policy: Any) -> None:
     """Check that `nan_policy` is valid."""
     if nan_policy not in ("raise", "omit"):
@@ -183,6 +203,27 @@ def seen(mask: Any, y: Any, others: list[Any]) -> NDArray[np.bool_] | None:
                 if np.shape(each) == shape:
                     flags.append(np.asarray(each))
     return np.ascontiguousarray(np.logical_and.reduce(flags)).reshape(-1) if flags else None
+
+
+def points_of(x: Any, y: Any, sigma: Any, absolute_sigma: bool, x_sigma: Any, mask: Any, nan_policy: str) -> dict[str, Any]:
+    """Return the points of a fit for the core, without the columns of the model."""
+    known: dict[str, Any] = {"y": samples(y)}
+    sigma = meant(sigma, absolute_sigma)
+    if sigma is not None:
+        known["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else per_point(sigma, y)
+        known["absolute"] = absolute_sigma
+    if x_sigma is not None:
+        if sigma is not None and np.ndim(sigma) == 0:
+            # With errors of x, the errors of y matter even if they are known only up to a factor.
+            known["sigma"] = np.full(known["y"].size, float(sigma))
+        each = [x_sigma] if np.shape(x_sigma) == np.shape(y) else each_column(x_sigma)
+        known["x_sigma"] = [np.atleast_1d(per_point(column, y)) for column in each]
+    mask = seen(mask, y, [x, sigma, x_sigma])
+    if mask is not None:
+        known["mask"] = mask
+    check_policy(nan_policy)
+    known["omit"] = nan_policy == "omit"
+    return known
 
 
 def guarded(x: Any) -> Any:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import guarded, independent, x_columns
+from ._bootstrap import Bootstrap
+from ._contour import Contour
+from ._core import FitError
+from ._data import dense, guarded, independent, whole, x_columns
+from ._hints import hint
 from ._kept import as_json, state
-from ._prepare import KEPT, Prepared
+from ._prepare import KEPT, Called, Prepared
 from ._profile import Profile
 from ._progress import shown
-from ._results import Array, Band, Component, Quantity
-from ._settings import check_constants
+from ._results import Array, Band, Component, Optima, Quantity
+from ._settings import bounded, check_constants
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+T = TypeVar("T")
 
 
 class Fit:
@@ -33,6 +41,11 @@ class Fit:
 
     x: Any
     y: Any
+    _optima: Optima | None = None
+    #: Reason why the fit cannot be repeated: it is a part of a joint fit.
+    _refusal: str = ""
+    #: False for the fit of all sets of a joint fit together.
+    _has_curve: bool = True
 
     def __init__(self, core: _core.Fit, prepared: Prepared | None, x: Any = None, y: Any = None,
                  points: dict[str, Any] | None = None, settings: dict[str, Any] | None = None,
@@ -173,6 +186,11 @@ class Fit:
         return self._core.start_search
 
     @property
+    def optima(self) -> Optima | None:
+        """Starts and minima of `multi_start` and `differential_evolution`; None for other fits."""
+        return self._optima
+
+    @property
     def stats(self) -> dict[str, Any]:
         """Statistics of the computation: ``processor``, ``reason``, ``passes``, ``solve_seconds``, ..."""
         return self._core.stats
@@ -198,7 +216,7 @@ class Fit:
         def __getattr__(self, name: str) -> Any:
             if name in _STATISTICS:
                 return self.statistics[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name)}")
 
     def report(self) -> str:
         """Return values and errors, statistics, correlations and warnings as text."""
@@ -335,17 +353,104 @@ class Fit:
         Profile
             With ``values``, ``taus``, ``params`` and ``interval(level)``.
         """
-        prepared = self._prepared
-        if prepared is None:
-            raise ValueError(KEPT)
+        return Profile(lambda level: self._again(lambda model, points, settings: model.profile(
+            self._core, points, settings, name, level)), level)
 
-        def walked(level: float) -> _core.Profile:
-            if prepared.called is not None:
-                prepared.called.here()
-            with shown(self._settings):
-                return prepared.model.profile(self._core, self._data("_points"), self._settings, name, level)
+    def bootstrap(self, n_resamples: int = 1000, resample: str = "residuals", *, seed: int = 0,
+                  memory_limit: int | None = None) -> Bootstrap:
+        """Bootstrap of the fit: refits of data that are drawn at random.
 
-        return Profile(walked, level)
+        The spread of the refits determines errors and intervals without the linear approximation of standard errors.
+
+        Parameters
+        ----------
+        n_resamples : int
+            Number of refits, from 2 to 10 million. Standard errors need about 200, intervals of 95 % about 2000.
+        resample : {'residuals', 'parametric', 'pairs'}
+            What is drawn: the fit's residuals about its curve; normal errors (for counts, counts) about its curve; or
+            whole points (case resampling).
+        seed : int
+            Seed of the draws. The same seed gives the same data.
+        memory_limit : int, optional
+            Memory of drawn data in bytes, 256 MiB by default.
+
+        Returns
+        -------
+        Bootstrap
+            With ``params``, ``std_errors``, ``bias`` and ``interval(name, level)``.
+
+        Raises
+        ------
+        FitError
+            If the method does not apply to the data, or the fit did not converge.
+
+        Examples
+        --------
+        >>> import dualfit, numpy as np
+        >>> x = np.arange(30) / 10
+        >>> y = 2 * np.exp(-x) + 0.1 * np.sin(9 * x)
+        >>> fit = dualfit.fit("a*exp(-b*x)", x, y, [1, 1])
+        >>> made = fit.bootstrap(1000, seed=7)
+        >>> low, high = made.interval("ln(2)/b", 0.95)
+        >>> low < 0.69 < high
+        True
+        """
+        if self._called is not None and resample == "pairs":
+            raise FitError("the points of a function that is called directly cannot be drawn, because it may have values at all points "
+                           "together only; use resample=\"residuals\" or \"parametric\"")
+        count, seed = whole("n_resamples", n_resamples), whole("seed", seed)
+        memory = None if memory_limit is None else whole("memory_limit", memory_limit)
+        called = self._called
+        return Bootstrap(self._again(lambda model, points, settings: _core.bootstrap(
+            model, self._core, points if called is None else _kept(called, points), settings, count, resample, seed, memory)))
+
+    def contour(self, first: str, second: str, levels: Sequence[float] = (0.6827, 0.95), *, points: Any = None,
+                ranges: Mapping[str, tuple[float, float]] | None = None) -> Contour:
+        """Joint confidence regions of two parameters, from refits on a grid.
+
+        At each point of the grid the cost is minimised over all other parameters, as by ``conf_interval2d`` of lmfit.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of the parameters.
+        levels : sequence of float
+            Joint confidence levels of the contour lines.
+        points : int or (int, int), optional
+            Number of grid points along each parameter, from 2 to 2000; by default 101, or 41 for more than 10,000 points.
+        ranges : mapping of str to (float, float), optional
+            Range of the grid by parameter; by default the extent of the outermost region.
+
+        Returns
+        -------
+        Contour
+            Grid, contour lines and, if a refit found one, a better minimum.
+
+        Raises
+        ------
+        FitError
+            If a parameter is fixed or tied, or a level or range is invalid.
+
+        Examples
+        --------
+        >>> import dualfit, numpy as np
+        >>> x = np.array([1.0, 2, 3, 4, 5, 7])
+        >>> y = np.array([8.3, 10.3, 19.0, 16.0, 15.6, 19.8])
+        >>> fit = dualfit.fit("limit*(1 - exp(-rate*x))", x, y, {"limit": 20, "rate": 0.5})
+        >>> region = fit.contour("limit", "rate", [0.5], points=41)
+        >>> region.excess.shape, len(region.lines[0].paths)
+        ((41, 41), 1)
+        """
+        sides = None if points is None else [whole("points", n) for n in np.broadcast_to(points, (2,)).tolist()]
+        ends = {name: (low, high) for name, low, high in bounded([], ranges)}
+        strange = [name for name in ends if name not in (first, second)]
+        if strange:
+            raise FitError(f"ranges has {strange[0]!r}; the contour is of {first!r} and {second!r}")
+        grid = {"levels": [float(level) for level in np.atleast_1d(levels)], "points": sides,
+                "ranges": [ends.get(first), ends.get(second)]}
+        made = self._again(lambda model, points, settings: _core.contour(
+            model, self._core, points, settings, first, second, grid))
+        return Contour.of((first, second), **made)
 
     def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True) -> Axes:
         """Draw data, curve and confidence band with matplotlib.
@@ -436,20 +541,43 @@ class Fit:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._core = _core.Fit.from_json(state["json"])
-        self.x, self.y, self._variables = state["x"], state["y"], state["variables"]
+        self.x, self.y, self._optima, self._variables = state["x"], state["y"], state["optima"], state["variables"]
+        self._refusal, self._has_curve = state["refusal"], state["has_curve"]
         self._points, self._settings, self._prepared = state["points"], state["settings"], None
         if state["kept"] is not None:
             f, columns, shape, key, over_x = state["kept"]
             self._prepared = Prepared(f, None, columns, shape, key=key, over_x=over_x)
 
+    @property
+    def _called(self) -> Called | None:
+        """The function, if the model is called directly."""
+        return None if self._prepared is None else self._prepared.called
+
+    def _again(self, work: Callable[[_core.Model, dict[str, Any], dict[str, Any]], T]) -> T:
+        """Repeat fits of the model by `work`, which receives the model, the points and the settings of the fit."""
+        if self._refusal:
+            raise FitError(self._refusal)
+        if self._prepared is None:
+            raise ValueError(KEPT)
+        if self._called is not None:
+            self._called.here()
+        with shown(self._settings):
+            return work(self._prepared.model, self._data("_points"), self._settings)
+
     def _data(self, name: str) -> Any:
+        self._expect_curve()
         value = getattr(self, name)
         if value is None or (isinstance(value, dict) and not value):
             raise ValueError("the data are not with this fit, which was kept in a file or was one of files or parts")
         return value
 
+    def _expect_curve(self) -> None:
+        if not self._has_curve:
+            raise FitError(self._refusal)
+
     def _over(self, x: Any) -> tuple[_core.Fit, list[NDArray[Any]]]:
         """Return the fit with the program of the model at `x`, and the columns of these points."""
+        self._expect_curve()
         prepared = self._prepared
         if x is None:
             self._data("y")
@@ -466,7 +594,23 @@ class Fit:
 
 
 #: Entries of `statistics` that are attributes.
-_STATISTICS = frozenset(Fit.__annotations__) - {"x", "y"}
+_STATISTICS = frozenset(Fit.__annotations__) - {"x", "y", "_optima", "_refusal", "_has_curve"}
+
+
+def _kept(called: Called, points: dict[str, Any]) -> dict[str, Any]:
+    """Return the points of a function that is called directly without those that are left out of the fit."""
+    y, sigma = points["y"], np.asarray(points.get("sigma", 1.0))
+    used = np.array(points.get("mask", np.ones(y.size, dtype=np.bool_)))
+    if points["omit"]:
+        used &= np.isfinite(y) & (np.isfinite(sigma) if sigma.ndim < 2 else True)
+    if used.all():
+        return points
+    index = np.flatnonzero(used)
+    kept = {**points, "y": y[index], "columns": [called.column_of(points["columns"][0], index)], "omit": False}
+    kept.pop("mask", None)
+    if sigma.ndim:
+        kept["sigma"] = dense(sigma[index] if sigma.ndim == 1 else sigma[np.ix_(index, index)])
+    return kept
 
 
 def _escaped(text: str) -> str:

@@ -25,6 +25,11 @@ _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()")
 _WORDS = frozenset(("and", "or", "not", "pi", "e"))
 
 
+def names_in(text: str) -> list[str]:
+    """Return the names of variables and parameters in a formula, each once."""
+    return list(dict.fromkeys(name for name in _NAME.findall(text) if name not in _WORDS))
+
+
 def variables_of(text: str) -> list[str]:
     """Return the independent variable of a formula without declared variables: x, or t if there is no x.
 
@@ -33,7 +38,7 @@ def variables_of(text: str) -> list[str]:
     FitError
         If the formula has several names, but neither x nor t.
     """
-    names = list(dict.fromkeys(name for name in _NAME.findall(text) if name not in _WORDS))
+    names = names_in(text)
     if "x" not in names and "t" in names:
         return ["t"]
     if "x" not in names and len(names) > 1:

@@ -45,7 +45,8 @@ def state(fit: Fit) -> dict[str, Any]:
     points = {**fit._points, "columns": columns} if fit._points and prepared is not None and prepared.called is None else {}
     settings = {"parameters": fit._settings.get("parameters", [])}
     return {"json": text, "kept": kept, "points": points, "settings": settings, "x": fit.x, "y": fit.y,
-            "variables": fit._variables}
+            "optima": fit.optima, "refusal": fit._refusal,
+            "has_curve": fit._has_curve, "variables": fit._variables}
 
 
 def over_x(fit: Fit) -> tuple[str, list[NDArray[Any]]] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._batch import Batch, stacked
-from ._data import (
-    check_policy, each_column, guarded, independent, meant, one_sigma, per_point, real, relative_unit, samples, seen, start_of,
-    x_columns,
-)
+from ._data import guarded, independent, meant, points_of, real, relative_unit, samples, start_of, x_columns
 from ._fit import Fit
 from ._formula import variables_of, written
-from ._prepare import Prepared, fitted, over_columns, parameter_names, prepared, prepared_rows
+from ._prepare import Prepared, Work, fitted, over_columns, called_sets, parameter_names, prepared, prepared_rows, prepared_sets
 from ._progress import shown
 from ._settings import Options, begin, told, with_fixed
 from ._trace import NotTraceable, record_columns
@@ -221,22 +218,13 @@ class Model:
             If the request is invalid; the message names a remedy. A fit that does not converge is not an error: it
             returns a `Fit` with ``converged`` False.
         """
-        known: dict[str, Any] = {"y": samples(y)}
+        return self._fitted(x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, options)
+
+    def _fitted(self, x: Any, y: Any, p0: Any, sigma: Any, absolute_sigma: bool, x_sigma: Any, mask: Any, nan_policy: str,
+               options: Mapping[str, Any], work: Work = _core.Model.fit) -> Fit:
+        """Fit the model like `fit`, by another function of the core."""
+        known = points_of(x, y, sigma, absolute_sigma, x_sigma, mask, nan_policy)
         sigma = meant(sigma, absolute_sigma)
-        if sigma is not None:
-            known["sigma"] = one_sigma(sigma) if np.ndim(sigma) == 0 else per_point(sigma, y)
-            known["absolute"] = absolute_sigma
-        if x_sigma is not None:
-            if sigma is not None and np.ndim(sigma) == 0:
-                # With errors of x, the errors of y matter even if they are known only up to a factor.
-                known["sigma"] = np.full(known["y"].size, float(sigma))
-            each = [x_sigma] if np.shape(x_sigma) == np.shape(y) else each_column(x_sigma)
-            known["x_sigma"] = [np.atleast_1d(per_point(column, y)) for column in each]
-        mask = seen(mask, y, [x, sigma, x_sigma])
-        if mask is not None:
-            known["mask"] = mask
-        check_policy(nan_policy)
-        known["omit"] = nan_policy == "omit"
         x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), self._names)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         names = ready.model.parameters
@@ -245,7 +233,7 @@ class Model:
         points: dict[str, Any] = {"columns": ready.columns, **known}
         start = begin(p0, names, self._defaults, options)
         with shown(settings):
-            ready, core = fitted(ready, x, self._somewhere(p0), self._names, points, start, settings)
+            ready, core = fitted(ready, x, self._somewhere(p0), self._names, points, start, settings, work)
         return Fit(core, ready, x, y, points, settings, self._variables)
 
     def fit_batch(self, x: Any, stack: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False,
@@ -313,6 +301,24 @@ class Model:
             ready = over_columns(self._f, len(columns), self._somewhere(p0), self._names)
             return Prepared(self._f, ready.model, columns, shape, key=ready.key, over_x=True)
         return prepared(self._f, x, self._count(p0), shape, self._somewhere(p0), self._names)
+
+    def _prepared_sets(self, xs: list[Any], p0: Any, shapes: list[tuple[int, ...]], by_column: bool) -> list[Prepared]:
+        """Prepare the model for several sets of points: one model, and the columns of each set."""
+        if all(x is xs[0] for x in xs) and all(shape == shapes[0] for shape in shapes):
+            return [self._prepared(xs[0], p0, shapes[0], by_column)] * len(xs)
+        if self._library is None and not by_column:
+            assert self._f is not None
+            return prepared_sets(self._f, xs, self._count(p0), shapes, self._somewhere(p0), self._names)
+        first = self._prepared(xs[0], p0, shapes[0], by_column)
+        others = [Prepared(first.f, first.model, x_columns(x, self._variables), shape, key=first.key, over_x=True)
+                  for x, shape in zip(xs[1:], shapes[1:])]
+        return [first, *others]
+
+    def _called_sets(self, xs: list[Any], p0: Any, shapes: list[tuple[int, ...]], reason: str) -> list[Prepared]:
+        """Prepare the model for several sets of points; a function is called directly, for this reason."""
+        if self._f is None:
+            return self._prepared_sets(xs, p0, shapes, by_column=False)
+        return called_sets(self._f, xs, self._count(p0), shapes, self._somewhere(p0), self._names, reason)
 
     def _takes_rows(self, x: NDArray[np.float64], p0: Any) -> bool:
         """Return True if the rows of `x` are independent variables: then the model returns one value per column."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import all_finite, guarded, point_of, x_columns
+from ._data import all_finite, dense, guarded, point_of, x_columns
 from ._jacobian import Jacobian
 from ._rows import record_rows
 from ._trace import NotTraceable, Recording, record, record_columns
@@ -27,6 +27,9 @@ from ._verify import FEW, Agreed, Agrees, beside, check, check_end, check_rows, 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: Message if the model of a saved fit is needed but was not saved.
 KEPT = "a fit that was kept is not fitted again; make it anew, and profile that"
+#: Reason for a direct call of a function that computes values from x that are not finite.
+_HOLES = ("something that it computes from x alone is not finite at some points; give what is computed there another x, as in "
+          "np.where(x > 1, a*np.sqrt(np.where(x > 1, x - 1, 0)), 0)")
 #: Maximum number of cached models.
 _MOST_MODELS = 128
 
@@ -61,7 +64,8 @@ class Called:
 
     def __init__(self, f: Callable[..., Any], jac: Jacobian | None, precision: np.dtype[Any]) -> None:
         self.f, self.jac, self.precision = f, jac, precision
-        self.places: list[tuple[Any, tuple[int, ...]]] = []
+        #: Value of x, shape of the points and, if not all of them are fitted, the indices of those that are.
+        self.places: list[tuple[Any, tuple[int, ...], NDArray[np.intp] | None]] = []
         #: Data set and parameters of the last call, with its values: the core often repeats a call immediately.
         self._last: tuple[int, bytes, NDArray[np.float64]] | None = None
         #: Data set and parameters at the start of a fit, with the partials there.
@@ -78,17 +82,23 @@ class Called:
             return function(x, *p)
         return self._context.copy().run(function, x, *p)
 
-    def column(self, x: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Register the points `x`, and return the column that represents them."""
-        self.places.append((x, shape))
-        return np.full(int(np.prod(shape)), float(len(self.places) - 1))
+    def column(self, x: Any, shape: tuple[int, ...], kept: NDArray[np.intp] | None = None) -> NDArray[np.float64]:
+        """Register the points `x`, or those with the indices `kept`, and return the column that represents them."""
+        self.places.append((x, shape, kept))
+        return np.full(prod(shape) if kept is None else kept.size, float(len(self.places) - 1))
+
+    def column_of(self, column: NDArray[Any], kept: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Register some of the points that `column` represents, and return their column."""
+        x, shape, _ = self.places[int(column[0])]
+        return self.column(x, shape, kept)
 
     def value(self, key: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
         last, asked = self._last, p.tobytes()
         if last is not None and last[:2] == (key, asked):
             return last[2]
-        x, shape = self.places[key]
+        x, shape, kept = self.places[key]
         values = flat(self._made(self.f, x, p), shape)
+        values = values if kept is None else values[kept]
         self._last = key, asked, values
         return values
 
@@ -102,8 +112,9 @@ class Called:
         first, self._first = self._first, None
         if first is not None and first[:2] == (key, p.tobytes()):
             return first[2]
-        x, shape = self.places[key]
-        return self.jac.rows(self._made(self.jac, x, p), shape)
+        x, shape, kept = self.places[key]
+        rows = self.jac.rows(self._made(self.jac, x, p), shape)
+        return rows if kept is None else rows[kept]
 
     def first_jacobian(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the partials at the first data set, and store them for the fit."""
@@ -227,7 +238,7 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
                   names: list[str] | None = None) -> Prepared:
     """Prepare `f` for rows of points: each fit of a batch has its own row, and `f` receives one row at a time."""
     try:
-        recording, by_point = record_rows(f, x, params)
+        recording, by_point = record_rows(f, list(x), params, [x.shape[1:]] * len(x))
         ready = _ready(f, x.reshape(-1), _dependent(recording), at, names)
         fits = spread_places(len(x)) if by_point else range(len(x))
         check_rows(f, x, ready.columns, ready.model, beside(at), fits)
@@ -236,17 +247,50 @@ def prepared_rows(f: Callable[..., Any], x: NDArray[np.float64], params: int, at
         return _called(f, list(x), params, x.shape[1:], at, names, None, str(error))
 
 
+def prepared_sets(f: Callable[..., Any], xs: list[Any], params: int, shapes: list[tuple[int, ...]], at: NDArray[np.float64],
+                  names: list[str] | None = None) -> list[Prepared]:
+    """Prepare `f` for several sets of points with their own x: one model, and the columns of each set."""
+    try:
+        recording, _ = record_rows(f, xs, params, shapes)
+        key, model = _traced(_dependent(recording), len(columns_of(recording)), params, names)
+        borders = np.cumsum([prod(shape) for shape in shapes])[:-1]
+        columns = [np.split(column, borders) for column in columns_of(recording)]
+        sets = [Prepared(f, model, [dense(column[k]) for column in columns], shape, key=key[0]) for k, shape in enumerate(shapes)]
+        if any(_has_holes(ready.columns, x) for ready, x in zip(sets, xs)):
+            raise NotTraceable(_HOLES)
+        p = beside(at)
+        for k in spread_places(len(xs)):
+            check(f, xs[k], shapes[k], sets[k].columns, lambda few, values: model.agrees(few, p, values), p)
+        return sets
+    except NotTraceable as error:
+        return called_sets(f, xs, params, shapes, at, names, str(error))
+
+
+def called_sets(f: Callable[..., Any], xs: list[Any], params: int, shapes: list[tuple[int, ...]], at: NDArray[np.float64],
+                names: list[str] | None, reason: str) -> list[Prepared]:
+    """Prepare `f` to be called directly for each of several sets of points. `reason`: why it is not recorded.
+
+    Raises
+    ------
+    ValueError
+        If `f` does not return one value per point of a set.
+    """
+    for k, (x, shape) in enumerate(zip(xs, shapes), 1):
+        _check_shape(x, numbers(f(guarded(x), *at)), shape, f"set {k}: ")
+    first = _called(f, [xs[0]], params, shapes[0], at, names, None, reason)
+    called = first.called
+    assert called is not None
+    others = [Prepared(f, first.model, [called.column(x, shape)], shape, called=called) for x, shape in zip(xs[1:], shapes[1:])]
+    return [first, *others]
+
+
 def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int, ...] | None, at: NDArray[np.float64],
             names: list[str] | None, jac: Jacobian | None, reason: str) -> Prepared:
     """Prepare `f` to be called directly, for the points of each x."""
     returned = f(guarded(xs[0]), *at)
     made = numbers(returned)
     points: tuple[int, ...] = shape or made.shape
-    if made.shape != points and made.size != 1:
-        fault = "the model must return one value per point"
-        if isinstance(xs[0], np.ndarray) and xs[0].ndim == 1 and xs[0].shape == made.shape and prod(points) != made.size:
-            fault = f"x has {made.size} points but y has {prod(points)}; give arrays of one length"
-        raise ValueError(f"the model and y could not be broadcast together with shapes {made.shape} {points}: {fault}")
+    _check_shape(xs[0], made, points)
     if jac is None:
         warnings.warn(f"the model is called as it is, which is slower, because {reason}", NotTracedWarning,
                       _level_of_caller())
@@ -257,9 +301,29 @@ def _called(f: Callable[..., Any], xs: list[Any], params: int, shape: tuple[int,
     return Prepared(f, model, columns, points, called=called)
 
 
+#: Fits a prepared model: arguments as `_core.Model.fit`.
+Work = Callable[[_core.Model, dict[str, Any], Any, dict[str, Any], Callable[[int], list[tuple[str, float]]] | None], _core.Fit]
+
+
+def _check_shape(x: Any, made: NDArray[np.float64], points: tuple[int, ...], where: str = "") -> None:
+    """Check that a model has one value per point. `where`: beginning of the message.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if made.shape == points or made.size == 1:
+        return
+    fault = "the model must return one value per point"
+    if isinstance(x, np.ndarray) and x.ndim == 1 and x.shape == made.shape and prod(points) != made.size:
+        fault = f"x has {made.size} points but y has {prod(points)}; give arrays of one length"
+    raise ValueError(f"{where}the model and y could not be broadcast together with shapes {made.shape} {points}: {fault}")
+
+
 def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, points: dict[str, Any], start: Any,
-           settings: dict[str, Any]) -> tuple[Prepared, _core.Fit]:
-    """Fit a model.
+           settings: dict[str, Any], work: Work = _core.Model.fit) -> tuple[Prepared, _core.Fit]:
+    """Fit a model by `work`.
 
     The function is called directly, with partials by finite differences, in two cases: a partial has no value at the
     start although the function has one; or the function and its recording differ at the fitted parameters.
@@ -273,7 +337,7 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
     # `place` describes a point in messages. Formulas and library models need none: the core knows their variables.
     place = None if f is None else functools.partial(point_of, x, ready.columns[0].size)
     try:
-        fit = ready.model.fit(points, start, settings, place)
+        fit = work(ready.model, points, start, settings, place)
         if ready.over_x:
             check_columns(ready, ready.columns, own(fit), fit.agrees)
         elif f is not None and ready.called is None:
@@ -290,7 +354,7 @@ def fitted(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | 
     assert f is not None
     ready = _called(f, [x], at.size, ready.shape, at, names, None, reason)
     points["columns"] = ready.columns
-    return ready, ready.model.fit(points, start, settings, place)
+    return ready, work(ready.model, points, start, settings, place)
 
 
 def fitted_batch(ready: Prepared, x: Any, at: NDArray[np.float64], names: list[str] | None, data: dict[str, Any],
@@ -342,8 +406,7 @@ def _ready(f: Callable[..., Any], x: Any, recording: Recording, at: NDArray[np.f
            names: list[str] | None, with_holes: bool = False) -> Prepared:
     columns = columns_of(recording)
     if not with_holes and _has_holes(columns, x):
-        raise NotTraceable("something that it computes from x alone is not finite at some points; give what is computed "
-                           "there another x, as in np.where(x > 1, a*np.sqrt(np.where(x > 1, x - 1, 0)), 0)")
+        raise NotTraceable(_HOLES)
     key, model = _traced(recording, len(columns), at.size, names)
     return Prepared(f, model, columns, recording.shape, key=key[0])
 

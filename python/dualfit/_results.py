@@ -1,8 +1,8 @@
-"""Result types: bands, terms of a sum, quantities with standard errors."""
+"""Result types: bands, terms of a sum, quantities with standard errors, minima of a search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,3 +80,53 @@ class Quantity:
             return repr(self)
         value, error = round(self.value, decimals), round(self.std_error, decimals)
         return f"{value:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """A minimum of the cost that one or more starts reached.
+
+    Attributes
+    ----------
+    values : dict of str to float
+        The parameters by name.
+    params : ndarray of shape (parameters,)
+        The parameters in order.
+    cost : float
+        Half the sum of squared weighted residuals, or of their losses.
+    hits : int
+        Number of starts that reached it.
+    """
+
+    values: dict[str, float]
+    params: Array
+    cost: float
+    hits: int
+
+
+@dataclass(frozen=True)
+class Optima:
+    """Starts and minima of `multi_start` or `differential_evolution`. `print` shows a table of the minima.
+
+    Attributes
+    ----------
+    starts : int
+        Number of fits, including the fit from `p0`.
+    converged : int
+        Number of fits that converged.
+    distinct : list of Optimum
+        The minima by ascending cost; the first one belongs to the fit. Results that differ only by an exchange of equal
+        terms are one minimum.
+    chance_of_unseen : float or None
+        Estimated probability that one more start finds a new minimum: the fraction of the converged fits whose minimum
+        no other start reached. None if no fit converged.
+    """
+
+    starts: int
+    converged: int
+    distinct: list[Optimum]
+    chance_of_unseen: float | None
+    _text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self._text

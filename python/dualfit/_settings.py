@@ -10,13 +10,46 @@ import numpy as np
 
 from ._core import FitError
 from ._data import dense
+from ._hints import hint
 from ._prepare import recorded
 from ._progress import watcher
 from ._tape import Node
 from ._trace import record
 
 
-class Options(TypedDict, total=False):
+class OptionsWithoutBounds(TypedDict, total=False):
+    """Keyword arguments of fits except `bounds`. `Options` describes them."""
+
+    fixed: str | Iterable[str]
+    ties: Mapping[str, str]
+    parameters: Iterable[str]
+    derived: Mapping[str, str]
+    priors: Mapping[str, tuple[float, float]]
+    scales: Mapping[str, float]
+    loss: str | Callable[[Any], Any]
+    loss_scale: float
+    f_scale: float
+    poisson: bool
+    ftol: float
+    xtol: float
+    gtol: float
+    etol: float
+    max_evaluations: int
+    max_seconds: float
+    initial_radius: float
+    clamp_start: bool
+    allow_underdetermined: bool
+    test_residuals: bool
+    search: str
+    search_rounds: int
+    search_seed: int
+    backend: str
+    precision: str
+    progress: bool
+    callback: Callable[[dict[str, Any]], Any]
+
+
+class Options(OptionsWithoutBounds, total=False):
     """Keyword arguments of every fit.
 
     Attributes
@@ -82,33 +115,6 @@ class Options(TypedDict, total=False):
     """
 
     bounds: Any
-    fixed: str | Iterable[str]
-    ties: Mapping[str, str]
-    parameters: Iterable[str]
-    derived: Mapping[str, str]
-    priors: Mapping[str, tuple[float, float]]
-    scales: Mapping[str, float]
-    loss: str | Callable[[Any], Any]
-    loss_scale: float
-    f_scale: float
-    poisson: bool
-    ftol: float
-    xtol: float
-    gtol: float
-    etol: float
-    max_evaluations: int
-    max_seconds: float
-    initial_radius: float
-    clamp_start: bool
-    allow_underdetermined: bool
-    test_residuals: bool
-    search: str
-    search_rounds: int
-    search_seed: int
-    backend: str
-    precision: str
-    progress: bool
-    callback: Callable[[dict[str, Any]], Any]
 
 
 _PLAIN: dict[str, Callable[[Any], Any]] = {
@@ -155,8 +161,8 @@ def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dic
             settings["backend"], settings["devices"] = _backend(value)
         elif name not in ("loss_scale", "parameters", "progress", "callback"):
             known = ", ".join(sorted(Options.__annotations__))
-            hint = "; for weights give sigma = 1/weights" if name == "weights" else ""
-            raise TypeError(f"there is no option {name!r}{hint}; there are {known}")
+            remedy = "; for weights give sigma = 1/weights" if name == "weights" else hint(value) if name == "method" else hint(name)
+            raise TypeError(f"there is no option {name!r}{remedy}; there are {known}")
     callback = watcher(options.get("progress", False), options.get("callback"))
     if callback is not None:
         settings["callback"] = callback

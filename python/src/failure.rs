@@ -1,7 +1,7 @@
 //! Exceptions for invalid requests.
 
 use dualfit::Error;
-use dualfit::error::{Named, NamedValues, SourceError};
+use dualfit::error::{GlobalError, Named, NamedValues, SourceError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::{Py, PyAny, PyErr, PyResult, Python};
@@ -58,6 +58,7 @@ const WORDS: &[(&str, &str)] = &[
         "a fit with errors in x takes no Sigma::Unknown; errors of x are weighed against those of y: say what these are",
         "x_sigma needs sigma: errors of x are weighed against those of y; give the standard deviations of y",
     ),
+    ("use Sigma::Constant or Sigma::Unknown", "give one number as sigma, or no sigma"),
     ("Sigma::AbsoluteColumn", "absolute_sigma=True"),
     ("Sigma::RelativeColumn", "absolute_sigma=False"),
     ("Sigma::Absolute", "absolute_sigma=True"),
@@ -94,6 +95,27 @@ const WORDS: &[(&str, &str)] = &[
     ("NewPoint::Each or NewPoint::Constant", "sigma"),
     ("NewPoint::Each", "sigma"),
     ("NewPoint::Relative", "sigma"),
+    (
+        "or exclude them with GlobalFit::leave_out_bad_sets(true)",
+        "or exclude them with leave_out_bad_sets=True",
+    ),
+    (
+        "or exclude the set with GlobalFit::leave_out_bad_sets(true)",
+        "or exclude the set with leave_out_bad_sets=True",
+    ),
+    ("correct the name in GlobalFit::share", "correct the name in shared"),
+    (
+        "correct the name in GlobalFit::bound or GlobalFit::fix",
+        "correct the name in bounds or fixed",
+    ),
+    ("Resample::Parametric", "resample=\"parametric\""),
+    ("Resample::Pairs", "resample=\"pairs\""),
+    ("Sampling::Sobol", "sampling=\"sobol\""),
+    ("Sampling::LatinHypercube", "sampling=\"latin_hypercube\""),
+    (
+        "which is the leader's: say it to Parts::checkpoint",
+        "which is the leader's: give it to fit_parts",
+    ),
     ("Backend::Cpu", "backend=\"cpu\""),
     ("Backend::Auto", "backend=\"auto\""),
     ("Devices::All", "backend=\"cuda\""),
@@ -118,50 +140,92 @@ pub(crate) fn in_python(message: &str) -> String {
 
 /// Returns the exception for an error of the crate.
 pub(crate) fn raised(mut error: Error) -> PyErr {
-    if let Error::NonFinite { remedies, .. } = &mut error {
+    if let Error::NonFinite { remedies, .. } = of_first_set(&mut error) {
         remedies.infinite_x = false;
     }
     let message = in_python(&error.to_string());
-    match error {
+    match of_first_set(&mut error) {
         Error::CudaUnavailable { .. } => CudaError::new_err(message),
         Error::PartialNonFiniteAtStart { .. } => PartialError::new_err(message),
         _ => FitError::new_err(message),
     }
 }
 
+/// Returns the error of the first set of a joint fit, or another error unchanged.
+fn of_first_set(error: &mut Error) -> &mut Error {
+    match error {
+        Error::Global(GlobalError::InSet { error, .. } | GlobalError::BadSets { error, .. }) => {
+            of_first_set(error)
+        }
+        error => error,
+    }
+}
+
 /// Returns the exception for an error of the crate at a point. `at`: function from the index of a point to names and
 /// values of the caller's independent variables. They differ from the columns of a recorded function.
 pub(crate) fn raised_at(py: Python<'_>, mut error: Error, at: Option<&Py<PyAny>>) -> PyErr {
-    let index = match &error {
-        Error::ModelNonFiniteAtStart { index, .. }
-        | Error::PartialNonFiniteAtStart { index, .. }
-        | Error::ModelNotPositiveAtStart { index, .. } => *index,
-        Error::NonFinite { what, index, .. } if what == "x" || what.starts_with("x column") => {
-            *index
-        }
-        _ => return raised(error),
-    };
     let Some(at) = at else { return raised(error) };
-    let known = at.call1(py, (index,)).and_then(|known| known.extract::<Vec<(String, f64)>>(py));
-    let known = match known {
-        Ok(known) => known,
-        Err(failed) => return failed,
-    };
-    match &mut error {
+    match locate(&mut error, |index| at.call1(py, (index,))?.extract(py)) {
+        Ok(()) => raised(error),
+        Err(failed) => failed,
+    }
+}
+
+/// Returns the exception for an error of a joint fit, like [`raised_at`]. `at`: function from the indices of a set and
+/// of its point; it returns `None` if the crate knows the variables.
+pub(crate) fn raised_in_sets(py: Python<'_>, mut error: Error, at: &Py<PyAny>) -> PyErr {
+    let located = match &mut error {
+        Error::Global(GlobalError::InSet { set, error }) => {
+            locate(error, |index| at.call1(py, (*set - 1, index))?.extract(py))
+        }
+        Error::Global(GlobalError::BadSets { bad, error, .. }) => {
+            locate(error, |index| at.call1(py, (bad[0] - 1, index))?.extract(py))
+        }
         Error::ModelNonFiniteAtStart { point, .. }
         | Error::PartialNonFiniteAtStart { point, .. }
         | Error::ModelNotPositiveAtStart { point, .. } => {
-            let named = known.into_iter().map(|(name, value)| Named { name, value });
-            *point = NamedValues(named.collect());
+            // The first variable of the joint model is the number of the set, from 1.
+            let set = point.0.first().cloned();
+            let located = locate(&mut error, |index| match &set {
+                Some(set) => {
+                    let known = at.call1(py, (set.value as usize - 1, index))?;
+                    let known: Option<Vec<(String, f64)>> = known.extract(py)?;
+                    Ok(known.map(|known| [vec![(set.name.clone(), set.value)], known].concat()))
+                }
+                None => Ok(None),
+            });
+            located
         }
-        Error::NonFinite { what, value, .. } => {
+        _ => Ok(()),
+    };
+    located.err().unwrap_or_else(|| raised(error))
+}
+
+/// Replaces the point of an error by names and values of the caller's independent variables, if `at` knows them.
+fn locate(
+    error: &mut Error,
+    at: impl FnOnce(usize) -> PyResult<Option<Vec<(String, f64)>>>,
+) -> PyResult<()> {
+    match error {
+        Error::ModelNonFiniteAtStart { index, point, .. }
+        | Error::PartialNonFiniteAtStart { index, point, .. }
+        | Error::ModelNotPositiveAtStart { index, point, .. } => {
+            if let Some(known) = at(*index)? {
+                let named = known.into_iter().map(|(name, value)| Named { name, value });
+                *point = NamedValues(named.collect());
+            }
+        }
+        Error::NonFinite { what, index, value, .. }
+            if what == "x" || what.starts_with("x column") =>
+        {
+            let known = at(*index)?.unwrap_or_default();
             if let Some((name, bad)) = known.into_iter().find(|(_, value)| !value.is_finite()) {
                 (*what, *value) = (name, bad);
             }
         }
         _ => {}
     }
-    raised(error)
+    Ok(())
 }
 
 /// Returns the exception for a file that cannot be read.

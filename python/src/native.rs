@@ -18,11 +18,9 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Creates and returns the token of a new fit. The state of earlier fits is discarded.
-    pub(crate) fn begin(&self) -> CancelToken {
-        let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
-        *token = CancelToken::new();
-        token.clone()
+    /// Sets the token of a new fit.
+    pub(crate) fn begin(&self, token: CancelToken) {
+        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = token;
     }
 
     fn token(&self) -> CancelToken {
@@ -41,7 +39,7 @@ impl Calls {
     /// Returns the exception that ended the fit, or the error of `outcome`.
     pub(crate) fn checked<T>(&self, outcome: PyResult<T>) -> PyResult<T> {
         // Resets the token: later calls, for example for a band of the fit, are not cancelled.
-        self.begin();
+        self.begin(CancelToken::new());
         self.raised.checked(outcome)
     }
 

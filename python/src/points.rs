@@ -60,21 +60,33 @@ pub(crate) fn missing(omit: bool) -> Missing {
 }
 
 impl Points<'_> {
+    /// Returns the points, or the error of invalid points. `matrix`: storage for a covariance.
+    pub(crate) fn data<'a>(
+        &'a self,
+        matrix: &'a OnceCell<Matrix>,
+    ) -> PyResult<dualfit::Result<Data<'a>>> {
+        let (x, y) = (columns(&self.columns)?, self.y.values()?);
+        let x_sigma = self.x_sigma.as_ref().map(|each| each.iter().map(slice).collect());
+        let x_sigma: Option<Vec<&[f64]>> = x_sigma.transpose()?;
+        let mask = self.mask.as_ref().map(slice).transpose()?;
+        let sigma = self.sigma.as_ref().map(|sigma| sigma.sigma(self.absolute, matrix));
+        let sigma = sigma.transpose()?.unwrap_or(Sigma::Unknown);
+        let checked = || -> dualfit::Result<Data<'a>> {
+            let mut data = Data::new(x, y)?.missing(missing(self.omit));
+            if let Some(x_sigma) = x_sigma {
+                data = data.x_sigma(x_sigma)?;
+            }
+            if let Some(mask) = mask {
+                data = data.mask(mask)?;
+            }
+            data.sigma(sigma)
+        };
+        Ok(checked())
+    }
+
     /// Calls `work` with the points, and returns its result.
     pub(crate) fn with_data<R>(&self, work: impl FnOnce(Data<'_>) -> PyResult<R>) -> PyResult<R> {
-        let mut data = Data::new(columns(&self.columns)?, self.y.values()?)
-            .map_err(raised)?
-            .missing(missing(self.omit));
-        if let Some(sigmas) = &self.x_sigma {
-            let sigmas = sigmas.iter().map(slice).collect::<PyResult<Vec<&[f64]>>>()?;
-            data = data.x_sigma(sigmas).map_err(raised)?;
-        }
-        if let Some(mask) = &self.mask {
-            data = data.mask(slice(mask)?).map_err(raised)?;
-        }
         let matrix = OnceCell::new();
-        let sigma = self.sigma.as_ref().map(|sigma| sigma.sigma(self.absolute, &matrix));
-        let sigma = sigma.transpose()?.unwrap_or(Sigma::Unknown);
-        work(data.sigma(sigma).map_err(raised)?)
+        work(self.data(&matrix)?.map_err(raised)?)
     }
 }

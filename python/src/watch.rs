@@ -55,20 +55,20 @@ impl Watch {
 }
 
 /// Runs `work` with `curve` without the interpreter lock, and returns its result.
-/// `calls`: the function, if the model calls Python.
+/// `calls`: the functions of models that call Python.
 ///
 /// # Errors
 /// Returns the exception of a signal handler, of the callback or of the model; else the error of the fit.
-pub(crate) fn watched<R: Send>(
+pub(crate) fn watched<'c, R: Send>(
     py: Python<'_>,
     curve: CurveFit,
     thread: Thread,
-    calls: Option<&Calls>,
+    calls: impl IntoIterator<Item = &'c Calls>,
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(CurveFit) -> Result<R> + Send,
 ) -> PyResult<R> {
-    let token = calls.map_or_else(CancelToken::new, Calls::begin);
-    let watch = Watch { token, ..Watch::default() };
+    let (watch, calls) = (Watch::default(), Vec::from_iter(calls));
+    calls.iter().for_each(|calls| calls.begin(watch.token.clone()));
     let told = watch.clone();
     let curve = curve.cancel_token(watch.token.clone()).observe(move |event| {
         let heard = Python::attach(|py| {
@@ -88,10 +88,7 @@ pub(crate) fn watched<R: Send>(
         Thread::Callers => work(curve),
     });
     let outcome = watch.raised.checked(outcome.map_err(raised));
-    match calls {
-        Some(calls) => calls.checked(outcome),
-        None => outcome,
-    }
+    calls.iter().fold(outcome, |outcome, calls| calls.checked(outcome))
 }
 
 /// Runs `work` on another thread, and meanwhile checks for signals, which Python delivers only to its main thread.
@@ -140,6 +137,13 @@ fn described<'py>(py: Python<'py>, event: &Event<'_>) -> PyResult<Bound<'py, PyD
             told.set_item("pass", now.pass)?;
             told.set_item("done", now.points)?;
             told.set_item("total", now.total_points)?;
+            told.set_item("cost", now.cost)?;
+        }
+        Event::Generation(now) => {
+            told.set_item("kind", "generation")?;
+            told.set_item("done", now.generation)?;
+            told.set_item("total", now.generations)?;
+            told.set_item("evaluations", now.evaluations)?;
             told.set_item("cost", now.cost)?;
         }
         Event::Search(now) => {

@@ -85,6 +85,23 @@ def test_pictures() -> None:
     assert len(picture) == 12
 
 
+def test_tables() -> None:
+    pandas = pytest.importorskip("pandas")
+    batch = fit_batch(decay, x, STACK, [30, 1], derived={"half": "ln(2)/b"})
+    table = batch.to_frame()
+    assert list(table.columns) == ["a", "a_error", "b", "b_error", "half", "half_error", "cost", "converged", "iterations"]
+    assert list(table.index) == list(range(12))
+    for name in ("a", "b", "half"):
+        np.testing.assert_array_equal(table[name], batch[name])
+        np.testing.assert_array_equal(table[f"{name}_error"], batch.error(name))
+    np.testing.assert_array_equal(table["converged"], batch.converged)
+    picture = fit_batch(decay, x, STACK.reshape(3, 4, 40), [30, 1]).to_frame()
+    assert isinstance(picture.index, pandas.MultiIndex) and picture.loc[(2, 3), "a"] == batch["a"][11]
+    assert fit_batch(decay, x, STACK[0], [30, 1]).to_frame().shape == (1, 7)
+    with pytest.raises(dualfit.FitError, match="because of 'a'; rename this parameter"):
+        fit_batch("a*exp(-a_error*x)", x, STACK, {"a_error": 1}).to_frame()
+
+
 @pytest.mark.parametrize("covariance", [False, True])
 def test_covariances(covariance: bool) -> None:
     batch = fit_batch(decay, x, STACK, [30, 1], covariance=covariance)

@@ -43,7 +43,7 @@ def test_every_public_name_has_a_docstring() -> None:
     bare = [name for name in dualfit.__all__ if not isinstance(getattr(dualfit, name), (int, str))
             and not (getattr(dualfit, name).__doc__ or "").strip()]
     assert not bare
-    public = (dualfit.Fit, dualfit.Model, dualfit.Batch, dualfit.Part, dualfit.Profile)
+    public = (dualfit.Fit, dualfit.Model, dualfit.Batch, dualfit.JointFit, dualfit.Part, dualfit.Profile, dualfit.Bootstrap)
     silent = [f"{cls.__name__}.{name}" for cls in public for name, member in vars(cls).items()
               if not name.startswith("_") and not (getattr(member, "__doc__", "") or "").strip()]
     assert not silent

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends th
 
 #: Calls that an interrupt must end.
 CASES = ["fit", "curve_fit", "untraceable", "untraceable, of many points", "batch", "untraceable batch", "profile",
-         "stream of chunks", "cleans up"]
+         "multi_start", "untraceable multi_start", "differential_evolution", "bootstrap", "untraceable bootstrap", "contour", "joint",
+         "untraceable joint", "stream of chunks", "cleans up"]
 
 
 def run(*names: str) -> dict[str, tuple[str, float]]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
 import dualfit
+from dualfit._hints import HINTS
 
 PUBLIC = {
-    "GROUP", "Band", "Batch", "Component", "CudaError", "DeviceInfo", "Fit", "FitError", "Model", "NotTraceable",
-    "NotTracedWarning", "OptimizeWarning", "Options", "Part", "Profile", "Quantity", "curve_fit", "devices", "fit",
-    "fit_batch", "fit_parts", "fit_stream", "merge", "models",
+    "GROUP", "Band", "Batch", "Bootstrap", "Comparison", "Component", "Contour", "ContourLine", "CudaError", "DeviceInfo", "FTest",
+    "Fit", "FitError", "JointFit", "Model", "NotTraceable", "NotTracedWarning", "Optima", "OptimizeWarning", "Optimum", "Options",
+    "Part", "Profile", "Quantity", "compare", "curve_fit", "devices", "differential_evolution", "fit", "fit_batch", "fit_joint",
+    "fit_parts", "fit_stream", "merge", "models", "multi_start",
 }
 
 
@@ -23,3 +29,35 @@ def test_public_names() -> None:
     assert {*found, "OptimizeWarning"} == PUBLIC
     assert set(dualfit.__all__) == PUBLIC | {"__version__"}
     assert all(hasattr(dualfit, name) for name in dualfit.__all__)
+
+
+# Names of other packages
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("brute", "dualfit.multi_start and dualfit.differential_evolution"), ("emcee", "Fit.bootstrap, Fit.profile and Fit.contour"),
+    ("conf_interval2d", "Fit.contour"), ("conf_interval", "Fit.profile"), ("minimize", "dualfit.fit"), ("GlobalFit", "dualfit.fit_joint"),
+])
+def test_names_of_other_packages_have_a_hint(name: str, words: str) -> None:
+    fit = dualfit.fit("a*x", [1.0, 2.0], [1.0, 2.5])
+    for call in (lambda: getattr(dualfit, name), lambda: getattr(fit, name)):
+        with pytest.raises(AttributeError) as raised:
+            call()
+        assert repr(name) in str(raised.value) and words in str(raised.value)
+    with pytest.raises(TypeError) as unknown:
+        dualfit.fit("a*x", np.ones(3), np.ones(3), method=name)  # type: ignore[call-arg]
+    assert words in str(unknown.value)
+
+
+def test_other_unknown_names_have_none() -> None:
+    with pytest.raises(AttributeError) as raised:
+        dualfit.no_such_name  # type: ignore[attr-defined]
+    assert str(raised.value) == "module 'dualfit' has no attribute 'no_such_name'"
+    assert not hasattr(dualfit, "__wrapped__")
+
+
+def test_hints_name_what_exists() -> None:
+    for text in HINTS.values():
+        owners = {"dualfit": dualfit, "Fit": dualfit.Fit}
+        for owner, name in re.findall(r"\b(dualfit|Fit)\.(\w+)", text):
+            assert hasattr(owners[owner], name), text

@@ -113,6 +113,15 @@ def test_sigma_gaps_and_options() -> None:
         np.testing.assert_array_equal(fit.params, dualfit.fit(decay, u, v, {"a": 2, "b": 1, "c": 0.4}, **said).params)
 
 
+def test_priors() -> None:
+    known: dict[str, Any] = {"sigma": 0.05, "absolute_sigma": True}
+    prior = {"priors": {"b": (1.2, 0.01)}}
+    fit = fit_parts(decay, Part(decay, u, v, **known, **prior).answer, START, **prior)
+    expected = dualfit.fit(decay, u, v, START, **known, **prior)
+    np.testing.assert_allclose(fit.params, expected.params, rtol=1e-9)
+    np.testing.assert_allclose(fit.std_errors, expected.std_errors, rtol=1e-6)
+
+
 def test_kinds_of_models() -> None:
     library = models.exponential() + models.constant()
     fit = fit_parts(library, Part(library, u, v).answer, {"amplitude": 1, "decay": 1, "c": 0})

@@ -183,6 +183,19 @@ def test_the_bar_of_a_batch(bars: list[Shown]) -> None:
     assert heard[-1]["done"] == 3000
 
 
+def test_the_bar_of_many_starts_counts_the_steps_of_all(bars: list[Shown]) -> None:
+    events: list[dict[str, Any]] = []
+    fit = dualfit.multi_start(decay, x, y, [1, 1, 1], starts=30, progress=True, callback=events.append)
+    (bar,) = bars
+    assert fit.converged and bar.closed and bar.n == len(events) > fit.stats["iterations"]
+
+
+def test_the_bars_of_a_differential_evolution(bars: list[Shown]) -> None:
+    dualfit.differential_evolution(decay, x, y, ([0, 0, 0], [9, 9, 9]), p0=[1, 1, 1], maxiter=7, tol=0, progress=True)
+    (bar,) = bars
+    assert bar.closed and bar.n == bar.total == 7
+
+
 def test_the_bar_of_a_stream_begins_anew_with_each_pass(path: Path, bars: list[Shown]) -> None:
     dualfit.fit_stream(decay, path, [1, 1, 1], memory_limit=2**20, progress=True)
     (bar,) = bars

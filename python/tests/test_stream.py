@@ -78,6 +78,15 @@ def test_single_precision(folder: Path) -> None:
     assert bits(fit) == bits(dualfit.fit(decay, x.astype("f4").astype(float), y.astype("f4"), [1, 1, 0]))
 
 
+def test_priors(folder: Path) -> None:
+    said: dict[str, Any] = {"sigma": 0.05, "absolute_sigma": True, "priors": {"b": (1.2, 0.01)}}
+    fit = fit_stream(decay, folder / "xy.npy", [1, 1, 0], **said)
+    expected = dualfit.fit(decay, x, y, [1, 1, 0], **said)
+    np.testing.assert_allclose(fit.params, expected.params, rtol=1e-9)
+    np.testing.assert_allclose(fit.std_errors, expected.std_errors, rtol=1e-6)
+    assert abs(fit.values["b"] - MEMORY.values["b"]) > 1e-4
+
+
 def test_parquet(folder: Path) -> None:
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pa.table({"error": sigma, "signal": y, "time": x})

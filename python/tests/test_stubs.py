@@ -27,6 +27,8 @@ WRONG = [
     'dualfit.fit("a*x", [1.0], [1.0], max_evaluations="many")',
     'dualfit.fit("a*x", [1.0], [1.0]).chisquare',
     'dualfit.fit_batch("a*x", [1.0], [[1.0]]).parameters',
+    'dualfit.fit_joint("a*x", [1.0], [[1.0]], share="a")',
+    'dualfit.multi_start("a*x", [1.0], [1.0], starts="many")',
     'dualfit.fit_stream(3, "points.csv")',
     "popt, pcov, more = dualfit.curve_fit(lambda x, a: a * x, [1.0], [1.0])",
 ]

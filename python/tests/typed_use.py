@@ -46,6 +46,20 @@ assert_type(models.LorentzianModel(prefix="l_").guess(x, y), dict[str, float])
 assert_type(models.step_erf().of(models.linear()), dualfit.Model)
 assert_type([component.values for component in (models.gaussian("a_") + models.linear("b_")).fit(x, y).components()], list[Array])
 
+# Searches, confidence regions, comparisons, joint fits.
+found = dualfit.multi_start(peak, x, y, [4, 4, 1, 0, 0], starts=8, bounds={"width": (0.1, None)})
+assert found.optima is not None
+assert_type(found.optima.distinct[0].hits, int)
+assert_type(dualfit.differential_evolution("a*x + b", x, y, {"a": (-1, 1), "b": (0, 2)}, maxiter=3, loss="huber"), dualfit.Fit)
+assert_type(found.bootstrap(250, "pairs", seed=1).interval("center", 0.9, "percentile"), tuple[float, float])
+assert_type(found.contour("height", "center", points=5).lines[0].paths, list[Array])
+assert_type(dualfit.compare(fit, fit).weights, Array)
+joint = dualfit.fit_joint(peak, x, [y, 2 * y], [4, 4, 1, 0, 0], shared=["center", "width"], max_evaluations=500)
+assert_type(joint, dualfit.JointFit)
+assert_type(joint["height"], Array)
+assert_type(joint.set(0), dualfit.Fit)
+assert_type(joint.shared["width"].std_error, float)
+
 # Many fits, parts.
 batch = dualfit.fit_batch(peak, x, np.stack([y, 2 * y]), [4, 4, 1, 0, 0], covariance=True, bounds=([0] * 5, np.inf))
 assert_type(batch["center"], Array)

@@ -3,6 +3,7 @@
 use super::CurveFit;
 use crate::error::{Error, Result, SettingError, TieError};
 use crate::fit::priors::Prior;
+use crate::math::order::sort_few;
 
 /// Minimum ratio of a prior's standard deviation to its mean. Below it, the cost due to rounding of the parameter
 /// would be as large as the cost of the points.
@@ -47,7 +48,7 @@ impl CurveFit {
         } else {
             self.priors.retain(|prior| prior.param != param);
             self.priors.push(Prior { param, mean, sigma });
-            self.priors.sort_by_key(|prior| prior.param);
+            sort_few(&mut self.priors, |a, b| a.param.cmp(&b.param));
         }
         self
     }

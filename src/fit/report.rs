@@ -6,6 +6,7 @@ use super::propagated::Derived;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sigma::Spread;
 use crate::error::quote::{significant, trimmed};
+use crate::math::order::sort_few;
 use std::fmt;
 
 /// Correlations below this are not printed.
@@ -216,7 +217,7 @@ impl Fit {
         if pairs.is_empty() {
             return Ok(());
         }
-        pairs.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+        sort_few(&mut pairs, |a, b| b.2.abs().total_cmp(&a.2.abs()));
         writeln!(f)?;
         writeln!(f, "correlations of at least {WEAK_CORRELATION}")?;
         let label =

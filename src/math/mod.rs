@@ -32,6 +32,7 @@ pub(crate) mod ln;
 mod ln_gamma;
 mod ln_variants;
 mod modified_bessel;
+pub(crate) mod order;
 mod polygamma;
 mod pow;
 mod reduce_huge;

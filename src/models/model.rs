@@ -3,6 +3,7 @@
 use super::leaf::Leaf;
 use crate::data::points::Observations;
 use crate::error::Result;
+use crate::math::order::sort_few;
 use crate::model::Expression;
 use crate::models::leaf::Definition;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -113,7 +114,7 @@ impl Model {
             let place = |(name, _): &(String, (f64, f64))| {
                 names.iter().position(|n| n.as_ref() == name).unwrap_or(names.len())
             };
-            Arc::make_mut(leaf).parameters.sort_by_key(place);
+            sort_few(&mut Arc::make_mut(leaf).parameters, |a, b| place(a).cmp(&place(b)));
         }
         self
     }

@@ -7,6 +7,7 @@ pub(super) mod tree;
 
 use crate::data::points::Observations;
 use crate::math::bits::ascending;
+use crate::math::order::sort_few;
 use crate::model::ties::Known;
 use crate::models::estimate::projection::left_by;
 use crate::models::estimate::{mean, median};
@@ -106,7 +107,8 @@ fn find_product(factors: &[(f64, Tree)], points: &NamedValue<'_>, params: &mut [
     };
     let main = factors.iter().position(|factor| shapes(&factor)).unwrap_or(0);
     let mut order: Vec<usize> = (0..factors.len()).collect();
-    order.sort_by_key(|&i| (!matches!(factors[i].1, Tree::Number(_)), i != main));
+    let place = |&i: &usize| (!matches!(factors[i].1, Tree::Number(_)), i != main);
+    sort_few(&mut order, |a, b| place(a).cmp(&place(b)));
     let mut known = vec![1.0_f64; points.points.y.len()];
     for i in order {
         let (exponent, factor) = &factors[i];

@@ -2,6 +2,7 @@
 
 mod any_nvcc;
 mod examples;
+mod features;
 mod guide;
 mod layering;
 mod paths;

@@ -6,6 +6,7 @@
 //! unreadable image is compiled again, and an image that cannot be written stays in memory.
 
 use crate::backend::cuda::driver::{CompileError, Compiler, Image};
+use crate::math::order::sort_few;
 use crate::observe::span;
 use crate::threads::lock;
 use sha2::{Digest, Sha256};
@@ -229,7 +230,7 @@ impl DiskCache {
                 _ => {}
             }
         }
-        files.sort();
+        sort_few(&mut files, Ord::cmp);
         let mut total: u64 = files.iter().map(|(_, length, _)| length).sum();
         let fresh = self.path(fresh);
         for (_, length, path) in files {

@@ -282,6 +282,7 @@ impl Answer {
 }
 
 fn keep_largest(all: &mut Vec<f64>, count: usize) {
-    all.sort_by(|a, b| b.total_cmp(a));
+    all.sort_by(f64::total_cmp);
+    all.reverse();
     all.truncate(count);
 }

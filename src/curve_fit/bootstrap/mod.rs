@@ -137,6 +137,10 @@ impl CurveFit {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(how.seed);
         for first in (0..how.replicates).step_by(at_a_time) {
             let count = at_a_time.min(how.replicates - first);
+            if refits.are_stopped() {
+                made.not_run += count;
+                continue;
+            }
             // Each replicate has its own stream of random numbers; streams are 2^128 numbers apart.
             let streams = (0..count).map(|_| {
                 let own = random.clone();

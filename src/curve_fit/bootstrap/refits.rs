@@ -86,13 +86,18 @@ impl<'a> Refits<'a> {
         Refits { curve, start, sampler, infinite_x, observer, stopped, begun, done: 0, total }
     }
 
+    /// Returns true if the caller stopped the bootstrap.
+    pub(super) fn are_stopped(&self) -> bool {
+        let cancelled = self.curve.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
+        cancelled || self.stopped.load(Relaxed)
+    }
+
     /// Fits the drawn data and returns the results.
     ///
     /// # Errors
     /// The errors of [`CurveFit::fit_batch`].
     pub(super) fn make(&mut self, drawn: &Drawn) -> Result<Refitted> {
-        let cancelled = self.curve.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
-        if cancelled || self.stopped.load(Relaxed) {
+        if self.are_stopped() {
             return Ok(Refitted { not_run: drawn.fits, ..Refitted::default() });
         }
         let given = self.sampler.given;

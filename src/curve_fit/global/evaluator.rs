@@ -160,7 +160,8 @@ impl Evaluator for JointEvaluator<'_> {
             let own = part.evaluator.heaviest(count, f64::INFINITY);
             all.extend(own.into_iter().map(|weight| weight * part.factor));
         }
-        all.sort_by(|a, b| b.total_cmp(a));
+        all.sort_by(f64::total_cmp);
+        all.reverse();
         all.truncate(count);
         all
     }

@@ -8,6 +8,7 @@ use crate::data::Data;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
 use crate::fit::Fit;
+use crate::math::order::sort_few;
 use crate::solver::options::Options;
 use crate::solver::termination::Termination;
 
@@ -156,7 +157,7 @@ impl<'a> Refits<'a> {
             fit.cost.is_finite().then_some((fit.cost, fit.params))
         });
         let mut solved: Vec<(f64, Vec<f64>)> = solved.collect();
-        solved.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_few(&mut solved, |a, b| a.0.total_cmp(&b.0));
         let ends = solved.iter().take(REFITTED).filter_map(|(_, start)| self.along(values, start));
         ends.min_by(|a, b| a.excess.total_cmp(&b.excess))
     }

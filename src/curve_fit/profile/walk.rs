@@ -3,6 +3,7 @@
 
 use super::interval::{ProfileEnd, ProfileNode, interpolation_error};
 use super::refits::Refits;
+use crate::math::order::sort_few;
 use crate::threads;
 
 /// Step of τ. Above τ = `WIDE`, steps are proportional to τ.
@@ -252,7 +253,7 @@ pub(super) fn refine(refits: &Refits<'_>, nodes: &mut Vec<ProfileNode>, best: &m
         }
         let center = nodes[*best].value;
         nodes.extend(fresh);
-        nodes.sort_by(|a, b| a.value.total_cmp(&b.value));
+        sort_few(nodes, |a, b| a.value.total_cmp(&b.value));
         nodes.dedup_by(|a, b| a.value == b.value);
         *best = nodes.iter().position(|node| node.value == center).unwrap_or(*best);
     }

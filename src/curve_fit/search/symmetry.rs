@@ -4,6 +4,7 @@
 //! positive if a phase can change their sign.
 
 use super::screen::{Candidate, Screen};
+use crate::math::order::sort_few;
 use std::f64::consts::PI;
 
 /// Number of draws (candidates of the search) at which a symmetry must leave the cost unchanged.
@@ -35,7 +36,7 @@ impl Symmetries {
     ) -> Symmetries {
         let scale = screen.points.summary.square;
         let mut draws: Vec<&Candidate> = draws.iter().collect();
-        draws.sort_by(|a, b| b.pivot.total_cmp(&a.pivot));
+        sort_few(&mut draws, |a, b| b.pivot.total_cmp(&a.pivot));
         draws.truncate(TESTED);
         let holds = |change: &dyn Fn(&mut [f64])| {
             let changed = draws.iter().map(|draw| {

@@ -5,6 +5,7 @@ use super::arrays::BatchPart;
 use crate::backend::cuda::batch::{Batch, BatchCounts, ChunkResults, LaunchedChunk};
 use crate::backend::cuda::driver::{Driver, DriverError};
 use crate::fit::placement::FILL;
+use crate::math::order::sort_few;
 use crate::threads::{lock, receive};
 use std::iter::from_fn;
 use std::ops::Range;
@@ -50,7 +51,7 @@ impl<'b> FitQueue<'b> {
     /// Returns the remaining parts in the order of their fits.
     pub(super) fn into_rest(self) -> Vec<BatchPart<'b>> {
         let mut rest = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        rest.sort_by_key(|part| part.first);
+        sort_few(&mut rest, |a, b| a.first.cmp(&b.first));
         rest
     }
 }

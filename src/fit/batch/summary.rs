@@ -5,6 +5,7 @@ use crate::error::quote::significant;
 use crate::fit::propagated::Propagated;
 use crate::fit::table::{ParameterTable, TableCell};
 use crate::fit::verify::is_little;
+use crate::math::order::sort_few;
 use std::fmt;
 
 impl BatchFit {
@@ -18,7 +19,7 @@ impl BatchFit {
                 None => counts.push((kind, 1)),
             }
         }
-        counts.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        sort_few(&mut counts, |a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         counts
     }
 

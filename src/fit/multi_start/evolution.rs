@@ -12,6 +12,7 @@ use super::run::{fills_all_threads, from_all};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
 use crate::fit::point_source::View;
+use crate::math::order::sort_few;
 use crate::normal::Normal;
 use crate::observe::span;
 use crate::solver::evaluator::Evaluator;
@@ -81,7 +82,7 @@ impl Evolution<'_> {
                 stop.fetch_or(stops, Relaxed);
             }
         }
-        populations.sort_by(|a, b| a.costs[a.best()].total_cmp(&b.costs[b.best()]));
+        sort_few(&mut populations, |a, b| a.costs[a.best()].total_cmp(&b.costs[b.best()]));
         let best = |population: &Population| (self.at)(&population.members[population.best()]);
         let starts: Vec<Vec<f64>> = populations.iter().map(best).chain([own]).collect();
         let request = Request { start: starts[0].clone(), linear: Vec::new(), ..request };
@@ -127,11 +128,14 @@ impl Evolution<'_> {
     }
 
     /// Computes the cost at each point, multiplied by `units.row`² (`units.row`: power of two that multiplies weighted
-    /// residuals); infinite if the cost is not defined.
+    /// residuals); infinite if the cost is not defined, or not computed because the caller cancelled the search.
     fn costs(&self, request: &Request<'_>, points: &[Vec<f64>]) -> Result<Vec<f64>> {
         let n = request.spec.prepared.free.len();
         let (columns, view) = (vec![1.0; n], View::of(request.spec.loss, &request.start));
         let cost = |evaluator: &mut dyn Evaluator, normal: &mut Normal, point: &Vec<f64>| {
+            if request.spec.is_cancelled() {
+                return f64::INFINITY;
+            }
             // The evaluator computes JᵀJ only for costs below this limit. No cost is below 0.
             evaluator.expect_below(0.0);
             let found = evaluator.normal(&(self.at)(point), &columns, normal);

@@ -1,6 +1,7 @@
 //! Sums of products, printed with as few parentheses as possible.
 
 use super::symbol::power_of_ten;
+use crate::math::order::sort_few;
 use std::f64::consts::{E, LN_2, LN_10, PI, SQRT_2};
 
 /// Form of a text, which determines its parentheses. The variants are in the order in which factors are written.
@@ -158,12 +159,13 @@ impl Sum {
         }
         let mut terms: Vec<&Term> = self.0.iter().collect();
         let varies = self.varies();
-        terms.sort_by_key(|term| match (term.is_number(), term.varies) {
+        let place = |term: &&Term| match (term.is_number(), term.varies) {
             (true, _) if varies && !term.negative && term.part(true).is_empty() => 0,
             (false, true) => 1,
             (false, false) => 2,
             (true, _) => 3,
-        });
+        };
+        sort_few(&mut terms, |a, b| place(a).cmp(&place(b)));
         if let Some(first) = terms.iter().position(|term| !term.negative) {
             terms[..=first].rotate_right(1);
         }

@@ -1,6 +1,7 @@
 //! Assignment of estimates to terms if several terms of a sum are the same model.
 
 use super::tree::{CENTER, NamedValue, PlacedTerm, Tree};
+use crate::math::order::sort_few;
 use crate::model::ties::Known;
 
 /// Relative difference below which two values of [`contradiction`] are equal except for rounding.
@@ -60,7 +61,7 @@ fn in_order(peers: &[&PlacedTerm], params: &mut [f64]) {
     let Some(center) = peers.first().and_then(|term| term.position(CENTER)) else { return };
     let block = |term: &&PlacedTerm| params[term.places()].to_vec();
     let mut blocks: Vec<Vec<f64>> = peers.iter().map(block).collect();
-    blocks.sort_by(|a, b| a[center].total_cmp(&b[center]));
+    sort_few(&mut blocks, |a, b| a[center].total_cmp(&b[center]));
     for (term, block) in peers.iter().zip(&blocks) {
         params[term.places()].copy_from_slice(block);
     }

@@ -2,6 +2,7 @@
 //! toolkits, and the environments of Python and conda that are active or first in the search path, with
 //! their wheels and PyTorch.
 
+use crate::math::order::sort_few;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -205,7 +206,7 @@ fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(prefix)))
         .collect();
-    found.sort_by_key(|path| std::cmp::Reverse(numbers(path)));
+    sort_few(&mut found, |a, b| numbers(b).cmp(&numbers(a)));
     found
 }
 
