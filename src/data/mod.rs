@@ -13,6 +13,7 @@ pub(crate) mod points;
 pub(crate) mod raw;
 pub(crate) mod sample;
 pub(crate) mod scaling;
+mod scan;
 pub(crate) mod sigma;
 pub(crate) mod source;
 pub(crate) mod start;
