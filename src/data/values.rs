@@ -84,6 +84,12 @@ impl Values<'_> {
         each!(self, v => v.first().map_or(0, size_of_val))
     }
 
+    /// Returns the address of the first value.
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    pub(crate) fn address(&self) -> *const u8 {
+        each!(self, v => v.as_ptr().cast())
+    }
+
     /// Returns all values in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
         each!(self, v => v.iter().map(|&v| wide(v)).collect())

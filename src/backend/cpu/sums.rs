@@ -38,7 +38,7 @@ struct Form<'f> {
 
 impl<'f> Form<'f> {
     /// Returns the rows of these arrays: columns, response and sigmas.
-    fn rows<'r>(&'r self, arrays: &'r [&'r [f64]]) -> Rows<'r> {
+    fn rows<'r>(&'r self, arrays: &'r [Values<'r>]) -> Rows<'r> {
         Rows { arrays, weighted: self.weighted, estimate: self.estimate, same: self.same }
     }
 }
@@ -186,8 +186,8 @@ impl Cpu<'_> {
         done
     }
 
-    /// Adds the products of points to the sums of their pieces with machine code, if all points are used and all arrays
-    /// are in f64. Returns the number of leading points that were added.
+    /// Adds the products of points to the sums of their pieces with machine code, if all points are used and machine code
+    /// supports the number types of the arrays. Returns the number of leading points that were added.
     fn assembled_run(
         &self,
         form: &Form<'_>,
@@ -197,15 +197,14 @@ impl Cpu<'_> {
     ) -> usize {
         let points = self.points;
         let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
-        let doubles = columns.chain([&points.y]).map(|values| match values {
-            Values::F64(values) if !points.is_filtered() => Some(&values[start..end]),
-            _ => None,
-        });
-        let arrays = doubles.chain(form.sigma.map(|sigma| Some(&sigma[start..end])));
-        let Some(arrays) = in_a_row(arrays) else { return 0 };
-        if !form.code.is_worthwhile(end - start) {
+        if points.is_filtered() || !form.code.is_worthwhile(end - start) {
             return 0;
         }
+        let sigma = form.sigma.map(Values::F64);
+        let values = columns.chain([&points.y]).chain(&sigma);
+        let Some(arrays) = in_a_row(values.map(|values| Some(values.part(start..end)))) else {
+            return 0;
+        };
         form.code.add_sums(self.kernels.vectors, &form.rows(&arrays), table, sums)
     }
 
@@ -232,10 +231,10 @@ impl Cpu<'_> {
         gathered.resize((points.columns.len() + 2) * BLOCK, 0.0);
         let arrays = values.zip(gathered.chunks_mut(BLOCK)).map(|(values, room)| {
             if let (Values::F64(values), Block::Run(start)) = (values, block) {
-                return Some(&values[start..start + whole]);
+                return Some(Values::F64(&values[start..start + whole]));
             }
             copy(values, block, &mut room[..len]);
-            Some(&room[..whole])
+            Some(Values::F64(&room[..whole]))
         });
         let Some(arrays) = in_a_row(arrays) else { return 0 };
         let k = form.code.outputs.len();

@@ -1,7 +1,7 @@
 //! Assembler of a function that executes the operations at all points, in blocks.
 //!
 //! ```text
-//! rdi  frame      rdx  uniform numbers                          rcx  offset of the present points
+//! rdi  frame      rdx  uniform numbers                          rcx  index of the present point
 //! r8…  arrays     rsi  sums of the halves of a block            r14  sums of the piece     r15  end of the block
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
@@ -19,9 +19,8 @@ use crate::backend::cpu::kernels::Vectors;
 use crate::data::validate_stream::PIECE;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
-/// Points per iteration of the inner loop, times 8 bytes; [`BLOCK_BYTES`] is the same for the outer loop.
-const TURN: i64 = 64;
-const BLOCK_BYTES: i64 = 8 * BLOCK as i64;
+/// Points per iteration of the inner loop.
+const TURN: i32 = 8;
 /// Number of leading `POINTERS` that the calling convention does not preserve.
 const FREE_POINTERS: usize = 4;
 const TOTALS: Register = Register::R14;
@@ -138,7 +137,7 @@ impl Writer {
         let mut done = Vec::new();
         let next_block = self.position;
         // The end of the block or the end of the points, whichever is smaller.
-        let behind = self.at(Register::RCX, BLOCK_BYTES);
+        let behind = self.at(Register::RCX, BLOCK as i64);
         self.put(Instruction::with2(Code::Lea_r64_m, BLOCK_END, behind).ok()?)?;
         let end = self.at(Register::RDI, END);
         self.put(Instruction::with2(Code::Cmp_r64_rm64, BLOCK_END, end).ok()?)?;
@@ -176,7 +175,7 @@ impl Writer {
         for id in 0..operations.len() as Id {
             self.write(id)?;
         }
-        self.put(Instruction::with2(Code::Add_rm64_imm8, Register::RCX, TURN as i32).ok()?)?;
+        self.put(Instruction::with2(Code::Add_rm64_imm8, Register::RCX, TURN).ok()?)?;
         self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, BLOCK_END).ok()?)?;
         self.put(Instruction::with_branch(Code::Jb_rel32_64, top as u64).ok()?)?;
         self.store_sums()
@@ -185,7 +184,7 @@ impl Writer {
     /// Advances to the totals of the next piece, after the last block of a piece.
     fn pass_on_to_next_piece(&mut self) -> Done {
         let next = self.at(TOTALS, 64 * self.layout.sums as i64);
-        let in_piece = (PIECE * size_of::<f64>() - 1) as u32;
+        let in_piece = PIECE as u32 - 1;
         self.put(Instruction::with2(Code::Lea_r64_m, Register::RAX, next).ok()?)?;
         self.put(Instruction::with2(Code::Test_rm32_imm32, Register::ECX, in_piece).ok()?)?;
         self.put(Instruction::with2(Code::Cmove_r64_rm64, TOTALS, Register::RAX).ok()?)

@@ -18,8 +18,7 @@ impl Writer {
             Constant(_) | Uniform(_) => self.allocation.is_in_table(id),
             Array(array) => {
                 let to = self.grab()?;
-                let from = self.array(array)?;
-                self.load(self.vector(to), from)?;
+                self.load_array(array, to)?;
                 self.allocation.finish(&[], Some((id, to)));
             }
             Fused { negated, less, factors, term } => {
