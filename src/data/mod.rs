@@ -5,6 +5,7 @@ mod arrays;
 pub(crate) mod batch;
 pub(crate) mod columns;
 pub(crate) mod correlated;
+mod gather;
 mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;

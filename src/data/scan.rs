@@ -9,12 +9,12 @@ use super::values::Values;
 use std::ops::Range;
 
 /// Number of points per block.
-const BLOCK: usize = 256;
+pub(super) const BLOCK: usize = 256;
 /// Number of independent partial results, which let the compiler vectorise additions and maxima.
 const LANES: usize = 8;
 
 /// Mask of the points of a block: all bits of an element are set if the point is used, else none.
-type Mask = [u64; BLOCK];
+pub(super) type Mask = [u64; BLOCK];
 
 /// Results of a scan over used points.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +43,7 @@ impl Scan {
 /// Returns the result of `scan`, compiled for AVX2 if the processor supports it. The result has the same bits: the loops
 /// contain no fused operations. The functions that `scan` calls must be inlined.
 #[inline(always)]
-fn in_vectors<R>(scan: impl FnOnce() -> R) -> R {
+pub(super) fn in_vectors<R>(scan: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2")]
@@ -66,7 +66,11 @@ fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 /// Returns the values of a block in f64: borrowed, or converted into `room`.
 #[inline(always)]
-fn widened<'v>(values: &Values<'v>, block: Range<usize>, room: &'v mut [f64; BLOCK]) -> &'v [f64] {
+pub(super) fn widened<'v>(
+    values: &Values<'v>,
+    block: Range<usize>,
+    room: &'v mut [f64; BLOCK],
+) -> &'v [f64] {
     match values {
         Values::F64(v) => &v[block],
         _ => {
@@ -99,36 +103,102 @@ fn largest_of(lanes: [f64; LANES]) -> f64 {
     lanes.into_iter().fold(0.0, larger)
 }
 
-/// Calls `visit` for each point of a block with its mask and with the mask of finite values, of all but NaN if
-/// `infinite`.
+/// Evaluates an expression with an iterator over the masks of valid values of a range: those that are finite or, if
+/// `$infinite`, all but NaN. Integers are always valid, and nothing is evaluated.
+macro_rules! with_valid {
+    ($values:expr, $range:expr, $infinite:expr, $valid:ident => $what:expr) => {
+        match ($values, $infinite) {
+            (Values::F64(v), false) => {
+                let $valid = v[$range].iter().map(|v| bits(v.abs() < f64::INFINITY));
+                $what
+            }
+            (Values::F64(v), true) => {
+                let $valid = v[$range].iter().map(|v| bits(v.abs() <= f64::INFINITY));
+                $what
+            }
+            (Values::F32(v), false) => {
+                let $valid = v[$range].iter().map(|v| bits(v.abs() < f32::INFINITY));
+                $what
+            }
+            (Values::F32(v), true) => {
+                let $valid = v[$range].iter().map(|v| bits(v.abs() <= f32::INFINITY));
+                $what
+            }
+            _ => {}
+        }
+    };
+}
+
+/// Clears the masks of values that are not valid; see `with_valid`.
 #[inline(always)]
-fn for_each_finite(
+fn clear_invalid(values: &Values<'_>, start: usize, infinite: bool, masks: &mut [u64]) {
+    with_valid!(values, start..start + masks.len(), infinite, valid => {
+        masks.iter_mut().zip(valid).for_each(|(mask, valid)| *mask &= valid);
+    });
+}
+
+/// Returns a number other than 0 if a value is not valid; see `with_valid`. Without `masks`, all values of the range count.
+#[inline(always)]
+fn has_invalid(
     values: &Values<'_>,
-    start: usize,
+    range: Range<usize>,
     infinite: bool,
-    masks: &mut [u64],
-    mut visit: impl FnMut(&mut u64, u64),
-) {
-    macro_rules! visit_all {
-        ($v:ident, $is_valid:expr) => {{
-            let values = &$v[start..start + masks.len()];
-            masks.iter_mut().zip(values).for_each(|(mask, v)| visit(mask, bits($is_valid(v))));
-        }};
+    masks: Option<&Mask>,
+) -> u64 {
+    let mut invalid = 0;
+    with_valid!(values, range, infinite, valid => match masks {
+        None => valid.for_each(|valid| invalid |= !valid),
+        Some(masks) => valid.zip(masks).for_each(|(valid, mask)| invalid |= mask & !valid),
+    });
+    invalid
+}
+
+/// Largest magnitudes, one per lane.
+#[derive(Default)]
+struct Lanes {
+    y: [f64; LANES],
+    weight: [f64; LANES],
+    row: [f64; LANES],
+}
+
+impl Lanes {
+    /// Adds the magnitudes of y at the points of the masks.
+    #[inline(always)]
+    fn add_y(&mut self, y: &[f64], masks: Option<&Mask>) {
+        let (groups, last) = y.as_chunks::<LANES>();
+        let all = [!0; LANES];
+        let mut masks = masks.map(|masks| masks.as_chunks::<LANES>().0.iter());
+        let mut next = || masks.as_mut().and_then(Iterator::next).unwrap_or(&all);
+        for y in groups {
+            let mask = next();
+            for l in 0..LANES {
+                self.y[l] = larger(self.y[l], kept(y[l].abs(), mask[l]));
+            }
+        }
+        for ((most, &y), &mask) in self.y.iter_mut().zip(last).zip(next()) {
+            *most = larger(*most, kept(y.abs(), mask));
+        }
     }
-    match (values, infinite) {
-        (Values::F64(v), false) => visit_all!(v, |v: &f64| v.abs() < f64::INFINITY),
-        (Values::F64(v), true) => visit_all!(v, |v: &f64| v.abs() <= f64::INFINITY),
-        (Values::F32(v), false) => visit_all!(v, |v: &f32| v.abs() < f32::INFINITY),
-        (Values::F32(v), true) => visit_all!(v, |v: &f32| v.abs() <= f32::INFINITY),
-        // Integers are always finite.
-        _ => {}
+
+    /// Adds the weights of a block and the magnitudes of its rows.
+    #[inline(always)]
+    fn add_weighted(&mut self, y: &[f64], weights: &[f64; BLOCK]) {
+        let mut sizes = [0.0; BLOCK];
+        sizes.iter_mut().zip(y).zip(weights).for_each(|((row, y), w)| *row = y.abs() * w);
+        let rows = sizes.as_chunks::<LANES>().0.iter();
+        for (row, weight) in rows.zip(weights.as_chunks::<LANES>().0) {
+            for l in 0..LANES {
+                self.weight[l] = larger(self.weight[l], weight[l]);
+                self.row[l] = larger(self.row[l], row[l]);
+            }
+        }
     }
 }
 
 impl Points<'_> {
     /// Sets the mask of the points from `start` on, which are used if [`counts`](Points::counts) returns true.
     #[inline(always)]
-    fn mark_used(&self, start: usize, used: &mut [u64]) {
+    pub(super) fn mark_used(&self, start: usize, used: &mut [u64]) {
         let end = start + used.len();
         match self.mask {
             Some(mask) => {
@@ -140,13 +210,12 @@ impl Points<'_> {
         if self.mask_decides {
             return;
         }
-        let clear = |mask: &mut u64, is_finite: u64| *mask &= is_finite;
-        for_each_finite(&self.y, start, false, used, clear);
+        clear_invalid(&self.y, start, false, used);
         for column in self.columns.iter() {
-            for_each_finite(column, start, self.infinite_x, used, clear);
+            clear_invalid(column, start, self.infinite_x, used);
         }
         if let Some(sigma) = self.sigmas() {
-            for_each_finite(&Values::F64(sigma), start, false, used, clear);
+            clear_invalid(&Values::F64(sigma), start, false, used);
         }
         if !self.x_sigma.is_exact() {
             let errors = used.iter_mut().zip(start..end);
@@ -154,54 +223,14 @@ impl Points<'_> {
         }
     }
 
-    /// Returns the mask of the used points of a block.
+    /// Returns the mask of the used points of a block; `None` if all points are used.
     #[inline(always)]
-    fn mask_of(&self, block: Range<usize>) -> Mask {
-        let mut used = [0; BLOCK];
-        match self.is_filtered() {
-            true => self.mark_used(block.start, &mut used[..block.len()]),
-            false => used[..block.len()].fill(!0),
-        }
-        used
-    }
-
-    /// Appends the indices of the used points from `next` on to `picked`, until it contains `most` or the points end at
-    /// `end`. Returns the point at which to continue.
-    pub(crate) fn pick_used(
-        &self,
-        mut next: usize,
-        end: usize,
-        most: usize,
-        picked: &mut Vec<usize>,
-    ) -> usize {
-        const GROUP: usize = 8;
-        let mut used = [0; BLOCK];
-        while next < end && picked.len() < most {
-            let len = BLOCK.min(end - next).min(most - picked.len());
-            let used = &mut used[..len];
-            in_vectors(|| self.mark_used(next, used));
-            let mut count = picked.len();
-            // Memory for all points. Each index is written after the indices of the used points before it.
-            picked.resize(count + len, 0);
-            for (g, group) in used.chunks(GROUP).enumerate() {
-                let first = next + g * GROUP;
-                let out = &mut picked[count..count + group.len()];
-                if group.len() == GROUP && group.iter().fold(!0, |all, used| all & used) == !0 {
-                    out.iter_mut().enumerate().for_each(|(i, out)| *out = first + i);
-                    count += GROUP;
-                    continue;
-                }
-                let mut kept = 0;
-                for (i, used) in group.iter().enumerate() {
-                    out[kept] = first + i;
-                    kept += (used & 1) as usize;
-                }
-                count += kept;
-            }
-            picked.truncate(count);
-            next += len;
-        }
-        next
+    fn mask_of(&self, block: Range<usize>) -> Option<Mask> {
+        self.is_filtered().then(|| {
+            let mut used = [0; BLOCK];
+            self.mark_used(block.start, &mut used[..block.len()]);
+            used
+        })
     }
 
     /// Returns the numbers of used points, omitted points and points without weight in a range.
@@ -228,61 +257,41 @@ impl Points<'_> {
     pub(super) fn scan_part(&self, part: Range<usize>, known_x: bool) -> Scan {
         in_vectors(|| {
             let (mut moments, mut count, mut invalid) = (Moments::default(), 0, 0);
-            let [mut most_y, mut most_weight, mut most_row] = [[0.0; LANES]; 3];
-            let mut room = [0.0; BLOCK];
+            let (mut largest, mut room) = (Lanes::default(), [0.0; BLOCK]);
             let unknown = if known_x { &[] } else { &self.columns[..] };
             for block in blocks(part) {
-                let (start, n) = (block.start, block.len());
-                let mut used = self.mask_of(block.clone());
-                let used = &mut used;
-                count += used.iter().map(|used| (used & 1) as usize).sum::<usize>();
-                let mut add = |mask: &mut u64, is_valid: u64| invalid |= *mask & !is_valid;
-                for_each_finite(&self.y, start, false, &mut used[..n], &mut add);
+                let used = self.mask_of(block.clone());
+                let used = used.as_ref();
+                count += match used {
+                    None => block.len(),
+                    Some(used) => used.iter().map(|used| (used & 1) as usize).sum(),
+                };
+                invalid |= has_invalid(&self.y, block.clone(), false, used);
                 for column in unknown {
-                    for_each_finite(column, start, self.infinite_x, &mut used[..n], &mut add);
+                    invalid |= has_invalid(column, block.clone(), self.infinite_x, used);
                 }
-                let y = widened(&self.y, block, &mut room);
-                let weights = self.weights_of_block(start, n, used);
+                let y = widened(&self.y, block.clone(), &mut room);
+                let weights = self.weights_of_block(block.clone(), used);
                 moments = moments.merge(self.moments_of_block(y, used, weights.as_ref()));
-                let (masks, last) = used[..n].as_chunks::<LANES>();
-                let (groups, last_y) = y.as_chunks::<LANES>();
-                for (y, mask) in groups.iter().zip(masks) {
-                    for l in 0..LANES {
-                        most_y[l] = larger(most_y[l], kept(y[l].abs(), mask[l]));
-                    }
-                }
-                for ((most, &y), &mask) in most_y.iter_mut().zip(last_y).zip(last) {
-                    *most = larger(*most, kept(y.abs(), mask));
-                }
+                largest.add_y(y, used);
                 if let (Some(sigma), Some(weights)) = (self.sigmas(), &weights) {
-                    let sigmas = used.iter().zip(&sigma[start..start + n]);
-                    sigmas.for_each(|(&mask, &s)| {
+                    let mut add = |s: f64, mask: u64| {
                         invalid |= mask & !(bits(s > 0.0) & bits(s < f64::INFINITY));
-                    });
-                    let (weights, last_weights) = weights[..n].as_chunks::<LANES>();
-                    for (y, weight) in groups.iter().zip(weights) {
-                        for l in 0..LANES {
-                            most_weight[l] = larger(most_weight[l], weight[l]);
-                            most_row[l] = larger(most_row[l], y[l].abs() * weight[l]);
-                        }
+                    };
+                    match used {
+                        None => sigma[block].iter().for_each(|&s| add(s, !0)),
+                        Some(used) => sigma[block].iter().zip(used).for_each(|(&s, &m)| add(s, m)),
                     }
-                    for (l, (y, &weight)) in last_y.iter().zip(last_weights).enumerate() {
-                        most_weight[l] = larger(most_weight[l], weight);
-                        most_row[l] = larger(most_row[l], y.abs() * weight);
-                    }
+                    largest.add_weighted(y, weights);
                 }
             }
-            let y = largest_of(most_y);
+            let y = largest_of(largest.y);
             let (weight, row) = match self.sigmas() {
-                Some(_) => (largest_of(most_weight), largest_of(most_row)),
+                Some(_) => (largest_of(largest.weight), largest_of(largest.row)),
                 None => (f64::from(u8::from(count > 0)), y),
             };
-            Scan {
-                largest: Largest { y, weight, row },
-                moments,
-                used: count,
-                is_invalid: invalid != 0,
-            }
+            let largest = Largest { y, weight, row };
+            Scan { largest, moments, used: count, is_invalid: invalid != 0 }
         })
     }
 
@@ -292,33 +301,33 @@ impl Points<'_> {
             let (mut total, mut room) = (Moments::default(), [0.0; BLOCK]);
             for block in blocks(range) {
                 let used = self.mask_of(block.clone());
-                let weights = self.weights_of_block(block.start, block.len(), &used);
+                let weights = self.weights_of_block(block.clone(), used.as_ref());
                 let y = widened(&self.y, block, &mut room);
-                total = total.merge(self.moments_of_block(y, &used, weights.as_ref()));
+                total = total.merge(self.moments_of_block(y, used.as_ref(), weights.as_ref()));
             }
             total
         })
     }
 
-    /// Returns the weights of the `n` points from `start` on, in the current units, and 0 for points that are not used.
-    /// Returns `None` if all points are used with the weight 1.
+    /// Returns the weights of the points of a block, in the current units, and 0 for points that are not used. Returns
+    /// `None` if all points are used with the weight 1.
     #[inline(always)]
-    fn weights_of_block(&self, start: usize, n: usize, used: &Mask) -> Option<[f64; BLOCK]> {
-        if !self.is_filtered() && matches!(self.sigma, Weights::Equal) {
+    fn weights_of_block(&self, block: Range<usize>, used: Option<&Mask>) -> Option<[f64; BLOCK]> {
+        if used.is_none() && matches!(self.sigma, Weights::Equal) {
             return None;
         }
         let (row, to_unit) = (self.units.row, self.units.weight / self.units.row);
         let mut weights = [0.0; BLOCK];
-        let masked = weights.iter_mut().zip(used);
+        let of_block = &mut weights[..block.len()];
         match self.sigma {
             Weights::Each { sigma, .. } => {
-                let sigmas = masked.zip(&sigma[start..start + n]);
-                sigmas.for_each(|((weight, &mask), s)| *weight = kept(row / s * to_unit, mask));
+                let sigmas = of_block.iter_mut().zip(&sigma[block]);
+                sigmas.for_each(|(weight, s)| *weight = row / s * to_unit);
             }
-            _ => {
-                let same = self.weight(start) * to_unit;
-                masked.for_each(|(weight, &mask)| *weight = kept(same, mask));
-            }
+            _ => of_block.fill(self.weight(block.start) * to_unit),
+        }
+        if let Some(used) = used {
+            weights.iter_mut().zip(used).for_each(|(weight, &mask)| *weight = kept(*weight, mask));
         }
         Some(weights)
     }
@@ -326,9 +335,15 @@ impl Points<'_> {
     /// Returns the moments of a block. The sums are over y − shift, where shift is a value of y. This avoids
     /// cancellation if y is far from 0.
     #[inline(always)]
-    fn moments_of_block(&self, y: &[f64], used: &Mask, weights: Option<&[f64; BLOCK]>) -> Moments {
+    fn moments_of_block(
+        &self,
+        y: &[f64],
+        used: Option<&Mask>,
+        weights: Option<&[f64; BLOCK]>,
+    ) -> Moments {
         let unit = self.units.y;
-        let Some(first) = used.iter().position(|&used| used != 0) else {
+        let first = used.map_or(Some(0), |used| used.iter().position(|&used| used != 0));
+        let Some(first) = first.filter(|&first| first < y.len()) else {
             return Moments::default();
         };
         let shift = y[first] * unit;
@@ -349,8 +364,10 @@ impl Points<'_> {
             Some(weights) => {
                 // Points that are not used, and numbers after the end of the block, have the distance 0.
                 let mut distances = [0.0; BLOCK];
-                for ((distance, &y), &mask) in distances.iter_mut().zip(y).zip(used) {
-                    *distance = kept(y * unit - shift, mask);
+                distances.iter_mut().zip(y).for_each(|(distance, y)| *distance = y * unit - shift);
+                if let Some(used) = used {
+                    let masked = distances.iter_mut().zip(used);
+                    masked.for_each(|(distance, &mask)| *distance = kept(*distance, mask));
                 }
                 let distances = distances.as_chunks::<LANES>().0.iter();
                 for (w, d) in weights.as_chunks::<LANES>().0.iter().zip(distances) {
@@ -372,8 +389,10 @@ impl Points<'_> {
                 let used = self.mask_of(block.clone());
                 let y = widened(&self.y, block, &mut room);
                 let mut counts = [0.0; BLOCK];
-                for ((count, &y), &mask) in counts.iter_mut().zip(y).zip(&used) {
-                    *count = kept(y, mask);
+                counts[..y.len()].copy_from_slice(y);
+                if let Some(used) = &used {
+                    let masked = counts.iter_mut().zip(used);
+                    masked.for_each(|(count, &mask)| *count = kept(*count, mask));
                 }
                 for counts in counts.as_chunks::<LANES>().0 {
                     sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);

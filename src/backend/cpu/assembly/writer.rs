@@ -53,6 +53,7 @@ pub(super) const REFUSED: u32 = 7;
 pub(super) const ARRAYS: i64 = 40;
 
 /// Vectors, memory layout and numbers of arrays and sums of a generated function.
+#[derive(Clone, Copy)]
 pub(super) struct Layout {
     pub(super) vectors: Vectors,
     pub(super) spread: Spread,
@@ -69,6 +70,8 @@ pub(super) struct Writer {
     pub(super) allocation: Allocation,
     /// Offset of each constant in bytes, indexed by operation.
     pub(super) constants: Vec<usize>,
+    /// Jumps forward: the offset of the next instruction, and the offset of the target.
+    pub(super) jumps: Vec<(usize, usize)>,
     pub(super) encoder: Encoder,
     /// Offset of the next instruction in bytes.
     pub(super) position: usize,
@@ -217,8 +220,8 @@ impl Writer {
         }
     }
 
-    /// Returns the memory operand of an array at the current points.
-    pub(super) fn array(&mut self, array: u16) -> Option<MemoryOperand> {
+    /// Returns the memory operand of an array at the current points or, if `ahead`, at the next eight points.
+    pub(super) fn array(&mut self, array: u16, ahead: bool) -> Option<MemoryOperand> {
         let base = match POINTERS.get(usize::from(array)) {
             Some(&register) => register,
             None => {
@@ -227,14 +230,15 @@ impl Writer {
             }
         };
         let size = self.element(array).size();
-        let offset = (4 * size * self.half) as i64;
+        let first = 4 * self.half + 8 * usize::from(ahead);
+        let offset = (size * first) as i64;
         Some(MemoryOperand::new(base, Register::RCX, size as u32, offset, 1, false, Register::None))
     }
 
-    /// Loads the numbers of an array at the current points and converts them to f64.
-    pub(super) fn load_array(&mut self, array: u16, to: usize) -> Done {
+    /// Loads the numbers of an array, converted to f64; see [`array`](Writer::array).
+    pub(super) fn load_array(&mut self, array: u16, ahead: bool, to: usize) -> Done {
         let element = self.element(array);
-        let from = self.array(array)?;
+        let from = self.array(array, ahead)?;
         let vector = self.vector(to);
         // Vector of half the width, with the numbers in 32 bits.
         let narrow = if self.is_wide() { Register::YMM0 } else { Register::XMM0 } + to as u32;
