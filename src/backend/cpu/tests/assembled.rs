@@ -139,7 +139,7 @@ fn arrays_of_all_number_types_have_the_bits_of_the_interpreter() {
             (&long).into(),
         ];
         for (x, y) in xs.iter().flat_map(|x| ys.iter().map(move |y| (*x, *y))) {
-            let plain = Data::new(x, y).expect("data");
+            let plain = Data::new([x], y).expect("data");
             let weighted = plain.clone().sigma(Sigma::Relative(&data.sigma)).expect("sigma");
             for data in [plain, weighted] {
                 let points = Points::validate(&data).expect("points");
