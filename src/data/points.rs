@@ -171,32 +171,6 @@ impl<'a> Points<'a> {
         self.mask.is_none_or(|m| m[i]) && (self.mask_decides || self.is_usable(i))
     }
 
-    /// Appends the indices of the used points from `next` on to `picked`, until it contains `most` or the points end at
-    /// `end`. Returns the point at which to continue.
-    pub(crate) fn pick_used(
-        &self,
-        mut next: usize,
-        end: usize,
-        most: usize,
-        picked: &mut Vec<usize>,
-    ) -> usize {
-        const GROUP: usize = 8;
-        while next < end && picked.len() < most {
-            let group = self.mask.filter(|_| self.mask_decides && next + GROUP <= end);
-            let is_whole = |mask: &[bool]| mask[next..next + GROUP] == [true; GROUP];
-            if group.is_some_and(is_whole) && picked.len() + GROUP <= most {
-                picked.extend(next..next + GROUP);
-                next += GROUP;
-                continue;
-            }
-            if self.counts(next) {
-                picked.push(next);
-            }
-            next += 1;
-        }
-        next
-    }
-
     /// Returns true if all values of point `i` are finite, or infinite if this is allowed.
     fn is_usable(&self, i: usize) -> bool {
         self.y.at(i).is_finite()

@@ -1,7 +1,6 @@
 //! Largest magnitudes and counts of points, which can be merged over parts of the points, and units: powers of two
 //! that keep squares in the range of f64.
 
-use super::values::{Values, each, wide};
 use serde::{Deserialize, Serialize};
 
 /// The largest |y|, 1/σ and |y|/σ of the used points.
@@ -31,13 +30,6 @@ impl Tally {
 }
 
 impl Largest {
-    #[inline]
-    pub(super) fn add(&mut self, y: f64, weight: f64) {
-        self.y = self.y.max(y);
-        self.weight = self.weight.max(weight);
-        self.row = self.row.max(y * weight);
-    }
-
     pub(super) fn merge(self, other: Largest) -> Largest {
         Largest {
             y: self.y.max(other.y),
@@ -45,56 +37,6 @@ impl Largest {
             row: self.row.max(other.row),
         }
     }
-}
-
-/// Returns true if all of `values[start..end]` are finite. The comparison vectorises; `is_finite` on each
-/// value with an early exit would not.
-pub(super) fn finite(values: &Values<'_>, start: usize, end: usize) -> bool {
-    match values {
-        Values::F64(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f64::INFINITY)),
-        Values::F32(v) => v[start..end].iter().fold(true, |ok, v| ok & (v.abs() < f32::INFINITY)),
-        // Integers are always finite.
-        _ => true,
-    }
-}
-
-/// Returns the largest magnitude among `values[start..end]`; NaN is ignored.
-pub(super) fn largest(values: &Values<'_>, start: usize, end: usize) -> f64 {
-    let larger = |m: f64, v: f64| if v > m { v } else { m };
-    match values {
-        Values::F64(v) => {
-            let mut lanes = [0.0; 16];
-            let (groups, rest) = v[start..end].as_chunks::<16>();
-            for group in groups {
-                lanes.iter_mut().zip(group).for_each(|(m, v)| *m = larger(*m, v.abs()));
-            }
-            lanes.iter().copied().chain(rest.iter().map(|v| v.abs())).fold(0.0, larger)
-        }
-        _ => {
-            each!(values, v => v[start..end].iter().fold(0.0, |m, &v| larger(m, wide(v).abs())))
-        }
-    }
-}
-
-/// Returns the largest magnitude among the values from `start` on where `mask` is true; `None` if one of these values is
-/// not finite.
-pub(super) fn largest_of_kept(values: &Values<'_>, start: usize, mask: &[bool]) -> Option<f64> {
-    const GROUP: usize = 16;
-    let (mut most, mut spoiled) = ([0.0; GROUP], [0.0; GROUP]);
-    each!(values, v => {
-        let values = &v[start..start + mask.len()];
-        for (values, mask) in values.chunks(GROUP).zip(mask.chunks(GROUP)) {
-            let lanes = most.iter_mut().zip(&mut spoiled);
-            for ((&value, &keep), (most, spoiled)) in values.iter().zip(mask).zip(lanes) {
-                let size = if keep { wide(value).abs() } else { 0.0 };
-                *most = if size > *most { size } else { *most };
-                // NaN if the value is not finite.
-                *spoiled += size * 0.0;
-            }
-        }
-    });
-    let is_finite = spoiled.iter().all(|sum| *sum == 0.0);
-    is_finite.then(|| most.into_iter().fold(0.0, f64::max))
 }
 
 /// Range of magnitudes that are not scaled, 2⁻³⁰⁰ to 2³⁰⁰: the sum of their squares over any number of points stays

@@ -4,10 +4,8 @@ use super::columns::column_name;
 use super::correlated::Correlation;
 use super::loss::{Estimator, darkest};
 use super::points::{Given, Points};
-use super::scaling::{
-    Largest, Tally, Units, exponent, finite, is_ordinary, largest, largest_of_kept, unit_of,
-    unit_of_exponent,
-};
+use super::scaling::{Largest, Tally, Units, exponent, is_ordinary, unit_of, unit_of_exponent};
+use super::scan::Scan;
 use super::sigma::{Weights, is_deviation};
 use super::summary::Moments;
 use super::values::Values;
@@ -16,14 +14,9 @@ use super::{Data, Missing};
 use crate::data::points::ColumnList;
 use crate::error::{Error, NonFiniteRemedies, Result};
 use crate::threads;
-use std::ops::Range;
 
 /// Number of points per task of a scan over the data.
 const CHUNK: usize = 1 << 16;
-/// Number of points per step within a task.
-const BLOCK: usize = 256;
-/// Number of independent partial sums, which let the compiler vectorise the additions.
-const LANES: usize = 8;
 
 /// Calls `scan(start, end)` for consecutive parts of `0..n`, in parallel if there are several, and
 /// merges the results in order.
@@ -59,16 +52,13 @@ impl<'a> Points<'a> {
             return Err(Error::SigmaNotPositive { index: 0, value });
         }
         let mut points = Points::unchecked(data);
-        let (plain, masked) = match points.mask {
-            _ if !points.x_sigma.is_exact() => (None, None),
-            None => (points.plain(known_x), None),
-            Some(mask) => (None, points.masked(mask, known_x)),
-        };
-        if let Some((_, used)) = masked {
-            (points.filtered, points.mask_decides) = (true, true);
-            (points.used, points.omitted) = (used, points.len() - used);
-        } else if plain.is_none() {
-            points.filtered = true;
+        // If all values are valid, the mask alone selects the points.
+        (points.filtered, points.mask_decides) = (points.mask.is_some(), points.mask.is_some());
+        let mut scan = points.scan(known_x);
+        if !scan.is_invalid && points.x_sigma.is_exact() {
+            (points.used, points.omitted) = (scan.used, points.len() - scan.used);
+        } else {
+            (points.filtered, points.mask_decides) = (true, false);
             points.check_sigma()?;
             if missing == Missing::Error {
                 points.refuse_missing()?;
@@ -78,6 +68,7 @@ impl<'a> Points<'a> {
                 (tally.used, tally.omitted, tally.ignored);
             let kept = points.mask.map_or(points.len(), |m| m.iter().filter(|&&keep| keep).count());
             points.mask_decides = kept == points.used;
+            scan = points.scan(true);
         }
         if points.used == 0 {
             return Err(match points.ignored {
@@ -90,11 +81,9 @@ impl<'a> Points<'a> {
         if let Weights::Covariance { matrix, .. } = points.sigma {
             points.correlation = Some(Correlation::factor(matrix, points.kept())?);
         }
-        let known = plain.map(|(largest, _)| largest).or(masked.map(|(largest, _)| largest));
-        let largest = known.unwrap_or_else(|| points.largest());
-        points.units = points.units(largest);
-        points.largest_weight = largest.weight;
-        points.summary = points.moments(plain.map(|(_, summary)| summary));
+        points.units = points.units(scan.largest);
+        points.largest_weight = scan.largest.weight;
+        points.summary = points.moments(Some(scan.moments));
         if !points.x_sigma.is_exact() {
             // With errors in x, residuals are distances, for which a scatter of y about its mean is not defined.
             points.summary.scatter = 0.0;
@@ -113,17 +102,11 @@ impl<'a> Points<'a> {
         if !matches!(self.sigma, Weights::Equal) {
             return Err(Error::NotForCounts { what: "sigma" });
         }
-        let scan = |start: usize, end: usize| {
-            let (mut total, mut is_negative) = (0.0, false);
-            let used = (start..end).filter(|&i| !self.filtered || self.counts(i));
-            self.y.visit(used, |_, y| {
-                total += y;
-                is_negative |= y < 0.0;
-            });
-            (total, is_negative)
-        };
-        let sum = |all: (f64, bool), part: (f64, bool)| (all.0 + part.0, all.1 | part.1);
-        let (total, is_negative) = in_chunks(self.len(), scan, sum);
+        let (total, is_negative) = in_chunks(
+            self.len(),
+            |start, end| self.events(start..end),
+            |all, part| (all.0 + part.0, all.1 | part.1),
+        );
         let negative = || self.kept().map(|i| (i, self.y.at(i))).find(|&(_, y)| y < 0.0);
         if let Some((index, value)) = is_negative.then(negative).flatten() {
             return Err(Error::NegativeCount { index, value });
@@ -149,7 +132,7 @@ impl<'a> Points<'a> {
             ..self.clone()
         };
         if self.estimator == Estimator::Poisson {
-            points.units = points.units(points.largest());
+            points.units = points.units(points.scan(true).largest);
         }
         points.summary = points.moments(None);
         Some(points)
@@ -163,73 +146,9 @@ impl<'a> Points<'a> {
         points
     }
 
-    /// Returns the largest magnitudes and the summary of y in one scan; `None` if a value or a sigma is invalid.
-    fn plain(&self, known_x: bool) -> Option<(Largest, Moments)> {
-        let scan = |start: usize, end: usize| {
-            let summary = self.moments_of_range(start, end);
-            Some((self.plain_largest(start..end, &[summary], known_x)?, summary))
-        };
-        in_chunks(self.len(), scan, |all, part| {
-            let ((largest, summary), (l, s)) = (all?, part?);
-            Some((largest.merge(l), summary.merge(s)))
-        })
-    }
-
-    /// Returns the largest magnitudes of the points where the mask is true, and their number; `None` if a value or a sigma
-    /// of these points is invalid.
-    fn masked(&self, mask: &[bool], known_x: bool) -> Option<(Largest, usize)> {
-        let scan = |start: usize, end: usize| {
-            let mask = &mask[start..end];
-            let used = mask.iter().map(|&keep| usize::from(keep)).sum();
-            let unknown = self.columns.iter().filter(|_| !known_x);
-            let mut columns = unknown.map(|column| largest_of_kept(column, start, mask));
-            if !columns.all(|largest| largest.is_some()) {
-                return None;
-            }
-            let y = largest_of_kept(&self.y, start, mask)?;
-            let Some(sigma) = self.sigmas() else {
-                return Some((Largest { y, weight: f64::from(u8::from(used > 0)), row: y }, used));
-            };
-            let mut largest = Largest::default();
-            let kept = (start..end).filter(|i| mask[i - start]);
-            for i in kept {
-                let s = sigma[i];
-                if !(s > 0.0 && s < f64::INFINITY) {
-                    return None;
-                }
-                largest.add(self.y.at(i).abs(), 1.0 / s);
-            }
-            Some((largest, used))
-        };
-        in_chunks(self.len(), scan, |all: Option<(Largest, usize)>, part| {
-            let ((largest, used), (l, u)) = (all?, part?);
-            Some((largest.merge(l), used + u))
-        })
-    }
-
-    /// Returns the largest magnitudes in a range, or `None` if a value is invalid. `summaries`: moments of y in
-    /// consecutive parts of the range.
-    pub(super) fn plain_largest(
-        &self,
-        Range { start, end }: Range<usize>,
-        summaries: &[Moments],
-        known_x: bool,
-    ) -> Option<Largest> {
-        // If any value is not finite, the mean is not finite.
-        let mut all = summaries.iter().all(|summary| summary.mean.is_finite());
-        for column in self.columns.iter().filter(|_| !known_x) {
-            all &= finite(column, start, end);
-        }
-        let Some(sigma) = self.sigmas() else {
-            let y = largest(&self.y, start, end);
-            return all.then_some(Largest { y, weight: 1.0, row: y });
-        };
-        let mut found = Largest::default();
-        for (i, &s) in sigma[start..end].iter().enumerate() {
-            all &= (s > 0.0) & (s < f64::INFINITY);
-            found.add(self.y.at(start + i).abs(), 1.0 / s);
-        }
-        all.then_some(found)
+    /// Scans the used points, in parallel.
+    fn scan(&self, known_x: bool) -> Scan {
+        in_chunks(self.len(), |start, end| self.scan_part(start..end, known_x), Scan::merge)
     }
 
     pub(super) fn check_sigma(&self) -> Result<()> {
@@ -267,20 +186,6 @@ impl<'a> Points<'a> {
         refuse(&|| "sigma".into(), false, &|i| self.sigma_at(i).filter(|s| s.is_nan()))?;
         let weighs = |&i: &usize| masked_in(i) && self.sigma_at(i).is_none_or(f64::is_finite);
         self.x_sigma.check(self.sigma, (0..self.len()).filter(weighs))
-    }
-
-    /// Returns the largest magnitudes of the used points. Tests for each point if it is used.
-    fn largest(&self) -> Largest {
-        let scan = |start: usize, end: usize| self.largest_part(start..end);
-        in_chunks(self.len(), scan, Largest::merge)
-    }
-
-    pub(super) fn largest_part(&self, part: Range<usize>) -> Largest {
-        let mut found = Largest::default();
-        for i in part.filter(|&i| self.counts(i)) {
-            found.add(self.y.at(i).abs(), self.sigma_at(i).map_or(1.0, |s| 1.0 / s));
-        }
-        found
     }
 
     fn units(&self, largest: Largest) -> Units {
@@ -346,22 +251,8 @@ impl<'a> Points<'a> {
         in_chunks(self.len(), |start, end| self.tally_part(start..end), Tally::merge)
     }
 
-    pub(super) fn tally_part(&self, part: Range<usize>) -> Tally {
-        let mut tally = Tally::default();
-        for i in part {
-            if self.counts(i) {
-                tally.used += 1;
-            } else if self.sigma_at(i) == Some(f64::INFINITY) && self.mask.is_none_or(|m| m[i]) {
-                tally.ignored += 1;
-            } else {
-                tally.omitted += 1;
-            }
-        }
-        tally
-    }
-
-    /// Returns the moments of the used points. `scanned`: result of [`moments_of_range`](Self::moments_of_range) for
-    /// all points with units of 1, which is reused if the units of the points are 1.
+    /// Returns the moments of the used points. `scanned`: their moments with units of 1, which are returned if the units
+    /// of the points are 1.
     fn moments(&self, scanned: Option<Moments>) -> Moments {
         if let Some(correlation) = &self.correlation {
             return self.moments_of_correlated(correlation);
@@ -370,7 +261,7 @@ impl<'a> Points<'a> {
         let total = match scanned {
             Some(scanned) if units == Units::ORDINARY => scanned,
             _ => {
-                let range = |start, end| self.moments_of_range(start, end);
+                let range = |start, end| self.moments_of_range(start..end);
                 in_chunks(self.len(), range, Moments::merge)
             }
         };
@@ -395,59 +286,6 @@ impl<'a> Points<'a> {
         let least = f64::MIN_POSITIVE * unit / k;
         let square = dot(&y, &y) + weight * least * least;
         Moments { weight, mean: mean * k / unit, scatter, square }
-    }
-
-    /// Returns the moments of the points `start..end`, in the current units of the points.
-    pub(super) fn moments_of_range(&self, start: usize, end: usize) -> Moments {
-        let mut block = [0.0; BLOCK];
-        let mut total = Moments::default();
-        for from in (start..end).step_by(BLOCK) {
-            let to = end.min(from + BLOCK);
-            let y = match self.y {
-                Values::F64(v) => &v[from..to],
-                _ => {
-                    let y = &mut block[..to - from];
-                    self.y.copy_to(from, y);
-                    y
-                }
-            };
-            total = total.merge(self.moments_of_block(from, y));
-        }
-        total
-    }
-
-    /// Returns the moments of a block. The sums are over y − shift, where shift is a value of y. This avoids
-    /// cancellation if y is far from 0.
-    fn moments_of_block(&self, from: usize, y: &[f64]) -> Moments {
-        let unit = self.units.y;
-        let first = (0..y.len()).find(|&i| !self.is_filtered() || self.counts(from + i));
-        let Some(shift) = first.map(|i| y[i] * unit) else {
-            return Moments::default();
-        };
-        let (mut weight, mut sum, mut square) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        let mut add = |lane: usize, w: f64, v: f64| {
-            let d = v * unit - shift;
-            weight[lane] += w * w;
-            sum[lane] += w * w * d;
-            square[lane] += (w * d) * (w * d);
-        };
-        if !self.is_filtered() && matches!(self.sigma, Weights::Equal) {
-            let (whole, rest) = y.as_chunks::<LANES>();
-            for values in whole {
-                (0..LANES).for_each(|lane| add(lane, 1.0, values[lane]));
-            }
-            rest.iter().enumerate().for_each(|(lane, &v)| add(lane, 1.0, v));
-        } else {
-            let to_unit = self.units.weight / self.units.row;
-            for (i, &v) in y.iter().enumerate() {
-                if !self.is_filtered() || self.counts(from + i) {
-                    add(i % LANES, self.weight(from + i) * to_unit, v);
-                }
-            }
-        }
-        let (weight, sum): (f64, f64) = (weight.iter().sum(), sum.iter().sum());
-        let scatter = square.iter().sum::<f64>() - sum * sum / weight;
-        Moments { weight, mean: shift + sum / weight, scatter: scatter.max(0.0), square: 0.0 }
     }
 }
 

@@ -119,14 +119,14 @@ impl Survey {
         let missing = chunk.missing;
         let mut points = Points::unchecked(chunk);
         let shifted = |error| at_offset(error, first as usize);
-        let mut parts = tasks(&points, |task, moments| points.plain_largest(task, moments, false));
-        if parts.iter().any(Option::is_none) {
+        let mut scans = pieces(&points, |piece| points.scan_part(piece, false));
+        if scans.iter().any(|scan| scan.is_invalid) {
             points.check_sigma().map_err(shifted)?;
             if missing == Missing::Error {
                 points.refuse_missing().map_err(shifted)?;
             }
             self.tally = self.tally.merge(points.filter());
-            parts = tasks(&points, |task, _| Some(points.largest_part(task)));
+            scans = pieces(&points, |piece| points.scan_part(piece, true));
         } else {
             self.tally.used += points.len();
         }
@@ -136,14 +136,12 @@ impl Survey {
             points.count_events().map_err(shifted)?;
         }
         let events =
-            if counts { pieces(&points, |piece| events(&points, piece)) } else { Vec::new() };
+            if counts { pieces(&points, |piece| points.events(piece).0) } else { Vec::new() };
         let mut events = events.into_iter();
-        for (l, moments) in parts.into_iter().flatten() {
-            largest = largest.merge(l);
-            for moments in moments {
-                let events = events.next().unwrap_or(0.0);
-                self.sums.add(&mut Totals { moments, events });
-            }
+        for scan in scans {
+            largest = largest.merge(scan.largest);
+            let events = events.next().unwrap_or(0.0);
+            self.sums.add(&mut Totals { moments: scan.moments, events });
         }
         self.largest = self.largest.merge(largest);
         if points.used > 0 {
@@ -180,7 +178,7 @@ impl Survey {
         let mut points = Points::unchecked(chunk);
         points.units = units;
         points.filter();
-        for moments in pieces(&points, |piece| moments(&points, piece)) {
+        for moments in pieces(&points, |piece| points.moments_of_range(piece)) {
             self.sums.add(&mut Totals { moments, events: 0.0 });
         }
     }
@@ -223,36 +221,6 @@ impl Survey {
 fn pieces<R: Send>(points: &Points<'_>, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
     let piece = |c: usize| of(c * PIECE..points.len().min((c + 1) * PIECE));
     threads::map(0..points.len().div_ceil(PIECE), piece)
-}
-
-/// Returns the sum of the counts of a range.
-fn events(points: &Points<'_>, range: Range<usize>) -> f64 {
-    range.filter(|&i| points.counts(i)).map(|i| points.y.at(i)).sum()
-}
-
-/// Returns the moments of the used points of a piece.
-fn moments(points: &Points<'_>, piece: Range<usize>) -> Moments {
-    points.moments_of_range(piece.start, piece.end)
-}
-
-/// Number of pieces of a task. A task reads each column in ranges long enough for hardware prefetching.
-const TASK: usize = 16;
-
-/// Returns the results of all tasks, in order: the result of `largest` and the moments of the pieces, or `None` if
-/// `largest` returns `None`.
-fn tasks(
-    points: &Points<'_>,
-    largest: impl Fn(Range<usize>, &[Moments]) -> Option<Largest> + Sync,
-) -> Vec<Option<(Largest, Vec<Moments>)>> {
-    let end = |begin: usize, pieces: usize| points.len().min(begin + pieces * PIECE);
-    let task = |begin: usize| {
-        let range = begin..end(begin, TASK);
-        let pieces = range.clone().step_by(PIECE);
-        let summed: Vec<Moments> =
-            pieces.map(|begin| moments(points, begin..end(begin, 1))).collect();
-        largest(range, &summed).map(|largest| (largest, summed))
-    };
-    threads::map((0..points.len()).step_by(TASK * PIECE), task)
 }
 
 /// Returns the exponents of the largest weight and of the largest weighted y of a chunk.

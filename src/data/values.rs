@@ -84,6 +84,12 @@ impl Values<'_> {
         each!(self, v => v.first().map_or(0, size_of_val))
     }
 
+    /// Returns the address of the first value.
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    pub(crate) fn address(&self) -> *const u8 {
+        each!(self, v => v.as_ptr().cast())
+    }
+
     /// Returns all values in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
         each!(self, v => v.iter().map(|&v| wide(v)).collect())
@@ -103,7 +109,7 @@ impl Values<'_> {
         each!(self, v => index.enumerate().for_each(|(k, i)| visit(k, wide(v[i]))));
     }
 
-    /// Writes the values at the indices `index` to `out`, which has the same length as `index`.
+    /// Writes the values at the ascending indices `index` to `out`, which has the same length.
     pub(crate) fn pick(&self, index: &[usize], out: &mut [f64]) {
         const GROUP: usize = 8;
         let (groups, last) = index.as_chunks::<GROUP>();
@@ -112,7 +118,7 @@ impl Values<'_> {
             for (out, index) in outs.iter_mut().zip(groups) {
                 let first = index[0];
                 // Most indices are consecutive if a mask leaves out few points.
-                if (0..GROUP).fold(true, |so_far, k| so_far & (index[k] == first + k)) {
+                if index[GROUP - 1] - first == GROUP - 1 {
                     let values = &v[first..first + GROUP];
                     out.iter_mut().zip(values).for_each(|(o, &v)| *o = wide(v));
                 } else {

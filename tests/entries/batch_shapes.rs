@@ -1,7 +1,11 @@
 //! Batches of many shapes at once: a camera's 100,000 spots, fits of all lengths, fits that need more
 //! than the usual way, and ruined ones. Each fit is the single fit of the same points.
 
-use dualfit::{BatchData, BatchFit, CurveFit, Data, Fit, FitStatus, Missing, Starts, Termination};
+use dualfit::{
+    BatchData, BatchFit, CurveFit, Data, Estimator, Fit, FitStatus, Missing, Options, Starts,
+    Termination,
+};
+use std::time::Duration;
 
 /// Noise that needs no generator: reproducible, without structure at these lengths.
 fn noise(i: usize) -> f64 {
@@ -169,6 +173,58 @@ fn fits_of_all_lengths_with_masks_and_holes_are_the_single_fits() {
         // Of the shortest the parameters are hardly determined.
         if batch.fit(i).points() > 12 {
             same(&batch, i, &single);
+        }
+    }
+}
+
+/// Counts with random masks, missing values, points of their own and different numbers of points: in lanes, one by one
+/// (as fits with a time limit are computed), and as single fits.
+#[test]
+fn counts_with_masks_and_holes_are_the_single_fits() {
+    let (fits, n) = (83, 40);
+    let counted = decay().estimator(Estimator::Poisson).bound("p0", 0.0..).bound("p2", 1e-3..);
+    let x: Vec<f64> = (0..n).map(|i| 0.1 * i as f64).collect();
+    let xs: Vec<f64> = (0..fits * n).map(|i| 0.1 * (i % n) as f64 + 0.05 * noise(i)).collect();
+    let count = |i: usize| (decay_at(xs[i], i) + 4.0 * noise(3 * i)).max(0.0).round();
+    let counts: Vec<f64> = (0..fits * n).map(count).collect();
+    let chance = |i: usize, seed: usize| noise(i.wrapping_mul(seed)) + 0.5;
+    let mask: Vec<bool> = (0..fits * n).map(|i| chance(i, 7919) < 0.8).collect();
+    let hole = |i: usize| if chance(i, 104_729) < 0.1 { f64::NAN } else { counts[i] };
+    let holes: Vec<f64> = (0..fits * n).map(hole).collect();
+    let mut offsets = vec![0];
+    (0..fits).for_each(|fit| offsets.push(offsets[fit] + 30 + fit % 10));
+    let end = offsets[fits];
+    let alike: Vec<usize> = (0..=fits).map(|fit| fit * n).collect();
+    let shared = |stack| BatchData::shared(&x, stack).unwrap();
+    let own = BatchData::own(&xs, &counts).unwrap().points_per_fit(n).unwrap();
+    let lengths = BatchData::own(&xs[..end], &holes[..end]).unwrap().offsets(&offsets).unwrap();
+    let everything = lengths.clone().mask(&mask[..end]).unwrap();
+    let (same_x, all) = (x.repeat(fits), vec![true; fits * n]);
+    let one_mask: Vec<bool> = mask[..n].repeat(fits);
+    let cases = [
+        (shared(&counts).mask(&mask[..n]).unwrap(), &same_x, &alike, &counts, &one_mask),
+        (shared(&counts).mask(&mask).unwrap(), &same_x, &alike, &counts, &mask),
+        (shared(&holes), &same_x, &alike, &holes, &all),
+        (own, &xs, &alike, &counts, &all),
+        (lengths, &xs, &offsets, &holes, &all),
+        (everything, &xs, &offsets, &holes, &mask),
+    ];
+    for (case, (data, xs, offsets, stack, mask)) in cases.into_iter().enumerate() {
+        let data = data.missing(Missing::Omit);
+        let in_lanes = counted.fit_batch(&data, START).unwrap();
+        let options = Options::default().max_time(Duration::from_secs(3600));
+        let one_by_one = counted.clone().options(options).fit_batch(&data, START).unwrap();
+        assert!(in_lanes.converged() > fits - 3, "case {case}: {in_lanes}");
+        for (i, w) in offsets.windows(2).enumerate() {
+            let part = w[0]..w[1];
+            let one = Data::new(&xs[part.clone()], &stack[part.clone()]).unwrap();
+            let one = one.mask(&mask[part]).unwrap().missing(Missing::Omit);
+            let single = counted.fit(one, START).unwrap();
+            same(&in_lanes, i, &single);
+            same(&one_by_one, i, &single);
+            let [a, b] = [&in_lanes, &one_by_one].map(|batch| batch.fit(i));
+            assert_eq!(a.points(), b.points(), "case {case}, fit {i}");
+            assert_eq!(a.evaluations(), b.evaluations(), "case {case}, fit {i}");
         }
     }
 }

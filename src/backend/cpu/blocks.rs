@@ -21,17 +21,18 @@ impl Cpu<'_> {
         worker: &mut Worker,
         visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
-        self.remaining_blocks(pass, (start, end), worker, |_, _, _| 0, visit)
+        self.remaining_blocks(pass, (start, end), worker, |_, _| (0, None), visit)
     }
 
-    /// Like [`blocks`](Cpu::blocks), but first calls `assembled` for each block with the number of its points. It returns
-    /// the number of leading points that need no evaluation.
+    /// Like [`blocks`](Cpu::blocks), but first calls `assembled` for each block with the range of the remaining points. It
+    /// returns the number of leading used points that need no evaluation and, if these are all points of the block, the
+    /// point at which to continue.
     pub(super) fn remaining_blocks(
         &self,
         pass: Pass<'_>,
         (start, end): (usize, usize),
         worker: &mut Worker,
-        assembled: impl Fn(&mut Worker, Block<'_>, usize) -> usize,
+        assembled: impl Fn(&mut Worker, (usize, usize)) -> (usize, Option<usize>),
         mut visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
         if start == end {
@@ -42,6 +43,11 @@ impl Cpu<'_> {
         let mut next = start;
         let mut outcome = Ok(());
         while next < end && outcome.is_ok() {
+            let (done, after) = assembled(worker, (next, end));
+            if let Some(after) = after {
+                next = after;
+                continue;
+            }
             let (block, len);
             if self.points.is_filtered() {
                 picked.clear();
@@ -58,7 +64,6 @@ impl Cpu<'_> {
                 block = Block::Run(next);
                 next += len;
             }
-            let done = assembled(worker, block, len);
             if done < len {
                 outcome = self.block(pass, (block.from(done), len - done), worker, &mut visit);
             }

@@ -202,7 +202,8 @@ impl SimdBatch {
         }
         let columns = self.columns[..self.code.columns.min(self.columns.len())].iter();
         let weights = weighted.then_some(&self.weights);
-        let arrays = columns.chain([&self.y]).chain(weights).map(|array| Some(&array[..numbers]));
+        let arrays = columns.chain([&self.y]).chain(weights);
+        let arrays = arrays.map(|array| Some(Values::F64(&array[..numbers])));
         let Some(arrays) = in_a_row(arrays) else { return 0 };
         let weighted = if weighted { Weighted::Each } else { Weighted::Not };
         let same = Same::ByLane(&self.uniforms);

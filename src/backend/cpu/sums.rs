@@ -5,7 +5,6 @@ use super::assembly::{Assembled, Estimate, Rows, Same, Shared, Table, Weighted, 
 use super::closest::BlockPoints;
 use super::code::BLOCK;
 use super::gram::LANES;
-use super::machine::{Block, copy};
 use super::prepared::PassNumbers;
 use super::rows::BlockValues;
 use super::worker::{Task, Worker};
@@ -38,7 +37,7 @@ struct Form<'f> {
 
 impl<'f> Form<'f> {
     /// Returns the rows of these arrays: columns, response and sigmas.
-    fn rows<'r>(&'r self, arrays: &'r [&'r [f64]]) -> Rows<'r> {
+    fn rows<'r>(&'r self, arrays: &'r [Values<'r>]) -> Rows<'r> {
         Rows { arrays, weighted: self.weighted, estimate: self.estimate, same: self.same }
     }
 }
@@ -132,8 +131,8 @@ impl Cpu<'_> {
                 let form = form.as_ref();
                 let start =
                     start + form.map_or(0, |form| self.assembled_sums(form, stretch, worker));
-                let assembled = |worker: &mut Worker, block: Block<'_>, len: usize| {
-                    form.map_or(0, |form| self.assembled_block(form, (block, len), worker))
+                let assembled = |worker: &mut Worker, points: (usize, usize)| {
+                    form.map_or((0, None), |form| self.assembled_block(form, points, worker))
                 };
                 let products = |worker: &mut Worker, points: BlockPoints<'_>| {
                     let Worker { machine, rows, .. } = worker;
@@ -186,8 +185,8 @@ impl Cpu<'_> {
         done
     }
 
-    /// Adds the products of points to the sums of their pieces with machine code, if all points are used and all arrays
-    /// are in f64. Returns the number of leading points that were added.
+    /// Adds the products of points to the sums of their pieces with machine code, if all points are used and machine code
+    /// supports the number types of the arrays. Returns the number of leading points that were added.
     fn assembled_run(
         &self,
         form: &Form<'_>,
@@ -197,57 +196,53 @@ impl Cpu<'_> {
     ) -> usize {
         let points = self.points;
         let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
-        let doubles = columns.chain([&points.y]).map(|values| match values {
-            Values::F64(values) if !points.is_filtered() => Some(&values[start..end]),
-            _ => None,
-        });
-        let arrays = doubles.chain(form.sigma.map(|sigma| Some(&sigma[start..end])));
-        let Some(arrays) = in_a_row(arrays) else { return 0 };
-        if !form.code.is_worthwhile(end - start) {
+        if points.is_filtered() || !form.code.is_worthwhile(end - start) {
             return 0;
         }
+        let sigma = form.sigma.map(Values::F64);
+        let values = columns.chain([&points.y]).chain(&sigma);
+        let Some(arrays) = in_a_row(values.map(|values| Some(values.part(start..end)))) else {
+            return 0;
+        };
         form.code.add_sums(self.kernels.vectors, &form.rows(&arrays), table, sums)
     }
 
-    /// Adds the products of the points of a block to the sums of the worker with machine code. Points are gathered, and
-    /// numbers are converted to f64. Returns the number of leading points that were added.
+    /// Adds the products of the next block of used points to the sums of the worker with machine code. Their values are
+    /// copied and converted to f64. Returns the number of leading points that were added and, if these are all points of
+    /// the block, the point at which to continue.
     fn assembled_block(
         &self,
         form: &Form<'_>,
-        (block, len): (Block<'_>, usize),
+        (next, end): (usize, usize),
         worker: &mut Worker,
-    ) -> usize {
-        let whole = len / LANES * LANES;
-        if whole == 0
-            || !form.code.is_worthwhile(whole)
+    ) -> (usize, Option<usize>) {
+        let none = (0, None);
+        if !form.code.is_worthwhile(BLOCK.min(end - next))
             || !form.code.can_add_sums(self.kernels.vectors, &form.rows(&[]))
         {
-            return 0;
+            return none;
         }
         let points = self.points;
         let Worker { machine, rows, sums, gathered, .. } = worker;
         let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
         let sigma = form.sigma.map(Values::F64);
         let values = columns.chain([&points.y]).chain(&sigma);
-        gathered.resize((points.columns.len() + 2) * BLOCK, 0.0);
-        let arrays = values.zip(gathered.chunks_mut(BLOCK)).map(|(values, room)| {
-            if let (Values::F64(values), Block::Run(start)) = (values, block) {
-                return Some(&values[start..start + whole]);
-            }
-            copy(values, block, &mut room[..len]);
-            Some(&room[..whole])
-        });
-        let Some(arrays) = in_a_row(arrays) else { return 0 };
+        let Some(values) = in_a_row(values.copied().map(Some)) else { return none };
+        gathered.resize(values.len() * BLOCK, 0.0);
+        let (len, after) = points.gather_used((next, end), BLOCK, &values, gathered);
+        let whole = len / LANES * LANES;
+        let arrays = gathered.chunks(BLOCK).map(|array| Some(Values::F64(&array[..whole])));
+        let Some(arrays) = in_a_row(arrays) else { return none };
         let k = form.code.outputs.len();
         rows.copy_sums(k, form.estimate.has_costs(), sums);
         let rows_of_block = form.rows(&arrays);
         let table = &mut machine.table;
         let done = form.code.add_sums(self.kernels.vectors, &rows_of_block, table, sums);
-        if done < whole {
-            return 0;
+        if done < whole || whole == 0 {
+            return none;
         }
         rows.set_sums(k, sums);
-        whole
+        (whole, (whole == len).then_some(after))
     }
 
     /// Returns the form in which machine code sums the products of this pass; `None` if it does not support the pass.

@@ -11,7 +11,7 @@ use super::workspace::FitWorkspace;
 use crate::backend::cpu::simd_batch::{MOST_POINTS, Manner, SimdBatch};
 use crate::data::Missing;
 use crate::data::batch::Deviations;
-use crate::data::loss::{Estimator, is_far};
+use crate::data::loss::is_far;
 use crate::data::scaling::Units;
 use crate::data::sigma::Sigma;
 use crate::normal::abreast::ABREAST;
@@ -61,10 +61,6 @@ impl<'a> SimdFits<'a> {
             && data.equal().is_some()
             && data.shares_mask()
             && !matches!(data.deviations(), Deviations::OfSample(_));
-        // Fits with fewer points need weights of 0, which the likelihood of counts does not support.
-        if request.spec.estimator == Estimator::Poisson && !same_points {
-            return None;
-        }
         let manner = Manner {
             loss: request.spec.loss,
             estimator: request.spec.estimator,

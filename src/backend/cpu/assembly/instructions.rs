@@ -16,10 +16,9 @@ impl Writer {
         let operation = self.allocation.operation(id);
         match operation {
             Constant(_) | Uniform(_) => self.allocation.is_in_table(id),
-            Array(array) => {
+            Array { array, ahead } => {
                 let to = self.grab()?;
-                let from = self.array(array)?;
-                self.load(self.vector(to), from)?;
+                self.load_array(array, ahead, to)?;
                 self.allocation.finish(&[], Some((id, to)));
             }
             Fused { negated, less, factors, term } => {
@@ -47,7 +46,7 @@ impl Writer {
             Select { truth, yes, no } => self.select(id, [truth, yes, no])?,
             Store(array, a) => {
                 let from = self.register(a)?;
-                let to = self.array(array)?;
+                let to = self.array(array, false)?;
                 self.store(to, self.vector(from))?;
                 self.allocation.finish(&[a], None);
             }

@@ -19,6 +19,8 @@ mod instructions;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod operation;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+mod pairs;
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod recorder;
 mod request;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]

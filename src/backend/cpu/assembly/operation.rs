@@ -10,8 +10,11 @@ pub(super) const SIGN: u64 = 1 << 63;
 /// set or all bits clear; with AVX-512, each lane is one bit of a mask register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
-    /// The numbers of an array at the current points.
-    Array(u16),
+    /// The numbers of an array at the current points or, if `ahead`, at the next eight points.
+    Array {
+        array: u16,
+        ahead: bool,
+    },
     /// A number that is the same at every point of a fit.
     Uniform(u32),
     /// A constant, given by its bits.
@@ -87,7 +90,7 @@ impl Operation {
             Store, Subtract, SubtractBits, Sum, Uniform, Whole,
         };
         match self {
-            Array(_) | Uniform(_) | Constant(_) => self,
+            Array { .. } | Uniform(_) | Constant(_) => self,
             Add(a, b) => Add(id(a), id(b)),
             Subtract(a, b) => Subtract(id(a), id(b)),
             Multiply(a, b) => Multiply(id(a), id(b)),

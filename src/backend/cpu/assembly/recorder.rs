@@ -71,7 +71,7 @@ pub(super) struct Holds(Id);
 impl Number {
     /// Records a load from an array.
     pub(super) fn array(index: u16) -> Number {
-        Number(push(Operation::Array(index)))
+        Number(push(Operation::Array { array: index, ahead: false }))
     }
 
     /// Records a number that is the same at every point.

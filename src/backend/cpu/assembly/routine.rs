@@ -6,11 +6,14 @@ use super::operation::without_dead;
 use super::recorder::record;
 use super::steps::{self, Purpose};
 use super::writer::{Layout, Spread};
-use crate::backend::cpu::assembly::request::{Outputs, Rows, Same, Shared, Table, Weighted};
+use crate::backend::cpu::assembly::request::{
+    Elements, Outputs, Rows, Same, Shared, Table, Weighted,
+};
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;
 use crate::data::validate_stream::PIECE;
+use crate::data::values::Values;
 use crate::normal::pair;
 use memmap2::{Mmap, MmapMut};
 use std::mem::MaybeUninit;
@@ -36,22 +39,22 @@ const KINDS: usize = 4;
 /// Argument of a routine. The offsets in `function` depend on this layout.
 #[repr(C)]
 struct Frame {
-    /// Number of points times 8 bytes. It is a multiple of 64.
+    /// Number of points, a multiple of 8.
     end: usize,
-    /// Number of points before the first block with a point that only the interpreter can evaluate (huge angle), times
-    /// 8 bytes; `end` if there is no such point. Written by the routine.
+    /// Number of points before the first block with a point that only the interpreter can evaluate (huge angle); `end` if
+    /// there is no such point. Written by the routine.
     done: usize,
     uniforms: *const f64,
     /// Buffer for the sums of a block.
     sums: *mut f64,
     /// Totals of the pieces, one set after the other. The sums of a block are added to the totals of its piece.
     totals: *mut f64,
-    arrays: [MaybeUninit<*const f64>; ARRAYS],
+    arrays: [MaybeUninit<*const u8>; ARRAYS],
 }
 
 impl Frame {
-    fn new(points: usize, uniforms: *const f64, arrays: impl Iterator<Item = *const f64>) -> Frame {
-        let (end, none) = (points * size_of::<f64>(), std::ptr::null_mut());
+    fn new(end: usize, uniforms: *const f64, arrays: impl Iterator<Item = *const u8>) -> Frame {
+        let none = std::ptr::null_mut();
         let room = [MaybeUninit::uninit(); ARRAYS];
         let mut frame = Frame { end, done: 0, uniforms, sums: none, totals: none, arrays: room };
         frame.arrays.iter_mut().zip(arrays).for_each(|(room, array)| _ = room.write(array));
@@ -64,8 +67,8 @@ impl Frame {
 pub(super) struct Routines {
     /// Number of points at which the program was evaluated.
     points: AtomicUsize,
-    /// One entry for each combination of vectors, spread and purpose.
-    made: OnceLock<Box<[OnceLock<Option<Routine>>]>>,
+    /// For each combination of number types, one entry for each combination of vectors, spread and purpose.
+    made: [OnceLock<Box<[OnceLock<Option<Routine>>]>>; Elements::COUNT],
 }
 
 impl Routines {
@@ -88,18 +91,20 @@ impl Routines {
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         let is_made = |made: &&OnceLock<Option<Routine>>| matches!(made.get(), Some(Some(_)));
-        self.made.get().map_or(0, |made| made.iter().filter(is_made).count())
+        let made = self.made.iter().filter_map(OnceLock::get);
+        made.map(|made| made.iter().filter(is_made).count()).sum()
     }
 
     fn made(
         &self,
+        elements: Elements,
         vectors: Vectors,
         spread: Spread,
         purpose: Purpose,
     ) -> &OnceLock<Option<Routine>> {
         let kind = vectors as usize + 2 * spread as usize;
         let none = || (0..KINDS * Purpose::COUNT).map(|_| OnceLock::new()).collect();
-        &self.made.get_or_init(none)[Purpose::COUNT * kind + purpose.index()]
+        &self.made[elements.index()].get_or_init(none)[Purpose::COUNT * kind + purpose.index()]
     }
 }
 
@@ -129,7 +134,13 @@ struct Routine {
 impl Routine {
     /// Generates a routine. Returns `None` if a step of the program is not supported, a limit of this module is
     /// exceeded, or memory cannot be made executable.
-    fn new(code: &Code, vectors: Vectors, spread: Spread, purpose: Purpose) -> Option<Routine> {
+    fn new(
+        code: &Code,
+        elements: Elements,
+        vectors: Vectors,
+        spread: Spread,
+        purpose: Purpose,
+    ) -> Option<Routine> {
         let sums = purpose.sums(code.outputs.len());
         let more = if purpose == Purpose::Outputs { code.computed.len() } else { 2 };
         let arrays = code.columns + more;
@@ -142,7 +153,10 @@ impl Routine {
             record(vectors == Vectors::Avx512, || is_known = steps::write(code, purpose));
         is_known?;
         let operations = without_dead(&operations);
-        let machine = assemble(&operations, Layout { vectors, spread, arrays, sums })?;
+        let machine = assemble(
+            &operations,
+            Layout { vectors, spread, columns: code.columns, elements, arrays, sums },
+        )?;
         let mut pages = MmapMut::map_anon(machine.bytes.len()).ok()?;
         pages.copy_from_slice(&machine.bytes);
         HAS_MADE.store(true, Ordering::Relaxed);
@@ -153,14 +167,14 @@ impl Routine {
     /// blocks before it count.
     ///
     /// # Safety
-    /// The processor must support the vectors of the routine. The frame must point to arrays of `end` bytes, and to as
-    /// many sums and uniform numbers as the routine uses.
+    /// The processor must support the vectors of the routine. The frame must point to arrays of `end` numbers of the
+    /// routine's types, and to as many sums and uniform numbers as the routine uses.
     unsafe fn call(&self, frame: &mut Frame) -> usize {
         // SAFETY: the pages contain the assembled function, and `entry` is the offset of its first instruction.
         let entry: Entry = unsafe { std::mem::transmute(self.pages.as_ptr().add(self.entry)) };
         // SAFETY: guaranteed by the caller.
         unsafe { entry(frame) };
-        frame.done / size_of::<f64>()
+        frame.done
     }
 }
 
@@ -198,18 +212,19 @@ impl Routines {
     fn routine(
         &self,
         code: &Code,
+        elements: Elements,
         vectors: Vectors,
         spread: Spread,
         purpose: Purpose,
     ) -> Option<&Routine> {
-        let made = self.made(vectors, spread, purpose);
-        made.get_or_init(|| Routine::new(code, vectors, spread, purpose)).as_ref()
+        let made = self.made(elements, vectors, spread, purpose);
+        made.get_or_init(|| Routine::new(code, elements, vectors, spread, purpose)).as_ref()
     }
 
     /// Implements [`Assembled::can_add_sums`](super::Assembled::can_add_sums).
     pub(super) fn can_add_sums(&self, code: &Code, vectors: Vectors, rows: &Rows<'_>) -> bool {
         let purpose = Purpose::Sums(rows.weighted, rows.estimate);
-        self.routine(code, vectors, rows.same.spread(), purpose).is_some()
+        self.routine(code, Elements::default(), vectors, rows.same.spread(), purpose).is_some()
     }
 
     /// Implements [`Assembled::add_sums`](super::Assembled::add_sums).
@@ -239,10 +254,12 @@ impl Routines {
             return 0;
         }
         let spread = rows.same.spread();
-        let Some(routine) = self.routine(code, vectors, spread, purpose) else { return 0 };
+        let Some(elements) = Elements::of(rows.arrays, code.columns) else { return 0 };
+        let routine = self.routine(code, elements, vectors, spread, purpose);
+        let Some(routine) = routine else { return 0 };
         let uniforms = rows.same.lie(code, vectors, table);
         let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 1)];
-        let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(|a| a.as_ptr()));
+        let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(Values::address));
         (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());
         // SAFETY: `vectors` comes from `Kernels::vectors`, so that the processor supports them. Each array has at least
         // the number of points in the frame, and the numbers of arrays, sums and uniform numbers match the program.
@@ -265,11 +282,13 @@ impl Routines {
             return false;
         }
         let (spread, purpose) = (same.spread(), Purpose::Outputs);
-        let Some(routine) = self.routine(code, vectors, spread, purpose) else { return false };
+        let routine = self.routine(code, Elements::default(), vectors, spread, purpose);
+        let Some(routine) = routine else { return false };
         let uniforms = same.lie(code, vectors, table);
         let call = |columns: &mut dyn Iterator<Item = *const f64>, first: usize, points: usize| {
             let outputs = outputs.iter().map(|output| output.wrapping_add(first).cast_const());
-            let mut frame = Frame::new(points, uniforms, columns.chain(outputs));
+            let arrays = columns.chain(outputs).map(<*const f64>::cast);
+            let mut frame = Frame::new(points, uniforms, arrays);
             // SAFETY: as in `add_sums`; the length of each output is a multiple of eight points.
             unsafe { routine.call(&mut frame) == points }
         };

@@ -2,6 +2,7 @@
 
 use super::allocation::{Allocation, Place};
 use super::operation::{Id, Operation};
+use crate::backend::cpu::assembly::request::{Element, Elements};
 use crate::backend::cpu::kernels::Vectors;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
@@ -52,9 +53,13 @@ pub(super) const REFUSED: u32 = 7;
 pub(super) const ARRAYS: i64 = 40;
 
 /// Vectors, memory layout and numbers of arrays and sums of a generated function.
+#[derive(Clone, Copy)]
 pub(super) struct Layout {
     pub(super) vectors: Vectors,
     pub(super) spread: Spread,
+    /// Number of columns, the first arrays. y or the outputs follow.
+    pub(super) columns: usize,
+    pub(super) elements: Elements,
     pub(super) arrays: usize,
     pub(super) sums: usize,
 }
@@ -65,6 +70,8 @@ pub(super) struct Writer {
     pub(super) allocation: Allocation,
     /// Offset of each constant in bytes, indexed by operation.
     pub(super) constants: Vec<usize>,
+    /// Jumps forward: the offset of the next instruction, and the offset of the target.
+    pub(super) jumps: Vec<(usize, usize)>,
     pub(super) encoder: Encoder,
     /// Offset of the next instruction in bytes.
     pub(super) position: usize,
@@ -75,6 +82,18 @@ pub(super) struct Writer {
     /// Register of the refused lanes with AVX2, which has no mask registers.
     pub(super) refused: usize,
 }
+
+/// Instructions that convert numbers of 32 bits to f64, for AVX2 and for AVX-512.
+const FLOATS: (Code, Code) =
+    (Code::VEX_Vcvtps2pd_ymm_xmmm128, Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae);
+const INTEGERS: (Code, Code) =
+    (Code::VEX_Vcvtdq2pd_ymm_xmmm128, Code::EVEX_Vcvtdq2pd_zmm_k1z_ymmm256b32_er);
+const UNSIGNED: (Code, Code) = (Code::INVALID, Code::EVEX_Vcvtudq2pd_zmm_k1z_ymmm256b32_er);
+/// Instructions that convert integers of 8 or 16 bits to 32 bits.
+const BYTES: (Code, Code) = (Code::VEX_Vpmovzxbd_xmm_xmmm32, Code::EVEX_Vpmovzxbd_ymm_k1z_xmmm64);
+const WORDS: (Code, Code) = (Code::VEX_Vpmovzxwd_xmm_xmmm64, Code::EVEX_Vpmovzxwd_ymm_k1z_xmmm128);
+const SIGNED_WORDS: (Code, Code) =
+    (Code::VEX_Vpmovsxwd_xmm_xmmm64, Code::EVEX_Vpmovsxwd_ymm_k1z_xmmm128);
 
 /// `None` if an instruction cannot be written.
 pub(super) type Done = Option<()>;
@@ -191,8 +210,18 @@ impl Writer {
         Some(MemoryOperand { is_broadcast: self.is_broadcast(operation), ..operand })
     }
 
-    /// Returns the memory operand of an array at the current points.
-    pub(super) fn array(&mut self, array: u16) -> Option<MemoryOperand> {
+    /// Returns the number type of an array.
+    fn element(&self, array: u16) -> Element {
+        let Layout { columns, elements, .. } = self.layout;
+        match usize::from(array) {
+            array if array < columns => elements.columns,
+            array if array == columns => elements.y,
+            _ => Element::F64,
+        }
+    }
+
+    /// Returns the memory operand of an array at the current points or, if `ahead`, at the next eight points.
+    pub(super) fn array(&mut self, array: u16, ahead: bool) -> Option<MemoryOperand> {
         let base = match POINTERS.get(usize::from(array)) {
             Some(&register) => register,
             None => {
@@ -200,8 +229,41 @@ impl Writer {
                 Register::RAX
             }
         };
-        let offset = 32 * self.half as i64;
-        Some(MemoryOperand::new(base, Register::RCX, 1, offset, 1, false, Register::None))
+        let size = self.element(array).size();
+        let first = 4 * self.half + 8 * usize::from(ahead);
+        let offset = (size * first) as i64;
+        Some(MemoryOperand::new(base, Register::RCX, size as u32, offset, 1, false, Register::None))
+    }
+
+    /// Loads the numbers of an array, converted to f64; see [`array`](Writer::array).
+    pub(super) fn load_array(&mut self, array: u16, ahead: bool, to: usize) -> Done {
+        let element = self.element(array);
+        let from = self.array(array, ahead)?;
+        let vector = self.vector(to);
+        // Vector of half the width, with the numbers in 32 bits.
+        let narrow = if self.is_wide() { Register::YMM0 } else { Register::XMM0 } + to as u32;
+        let (widening, conversion) = match element {
+            Element::F64 => return self.load(vector, from),
+            Element::F32 => (None, self.either(FLOATS)?),
+            Element::I32 => (None, self.either(INTEGERS)?),
+            Element::U32 => (None, self.either(UNSIGNED)?),
+            Element::U8 => (Some(self.either(BYTES)?), self.either(INTEGERS)?),
+            Element::U16 => (Some(self.either(WORDS)?), self.either(INTEGERS)?),
+            Element::I16 => (Some(self.either(SIGNED_WORDS)?), self.either(INTEGERS)?),
+        };
+        match widening {
+            None => self.put(Instruction::with2(conversion, vector, from).ok()?),
+            Some(widening) => {
+                self.put(Instruction::with2(widening, narrow, from).ok()?)?;
+                self.put(Instruction::with2(conversion, vector, narrow).ok()?)
+            }
+        }
+    }
+
+    /// Returns the instruction for the vectors of the function, from those for AVX2 and for AVX-512.
+    fn either(&self, (avx2, avx512): (Code, Code)) -> Option<Code> {
+        let code = if self.is_wide() { avx512 } else { avx2 };
+        (code != Code::INVALID).then_some(code)
     }
 
     pub(super) fn load_number(&mut self, id: Id, to: usize) -> Done {

@@ -11,6 +11,7 @@ use crate::backend::cpu::{Cpu, Prepared};
 use crate::data::Data;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::points::Points;
+use crate::data::values::Values;
 use crate::model::program::Program;
 use crate::normal::Normal;
 use crate::normal::abreast::ABREAST;
@@ -110,6 +111,45 @@ fn sums_have_the_bits_of_the_interpreter() {
                     assert!(made > 0, "{}: no machine code for {name}", kernels.name);
                     let set = kernels.name;
                     assert_eq!(found, expected, "{set}, {n} points, kind {kind}: {name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arrays_of_all_number_types_have_the_bits_of_the_interpreter() {
+    for n in [7, 519, 9001] {
+        let data = Sums::new(n);
+        let single: Vec<f32> = data.x.iter().map(|&x| x as f32).collect();
+        let level = |i: usize| i as i64 * 7919 % 251;
+        let bytes: Vec<u8> = (0..n).map(|i| level(i) as u8).collect();
+        let words: Vec<u16> = (0..n).map(|i| (level(i) * 257) as u16).collect();
+        let signed: Vec<i16> = (0..n).map(|i| (level(i) * 257 - 32_768) as i16).collect();
+        let wide: Vec<u32> = (0..n).map(|i| (level(i) << 24) as u32).collect();
+        let long: Vec<i32> = (0..n).map(|i| ((level(i) << 24) - (1 << 31)) as i32).collect();
+        let xs: [Values<'_>; 3] = [(&data.x).into(), (&single).into(), (&bytes).into()];
+        let ys: [Values<'_>; 7] = [
+            (&data.y).into(),
+            (&single).into(),
+            (&bytes).into(),
+            (&words).into(),
+            (&signed).into(),
+            (&wide).into(),
+            (&long).into(),
+        ];
+        for (x, y) in xs.iter().flat_map(|x| ys.iter().map(move |y| (*x, *y))) {
+            let plain = Data::new([x], y).expect("data");
+            let weighted = plain.clone().sigma(Sigma::Relative(&data.sigma)).expect("sigma");
+            for data in [plain, weighted] {
+                let points = Points::validate(&data).expect("points");
+                let (_, count, model) = MODELS[0];
+                for kernels in sets() {
+                    let linear = Loss::Linear;
+                    let (expected, none) = normal(&points, linear, (count, model), kernels, false);
+                    let (found, made) = normal(&points, linear, (count, model), kernels, true);
+                    assert_eq!((none, made > 0), (0, true), "{}: {n} points", kernels.name);
+                    assert_eq!(found, expected, "{}, {n} points: {x:?}, {y:?}", kernels.name);
                 }
             }
         }

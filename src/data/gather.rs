@@ -1,0 +1,104 @@
+//! Selection of the used points: lists of their indices, and copies of their values.
+
+use super::points::Points;
+use super::scan::{BLOCK, in_vectors, widened};
+use super::values::Values;
+
+/// Number of points that are copied at once if all of them are used.
+const GROUP: usize = 8;
+
+/// Returns true if all points of a group of masks are used.
+#[inline(always)]
+fn is_whole(masks: &[u64]) -> bool {
+    masks.len() == GROUP && masks.iter().fold(!0, |all, mask| all & mask) == !0
+}
+
+/// Copies the values whose masks are set to the beginning of `out`, and returns their number. All slices have the same
+/// length.
+#[inline(always)]
+fn compress(values: &[f64], masks: &[u64], out: &mut [f64]) -> usize {
+    let mut count = 0;
+    for (values, masks) in values.chunks(GROUP).zip(masks.chunks(GROUP)) {
+        let out = &mut out[count..count + values.len()];
+        if is_whole(masks) {
+            out.copy_from_slice(values);
+            count += GROUP;
+            continue;
+        }
+        // Each value is written after the selected values before it, and overwritten if it is not selected.
+        let mut kept = 0;
+        for (value, mask) in values.iter().zip(masks) {
+            out[kept] = *value;
+            kept += (mask & 1) as usize;
+        }
+        count += kept;
+    }
+    count
+}
+
+impl Points<'_> {
+    /// Appends the indices of the used points from `next` on to `picked`, until it contains `most` or the points end at
+    /// `end`. Returns the point at which to continue.
+    pub(crate) fn pick_used(
+        &self,
+        mut next: usize,
+        end: usize,
+        most: usize,
+        picked: &mut Vec<usize>,
+    ) -> usize {
+        let mut used = [0; BLOCK];
+        while next < end && picked.len() < most {
+            let len = BLOCK.min(end - next).min(most - picked.len());
+            let used = &mut used[..len];
+            in_vectors(|| self.mark_used(next, used));
+            let mut count = picked.len();
+            // Memory for all points. Each index is written after the indices of the used points before it.
+            picked.resize(count + len, 0);
+            for (g, group) in used.chunks(GROUP).enumerate() {
+                let first = next + g * GROUP;
+                let out = &mut picked[count..count + group.len()];
+                if is_whole(group) {
+                    out.iter_mut().enumerate().for_each(|(i, out)| *out = first + i);
+                    count += GROUP;
+                    continue;
+                }
+                let mut kept = 0;
+                for (i, used) in group.iter().enumerate() {
+                    out[kept] = first + i;
+                    kept += (used & 1) as usize;
+                }
+                count += kept;
+            }
+            picked.truncate(count);
+            next += len;
+        }
+        next
+    }
+
+    /// Copies the values of the used points from `next` on, until there are `most` or the points end at `end`. `out`: for
+    /// each array a part of `most` numbers. Returns the number of copied points and the point at which to continue, the
+    /// same as [`pick_used`](Points::pick_used).
+    pub(crate) fn gather_used(
+        &self,
+        (mut next, end): (usize, usize),
+        most: usize,
+        arrays: &[Values<'_>],
+        out: &mut [f64],
+    ) -> (usize, usize) {
+        let (mut count, mut used, mut room) = (0, [0; BLOCK], [0.0; BLOCK]);
+        while next < end && count < most {
+            let len = BLOCK.min(end - next).min(most - count);
+            let used = &mut used[..len];
+            in_vectors(|| {
+                self.mark_used(next, used);
+                for (values, out) in arrays.iter().zip(out.chunks_mut(most)) {
+                    let values = widened(values, next..next + len, &mut room);
+                    compress(values, used, &mut out[count..count + len]);
+                }
+            });
+            count += used.iter().map(|used| (used & 1) as usize).sum::<usize>();
+            next += len;
+        }
+        (count, next)
+    }
+}
