@@ -84,15 +84,15 @@ __device__ __forceinline__ T ratio(T a, T b) {
 #endif
 
 // Returns the reciprocal of b for `divided`. The slim kernel does not support divisors outside 1e-120 to 1e120 and gets
-// NaN. For the others, a subnormal divisor counts as 2^-1022, so that the reciprocal of a nonzero number is finite. 12
-// to 20 operations.
+// NaN. In the others, the largest number replaces an infinite reciprocal of a divisor from 2^-1074 to 2^-1024: 0 / b is
+// then 0, and other quotients are too small. 12 to 20 operations.
 __device__ __forceinline__ double reciprocal(double b) {
-    const double size = fabs(b);
 #ifdef SLIM
+    const double size = fabs(b);
     return 1e-120 <= size && size <= 1e120 ? quotient(1.0, b) : NOT_A_NUMBER;
 #else
-    const double least = 2.2250738585072014e-308;
-    return 1.0 / (0.0 < size && size < least ? copysign(least, b) : b);
+    const double r = 1.0 / b;
+    return isinf(r) && b != 0.0 ? copysign(1.7976931348623157e308, b) : r;
 #endif
 }
 __device__ __forceinline__ float reciprocal(float b) {
