@@ -84,15 +84,15 @@ __device__ __forceinline__ T ratio(T a, T b) {
 #endif
 
 // Returns the reciprocal of b for `divided`. The slim kernel does not support divisors outside 1e-120 to 1e120 and gets
-// NaN. For the others, a subnormal divisor counts as 2^-1022, so that the reciprocal of a nonzero number is finite. 12
-// to 20 operations.
+// NaN. In the others, the largest number replaces an infinite reciprocal of a divisor from 2^-1074 to 2^-1024: 0 / b is
+// then 0, and other quotients are too small. 12 to 20 operations.
 __device__ __forceinline__ double reciprocal(double b) {
-    const double size = fabs(b);
 #ifdef SLIM
+    const double size = fabs(b);
     return 1e-120 <= size && size <= 1e120 ? quotient(1.0, b) : NOT_A_NUMBER;
 #else
-    const double least = 2.2250738585072014e-308;
-    return 1.0 / (0.0 < size && size < least ? copysign(least, b) : b);
+    const double r = 1.0 / b;
+    return fabs(r) == INFINITE && b != 0.0 ? copysign(1.7976931348623157e308, b) : r;
 #endif
 }
 __device__ __forceinline__ float reciprocal(float b) {
@@ -102,8 +102,8 @@ __device__ __forceinline__ float reciprocal(float b) {
 
 // Returns a / b; r is reciprocal(b). The error of a * r is below two units in the last place (ulp), and one fused
 // operation computes its remainder exactly. The corrected quotient rounds as the division does, except for quotients
-// within 2^-52 ulp of the midpoint of two adjacent numbers (Markstein 1990). If |a| is below 2^-960 or the quotient is
-// subnormal, the remainder may be inexact; the error is then below two ulp. Zeros, infinities and NaN are those of the
+// within 2^-52 ulp of the midpoint of two adjacent numbers (Markstein 1990). If |a| is below 2^-960, or the quotient or r
+// is subnormal, the correction is inexact; the error is then below two ulp. Zeros, infinities and NaN are those of the
 // division. There is no branch, so that the compiler can overlap the quotients of a point. 3 operations, and 4 integer
 // operations. The slim kernel takes a * r, 1 operation.
 __device__ __forceinline__ double divided(double a, double b, double r) {
