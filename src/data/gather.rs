@@ -50,7 +50,7 @@ impl Points<'_> {
         while next < end && picked.len() < most {
             let len = BLOCK.min(end - next).min(most - picked.len());
             let used = &mut used[..len];
-            in_vectors(|| self.mark_used(next, used));
+            self.mark_used(next, used);
             let mut count = picked.len();
             // Memory for all points. Each index is written after the indices of the used points before it.
             picked.resize(count + len, 0);
@@ -80,6 +80,21 @@ impl Points<'_> {
     /// same as [`pick_used`](Points::pick_used).
     pub(crate) fn gather_used(
         &self,
+        span: (usize, usize),
+        most: usize,
+        arrays: &[Values<'_>],
+        out: &mut [f64],
+    ) -> (usize, usize) {
+        type Span = (usize, usize);
+        let points = self;
+        in_vectors!(Points::gather: (
+            points: &Points<'_>, span: Span, most: usize, arrays: &[Values<'_>], out: &mut [f64]
+        ) -> Span)
+    }
+
+    #[inline(always)]
+    fn gather(
+        &self,
         (mut next, end): (usize, usize),
         most: usize,
         arrays: &[Values<'_>],
@@ -89,13 +104,11 @@ impl Points<'_> {
         while next < end && count < most {
             let len = BLOCK.min(end - next).min(most - count);
             let used = &mut used[..len];
-            in_vectors(|| {
-                self.mark_used(next, used);
-                for (values, out) in arrays.iter().zip(out.chunks_mut(most)) {
-                    let values = widened(values, next..next + len, &mut room);
-                    compress(values, used, &mut out[count..count + len]);
-                }
-            });
+            self.mark(next, used);
+            for (values, out) in arrays.iter().zip(out.chunks_mut(most)) {
+                let values = widened(values, next..next + len, &mut room);
+                compress(values, used, &mut out[count..count + len]);
+            }
             count += used.iter().map(|used| (used & 1) as usize).sum::<usize>();
             next += len;
         }
