@@ -13,7 +13,7 @@ fn is_whole(masks: &[u64; GROUP]) -> bool {
     masks.iter().fold(!0, |all, mask| all & mask) == !0
 }
 
-/// Writes each value to the place after the selected values before it, where the next value overwrites it unless it is
+/// Writes each value after the selected values before it. The next value overwrites it unless it is
 /// selected. Returns the number of selected values.
 #[inline(always)]
 fn write_selected<T: Copy>(values: impl Iterator<Item = T>, masks: &[u64], out: &mut [T]) -> usize {
