@@ -9,31 +9,38 @@ const GROUP: usize = 8;
 
 /// Returns true if all points of a group of masks are used.
 #[inline(always)]
-fn is_whole(masks: &[u64]) -> bool {
-    masks.len() == GROUP && masks.iter().fold(!0, |all, mask| all & mask) == !0
+fn is_whole(masks: &[u64; GROUP]) -> bool {
+    masks.iter().fold(!0, |all, mask| all & mask) == !0
 }
 
-/// Copies the values whose masks are set to the beginning of `out`, and returns their number. All slices have the same
-/// length.
+/// Writes each value after the selected values before it. The next value overwrites it unless it is
+/// selected. Returns the number of selected values.
 #[inline(always)]
-fn compress(values: &[f64], masks: &[u64], out: &mut [f64]) -> usize {
+fn write_selected<T: Copy>(values: impl Iterator<Item = T>, masks: &[u64], out: &mut [T]) -> usize {
     let mut count = 0;
-    for (values, masks) in values.chunks(GROUP).zip(masks.chunks(GROUP)) {
-        let out = &mut out[count..count + values.len()];
-        if is_whole(masks) {
-            out.copy_from_slice(values);
-            count += GROUP;
-            continue;
-        }
-        // Each value is written after the selected values before it, and overwritten if it is not selected.
-        let mut kept = 0;
-        for (value, mask) in values.iter().zip(masks) {
-            out[kept] = *value;
-            kept += (mask & 1) as usize;
-        }
-        count += kept;
+    for (value, mask) in values.zip(masks) {
+        out[count] = value;
+        count += (mask & 1) as usize;
     }
     count
+}
+
+/// Copies the values whose masks are set to the beginning of `out`. All slices have the same length.
+#[inline(always)]
+fn compress(values: &[f64], masks: &[u64], out: &mut [f64]) {
+    let mut count = 0;
+    let ((groups, last), (masks, last_masks)) = (values.as_chunks::<GROUP>(), masks.as_chunks());
+    for (values, masks) in groups.iter().zip(masks) {
+        let Some(out) = out[count..].first_chunk_mut::<GROUP>() else { return };
+        count += match is_whole(masks) {
+            true => {
+                *out = *values;
+                GROUP
+            }
+            false => write_selected(values.iter().copied(), masks, out),
+        };
+    }
+    write_selected(last.iter().copied(), last_masks, &mut out[count..]);
 }
 
 impl Points<'_> {
@@ -50,25 +57,23 @@ impl Points<'_> {
         while next < end && picked.len() < most {
             let len = BLOCK.min(end - next).min(most - picked.len());
             let used = &mut used[..len];
-            in_vectors(|| self.mark_used(next, used));
+            self.mark_used(next, used);
             let mut count = picked.len();
             // Memory for all points. Each index is written after the indices of the used points before it.
             picked.resize(count + len, 0);
-            for (g, group) in used.chunks(GROUP).enumerate() {
-                let first = next + g * GROUP;
-                let out = &mut picked[count..count + group.len()];
-                if is_whole(group) {
-                    out.iter_mut().enumerate().for_each(|(i, out)| *out = first + i);
-                    count += GROUP;
-                    continue;
-                }
-                let mut kept = 0;
-                for (i, used) in group.iter().enumerate() {
-                    out[kept] = first + i;
-                    kept += (used & 1) as usize;
-                }
-                count += kept;
+            let (groups, last) = used.as_chunks::<GROUP>();
+            for (first, group) in (next..).step_by(GROUP).zip(groups) {
+                let Some(out) = picked[count..].first_chunk_mut::<GROUP>() else { break };
+                count += match is_whole(group) {
+                    true => {
+                        *out = std::array::from_fn(|i| first + i);
+                        GROUP
+                    }
+                    false => write_selected(first.., group, out),
+                };
             }
+            let rest = next + len - last.len();
+            count += write_selected(rest.., last, &mut picked[count..]);
             picked.truncate(count);
             next += len;
         }
@@ -80,6 +85,21 @@ impl Points<'_> {
     /// same as [`pick_used`](Points::pick_used).
     pub(crate) fn gather_used(
         &self,
+        span: (usize, usize),
+        most: usize,
+        arrays: &[Values<'_>],
+        out: &mut [f64],
+    ) -> (usize, usize) {
+        type Span = (usize, usize);
+        let points = self;
+        in_vectors!(Points::gather: (
+            points: &Points<'_>, span: Span, most: usize, arrays: &[Values<'_>], out: &mut [f64]
+        ) -> Span)
+    }
+
+    #[inline(always)]
+    fn gather(
+        &self,
         (mut next, end): (usize, usize),
         most: usize,
         arrays: &[Values<'_>],
@@ -89,13 +109,11 @@ impl Points<'_> {
         while next < end && count < most {
             let len = BLOCK.min(end - next).min(most - count);
             let used = &mut used[..len];
-            in_vectors(|| {
-                self.mark_used(next, used);
-                for (values, out) in arrays.iter().zip(out.chunks_mut(most)) {
-                    let values = widened(values, next..next + len, &mut room);
-                    compress(values, used, &mut out[count..count + len]);
-                }
-            });
+            self.mark(next, used);
+            for (values, out) in arrays.iter().zip(out.chunks_mut(most)) {
+                let values = widened(values, next..next + len, &mut room);
+                compress(values, used, &mut out[count..count + len]);
+            }
             count += used.iter().map(|used| (used & 1) as usize).sum::<usize>();
             next += len;
         }

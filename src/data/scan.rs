@@ -16,6 +16,21 @@ const LANES: usize = 8;
 /// Mask of the points of a block: all bits of an element are set if the point is used, else none.
 pub(super) type Mask = [u64; BLOCK];
 
+/// Buffers for the numbers of a block.
+struct Rooms {
+    mask: Mask,
+    values: [f64; BLOCK],
+    weights: [f64; BLOCK],
+    sizes: [f64; BLOCK],
+}
+
+impl Default for Rooms {
+    fn default() -> Rooms {
+        let zeros = [0.0; BLOCK];
+        Rooms { mask: [0; BLOCK], values: zeros, weights: zeros, sizes: zeros }
+    }
+}
+
 /// Results of a scan over used points.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scan {
@@ -40,23 +55,25 @@ impl Scan {
     }
 }
 
-/// Returns the result of `scan`, compiled for AVX2 if the processor supports it. The result has the same bits: the loops
-/// contain no fused operations. The functions that `scan` calls must be inlined.
-#[inline(always)]
-pub(super) fn in_vectors<R>(scan: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn with_avx2<R>(scan: impl FnOnce() -> R) -> R {
-            scan()
+/// Calls a function, compiled for AVX2 if the processor supports it. The result has the same bits: the loops contain no
+/// fused operations. The function and all that it calls must be `inline(always)`, and contain no large closures.
+macro_rules! in_vectors {
+    ($function:path: ($($argument:ident: $type:ty),*) -> $out:ty) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn with_avx2($($argument: $type),*) -> $out {
+                $function($($argument),*)
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has this feature.
+                return unsafe { with_avx2($($argument),*) };
+            }
         }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has this feature.
-            return unsafe { with_avx2(scan) };
-        }
-    }
-    scan()
+        $function($($argument),*)
+    }};
 }
+pub(super) use in_vectors;
 
 /// Returns the blocks of a range, in order.
 #[inline(always)]
@@ -96,11 +113,6 @@ fn kept(value: f64, mask: u64) -> f64 {
 #[inline(always)]
 fn larger(most: f64, other: f64) -> f64 {
     if other > most { other } else { most }
-}
-
-#[inline(always)]
-fn largest_of(lanes: [f64; LANES]) -> f64 {
-    lanes.into_iter().fold(0.0, larger)
 }
 
 /// Evaluates an expression with an iterator over the masks of valid values of a range: those that are finite or, if
@@ -147,58 +159,33 @@ fn has_invalid(
 ) -> u64 {
     let mut invalid = 0;
     with_valid!(values, range, infinite, valid => match masks {
-        None => valid.for_each(|valid| invalid |= !valid),
-        Some(masks) => valid.zip(masks).for_each(|(valid, mask)| invalid |= mask & !valid),
+        None => invalid = !valid.fold(!0, |all, valid| all & valid),
+        Some(masks) => invalid = valid.zip(masks).fold(0, |all, (valid, mask)| all | mask & !valid),
     });
     invalid
 }
 
-/// Largest magnitudes, one per lane.
-#[derive(Default)]
-struct Lanes {
-    y: [f64; LANES],
-    weight: [f64; LANES],
-    row: [f64; LANES],
+/// Returns a number other than 0 if a sigma is not positive and finite. Without `masks`, all of them count.
+#[inline(always)]
+fn has_bad_sigma(sigma: &[f64], masks: Option<&Mask>) -> u64 {
+    let is_good = |s: f64| bits((s > 0.0) & (s < f64::INFINITY));
+    match masks {
+        None => !sigma.iter().fold(!0, |all, &s| all & is_good(s)),
+        Some(masks) => sigma.iter().zip(masks).fold(0, |all, (&s, mask)| all | mask & !is_good(s)),
+    }
 }
 
-impl Lanes {
-    /// Adds the magnitudes of y at the points of the masks.
-    #[inline(always)]
-    fn add_y(&mut self, y: &[f64], masks: Option<&Mask>) {
-        let (groups, last) = y.as_chunks::<LANES>();
-        let all = [!0; LANES];
-        let mut masks = masks.map(|masks| masks.as_chunks::<LANES>().0.iter());
-        let mut next = || masks.as_mut().and_then(Iterator::next).unwrap_or(&all);
-        for y in groups {
-            let mask = next();
-            for l in 0..LANES {
-                self.y[l] = larger(self.y[l], kept(y[l].abs(), mask[l]));
-            }
-        }
-        for ((most, &y), &mask) in self.y.iter_mut().zip(last).zip(next()) {
-            *most = larger(*most, kept(y.abs(), mask));
-        }
-    }
-
-    /// Adds the weights of a block and the magnitudes of its rows.
-    #[inline(always)]
-    fn add_weighted(&mut self, y: &[f64], weights: &[f64; BLOCK]) {
-        let mut sizes = [0.0; BLOCK];
-        sizes.iter_mut().zip(y).zip(weights).for_each(|((row, y), w)| *row = y.abs() * w);
-        let rows = sizes.as_chunks::<LANES>().0.iter();
-        for (row, weight) in rows.zip(weights.as_chunks::<LANES>().0) {
-            for l in 0..LANES {
-                self.weight[l] = larger(self.weight[l], weight[l]);
-                self.row[l] = larger(self.row[l], row[l]);
-            }
-        }
+/// Replaces each number of `most` by the largest of it and the numbers of its lane.
+#[inline(always)]
+fn add_largest(most: &mut [f64; LANES], numbers: &[f64; BLOCK]) {
+    for group in numbers.as_chunks::<LANES>().0 {
+        (0..LANES).for_each(|l| most[l] = larger(most[l], group[l]));
     }
 }
 
 impl Points<'_> {
-    /// Sets the mask of the points from `start` on, which are used if [`counts`](Points::counts) returns true.
     #[inline(always)]
-    pub(super) fn mark_used(&self, start: usize, used: &mut [u64]) {
+    pub(super) fn mark(&self, start: usize, used: &mut [u64]) {
         let end = start + used.len();
         match self.mask {
             Some(mask) => {
@@ -223,14 +210,16 @@ impl Points<'_> {
         }
     }
 
-    /// Returns the mask of the used points of a block; `None` if all points are used.
+    /// Returns the mask of the used points of a block, written to `room`; `None` if all points are used.
     #[inline(always)]
-    fn mask_of(&self, block: Range<usize>) -> Option<Mask> {
-        self.is_filtered().then(|| {
-            let mut used = [0; BLOCK];
-            self.mark_used(block.start, &mut used[..block.len()]);
-            used
-        })
+    fn mask_of<'m>(&self, block: Range<usize>, room: &'m mut Mask) -> Option<&'m Mask> {
+        if !self.is_filtered() {
+            return None;
+        }
+        let (used, rest) = room.split_at_mut(block.len());
+        self.mark(block.start, used);
+        rest.fill(0);
+        Some(room)
     }
 
     /// Returns the numbers of used points, omitted points and points without weight in a range.
@@ -239,7 +228,7 @@ impl Points<'_> {
         let mut used = [0; BLOCK];
         for block in blocks(part) {
             let used = &mut used[..block.len()];
-            in_vectors(|| self.mark_used(block.start, used));
+            self.mark_used(block.start, used);
             let count = used.iter().map(|used| (used & 1) as usize).sum::<usize>();
             let is_ignored = |&i: &usize| {
                 self.sigma_at(i) == Some(f64::INFINITY) && self.mask.is_none_or(|mask| mask[i])
@@ -255,81 +244,114 @@ impl Points<'_> {
 
     /// Scans the points of a range. `known_x`: true if the independent variables are known to be valid.
     pub(super) fn scan_part(&self, part: Range<usize>, known_x: bool) -> Scan {
-        in_vectors(|| {
-            let (mut moments, mut count, mut invalid) = (Moments::default(), 0, 0);
-            let (mut largest, mut room) = (Lanes::default(), [0.0; BLOCK]);
-            let unknown = if known_x { &[] } else { &self.columns[..] };
-            for block in blocks(part) {
-                let used = self.mask_of(block.clone());
-                let used = used.as_ref();
-                count += match used {
-                    None => block.len(),
-                    Some(used) => used.iter().map(|used| (used & 1) as usize).sum(),
-                };
-                invalid |= has_invalid(&self.y, block.clone(), false, used);
-                for column in unknown {
-                    invalid |= has_invalid(column, block.clone(), self.infinite_x, used);
-                }
-                let y = widened(&self.y, block.clone(), &mut room);
-                let weights = self.weights_of_block(block.clone(), used);
-                moments = moments.merge(self.moments_of_block(y, used, weights.as_ref()));
-                largest.add_y(y, used);
-                if let (Some(sigma), Some(weights)) = (self.sigmas(), &weights) {
-                    let mut add = |s: f64, mask: u64| {
-                        invalid |= mask & !(bits(s > 0.0) & bits(s < f64::INFINITY));
-                    };
-                    match used {
-                        None => sigma[block].iter().for_each(|&s| add(s, !0)),
-                        Some(used) => sigma[block].iter().zip(used).for_each(|(&s, &m)| add(s, m)),
-                    }
-                    largest.add_weighted(y, weights);
-                }
-            }
-            let y = largest_of(largest.y);
-            let (weight, row) = match self.sigmas() {
-                Some(_) => (largest_of(largest.weight), largest_of(largest.row)),
-                None => (f64::from(u8::from(count > 0)), y),
-            };
-            let largest = Largest { y, weight, row };
-            Scan { largest, moments, used: count, is_invalid: invalid != 0 }
-        })
+        let points = self;
+        in_vectors!(Points::scan_blocks: (points: &Points<'_>, part: Range<usize>, known_x: bool) -> Scan)
     }
 
     /// Returns the moments of the points of a range, in the current units of the points.
     pub(super) fn moments_of_range(&self, range: Range<usize>) -> Moments {
-        in_vectors(|| {
-            let (mut total, mut room) = (Moments::default(), [0.0; BLOCK]);
-            for block in blocks(range) {
-                let used = self.mask_of(block.clone());
-                let weights = self.weights_of_block(block.clone(), used.as_ref());
-                let y = widened(&self.y, block, &mut room);
-                total = total.merge(self.moments_of_block(y, used.as_ref(), weights.as_ref()));
-            }
-            total
-        })
+        let points = self;
+        in_vectors!(Points::moments_of_blocks: (points: &Points<'_>, range: Range<usize>) -> Moments)
     }
 
-    /// Returns the weights of the points of a block, in the current units, and 0 for points that are not used. Returns
-    /// `None` if all points are used with the weight 1.
+    /// Returns the sum of the counts of a range, and true if one of them is negative.
+    pub(super) fn events(&self, range: Range<usize>) -> (f64, bool) {
+        let points = self;
+        in_vectors!(Points::events_of_blocks: (points: &Points<'_>, range: Range<usize>) -> (f64, bool))
+    }
+
+    /// Sets the mask of the points from `start` on, which are used if [`counts`](Points::counts) returns true.
+    pub(super) fn mark_used(&self, start: usize, used: &mut [u64]) {
+        let points = self;
+        in_vectors!(Points::mark: (points: &Points<'_>, start: usize, used: &mut [u64]) -> ())
+    }
+
     #[inline(always)]
-    fn weights_of_block(&self, block: Range<usize>, used: Option<&Mask>) -> Option<[f64; BLOCK]> {
+    fn scan_blocks(&self, part: Range<usize>, known_x: bool) -> Scan {
+        let (mut moments, mut count, mut invalid) = (Moments::default(), 0, 0);
+        let ([mut most_y, mut most_weight, mut most_row], mut rooms) =
+            ([[0.0; LANES]; 3], Rooms::default());
+        let unknown = if known_x { &[] } else { &self.columns[..] };
+        for block in blocks(part) {
+            let n = block.len();
+            let used = self.mask_of(block.clone(), &mut rooms.mask);
+            count += match used {
+                None => n,
+                Some(used) => used.iter().map(|used| (used & 1) as usize).sum(),
+            };
+            for column in unknown {
+                invalid |= has_invalid(column, block.clone(), self.infinite_x, used);
+            }
+            let y = widened(&self.y, block.clone(), &mut rooms.values);
+            let sizes = &mut rooms.sizes;
+            sizes[n..].fill(0.0);
+            match used {
+                None => sizes.iter_mut().zip(y).for_each(|(size, y)| *size = y.abs()),
+                Some(used) => {
+                    let masked = sizes.iter_mut().zip(y).zip(used);
+                    masked.for_each(|((size, y), &mask)| *size = kept(y.abs(), mask));
+                }
+            }
+            add_largest(&mut most_y, sizes);
+            let weights = self.weights_of_block(block.clone(), used, &mut rooms.weights);
+            let of_block = self.moments_of_block(y, used, weights);
+            // If a value of y is not finite, the mean is not finite.
+            invalid |= bits(!of_block.mean.is_finite());
+            moments = moments.merge(of_block);
+            if let (Some(sigma), Some(weights)) = (self.sigmas(), weights) {
+                invalid |= has_bad_sigma(&sigma[block], used);
+                add_largest(&mut most_weight, weights);
+                sizes.iter_mut().zip(weights).for_each(|(size, weight)| *size *= weight);
+                add_largest(&mut most_row, sizes);
+            }
+        }
+        let [y, weight, row] =
+            [most_y, most_weight, most_row].map(|m| m.into_iter().fold(0.0, larger));
+        let largest = match self.sigmas() {
+            Some(_) => Largest { y, weight, row },
+            None => Largest { y, weight: f64::from(u8::from(count > 0)), row: y },
+        };
+        Scan { largest, moments, used: count, is_invalid: invalid != 0 }
+    }
+
+    #[inline(always)]
+    fn moments_of_blocks(&self, range: Range<usize>) -> Moments {
+        let (mut total, mut rooms) = (Moments::default(), Rooms::default());
+        for block in blocks(range) {
+            let used = self.mask_of(block.clone(), &mut rooms.mask);
+            let weights = self.weights_of_block(block.clone(), used, &mut rooms.weights);
+            let y = widened(&self.y, block, &mut rooms.values);
+            total = total.merge(self.moments_of_block(y, used, weights));
+        }
+        total
+    }
+
+    /// Returns the weights of the points of a block, in the current units, and 0 for points that are not used, written to
+    /// `room`. Returns `None` if all points are used with the weight 1.
+    #[inline(always)]
+    fn weights_of_block<'w>(
+        &self,
+        block: Range<usize>,
+        used: Option<&Mask>,
+        room: &'w mut [f64; BLOCK],
+    ) -> Option<&'w [f64; BLOCK]> {
         if used.is_none() && matches!(self.sigma, Weights::Equal) {
             return None;
         }
         let (row, to_unit) = (self.units.row, self.units.weight / self.units.row);
-        let mut weights = [0.0; BLOCK];
-        let of_block = &mut weights[..block.len()];
+        let (weights, rest) = room.split_at_mut(block.len());
         match self.sigma {
             Weights::Each { sigma, .. } => {
-                let sigmas = of_block.iter_mut().zip(&sigma[block]);
+                let sigmas = weights.iter_mut().zip(&sigma[block]);
                 sigmas.for_each(|(weight, s)| *weight = row / s * to_unit);
             }
-            _ => of_block.fill(self.weight(block.start) * to_unit),
+            _ => weights.fill(self.weight(block.start) * to_unit),
         }
         if let Some(used) = used {
             weights.iter_mut().zip(used).for_each(|(weight, &mask)| *weight = kept(*weight, mask));
         }
-        Some(weights)
+        rest.fill(0.0);
+        Some(room)
     }
 
     /// Returns the moments of a block. The sums are over y − shift, where shift is a value of y. This avoids
@@ -380,27 +402,25 @@ impl Points<'_> {
         Moments { weight, mean: shift + sum / weight, scatter: scatter.max(0.0), square: 0.0 }
     }
 
-    /// Returns the sum of the counts of a range, and true if one of them is negative.
-    pub(super) fn events(&self, range: Range<usize>) -> (f64, bool) {
-        in_vectors(|| {
-            let (mut sums, mut least) = ([0.0; LANES], [0.0; LANES]);
-            let mut room = [0.0; BLOCK];
-            for block in blocks(range) {
-                let used = self.mask_of(block.clone());
-                let y = widened(&self.y, block, &mut room);
-                let mut counts = [0.0; BLOCK];
-                counts[..y.len()].copy_from_slice(y);
-                if let Some(used) = &used {
-                    let masked = counts.iter_mut().zip(used);
-                    masked.for_each(|(count, &mask)| *count = kept(*count, mask));
-                }
-                for counts in counts.as_chunks::<LANES>().0 {
-                    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-                    let lanes = least.iter_mut().zip(counts);
-                    lanes.for_each(|(least, &y)| *least = if y < *least { y } else { *least });
-                }
+    #[inline(always)]
+    fn events_of_blocks(&self, range: Range<usize>) -> (f64, bool) {
+        let (mut sums, mut least) = ([0.0; LANES], [0.0; LANES]);
+        let mut rooms = Rooms::default();
+        for block in blocks(range) {
+            let used = self.mask_of(block.clone(), &mut rooms.mask);
+            let y = widened(&self.y, block, &mut rooms.values);
+            let mut counts = [0.0; BLOCK];
+            counts[..y.len()].copy_from_slice(y);
+            if let Some(used) = used {
+                let masked = counts.iter_mut().zip(used);
+                masked.for_each(|(count, &mask)| *count = kept(*count, mask));
             }
-            (sums.iter().sum(), least.iter().any(|&least| least < 0.0))
-        })
+            for counts in counts.as_chunks::<LANES>().0 {
+                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+                let lanes = least.iter_mut().zip(counts);
+                lanes.for_each(|(least, &y)| *least = if y < *least { y } else { *least });
+            }
+        }
+        (sums.iter().sum(), least.iter().any(|&least| least < 0.0))
     }
 }

@@ -52,7 +52,7 @@ fn left(vectors: Vectors) -> usize {
 /// time of a pass: Huber 0.88, Cauchy 0.79, counts 0.82.
 const LONG: usize = 64;
 
-/// Operations of one or two iterations of a loop, with the places of their numbers.
+/// Operations of one or two iterations of a loop, with the locations of their numbers.
 struct Body {
     operations: Id,
     allocation: Allocation,

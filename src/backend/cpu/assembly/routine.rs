@@ -62,13 +62,16 @@ impl Frame {
     }
 }
 
+/// Routines that are generated at their first use; `None` for those that cannot be generated.
+type MadeOnce = Box<[OnceLock<Option<Routine>>]>;
+
 /// Routines of a program, generated as soon as the program is used often enough.
 #[derive(Debug, Default)]
 pub(super) struct Routines {
     /// Number of points at which the program was evaluated.
     points: AtomicUsize,
     /// For each combination of number types, one entry for each combination of vectors, spread and purpose.
-    made: [OnceLock<Box<[OnceLock<Option<Routine>>]>>; Elements::COUNT],
+    made: [OnceLock<MadeOnce>; Elements::COUNT],
 }
 
 impl Routines {
