@@ -32,6 +32,7 @@ fn positions(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<us
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cmp::Reverse;
 
     /// Oracle: the stable sort of the standard library.
     #[test]
@@ -39,11 +40,11 @@ mod tests {
         for count in 0..60_u64 {
             for seed in 0..20_u64 {
                 let key =
-                    |i: u64| (i.wrapping_mul(2 * seed + 1) ^ (i << seed % 7)) % (1 + seed % 11);
+                    |i: u64| (i.wrapping_mul(2 * seed + 1) ^ (i << (seed % 7))) % (1 + seed % 11);
                 let mut items: Vec<(u64, String)> =
                     (0..count).map(|i| (key(i), format!("item {i}"))).collect();
                 let mut expected = items.clone();
-                expected.sort_by(|a, b| b.0.cmp(&a.0));
+                expected.sort_by_key(|item| Reverse(item.0));
                 sort_few(&mut items, |a, b| b.0.cmp(&a.0));
                 assert_eq!(items, expected);
             }
