@@ -186,15 +186,14 @@ pub(crate) fn raised_in_sets(py: Python<'_>, mut error: Error, at: &Py<PyAny>) -
         | Error::ModelNotPositiveAtStart { point, .. } => {
             // The first variable of the joint model is the number of the set, from 1.
             let set = point.0.first().cloned();
-            let located = locate(&mut error, |index| match &set {
+            locate(&mut error, |index| match &set {
                 Some(set) => {
                     let known = at.call1(py, (set.value as usize - 1, index))?;
                     let known: Option<Vec<(String, f64)>> = known.extract(py)?;
                     Ok(known.map(|known| [vec![(set.name.clone(), set.value)], known].concat()))
                 }
                 None => Ok(None),
-            });
-            located
+            })
         }
         _ => Ok(()),
     };
