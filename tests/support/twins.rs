@@ -64,7 +64,7 @@ pub fn passes(place: Place<'_>) {
         suite::compare(&what, &cosines(params), &data, &vec![0.1; params], place);
     }
     // The device has little f64, so that the first stage has sums in two floats, which tensor cores do not compute.
-    let mixed = place(cosines(9).precision(Precision::Mixed)).fit(data.clone(), &[0.1; 9]).unwrap();
+    let mixed = place(cosines(9).precision(Precision::Mixed)).fit(data.clone(), [0.1; 9]).unwrap();
     assert!(mixed.converged() && mixed.stats().processor == Processor::Cuda, "{}", mixed.stats());
     let cauchy = cosines(9).loss(Loss::Cauchy { scale: 1.0 });
     suite::compare("a factor of 9", &cauchy, &data, &[0.1; 9], place);
