@@ -73,10 +73,11 @@ pub fn passes(place: Place<'_>) {
     let cauchy = decay().loss(Loss::Cauchy { scale: 1e60 });
     let start = [START[0] * 1e60, START[1], START[2] * 1e60];
     suite::compare("a huge factor", &cauchy, &Data::new(&x, &huge).unwrap(), &start, place);
-    // Two splits of the points.
+    // Two splits of the points, and more than one point for some threads.
     let long = abscissae(1100);
     let many = decays(&long, 1);
     let many = Data::new(&long, &many).unwrap();
+    suite::compare("tensor cores", &cosines(9), &many, &[0.1; 9], place);
     suite::compare("rows", &cosines(33), &many, &[0.1; 33], place);
     for precision in [Precision::Double, Precision::Mixed] {
         let model = place(decay().precision(precision));
