@@ -3,12 +3,12 @@
 //! Both use the same starting point; before the timing, the benchmark checks that both reach the same minimum.
 //!
 //! Also 30 and 100 points, with a model that is traced for each fit and with one that is reused, and 1e6 points that are
-//! in memory but not in a cache. For many points, two limits are measured: memory (a sum over the same arrays) and arithmetic (the passes of a fit as a hand-written
-//! loop).
+//! in memory but not in a cache. For many points, two limits are measured: memory (a sum over the same arrays) and
+//! arithmetic (the passes of a fit as a hand-written loop).
 //!
 //! Then the same decay on CUDA device 0 at 1e3 to 1e8 points, from host memory and with resident data, a damped sine,
-//! and ten peaks of 31 parameters. Without a device, the reason for skipping is printed. `DUALFIT_BENCH_POINTS` limits the points of these fits,
-//! for small or slow cards.
+//! and ten peaks of 31 parameters. Without a device, the reason for skipping is printed. `DUALFIT_BENCH_POINTS` limits
+//! the points of these fits, for small or slow cards.
 
 mod by_hand;
 

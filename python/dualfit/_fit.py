@@ -367,8 +367,8 @@ class Fit:
         n_resamples : int
             Number of refits, from 2 to 10 million. Standard errors need about 200, intervals of 95 % about 2000.
         resample : {'residuals', 'parametric', 'pairs'}
-            What is drawn: the fit's residuals about its curve; normal errors (for counts, counts) about its curve; or
-            whole points (case resampling).
+            Draws the residuals of the fit with replacement and adds them to its curve; draws normal errors (counts, if y
+            are counts) about its curve; or draws whole points (case resampling).
         seed : int
             Seed of the draws. The same seed gives the same data.
         memory_limit : int, optional

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import FitError
+from ._results import Array
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Array = NDArray[np.float64]
 
 
 def indices(shape: tuple[int, ...]) -> list[Any]:

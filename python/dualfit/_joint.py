@@ -15,7 +15,7 @@ from ._data import check_policy, guarded, independent, point_of, points_of, rela
 from ._fit import Fit
 from ._formula import names_in
 from ._frame import frame_of
-from ._model import Model
+from ._model import Model, model_of
 from ._prepare import Prepared, check_columns
 from ._progress import shown
 from ._refusal import NotTraceable
@@ -265,7 +265,7 @@ def fit_joint(f: Callable[..., Any] | str | Model | list[Any] | tuple[Any, ...],
     check_policy(nan_policy)
     each = list(f) if isinstance(f, (list, tuple)) else [f]
     is_list = len(each) != 1
-    models = [one if isinstance(one, Model) else Model(one) for one in each]
+    models = [model_of(one) for one in each]
     if not models:
         raise FitError("f is an empty list; give one model for all sets, or one per set")
     if by is not None or data is not None:

@@ -456,6 +456,11 @@ def _function_of_two(left: Model, right: Model, sign: str) -> Model:
     return model
 
 
+def model_of(f: Callable[..., Any] | str | Model) -> Model:
+    """Return a model itself, with its recordings, or a new model of a function or a formula."""
+    return f if isinstance(f, Model) else Model(f)
+
+
 def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, sigma: Any = None,
         absolute_sigma: bool = False, x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise",
         **options: Unpack[Options]) -> Fit:
@@ -482,8 +487,7 @@ def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, 
     >>> fit.converged, round(fit.values["b"], 2)
     (True, 1.3)
     """
-    model = f if isinstance(f, Model) else Model(f)
-    return model.fit(x, y, p0, sigma=sigma, absolute_sigma=absolute_sigma, x_sigma=x_sigma, mask=mask,
+    return model_of(f).fit(x, y, p0, sigma=sigma, absolute_sigma=absolute_sigma, x_sigma=x_sigma, mask=mask,
                      nan_policy=nan_policy, **options)
 
 
@@ -512,6 +516,5 @@ def fit_batch(f: Callable[..., Any] | str | Model, x: Any, stack: Any, p0: Any =
     >>> batch["rate"].round(6)
     array([0.5, 1. , 2. ])
     """
-    model = f if isinstance(f, Model) else Model(f)
-    return model.fit_batch(x, stack, p0, sigma=sigma, absolute_sigma=absolute_sigma, mask=mask, nan_policy=nan_policy,
+    return model_of(f).fit_batch(x, stack, p0, sigma=sigma, absolute_sigma=absolute_sigma, mask=mask, nan_policy=nan_policy,
                            covariance=covariance, **options)

@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from ._data import check_policy, meant, one_sigma, real, relative_unit, samples, start_of, x_columns
 from ._fit import Fit
-from ._model import Model
+from ._model import Model, model_of
 from ._prepare import check_columns
 from ._progress import shown
 from ._settings import Options, begin, told
@@ -60,7 +60,7 @@ class Part:
     def __init__(self, f: Callable[..., Any] | str | Model, x: Any = None, y: Any = None, first: int = 0, *, p0: Any = None,
                  paths: Path | list[Path] | None = None, columns: dict[str, Any] | None = None, sigma: Any = None,
                  absolute_sigma: bool = False, nan_policy: str = "raise", **options: Unpack[Options]) -> None:
-        model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
+        model, p0 = model_of(f), start_of(p0)
         if first < 0 or first % GROUP:
             raise _core.FitError(f"first is {first}; parts begin at multiples of {GROUP}, as dualfit.Part.share divides them")
         check_policy(nan_policy)
@@ -177,7 +177,7 @@ def fit_parts(f: Callable[..., Any] | str | Model, ask: Callable[[bytes], bytes]
     dualfit.dask.fit : over the workers of a Dask cluster.
     dualfit.mpi.fit : over the ranks of an MPI job.
     """
-    model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
+    model, p0 = model_of(f), start_of(p0)
     ready = model.over_columns(variables, p0)
     names = ready.model.parameters
     path = None if checkpoint is None else str(checkpoint)

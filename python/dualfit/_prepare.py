@@ -28,7 +28,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: Message if the model of a saved fit is needed but was not saved.
 KEPT = "a fit that was kept is not fitted again; make it anew, and profile that"
 #: Reason for a direct call of a function that computes values from x that are not finite.
-_HOLES = ("something that it computes from x alone is not finite at some points; give what is computed there another x, as in "
+_HOLES = ("a value that it computes from x alone is not finite at some points; replace x at these points before it, as in "
           "np.where(x > 1, a*np.sqrt(np.where(x > 1, x - 1, 0)), 0)")
 #: Maximum number of cached models.
 _MOST_MODELS = 128

@@ -11,7 +11,7 @@ from . import _core
 from ._core import FitError
 from ._data import whole
 from ._fit import Fit
-from ._model import Model
+from ._model import Model, model_of
 from ._progress import Bar
 from ._results import Array, Optima, Optimum
 from ._settings import Options, OptionsWithoutBounds, bounded
@@ -79,7 +79,7 @@ def multi_start(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = N
         raise FitError(f"also_from has the shape {given.shape}; give one row per start, with one value per parameter in each")
     drawn = {"starts": whole("starts", starts), "seed": whole("seed", seed), "sampling": sampling,
              "ranges": _ranges(ranges, log_ranges), "given": given.tolist()}
-    model = f if isinstance(f, Model) else Model(f)
+    model = model_of(f)
     search = _Search(_core.multi_start, drawn)
     return search.ended(model._fitted(x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, options, search))
 
@@ -144,7 +144,7 @@ def differential_evolution(f: Callable[..., Any] | str | Model, x: Any, y: Any, 
     evolution = {"populations": whole("populations", populations, 1), "members": whole("popsize", popsize, 1),
                  "generations": whole("maxiter", maxiter), "tolerance": float(tol), "seed": whole("seed", seed),
                  "ranges": _ranges(ranges, log_ranges)}
-    model = f if isinstance(f, Model) else Model(f)
+    model = model_of(f)
     if model._names is not None:
         bounds = _pairs(bounds, model._names)
     search = _Search(_core.differential_evolution, evolution)

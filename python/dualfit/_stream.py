@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from ._data import check_policy, meant, one_sigma, relative_unit, samples, start_of
 from ._fit import Fit
-from ._model import Model
+from ._model import Model, model_of
 from ._prepare import check_columns
 from ._progress import shown
 from ._settings import Options, begin, told
@@ -161,7 +161,7 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     >>> fit.params.round(6)
     array([2.5, 1.3, 0.5])
     """
-    model, p0 = f if isinstance(f, Model) else Model(f), start_of(p0)
+    model, p0 = model_of(f), start_of(p0)
     if chunk_points is not None and chunk_points < 1:
         raise ValueError(f"chunk_points is {chunk_points}; a chunk has at least one point")
     files, columns = files_of(paths, x, y, sigma, absolute_sigma, nan_policy, chunks, memory_limit=memory_limit,

@@ -11,6 +11,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::ops::RangeInclusive;
 
 /// Ranges of drawn starts: name, lower and upper end, and whether values are drawn evenly in the logarithm.
 type Ranges = Vec<(String, f64, f64, bool)>;
@@ -64,14 +65,9 @@ pub(crate) fn multi_start<'py>(
             )));
         }
     };
-    let mut starts = MultiStart::new(drawn.starts).seed(drawn.seed).sampling(sampling);
-    for (name, lower, upper, logarithmic) in &drawn.ranges {
-        starts = match logarithmic {
-            true => starts.log_range(name, *lower..=*upper),
-            false => starts.range(name, *lower..=*upper),
-        };
-    }
-    starts = drawn.given.iter().fold(starts, MultiStart::also_from);
+    let starts = MultiStart::new(drawn.starts).seed(drawn.seed).sampling(sampling);
+    let starts = in_ranges(starts, &drawn.ranges, [MultiStart::range, MultiStart::log_range]);
+    let starts = drawn.given.iter().fold(starts, MultiStart::also_from);
     searched(py, &model, &points, (begin, settings, at), |curve, data, start| {
         curve.multi_start(data, start, &starts)
     })
@@ -89,20 +85,31 @@ pub(crate) fn differential_evolution<'py>(
     at: Option<Py<PyAny>>,
     evolution: Evolution,
 ) -> PyResult<Found<'py>> {
-    let mut search = DifferentialEvolution::new()
+    let search = DifferentialEvolution::new()
         .populations(evolution.populations)
         .members_per_parameter(evolution.members)
         .generations(evolution.generations)
         .tolerance(evolution.tolerance)
         .seed(evolution.seed);
-    for (name, lower, upper, logarithmic) in &evolution.ranges {
-        search = match logarithmic {
-            true => search.log_range(name, *lower..=*upper),
-            false => search.range(name, *lower..=*upper),
-        };
-    }
+    let kinds = [DifferentialEvolution::range, DifferentialEvolution::log_range];
+    let search = in_ranges(search, &evolution.ranges, kinds);
     searched(py, &model, &points, (begin, settings, at), |curve, data, start| {
         curve.differential_evolution(data, start, &search)
+    })
+}
+
+/// Method that sets a range of a search.
+type SetRange<S> = fn(S, &str, RangeInclusive<f64>) -> S;
+
+/// Returns a search with these ranges, set by the methods for even and for logarithmic ranges.
+fn in_ranges<S>(
+    search: S,
+    ranges: &[(String, f64, f64, bool)],
+    [even, logarithmic]: [SetRange<S>; 2],
+) -> S {
+    ranges.iter().fold(search, |search, (name, lower, upper, is_logarithmic)| {
+        let set = if *is_logarithmic { logarithmic } else { even };
+        set(search, name, *lower..=*upper)
     })
 }
 

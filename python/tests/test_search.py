@@ -12,6 +12,7 @@ import pytest
 
 import dualfit
 from dualfit import FitError, differential_evolution, models, multi_start
+from refusals import check_refused
 
 optimize = pytest.importorskip("scipy.optimize")
 
@@ -219,10 +220,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize(("call", "error", "words"), REFUSED.values(), ids=REFUSED.keys())
 def test_bad_requests(call: Callable[[], Any], error: type[Exception], words: str) -> None:
-    with pytest.raises(error) as raised:
-        call()
-    assert words in str(raised.value)
-    assert "::" not in str(raised.value)
+    check_refused(call, error, words)
 
 
 def test_forms_of_bounds() -> None:
