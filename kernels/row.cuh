@@ -64,6 +64,18 @@ __device__ __forceinline__ void weighted_row(
     weighted_row(point, data, common, floor, row, cost, influence);
 }
 
+// As weighted_row if there is a point; otherwise the row and the cost are 0.
+__device__ __forceinline__ void row_or_zeros(
+    bool is_point, const Point& point, const Data& data, const Common& common, double floor, Term* row, Term& cost) {
+    cost = 0;
+    if (is_point) {
+        weighted_row(point, data, common, floor, row, cost);
+    } else {
+#pragma unroll
+        for (int j = 0; j < K; ++j) row[j] = 0;
+    }
+}
+
 // Adds the products of all pairs of numbers of a row to `sums`.
 template <typename S>
 __device__ __forceinline__ void add_row(const Term* row, S* sums) {

@@ -54,13 +54,8 @@ __device__ __forceinline__ void sum_points(
     if (i < data.points) next = load_point(data, i);
     const double* fragments = own + lane / 4 * WARP_PITCH + lane % 4;
     for (; first < data.points; first += stride) {
-        double row[K], cost = 0.0;
-        if (i < data.points) {
-            weighted_row(next, data, common, floor, row, cost);
-        } else {
-#pragma unroll
-            for (int j = 0; j < K; ++j) row[j] = 0.0;
-        }
+        double row[K], cost;
+        row_or_zeros(i < data.points, next, data, common, floor, row, cost);
         // All lanes have read the rows of the last points.
         __syncwarp();
 #pragma unroll

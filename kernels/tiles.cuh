@@ -62,13 +62,8 @@ __device__ __forceinline__ void sum_points(
     if (evaluates && i < data.points) next = load_point(data, i);
     for (; first < data.points; first += stride) {
         if (evaluates) {
-            Term row[K], cost = 0;
-            if (i < data.points) {
-                weighted_row(next, data, common, floor, row, cost);
-            } else {
-#pragma unroll
-                for (int j = 0; j < K; ++j) row[j] = 0;
-            }
+            Term row[K], cost;
+            row_or_zeros(i < data.points, next, data, common, floor, row, cost);
 #pragma unroll
             for (int j = 0; j < K; ++j) tile[j * TILE_POINTS + threadIdx.x] = row[j];
             if constexpr (LOSS != LINEAR) add(costs[0], cost);

@@ -26,6 +26,49 @@ pub enum Values<'a> {
     I32(&'a [i32]),
 }
 
+/// Type of the numbers of an array in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Storage {
+    F32,
+    #[default]
+    F64,
+    U8,
+    U16,
+    I16,
+    U32,
+    I32,
+}
+
+impl Storage {
+    /// Number of types.
+    pub(crate) const COUNT: usize = 7;
+
+    /// Returns the size of a number in bytes.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Storage::U8 => 1,
+            Storage::U16 | Storage::I16 => 2,
+            Storage::F32 | Storage::U32 | Storage::I32 => 4,
+            Storage::F64 => 8,
+        }
+    }
+}
+
+impl Values<'_> {
+    /// Returns the type of the numbers.
+    pub(crate) fn storage(&self) -> Storage {
+        match self {
+            Values::F64(_) => Storage::F64,
+            Values::F32(_) => Storage::F32,
+            Values::U8(_) => Storage::U8,
+            Values::U16(_) => Storage::U16,
+            Values::I16(_) => Storage::I16,
+            Values::U32(_) => Storage::U32,
+            Values::I32(_) => Storage::I32,
+        }
+    }
+}
+
 /// Evaluates one expression for an array of any type: `each!(values, v => v.len())`.
 macro_rules! each {
     ($values:expr, $v:ident => $what:expr) => {

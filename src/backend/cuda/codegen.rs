@@ -7,6 +7,7 @@
 
 mod expression;
 
+use crate::data::values::Storage;
 use crate::model::op::{Binary, Id, Node};
 use crate::model::program::Program;
 use crate::model::tape::depends_on_point;
@@ -14,18 +15,6 @@ use crate::model::tape::depends_on_point;
 pub(super) use expression::to_f32;
 use expression::{Scope, comment, literal};
 use std::fmt::Write;
-
-/// Type of numbers in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Storage {
-    F32,
-    F64,
-    U8,
-    U16,
-    I16,
-    U32,
-    I32,
-}
 
 /// Arithmetic of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,15 +27,6 @@ pub(crate) enum Arithmetic {
 }
 
 impl Storage {
-    pub(crate) fn bytes(self) -> usize {
-        match self {
-            Storage::U8 => 1,
-            Storage::U16 | Storage::I16 => 2,
-            Storage::F32 | Storage::U32 | Storage::I32 => 4,
-            Storage::F64 => 8,
-        }
-    }
-
     /// Returns the type in C++.
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use crate::backend::cuda::driver::{CompileError, Compiler};
 use crate::error::no_cuda::NoCuda;
 use crate::observe::span;
 use crate::threads::lock;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Maximum number of loaded translation units; the least recently used unit is unloaded first.
 const MAX_LOADED: usize = 64;
@@ -35,6 +35,8 @@ type KernelList = Vec<(Arc<str>, Arc<LoadedKernels>)>;
 pub(crate) struct LoadedKernels {
     pub(crate) driver: Arc<dyn Driver>,
     module: Module,
+    /// Number of resident blocks of the pass, from its first fit on.
+    resident: OnceLock<u32>,
 }
 
 /// Error of compiling or loading kernels.
@@ -135,7 +137,8 @@ impl LoadedKernels {
         image: &[u8],
     ) -> Result<LoadedKernels, DriverError> {
         let _span = span!(DEBUG, "load", bytes = image.len());
-        Ok(LoadedKernels { module: driver.load(image)?, driver: driver.clone() })
+        let module = driver.load(image)?;
+        Ok(LoadedKernels { module, driver: driver.clone(), resident: OnceLock::new() })
     }
 
     /// Prefers `percent` percent of shared memory for `kernel`, and L1 cache for the rest.
@@ -143,10 +146,15 @@ impl LoadedKernels {
         self.driver.prefer_shared(self.module, kernel, percent);
     }
 
-    /// Returns the number of blocks of `threads` threads that are resident on a multiprocessor at a time. If the driver does
-    /// not know it, this is the number that the launch bounds of every kernel guarantee.
-    pub(crate) fn resident_blocks(&self, kernel: &str, threads: u32) -> u32 {
-        self.driver.resident_blocks(self.module, kernel, threads).unwrap_or(GUARANTEED_BLOCKS)
+    /// Returns the number of blocks of `threads` threads of the pass of this unit that are resident on a multiprocessor at
+    /// a time. If the driver does not know it, this is the number that the launch bounds of every pass guarantee.
+    pub(crate) fn resident_blocks(&self, pass: &str, threads: u32) -> u32 {
+        let ask = || {
+            // Passes read each number once; therefore they have no use for a cache in place of shared memory.
+            self.prefer_shared(pass, 100);
+            self.driver.resident_blocks(self.module, pass, threads).unwrap_or(GUARANTEED_BLOCKS)
+        };
+        *self.resident.get_or_init(ask)
     }
 
     /// Starts `kernel`; `arguments` are the bytes of its parameters.

@@ -29,19 +29,6 @@ pub(crate) struct DevicePoints {
     ends: Vec<usize>,
 }
 
-/// Returns the storage of a column.
-pub(super) fn storage(values: &Values<'_>) -> Storage {
-    match values {
-        Values::F64(_) => Storage::F64,
-        Values::F32(_) => Storage::F32,
-        Values::U8(_) => Storage::U8,
-        Values::U16(_) => Storage::U16,
-        Values::I16(_) => Storage::I16,
-        Values::U32(_) => Storage::U32,
-        Values::I32(_) => Storage::I32,
-    }
-}
-
 /// Returns the bytes of a column.
 pub(super) fn bytes<'a>(values: &Values<'a>) -> &'a [u8] {
     each!(values, v => bytemuck::cast_slice(v))
@@ -49,7 +36,7 @@ pub(super) fn bytes<'a>(values: &Values<'a>) -> &'a [u8] {
 
 /// Returns the storage of the columns of x, and of y.
 pub(crate) fn storages(points: &Points<'_>) -> (Vec<Storage>, Storage) {
-    (points.columns.iter().map(storage).collect(), storage(&points.y))
+    (points.columns.iter().map(Values::storage).collect(), points.y.storage())
 }
 
 /// Returns the kind of weights of the points.
@@ -69,7 +56,7 @@ fn columns<'p, 'a>(points: &'p Points<'a>) -> impl Iterator<Item = &'p Values<'a
 /// Returns the size of one point of `points` on a device, in bytes.
 pub(crate) fn bytes_per_point(points: &Points<'_>) -> usize {
     let weight = if points.sigmas().is_some() { size_of::<f64>() } else { 0 };
-    columns(points).map(|c| storage(c).bytes()).sum::<usize>() + weight
+    columns(points).map(|c| c.storage().bytes()).sum::<usize>() + weight
 }
 
 /// Returns the number of points in `range` that are not left out.
@@ -88,7 +75,7 @@ impl DevicePoints {
         capacity: usize,
     ) -> Result<DevicePoints, DriverError> {
         let column = |values: &Values<'_>| {
-            let kind = storage(values);
+            let kind = values.storage();
             Ok((kind, Buffer::items(driver, capacity, kind.bytes())?))
         };
         Ok(DevicePoints {
@@ -143,7 +130,8 @@ impl DevicePoints {
     /// Returns true if the buffers have the number types of `points`, and weights if `points` have sigmas.
     pub(crate) fn takes(&self, points: &Points<'_>) -> bool {
         let mine = self.columns.iter().map(|(storage, _)| *storage);
-        mine.eq(columns(points).map(storage)) && self.weight.is_some() == points.sigmas().is_some()
+        mine.eq(columns(points).map(Values::storage))
+            && self.weight.is_some() == points.sigmas().is_some()
     }
 
     /// Replaces the contents by the points in `range` that are not left out. `queue` uploads the points, which must

@@ -208,8 +208,6 @@ impl DevicePasses {
     ) -> Result<DevicePasses, DriverError> {
         let driver = &kernels.passes.driver;
         let kernel = if free > FEW_PARAMETERS { "rows" } else { "normal" };
-        // Passes read each number once; therefore they have no use for a cache in place of shared memory.
-        kernels.passes.prefer_shared(kernel, 100);
         let blocks = concurrent_blocks(&kernels.passes, kernel);
         let ticket = Buffer::of::<u32>(driver, 1)?;
         ticket.clear()?;

@@ -1,9 +1,10 @@
 //! The translation unit of a fit: constants, declarations shared by Rust and CUDA, functions, the model, the kernels.
 
 use super::codegen;
-pub(crate) use super::codegen::{Arithmetic, Storage};
+pub(crate) use super::codegen::Arithmetic;
 use super::interface::{self, Rule, Size};
 use crate::data::loss::{Estimator, Loss};
+pub(crate) use crate::data::values::Storage;
 use crate::model::op::Node;
 use crate::model::program::Program;
 

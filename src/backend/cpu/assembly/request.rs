@@ -3,7 +3,7 @@
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::robust::Shape;
 use crate::data::loss::{Estimator, Loss};
-use crate::data::values::Values;
+use crate::data::values::{Storage, Values};
 use crate::normal::pair;
 use arrayvec::ArrayVec;
 
@@ -20,77 +20,35 @@ pub(crate) fn in_a_row<T>(arrays: impl Iterator<Item = Option<T>>) -> Option<Arr
     Some(row)
 }
 
-/// Number type of an array, which a routine converts to f64.
-#[cfg(all(feature = "jit", target_arch = "x86_64"))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Element {
-    #[default]
-    F64,
-    F32,
-    U8,
-    U16,
-    I16,
-    U32,
-    I32,
-}
-
-#[cfg(all(feature = "jit", target_arch = "x86_64"))]
-impl Element {
-    /// Number of values of the type.
-    const COUNT: usize = 7;
-
-    fn of(values: &Values<'_>) -> Element {
-        match values {
-            Values::F64(_) => Element::F64,
-            Values::F32(_) => Element::F32,
-            Values::U8(_) => Element::U8,
-            Values::U16(_) => Element::U16,
-            Values::I16(_) => Element::I16,
-            Values::U32(_) => Element::U32,
-            Values::I32(_) => Element::I32,
-        }
-    }
-
-    /// Returns the size of a number in bytes.
-    pub(super) fn size(self) -> usize {
-        match self {
-            Element::F64 => 8,
-            Element::F32 | Element::U32 | Element::I32 => 4,
-            Element::U16 | Element::I16 => 2,
-            Element::U8 => 1,
-        }
-    }
-}
-
 /// Number types of the arrays of a routine. Arrays other than the columns and y are in f64.
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Elements {
     /// Type of all columns: f64 or f32.
-    pub(super) columns: Element,
-    pub(super) y: Element,
+    pub(super) columns: Storage,
+    pub(super) y: Storage,
 }
 
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 impl Elements {
     /// Number of values of the type.
-    pub(super) const COUNT: usize = 2 * Element::COUNT;
+    pub(super) const COUNT: usize = 2 * Storage::COUNT;
 
     /// Returns the types of these arrays, of which the first `columns` are columns. Returns `None` if the columns have
     /// different types or integers, or if an array after y is not in f64.
     pub(super) fn of(arrays: &[Values<'_>], columns: usize) -> Option<Elements> {
-        let mut arrays = arrays.iter().map(Element::of);
+        let mut arrays = arrays.iter().map(Values::storage);
         let first = arrays.clone().next().filter(|_| columns > 0).unwrap_or_default();
-        let are_alike = arrays.by_ref().take(columns).all(|element| element == first);
+        let are_alike = arrays.by_ref().take(columns).all(|storage| storage == first);
         let y = arrays.next()?;
-        let is_supported = matches!(first, Element::F64 | Element::F32)
+        let is_supported = matches!(first, Storage::F64 | Storage::F32)
             && are_alike
-            && arrays.all(|element| element == Element::F64);
+            && arrays.all(|storage| storage == Storage::F64);
         is_supported.then_some(Elements { columns: first, y })
     }
 
     pub(super) fn index(self) -> usize {
-        Element::COUNT * usize::from(self.columns == Element::F32) + self.y as usize
+        Storage::COUNT * usize::from(self.columns == Storage::F32) + self.y as usize
     }
 }
 

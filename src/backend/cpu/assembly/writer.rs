@@ -2,8 +2,9 @@
 
 use super::allocation::{Allocation, Place};
 use super::operation::{Id, Operation};
-use crate::backend::cpu::assembly::request::{Element, Elements};
+use crate::backend::cpu::assembly::request::Elements;
 use crate::backend::cpu::kernels::Vectors;
+use crate::data::values::Storage;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 /// Memory layout of the uniform numbers, which are the same at every point of a fit.
@@ -211,12 +212,12 @@ impl Writer {
     }
 
     /// Returns the number type of an array.
-    fn element(&self, array: u16) -> Element {
+    fn storage(&self, array: u16) -> Storage {
         let Layout { columns, elements, .. } = self.layout;
         match usize::from(array) {
             array if array < columns => elements.columns,
             array if array == columns => elements.y,
-            _ => Element::F64,
+            _ => Storage::F64,
         }
     }
 
@@ -229,7 +230,7 @@ impl Writer {
                 Register::RAX
             }
         };
-        let size = self.element(array).size();
+        let size = self.storage(array).bytes();
         let first = 4 * self.half + 8 * usize::from(ahead);
         let offset = (size * first) as i64;
         Some(MemoryOperand::new(base, Register::RCX, size as u32, offset, 1, false, Register::None))
@@ -237,19 +238,19 @@ impl Writer {
 
     /// Loads the numbers of an array, converted to f64; see [`array`](Writer::array).
     pub(super) fn load_array(&mut self, array: u16, ahead: bool, to: usize) -> Done {
-        let element = self.element(array);
+        let element = self.storage(array);
         let from = self.array(array, ahead)?;
         let vector = self.vector(to);
         // Vector of half the width, with the numbers in 32 bits.
         let narrow = if self.is_wide() { Register::YMM0 } else { Register::XMM0 } + to as u32;
         let (widening, conversion) = match element {
-            Element::F64 => return self.load(vector, from),
-            Element::F32 => (None, self.either(FLOATS)?),
-            Element::I32 => (None, self.either(INTEGERS)?),
-            Element::U32 => (None, self.either(UNSIGNED)?),
-            Element::U8 => (Some(self.either(BYTES)?), self.either(INTEGERS)?),
-            Element::U16 => (Some(self.either(WORDS)?), self.either(INTEGERS)?),
-            Element::I16 => (Some(self.either(SIGNED_WORDS)?), self.either(INTEGERS)?),
+            Storage::F64 => return self.load(vector, from),
+            Storage::F32 => (None, self.either(FLOATS)?),
+            Storage::I32 => (None, self.either(INTEGERS)?),
+            Storage::U32 => (None, self.either(UNSIGNED)?),
+            Storage::U8 => (Some(self.either(BYTES)?), self.either(INTEGERS)?),
+            Storage::U16 => (Some(self.either(WORDS)?), self.either(INTEGERS)?),
+            Storage::I16 => (Some(self.either(SIGNED_WORDS)?), self.either(INTEGERS)?),
         };
         match widening {
             None => self.put(Instruction::with2(conversion, vector, from).ok()?),

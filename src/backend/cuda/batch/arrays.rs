@@ -2,7 +2,7 @@
 //! fits.
 
 use super::job::{Job, bytes_per_sample};
-use crate::backend::cuda::device_points::{bytes, storage};
+use crate::backend::cuda::device_points::bytes;
 use crate::backend::cuda::driver::{Driver, DriverError, Queue};
 use crate::backend::cuda::memory::Buffer;
 use crate::data::batch::{BatchData, Deviations};
@@ -100,12 +100,12 @@ impl DeviceArrays {
         let mut arrays = DeviceArrays::default();
         (arrays.first_fit, arrays.first_sample) = (fits.start, samples.start);
         for column in data.columns.iter().filter(|_| data.own) {
-            let width = storage(column).bytes();
+            let width = column.storage().bytes();
             let buffer = Buffer::with(driver, queue, bytes(&column.part(samples.clone())))?;
             arrays.columns.push(by_samples(buffer, width));
         }
         let buffer = Buffer::with(driver, queue, bytes(&data.samples.part(samples.clone())))?;
-        arrays.samples = Some(by_samples(buffer, storage(&data.samples).bytes()));
+        arrays.samples = Some(by_samples(buffer, data.samples.storage().bytes()));
         match data.deviations() {
             Deviations::OfFit(sigma) => {
                 arrays.sigma = Some(by_fits(Buffer::with(driver, queue, &sigma[fits.clone()])?));

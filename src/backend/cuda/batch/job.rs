@@ -2,7 +2,6 @@
 
 use super::unit::{SLIM_PARAMETERS, SLIM_POINTS};
 use crate::backend::Precision;
-use crate::backend::cuda::device_points::storage;
 use crate::backend::cuda::source::{Arithmetic, Weighting};
 use crate::data::batch::{BatchData, Deviations, Starts};
 use crate::data::loss::{Estimator, Loss};
@@ -118,6 +117,6 @@ pub(super) fn weighting(data: &BatchData<'_>) -> Weighting {
 /// Returns the size of a sample on a device, in bytes, including its x if each fit has its own columns.
 pub(crate) fn bytes_per_sample(data: &BatchData<'_>) -> usize {
     let own = data.columns.iter().filter(|_| data.own);
-    let columns = own.map(|c| storage(c).bytes()).sum::<usize>();
-    columns + storage(&data.samples).bytes()
+    let columns = own.map(|c| c.storage().bytes()).sum::<usize>();
+    columns + data.samples.storage().bytes()
 }

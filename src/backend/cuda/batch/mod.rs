@@ -9,7 +9,6 @@ mod nan;
 pub(crate) mod unit;
 
 use super::device::{Device, LoadError, LoadedKernels};
-use super::device_points::storage;
 use super::driver::{DriverError, Geometry, Mark};
 use super::memory::Buffer;
 use super::source::{Arithmetic, Spec};
@@ -67,8 +66,8 @@ impl BatchUnits {
         let mut spec = Spec {
             program: &printed.program,
             free: printed.free(),
-            columns: job.data.columns.iter().map(storage).collect(),
-            response: storage(&job.data.samples),
+            columns: job.data.columns.iter().map(|column| column.storage()).collect(),
+            response: job.data.samples.storage(),
             weights: weighting(job.data),
             loss: job.loss,
             estimator: job.estimator,
