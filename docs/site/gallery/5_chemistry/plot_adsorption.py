@@ -3,7 +3,7 @@ Which of four models of adsorption?
 ===================================
 
 Monomolecular adsorption, 14 measured volumes over pressure (D. Misra, NIST 1978; Misra1a to Misra1d of NIST's Statistical
-Reference Datasets, public domain). NIST certifies the fits of four models to these points. Akaike's weights compare them.
+Reference Datasets, public domain, without units). NIST certifies the fits of four models to these points. Akaike's weights compare them.
 """
 
 import matplotlib.pyplot as plt

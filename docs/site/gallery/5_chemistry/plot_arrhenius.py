@@ -27,11 +27,11 @@ left.errorbar(1000 / temperature, np.log(rate), 0.05, fmt="o", ms=4, color="0.35
 left.plot(1000 / temperature, centred.predict(), "C1")
 left.set(xlabel="1000 K / T", ylabel="ln(k · s)")
 for fit, name, style in ((usual, "ln_a", "C0"), (centred, "ln_k305", "C1")):
-    for line in fit.contour(name, "energy", [0.95]).lines:
-        for path in line.paths:
-            right.plot(path[:, 0] - fit[name].value, path[:, 1], style, label=name)
-right.set(xlabel="parameter - best value", ylabel="activation energy / (kJ/mol)", title="joint 95 % regions", xlim=(-2.5, 2.5))
-right.legend(frameon=False)
+    region = fit.contour(name, "energy", [0.95], points=401)
+    right.contour(region.a - fit[name].value, region.b, region.excess, [region.lines[0].excess], colors=style)
+    right.plot([], [], style, label=name)
+right.set(xlabel="parameter - best value", ylabel="activation energy / (kJ/mol)", title="joint 95 % regions", xlim=(-1.2, 1.2))
+right.legend(frameon=False, loc="lower right")
 
 # %%
 # **What the error bars mean.** Both forms describe the same line and give the same energy. The error of ln A is large, because A is an

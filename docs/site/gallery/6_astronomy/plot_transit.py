@@ -35,7 +35,7 @@ ax.plot(t, measured, ".", ms=3, color="0.7", label="data")
 ax.plot(t[binned].reshape(-1, 5).mean(1), measured[binned].reshape(-1, 5).mean(1), "o", ms=5, color="0.25", label="means of 5")
 ax.plot(t, fit.predict(), "C1", label="fit")
 ax.set(xlabel="time / h", ylabel="relative flux", title=f"radius ratio {fit['radius_ratio']}")
-ax.legend(frameon=False, loc="upper right")
+ax.legend(frameon=False, loc="lower right")
 
 # %%
 # **What the error bars mean.** They assume independent, equal errors, whose size the scatter gives. The ingress has an asymmetric

@@ -1,6 +1,6 @@
 """
-Viscosity of a glass melt: a banana-shaped region
-=================================================
+Viscosity of a glass melt: parameters that compensate each other
+================================================================
 
 The viscosity of a melt follows log η = A + B/(T - T₀) (Vogel, Fulcher and Tammann). Over a limited range of
 temperatures B and T₀ compensate each other. Values of the order of the soda-lime standard glass DGG I are used: A = -1.58,
@@ -34,6 +34,6 @@ right.set(xlabel="T₀ / K", ylabel="B / K", title="68 % and 95 % regions of (T�
 
 # %%
 # **What the error bars mean.** Each standard error allows for changes of the other parameters and is therefore large, while the curve itself is known to 0.01. The
-# region is curved: an ellipse from the covariance would not be a good picture of it. Always propagate with the covariance, never with single errors.
+# region is long, narrow and a little curved. Always propagate with the covariance, never with single errors.
 #
 # **What they do not include.** Extrapolation below the measured range. The formula fails near the glass transition, and no error bar says so.

@@ -2,8 +2,8 @@
 Electron mobility: a curve of seven parameters
 ==============================================
 
-Measured electron mobility in silicon over the logarithm of the density (Thurber, NIST; data set Thurber of NIST's Statistical Reference
-Datasets, public domain, "higher difficulty"). The model is a quotient of cubics. Four of its parameters are linear and need no start.
+Measured electron mobility of a semiconductor over the logarithm of its density (Thurber, NIST; data set Thurber of NIST's Statistical Reference
+Datasets, public domain, "higher difficulty", without units). The model is a quotient of cubics. Four of its parameters are linear and need no start.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ ax.fill_between(fine, new.lower, new.upper, color="C0", alpha=0.15, lw=0, label=
 ax.fill_between(fine, curve.lower, curve.upper, color="C1", alpha=0.4, lw=0, label="95 % confidence")
 ax.plot(fine, curve.center, "C1", label="fit")
 ax.plot(x, y, "o", ms=3, color="0.25", label="measured")
-ax.set(xlabel="logarithm of the density", ylabel="mobility / (cm²/Vs)")
+ax.set(xlabel="logarithm of the density", ylabel="mobility")
 ax.legend(frameon=False)
 
 # %%

@@ -41,8 +41,8 @@ for k, leaf in enumerate(leaves):
     ax.plot(rows["light"], rows["uptake"], "o", ms=4, color=f"C{k}")
     ax.plot(fine, band.center, color=f"C{k}", label=leaf)
     ax.fill_between(fine, band.lower, band.upper, color=f"C{k}", alpha=0.2, lw=0)
-ax.set(xlabel="light / (µmol/m²s)", ylabel="CO₂ uptake / (µmol/m²s)")
-ax.legend(frameon=False, loc="center right")
+ax.set(xlabel="light / (µmol/m²s)", ylabel="CO₂ uptake / (µmol/m²s)", ylim=(-2, 28))
+ax.legend(frameon=False, loc="upper left")
 
 # %%
 # **What the error bars mean.** The shared parameters use all leaves, and the bands of each leaf become narrower than in separate fits.

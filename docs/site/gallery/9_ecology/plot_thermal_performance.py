@@ -3,7 +3,7 @@ Growth and temperature: what is known already
 =============================================
 
 The rate of growth of an ectotherm rises with temperature by an activation energy E and falls above T_h (Schoolfield, Sharpe and Magnuson, *J. Theor. Biol.* 88, 719,
-1981). Five temperatures do not determine four parameters well. Metabolic theory says E = 0.65 ± 0.05 eV (Gillooly et al., *Science* 293, 2248, 2001): this is a prior.
+1981). Six temperatures do not determine four parameters well. Metabolic theory says E = 0.65 ± 0.05 eV (Gillooly et al., *Science* 293, 2248, 2001): this is a prior.
 """
 
 import matplotlib.pyplot as plt
@@ -32,15 +32,20 @@ print(f"{'':8} {'data alone':18} with the prior")
 for name in alone.names:
     print(f"{name:8} {str(alone[name]):18} {known[name]}")
 
-fig, ax = plt.subplots(layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
 fine = np.linspace(12, 36, 200)
+band = known.confidence_band(fine + 273.15)
+left.fill_between(fine, band.lower, band.upper, color="C1", alpha=0.3, lw=0, label="95 % confidence")
+left.plot(fine, band.center, "C1", label="with the prior")
+left.errorbar(temperature - 273.15, growth, 0.012, fmt="o", color="0.25", label="data ± σ")
+left.set(xlabel="temperature / °C", ylabel="growth rate / (1/d)", ylim=(0, 0.6))
+left.legend(frameon=False, loc="upper left")
 for fit, label, colour in ((alone, "data alone", "C0"), (known, "with the prior", "C1")):
-    band = fit.confidence_band(fine + 273.15)
-    ax.plot(fine, band.center, color=colour, label=label)
-    ax.fill_between(fine, band.lower, band.upper, color=colour, alpha=0.2, lw=0)
-ax.errorbar(temperature - 273.15, growth, 0.012, fmt="o", color="0.25", label="data ± σ")
-ax.set(xlabel="temperature / °C", ylabel="growth rate / (1/d)", ylim=(0, 0.6))
-ax.legend(frameon=False, loc="upper left")
+    profile = fit.profile("energy")
+    right.plot(profile.values, profile.taus**2, color=colour, label=label)
+right.axhline(1.96**2, color="0.6", lw=0.8, ls="--")
+right.set(xlabel="activation energy / eV", ylabel="increase of χ²", xlim=(0.4, 0.95), ylim=(0, 8), title="profiles; dashed: limit of 95 %")
+right.legend(frameon=False, loc="lower left", fontsize=8)
 
 # %%
 # **What the error bars mean.** A prior counts as one more measurement, of E itself. The error of E becomes smaller than both the prior's and that of the data alone, and
