@@ -1,7 +1,7 @@
 """Configuration of the documentation site.
 
-The guide exists once, in `docs/`, `docs/guide` and `python/docs`. This folder has links to these pages beside its own
-pages. Links in the guide are relative to the true location of its pages; `read_page` converts them for the site.
+The guide exists once, in `docs`, `docs/guide` and `python`. A build writes its pages, with links that fit the site, to the
+folders `guide` and `reference` beside the pages of the site itself.
 """
 
 import os
@@ -46,7 +46,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "choose": [], "tasks/index": [], "benchmarks": []}
+html_sidebars = {"index": []}
 html_theme_options = {
     "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
@@ -79,57 +79,47 @@ linkcheck_anchors = False
 linkcheck_timeout = 20
 
 
-def pages() -> dict[Path, str]:
-    """Return the name of each Markdown page on the site, by the true location of its file."""
-    found = {}
-    for folder, _, files in os.walk(SITE, followlinks=True):
-        for file in sorted(files):
-            path = Path(folder, file)
-            if path.suffix == ".md" and not {"_build", "gallery", "tasks"} & set(path.relative_to(SITE).parts):
-                found[path.resolve()] = path.relative_to(SITE).as_posix()
-    return found
+# The pages of the guide by their files: the guide itself, and pages of reference.
+PAGES = {file: f"guide/{file.name}" for file in sorted((REPOSITORY / "docs/guide").glob("*.md"))}
+PAGES |= {file: f"reference/{file.name}" for file in sorted((REPOSITORY / "docs").glob("*.md"))}
+PAGES[REPOSITORY / "python/README.md"] = "reference/python_package.md"
+PAGES[REPOSITORY / "python/docs/from_lmfit.md"] = "reference/from_lmfit.md"
 
-
-PAGES = pages()
-LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
-REFERENCE = re.compile(r"(!?)\[([^\[\]]*)\]\[([^\[\]]+)\]")
+REFERENCE = re.compile(r"\[([^\[\]]*)\]\[([^\[\]]+)\]")
 DEFINITION = re.compile(r"^\[[^\]]+\]: \S+\n?", re.MULTILINE)
-BLOCK = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+BLOCK = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 
 
-def converted(text: str, folder: Path) -> str:
-    """Convert the relative links of a page: to the pages of the site, to downloads of examples, or to plain text."""
-
-    def link(match: re.Match[str]) -> str:
-        mark, label, target = match.groups()
-        path, _, fragment = target.partition("#")
-        file = (folder / path).resolve()
-        if not path or ":" in target or target.startswith("/") or not file.exists():
-            return match.group()
-        if file in PAGES:
-            return f"[{label}](/{PAGES[file]}{'#' + fragment if fragment else ''})"
-        if mark or file.suffix == ".ipynb" or file.parent.name in ("examples", "pictures"):
-            return f"{mark}[{label}](/{os.path.relpath(file, SITE)})"
-        return label
-
-    text = REFERENCE.sub(r"\1[\2](\3)", text)
-    return LINK.sub(link, DEFINITION.sub("", text))
+def converted_link(match: re.Match[str], folder: Path) -> str:
+    """Convert a link from a page in `folder`: to a page of the site, to a picture or download, or to plain text."""
+    mark, label, target = match.groups()
+    path, _, fragment = target.partition("#")
+    file = (folder / path).resolve()
+    if not path or ":" in target or not file.exists():
+        return match.group()
+    if file in PAGES:
+        return f"[{label}](/{PAGES[file]}{'#' + fragment if fragment else ''})"
+    if mark or file.suffix == ".ipynb" or file.parent.name in ("examples", "pictures"):
+        return f"{mark}[{label}](/{os.path.relpath(file, SITE)})"
+    return label
 
 
-def read_page(app: object, name: str, source: list[str]) -> None:
-    """Convert links outside of code blocks, and remove the lines of Rust examples that rustdoc hides."""
-    file = (SITE / f"{name}.md").resolve()
-    if file not in PAGES:
-        return
-    text, at, parts = source[0], 0, []
-    for block in BLOCK.finditer(text):
-        parts.append(converted(text[at:block.start()], file.parent))
-        code = block.group()
-        parts.append(re.sub(r"^# .*\n", "", code, flags=re.MULTILINE) if code.startswith("```rust") else code)
-        at = block.end()
-    source[0] = "".join([*parts, converted(text[at:], file.parent)])
+def converted(page: Path) -> str:
+    """Convert the links of a page, and remove the lines of its Rust examples that rustdoc hides."""
+    parts = BLOCK.split(page.read_text(encoding="utf-8"))
+    for k, part in enumerate(parts):
+        if k % 2 == 0:
+            links = REFERENCE.sub(r"[\1](\2)", DEFINITION.sub("", part))
+            parts[k] = LINK.sub(lambda match: converted_link(match, page.parent), links)
+        elif part.startswith("```rust"):
+            parts[k] = re.sub(r"^# .*\n", "", re.sub(r"^```rust.*", "```rust", part), flags=re.MULTILINE)
+    return "".join(parts)
 
 
-def setup(app: object) -> None:
-    """Connect the conversion of pages."""
-    app.connect("source-read", read_page)
+for page, name in PAGES.items():
+    place, text = SITE / name, converted(page)
+    place.parent.mkdir(exist_ok=True)
+    # Sphinx reads pages again that were written.
+    if not place.exists() or place.read_text(encoding="utf-8") != text:
+        place.write_text(text, encoding="utf-8")
