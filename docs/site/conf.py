@@ -46,10 +46,12 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "reference/benchmarks": []}
 html_theme_options = {
     "header_links_before_dropdown": 7,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["search-button", "theme-switcher"],
+    "navbar_persistent": [],
+    "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
     "footer_start": ["copyright"],
@@ -123,3 +125,15 @@ for page, name in PAGES.items():
     # Sphinx reads pages again that were written.
     if not place.exists() or place.read_text(encoding="utf-8") != text:
         place.write_text(text, encoding="utf-8")
+
+
+def without_arguments(app: object, what: str, name: str, item: object, options: object, signature: str | None,
+                      returned: str | None) -> tuple[str, None] | None:
+    """Hide the arguments of classes that only functions of the package create."""
+    is_hidden = what in ("class", "exception") and name not in ("dualfit.Model", "dualfit.Part")
+    return ("", None) if is_hidden and signature else None
+
+
+def setup(app: object) -> None:
+    """Connect the change of signatures."""
+    app.connect("autodoc-process-signature", without_arguments)
