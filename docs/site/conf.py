@@ -1,7 +1,7 @@
 """Configuration of the documentation site.
 
 The guide exists once, in `docs`, `docs/guide` and `python`. A build writes its pages, with links that fit the site, to the
-folders `guide` and `reference` beside the pages of the site itself.
+folder `pages` beside the pages of the site itself.
 """
 
 import os
@@ -46,11 +46,11 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "reference/benchmarks": []}
+html_sidebars = {"index": [], "pages/benchmarks": []}
 html_theme_options = {
     "header_links_before_dropdown": 7,
-    "navbar_end": ["search-button", "theme-switcher"],
-    "navbar_persistent": [],
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["theme-switcher"],
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": False,
@@ -82,10 +82,10 @@ linkcheck_timeout = 20
 
 
 # The pages of the guide by their files: the guide itself, and pages of reference.
-PAGES = {file: f"guide/{file.name}" for file in sorted((REPOSITORY / "docs/guide").glob("*.md"))}
-PAGES |= {file: f"reference/{file.name}" for file in sorted((REPOSITORY / "docs").glob("*.md"))}
-PAGES[REPOSITORY / "python/README.md"] = "reference/python_package.md"
-PAGES[REPOSITORY / "python/docs/from_lmfit.md"] = "reference/from_lmfit.md"
+PAGES = {file: f"pages/guide/{file.name}" for file in sorted((REPOSITORY / "docs/guide").glob("*.md"))}
+PAGES |= {file: f"pages/{file.name}" for file in sorted((REPOSITORY / "docs").glob("*.md"))}
+PAGES[REPOSITORY / "python/README.md"] = "pages/python_package.md"
+PAGES[REPOSITORY / "python/docs/from_lmfit.md"] = "pages/from_lmfit.md"
 
 REFERENCE = re.compile(r"\[([^\[\]]*)\]\[([^\[\]]+)\]")
 DEFINITION = re.compile(r"^\[[^\]]+\]: \S+\n?", re.MULTILINE)
@@ -121,7 +121,7 @@ def converted(page: Path) -> str:
 
 for page, name in PAGES.items():
     place, text = SITE / name, converted(page)
-    place.parent.mkdir(exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     # Sphinx reads pages again that were written.
     if not place.exists() or place.read_text(encoding="utf-8") != text:
         place.write_text(text, encoding="utf-8")

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 /// Directories and files whose comments or text are checked.
 const CHECKED: [&str; 9] =
     ["README.md", "benches", "crates", "docs", "examples", "kernels", "python", "src", "tests"];
-/// Directories that are skipped: build results.
-const SKIPPED: [&str; 1] = ["target"];
+/// Directories that are skipped: build results, also those of the documentation site.
+const SKIPPED: [&str; 4] = ["target", "pages", "tasks", "generated"];
 
 /// Beginnings of doc comments that are clauses instead of nouns or verbs.
 const BEGINNINGS: &str = r"^(What|Whether|Those|Where|How|Who|Whoever|Whatever)\b";
