@@ -28,14 +28,25 @@ tau = np.logspace(-0.5, 5, 80)  # µs
 sigma = 0.003 + 0.02 / np.sqrt(tau)  # short lags have few photon pairs
 measured = correlation(tau, 2.0, 60, 0.15, 2.0) + sigma * rng.normal(size=tau.size)
 
-bounds = {"molecules": (0, None), "diffusion_time": (0, None), "triplet": (0, 0.9), "triplet_time": (0, None)}
+bounds = {
+    "molecules": (0, None),
+    "diffusion_time": (0, None),
+    "triplet": (0, 0.9),
+    "triplet_time": (0, None),
+}
 fit = dualfit.fit(correlation, tau, measured, sigma=sigma, absolute_sigma=True, bounds=bounds)
 print(fit)
 
-fig, (top, bottom) = plt.subplots(2, 1, figsize=(6.4, 5), sharex=True, height_ratios=[3, 1], layout="constrained")
+fig, (top, bottom) = plt.subplots(
+    2, 1, figsize=(6.4, 5), sharex=True, height_ratios=[3, 1], layout="constrained"
+)
 top.errorbar(tau, measured, sigma, fmt="o", ms=3, color="0.5", label="measured")
 top.plot(tau, fit.predict(), "C1", zorder=3, label="fit")
-top.set(xscale="log", ylabel="G(τ)", title=f"diffusion time {fit['diffusion_time']} µs, {fit['molecules']} molecules")
+top.set(
+    xscale="log",
+    ylabel="G(τ)",
+    title=f"diffusion time {fit['diffusion_time']} µs, {fit['molecules']} molecules",
+)
 top.legend(frameon=False)
 bottom.plot(tau, fit.residuals() / sigma, "o", ms=3, color="0.35")
 bottom.axhline(0, color="C1")
@@ -43,9 +54,10 @@ bottom.set(xlabel="lag τ / µs", ylabel="residual / σ", ylim=(-4, 4))
 
 # %%
 # **What the error bars mean.** The errors of the points were known, from the scatter between repeated recordings
-# (``absolute_sigma=True``). The reduced χ² in the report is therefore a test: it is near 1 if model and sigma are right.
+# (``absolute_sigma=True``). The reduced χ² in the report is therefore a test: it is near 1 if model and sigma are
+# right.
 #
-# **What they do not include.** Errors of neighbouring lags of a real correlator are correlated, since they come from
-# the same photons. If they are treated as independent, the standard errors are too small. Pass the
-# covariance matrix from repeated recordings as ``sigma``, or fit each recording and take the scatter of the results. The axis ratio of
-# 5 and a wrong shape of the volume are systematic errors.
+# **What they do not include.** Errors of neighbouring lags of a real correlator are correlated, since they come
+# from the same photons. If they are treated as independent, the standard errors are too small. Pass the
+# covariance matrix from repeated recordings as ``sigma``, or fit each recording and take the scatter of the
+# results. The axis ratio of 5 and a wrong shape of the volume are systematic errors.

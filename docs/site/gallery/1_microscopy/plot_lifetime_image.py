@@ -2,9 +2,9 @@
 A lifetime image from single photons (FLIM)
 ===========================================
 
-In each pixel, photons are counted over the time after a laser pulse. A single-exponential fit in each pixel gives an image of the
-lifetime and one of its error. The simulated tissue has lifetimes from 1.5 to 3 ns, as usual dyes have
-(Becker, *J. Microscopy* 247, 119, 2012), and 100 to 600 photons per pixel.
+In each pixel, photons are counted over the time after a laser pulse. A single-exponential fit in each pixel gives
+an image of the lifetime and one of its error. The simulated tissue has lifetimes from 1.5 to 3 ns, as usual dyes
+have (Becker, *J. Microscopy* 247, 119, 2012), and 100 to 600 photons per pixel.
 """
 
 import matplotlib.pyplot as plt
@@ -33,16 +33,20 @@ pull = (image["tau"] - lifetime) / image.error("tau")
 print(f"scatter of (fit - truth)/error over the pixels: {np.nanstd(pull):.2f}")
 
 fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.1), layout="constrained")
-shown = [("photons per pixel", counts.sum(axis=-1), "gray"), ("lifetime / ns", image["tau"], "viridis"),
-         ("standard error / ns", image.error("tau"), "magma")]
+shown = [
+    ("photons per pixel", counts.sum(axis=-1), "gray"),
+    ("lifetime / ns", image["tau"], "viridis"),
+    ("standard error / ns", image.error("tau"), "magma"),
+]
 for ax, (title, values, colours) in zip(axes, shown):
     fig.colorbar(ax.imshow(values, cmap=colours), ax=ax, shrink=0.85)
     ax.set(title=title, xticks=[], yticks=[])
 
 # %%
-# **What the error bars mean.** Each pixel has its own error, from its own photons: about τ/√(photons). The image of the
-# errors shows which differences between pixels are real. Least squares would be biased here, because most channels have only a few counts.
+# **What the error bars mean.** Each pixel has its own error, from its own photons: about τ/√(photons). The image
+# of the errors shows which differences between pixels are real. Least squares would be biased here, because most
+# channels have only a few counts.
 #
-# **What they do not include.** The response of the detector, which broadens the first channels, pile-up, and a second
-# lifetime. A pixel with two lifetimes still has a small error bar about a wrong single one;
+# **What they do not include.** The response of the detector, which broadens the first channels, pile-up, and a
+# second lifetime. A pixel with two lifetimes still has a small error bar about a wrong single one;
 # ``batch.rejected`` marks the pixels in which the counts reject the curve.

@@ -2,9 +2,9 @@
 A weak gamma line: counts are not normal
 ========================================
 
-The 662 keV line of ¹³⁷Cs in a short measurement with a NaI detector: 5 counts of background per channel and 120 counts in
-the line, whose full width at half maximum is 7 % of its energy (Knoll, *Radiation Detection and Measurement*). The usual least-squares fit with σ = √counts is biased;
-the maximum of the Poisson likelihood is not.
+The 662 keV line of ¹³⁷Cs in a short measurement with a NaI detector: 5 counts of background per channel and 120
+counts in the line, whose full width at half maximum is 7 % of its energy (Knoll, *Radiation Detection and
+Measurement*). The usual least-squares fit with σ = √counts is biased; the maximum of the Poisson likelihood is not.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,13 @@ counts = rng.poisson(line + 5)
 model = models.gaussian("line_") + models.constant("background_")
 derived = {"net_counts": "line_amplitude/5"}  # area over the width of a channel
 likelihood = model.fit(energy, counts, poisson=True, derived=derived)
-squares = model.fit(energy, counts, sigma=np.sqrt(np.maximum(counts, 1)), absolute_sigma=True, derived=derived)
+squares = model.fit(
+    energy, counts, sigma=np.sqrt(np.maximum(counts, 1)), absolute_sigma=True, derived=derived
+)
 for name, fit in (("Poisson likelihood", likelihood), ("least squares, σ = √counts", squares)):
-    print(f"{name:27} background {fit['background_c']} per channel, {fit['net_counts']} counts in the line")
+    print(
+        f"{name:27} background {fit['background_c']} per channel, {fit['net_counts']} counts in the line"
+    )
 
 fig, ax = plt.subplots(layout="constrained")
 ax.step(energy, counts, where="mid", color="0.5", label="counts")
@@ -38,13 +42,22 @@ ax.legend(frameon=False)
 
 repeats = rng.poisson(line + 5, size=(400, energy.size))
 many = dualfit.fit_batch(model, energy, repeats, likelihood.values, poisson=True)
-weighted = dualfit.fit_batch(model, energy, repeats, likelihood.values, sigma=np.sqrt(np.maximum(repeats, 1)), absolute_sigma=True)
+weighted = dualfit.fit_batch(
+    model,
+    energy,
+    repeats,
+    likelihood.values,
+    sigma=np.sqrt(np.maximum(repeats, 1)),
+    absolute_sigma=True,
+)
 for name, batch in (("Poisson", many), ("least squares", weighted)):
-    print(f"{name:14} mean background of 400 measurements: {batch['background_c'].mean():.2f} (truth: 5)")
+    print(
+        f"{name:14} mean background of 400 measurements: {batch['background_c'].mean():.2f} (truth: 5)"
+    )
 
 # %%
-# **What the error bars mean.** They follow from the counting statistics alone. Channels with low counts get a small σ
-# if σ is computed from the counts, so they pull the curve of least squares down.
+# **What the error bars mean.** They follow from the counting statistics alone. Channels with low counts get a
+# small σ if σ is computed from the counts, so they pull the curve of least squares down.
 #
-# **What they do not include.** Dead time, the calibration of the energy (for ``line_center``), and the efficiency of
-# the detector, which is needed to convert counts to activity.
+# **What they do not include.** Dead time, the calibration of the energy (for ``line_center``), and the efficiency
+# of the detector, which is needed to convert counts to activity.

@@ -2,9 +2,10 @@
 T₁ from the magnitude of an inversion recovery
 ==============================================
 
-After an inversion pulse the magnetisation recovers as M₀ (1 - 2 E exp(-TI/T₁)), where E is the efficiency of the inversion. Magnitude
-images lose the sign, so the model has a kink where the signal passes through zero. No starting values are needed. Typical values of grey matter
-at 3 T are used: T₁ = 1820 ms (Stanisz et al., *Magn. Reson. Med.* 54, 507, 2005).
+After an inversion pulse the magnetisation recovers as M₀ (1 - 2 E exp(-TI/T₁)), where E is the efficiency of the
+inversion. Magnitude images lose the sign, so the model has a kink where the signal passes through zero. No starting
+values are needed. Typical values of grey matter at 3 T are used: T₁ = 1820 ms (Stanisz et al., *Magn. Reson. Med.*
+54, 507, 2005).
 """
 
 import matplotlib.pyplot as plt
@@ -32,13 +33,19 @@ fig, ax = plt.subplots(layout="constrained")
 ax.errorbar(ti, measured, 12, fmt="o", ms=4, color="0.35", label="data ± σ")
 ax.fill_between(fine, band.lower, band.upper, color="C1", alpha=0.3, lw=0, label="95 % confidence")
 ax.plot(fine, band.center, "C1", label="fit")
-ax.set(xlabel="inversion time / ms", ylabel="signal magnitude", title=f"T₁ = {fit['t1']} ms, efficiency {fit['efficiency']}")
+ax.set(
+    xlabel="inversion time / ms",
+    ylabel="signal magnitude",
+    title=f"T₁ = {fit['t1']} ms, efficiency {fit['efficiency']}",
+)
 ax.legend(frameon=False)
 
 # %%
-# **What the error bars mean.** They are standard errors for known noise. The error of T₁ includes that the efficiency
-# of the inversion is not known; if you fix it (``fixed={"efficiency": 1}``), the error bar shrinks and T₁ is biased.
+# **What the error bars mean.** They are standard errors for known noise. The error of T₁ includes that the
+# efficiency of the inversion is not known; if you fix it (``fixed={"efficiency": 1}``), the error bar shrinks and
+# T₁ is biased.
 #
-# **What they do not include.** Near the zero crossing the noise of a magnitude image is not normal: its mean is positive. These points
-# have a small weight in T₁ here, because the signal is high elsewhere. At a low ratio of signal to noise, fit complex data instead.
-# A repetition time that is not long compared with T₁ needs one more term in the model.
+# **What they do not include.** Near the zero crossing the noise of a magnitude image is not normal: its mean is
+# positive. These points have a small weight in T₁ here, because the signal is high elsewhere. At a low ratio of
+# signal to noise, fit complex data instead. A repetition time that is not long compared with T₁ needs one more
+# term in the model.

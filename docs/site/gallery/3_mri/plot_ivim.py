@@ -2,9 +2,9 @@
 Diffusion and perfusion (IVIM): a fraction that is hardly determined
 ====================================================================
 
-In a diffusion-weighted series the signal is S₀ (f exp(-b D*) + (1 - f) exp(-b D)): a small perfused fraction f with a fast
-pseudo-diffusion D* and tissue with diffusion D (Le Bihan et al., *Radiology* 168, 497, 1988). Values of the order of abdominal organs are used:
-f = 0.12, D = 1.1 · 10⁻³ mm²/s, D* = 60 · 10⁻³ mm²/s.
+In a diffusion-weighted series the signal is S₀ (f exp(-b D*) + (1 - f) exp(-b D)): a small perfused fraction f with
+a fast pseudo-diffusion D* and tissue with diffusion D (Le Bihan et al., *Radiology* 168, 497, 1988). Values of the
+order of abdominal organs are used: f = 0.12, D = 1.1 · 10⁻³ mm²/s, D* = 60 · 10⁻³ mm²/s.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,10 @@ linear = fit.confidence_intervals(0.95)
 refits = fit.bootstrap(2000, "parametric")
 print("95 % of     standard error     profile           bootstrap")
 for name in ("f", "fast", "slow"):
-    cells = [f"{low:7.3g} to {high:5.3g}" for low, high in (linear[name], fit.profile(name).interval(0.95), refits.interval(name))]
+    cells = [
+        f"{low:7.3g} to {high:5.3g}"
+        for low, high in (linear[name], fit.profile(name).interval(0.95), refits.interval(name))
+    ]
     print(f"{name:8}", *cells, sep="  ")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
@@ -43,9 +46,9 @@ right.set(xlabel="D* / (10⁻³ mm²/s)", ylabel="refits")
 right.legend(frameon=False)
 
 # %%
-# **What the error bars mean.** The distribution of D* is skewed: large values change the curve hardly at all, because the perfused
-# signal has then decayed at the second b value. A symmetric interval is wrong in such a case. The profile and the
-# bootstrap agree with each other.
+# **What the error bars mean.** The distribution of D* is skewed: large values change the curve hardly at all,
+# because the perfused signal has then decayed at the second b value. A symmetric interval is wrong in such a
+# case. The profile and the bootstrap agree with each other.
 #
-# **What they do not include.** Noise of magnitude images (see the map of T₂) and movement between the images. With 12 b values and this noise, D* of a single
-# pixel cannot be interpreted: average over a region first.
+# **What they do not include.** Noise of magnitude images (see the map of T₂) and movement between the images.
+# With 12 b values and this noise, D* of a single pixel cannot be interpreted: average over a region first.

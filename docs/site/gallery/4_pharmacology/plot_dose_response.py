@@ -4,8 +4,8 @@ Dose and response: the EC₅₀ and its interval
 
 Four-parameter logistic curve of an assay in triplicate: response = bottom + (top - bottom)/(1 + (EC₅₀/dose)^h). The
 logarithm of EC₅₀ is the parameter, because its error is nearly symmetric; EC₅₀ itself is a derived quantity. The
-simulated plate has a response of 5 to 100 %, EC₅₀ = 120 nM, slope 1.1 and a scatter of 6 %. Doses reach both plateaus, as
-Sebaugh, *Pharmaceutical Statistics* 10, 128 (2011), recommends.
+simulated plate has a response of 5 to 100 %, EC₅₀ = 120 nM, slope 1.1 and a scatter of 6 %. Doses reach both
+plateaus, as Sebaugh, *Pharmaceutical Statistics* 10, 128 (2011), recommends.
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +39,9 @@ ax.set(xscale="log", xlabel="dose / nM", ylabel="response / %")
 ax.legend(frameon=False, loc="upper left")
 
 # %%
-# **What the error bars mean.** The interval of EC₅₀ comes from the profile of its logarithm and is not symmetric about EC₅₀. The scatter of the wells sets its width.
+# **What the error bars mean.** The interval of EC₅₀ comes from the profile of its logarithm and is not symmetric
+# about EC₅₀. The scatter of the wells sets its width.
 #
-# **What they do not include.** The wells of one plate share the pipetting of the dilutions, the cells and the day. If
-# triplicates are not independent, the error bar is too short. For the uncertainty of a compound, repeat the assay on several days and
-# use the scatter of the log EC₅₀ values.
+# **What they do not include.** The wells of one plate share the pipetting of the dilutions, the cells and the
+# day. If triplicates are not independent, the error bar is too short. For the uncertainty of a compound, repeat
+# the assay on several days and use the scatter of the log EC₅₀ values.

@@ -2,8 +2,9 @@
 Enzyme kinetics and an outlier: the puromycin data
 ==================================================
 
-Measured rates of a reaction with puromycin (Bates and Watts, *Nonlinear Regression Analysis and Its Applications*, 1988). The
-Michaelis-Menten model of the library needs no start. One of twelve points is a clear outlier; is the result robust?
+Measured rates of a reaction with puromycin (Bates and Watts, *Nonlinear Regression Analysis and Its Applications*,
+1988). The Michaelis-Menten model of the library needs no start. One of twelve points is a clear outlier; is the
+result robust?
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,9 @@ import numpy as np
 
 from dualfit import models
 
-concentration = np.array([0.02, 0.02, 0.06, 0.06, 0.11, 0.11, 0.22, 0.22, 0.56, 0.56, 1.10, 1.10])  # ppm
+concentration = np.array(
+    [0.02, 0.02, 0.06, 0.06, 0.11, 0.11, 0.22, 0.22, 0.56, 0.56, 1.10, 1.10]
+)  # ppm
 rate = np.array([76, 47, 97, 107, 123, 139, 159, 152, 191, 201, 207, 200.0])  # counts/min²
 
 fit = models.michaelis_menten().fit(concentration, rate)
@@ -32,8 +35,9 @@ ax.set(xlabel="substrate / ppm", ylabel="rate / (counts/min²)", ylim=(0, 230))
 ax.legend(frameon=False, loc="lower right")
 
 # %%
-# **What the error bars mean.** Twelve points estimate the scatter, so intervals use Student's t with 10 degrees of freedom. The first
-# studentized residual is 3.8: beyond ±3 is suspicious. The robust loss gives that point no weight, and the errors shrink accordingly.
+# **What the error bars mean.** Twelve points estimate the scatter, so intervals use Student's t with 10 degrees
+# of freedom. The first studentized residual is 3.8: beyond ±3 is suspicious. The robust loss gives that point no
+# weight, and the errors shrink accordingly.
 #
-# **What they do not include.** The decision to distrust a point. If the outlier is real, the least-squares errors are the
-# honest ones. Read the laboratory notebook before you use a robust loss to shrink error bars.
+# **What they do not include.** The decision to distrust a point. If the outlier is real, the least-squares errors
+# are the honest ones. Read the laboratory notebook before you use a robust loss to shrink error bars.

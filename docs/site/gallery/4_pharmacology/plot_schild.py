@@ -2,9 +2,10 @@
 Schild analysis: four curves with common parameters
 ===================================================
 
-An agonist is tested with four concentrations of a competitive antagonist. By Gaddum and Schild
-the curves are shifted: E = Emax Aⁿ/(Aⁿ + (EC₅₀ (1 + B/K_B))ⁿ). The model has two independent variables, the concentrations A and B, and all
-curves are fitted together. Values of the order of atropine on acetylcholine are used: K_B = 1 nM (Arunlakshana and Schild, *Br. J. Pharmacol.* 14, 48, 1959).
+An agonist is tested with four concentrations of a competitive antagonist. By Gaddum and Schild the curves are
+shifted: E = Emax Aⁿ/(Aⁿ + (EC₅₀ (1 + B/K_B))ⁿ). The model has two independent variables, the concentrations A and
+B, and all curves are fitted together. Values of the order of atropine on acetylcholine are used: K_B = 1 nM
+(Arunlakshana and Schild, *Br. J. Pharmacol.* 14, 48, 1959).
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +22,10 @@ def effect(concentrations, emax, log_ec50, log_kb, slope=1.0):
     return emax * agonist**slope / (agonist**slope + ec50**slope)
 
 
-agonist, antagonist = (grid.ravel() for grid in np.meshgrid(np.logspace(0, 5, 11), [0, 3, 10, 30.0]))  # nM
-measured = effect([agonist, antagonist], 100, np.log10(200), 0.0, 1.0) + 4 * rng.normal(size=agonist.size)
+agonist = np.tile(np.logspace(0, 5, 11), 4)  # nM
+antagonist = np.repeat([0, 3, 10, 30.0], 11)  # nM
+measured = effect([agonist, antagonist], 100, np.log10(200), 0.0, 1.0)
+measured += 4 * rng.normal(size=agonist.size)
 
 fit = dualfit.fit(effect, [agonist, antagonist], measured, derived={"pA2": "9 - log_kb"})
 low, high = fit.profile("log_kb").interval(0.95)
@@ -39,8 +42,10 @@ ax.set(xscale="log", xlabel="agonist / nM", ylabel="effect / %")
 ax.legend(frameon=False, title="antagonist")
 
 # %%
-# **What the error bars mean.** One fit of all curves weighs them by their information. The classical way, a line through log(dose ratio - 1), loses
-# the errors of the EC₅₀ values on the way. pA₂ is the derived quantity; its error comes from the covariance.
+# **What the error bars mean.** One fit of all curves weighs them by their information. The classical way, a line
+# through log(dose ratio - 1), loses the errors of the EC₅₀ values on the way. pA₂ is the derived quantity; its
+# error comes from the covariance.
 #
-# **What they do not include.** The model assumes competition with slope 1 in B. Add a Schild slope, (B/K_B)^s, and test it with
-# ``dualfit.compare(fit, larger, nested=True)``. Tissue preparations differ; use one experiment per preparation and the scatter of pA₂.
+# **What they do not include.** The model assumes competition with slope 1 in B. Add a Schild slope, (B/K_B)^s,
+# and test it with ``dualfit.compare(fit, larger, nested=True)``. Tissue preparations differ; use one experiment
+# per preparation and the scatter of pA₂.

@@ -2,8 +2,9 @@
 A reaction in two steps, seen at six wavelengths
 ================================================
 
-A → B → C with rate constants k₁ and k₂. The absorbance at each wavelength is a sum of exponentials with amplitudes of its own; the rate constants are
-common. A joint fit shares them. The example has the size of usual stopped-flow data (Maeder and Neuhold, *Practical Data Analysis in Chemistry*, 2007).
+A → B → C with rate constants k₁ and k₂. The absorbance at each wavelength is a sum of exponentials with amplitudes
+of its own; the rate constants are common. A joint fit shares them. The example has the size of usual stopped-flow
+data (Maeder and Neuhold, *Practical Data Analysis in Chemistry*, 2007).
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +18,17 @@ k1, k2 = 0.5, 0.12
 a = np.exp(-k1 * t)
 b = k1 / (k2 - k1) * (np.exp(-k1 * t) - np.exp(-k2 * t))
 wavelengths = [380, 420, 460, 500, 540, 580]  # nm
-spectra = [(0.9, 0.2, 0.1), (0.6, 0.5, 0.1), (0.3, 0.8, 0.1), (0.1, 0.7, 0.3), (0.1, 0.4, 0.5), (0.1, 0.2, 0.6)]
-absorbance = [ea * a + eb * b + ec * (1 - a - b) + 0.01 * rng.normal(size=t.size) for ea, eb, ec in spectra]
+spectra = [
+    (0.9, 0.2, 0.1),
+    (0.6, 0.5, 0.1),
+    (0.3, 0.8, 0.1),
+    (0.1, 0.7, 0.3),
+    (0.1, 0.4, 0.5),
+    (0.1, 0.2, 0.6),
+]
+absorbance = [
+    ea * a + eb * b + ec * (1 - a - b) + 0.01 * rng.normal(size=t.size) for ea, eb, ec in spectra
+]
 
 
 def model(t, fast, slow, end, k1, k2):
@@ -34,12 +44,17 @@ fig, ax = plt.subplots(layout="constrained")
 for k, (wavelength, y) in enumerate(zip(wavelengths, absorbance)):
     ax.plot(t, y, ".", ms=3, color=f"C{k}")
     ax.plot(t, joint.set(k).predict(), color=f"C{k}", label=f"{wavelength} nm")
-ax.set(xlabel="time / s", ylabel="absorbance", title=f"k₁ = {joint.shared['k1']}, k₂ = {joint.shared['k2']} (1/s)")
+ax.set(
+    xlabel="time / s",
+    ylabel="absorbance",
+    title=f"k₁ = {joint.shared['k1']}, k₂ = {joint.shared['k2']} (1/s)",
+)
 ax.legend(frameon=False, ncols=3, fontsize=8)
 
 # %%
-# **What the error bars mean.** The errors of the shared constants contain the information of all wavelengths: compare them with those of one wavelength.
-# The noise was estimated from all residuals together.
+# **What the error bars mean.** The errors of the shared constants contain the information of all wavelengths:
+# compare them with those of one wavelength. The noise was estimated from all residuals together.
 #
-# **What they do not include.** Which of the two constants belongs to which step. Both orders fit equally well; only the spectra of the
-# intermediates, or another experiment, decide. The mixing time of the apparatus affects the first points.
+# **What they do not include.** Which of the two constants belongs to which step. Both orders fit equally well;
+# only the spectra of the intermediates, or another experiment, decide. The mixing time of the apparatus affects
+# the first points.

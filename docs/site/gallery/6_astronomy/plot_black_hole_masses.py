@@ -2,8 +2,9 @@
 A straight line with errors in both directions
 ==============================================
 
-Masses of black holes and velocity dispersions of their galaxies have errors of similar size. A fit that takes x as exact gives a
-slope that is too small. ``x_sigma`` passes the errors of x. The relation log M = 8.12 + 4.24 log(σ/200 km/s) and the typical errors are those of Gültekin et al., *Astrophys. J.* 698, 198 (2009).
+Masses of black holes and velocity dispersions of their galaxies have errors of similar size. A fit that takes x as
+exact gives a slope that is too small. ``x_sigma`` passes the errors of x. The relation log M = 8.12 + 4.24
+log(σ/200 km/s) and the typical errors are those of Gültekin et al., *Astrophys. J.* 698, 198 (2009).
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,9 @@ line = "intercept + slope*x"
 exact = dualfit.fit(line, x, y, sigma=y_error, absolute_sigma=True)
 both = dualfit.fit(line, x, y, sigma=y_error, absolute_sigma=True, x_sigma=x_error)
 for name, fit in (("x taken as exact", exact), ("errors in x and y", both)):
-    print(f"{name:18} slope {fit['slope']}, intercept {fit['intercept']}, reduced χ² {fit.reduced_chi_square:.2f}")
+    print(
+        f"{name:18} slope {fit['slope']}, intercept {fit['intercept']}, reduced χ² {fit.reduced_chi_square:.2f}"
+    )
 
 fine = np.linspace(-0.55, 0.45, 50)
 band = both.confidence_band(fine)
@@ -34,8 +37,10 @@ ax.set(xlabel="log(velocity dispersion / 200 km/s)", ylabel="log(mass / solar ma
 ax.legend(frameon=False)
 
 # %%
-# **What the error bars mean.** The fit minimises the distances from the line in units of the errors of both directions. The reduced χ² is near 1; with x taken as exact
-# it is too large, which shows that something is missing.
+# **What the error bars mean.** The fit minimises the distances from the line in units of the errors of both
+# directions. The reduced χ² is near 1; with x taken as exact it is too large, which shows that something is
+# missing.
 #
-# **What they do not include.** Real galaxies scatter about the relation by about 0.4 in log M. Such an intrinsic scatter must be added to ``y_error`` in quadrature until
-# the reduced χ² is 1. Selection of bright galaxies is a bias that no fit sees.
+# **What they do not include.** Real galaxies scatter about the relation by about 0.4 in log M. Such an intrinsic
+# scatter must be added to ``y_error`` in quadrature until the reduced χ² is 1. Selection of bright galaxies is a
+# bias that no fit sees.

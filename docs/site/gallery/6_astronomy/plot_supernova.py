@@ -2,9 +2,9 @@
 The light curve of a supernova, with outliers
 =============================================
 
-Photometry of surveys has occasional bad points: cosmic rays, bad seeing. A robust loss limits their influence. The light curve is
-f(t) = A exp(-(t - t₀)/τ_f)/(1 + exp(-(t - t₀)/τ_r)) + B with typical values of type Ia (Bazin et al., *Astron. Astrophys.* 534, A43, 2011):
-τ_r = 4 d, τ_f = 25 d.
+Photometry of surveys has occasional bad points: cosmic rays, bad seeing. A robust loss limits their influence. The
+light curve is f(t) = A exp(-(t - t₀)/τ_f)/(1 + exp(-(t - t₀)/τ_r)) + B with typical values of type Ia (Bazin et
+al., *Astron. Astrophys.* 534, A43, 2011): τ_r = 4 d, τ_f = 25 d.
 """
 
 import matplotlib.pyplot as plt
@@ -42,8 +42,9 @@ ax.set(xlabel="time / d", ylabel="flux / arbitrary units")
 ax.legend(frameon=False)
 
 # %%
-# **What the error bars mean.** The scale 4.685 is in units of σ: beyond it a point has no influence. The standard errors follow from the
-# influence of the points that remain. The least-squares fit reports that the data reject it, because χ² is too large.
+# **What the error bars mean.** The scale 4.685 is in units of σ: beyond it a point has no influence. The standard
+# errors follow from the influence of the points that remain. The least-squares fit reports that the data reject
+# it, because χ² is too large.
 #
 # **What they do not include.** Tukey's loss needs σ of the right size. If it is unknown, set the scale from
 # ``fit.diagnostics()["robust_scale"]``. If a third of the points is bad, no loss can tell which third.

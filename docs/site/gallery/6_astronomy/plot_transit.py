@@ -2,8 +2,9 @@
 The transit of a planet
 =======================
 
-A planet in front of its star dims it by the depth δ = (R_p/R_s)². The shape is a trapezoid, which needs minimum and maximum functions;
-``np.clip`` is differentiated like any other function. Values of HD 209458 b are used: δ = 1.5 %, duration 3.1 h (Charbonneau et al., *Astrophys. J.* 529, L45, 2000).
+A planet in front of its star dims it by the depth δ = (R_p/R_s)². The shape is a trapezoid, which needs minimum and
+maximum functions; ``np.clip`` is differentiated like any other function. Values of HD 209458 b are used: δ = 1.5 %,
+duration 3.1 h (Charbonneau et al., *Astrophys. J.* 529, L45, 2000).
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,9 @@ rng = np.random.default_rng(19)
 
 
 def flux(t, base, slope, depth, middle, half_width, ingress):
-    return (base + slope * t) * (1 - depth * np.clip((half_width - np.abs(t - middle)) / ingress, 0, 1))
+    return (base + slope * t) * (
+        1 - depth * np.clip((half_width - np.abs(t - middle)) / ingress, 0, 1)
+    )
 
 
 t = np.arange(-3.5, 3.5, 0.04)  # h
@@ -32,15 +35,22 @@ print(f"95 % of the ingress by profile: {low:.2f} to {high:.2f} h")
 binned = slice(None, t.size // 5 * 5)
 fig, ax = plt.subplots(layout="constrained")
 ax.plot(t, measured, ".", ms=3, color="0.7", label="data")
-ax.plot(t[binned].reshape(-1, 5).mean(1), measured[binned].reshape(-1, 5).mean(1), "o", ms=5, color="0.25", label="means of 5")
+ax.plot(
+    t[binned].reshape(-1, 5).mean(1),
+    measured[binned].reshape(-1, 5).mean(1),
+    "o",
+    ms=5,
+    color="0.25",
+    label="means of 5",
+)
 ax.plot(t, fit.predict(), "C1", label="fit")
 ax.set(xlabel="time / h", ylabel="relative flux", title=f"radius ratio {fit['radius_ratio']}")
 ax.legend(frameon=False, loc="lower right")
 
 # %%
-# **What the error bars mean.** They assume independent, equal errors, whose size the scatter gives. The ingress has an asymmetric
-# interval by profile, because a kink in the model moves from point to point.
+# **What the error bars mean.** They assume independent, equal errors, whose size the scatter gives. The ingress
+# has an asymmetric interval by profile, because a kink in the model moves from point to point.
 #
-# **What they do not include.** Slow fluctuations of the star and of the atmosphere ("red noise") make errors of neighbouring points
-# similar. Then the true errors are several times as large; the residuals of the report would carry a warning. Limb darkening rounds the bottom of the curve, which
-# a trapezoid does not.
+# **What they do not include.** Slow fluctuations of the star and of the atmosphere ("red noise") make errors of
+# neighbouring points similar. Then the true errors are several times as large; the residuals of the report would
+# carry a warning. Limb darkening rounds the bottom of the curve, which a trapezoid does not.

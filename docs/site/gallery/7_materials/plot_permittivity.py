@@ -2,9 +2,10 @@
 Complex permittivity of a polymer
 =================================
 
-Dielectric relaxation by Havriliak and Negami: ε(f) = ε∞ + Δε/(1 + (2πi f τ)^α)^β. Storage and loss are measured together, with errors of 1 % of each.
-Both parts are fitted at once. Values of the α relaxation of poly(vinyl acetate) above its glass transition are used: Δε = 6.5, α = 0.9,
-β = 0.5 (Havriliak and Negami, *Polymer* 8, 161, 1967, for the form).
+Dielectric relaxation by Havriliak and Negami: ε(f) = ε∞ + Δε/(1 + (2πi f τ)^α)^β. Storage and loss are measured
+together, with errors of 1 % of each. Both parts are fitted at once. Values of the α relaxation of poly(vinyl
+acetate) above its glass transition are used: Δε = 6.5, α = 0.9, β = 0.5 (Havriliak and Negami, *Polymer* 8, 161,
+1967, for the form).
 """
 
 import matplotlib.pyplot as plt
@@ -38,12 +39,19 @@ for k, label in enumerate(("storage ε'", "loss ε''")):
     part = slice(k * f.size, (k + 1) * f.size)
     ax.plot(f, y[part], "o", ms=3, color=f"C{k}")
     ax.plot(f, fit.predict()[part], color=f"C{k}", label=label)
-ax.set(xscale="log", yscale="log", xlabel="frequency / Hz", ylabel="permittivity", title=f"α = {fit['alpha']}, β = {fit['beta']}")
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="frequency / Hz",
+    ylabel="permittivity",
+    title=f"α = {fit['alpha']}, β = {fit['beta']}",
+)
 ax.legend(frameon=False)
 
 # %%
-# **What the error bars mean.** Storage and loss contribute by their relative errors. Without sigma the loss at high frequencies would have
-# no influence, because it is small.
+# **What the error bars mean.** Storage and loss contribute by their relative errors. Without sigma the loss at
+# high frequencies would have no influence, because it is small.
 #
-# **What they do not include.** The geometry of the sample scales both parts. Conductivity of ions at low frequencies needs one more term,
-# σ/(2π f ε₀), in the loss. Errors of a bridge are often correlated between the two parts.
+# **What they do not include.** The geometry of the sample scales both parts. Conductivity of ions at low
+# frequencies needs one more term, σ/(2π f ε₀), in the loss. Errors of a bridge are often correlated between the
+# two parts.

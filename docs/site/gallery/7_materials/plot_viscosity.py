@@ -3,8 +3,8 @@ Viscosity of a glass melt: parameters that compensate each other
 ================================================================
 
 The viscosity of a melt follows log η = A + B/(T - T₀) (Vogel, Fulcher and Tammann). Over a limited range of
-temperatures B and T₀ compensate each other. Values of the order of the soda-lime standard glass DGG I are used: A = -1.58,
-B = 4332 K, T₀ = 521 K, with errors of 0.03 in log η.
+temperatures B and T₀ compensate each other. Values of the order of the soda-lime standard glass DGG I are used: A =
+-1.58, B = 4332 K, T₀ = 521 K, with errors of 0.03 in log η.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,15 @@ rng = np.random.default_rng(23)
 temperature = np.arange(1050, 1700, 50.0)  # K
 log_eta = -1.58 + 4332 / (temperature - 521) + 0.03 * rng.normal(size=temperature.size)
 
-fit = dualfit.fit("a + b/(t - t0)", temperature, log_eta, {"t0": 400}, sigma=0.03, absolute_sigma=True, bounds={"t0": (0, 1000)})
+fit = dualfit.fit(
+    "a + b/(t - t0)",
+    temperature,
+    log_eta,
+    {"t0": 400},
+    sigma=0.03,
+    absolute_sigma=True,
+    bounds={"t0": (0, 1000)},
+)
 print(fit)
 for name in ("b", "t0"):
     low, high = fit.profile(name).interval(0.95)
@@ -28,12 +36,16 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained"
 left.errorbar(temperature, log_eta, 0.03, fmt="o", ms=4, color="0.35")
 left.plot(temperature, fit.predict(), "C1")
 left.set(xlabel="temperature / K", ylabel="log₁₀(η / dPa s)")
-right.contour(region.a, region.b, region.excess, [line.excess for line in region.lines], colors=["C1", "C0"])
+right.contour(
+    region.a, region.b, region.excess, [line.excess for line in region.lines], colors=["C1", "C0"]
+)
 right.plot(*region.best, "k+", ms=9)
 right.set(xlabel="T₀ / K", ylabel="B / K", title="68 % and 95 % regions of (T₀, B)")
 
 # %%
-# **What the error bars mean.** Each standard error allows for changes of the other parameters and is therefore large, while the curve itself is known to 0.01. The
-# region is long, narrow and a little curved. Always propagate with the covariance, never with single errors.
+# **What the error bars mean.** Each standard error allows for changes of the other parameters and is therefore
+# large, while the curve itself is known to 0.01. The region is long, narrow and a little curved. Always propagate
+# with the covariance, never with single errors.
 #
-# **What they do not include.** Extrapolation below the measured range. The formula fails near the glass transition, and no error bar says so.
+# **What they do not include.** Extrapolation below the measured range. The formula fails near the glass
+# transition, and no error bar says so.

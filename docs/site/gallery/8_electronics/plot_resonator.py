@@ -2,9 +2,9 @@
 Quality factors of a resonator from complex transmission
 ========================================================
 
-A resonator beside a transmission line leaves a notch: S₂₁ = A e^{i(α - 2πfτ)} (1 - (Q/Qc) e^{iφ}/(1 + 2iQ(f - f₀)/f₀)) (Probst et al.,
-*Rev. Sci. Instrum.* 86, 024706, 2015). The internal quality factor follows from 1/Qᵢ = 1/Q - cos φ/Qc. A superconducting resonator at 5 GHz with Qᵢ = 120,000 and
-Qc = 60,000 is simulated.
+A resonator beside a transmission line leaves a notch: S₂₁ = A e^{i(α - 2πfτ)} (1 - (Q/Qc) e^{iφ}/(1 + 2iQ(f -
+f₀)/f₀)) (Probst et al., *Rev. Sci. Instrum.* 86, 024706, 2015). The internal quality factor follows from 1/Qᵢ = 1/Q
+- cos φ/Qc. A superconducting resonator at 5 GHz with Qᵢ = 120,000 and Qc = 60,000 is simulated.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,8 @@ def both_parts(d, gain, angle, delay, q, qc, shift, phi):
     return np.concatenate([z.real, z.imag])
 
 
-y = both_parts(detuning, 0.8, 0.5, 1e-4, 4.0, 6.0, 35, 0.15) + 0.006 * rng.normal(size=2 * detuning.size)
+true = both_parts(detuning, 0.8, 0.5, 1e-4, 4.0, 6.0, 35, 0.15)
+y = true + 0.006 * rng.normal(size=true.size)
 
 start = {"gain": 1, "angle": 0.4, "delay": 0, "q": 3, "qc": 5, "shift": 20, "phi": 0}
 fit = dualfit.fit(both_parts, detuning, y, start, derived={"qi": "1/(1/q - cos(phi)/qc)"})
@@ -34,17 +35,18 @@ for name in ("q", "qc", "qi"):
     print(f"{name:2} = {fit[name]} · 10⁴")
 print(f"f0 = 5 GHz + {fit['shift']} kHz")
 
-curve = fit.predict()
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.7), layout="constrained")
-for values, style in ((y, "0.6"), (curve, "C1")):
+for values, style in ((y, ".C7"), (fit.predict(), "-C1")):
     re, im = np.split(values, 2)
-    left.plot(detuning, 20 * np.log10(np.hypot(re, im)), ".-" if style == "0.6" else "-", color=style, ms=3, lw=1.2 if style != "0.6" else 0)
-    right.plot(re, im, ".-" if style == "0.6" else "-", color=style, ms=3, lw=1.2 if style != "0.6" else 0)
+    left.plot(detuning, 20 * np.log10(np.hypot(re, im)), style, ms=3)
+    right.plot(re, im, style, ms=3)
 left.set(xlabel="frequency - 5 GHz / kHz", ylabel="|S₂₁| / dB", title=f"Qᵢ = {fit['qi']} · 10⁴")
 right.set(xlabel="Re S₂₁", ylabel="Im S₂₁", aspect="equal")
 
 # %%
-# **What the error bars mean.** The noise is equal in the real and the imaginary part, so both are fitted. A fit of the magnitude in dB would weigh the bottom of the notch wrongly
-# and lose the phase, which determines φ. The error of Qᵢ includes the correlation of Q, Qc and φ.
+# **What the error bars mean.** The noise is equal in the real and the imaginary part, so both are fitted. A fit
+# of the magnitude in dB would weigh the bottom of the notch wrongly and lose the phase, which determines φ. The
+# error of Qᵢ includes the correlation of Q, Qc and φ.
 #
-# **What they do not include.** A slope of the gain and standing waves in the cables. If Qᵢ is much larger than Qc, its error grows quickly: Qᵢ is then a small difference.
+# **What they do not include.** A slope of the gain and standing waves in the cables. If Qᵢ is much larger than
+# Qc, its error grows quickly: Qᵢ is then a small difference.

@@ -2,8 +2,9 @@
 The period of El Niño
 =====================
 
-Monthly differences of air pressure between Easter Island and Darwin over 14 years (Kahaner, Moler and Nash 1989; data set ENSO of
-NIST's Statistical Reference Datasets, public domain). The yearly cycle is known; two more cycles are looked for, with unknown periods.
+Monthly differences of air pressure between Easter Island and Darwin over 14 years (Kahaner, Moler and Nash 1989;
+data set ENSO of NIST's Statistical Reference Datasets, public domain). The yearly cycle is known; two more cycles
+are looked for, with unknown periods.
 """
 
 import matplotlib.pyplot as plt
@@ -25,9 +26,12 @@ def model(t, mean, a1, b1, a2, b2, period2, a3, b3, period3):
 
 
 bounds = {"period2": (35, 80), "period3": (16, 35)}
-fit = dualfit.multi_start(model, month, pressure, {"period2": 50, "period3": 25}, starts=64, bounds=bounds)
+fit = dualfit.multi_start(
+    model, month, pressure, {"period2": 50, "period3": 25}, starts=64, bounds=bounds
+)
 print(fit.optima)
-print(f"periods: {fit['period2']} and {fit['period3']} months; certified 44.311088700 ± 0.94408025976 and 26.887614440 ± 0.41612939130")
+print("period 2 in months:", fit["period2"], "certified: 44.311 ± 0.944")
+print("period 3 in months:", fit["period3"], "certified: 26.888 ± 0.416")
 
 fig, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 ax.plot(month, pressure, "o", ms=3, color="0.5", label="measured")
@@ -39,5 +43,6 @@ ax.legend(frameon=False)
 # %%
 # **What the error bars mean.** They are those of sinusoids with constant periods in independent noise.
 #
-# **What they do not include.** El Niño is not periodic: its intervals vary from two to seven years. The error bar of the period describes the best sinusoid in these
-# 14 years, not the climate. Other periods fit almost as well; the table of optima lists them.
+# **What they do not include.** El Niño is not periodic: its intervals vary from two to seven years. The error bar
+# of the period describes the best sinusoid in these 14 years, not the climate. Other periods fit almost as well;
+# the table of optima lists them.

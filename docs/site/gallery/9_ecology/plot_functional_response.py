@@ -2,9 +2,10 @@
 How many prey does a predator eat?
 ==================================
 
-Holling's type II response of a predator: eaten = a N T/(1 + a h N), with attack rate a and handling time h, in
-T = 1 d. Numbers of prey eaten are counts. The values are of the order of aquatic insects: a = 1.6/d, h = 0.03 d
-(for the method see Juliano in *Design and Analysis of Ecological Experiments*, 2001). Prey are replaced during the experiment.
+Holling's type II response of a predator: eaten = a N T/(1 + a h N), with attack rate a and handling time h, in T =
+1 d. Numbers of prey eaten are counts. The values are of the order of aquatic insects: a = 1.6/d, h = 0.03 d (for
+the method see Juliano in *Design and Analysis of Ecological Experiments*, 2001). Prey are replaced during the
+experiment.
 """
 
 import matplotlib.pyplot as plt
@@ -22,25 +23,39 @@ def eaten(density, attack, handling):
 density = np.repeat([2, 4, 8, 15, 25, 40, 60, 90.0], 6)
 counts = rng.poisson(eaten(density, 1.6, 0.03))
 
-fit = dualfit.fit(eaten, density, counts, poisson=True, bounds={"attack": (0, None), "handling": (0, None)},
-                  derived={"most_per_day": "1/handling"})
+fit = dualfit.fit(
+    eaten,
+    density,
+    counts,
+    poisson=True,
+    bounds={"attack": (0, None), "handling": (0, None)},
+    derived={"most_per_day": "1/handling"},
+)
 print(fit)
 
 region = fit.contour("attack", "handling")
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 fine = np.linspace(0, 95, 200)
 band = fit.confidence_band(fine)
-left.plot(density + rng.uniform(-0.8, 0.8, density.size), counts, "o", ms=3, color="0.5", label="counts")
-left.fill_between(fine, band.lower, band.upper, color="C1", alpha=0.3, lw=0, label="95 % confidence")
+left.plot(
+    density + rng.uniform(-0.8, 0.8, density.size), counts, "o", ms=3, color="0.5", label="counts"
+)
+left.fill_between(
+    fine, band.lower, band.upper, color="C1", alpha=0.3, lw=0, label="95 % confidence"
+)
 left.plot(fine, band.center, "C1", label="fit")
 left.set(xlabel="prey offered", ylabel="prey eaten in 1 d")
 left.legend(frameon=False)
-right.contour(region.a, region.b, region.excess, [line.excess for line in region.lines], colors=["C1", "C0"])
+right.contour(
+    region.a, region.b, region.excess, [line.excess for line in region.lines], colors=["C1", "C0"]
+)
 right.plot(*region.best, "k+", ms=9)
 right.set(xlabel="attack rate / (1/d)", ylabel="handling time / d", title="68 % and 95 % regions")
 
 # %%
-# **What the error bars mean.** Poisson counts define their own errors; the deviance in the report tests if the counts scatter more than that.
+# **What the error bars mean.** Poisson counts define their own errors; the deviance in the report tests if the
+# counts scatter more than that.
 #
-# **What they do not include.** Predators differ in hunger and size, which makes counts more variable than Poisson ("overdispersion"). The p-value of the report is then small, and the
-# errors must be multiplied by the root of the reduced deviance. If prey are not replaced, use Rogers's equation.
+# **What they do not include.** Predators differ in hunger and size, which makes counts more variable than Poisson
+# ("overdispersion"). The p-value of the report is then small, and the errors must be multiplied by the root of
+# the reduced deviance. If prey are not replaced, use Rogers's equation.

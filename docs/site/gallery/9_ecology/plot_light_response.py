@@ -2,8 +2,9 @@
 Photosynthesis of several leaves in a table
 ===========================================
 
-The light response of leaves: A = (φI + Aₘ - √((φI + Aₘ)² - 4θφI Aₘ))/(2θ) - R (non-rectangular hyperbola; Ögren and Evans, *Planta* 189, 182, 1993).
-The quantum yield φ and the curvature θ are shared by the leaves of one species, capacity and respiration are not. The data are rows of a table with the name of the leaf.
+The light response of leaves: A = (φI + Aₘ - √((φI + Aₘ)² - 4θφI Aₘ))/(2θ) - R (non-rectangular hyperbola; Ögren and
+Evans, *Planta* 189, 182, 1993). The quantum yield φ and the curvature θ are shared by the leaves of one species,
+capacity and respiration are not. The data are rows of a table with the name of the leaf.
 """
 
 import matplotlib.pyplot as plt
@@ -17,19 +18,24 @@ rng = np.random.default_rng(30)
 
 def assimilation(light, quantum_yield, capacity, curvature, respiration):
     total = quantum_yield * light + capacity
-    return (total - np.sqrt(total**2 - 4 * curvature * quantum_yield * light * capacity)) / (2 * curvature) - respiration
+    root = np.sqrt(total**2 - 4 * curvature * quantum_yield * light * capacity)
+    return (total - root) / (2 * curvature) - respiration
 
 
 light = np.array([0, 25, 50, 100, 200, 400, 700, 1000, 1500, 2000.0])  # µmol/(m² s)
 leaves = {"sun 1": (24, 1.6), "sun 2": (21, 1.3), "shade 1": (9, 0.6), "shade 2": (11, 0.7)}
-parts = [pd.DataFrame({"leaf": leaf, "light": light,
-                       "uptake": assimilation(light, 0.055, capacity, 0.75, respiration) + 0.25 * rng.normal(size=light.size)})
-         for leaf, (capacity, respiration) in leaves.items()]
+parts = []
+for leaf, (capacity, respiration) in leaves.items():
+    uptake = assimilation(light, 0.055, capacity, 0.75, respiration)
+    uptake += 0.25 * rng.normal(size=light.size)
+    parts.append(pd.DataFrame({"leaf": leaf, "light": light, "uptake": uptake}))
 table = pd.concat(parts)
 
+shared = ["quantum_yield", "curvature"]
 bounds = {"quantum_yield": (0, 0.2), "capacity": (0, 100), "curvature": (0.05, 0.99), "respiration": (0, 10)}
-joint = dualfit.fit_joint(assimilation, "light", "uptake", data=table, by="leaf", shared=["quantum_yield", "curvature"], bounds=bounds)
-print(joint.to_frame()[["capacity", "capacity_error", "respiration", "respiration_error"]].round(3))
+joint = dualfit.fit_joint(assimilation, "light", "uptake", data=table, by="leaf", shared=shared, bounds=bounds)
+columns = ["capacity", "capacity_error", "respiration", "respiration_error"]
+print(joint.to_frame()[columns].round(3))
 for name, found in joint.shared.items():
     print(name, found)
 
@@ -45,7 +51,9 @@ ax.set(xlabel="light / (µmol/m²s)", ylabel="CO₂ uptake / (µmol/m²s)", ylim
 ax.legend(frameon=False, loc="upper left")
 
 # %%
-# **What the error bars mean.** The shared parameters use all leaves, and the bands of each leaf become narrower than in separate fits.
+# **What the error bars mean.** The shared parameters use all leaves, and the bands of each leaf become narrower
+# than in separate fits.
 #
-# **What they do not include.** Sharing assumes that φ and θ are the same. Test it: compare χ² of the joint fit with the sum over
-# separate fits. The variation between leaves is a property of the plants and not an error of the fit.
+# **What they do not include.** Sharing assumes that φ and θ are the same. Test it: compare χ² of the joint fit
+# with the sum over separate fits. The variation between leaves is a property of the plants and not an error of
+# the fit.

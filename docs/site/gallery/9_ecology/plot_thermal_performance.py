@@ -2,8 +2,10 @@
 Growth and temperature: what is known already
 =============================================
 
-The rate of growth of an ectotherm rises with temperature by an activation energy E and falls above T_h (Schoolfield, Sharpe and Magnuson, *J. Theor. Biol.* 88, 719,
-1981). Six temperatures do not determine four parameters well. Metabolic theory says E = 0.65 ± 0.05 eV (Gillooly et al., *Science* 293, 2248, 2001): this is a prior.
+The rate of growth of an ectotherm rises with temperature by an activation energy E and falls above T_h
+(Schoolfield, Sharpe and Magnuson, *J. Theor. Biol.* 88, 719, 1981). Six temperatures do not determine four
+parameters well. Metabolic theory says E = 0.65 ± 0.05 eV (Gillooly et al., *Science* 293, 2248, 2001): this is a
+prior.
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +37,9 @@ for name in alone.names:
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
 fine = np.linspace(12, 36, 200)
 band = known.confidence_band(fine + 273.15)
-left.fill_between(fine, band.lower, band.upper, color="C1", alpha=0.3, lw=0, label="95 % confidence")
+left.fill_between(
+    fine, band.lower, band.upper, color="C1", alpha=0.3, lw=0, label="95 % confidence"
+)
 left.plot(fine, band.center, "C1", label="with the prior")
 left.errorbar(temperature - 273.15, growth, 0.012, fmt="o", color="0.25", label="data ± σ")
 left.set(xlabel="temperature / °C", ylabel="growth rate / (1/d)", ylim=(0, 0.6))
@@ -44,12 +48,18 @@ for fit, label, colour in ((alone, "data alone", "C0"), (known, "with the prior"
     profile = fit.profile("energy")
     right.plot(profile.values, profile.taus**2, color=colour, label=label)
 right.axhline(1.96**2, color="0.6", lw=0.8, ls="--")
-right.set(xlabel="activation energy / eV", ylabel="increase of χ²", xlim=(0.4, 0.95), ylim=(0, 8), title="profiles; dashed: limit of 95 %")
+right.set(
+    xlabel="activation energy / eV",
+    ylabel="increase of χ²",
+    xlim=(0.4, 0.95),
+    ylim=(0, 8),
+    title="profiles; dashed: limit of 95 %",
+)
 right.legend(frameon=False, loc="lower left", fontsize=8)
 
 # %%
-# **What the error bars mean.** A prior counts as one more measurement, of E itself. The error of E becomes smaller than both the prior's and that of the data alone, and
-# correlated parameters gain, too.
+# **What the error bars mean.** A prior counts as one more measurement, of E itself. The error of E becomes
+# smaller than both the prior's and that of the data alone, and correlated parameters gain, too.
 #
-# **What they do not include.** The prior must come from elsewhere. If it was derived from the same data, they count twice. If data and prior disagree,
-# χ² in the report shows it.
+# **What they do not include.** The prior must come from elsewhere. If it was derived from the same data, they
+# count twice. If data and prior disagree, χ² in the report shows it.
