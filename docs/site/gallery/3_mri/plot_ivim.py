@@ -26,13 +26,11 @@ bounds = {"s0": (0, None), "f": (0, 1), "fast": (3, 1000), "slow": (0.1, 3)}
 fit = dualfit.fit(ivim, b, measured, sigma=20.0, absolute_sigma=True, bounds=bounds)
 linear = fit.confidence_intervals(0.95)
 refits = fit.bootstrap(2000, "parametric")
-print("95 % of     standard error     profile           bootstrap")
+print(f"{'95 % of':8}{'standard error':>18}{'profile':>18}{'bootstrap':>18}")
 for name in ("f", "fast", "slow"):
-    cells = [
-        f"{low:7.3g} to {high:5.3g}"
-        for low, high in (linear[name], fit.profile(name).interval(0.95), refits.interval(name))
-    ]
-    print(f"{name:8}", *cells, sep="  ")
+    intervals = (linear[name], fit.profile(name).interval(0.95), refits.interval(name))
+    cells = [f"{low:.3g} to {high:.3g}" for low, high in intervals]
+    print(f"{name:8}" + "".join(f"{cell:>18}" for cell in cells))
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
 fine = np.linspace(0, 800, 500)

@@ -41,10 +41,8 @@ maps = dualfit.fit_batch(
 print(maps)
 for name, value in (("white matter", 69), ("grey matter", 99), ("fluid", 500)):
     inside = head & (t2 == value)
-    print(
     median, error = np.median(maps["t2"][inside]), np.median(maps.error("t2")[inside])
     print(f"{name:12}: median T2 {median:5.1f} ms, standard error of a pixel {error:.1f} ms")
-    )
 
 fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.4), layout="constrained")
 shown = [
@@ -57,6 +55,8 @@ for ax, (title, values, colours, limit) in zip(axes, shown):
     ax.set(title=title, xticks=[], yticks=[])
 
 # %%
+# The pixels outside of the mask are in the table as fits with too few points.
+#
 # **What the error bars mean.** Each pixel has its own standard error from the known noise of the images (15). In
 # the fluid the error is large, because its T₂ is much longer than the last echo: the echoes there do not
 # determine T₂ well.
