@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "capture_repr": (),
     "download_all_examples": False,
+    "min_reported_time": 60,
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,

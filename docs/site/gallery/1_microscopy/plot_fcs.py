@@ -5,7 +5,7 @@ Correlation spectroscopy (FCS)
 The autocorrelation of the fluorescence from a small volume decays as molecules diffuse out of it. For a Gaussian
 volume with axis ratio 5 and a triplet state it is
 
-G(τ) = 1/N · (1 + F/(1 - F) e^(-τ/τ_T)) / ((1 + τ/τ_D) √(1 + τ/(25 τ_D)))
+G(τ) = 1/N · (1 + F/(1 - F) exp(-τ/τ_T)) / ((1 + τ/τ_D) √(1 + τ/(25 τ_D)))
 
 (Widengren, Mets and Rigler, *J. Phys. Chem.* 99, 13368, 1995). Typical values of rhodamine 6G in water are used:
 τ_D = 60 µs, τ_T = 2 µs, F = 0.15, and N = 2 molecules.
@@ -51,6 +51,12 @@ top.legend(frameon=False)
 bottom.plot(tau, fit.residuals() / sigma, "o", ms=3, color="0.35")
 bottom.axhline(0, color="C1")
 bottom.set(xlabel="lag τ / µs", ylabel="residual / σ", ylim=(-4, 4))
+# sphinx_gallery_start_ignore
+truth_of = {"molecules": 2.0, "diffusion_time": 60, "triplet": 0.15, "triplet_time": 2.0}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The errors of the points were known, from the scatter between repeated recordings

@@ -39,6 +39,12 @@ print(f"95 % of D: {low:.3f} to {high:.3f} µm²/s by profile")
 ax = fit.plot()
 ax.set(xlabel="time after bleaching / s", ylabel="relative intensity", ylim=(0.15, 0.9))
 ax.set_title(f"D = {fit['diffusion']} µm²/s, mobile fraction {fit['mobile']}")
+# sphinx_gallery_start_ignore
+truth_of = {"diffusion": 0.4, "bleached": 0.25, "plateau": 0.85}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The scatter of the points about the curve determines them (no sigma was given).

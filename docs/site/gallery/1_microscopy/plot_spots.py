@@ -53,6 +53,9 @@ right.plot(t, np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi), "C1", label="normal dist
 right.set(title="1000 spots", xlabel="(x0 - truth) / standard error", ylabel="density")
 right.legend(frameon=False, loc="upper left", fontsize=8)
 right.set_ylim(0, 0.55)
+# sphinx_gallery_start_ignore
+assert batch.converged.all() and 0.9 < deviation.std() < 1.1
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** With ``poisson=True`` the fit maximises the likelihood of the counts. The standard

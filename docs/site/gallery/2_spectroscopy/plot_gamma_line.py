@@ -36,6 +36,12 @@ ax.plot(energy, likelihood.predict(), "C1", label="Poisson likelihood")
 ax.plot(energy, squares.predict(), "C0--", label="least squares")
 ax.set(xlabel="energy / keV", ylabel="counts per channel", ylim=(0, None))
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+truth_of = {"background_c": 5, "net_counts": 120, "line_center": 662}
+for name, true_value in truth_of.items():
+    assert abs(likelihood[name].value - true_value) < 4 * likelihood[name].std_error, name
+assert likelihood.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # Repeated measurements show the bias:

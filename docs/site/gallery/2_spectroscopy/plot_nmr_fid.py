@@ -55,6 +55,12 @@ ax.set(
     title=f"splitting {fit['splitting']} Hz",
 )
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+truth_of = {"f1": 42.0, "f2": 47.5, "t2_1": 0.12, "t2_2": 0.2}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The fit in the time domain uses noise that is independent from point to point and

@@ -30,6 +30,12 @@ ax.set(
     ylabel="intensity / counts",
     title=f"ratio of the areas D/G = {fit['ratio']}",
 )
+# sphinx_gallery_start_ignore
+truth_of = {"D_center": 1360, "D_fwhm": 260, "G_center": 1560, "G_fwhm": 120, "ratio": 1.625}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** ``amplitude`` is the area of a band. The error of the ratio is propagated with the

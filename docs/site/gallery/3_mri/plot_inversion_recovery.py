@@ -39,6 +39,12 @@ ax.set(
     title=f"T₁ = {fit['t1']} ms, efficiency {fit['efficiency']}",
 )
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+truth_of = {"m0": 1000, "t1": 1820, "efficiency": 0.96}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** They are standard errors for known noise. The error of T₁ includes that the

@@ -42,6 +42,12 @@ right.axvline(fit["fast"].value, color="C1", label="fit")
 right.axvline(60, color="C0", ls="--", label="truth")
 right.set(xlabel="D* / (10⁻³ mm²/s)", ylabel="refits")
 right.legend(frameon=False)
+# sphinx_gallery_start_ignore
+truth_of = {"s0": 1000, "f": 0.12, "fast": 60, "slow": 1.1}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The distribution of D* is skewed: large values change the curve hardly at all,

@@ -53,6 +53,9 @@ shown = [
 for ax, (title, values, colours, limit) in zip(axes, shown):
     fig.colorbar(ax.imshow(values, cmap=colours, vmin=0, vmax=limit), ax=ax, shrink=0.8)
     ax.set(title=title, xticks=[], yticks=[])
+# sphinx_gallery_start_ignore
+assert maps.converged[head].all() and abs(np.median(maps["t2"][t2 == 500.0]) - 500) < 10
+# sphinx_gallery_end_ignore
 
 # %%
 # The pixels outside of the mask are in the table as fits with too few points.

@@ -37,6 +37,12 @@ ax.plot(fine, band.center, "C1", label="fit")
 ax.axvspan(10**low, 10**high, color="C0", alpha=0.2, lw=0, label="95 % of EC₅₀")
 ax.set(xscale="log", xlabel="dose / nM", ylabel="response / %")
 ax.legend(frameon=False, loc="upper left")
+# sphinx_gallery_start_ignore
+truth_of = {"bottom": 5, "top": 100, "ec50": 120, "slope": 1.1}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The interval of EC₅₀ comes from the profile of its logarithm and is not symmetric

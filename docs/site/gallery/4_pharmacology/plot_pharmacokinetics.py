@@ -61,6 +61,12 @@ ax.set(
     title=f"half-life {fit['half_life']} h, AUC {fit['auc']} mg h/L",
 )
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+truth_of = {"volume": 32, "absorption": 1.5, "elimination": 0.087}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** They hold for the minimum that the bounds select: they say nothing about the other

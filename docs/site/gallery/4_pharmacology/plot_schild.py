@@ -40,6 +40,12 @@ for k, b in enumerate([0, 3, 10, 30.0]):
     ax.plot(fine, fit.predict([fine, np.full(fine.size, b)]), color=f"C{k}", label=f"{b:g} nM")
 ax.set(xscale="log", xlabel="agonist / nM", ylabel="effect / %")
 ax.legend(frameon=False, title="antagonist")
+# sphinx_gallery_start_ignore
+truth_of = {"emax": 100, "pA2": 9, "slope": 1}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** One fit of all curves weighs them by their information. The classical way, a line

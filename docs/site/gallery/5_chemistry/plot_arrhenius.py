@@ -50,6 +50,12 @@ right.set(
     xlim=(-1.2, 1.2),
 )
 right.legend(frameon=False, loc="lower right")
+# sphinx_gallery_start_ignore
+truth_of = {"energy": 103}
+for name, true_value in truth_of.items():
+    assert abs(centred[name].value - true_value) < 4 * centred[name].std_error, name
+assert centred.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** Both forms describe the same line and give the same energy. The error of ln A is

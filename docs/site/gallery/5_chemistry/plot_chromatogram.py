@@ -47,6 +47,12 @@ ax.set(
     ylabel="signal / mAU",
     title=f"second compound: {fit['percent']} % of the area",
 )
+# sphinx_gallery_start_ignore
+truth_of = {"a_amplitude": 30, "b_amplitude": 6, "b_center": 6.4, "percent": 16.666667}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The error of the area of the small peak includes that the tail below it is

@@ -40,6 +40,12 @@ ax.plot(fine, robust.predict(fine), "C1", zorder=3, label="Tukey's loss")
 ax.plot(fine, squares.predict(fine), "C0--", zorder=3, label="least squares")
 ax.set(xlabel="time / d", ylabel="flux / arbitrary units")
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+truth_of = {"amplitude": 60, "t0": 0, "fall": 25, "rise": 4, "background": 1}
+for name, true_value in truth_of.items():
+    assert abs(robust[name].value - true_value) < 4 * robust[name].std_error, name
+assert robust.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The scale 4.685 is in units of σ: beyond it a point has no influence. The standard

@@ -46,6 +46,12 @@ ax.plot(
 ax.plot(t, fit.predict(), "C1", label="fit")
 ax.set(xlabel="time / h", ylabel="relative flux", title=f"radius ratio {fit['radius_ratio']}")
 ax.legend(frameon=False, loc="lower right")
+# sphinx_gallery_start_ignore
+truth_of = {"depth": 0.015, "middle": 0.12, "half_width": 1.55, "ingress": 0.45}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** They assume independent, equal errors, whose size the scatter gives. The ingress

@@ -45,6 +45,12 @@ print(fit)
 
 ax = fit.plot()
 ax.set(xlabel="2θ / degrees", ylabel="counts", title=f"lattice spacing {fit['spacing']} Å")
+# sphinx_gallery_start_ignore
+truth_of = {"k1_center": 56.12, "k1_amplitude": 200, "k1_sigma": 0.05}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** With ``poisson=True`` the errors follow from the counts. The error of the lattice

@@ -47,6 +47,12 @@ ax.set(
     title=f"α = {fit['alpha']}, β = {fit['beta']}",
 )
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+truth_of = {"high": 3, "step": 6.5, "log_tau": -2, "alpha": 0.9, "beta": 0.5}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** Storage and loss contribute by their relative errors. Without sigma the loss at

@@ -41,6 +41,12 @@ right.contour(
 )
 right.plot(*region.best, "k+", ms=9)
 right.set(xlabel="T₀ / K", ylabel="B / K", title="68 % and 95 % regions of (T₀, B)")
+# sphinx_gallery_start_ignore
+truth_of = {"a": -1.58, "b": 4332, "t0": 521}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** Each standard error allows for changes of the other parameters and is therefore

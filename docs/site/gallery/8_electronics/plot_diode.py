@@ -42,6 +42,12 @@ top.legend(frameon=False)
 bottom.plot(voltage, fit.residuals() / 0.009, "o", ms=4, color="0.35")
 bottom.axhline(0, color="C1")
 bottom.set(xlabel="voltage / V", ylabel="residual / σ")
+# sphinx_gallery_start_ignore
+truth_of = {"n": 1.75, "r": 0.6, "i0_in_nA": 2.5}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** An error of 2 % of the current is 0.009 in its logarithm. I₀ and n are strongly

@@ -43,6 +43,9 @@ ax.plot(fine, curve.center, "C1", label="fit")
 ax.plot(x, y, "o", ms=3, color="0.25", label="measured")
 ax.set(xlabel="logarithm of the density", ylabel="mobility")
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+assert np.allclose(fit.params, certified, rtol=1e-6)
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The parameters of such a quotient are correlated up to 0.998 and have no meaning

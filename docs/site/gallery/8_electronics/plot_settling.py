@@ -2,7 +2,7 @@
 Ringing of an amplifier, sampled faster than its noise changes
 ==============================================================
 
-The step response of an amplifier rings: y = A e^(-t/τ) sin(2πft + φ) + c. The oscilloscope samples at 1 GS/s, the
+The step response of an amplifier rings: y = A exp(-t/τ) sin(2πft + φ) + c. The oscilloscope samples at 1 GS/s, the
 noise has a bandwidth of 50 MHz. Errors of adjacent samples are then similar, and 400 samples are not 400
 independent measurements. ``sigma`` can be a covariance matrix.
 """
@@ -44,6 +44,12 @@ top.legend(frameon=False)
 bottom.plot(t, right.residuals(), color="0.35", lw=1)
 bottom.axhline(0, color="C1")
 bottom.set(xlabel="time / ns", ylabel="residual / mV")
+# sphinx_gallery_start_ignore
+truth_of = {"amplitude": 80, "decay": 90, "frequency": 22, "phase": 0.6, "offset": 500}
+for name, true_value in truth_of.items():
+    assert abs(right[name].value - true_value) < 4 * right[name].std_error, name
+assert right.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** With the covariance matrix the errors are those of repeated records. Treated as

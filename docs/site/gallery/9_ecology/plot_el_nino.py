@@ -39,6 +39,9 @@ fine = np.linspace(1, 168, 800)
 ax.plot(fine, fit.predict(fine), "C1", label="three cycles")
 ax.set(xlabel="month", ylabel="pressure difference")
 ax.legend(frameon=False)
+# sphinx_gallery_start_ignore
+assert abs(fit["period2"].value - 44.311088700) < 1e-4 and abs(fit["period3"].value - 26.887614440) < 1e-4
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** They are those of sinusoids with constant periods in independent noise.

@@ -51,6 +51,12 @@ right.contour(
 )
 right.plot(*region.best, "k+", ms=9)
 right.set(xlabel="attack rate / (1/d)", ylabel="handling time / d", title="68 % and 95 % regions")
+# sphinx_gallery_start_ignore
+truth_of = {"attack": 1.6, "handling": 0.03}
+for name, true_value in truth_of.items():
+    assert abs(fit[name].value - true_value) < 4 * fit[name].std_error, name
+assert fit.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** Poisson counts define their own errors; the deviance in the report tests if the

@@ -44,6 +44,9 @@ for k, (name, fit) in enumerate(fits.items()):
 ax.plot(time, yield_, "o", color="0.25", label="measured")
 ax.set(xlabel="time after the start of growth", ylabel="yield", ylim=(0, 110))
 ax.legend(frameon=False, loc="lower right")
+# sphinx_gallery_start_ignore
+assert abs(fits["logistic"]["limit"].value - 72.462237576) < 1e-4
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** The scatter of nine points with six degrees of freedom sets them, with Student's

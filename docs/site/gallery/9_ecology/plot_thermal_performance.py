@@ -56,6 +56,12 @@ right.set(
     title="profiles; dashed: limit of 95 %",
 )
 right.legend(frameon=False, loc="lower left", fontsize=8)
+# sphinx_gallery_start_ignore
+truth_of = {"r25": 0.3, "energy": 0.65, "fall": 3.5, "t_high": 305.5}
+for name, true_value in truth_of.items():
+    assert abs(known[name].value - true_value) < 4 * known[name].std_error, name
+assert known.converged
+# sphinx_gallery_end_ignore
 
 # %%
 # **What the error bars mean.** A prior counts as one more measurement, of E itself. The error of E becomes
