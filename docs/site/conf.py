@@ -21,7 +21,7 @@ copyright = author
 version = release = dualfit.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -29,11 +29,13 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery", "README.md"]
+exclude_patterns = ["_build", "gallery", "tasks/**/*.ipynb"]
 default_role = "py:obj"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
 
 templates_path = ["templates"]
 autosummary_generate = True
@@ -87,6 +89,7 @@ PAGES = {file: f"pages/guide/{file.name}" for file in sorted((REPOSITORY / "docs
 PAGES |= {file: f"pages/{file.name}" for file in sorted((REPOSITORY / "docs").glob("*.md"))}
 PAGES[REPOSITORY / "python/README.md"] = "pages/python_package.md"
 PAGES[REPOSITORY / "python/docs/from_lmfit.md"] = "pages/from_lmfit.md"
+PAGES[REPOSITORY / "python/docs/tour.ipynb"] = "pages/python_tour.ipynb"
 
 REFERENCE = re.compile(r"\[([^\[\]]*)\]\[([^\[\]]+)\]")
 DEFINITION = re.compile(r"^\[[^\]]+\]: \S+\n?", re.MULTILINE)
@@ -103,13 +106,15 @@ def converted_link(match: re.Match[str], folder: Path) -> str:
         return match.group()
     if file in PAGES:
         return f"[{label}](/{PAGES[file]}{'#' + fragment if fragment else ''})"
-    if mark or file.suffix == ".ipynb" or file.parent.name in ("examples", "pictures"):
+    if mark or file.parent.name in ("examples", "pictures"):
         return f"{mark}[{label}](/{os.path.relpath(file, SITE)})"
     return label
 
 
 def converted(page: Path) -> str:
     """Convert the links of a page, and remove the lines of its Rust examples that rustdoc hides."""
+    if page.suffix == ".ipynb":
+        return page.read_text(encoding="utf-8")
     parts = BLOCK.split(page.read_text(encoding="utf-8"))
     for k, part in enumerate(parts):
         if k % 2 == 0:
