@@ -31,7 +31,7 @@ from ._model import Model, fit, fit_batch
 from ._parts import GROUP, Part, fit_parts, merge
 from ._prepare import NotTracedWarning
 from ._profile import Profile
-from ._results import Band, Component, Optima, Optimum, Quantity
+from ._results import Band, Component, Interval, Optima, Optimum, Quantity
 from ._search import differential_evolution, multi_start
 from ._settings import Options
 from ._stream import fit_stream
@@ -48,7 +48,7 @@ else:
 
 __all__ = [
     "GROUP", "Band", "Batch", "Bootstrap", "Comparison", "Component", "Contour", "ContourLine", "CudaError", "DeviceInfo", "FTest",
-    "Fit", "FitError", "JointFit", "Model", "NotTraceable", "NotTracedWarning", "Optima", "OptimizeWarning", "Optimum", "Options",
+    "Fit", "FitError", "Interval", "JointFit", "Model", "NotTraceable", "NotTracedWarning", "Optima", "OptimizeWarning", "Optimum", "Options",
     "Part", "Profile", "Quantity", "__version__", "compare", "curve_fit", "devices", "differential_evolution", "fit", "fit_batch",
     "fit_joint", "fit_parts", "fit_stream", "merge", "models", "multi_start",
 ]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._data import check_policy, dense, guarded, independent, meant, one_sigma, relative_unit, samples, start_of
-from ._frame import frame_of, indices
+from ._frame import check_name, frame_of, indices
+from ._hints import BATCHES, hint
 from ._prepare import fitted_batch
 from ._progress import shown
 from ._settings import added, begin, told, with_fixed
@@ -62,8 +63,17 @@ class Batch:
         return self._core.costs.reshape(self.shape)
 
     @property
+    def chi_squares(self) -> NDArray[np.float64]:
+        """Sums of squared weighted residuals, or of their losses: twice the costs."""
+        return 2.0 * self.costs
+
+    @property
     def converged(self) -> NDArray[np.bool_]:
-        """True for fits that converged to a minimum."""
+        """True for fits that converged to a minimum.
+
+        Fits without points, such as masked pixels of an image, are False. ``batch.converged[mask].mean()`` is the
+        fraction of the others, for the mask of the pixels, and `counts` has both numbers.
+        """
         return self._core.converged.reshape(self.shape)
 
     @property
@@ -82,7 +92,7 @@ class Batch:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of fits per status."""
+        """Number of fits per status: ``"converged"``, ``"no points"`` for masked pixels, ``"too few points"``, ..."""
         return dict(self._core.counts)
 
     @property
@@ -104,6 +114,7 @@ class Batch:
         return self._quantity(name)[1].reshape(self.shape)
 
     def _quantity(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        check_name(name, "batch")
         found = self._core.quantity(name)
         if found is None:
             known = ", ".join(self.names + self._core.derived)
@@ -127,6 +138,11 @@ class Batch:
         assert text is not None
         return text
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, BATCHES)}")
+
     def __len__(self) -> int:
         return len(self._core)
 
@@ -134,7 +150,8 @@ class Batch:
         return str(self._core)
 
     def __repr__(self) -> str:
-        return f"<Batch of {len(self)} fits, {int(self.converged.sum())} converged>"
+        empty = self.counts.get("no points", 0)
+        return f"<Batch of {len(self)} fits, {int(self.converged.sum())} converged{f', {empty} without points' if empty else ''}>"
 
     def _repr_html_(self) -> str:
         return self._core.html()

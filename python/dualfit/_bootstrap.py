@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _core
 from ._core import FitError
-from ._results import Array
+from ._results import Array, Interval
 
 
 class Bootstrap:
@@ -57,7 +57,7 @@ class Bootstrap:
         """Return the values of a parameter, a derived quantity or a formula, one per refit."""
         return self._core.quantity(formula)[1]
 
-    def interval(self, formula: str, level: float = 0.95, method: str = "BCa") -> tuple[float, float]:
+    def interval(self, formula: str, level: float = 0.95, method: str = "BCa") -> Interval:
         """Confidence interval of a parameter, a derived quantity or a formula.
 
         Parameters
@@ -71,7 +71,7 @@ class Bootstrap:
 
         Returns
         -------
-        tuple of float
+        Interval
             Lower and upper limit.
 
         Raises
@@ -80,7 +80,7 @@ class Bootstrap:
             If there are too few refits for the level, or too many failed.
         """
         lower, upper, _, _ = self._interval(formula, level, method)
-        return lower, upper
+        return Interval(lower, upper)
 
     def interval_errors(self, formula: str, level: float = 0.95, method: str = "BCa") -> tuple[float, float]:
         """Standard errors of both limits of `interval`: their scatter between seeds, which more refits reduce."""

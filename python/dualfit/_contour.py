@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ._results import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,9 @@ class ContourLine:
     paths: list[Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Contour:
     """Cost of the best fits on a grid of two parameters, and its contour lines. Returned by `Fit.contour`.
-
-    ``plt.contour(c.a, c.b, c.excess, [line.excess for line in c.lines])`` draws it with matplotlib.
 
     Attributes
     ----------
@@ -64,3 +66,26 @@ class Contour:
         """Create the result from the values of the core."""
         return cls(names, (best[0], best[1]), a, b, excess, [ContourLine(*line) for line in lines],
                    None if better is None else dict(better))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the contour lines and the fitted values with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; new axes by default.
+        """
+        from ._plot import new_axes
+
+        ax = new_axes(ax)
+        for k, line in enumerate(self.lines):
+            for i, path in enumerate(line.paths):
+                ax.plot(*path.T, color=f"C{k}", label=None if i else f"{100 * line.level:g} % confidence")
+        ax.plot(*self.best, "+", color="0.35", label="fit")
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.legend(frameon=False)
+        return ax
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{line.level:g}" for line in self.lines)
+        return f"<Contour of {self.names[0]} and {self.names[1]}: {self.a.size} x {self.b.size} values, levels {levels}>"

@@ -13,12 +13,12 @@ from ._bootstrap import Bootstrap
 from ._contour import Contour
 from ._core import FitError
 from ._data import dense, guarded, independent, whole, x_columns
-from ._hints import hint
+from ._hints import RESULTS, hint
 from ._kept import as_json, state
 from ._prepare import KEPT, Called, Prepared
 from ._profile import Profile
 from ._progress import shown
-from ._results import Array, Band, Component, Optima, Quantity
+from ._results import Array, Band, Component, InOrder, Interval, Optima, Quantity
 from ._settings import bounded, check_constants
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ class Fit:
 
     @property
     def params(self) -> Array:
-        """Values of the parameters."""
-        return self._core.params
+        """Values of the parameters, in order."""
+        return self._core.params.view(InOrder)
 
     @property
     def std_errors(self) -> Array:
         """Standard errors: infinite if the data do not determine a parameter, NaN on a bound, 0 if fixed."""
-        return self._core.std_errors
+        return self._core.std_errors.view(InOrder)
 
     @property
     def covariance(self) -> Array:
@@ -108,7 +108,7 @@ class Fit:
         """Derived quantities: formulas of the parameters, with standard errors."""
         return {name: Quantity(value, error) for name, value, error in self._core.derived}
 
-    def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+    def confidence_intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """Confidence interval (lower, upper) of each parameter, from its standard error.
 
         Parameters
@@ -116,7 +116,7 @@ class Fit:
         level : float
             Probability that an interval covers the true value.
         """
-        return dict(zip(self.names, self._core.confidence_intervals(level)))
+        return {name: Interval(*ends) for name, ends in zip(self.names, self._core.confidence_intervals(level))}
 
     def propagate(self, formula: str) -> Quantity:
         """Evaluate a formula of parameters and derived quantities, with its standard error from the covariance.
@@ -214,9 +214,9 @@ class Fit:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name in _STATISTICS:
+            if name in STATISTICS:
                 return self.statistics[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name)}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, RESULTS)}")
 
     def report(self) -> str:
         """Return values and errors, statistics, correlations and warnings as text."""
@@ -452,7 +452,8 @@ class Fit:
             model, self._core, points, settings, first, second, grid))
         return Contour.of((first, second), **made)
 
-    def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True) -> Axes:
+    def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True,
+             residuals: bool | Axes = False) -> Axes:
         """Draw data, curve and confidence band with matplotlib.
 
         Parameters
@@ -465,10 +466,12 @@ class Fit:
             Number of points of the drawn curve.
         components : bool
             If True, the terms of a sum of library models are drawn, too.
+        residuals : bool or matplotlib.axes.Axes
+            If True, the residuals are drawn on axes below the curve, ``ax.figure.axes[1]``; or the axes to draw them on.
         """
         from ._plot import plotted
 
-        return plotted(self, ax, level, points, components)
+        return plotted(self, ax, level, points, components, residuals)
 
     def uncertainties(self) -> dict[str, Any]:
         """Parameters as correlated numbers of the package `uncertainties`, by name; an unknown error is NaN."""
@@ -594,7 +597,7 @@ class Fit:
 
 
 #: Entries of `statistics` that are attributes.
-_STATISTICS = frozenset(Fit.__annotations__) - {"x", "y", "_optima", "_refusal", "_has_curve"}
+STATISTICS = frozenset(Fit.__annotations__) - {"x", "y", "_optima", "_refusal", "_has_curve"}
 
 
 def _kept(called: Called, points: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,20 @@ def indices(shape: tuple[int, ...]) -> list[Any]:
     return list(np.ndindex(shape)) if len(shape) > 1 else list(range(shape[0] if shape else 1))
 
 
+def check_name(name: object, result: str) -> None:
+    """Check that the index of a result of many fits is a name.
+
+    Raises
+    ------
+    TypeError
+        If it is the number of a fit.
+    """
+    if not isinstance(name, str):
+        fit = "set(label)" if result == "joint" else "params[index], .std_errors[index] and .status(index)"
+        raise TypeError(f"{result}[{name!r}] is not the result of one fit; write {result}.{fit}, or {result}[\"name\"] for the values of a "
+                        "parameter in all fits")
+
+
 def frame_of(names: list[str], quantity: Callable[[str], tuple[Array, Array]], numbers: Mapping[str, NDArray[Any]],
              index: list[Any]) -> DataFrame:
     """Return a table with one row per fit.

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._data import check_policy, guarded, independent, point_of, points_of, relative_unit, start_of
-from ._fit import Fit
+from ._fit import STATISTICS, Fit
 from ._formula import names_in
-from ._frame import frame_of
+from ._frame import check_name, frame_of
+from ._hints import RESULTS, hint
 from ._model import Model, model_of
 from ._prepare import Prepared, check_columns
 from ._progress import shown
@@ -134,11 +135,27 @@ class JointFit:
         return self._quantity(name)[1].reshape(self.shape)
 
     def _quantity(self, name: str) -> tuple[Array, Array]:
+        check_name(name, "joint")
         found = self._core.quantity(name)
         if found is None:
             raise KeyError(f"{name!r} is neither a parameter nor a derived quantity of a set; there are {', '.join(self.names)}; "
                            "the parameters of the joint fit are in `fit`")
         return found
+
+    @property
+    def values(self) -> dict[str, Array]:
+        """The parameters by name, one value per set."""
+        return {name: self[name] for name in self.names}
+
+    @property
+    def errors(self) -> dict[str, Array]:
+        """The standard errors by name, one per set."""
+        return {name: self.error(name) for name in self.names}
+
+    @property
+    def chi_square(self) -> float:
+        """Sum of squared weighted residuals, or of their losses, of all sets."""
+        return self.fit.chi_square
 
     @property
     def chi_squares(self) -> Array:
@@ -173,6 +190,13 @@ class JointFit:
         """
         derived = next((list(fit.derived) for fit in self.sets.values()), [])
         return frame_of(self.names + derived, self._quantity, {"chi_square": self.chi_squares}, self.labels)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            known = not name.startswith("_") and (hasattr(Fit, name) or name in STATISTICS)
+            remedy = f"; write .fit.{name} for all sets together, or .set(label).{name} for one" if known else hint(name, RESULTS)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{remedy}")
 
     def report(self) -> str:
         """Return values and errors, statistics, correlations and the chi-square of each set as text."""

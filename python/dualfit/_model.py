@@ -16,8 +16,10 @@ from ._batch import Batch, stacked
 from ._data import guarded, independent, meant, points_of, real, relative_unit, samples, start_of, x_columns
 from ._fit import Fit
 from ._formula import variables_of, written
+from ._hints import MODELS_OF_LMFIT, hint, x_first
 from ._prepare import Prepared, Work, fitted, over_columns, called_sets, parameter_names, prepared, prepared_rows, prepared_sets
 from ._progress import shown
+from ._sets import column_of
 from ._settings import Options, begin, told, with_fixed
 from ._trace import NotTraceable, record_columns
 
@@ -127,6 +129,7 @@ class Model:
             return {}
         return {n: b for n, b in zip(self._library.parameters, self._library.bounds) if b != (-np.inf, np.inf)}
 
+    @x_first
     def guess(self, x: Any, y: Any) -> dict[str, float]:
         """Compute an initial guess from the data, for library models.
 
@@ -181,8 +184,9 @@ class Model:
         assert self._f is not None
         return np.asarray(self._f(guarded(independent(x)), *values), dtype=np.float64)
 
-    def fit(self, x: Any, y: Any, p0: Any = None, *, sigma: Any = None, absolute_sigma: bool = False, x_sigma: Any = None,
-            mask: Any = None, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit:
+    @x_first
+    def fit(self, x: Any, y: Any, p0: Any = None, *, data: Any = None, sigma: Any = None, absolute_sigma: bool = False,
+            x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise", **options: Unpack[Options]) -> Fit:
         """Fit the model to data.
 
         Parameters
@@ -194,6 +198,8 @@ class Model:
         p0 : array_like or mapping of str to float, optional
             The start: all values, or some by name. Values that are not given come from the defaults of the signature,
             from the initial guess of a library model, or from a linear solve for linear parameters.
+        data : DataFrame, optional
+            A table: x, y, sigma, x_sigma and mask can be names of its columns, x also a list of names.
         sigma : float, array_like of length n or shape (n, n), optional
             Standard deviations of y, or their covariance.
         absolute_sigma : bool
@@ -218,6 +224,7 @@ class Model:
             If the request is invalid; the message names a remedy. A fit that does not converge is not an error: it
             returns a `Fit` with ``converged`` False.
         """
+        x, y, sigma, x_sigma, mask = (column_of(data, what) for what in (x, y, sigma, x_sigma, mask))
         return self._fitted(x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, options)
 
     def _fitted(self, x: Any, y: Any, p0: Any, sigma: Any, absolute_sigma: bool, x_sigma: Any, mask: Any, nan_policy: str,
@@ -428,6 +435,11 @@ class Model:
     def __neg__(self) -> Model:
         return self._put_together("__neg__", self)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, MODELS_OF_LMFIT)}")
+
     def __repr__(self) -> str:
         if self._library is not None:
             return f"<Model {self._library!r}>"
@@ -461,7 +473,7 @@ def model_of(f: Callable[..., Any] | str | Model) -> Model:
     return f if isinstance(f, Model) else Model(f)
 
 
-def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, sigma: Any = None,
+def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, data: Any = None, sigma: Any = None,
         absolute_sigma: bool = False, x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise",
         **options: Unpack[Options]) -> Fit:
     """Fit a function, a formula or a model to data.
@@ -470,7 +482,7 @@ def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, 
     ----------
     f : callable, str or Model
         ``f(x, a, b, ...)``, whose signature names the parameters; a formula such as ``"a*exp(-b*x) + c"``; or a model.
-    x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, **options
+    x, y, p0, data, sigma, absolute_sigma, x_sigma, mask, nan_policy, **options
         See `Model.fit` and `Options`.
 
     Returns
@@ -487,7 +499,7 @@ def fit(f: Callable[..., Any] | str | Model, x: Any, y: Any, p0: Any = None, *, 
     >>> fit.converged, round(fit.values["b"], 2)
     (True, 1.3)
     """
-    return model_of(f).fit(x, y, p0, sigma=sigma, absolute_sigma=absolute_sigma, x_sigma=x_sigma, mask=mask,
+    return model_of(f).fit(x, y, p0, data=data, sigma=sigma, absolute_sigma=absolute_sigma, x_sigma=x_sigma, mask=mask,
                      nan_policy=nan_policy, **options)
 
 

@@ -12,20 +12,29 @@ if TYPE_CHECKING:
     from ._fit import Fit
 
 
-def plotted(fit: Fit, ax: Axes | None, level: float | None, points: int, components: bool) -> Axes:
-    """Draw data, curve, terms and band of a fit of one independent variable."""
+def new_axes(ax: Axes | None) -> Axes:
+    """Return the axes, or those of a new figure if there are none."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1] if ax is None else ax
+
+
+def plotted(fit: Fit, ax: Axes | None, level: float | None, points: int, components: bool, residuals: bool | Axes) -> Axes:
+    """Draw data, curve, terms, band and residuals of a fit of one independent variable."""
     import matplotlib.pyplot as plt
 
     x, y = np.asarray(fit._data("x"), dtype=np.float64), np.asarray(fit._data("y"), dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"only curves over one x are drawn; x has the shape {x.shape}, y {y.shape}")
-    if ax is None:
-        ax = plt.subplots(layout="constrained")[1]
+    below = None if isinstance(residuals, bool) else residuals
+    if residuals is True:
+        if ax is not None:
+            raise ValueError("give the axes for the residuals, too: fit.plot(ax, residuals=below), from ax, below = plt.subplots(2)[1]")
+        ax, below = plt.subplots(2, sharex=True, height_ratios=(3, 1), layout="constrained")[1]
+    ax = new_axes(ax)
     bars = fit._points.get("sigma")
-    if bars is not None and np.ndim(bars) < 2:
-        ax.errorbar(x, y, np.broadcast_to(bars, y.shape), fmt="o", ms=3, lw=0.8, color="0.35", label="data", zorder=1)
-    else:
-        ax.plot(x, y, "o", ms=3, color="0.35", label="data", zorder=1)
+    bars = np.broadcast_to(bars, y.shape) if bars is not None and np.ndim(bars) < 2 else None
+    _draw_points(ax, x, y, bars, label="data")
     at, center, ends = _curve(fit, np.linspace(x.min(), x.max(), points), x, level)
     if ends is not None:
         ax.fill_between(at, *ends, alpha=0.25, color="C1", lw=0, label=f"{100 * (level or 0.0):g} % confidence")
@@ -34,7 +43,18 @@ def plotted(fit: Fit, ax: Axes | None, level: float | None, points: int, compone
     for k, term in enumerate(terms if len(terms) > 1 else []):
         ax.plot(at, term.values, "--", lw=1, color=f"C{k + 2}", label=term.name.rstrip("_"), zorder=2)
     ax.legend(frameon=False)
+    if below is not None:
+        below.axhline(0.0, color="C1", lw=1)
+        _draw_points(below, x, fit.residuals(), bars)
+        below.set_ylabel("residual")
     return ax
+
+
+def _draw_points(ax: Axes, x: Any, y: Any, bars: Any, label: str | None = None) -> None:
+    if bars is None:
+        ax.plot(x, y, "o", ms=3, color="0.35", label=label, zorder=1)
+    else:
+        ax.errorbar(x, y, bars, fmt="o", ms=3, lw=0.8, color="0.35", label=label, zorder=1)
 
 
 def _curve(fit: Fit, fine: Any, own: Any, level: float | None) -> tuple[Any, Any, Any]:

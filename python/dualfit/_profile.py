@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from . import _core
+from ._results import Array, Interval
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Profile:
@@ -49,7 +49,7 @@ class Profile:
         """Parameters, by name, of a refit with a lower cost than the profiled fit; None if there is none."""
         return self._core.better
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, level: float = 0.95) -> Interval:
         """Confidence interval of the parameter.
 
         A level higher than the level of the profile computes the profile again.
@@ -61,9 +61,36 @@ class Profile:
 
         Returns
         -------
-        tuple of float
+        Interval
             Lower and upper limit; infinite if the profile never reaches the level, NaN if refits failed.
         """
         if self._level < level < 1:
             self._core, self._level = self._walked(level), level
-        return self._core.interval(level)
+        return Interval(*self._core.interval(level))
+
+    def plot(self, ax: Axes | None = None, *, level: float | None = 0.95) -> Axes:
+        """Draw `taus` over `values` with matplotlib, and the interval as a coloured range.
+
+        The points lie on a straight line if the interval from the standard error is right.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; new axes by default.
+        level : float, optional
+            Confidence level of the interval; None for no interval.
+        """
+        from ._plot import new_axes
+
+        ax = new_axes(ax)
+        ax.plot(self.values, self.taus, "o-", ms=3, color="0.35", label="refits")
+        ax.axvline(self.value, color="C1", lw=1, label="fit")
+        if level is not None:
+            ax.axvspan(*self.interval(level), alpha=0.25, color="C1", lw=0, label=f"{100 * level:g} % confidence")
+        ax.set(xlabel=self.name, ylabel="τ")
+        ax.legend(frameon=False)
+        return ax
+
+    def __repr__(self) -> str:
+        values = self.values
+        return f"<Profile of {self.name}: {values.size} values from {values[0]:.6g} to {values[-1]:.6g}, fitted {self.value:.6g}>"

@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._hints import QUANTITIES, hint
+
 Array = NDArray[np.float64]
+
+
+class InOrder(np.ndarray[Any, np.dtype[np.float64]]):
+    """One number per parameter. An index by name raises an error that names `Fit.values`.
+
+    Parts of the array and results of operations are ordinary arrays.
+    """
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            raise IndexError(f"the numbers are in the order of fit.names; by name write fit[{index!r}].value and fit[{index!r}].std_error, or "
+                             f"fit.values[{index!r}] and fit.errors[{index!r}]")
+        return self.view(np.ndarray)[index]
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array.view(np.ndarray)[()]
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+
+def _decimals(error: float, digits: int) -> int:
+    """Return the number of decimals at which a number with this error is rounded, for `digits` digits of the error."""
+    # The error is rounded first: two digits of 0.0996 are 0.10.
+    return digits - 1 - int(np.floor(np.log10(float(f"{error:.{digits - 1}e}"))))
 
 
 @dataclass(frozen=True)
@@ -52,14 +80,12 @@ class Component:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value with its standard error. `print` rounds both at the second significant digit of the error.
+    """A value with its standard error. It prints with both rounded at the second significant digit of the error.
 
     Examples
     --------
-    >>> Quantity(2.51234567, 0.0123)
-    2.5123457 ± 0.0123
-    >>> print(Quantity(2.51234567, 0.0123), Quantity(123456.0, 7890.0))
-    2.512 ± 0.012 123500 ± 7900
+    >>> Quantity(2.51234567, 0.0123), Quantity(123456.0, 7890.0)
+    (2.512 ± 0.012, 123500 ± 7900)
     """
 
     value: float
@@ -69,17 +95,38 @@ class Quantity:
         return float(self.value)
 
     def __repr__(self) -> str:
-        return f"{self.value:.8g} ± {self.std_error:.4g}"
-
-    def __str__(self) -> str:
-        if not (np.isfinite(self.value) and np.isfinite(self.std_error) and self.std_error > 0.0):
-            return repr(self)
-        # Position of the second significant digit of the rounded error (0.0996 rounds to 0.10).
-        decimals = 1 - int(np.floor(np.log10(float(f"{self.std_error:.1e}"))))
-        if abs(np.log10(self.std_error)) > 6.0:
-            return repr(self)
+        if not (np.isfinite(self.value) and 1e-6 < self.std_error < 1e6):
+            return f"{self.value:.8g} ± {self.std_error:.4g}"
+        decimals = _decimals(self.std_error, 2)
         value, error = round(self.value, decimals), round(self.std_error, decimals)
         return f"{value:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, QUANTITIES)}")
+
+
+class Interval(NamedTuple):
+    """A confidence interval: a tuple that prints with its limits rounded at the third significant digit of its width.
+
+    Examples
+    --------
+    >>> Interval(2.4823915730, 2.5421084312)
+    (2.4824, 2.5421)
+    >>> low, high = Interval(1.0, 2.0)
+    """
+
+    lower: float
+    upper: float
+
+    def __repr__(self) -> str:
+        width = self.upper - self.lower
+        if not 1e-6 < width < 1e6:
+            return f"({self.lower:.8g}, {self.upper:.8g})"
+        decimals = _decimals(width, 3)
+        lower, upper = round(self.lower, decimals), round(self.upper, decimals)
+        return f"({lower:.{max(decimals, 0)}f}, {upper:.{max(decimals, 0)}f})"
 
 
 @dataclass(frozen=True)

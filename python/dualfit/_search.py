@@ -14,7 +14,7 @@ from ._fit import Fit
 from ._model import Model, model_of
 from ._progress import Bar
 from ._results import Array, Optima, Optimum
-from ._settings import Options, OptionsWithoutBounds, bounded
+from ._settings import Options, OptionsWithoutBounds, are_pairs, bounded, two_pairs
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -145,8 +145,8 @@ def differential_evolution(f: Callable[..., Any] | str | Model, x: Any, y: Any, 
                  "generations": whole("maxiter", maxiter), "tolerance": float(tol), "seed": whole("seed", seed),
                  "ranges": _ranges(ranges, log_ranges)}
     model = model_of(f)
-    if model._names is not None:
-        bounds = _pairs(bounds, model._names)
+    if model._names is not None and are_pairs(bounds) and len(bounds) == len(model._names) == 2:
+        raise two_pairs(bounds, model._names)
     search = _Search(_core.differential_evolution, evolution)
     return search.ended(model._fitted(x, y, p0, sigma, absolute_sigma, x_sigma, mask, nan_policy, {**options, "bounds": bounds}, search))
 
@@ -172,23 +172,6 @@ class _Search:
         fit._optima = Optima(self._found["starts"], self._found["converged"], distinct, self._found["chance_of_unseen"],
                              self._found["text"])
         return fit
-
-
-def _pairs(bounds: Any, names: list[str]) -> Any:
-    """Return bounds by name, from one pair per parameter; return other bounds unchanged.
-
-    Raises
-    ------
-    FitError
-        For two pairs of two parameters, which can also be (lower, upper).
-    """
-    if isinstance(bounds, Mapping) or hasattr(bounds, "lb") or np.ndim(bounds) != 2:
-        return bounds
-    if len(names) == 2 == len(bounds) and np.shape(bounds) == (2, 2):
-        both = ", ".join(f"{name!r}: (lower, upper)" for name in names)
-        raise FitError(f"bounds is {bounds!r}, which can be one pair per parameter, or (lower, upper) with one value per parameter "
-                       f"each; give {{{both}}}")
-    return dict(zip(names, bounds)) if len(bounds) == len(names) else bounds
 
 
 def _ranges(ranges: Any, log_ranges: Any) -> list[tuple[str, float, float, bool]]:

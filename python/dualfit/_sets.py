@@ -109,7 +109,7 @@ def grouped(x: Any, y: Any, by: Any, data: Any, sigma: Any, x_sigma: Any, mask: 
     FitError
         If a name is no column of the table, a label is missing, or the number of labels is not the number of points.
     """
-    x, y, by, sigma, x_sigma, mask = (_column(data, what) for what in (x, y, by, sigma, x_sigma, mask))
+    x, y, by, sigma, x_sigma, mask = (column_of(data, what) for what in (x, y, by, sigma, x_sigma, mask))
     if by is None:
         raise FitError("data is a table, and by is missing; give the column that tells the sets apart, as in by=\"sample\"")
     if hasattr(by, "columns"):
@@ -135,7 +135,7 @@ def grouped(x: Any, y: Any, by: Any, data: Any, sigma: Any, x_sigma: Any, mask: 
     return Sets((len(index),), list(places), each(x), each(y), each(sigma), each(x_sigma), each(mask))
 
 
-def _column(data: Any, what: Any) -> Any:
+def column_of(data: Any, what: Any) -> Any:
     """Return a column of the table, or several as a table, if `what` has names of columns."""
     names = [what] if isinstance(what, str) else what
     if data is None and isinstance(what, str):

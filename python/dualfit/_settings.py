@@ -10,7 +10,7 @@ import numpy as np
 
 from ._core import FitError
 from ._data import dense
-from ._hints import hint
+from ._hints import LOSSES, OPTIONS, hint, likely
 from ._prepare import recorded
 from ._progress import watcher
 from ._tape import Node
@@ -54,8 +54,9 @@ class Options(OptionsWithoutBounds, total=False):
 
     Attributes
     ----------
-    bounds : mapping of str to (float or None, float or None), or (lower, upper)
-        Bounds by parameter name, or as in SciPy.
+    bounds : mapping of str to (float or None, float or None), (lower, upper), or sequence of pairs
+        Bounds by parameter name, as in SciPy, or one pair per parameter. None is no bound. For two parameters give them
+        by name, because two pairs can also be lower and upper bounds.
     fixed : str, iterable of str, or mapping of str to float
         Parameters that are fixed at their starting values, or at these values.
     ties : mapping of str to str
@@ -160,13 +161,19 @@ def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dic
         elif name == "backend":
             settings["backend"], settings["devices"] = _backend(value)
         elif name not in ("loss_scale", "parameters", "progress", "callback"):
-            known = ", ".join(sorted(Options.__annotations__))
-            remedy = "; for weights give sigma = 1/weights" if name == "weights" else hint(value) if name == "method" else hint(name)
-            raise TypeError(f"there is no option {name!r}{remedy}; there are {known}")
+            raise TypeError(f"there is no option {name!r}; {_remedy(name, value, names)}")
     callback = watcher(options.get("progress", False), options.get("callback"))
     if callback is not None:
         settings["callback"] = callback
     return settings
+
+
+def _remedy(name: str, value: Any, parameters: list[str]) -> str:
+    """Return the end of the message about an unknown option: what to write in its place, or all options."""
+    if name in parameters:
+        return f"it is a parameter: write p0={{{name!r}: {value!r}}} for its start, or fixed={{{name!r}: {value!r}}} for its value"
+    found = name == "method" and hint(value) or hint(name, OPTIONS) or likely(name, Options.__annotations__)
+    return found.removeprefix("; ") or f"there are {', '.join(sorted(Options.__annotations__))}"
 
 
 def added(options: Mapping[str, Any]) -> list[str]:
@@ -229,20 +236,47 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def bounded(names: list[str], bounds: Any) -> list[tuple[str, float, float]]:
-    """Convert bounds by name, or bounds as in SciPy, to (name, lower, upper)."""
+    """Convert bounds by name, bounds as in SciPy, or one pair per parameter, to (name, lower, upper). None is no bound.
+
+    Raises
+    ------
+    FitError
+        For two pairs of two parameters that can be meant as one pair per parameter: a list of tuples, or pairs that are
+        not bounds as in SciPy.
+    """
     if bounds is None:
         return []
+    pairwise = are_pairs(bounds)
+    if pairwise and len(names) == len(bounds) != 2:
+        bounds = dict(zip(names, bounds))
     if isinstance(bounds, Mapping):
         pairs = [(name, *_pair(bounds, pair)) for name, pair in bounds.items()]
         return [(name, -np.inf if low is None else float(low), np.inf if high is None else float(high))
                 for name, low, high in pairs]
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else _pair(bounds, bounds)
-    return list(zip(names, _ends("lower", low, names), _ends("upper", high, names)))
+    made = list(zip(names, _ends("lower", low, names), _ends("upper", high, names)))
+    is_list_of_tuples = isinstance(bounds, list) and all(isinstance(pair, tuple) for pair in bounds)
+    if pairwise and (is_list_of_tuples or any(low >= high for _, low, high in made)):
+        raise two_pairs(bounds, names)
+    return made
+
+
+def are_pairs(bounds: Any) -> bool:
+    """Return True for a list or array of pairs."""
+    return isinstance(bounds, (list, tuple, np.ndarray)) and all(np.ndim(pair) == 1 and len(pair) == 2 for pair in bounds)
+
+
+def two_pairs(bounds: Any, names: list[str]) -> FitError:
+    """Return the error for two pairs of two parameters, which can be read in two ways."""
+    both = ", ".join(f"{name!r}: (lower, upper)" for name in names)
+    return FitError(f"bounds is {bounds!r}, which can be one pair per parameter, or (lower, upper) with one value per parameter each; "
+                    f"give {{{both}}}")
 
 
 def _ends(side: str, values: Any, names: list[str]) -> list[float]:
-    """Return one bound per parameter, from a single value for all or from one value per parameter."""
-    ends = np.asarray(values, dtype=np.float64)
+    """Return one bound per parameter, from a single value for all or from one value per parameter. None is no bound."""
+    wanted, none = np.asarray(values, dtype=object), -np.inf if side == "lower" else np.inf
+    ends = np.where(np.equal(wanted, None), none, wanted).astype(np.float64)
     if ends.ndim > 1 or ends.size not in (1, len(names)):
         given = ends.size if ends.ndim < 2 else ends.shape
         raise ValueError(f"bounds has {given} {side} values for {len(names)} parameters ({', '.join(names)})")
@@ -253,12 +287,14 @@ def _pair(bounds: Any, pair: Any) -> tuple[Any, Any]:
     try:
         low, high = pair
     except (TypeError, ValueError):
-        raise TypeError(f"bounds is {bounds!r}; give (lower, upper) for all, or a mapping of names to (lower, upper)") from None
+        raise TypeError(f"bounds is {bounds!r}; give (lower, upper) for all, one pair per parameter, or a mapping of names to (lower, upper)") from None
     return low, high
 
 
 def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:
     if isinstance(loss, str):
+        if loss in LOSSES:
+            raise ValueError(f"there is no loss {loss!r}{hint(loss, LOSSES)}")
         return loss, scale
     if not callable(loss):
         raise TypeError(f"the loss is {loss!r}; give a name, or a function of u = residual/scale")

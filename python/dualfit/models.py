@@ -15,6 +15,8 @@ from operator import index
 from typing import Any
 
 from . import _core
+from ._core import FitError
+from ._hints import MODELS, hint, likely
 from ._model import Model
 
 #: lmfit's classes whose models have the same parameters and values here, except that gamma of `VoigtModel` and
@@ -54,6 +56,8 @@ def by_name(name: str, prefix: str = "") -> Model:
     prefix : str
         Prefix of the names of its parameters.
     """
+    if name in MODELS:
+        raise FitError(f"there is no model {name!r}{hint(name, MODELS)}")
     return Model._of("by_name", name, prefix)
 
 
@@ -157,7 +161,8 @@ def _form(model: str, form: str) -> str:
 def __getattr__(name: str) -> Any:
     known = _LMFIT.get(name, name)
     if known not in _core.model_names():
-        raise AttributeError(f"there is no model {name!r}; dualfit.models.names() lists them")
+        remedy = hint(name, MODELS) or likely(name, __dir__())
+        raise AttributeError(f"there is no model {name!r}{remedy}; dualfit.models.names() lists them")
 
     def model(prefix: str = "") -> Model:
         return by_name(known, prefix)

@@ -227,7 +227,7 @@ def test_gaps_spoil_only_their_own_fit() -> None:
     assert (batch.status(3), batch.status(5)) == tuple(f"bad data: x, y or sigma is not usable at point {k}" for k in (7, 0))
     assert not batch.converged[[3, 5]].any()
     kept = fit_batch(decay, x, gaps, [30, 1], nan_policy="omit")
-    assert kept.counts == {"converged": 11, "too few points": 1}
+    assert kept.counts == {"converged": 11, "no points": 1}
     alone = dualfit.fit(decay, np.delete(x, 7), np.delete(STACK[3], 7), [30, 1])
     np.testing.assert_allclose(kept.params[3], alone.params, rtol=1e-9)
 

@@ -123,7 +123,9 @@ def test_dead_pixels_are_left_out_by_an_image_of_them() -> None:
     alive = np.array([[True, True, False], [True, True, True]])
     batch = fit_batch(decay, x, stack, ONES, mask=alive)
     np.testing.assert_array_equal(batch.converged, alive)
-    assert batch.status(0, 2) == "too few points: 0 with weight, fewer than free parameters"
+    assert batch.status(0, 2) == "no points: all of them are masked, missing or without weight"
+    assert batch.counts == {"converged": 5, "no points": 1} and batch.converged[alive].mean() == 1
+    assert repr(batch) == "<Batch of 6 fits, 5 converged, 1 without points>" and "the first that did not converge" not in str(batch)
     assert np.isnan(batch["a"][0, 2])
 
 
@@ -145,7 +147,7 @@ def test_uncertainties_of_what_has_no_error() -> None:
 @pytest.mark.parametrize("call, kind, words", [
     (lambda: fit(lambda t, a, e: a * np.exp(-e * t), x, y, [1, 1], derived={"k": "1-e"}), FitError, "e in a formula is the constant"),
     (lambda: fit(lambda t, a, pi: a + pi * t, x, y, [1, 1]).propagate("2*pi"), FitError, "pi in a formula is the constant"),
-    (lambda: fit(decay, x, y, ONES, bounds=[(0, 5)] * 3), TypeError, "give (lower, upper) for all"),
+    (lambda: fit(decay, x, y, ONES, bounds=[(0, 5)] * 4), TypeError, "give (lower, upper) for all, one pair per parameter"),
     (lambda: fit(decay, x, y, ONES, bounds={"a": 0}), TypeError, "a mapping of names to (lower, upper)"),
     (lambda: fit(decay, x, y, ONES, ties={"c": 0.5}), TypeError, "a mapping of names to formulas"),
     (lambda: fit(decay, x, y, ONES, derived=["a"]), TypeError, "a mapping of names to formulas"),

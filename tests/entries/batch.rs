@@ -323,3 +323,17 @@ fn requests_without_sense_are_errors_and_no_fits_are_none() {
     let fixed = decay().fix("p0").fix("p1").fix("p2").fit_batch(data(), START).unwrap();
     assert_eq!(fixed.statuses()[0].termination(), Some(Termination::AllFixed));
 }
+
+/// Masked pixels of an image are neither failures nor fits of too few points.
+#[test]
+fn fits_without_points_are_counted_separately() {
+    let (x, stack) = ([0.0, 1.0, 2.0, 3.0], [1.0; 12]);
+    let mask: Vec<bool> = (0..12).map(|i| i >= 4 && i != 8 && i != 9 && i != 10).collect();
+    let line = CurveFit::new(|x, [a, b]| a + b * x);
+    let data = BatchData::shared(&x, &stack).unwrap().mask(&mask).unwrap();
+    let batch = line.fit_batch(data, [0.0, 0.0]).unwrap();
+    assert_eq!(batch.counts(), [("converged", 1), ("no points", 1), ("too few points", 1)]);
+    assert_eq!(batch.first_bad(), Some(2));
+    let text = "no points: all of them are masked, missing or without weight";
+    assert_eq!(batch.fit(0).status_text(), text);
+}

@@ -78,3 +78,22 @@ fn nothing_is_searched_for_where_nothing_is_unknown() {
     let fixed = line.fix("a").fix("b").fit(data(), [1.0, 1.0]).unwrap();
     assert!(fixed.start_search().is_none());
 }
+
+/// The same complete start by values and by name gives the same fit, also of a model that has a guess.
+#[test]
+fn complete_starts_by_value_and_by_name_are_alike() {
+    use dualfit::{CurveFit, Data, models};
+    let x: Vec<f64> = (0..60).map(|i| 0.2 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| 3.0 * (-(x - 4.0).powi(2)).exp() + 0.01 * x.sin()).collect();
+    let peak = CurveFit::from(models::gaussian(""));
+    let fit = |curve: &CurveFit, start: dualfit::Start| curve.fit(Data::new(&x, &y).unwrap(), start).unwrap();
+    let by_name = |pairs: &[(&str, f64)]| dualfit::Start::from(pairs);
+    // Far away from the peak: neither of the fits finds it.
+    let values = fit(&peak, [1.0, 11.0, 0.3].into());
+    let named = fit(&peak, by_name(&[("amplitude", 1.0), ("center", 11.0), ("sigma", 0.3)]));
+    assert_eq!(named.params(), values.params());
+    assert!(named.start_search().is_none() && named.r_squared().unwrap() < 0.1, "{named}");
+    let fixed = peak.fix("sigma");
+    let named = fit(&fixed, by_name(&[("amplitude", 1.0), ("center", 11.0), ("sigma", 0.3)]));
+    assert!(named.start_search().is_none());
+}

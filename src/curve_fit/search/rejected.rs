@@ -37,10 +37,17 @@ impl CurveFit {
 
     /// Returns true if a search must follow a fit with this result.
     pub(in crate::curve_fit) fn searches_after(&self, start: &Start, fit: &Result<Fit>) -> bool {
-        let complete = match start {
-            Start::Values(_) => true,
-            Start::Named(_) | Start::Guess => self.guess.is_none(),
+        let is_given = |i: usize, pairs: &[(String, f64)]| {
+            pairs.iter().any(|(name, _)| *name == self.names[i])
         };
+        let complete = self.guess.is_none()
+            || match start {
+                Start::Values(_) => true,
+                Start::Named(pairs) => {
+                    self.free_positions().into_iter().all(|i| is_given(i, pairs))
+                }
+                Start::Guess => false,
+            };
         let wanted = match self.search.when {
             SearchWhen::Never => return false,
             SearchWhen::Always => return !self.free_positions().is_empty(),

@@ -232,12 +232,13 @@ impl BatchFit {
         self.iter().map(|fit| fit.is_rejected()).collect()
     }
 
-    /// Index of the first fit that did not converge; fits without a free parameter do not count.
+    /// Index of the first fit that did not converge. Fits without a free parameter or without points do not count.
     pub fn first_bad(&self) -> Option<usize> {
-        self.arrays
-            .statuses
-            .iter()
-            .position(|s| !s.converged() && s.termination() != Some(Termination::AllFixed))
+        self.arrays.statuses.iter().position(|status| {
+            !status.converged()
+                && status.termination() != Some(Termination::AllFixed)
+                && *status != FitStatus::TooFewPoints { points: 0 }
+        })
     }
 
     /// Duration of the batch in seconds.

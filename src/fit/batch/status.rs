@@ -34,7 +34,8 @@ pub enum FitStatus {
         /// The first such point.
         point: usize,
     },
-    /// There are fewer points with weight than free parameters.
+    /// There are fewer points with weight than free parameters. [`BatchFit::counts`](crate::BatchFit::counts) counts fits
+    /// without any, for example masked pixels of an image, as "no points".
     TooFewPoints {
         /// Points with weight.
         points: usize,
@@ -113,6 +114,7 @@ impl FitStatus {
             FitStatus::NonFinite { .. } => "model not finite at the start",
             FitStatus::Overflow => "residuals at the start too large to be squared",
             FitStatus::BadData { .. } => "bad data",
+            FitStatus::TooFewPoints { points: 0 } => "no points",
             FitStatus::TooFewPoints { .. } => "too few points",
             FitStatus::BadStart { .. } => "bad start",
             FitStatus::BadBounds { .. } => "bad bounds",
@@ -187,6 +189,9 @@ impl fmt::Display for FitStatus {
                 write!(f, "the model panicked at point {point}")
             }
             FitStatus::Panicked { point: None } => f.write_str(self.kind()),
+            FitStatus::TooFewPoints { points: 0 } => {
+                f.write_str("no points: all of them are masked, missing or without weight")
+            }
             FitStatus::TooFewPoints { points } => {
                 write!(f, "too few points: {points} with weight, fewer than free parameters")
             }

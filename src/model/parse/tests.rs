@@ -17,6 +17,9 @@ fn error(text: &str) -> (usize, String) {
 
 #[test]
 fn errors_say_what_was_found_and_expected_and_where() {
+    let has_equals_sign =
+        "`=` is not part of a formula; write what follows y = only, or == to compare";
+    let has_operator_with_point = "`.` is not part of a formula; write ^, * and / without a point, they apply to each point of the data";
     let not_a_chain = "comparisons do not chain; write a < b && b < c";
     let has_no_value = "expected a value but found a condition; write if(condition, a, b)";
     let is_a_value = "expected a condition such as x < 1 but found a value";
@@ -58,7 +61,18 @@ fn errors_say_what_was_found_and_expected_and_where() {
         ("if(x < 1 && a, 1, 2)", 13, is_a_value),
         ("if(!x, 1, 2)", 5, is_a_value),
         ("if(0 < x < 1, 1, 2)", 10, not_a_chain),
-        ("if(x = 1, 1, 2)", 6, "`=` is not part of a formula; to compare, write =="),
+        ("if(x = 1, 1, 2)", 6, has_equals_sign),
+        ("y = a*x", 3, has_equals_sign),
+        ("y ~ a*x", 3, "`~` is not part of a formula; write what follows y ~ only"),
+        (
+            "a*np.exp(x)",
+            5,
+            "`.` is not part of a formula; write functions without a module: exp(x)",
+        ),
+        ("a*x.^2", 4, has_operator_with_point),
+        ("a.*x", 2, has_operator_with_point),
+        ("a ./ x", 3, has_operator_with_point),
+        ("a.", 2, "`.` is not part of a formula; a number has digits before or after its point"),
         ("a*x + inf", 7, "`inf` is not a number that a model can be fitted with"),
         ("NaN", 1, "`NaN` is not a number that a model can be fitted with"),
         ("1e400", 1, "the number `1e400` is too large"),

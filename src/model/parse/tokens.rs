@@ -80,7 +80,7 @@ impl<'a> Tokens<'a> {
             (TokenKind::Symbol, symbol.len())
         } else {
             let shown = first.escape_debug();
-            let remedy = remedy(first);
+            let remedy = remedy(text);
             return FormulaFault::at(column, format!("`{shown}` is not part of a formula{remedy}"));
         };
         let (text, rest) = text.split_at(length);
@@ -90,10 +90,13 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Returns advice for a character that cannot start a token.
-fn remedy(character: char) -> &'static str {
-    match character {
-        '=' => "; to compare, write ==",
+/// Returns advice for a text whose first character cannot start a token.
+fn remedy(text: &str) -> &'static str {
+    let mut characters = text.chars();
+    let (first, second) = (characters.next().unwrap_or_default(), characters.next());
+    match first {
+        '=' => "; write what follows y = only, or == to compare",
+        '~' => "; write what follows y ~ only",
         '&' => "; write && or the word and",
         '|' => "; write || or the word or, and abs(x) for |x|",
         '−' | '–' => "; write -",
@@ -105,6 +108,10 @@ fn remedy(character: char) -> &'static str {
         '≥' => "; write >=",
         '≠' => "; write !=",
         '[' | ']' | '{' | '}' => "; group with ( and )",
+        '.' if second.is_some_and(starts_name) => "; write functions without a module: exp(x)",
+        '.' if matches!(second, Some('^' | '*' | '/')) => {
+            "; write ^, * and / without a point, they apply to each point of the data"
+        }
         '.' => "; a number has digits before or after its point",
         _ => "",
     }
@@ -306,7 +313,7 @@ mod tests {
     #[test]
     fn what_is_no_token_is_named() {
         let error = |text| Tokens::new(text).next().unwrap_err();
-        assert_eq!(error(" = 1").message, "`=` is not part of a formula; to compare, write ==");
+        assert!(error(" = 1").message.ends_with("; write what follows y = only, or == to compare"));
         assert_eq!(error(" = 1").column, 2);
         assert_eq!(error("\u{0}").message, "`\\0` is not part of a formula");
         assert_eq!(error("1e999").message, "the number `1e999` is too large");
