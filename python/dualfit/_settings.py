@@ -98,8 +98,9 @@ class Options(OptionsWithoutBounds, total=False):
     search : str
         Condition for the search for a start. ``"needed"`` (default): a parameter has no start, or the start is the
         model's own guess and one of three conditions holds: the model is a sum of several terms, the fit does not
-        converge, or the data reject the fit. ``"rejected"``: also if the fit from a given start does not converge or
-        is rejected by the data. Or ``"always"``, ``"never"``. The fit with the lower cost is returned.
+        converge, or the data reject the fit. A start of all parameters, by values or by name, is used as it is.
+        ``"rejected"``: also if the fit from a given start does not converge or is rejected by the data. Or
+        ``"always"``, ``"never"``. The fit with the lower cost is returned.
     search_rounds : int
         Maximum number of rounds of a search, 8 by default. Each round draws about 100 candidates and fits the best.
     search_seed : int
@@ -276,7 +277,7 @@ def two_pairs(bounds: Any, names: list[str]) -> FitError:
 def _ends(side: str, values: Any, names: list[str]) -> list[float]:
     """Return one bound per parameter, from a single value for all or from one value per parameter. None is no bound."""
     wanted, none = np.asarray(values, dtype=object), -np.inf if side == "lower" else np.inf
-    ends = np.where(np.equal(wanted, None), none, wanted).astype(np.float64)
+    ends = np.array([none if end is None else float(end) for end in wanted.flat]).reshape(wanted.shape)
     if ends.ndim > 1 or ends.size not in (1, len(names)):
         given = ends.size if ends.ndim < 2 else ends.shape
         raise ValueError(f"bounds has {given} {side} values for {len(names)} parameters ({', '.join(names)})")

@@ -40,7 +40,7 @@ def test_names_are_those_of_the_signature() -> None:
     assert BEST.values == dict(zip("abc", BEST.params))
     assert BEST.errors == dict(zip("abc", BEST.std_errors))
     assert BEST["b"] == dualfit.Quantity(BEST.params[1], BEST.std_errors[1])
-    assert repr(BEST["b"]) == f"{BEST.params[1]:.8g} ± {BEST.std_errors[1]:.4g}"
+    assert repr(BEST["b"]) == str(BEST["b"]) == f"{BEST.params[1]:.3f} ± {BEST.std_errors[1]:.3f}"
 
 
 def test_defaults_are_starts() -> None:

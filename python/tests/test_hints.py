@@ -129,9 +129,9 @@ def test_hints_name_what_exists() -> None:
             assert hasattr(owners[owner], name), text
     for name, text in _hints.MODELS.items():
         assert name not in dir(models)
-        used = re.findall(r"(\w+)\(\"|use (\w+)|or (\w+)", text)
+        used = re.findall(r"(\w+)\(\"|\buse (\w+)|\bor (\w+)", text)
         assert used and all(hasattr(models, found) for each in used for found in each if found), text
-    known = dualfit.Options.__annotations__ | {"sigma": 0, "x_sigma": 0, "absolute_sigma": 0, "p0": 0, "jac": 0, "data": 0, "scale_covar": 0}
+    known = dualfit.Options.__annotations__ | {"sigma": 0, "x_sigma": 0, "absolute_sigma": 0, "p0": 0, "jac": 0, "data": 0, "scale_covar": 0, "nested": 0}
     for table in (_hints.OPTIONS, _hints.LOSSES):
         assert not set(table) & set(known) - {"jac", "data", "scale_covar"}
         assert {name for text in table.values() for name in re.findall(r"\b(\w+)=", text)} <= set(known)
@@ -227,7 +227,7 @@ def test_two_pairs_for_two_parameters() -> None:
     formula = "a*exp(-b*x)"
     for bounds in ([(0, 10), (0, 9)], [(0, 1), (9, 10)], ((0, 10), (0, 9)), ([0, None], [0, None])):
         check_refused(lambda b=bounds: dualfit.fit(formula, x, y, bounds=b), FitError, "give {'a': (lower, upper), 'b': (lower, upper)}")  # type: ignore[misc]
-    fit = dualfit.fit(formula, x, y, bounds=([0, 0], [10, 1]))
+    fit = dualfit.fit(formula, x, y, bounds=([0, 0], [10, 0.3]))
     assert fit.at_bound == {"b": "upper"}
     one = dualfit.fit("a*exp(-x)", x, y, bounds=[(0, 2)])
     assert one.at_bound == {"a": "upper"}

@@ -35,7 +35,7 @@ assert_type(fit["width"].std_error, float)
 assert_type(fit.chi_square, float)
 assert_type(fit.r_squared, float | None)
 assert_type(fit.confidence_band(x).lower, Array)
-assert_type(fit.profile("center").interval(0.95), tuple[float, float])
+assert_type(fit.profile("center").interval(0.95), dualfit.Interval)
 assert_type(fit.predict(x), Array)
 dualfit.fit("a*exp(-b*x) + c", x, y, [1, 1, 0], ties={"c": "a/10"}, derived={"half": "ln(2)/b"})
 
@@ -51,7 +51,7 @@ found = dualfit.multi_start(peak, x, y, [4, 4, 1, 0, 0], starts=8, bounds={"widt
 assert found.optima is not None
 assert_type(found.optima.distinct[0].hits, int)
 assert_type(dualfit.differential_evolution("a*x + b", x, y, {"a": (-1, 1), "b": (0, 2)}, maxiter=3, loss="huber"), dualfit.Fit)
-assert_type(found.bootstrap(250, "pairs", seed=1).interval("center", 0.9, "percentile"), tuple[float, float])
+assert_type(found.bootstrap(250, "pairs", seed=1).interval("center", 0.9, "percentile"), dualfit.Interval)
 assert_type(found.contour("height", "center", points=5).lines[0].paths, list[Array])
 assert_type(dualfit.compare(fit, fit).weights, Array)
 joint = dualfit.fit_joint(peak, x, [y, 2 * y], [4, 4, 1, 0, 0], shared=["center", "width"], max_evaluations=500)

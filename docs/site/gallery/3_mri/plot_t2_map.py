@@ -58,7 +58,8 @@ assert maps.converged[head].all() and abs(np.median(maps["t2"][t2 == 500.0]) - 5
 # sphinx_gallery_end_ignore
 
 # %%
-# The pixels outside of the mask are in the table as fits with too few points.
+# The pixels outside of the mask are in the table as "no points". They count as not converged: ``maps.converged[head].mean()`` is
+# the fraction of the pixels inside.
 #
 # **What the error bars mean.** Each pixel has its own standard error from the known noise of the images (15). In
 # the fluid the error is large, because its T₂ is much longer than the last echo: the echoes there do not
