@@ -13,7 +13,7 @@ from ._data import whole
 from ._fit import Fit
 from ._model import Model, model_of
 from ._progress import Bar
-from ._results import Array, Optima, Optimum
+from ._results import Optima, Optimum
 from ._settings import Options, OptionsWithoutBounds, are_pairs, bounded, two_pairs
 
 if TYPE_CHECKING:

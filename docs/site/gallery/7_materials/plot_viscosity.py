@@ -36,11 +36,8 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained"
 left.errorbar(temperature, log_eta, 0.03, fmt="o", ms=4, color="0.35")
 left.plot(temperature, fit.predict(), "C1")
 left.set(xlabel="temperature / K", ylabel="log₁₀(η / dPa s)")
-right.contour(
-    region.a, region.b, region.excess, [line.excess for line in region.lines], colors=["C1", "C0"]
-)
-right.plot(*region.best, "k+", ms=9)
-right.set(xlabel="T₀ / K", ylabel="B / K", title="68 % and 95 % regions of (T₀, B)")
+region.plot(right)
+right.set(xlabel="T₀ / K", ylabel="B / K")
 # sphinx_gallery_start_ignore
 truth_of = {"a": -1.58, "b": 4332, "t0": 521}
 for name, true_value in truth_of.items():

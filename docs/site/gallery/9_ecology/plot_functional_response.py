@@ -46,11 +46,8 @@ left.fill_between(
 left.plot(fine, band.center, "C1", label="fit")
 left.set(xlabel="prey offered", ylabel="prey eaten in 1 d")
 left.legend(frameon=False)
-right.contour(
-    region.a, region.b, region.excess, [line.excess for line in region.lines], colors=["C1", "C0"]
-)
-right.plot(*region.best, "k+", ms=9)
-right.set(xlabel="attack rate / (1/d)", ylabel="handling time / d", title="68 % and 95 % regions")
+region.plot(right)
+right.set(xlabel="attack rate / (1/d)", ylabel="handling time / d")
 # sphinx_gallery_start_ignore
 truth_of = {"attack": 1.6, "handling": 0.03}
 for name, true_value in truth_of.items():
