@@ -86,7 +86,9 @@ fn complete_starts_by_value_and_by_name_are_alike() {
     let x: Vec<f64> = (0..60).map(|i| 0.2 * f64::from(i)).collect();
     let y: Vec<f64> = x.iter().map(|x| 3.0 * (-(x - 4.0).powi(2)).exp() + 0.01 * x.sin()).collect();
     let peak = CurveFit::from(models::gaussian(""));
-    let fit = |curve: &CurveFit, start: dualfit::Start| curve.fit(Data::new(&x, &y).unwrap(), start).unwrap();
+    let fit = |curve: &CurveFit, start: dualfit::Start| {
+        curve.fit(Data::new(&x, &y).unwrap(), start).unwrap()
+    };
     let by_name = |pairs: &[(&str, f64)]| dualfit::Start::from(pairs);
     // Far away from the peak: neither of the fits finds it.
     let values = fit(&peak, [1.0, 11.0, 0.3].into());
