@@ -1,7 +1,7 @@
 // Anderson mixing of the last Gauss-Newton steps, as in `anderson.rs`: the last few points and the
 // steps from them are combined such that the combined step has minimum length.
 
-__device__ __forceinline__ double difference(const double* of, int c, int j) {
+__device__ __forceinline__ Number difference(const Number* of, int c, int j) {
     return of[(c + 1) * FREE + j] - of[c * FREE + j];
 }
 
@@ -9,14 +9,14 @@ __device__ __forceinline__ double difference(const double* of, int c, int j) {
 // delta - sum gamma_i (dq_i + ddelta_i), where gamma minimises |D (delta - sum gamma_i ddelta_i)|. dq_i and ddelta_i
 // are differences of consecutive points and steps, D = diag(scale). Each lane reads and writes only its own elements
 // of delta. `scratch`: memory of the function, overwritten.
-STEP_PART void mix(Group g, const double* q, const double* scale, double* delta, Mixing& mixing, double* scratch) {
+STEP_PART void mix(Group g, const Number* q, const Number* scale, Number* delta, Mixing& mixing, Number* scratch) {
     const int m = int(mixing.held) > DEPTH ? DEPTH : int(mixing.held);
     const bool full = int(mixing.held) > DEPTH;
     const int k = m + 1;
-    double* rows = scratch;
-    double* factor = rows + FREE * (DEPTH + 1);
-    double* r = factor + (DEPTH + 1) * (DEPTH + 1);
-    double* gamma = r + DEPTH * DEPTH;
+    Number* rows = scratch;
+    Number* factor = rows + FREE * (DEPTH + 1);
+    Number* r = factor + (DEPTH + 1) * (DEPTH + 1);
+    Number* gamma = r + DEPTH * DEPTH;
     each(g, FREE, [&](int j) {
 #pragma unroll 1
         for (int c = 0; full && c < DEPTH; ++c) {

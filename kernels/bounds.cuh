@@ -4,7 +4,7 @@
 
 // Returns true if parameter j is on a bound and the gradient pushes it outwards.
 __device__ __forceinline__ bool is_held(const State& s, int j) {
-    const double downhill = -s.gradient[j];
+    const Number downhill = -s.gradient[j];
     if (s.present.q[j] <= s.lower[j]) return downhill <= 0.0;
     if (s.present.q[j] >= s.upper[j]) return downhill >= 0.0;
     return false;
@@ -24,7 +24,7 @@ STEP_PART unsigned leaving_parameters(const State& s, unsigned moving) {
     unsigned leaving = 0;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
-        const double to = s.present.q[j] + s.delta[j];
+        const Number to = s.present.q[j] + s.delta[j];
         const bool inside = (s.lower[j] <= to && to <= s.upper[j]) || isnan(s.delta[j]);
         if (contains(moving, j) && !inside) leaving |= 1u << j;
     }
@@ -49,16 +49,16 @@ STEP_PART unsigned pushed_inwards(Group g, const State& s, unsigned candidates, 
     model_rows(g, s, w.t);
     each(g, FREE, [&](int i) { w.t[i] += s.z[i]; });
     g.sync();
-    const double size = sqrt(squares_in_order(w.t, FREE));
+    const Number size = sqrt(squares_in_order(w.t, FREE));
     each(g, FREE, [&](int j) {
-        double slope = 0.0;
+        Number slope = 0.0;
         STEP_LOOP
         for (int i = 0; i <= j; ++i) slope += s.r[j * FREE + i] * w.t[i];
         w.part[j] = (contains(lowered, j) ? -slope : slope) / (s.norms[j] * size);
     });
     g.sync();
     unsigned strongest = 0;
-    double push = RELEASE;
+    Number push = RELEASE;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
         if (!contains(candidates, j) || !(w.part[j] > push)) continue;
@@ -74,9 +74,9 @@ STEP_PART unsigned pushed_inwards(Group g, const State& s, unsigned candidates, 
 // none to release.
 STEP_PART void bounded_step(Group g, State& s, Scratch& w) {
     const unsigned all = unsigned(s.moving);
-    const double guess = s.lambda, radius = s.radius;
+    const Number guess = s.lambda, radius = s.radius;
     unsigned moving = all, lowered = 0, released = 0;
-    double lambda = guess;
+    Number lambda = guess;
     fill(g, s.delta, FREE, 0.0);
     g.sync();
 #pragma unroll 1
@@ -99,7 +99,7 @@ STEP_PART void bounded_step(Group g, State& s, Scratch& w) {
         lowered = (lowered & ~leaving) | (falling_parameters(s) & leaving);
         g.sync();
         each(g, FREE, [&](int j) {
-            const double bound = contains(lowered, j) ? s.lower[j] : s.upper[j];
+            const Number bound = contains(lowered, j) ? s.lower[j] : s.upper[j];
             if (contains(leaving, j)) s.delta[j] = bound - s.present.q[j];
         });
         g.sync();

@@ -4,8 +4,8 @@
 // those of `cholesky.rs`; columns are distributed among the threads of the group.
 
 // Returns x'y, computed as on the CPU: four running sums, then the remaining terms in order.
-STEP_PART double dot(const double* x, const double* y, int n) {
-    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+STEP_PART Number dot(const Number* x, const Number* y, int n) {
+    Number a = 0.0, b = 0.0, c = 0.0, d = 0.0;
     int i = 0;
     STEP_LOOP
     for (; i + 4 <= n; i += 4) {
@@ -14,25 +14,25 @@ STEP_PART double dot(const double* x, const double* y, int n) {
         c += x[i + 2] * y[i + 2];
         d += x[i + 3] * y[i + 3];
     }
-    double total = (a + b) + (c + d);
+    Number total = (a + b) + (c + d);
     STEP_LOOP
     for (; i < n; ++i) total += x[i] * y[i];
     return total;
 }
 
 // Returns the sum of squares of n numbers, added in order.
-__device__ __forceinline__ double squares_in_order(const double* x, int n) {
-    double sum = 0.0;
+__device__ __forceinline__ Number squares_in_order(const Number* x, int n) {
+    Number sum = 0.0;
     STEP_LOOP
     for (int i = 0; i < n; ++i) sum += x[i] * x[i];
     return sum;
 }
 
 // Returns the largest magnitude in x; infinite if an element is infinite or NaN.
-STEP_PART double largest(const double* x, int n) {
-    double most = 0.0;
+STEP_PART Number largest(const Number* x, int n) {
+    Number most = 0.0;
     STEP_LOOP
-    for (int i = 0; i < n; ++i) most = isfinite(x[i]) ? fmax(most, fabs(x[i])) : INFINITE;
+    for (int i = 0; i < n; ++i) most = isfinite(x[i]) ? fmax(most, fabs(x[i])) : Number(INFINITE);
     return most;
 }
 
@@ -47,21 +47,21 @@ __device__ __forceinline__ double power_of_two_near_reciprocal(double x) {
 // Returns false if a pivot is not finite, or not above n eps times its diagonal element; r is then undefined.
 //
 // R is computed row by row: r_ij = (a_ij - sum_{l<i} r_li r_lj) / r_ii, with one thread for each column j.
-STEP_PART bool cholesky(Group g, const double* a, int n, double* r) {
-    const double noise = n * EPSILON;
+STEP_PART bool cholesky(Group g, const Number* a, int n, Number* r) {
+    const Number noise = n * EPSILON;
     bool positive = true;
     each(g, n, [&](int j) {
         STEP_LOOP
-        for (int i = 0; i < n; ++i) r[j * n + i] = i <= j ? a[j * n + i] : 0.0;
+        for (int i = 0; i < n; ++i) r[j * n + i] = i <= j ? a[j * n + i] : 0.0f;
     });
     g.sync();
     STEP_LOOP
     for (int i = 0; i < n; ++i) {
-        const double* column = r + i * n;
-        const double diagonal = column[i];
-        const double pivot = diagonal - dot(column, column, i);
+        const Number* column = r + i * n;
+        const Number diagonal = column[i];
+        const Number pivot = diagonal - dot(column, column, i);
         positive &= pivot > noise * diagonal && isfinite(pivot);
-        const double diagonal_of_r = root(pivot);
+        const Number diagonal_of_r = root(pivot);
         STEP_LOOP
         for (int j = i + 1 + g.rank; j < n; j += g.size)
             r[j * n + i] = quotient(r[j * n + i] - dot(column, r + j * n, i), diagonal_of_r);
@@ -73,10 +73,10 @@ STEP_PART bool cholesky(Group g, const double* a, int n, double* r) {
 }
 
 // Replaces b by x with R x = b. A zero on the diagonal yields an infinity or NaN, by the rules of IEEE 754.
-STEP_PART void solve_upper(Group g, const double* r, int n, double* b) {
+STEP_PART void solve_upper(Group g, const Number* r, int n, Number* b) {
     STEP_LOOP
     for (int j = n - 1; j >= 0; --j) {
-        const double x = quotient(b[j], r[j * n + j]);
+        const Number x = quotient(b[j], r[j * n + j]);
         each(g, j, [&](int i) { b[i] -= x * r[j * n + i]; });
         g.sync();
         if (g.rank == 0) b[j] = x;
@@ -85,20 +85,20 @@ STEP_PART void solve_upper(Group g, const double* r, int n, double* b) {
 }
 
 // Replaces b by x with R'x = b. A zero on the diagonal yields an infinity or NaN, by the rules of IEEE 754.
-STEP_PART void solve_upper_transposed(Group g, const double* r, int n, double* b) {
+STEP_PART void solve_upper_transposed(Group g, const Number* r, int n, Number* b) {
     STEP_LOOP
     for (int j = 0; j < n; ++j) {
-        const double x = quotient(b[j] - dot(r + j * n, b, j), r[j * n + j]);
+        const Number x = quotient(b[j] - dot(r + j * n, b, j), r[j * n + j]);
         set(g, b[j], x);
     }
 }
 
 // Returns true if R is numerically nonsingular: no column lies within rounding in the span of its predecessors.
-STEP_PART bool is_regular(Group g, const double* r, int n) {
+STEP_PART bool is_regular(Group g, const Number* r, int n) {
     bool singular = false;
     each(g, n, [&](int j) {
-        const double norm = root(squares_in_order(r + j * n, j + 1));
-        singular |= !(fabs(r[j * n + j]) > 8.0 * n * EPSILON * norm);
+        const Number norm = root(squares_in_order(r + j * n, j + 1));
+        singular |= !(fabs(r[j * n + j]) > 8 * Number(n) * EPSILON * norm);
     });
     return !g.any(singular);
 }

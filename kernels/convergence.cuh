@@ -2,44 +2,44 @@
 
 // Returns the cost, limited to s.bulk: the cost of all points if each residual equalled the scale of the loss,
 // 1/2 points scale^2. s.bulk is infinite without a loss and under redescending losses.
-__device__ __forceinline__ double bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
+__device__ __forceinline__ Number bulk_of_cost(const State& s) { return fmin(cost_of(s.present), s.bulk); }
 
-__device__ __forceinline__ double residual_of(const State& s) { return root(2.0 * bulk_of_cost(s)); }
+__device__ __forceinline__ Number residual_of(const State& s) { return root(2 * bulk_of_cost(s)); }
 
 // Returns the standard deviation of the residuals.
-STEP_PART double deviation_of(const State& s) {
+STEP_PART Number deviation_of(const State& s) {
     const i64 points = s.points_counted > 1 ? s.points_counted : 1;
-    return quotient(residual_of(s), root(double(points)));
+    return quotient(residual_of(s), root(Number(points)));
 }
 
 // Returns the reference for a change of q[j]: |q[j]| or, if larger, the standard error that q[j] would have
 // as the only parameter.
-__device__ __forceinline__ double size_of(const State& s, int j, double deviation) {
+__device__ __forceinline__ Number size_of(const State& s, int j, Number deviation) {
     return fmax(fabs(s.present.q[j]), quotient(deviation, s.norms[j]));
 }
 
 // ROUNDING of the arithmetic of the model: that of f32 is 2^29 times that of f64.
-constexpr double MODEL_ROUNDING = ROUGH ? 536870912.0 * ROUNDING : ROUNDING;
+constexpr Number MODEL_ROUNDING = ROUGH ? 536870912.0 * ROUNDING : ROUNDING;
 
 // Returns the uncertainty of the cost that follows from rounding of the model's values.
-STEP_PART double noise_of(const State& s) {
-    const double residual = residual_of(s);
-    double terms = 0.0;
+STEP_PART Number noise_of(const State& s) {
+    const Number residual = residual_of(s);
+    Number terms = 0.0;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) terms = fmax(terms, s.norms[j] * fabs(s.present.q[j]));
-    const double values = residual * fmax(root(s.square) + residual, terms);
+    const Number values = residual * fmax(root(s.square) + residual, terms);
     return MODEL_ROUNDING * fmax(values, cost_of(s.present));
 }
 
 // Returns true if the cost is only rounding error.
-__device__ __forceinline__ bool is_exact(const State& s) { return 2.0 * cost_of(s.present) <= s.rounding; }
+__device__ __forceinline__ bool is_exact(const State& s) { return 2 * cost_of(s.present) <= s.rounding; }
 
 // Returns the reason to end at the present point, independent of the next step, or NONE.
 STEP_PART Reason finished(const State& s) {
     if (is_exact(s)) return EXACT_FIT;
-    const double residual = residual_of(s);
+    const Number residual = residual_of(s);
     bool without_effect = true;
-    double largest_cosine = 0.0;
+    Number largest_cosine = 0.0;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
         if (s.norms[j] != 0.0) without_effect = false;
@@ -61,7 +61,7 @@ STEP_PART bool basic_step(Group g, State& s, Scratch& w) {
     for (int j = 0; j < FREE; ++j) {
         if (!contains(moving, j)) continue;
         const int i = position(moving, j);
-        if (fabs(w.r[i * m + i]) > 8.0 * m * EPSILON * s.norms[j]) basis |= 1u << j;
+        if (fabs(w.r[i * m + i]) > 8 * Number(m) * EPSILON * s.norms[j]) basis |= 1u << j;
     }
     const int k = count(basis);
     fill(g, s.delta, FREE, 0.0);
@@ -79,17 +79,17 @@ STEP_PART bool basic_step(Group g, State& s, Scratch& w) {
 // Predicted effect of a Gauss-Newton step: the decrease of the cost, and the largest change of a parameter relative to
 // its size.
 struct Prospect {
-    double fall, change;
+    Number fall, change;
 };
 
 // Returns the effect of `step`, all parameters, which solves the problem of the moving parameters with the m numbers z
 // on its right-hand side.
-STEP_PART Prospect prospect_of(const State& s, double deviation, const double* step, const double* z, int m) {
-    double change = 0.0;
+STEP_PART Prospect prospect_of(const State& s, Number deviation, const Number* step, const Number* z, int m) {
+    Number change = 0.0;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j)
         if (contains(unsigned(s.moving), j)) change = fmax(change, quotient(fabs(step[j]), size_of(s, j, deviation)));
-    return {0.5 * squares_in_order(z, m), change};
+    return {0.5f * squares_in_order(z, m), change};
 }
 
 // Writes the Gauss-Newton step of the moving parameters to w.step, and its predicted effect to s.fall and s.change.
@@ -119,7 +119,7 @@ STEP_PART void look_ahead(Group g, State& s, Scratch& w) {
 
 // Returns the termination if a full step would change the cost or the parameters by no more than the tolerances, or
 // NONE.
-STEP_PART Reason full_step_is_small(const State& s, double noise) {
+STEP_PART Reason full_step_is_small(const State& s, Number noise) {
     if (s.ftol > 0.0 && s.fall <= fmax(s.ftol * bulk_of_cost(s), noise)) return COST;
     return s.change <= s.xtol ? STEP : NONE;
 }
@@ -127,17 +127,17 @@ STEP_PART Reason full_step_is_small(const State& s, double noise) {
 // Returns true if the full steps expected after the present one have a total length of at most CALM_REST
 // sqrt(tolerance). They are extrapolated as a geometric series from the previous and the present step; the previous
 // step must be a full step that changed the cost as predicted. `square`: squared length of the present step.
-STEP_PART bool steps_shrink(const State& s, double square, double tolerance) {
-    const double rate = quotient(square, fabs(s.along));
-    const double rest = quotient(rate, 1.0 - rate);
-    const bool is_calm = s.full && fabs(s.ratio - 1.0) <= CALM_RATIO && s.bend <= CALM_BEND;
+STEP_PART bool steps_shrink(const State& s, Number square, Number tolerance) {
+    const Number rate = quotient(square, fabs(s.along));
+    const Number rest = quotient(rate, 1 - rate);
+    const bool is_calm = s.full && fabs(s.ratio - 1) <= CALM_RATIO && s.bend <= CALM_BEND;
     return is_calm && rate <= CALM_RATE && square * (rest * rest) <= CALM_REST * CALM_REST * tolerance;
 }
 
 // Returns true if the standard deviation of a point, sqrt(variance), is small relative to the signal, and no column
 // is nearly spanned by its predecessors.
-STEP_PART bool stands_out(const State& s, double variance) {
-    double least = 1.0;
+STEP_PART bool stands_out(const State& s, Number variance) {
+    Number least = 1.0;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j)
         if (s.norms[j] > 0.0) least = fmin(least, fabs(quotient(s.r[j * FREE + j], s.norms[j])));
@@ -145,34 +145,34 @@ STEP_PART bool stands_out(const State& s, double variance) {
 }
 
 // Returns the variance of a weighted residual.
-__device__ __forceinline__ double variance_of(const State& s) {
+__device__ __forceinline__ Number variance_of(const State& s) {
     const i64 freedom = s.points_counted > FREE ? s.points_counted - FREE : 1;
-    const double known = s.row_error * s.row_error;
-    return known > 0.0 ? known : quotient(2.0 * bulk_of_cost(s), double(freedom));
+    const Number known = s.row_error * s.row_error;
+    return known > 0.0 ? known : quotient(2 * bulk_of_cost(s), Number(freedom));
 }
 
 // Returns true if the full step may be the last: it is short relative to the standard errors, and the previous step
 // shows that steps shrink.
 STEP_PART bool is_within_errors(const State& s) {
     if (s.etol == 0.0 || s.iterations == s.earlier) return false;
-    const double variance = variance_of(s);
-    const double square = 2.0 * s.fall, tolerance = s.etol * s.etol * variance;
+    const Number variance = variance_of(s);
+    const Number square = 2 * s.fall, tolerance = s.etol * s.etol * variance;
     return square <= tolerance && stands_out(s, variance) && steps_shrink(s, square, tolerance);
 }
 
 // Returns true if the full step of a refinement in f32 and all steps after it are short relative to the standard errors.
 // The steps after it are extrapolated from the step before: that of the refinement, or the step that led to it.
 __device__ __forceinline__ bool rest_is_within_errors(const State& s) {
-    const double square = 2.0 * s.fall, tolerance = s.etol * s.etol * variance_of(s);
+    const Number square = 2 * s.fall, tolerance = s.etol * s.etol * variance_of(s);
     if (square > tolerance) return false;
     if (s.refinements == 0) return steps_shrink(s, square, tolerance);
-    const double rate = quotient(s.change, s.refined_change), rest = quotient(rate, 1.0 - rate);
+    const Number rate = quotient(s.change, s.refined_change), rest = quotient(rate, 1 - rate);
     return rate < 1.0 && square * (rest * rest) <= tolerance;
 }
 
 // Returns true if the cost after a full step is known without an evaluation. In f32, rounding hides the effect of a step
 // within the standard errors.
-__device__ __forceinline__ bool is_known_beyond(const State& s, double noise) {
+__device__ __forceinline__ bool is_known_beyond(const State& s, Number noise) {
     if constexpr (ROUGH) return rest_is_within_errors(s);
     return s.fall <= LAST_FALL * bulk_of_cost(s) && noise <= LAST_NOISE * bulk_of_cost(s);
 }
@@ -186,9 +186,9 @@ __device__ __forceinline__ bool is_settled(const State& s, bool known) {
 }
 
 // Returns the termination if the last step changed cost or parameters by no more than the tolerances, or NONE.
-STEP_PART Reason step_was_small(const State& s, double deviation) {
+STEP_PART Reason step_was_small(const State& s, Number deviation) {
     // s.actual is added because the cost is that of the new point.
-    const double tolerance = s.ftol * (bulk_of_cost(s) + s.actual);
+    const Number tolerance = s.ftol * (bulk_of_cost(s) + s.actual);
     if (s.actual <= tolerance && s.predicted <= tolerance && s.ratio <= 2.0) return COST;
     bool within = true;
     STEP_LOOP

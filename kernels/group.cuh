@@ -61,10 +61,10 @@ __device__ __forceinline__ void set(Group g, Value& place, Value value) {
     g.sync();
 }
 
-STEP_PART void copy(Group g, const double* from, double* to, int n) {
+STEP_PART void copy(Group g, const Number* from, Number* to, int n) {
     each(g, n, [&](int i) { to[i] = from[i]; });
 }
 
-STEP_PART void fill(Group g, double* to, int n, double value) {
+STEP_PART void fill(Group g, Number* to, int n, Number value) {
     each(g, n, [&](int i) { to[i] = value; });
 }

@@ -4,16 +4,16 @@
 
 // Returns the reflection if squares overflow or underflow, or nearly do so. Scales v in place, which does not
 // change the reflection.
-STEP_PART Reflection rescued_reflection(Group g, double alpha, double* v, int m) {
+STEP_PART Reflection rescued_reflection(Group g, Number alpha, Number* v, int m) {
 #ifdef SLIM
     // A step of NaN makes the fit leave the kernel.
     return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
 #endif
-    double size = largest(v, m);
-    if (size == 0.0 && isfinite(alpha)) return {1.0, 0.0, 0.0, alpha};
+    Number size = largest(v, m);
+    if (size == 0.0 && isfinite(alpha)) return {1, 0, 0, alpha};
     size = fmax(size, largest(&alpha, 1));
     if (size == INFINITE) return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
-    const double scale = power_of_two_near_reciprocal(size);
+    const Number scale = power_of_two_near_reciprocal(size);
     g.sync();
     each(g, m, [&](int l) { v[l] *= scale; });
     g.sync();
@@ -23,29 +23,32 @@ STEP_PART Reflection rescued_reflection(Group g, double alpha, double* v, int m)
     return scaled;
 }
 
+// Range of alpha^2 + v'v in which neither the squares nor 1 / beta^2 overflow or lose digits.
+constexpr Number LEAST_TOTAL = IS_STEP_IN_F32 ? 1e-36 : 1e-280, MOST_TOTAL = IS_STEP_IN_F32 ? 1e36 : 1e280;
+
 // Returns the reflection of [alpha; v], with m numbers in v and `squares` = v'v; the identity if v is zero, or so
 // small relative to alpha that v'v underflows.
-__device__ __forceinline__ Reflection reflection(Group g, double alpha, double squares, double* v, int m) {
-    const double total = alpha * alpha + squares;
-    if (!(total > 1e-280 && total < 1e280)) return rescued_reflection(g, alpha, v, m);
-    if (squares == 0.0) return {1.0, 0.0, 0.0, alpha};
+__device__ __forceinline__ Reflection reflection(Group g, Number alpha, Number squares, Number* v, int m) {
+    const Number total = alpha * alpha + squares;
+    if (!(total > LEAST_TOTAL && total < MOST_TOTAL)) return rescued_reflection(g, alpha, v, m);
+    if (squares == 0.0) return {1, 0, 0, alpha};
     return reflection_of_total(alpha, total);
 }
 
 // Replaces the k x k upper triangular r by the triangular factor of [R; rows]. `rows`: m rows, column j at
 // rows + j * stride; they are overwritten. Diagonal elements of the result have either sign; elements below
 // the diagonal of r are neither read nor written. m = 0 does nothing.
-STEP_PART void fold_rows(Group g, double* r, int k, double* rows, int stride, int m) {
+STEP_PART void fold_rows(Group g, Number* r, int k, Number* rows, int stride, int m) {
     if (m == 0) return;
     STEP_LOOP
     for (int j = 0; j < k; ++j) {
-        double* v = rows + j * stride;
+        Number* v = rows + j * stride;
         const Reflection h = reflection(g, r[j * k + j], dot(v, v, m), v, m);
         STEP_LOOP
         for (int i = j + 1 + g.rank; i < k; i += g.size) {
-            double* a = rows + i * stride;
-            const double product = dot(v, a, m), rho = r[i * k + j];
-            const double f = h.bring * rho + h.turn * product;
+            Number* a = rows + i * stride;
+            const Number product = dot(v, a, m), rho = r[i * k + j];
+            const Number f = h.bring * rho + h.turn * product;
             r[i * k + j] = h.keep * rho + h.bring * product;
             STEP_LOOP
             for (int l = 0; l < m; ++l) a[l] += f * v[l];
@@ -57,15 +60,15 @@ STEP_PART void fold_rows(Group g, double* r, int k, double* rows, int stride, in
 // Reduces the least-squares problem of a damped step to triangular form: the solution of S x = t minimises
 // |R x - z|^2 + |D x|^2. d: the diagonal of D. s: n x n, receives the factor of [R; D], zeros below
 // its diagonal. t: n numbers, output. `room`: n^2 + n numbers, overwritten.
-STEP_PART void damped(Group g, const double* r, int n, const double* d, const double* z,
-                                    double* s, double* t, double* room) {
-    double* lower = room;
-    double* lower_z = room + n * n;
+STEP_PART void damped(Group g, const Number* r, int n, const Number* d, const Number* z,
+                                    Number* s, Number* t, Number* room) {
+    Number* lower = room;
+    Number* lower_z = room + n * n;
     each(g, n, [&](int j) {
         STEP_LOOP
         for (int i = 0; i < n; ++i) {
-            s[j * n + i] = i <= j ? r[j * n + i] : 0.0;
-            lower[j * n + i] = i == j ? d[j] : 0.0;
+            s[j * n + i] = i <= j ? r[j * n + i] : 0.0f;
+            lower[j * n + i] = i == j ? d[j] : 0.0f;
         }
         lower_z[j] = 0.0;
         t[j] = z[j];
@@ -73,16 +76,16 @@ STEP_PART void damped(Group g, const double* r, int n, const double* d, const do
     g.sync();
     STEP_LOOP
     for (int j = 0; j < n; ++j) {
-        double* v = lower + j * n;
+        Number* v = lower + j * n;
         const int m = j + 1;
         const Reflection h = reflection(g, s[j * n + j], dot(v, v, m), v, m);
         // Column n is the right-hand side.
         STEP_LOOP
         for (int i = j + 1 + g.rank; i <= n; i += g.size) {
-            double* a = i < n ? lower + i * n : lower_z;
-            double& place = i < n ? s[i * n + j] : t[j];
-            const double product = dot(v, a, m), rho = place;
-            const double f = h.bring * rho + h.turn * product;
+            Number* a = i < n ? lower + i * n : lower_z;
+            Number& place = i < n ? s[i * n + j] : t[j];
+            const Number product = dot(v, a, m), rho = place;
+            const Number f = h.bring * rho + h.turn * product;
             place = h.keep * rho + h.bring * product;
             STEP_LOOP
             for (int l = 0; l < m; ++l) a[l] += f * v[l];

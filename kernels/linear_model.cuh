@@ -2,10 +2,10 @@
 // 1/2 |J d + r|^2 = 1/2 |R d + z|^2 + constant, from the normal equations, or from a factor of J
 // if squaring loses too many digits.
 
-__device__ __forceinline__ double product(const double* sums, int i, int j) { return sums[j * (j + 1) / 2 + i]; }
-__device__ __forceinline__ double cost_of(const Place& point) { return point.sums[SUMS - 1]; }
+__device__ __forceinline__ Number product(const Number* sums, int i, int j) { return sums[j * (j + 1) / 2 + i]; }
+__device__ __forceinline__ Number cost_of(const Place& point) { return point.sums[SUMS - 1]; }
 
-STEP_PART bool all_finite(Group g, const double* values, int n) {
+STEP_PART bool all_finite(Group g, const Number* values, int n) {
     bool wrong = false;
     each(g, n, [&](int i) { wrong |= !isfinite(values[i]); });
     return !g.any(wrong);
@@ -14,7 +14,7 @@ STEP_PART bool all_finite(Group g, const double* values, int n) {
 // Computes the model from the sums at the present point. Returns false if this loses too many digits; then
 // `set_factor` must follow.
 STEP_PART bool set_normal(Group g, State& s, Scratch& w) {
-    const double* sums = s.present.sums;
+    const Number* sums = s.present.sums;
     each(g, FREE, [&](int j) {
         s.norms[j] = root(product(sums, j, j));
         s.gradient[j] = product(sums, j, FREE);
@@ -23,18 +23,18 @@ STEP_PART bool set_normal(Group g, State& s, Scratch& w) {
     each(g, FREE, [&](int j) {
         STEP_LOOP
         for (int i = 0; i <= j; ++i) {
-            const double unit = s.norms[i] * s.norms[j];
+            const Number unit = s.norms[i] * s.norms[j];
             // A column without effect becomes a unit column here, orthogonal to the others, and is zero again below.
-            const double alone = i == j ? 1.0 : 0.0;
+            const Number alone = i == j ? 1.0 : 0.0;
             w.room[j * FREE + i] = unit == 0.0 ? alone : quotient(product(sums, i, j), unit);
         }
     });
     // No barrier: `cholesky` reads each of these columns in the lane that has written it.
     const bool positive = cholesky(g, w.room, FREE, s.r);
-    double least = 1.0;
+    Number least = 1.0;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) least = fmin(least, s.r[j * FREE + j] * s.r[j * FREE + j]);
-    each(g, FREE, [&](int j) { s.z[j] = s.norms[j] == 0.0 ? 0.0 : quotient(s.gradient[j], s.norms[j]); });
+    each(g, FREE, [&](int j) { s.z[j] = s.norms[j] == 0.0 ? 0.0f : quotient(s.gradient[j], s.norms[j]); });
     g.sync();
     solve_upper_transposed(g, s.r, FREE, s.z);
     each(g, FREE, [&](int j) {
@@ -46,18 +46,18 @@ STEP_PART bool set_normal(Group g, State& s, Scratch& w) {
 }
 
 // Copies R and z from the factor of [J r], (FREE + 1) x (FREE + 1). A barrier must follow.
-STEP_PART void set_factor(Group g, State& s, const double* factor) {
+STEP_PART void set_factor(Group g, State& s, const Number* factor) {
     each(g, FREE, [&](int j) {
         STEP_LOOP
-        for (int i = 0; i < FREE; ++i) s.r[j * FREE + i] = i <= j ? factor[j * K + i] : 0.0;
+        for (int i = 0; i < FREE; ++i) s.r[j * FREE + i] = i <= j ? factor[j * K + i] : 0.0f;
         s.z[j] = factor[FREE * K + j];
     });
 }
 
 // Writes R delta to t.
-STEP_PART void model_rows(Group g, const State& s, double* t) {
+STEP_PART void model_rows(Group g, const State& s, Number* t) {
     each(g, FREE, [&](int i) {
-        double row = 0.0;
+        Number row = 0.0;
         STEP_LOOP
         for (int j = i; j < FREE; ++j) row += s.r[j * FREE + i] * s.delta[j];
         t[i] = row;
@@ -66,29 +66,29 @@ STEP_PART void model_rows(Group g, const State& s, double* t) {
 }
 
 // Returns the change of the cost that the model predicts for s.delta.
-STEP_PART double predicted_change(Group g, const State& s, Scratch& w) {
+STEP_PART Number predicted_change(Group g, const State& s, Scratch& w) {
     model_rows(g, s, w.t);
-    double square = 0.0, slope = 0.0;
+    Number square = 0.0, slope = 0.0;
     STEP_LOOP
     for (int i = 0; i < FREE; ++i) {
         square += w.t[i] * w.t[i];
         slope += w.t[i] * s.z[i];
     }
-    return 0.5 * square + slope;
+    return 0.5f * square + slope;
 }
 
 // Restricts the problem to the m parameters in `moving`; the others are displaced by s.delta. Writes the m x m
 // factor to w.r and the right-hand side to w.z.
 STEP_PART void restrict_model(Group g, const State& s, unsigned moving, Scratch& w) {
     const int m = count(moving), k = m + 1;
-    double* factor = w.room;
-    double* rows = w.room + k * k;
+    Number* factor = w.room;
+    Number* rows = w.room + k * k;
     fill(g, factor, k * k, 0.0);
     STEP_LOOP
     for (int j = 0; j < FREE; ++j)
         if (contains(moving, j)) copy(g, s.r + j * FREE, rows + position(moving, j) * FREE, FREE);
     each(g, FREE, [&](int i) {
-        double right = s.z[i];
+        Number right = s.z[i];
         STEP_LOOP
         for (int j = i; j < FREE; ++j)
             if (!contains(moving, j) && s.delta[j] != 0.0) right += s.r[j * FREE + i] * s.delta[j];
@@ -98,7 +98,7 @@ STEP_PART void restrict_model(Group g, const State& s, unsigned moving, Scratch&
     fold_rows(g, factor, k, rows, FREE, FREE);
     each(g, m, [&](int j) {
         STEP_LOOP
-        for (int i = 0; i < m; ++i) w.r[j * m + i] = i <= j ? factor[j * k + i] : 0.0;
+        for (int i = 0; i < m; ++i) w.r[j * m + i] = i <= j ? factor[j * k + i] : 0.0f;
         w.z[j] = factor[m * k + j];
     });
     g.sync();

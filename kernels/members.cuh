@@ -10,7 +10,7 @@ __device__ __forceinline__ int position(unsigned members, int j) { return __popc
 __device__ __forceinline__ int count(unsigned members) { return __popc(members); }
 
 // Copies the values of the members to consecutive elements of `to`.
-STEP_PART void gather(Group g, const double* values, unsigned members, double* to) {
+STEP_PART void gather(Group g, const Number* values, unsigned members, Number* to) {
     each(g, FREE, [&](int j) {
         if (contains(members, j)) to[position(members, j)] = values[j];
     });
@@ -18,7 +18,7 @@ STEP_PART void gather(Group g, const double* values, unsigned members, double* t
 }
 
 // Copies consecutive values to the elements of `to` that belong to the members.
-STEP_PART void scatter(Group g, const double* values, unsigned members, double* to) {
+STEP_PART void scatter(Group g, const Number* values, unsigned members, Number* to) {
     each(g, FREE, [&](int j) {
         if (contains(members, j)) to[j] = values[position(members, j)];
     });

@@ -3,15 +3,15 @@
 // `householder.rs` contains the derivation and the reason why rho' is not computed as rho + (alpha - beta) f.
 
 struct Reflection {
-    double keep;      // alpha / beta
-    double bring;     // 1 / beta
-    double turn;      // 1 / (beta (alpha - beta))
-    double diagonal;  // beta; if the caller scaled alpha and v, it divides this member by its scale
+    Number keep;      // alpha / beta
+    Number bring;     // 1 / beta
+    Number turn;      // 1 / (beta (alpha - beta))
+    Number diagonal;  // beta; if the caller scaled alpha and v, it divides this member by its scale
 };
 
 // Returns the reflection of [alpha; v]. `total`: alpha^2 + v'v.
-__device__ __forceinline__ Reflection reflection_of_total(double alpha, double total) {
-    const double beta = -copysign(root(total), alpha);
-    const double bring = quotient(1.0, beta);
+__device__ __forceinline__ Reflection reflection_of_total(Number alpha, Number total) {
+    const Number beta = -copysign(root(total), alpha);
+    const Number bring = quotient(Number(1), beta);
     return {alpha * bring, bring, quotient(bring, alpha - beta), beta};
 }

@@ -1,16 +1,16 @@
 // Rounding in f32: tests whether a fit in f32 is final. Both kernels of batches use them.
 
 // Rounding error of a value in f32, relative to y: four unit roundoffs, 2^-22.
-constexpr double ROUNDED = 2.384185791015625e-7;
+constexpr Number ROUNDED = 2.384185791015625e-7;
 // Largest permitted shift of a parameter by rounding, in standard errors.
-constexpr double HARMLESS = 0.01;
+constexpr Number HARMLESS = 0.01;
 // Smallest squared pivot of the columns of J, each scaled to length 1, that f32 determines to 1e-4.
-constexpr double LEAST_PIVOT_IN_F32 = 1e-6;
+constexpr Number LEAST_PIVOT_IN_F32 = 1e-6;
 // Smallest sum of the squares of a column of J whose terms are normal numbers of f32.
-constexpr double LEAST_SQUARE_IN_F32 = 1e-30;
+constexpr Number LEAST_SQUARE_IN_F32 = 1e-30;
 // Largest ratio of the standard error of a parameter to its standard error as the only parameter. Rounding of the sums in
 // f32 changes the errors by less than 1 %.
-constexpr double MOST_CORRELATED = 50.0;
+constexpr Number MOST_CORRELATED = 50.0;
 // Maximum ratio of the abscissae of a fit to the range that they cover.
 constexpr double MOST_DISTANT = 64.0;
 
@@ -59,8 +59,8 @@ __device__ __forceinline__ bool are_apart(Lanes<N> lanes, const Extent& extent) 
 // predicted and did not change the columns of J much.
 STEP_PART bool ends_within_errors(const State& s) {
     if (!is_converged(s.termination) || s.iterations == s.earlier) return false;
-    const double variance = variance_of(s);
-    const bool is_short = 2.0 * s.fall <= s.etol * s.etol * variance, is_calm = fabs(s.ratio - 1.0) <= CALM_RATIO;
+    const Number variance = variance_of(s);
+    const bool is_short = 2 * s.fall <= s.etol * s.etol * variance, is_calm = fabs(s.ratio - 1) <= CALM_RATIO;
     return is_short && is_calm && s.bend <= CALM_BEND && stands_out(s, variance);
 }
 
@@ -68,11 +68,11 @@ STEP_PART bool ends_within_errors(const State& s) {
 // errors. e is the rounding error of all values together, or of the terms whose sums they are; d is the standard
 // deviation of a row. Products of numbers of a row must not be subnormal in f32.
 STEP_PART bool rounding_is_harmless(const State& s) {
-    double size = root(s.square);
+    Number size = root(s.square);
     bool good = true;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
-        const double pivot = quotient(s.r[j * FREE + j], s.norms[j]);
+        const Number pivot = quotient(s.r[j * FREE + j], s.norms[j]);
         good &= pivot * pivot > LEAST_PIVOT_IN_F32 && s.norms[j] * s.norms[j] >= LEAST_SQUARE_IN_F32;
         size = fmax(size, s.norms[j] * fabs(s.present.q[j]));
     }
@@ -81,11 +81,11 @@ STEP_PART bool rounding_is_harmless(const State& s) {
 
 // Returns true if the standard error of parameter j is that of f64 although other parameters are correlated with it.
 // `row_error`: standard deviation of a weighted residual.
-__device__ __forceinline__ bool is_error_of_f64(const State& s, int j, double error, double row_error) {
+__device__ __forceinline__ bool is_error_of_f64(const State& s, int j, Number error, Number row_error) {
     return s.norms[j] * error <= MOST_CORRELATED * row_error;
 }
 
 // Returns true if a value is far from its bounds, compared with its standard error.
-__device__ __forceinline__ bool is_clear(double value, double low, double high, double error) {
-    return fmin(value - low, high - value) > 2.0 * HARMLESS * error;
+__device__ __forceinline__ bool is_clear(Number value, Number low, Number high, Number error) {
+    return fmin(value - low, high - value) > 2 * HARMLESS * error;
 }

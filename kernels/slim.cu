@@ -3,11 +3,13 @@
 
 constexpr int TEAM = 4;
 typedef Lanes<TEAM> Team;
-// Resident blocks of a multiprocessor: 168 registers per thread, or 255 for 6 to 8 parameters.
-constexpr int SLIM_BLOCKS = FREE > 5 ? 2 : 3;
+// Resident blocks of a multiprocessor: 168 registers per thread, or 255 for 6 to 8 parameters. In f32 128, or 168.
+constexpr int SLIM_BLOCKS = (FREE > 5 ? 2 : 3) + IS_STEP_IN_F32;
 
-// Range of the sums of a fit's data whose products neither overflow nor vanish.
-constexpr double LEAST_SUM = ROUGH ? 1e-33 : 1e-180, MOST_SUM = ROUGH ? 1e36 : 1e180;
+// Range of the sums of a fit's data whose products neither overflow nor vanish. In f32, the sum y'y bounds the squares of
+// lengths in the space of residuals: (1e-11 y'y) of a step of a tenth of etol at a noise of 1 % is above LEAST_TOTAL, and
+// the square of |q| |J_j| is finite up to |q| |J_j| = 100 |y|.
+constexpr double LEAST_SUM = IS_STEP_IN_F32 ? 1e-25 : 1e-180, MOST_SUM = IS_STEP_IN_F32 ? 1e34 : 1e180;
 
 // Number of points that a lane evaluates together. In f64 registers hold only one.
 constexpr int ABREAST = ROUGH ? 2 : 1;
@@ -24,7 +26,7 @@ struct SlimFit {
     // True if the fit has ended and only the influence of its points is missing for the errors.
     bool awaits_influence;
     double darkest;  // for counts: lower limit of the expectation in the weight of a point
-    double highest;  // the cost that a trial of the refinement may not exceed
+    Number highest;  // the cost that a trial of the refinement may not exceed
 };
 
 // Appends the fit to the list of fits for `make_fits`: left[0] is their number.
@@ -190,16 +192,16 @@ __device__ __forceinline__ void write_params(Team team, const Batch& batch, cons
 // Computes the errors and writes the results of a fit that has ended. Returns false, without results, if its factor is
 // not well-conditioned or the errors are not finite.
 __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch, const SlimFit& now, const State& s,
-                                                   Scratch& w, const double* influence) {
+                                                   Scratch& w, const Number* influence) {
     const Group g;
     const Results& out = batch.out;
     bool well = is_well_conditioned(s.r, FREE);
 #pragma unroll
     for (int j = 0; j < FREE; ++j) {
-        const double pivot = quotient(s.r[j * FREE + j], s.norms[j]);
+        const Number pivot = quotient(s.r[j * FREE + j], s.norms[j]);
         well &= pivot * pivot > WELL_CONDITIONED;
     }
-    const double error = row_error(batch, s, influence, FREE);
+    const Number error = row_error(batch, s, influence, FREE);
     if (!well || !isfinite(error)) return false;
     invert(g, s.r, FREE, w.room);
     write_params(team, batch, now, s);
@@ -219,7 +221,7 @@ __device__ __forceinline__ bool write_slim_results(Team team, const Batch& batch
         for (int i = 0; i < FREE; ++i)
 #pragma unroll
             for (int j = 0; j <= i; ++j) {
-                const double value = rows_product(w.room, FREE, i, j) * error * error;
+                const double value = double(rows_product(w.room, FREE, i, j)) * error * error;
                 if (team.rank == 0) covariance[free_at(i) * PARAMS + free_at(j)] = value;
                 if (team.rank == 0) covariance[free_at(j) * PARAMS + free_at(i)] = value;
             }
@@ -239,10 +241,10 @@ __device__ __forceinline__ bool is_final_in_f32(Team team, const Batch& batch, c
 // Returns true if f64 would write the same standard errors, and all parameters are far from their bounds, compared with
 // the written errors.
 __device__ __forceinline__ bool confirms_slim_errors(Team team, const Batch& batch, i64 fit, const State& s,
-                                                     const double* influence) {
+                                                     const Number* influence) {
     const Box box = box_of(batch, fit);
     const double* errors = batch.out.errors + fit * PARAMS;
-    const double of_row = row_error(batch, s, influence, FREE);
+    const Number of_row = row_error(batch, s, influence, FREE);
     team.sync();
     bool clear = true;
 #pragma unroll
@@ -307,7 +309,7 @@ extern "C" __global__ void __launch_bounds__(SLIM_THREADS, SLIM_BLOCKS) slim_fit
         if (now.points == 0) continue;
 #pragma unroll
         for (int m = 0; m < SUMMED; ++m) s.trial.sums[m] = sums[m];
-        if constexpr (LOSS == LINEAR) s.trial.sums[PRODUCTS] = 0.5 * sums[PRODUCTS - 1];
+        if constexpr (LOSS == LINEAR) s.trial.sums[PRODUCTS] = 0.5f * sums[PRODUCTS - 1];
         Next then = LEAVES;
         if (now.awaits_influence) {
             then = set_final_factor(s, w) ? ENDED : LEAVES;
@@ -331,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(SLIM_THREADS, SLIM_BLOCKS) slim_fit
             }
         }
         if (then == ENDED && is_final) {
-            double influence[INFLUENCES] = {};
+            Number influence[INFLUENCES] = {};
 #pragma unroll
             for (int m = 0; WEIGHS && m < INFLUENCES; ++m) influence[m] = sums[SUMMED + m];
             if (!write_slim_results(team, batch, now, s, w, influence))

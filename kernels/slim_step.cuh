@@ -8,17 +8,20 @@
 // The action that follows a step: a pass at the trial, the results, or the list for `make_fits`.
 enum Next : int { PASS, ENDED, LEAVES };
 
+// Range of the squared lengths of the columns of J.
+constexpr Number LEAST_SQUARE = IS_STEP_IN_F32 ? 1e-30 : 1e-200, MOST_SQUARE = IS_STEP_IN_F32 ? 1e36 : 1e200;
+
 // Bounds of the parameters, PARAMS numbers each.
 struct Box {
     const double *lower, *upper;
 };
 
 // Returns true if all free parameters are finite, inside their bounds, and not within rounding of a bound.
-STEP_PART bool is_inside(const Box& box, const double* q) {
+STEP_PART bool is_inside(const Box& box, const Number* q) {
     bool inside = true;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
-        const double low = box.lower[free_at(j)], high = box.upper[free_at(j)];
+        const Number low = Number(box.lower[free_at(j)]), high = Number(box.upper[free_at(j)]);
         inside &= low < q[j] && q[j] < high && !is_beside(q[j], low) && !is_beside(q[j], high);
     }
     return inside;
@@ -38,7 +41,7 @@ STEP_PART bool move(State& s) {
 // Moves to the trial, the end of a full step, without evaluating it.
 STEP_PART void move_unseen(Group g, State& s) {
     copy(g, s.trial.q, s.present.q, FREE);
-    s.present.sums[SUMS - 1] = fmax(cost_of(s.present) - s.fall, 0.0);
+    s.present.sums[SUMS - 1] = fmax(cost_of(s.present) - s.fall, Number(0));
 }
 
 // Returns true if the sums at the trial are finite and the linear model there needs no units of columns.
@@ -46,17 +49,19 @@ STEP_PART bool is_ordinary_trial(Group g, const State& s) {
     bool ordinary = all_finite(g, s.trial.sums, SUMS);
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
-        const double square = product(s.trial.sums, j, j);
-        ordinary &= 1e-200 <= square && square <= 1e200;
+        const Number square = product(s.trial.sums, j, j);
+        ordinary &= LEAST_SQUARE <= square && square <= MOST_SQUARE;
     }
+    // In f32, twice the cost must be finite, too.
+    if constexpr (IS_STEP_IN_F32) ordinary &= cost_of(s.trial) <= MOST_SQUARE;
     return ordinary;
 }
 
 // Decides as `judge` whether the trial becomes the present point, and sets the next radius.
 STEP_PART bool accepts(Group g, State& s, Scratch& w) {
-    const double predicted = -predicted_change(g, s, w);
-    const double actual = cost_of(s.present) - cost_of(s.trial);
-    const double ratio = predicted > 0.0 ? quotient(actual, predicted) : 0.0;
+    const Number predicted = -predicted_change(g, s, w);
+    const Number actual = cost_of(s.present) - cost_of(s.trial);
+    const Number ratio = predicted > 0.0 ? quotient(actual, predicted) : 0.0f;
     s.full = s.lambda == 0.0;
     s.actual = actual;
     s.predicted = predicted;
@@ -72,12 +77,12 @@ STEP_PART bool advance_to_trial(Group g, State& s, Scratch& w) {
     copy(g, s.trial.sums, s.present.sums, SUMS);
     const bool regular = set_normal(g, s, w);
     STEP_LOOP
-    for (int j = 0; j < FREE; ++j) s.scale[j] = fmax(s.phase == BEGIN ? 0.0 : s.scale[j], s.norms[j]);
+    for (int j = 0; j < FREE; ++j) s.scale[j] = fmax(s.phase == BEGIN ? 0.0f : s.scale[j], s.norms[j]);
     return ordinary && regular;
 }
 
 // Begins the refinement at the present point.
-STEP_PART void begin_refinement(Group g, State& s, Mixing& mixing, Reason reason, double noise) {
+STEP_PART void begin_refinement(Group g, State& s, Mixing& mixing, Reason reason, Number noise) {
     copy(g, s.present.q, s.best.q, FREE);
     s.reason = reason;
     s.refinements = 0;
@@ -91,7 +96,7 @@ STEP_PART void begin_refinement(Group g, State& s, Mixing& mixing, Reason reason
 // Keeps the refined point if it is the best so far. Returns false if the refinement ends because steps grow.
 STEP_PART bool still_improves(Group g, State& s) {
     s.at_best = s.change < s.best_change && cost_of(s.present) <= s.ceiling;
-    if (s.change > 2.0 * s.best_change) return false;
+    if (s.change > 2 * s.best_change) return false;
     if (s.at_best) {
         copy(g, s.present.q, s.best.q, FREE);
         s.best_change = s.change;
@@ -116,13 +121,13 @@ STEP_PART void refine_step(Group g, State& s, Mixing& mixing, const Scratch& w) 
     s.refined_change = s.change;
     s.refinements += 1;
     copy(g, w.part, s.delta, FREE);
-    double room[ROOM];
+    Number room[ROOM];
     mix(g, s.present.q, s.scale, s.delta, mixing, room);
 }
 
 // Takes the step after a pass at the trial. s.phase is BEGIN, JUDGE, REFINED or, on the return to the best point of the
 // refinement, SETTLE. `highest`: the cost that a trial of the refinement may not exceed.
-__device__ __forceinline__ Next take_step(const Box& box, State& s, Mixing& mixing, Scratch& w, double& highest) {
+__device__ __forceinline__ Next take_step(const Box& box, State& s, Mixing& mixing, Scratch& w, Number& highest) {
     const Group g;
     const bool begins = s.phase == BEGIN, judges = s.phase == JUDGE, refines_on = s.phase == REFINED;
     const bool returns = s.phase == SETTLE;
@@ -141,7 +146,7 @@ __device__ __forceinline__ Next take_step(const Box& box, State& s, Mixing& mixi
     // If the trial was rejected, these values are the same as before.
     leaves |= !is_regular(g, s.r, FREE) || !all_finite(g, s.trial.sums, SUMS);
     gauss_newton(g, s.r, s.z, FREE, w.part);
-    const double deviation = deviation_of(s), noise = noise_of(s);
+    const Number deviation = deviation_of(s), noise = noise_of(s);
     const Prospect ahead = prospect_of(s, deviation, w.part, s.z, FREE);
     s.fall = ahead.fall;
     s.change = ahead.change;

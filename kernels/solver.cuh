@@ -46,8 +46,8 @@ STEP_PART Phase linearise(Group g, State& s, Scratch& w, Phase then) {
 }
 
 // Returns true if a value is within rounding of a finite bound.
-__device__ __forceinline__ bool is_beside(double value, double bound) {
-    return fabs(value - bound) < 2.0 * EPSILON * fabs(bound);
+__device__ __forceinline__ bool is_beside(Number value, Number bound) {
+    return fabs(value - bound) < 2 * EPSILON * fabs(bound);
 }
 
 // Sets the trial to the present point plus the step. Returns true if a parameter changed. Each lane reads the elements
@@ -55,8 +55,8 @@ __device__ __forceinline__ bool is_beside(double value, double bound) {
 STEP_PART bool move_trial(Group g, State& s) {
     bool moved = false;
     each(g, FREE, [&](int j) {
-        const double q = s.present.q[j], d = s.delta[j];
-        double param = clamp(q + d, s.lower[j], s.upper[j]);
+        const Number q = s.present.q[j], d = s.delta[j];
+        Number param = clamp(q + d, s.lower[j], s.upper[j]);
         // A step onto a bound ends exactly on it. A parameter that rounding leaves just inside its bound does
         // not count as held by the bound, but the bound cuts its next step to almost nothing.
         const bool at_low = d == s.lower[j] - q || is_beside(param, s.lower[j]);
@@ -82,7 +82,7 @@ STEP_PART Phase begin(Group g, State& s, Scratch& w) {
     bool safe = true;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
-        const double square = product(s.trial.sums, j, j);
+        const Number square = product(s.trial.sums, j, j);
         safe &= 1e-200 <= square && square <= 1e200;
     }
     if (!all_finite(g, s.trial.sums, SUMS) || !(safe || s.without_effect)) return wait_for(g, s, HOST, BEGIN);
@@ -100,8 +100,8 @@ STEP_PART Phase begin(Group g, State& s, Scratch& w) {
 STEP_PART Phase first_region(Group g, State& s) {
     copy(g, s.norms, s.scale, FREE);
     g.sync();
-    const double length = scaled_norm(s.present.q, s.scale, FREE), residual = root(2.0 * cost_of(s.present));
-    const double size = length > 0.0 ? fmax(length, 1e-6 * residual) : residual;
+    const Number length = scaled_norm(s.present.q, s.scale, FREE), residual = root(2 * cost_of(s.present));
+    const Number size = length > 0.0 ? fmax(length, Number(1e-6) * residual) : residual;
     if (g.rank == 0) {
         s.radius = s.initial_radius * size;
         s.lambda = 0.0;
@@ -112,7 +112,7 @@ STEP_PART Phase first_region(Group g, State& s) {
 
 // Moves to the trial, the end of a full step, without evaluating it. The calling phase ends afterwards.
 STEP_PART void go_unseen(Group g, State& s) {
-    const double cost = fmax(cost_of(s.present) - s.fall, 0.0);
+    const Number cost = fmax(cost_of(s.present) - s.fall, Number(0));
     g.sync();
     copy(g, s.trial.params, s.present.params, PARAMS);
     copy(g, s.trial.q, s.present.q, FREE);
@@ -143,7 +143,7 @@ STEP_PART Phase look(Group g, State& s, Scratch& w) {
         if (g.rank == 0) s.shortenings = 0;
         return PROPOSE;
     }
-    const double ceiling = cost_of(s.present) + noise_of(s);
+    const Number ceiling = cost_of(s.present) + noise_of(s);
     copy_point(g, s.present, s.best);
     if (g.rank == 0) {
         s.reason = reason;
@@ -158,8 +158,8 @@ STEP_PART Phase look(Group g, State& s, Scratch& w) {
 }
 
 // Returns the product of the step with the gradient at the present point.
-__device__ __forceinline__ double slope_along_step(const State& s) {
-    double slope = 0.0;
+__device__ __forceinline__ Number slope_along_step(const State& s) {
+    Number slope = 0.0;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) slope += s.gradient[j] * s.delta[j];
     return slope;
@@ -168,10 +168,10 @@ __device__ __forceinline__ double slope_along_step(const State& s) {
 // Proposes a step for the present radius. The first step of the run also determines the size of the region.
 STEP_PART Phase propose(Group g, State& s, Scratch& w) {
     bounded_step(g, s, w);
-    const double length = scaled_norm(s.delta, s.scale, FREE);
+    const Number length = scaled_norm(s.delta, s.scale, FREE);
     const bool first = s.iterations == s.earlier && s.shortenings == 0 && !s.cut;
-    const double radius = first ? fmin(s.radius, length) : s.radius;
-    const double slope = slope_along_step(s);
+    const Number radius = first ? fmin(s.radius, length) : s.radius;
+    const Number slope = slope_along_step(s);
     g.sync();
     if (g.rank == 0) {
         s.length = length;
@@ -181,7 +181,7 @@ STEP_PART Phase propose(Group g, State& s, Scratch& w) {
     if (move_trial(g, s)) return evaluate_trial(g, s, JUDGE);
     if (s.cut && radius > EPSILON * scaled_norm(s.present.q, s.scale, FREE)) {
         // Bounds reduce this step to 0; a shorter step follows the gradient.
-        if (g.rank == 0) s.radius = 0.25 * radius;
+        if (g.rank == 0) s.radius = 0.25f * radius;
         return PROPOSE;
     }
     return end(g, s, s.shortenings == 0 ? NO_PROGRESS : MODEL_NON_FINITE);
@@ -189,22 +189,22 @@ STEP_PART Phase propose(Group g, State& s, Scratch& w) {
 
 // Sets the next radius and damping by More's rules. A good step that is short only because a bound cut it does not
 // reduce the radius.
-STEP_PART void resize(Group g, State& s, double actual, double ratio) {
-    double radius = s.radius, lambda = s.lambda;
-    const double least = s.cut ? radius : 0.0;
+STEP_PART void resize(Group g, State& s, Number actual, Number ratio) {
+    Number radius = s.radius, lambda = s.lambda;
+    const Number least = s.cut ? radius : 0.0f;
     if (ratio <= 0.25) {
         // The minimum of the parabola through both costs and the slope at the present point.
-        const double parabola = actual >= 0.0 ? 0.5 : quotient(0.5 * s.slope, s.slope + actual);
-        const bool far = cost_of(s.trial) >= 100.0 * cost_of(s.present);
-        const double factor = far || isnan(parabola) ? 0.1 : clamp(parabola, 0.1, 0.5);
-        radius = factor * fmin(radius, quotient(s.length, 0.1));
+        const Number parabola = actual >= 0.0 ? 0.5f : quotient(0.5f * s.slope, s.slope + actual);
+        const bool far = cost_of(s.trial) >= 100 * cost_of(s.present);
+        const Number factor = far || isnan(parabola) ? Number(0.1) : clamp(parabola, 0.1, 0.5);
+        radius = factor * fmin(radius, quotient(s.length, Number(0.1)));
         lambda = quotient(lambda, factor);
-    } else if (fabs(ratio - 1.0) <= FAITHFUL) {
+    } else if (fabs(ratio - 1) <= FAITHFUL) {
         radius = fmax(least, BOLD * s.length);
         lambda = 0.0;
     } else if (lambda == 0.0 || ratio >= 0.75) {
-        radius = fmax(least, s.length / 0.5);
-        lambda *= 0.5;
+        radius = fmax(least, 2 * s.length);
+        lambda *= 0.5f;
     }
     g.sync();
     if (g.rank == 0) {
@@ -215,12 +215,12 @@ STEP_PART void resize(Group g, State& s, double actual, double ratio) {
 }
 
 // Returns the largest factor by which the trial changes the length of a column; 1 if etol is 0.
-STEP_PART double bend_of(const State& s) {
-    double largest = 1.0;
+STEP_PART Number bend_of(const State& s) {
+    Number largest = 1.0;
     if (s.etol == 0.0) return largest;
     STEP_LOOP
     for (int j = 0; j < FREE; ++j) {
-        const double after = root(product(s.trial.sums, j, j)), before = s.norms[j];
+        const Number after = root(product(s.trial.sums, j, j)), before = s.norms[j];
         largest = fmax(largest, fmax(quotient(after, before), quotient(before, after)));
     }
     return largest;
@@ -229,14 +229,14 @@ STEP_PART double bend_of(const State& s) {
 // The sums at the trial are available. Accepts the step, or tries a shorter one.
 STEP_PART Phase judge(Group g, State& s, Scratch& w) {
     if (all_finite(g, s.trial.sums, SUMS)) {
-        const double predicted = -predicted_change(g, s, w);
-        const double actual = cost_of(s.present) - cost_of(s.trial);
-        const double ratio = predicted > 0.0 ? quotient(actual, predicted) : 0.0;
+        const Number predicted = -predicted_change(g, s, w);
+        const Number actual = cost_of(s.present) - cost_of(s.trial);
+        const Number ratio = predicted > 0.0 ? quotient(actual, predicted) : 0.0f;
         // If a bound has cut the step, its size does not predict the next steps, in which other parameters move.
         const bool full = !s.cut && (s.lambda == 0.0 || s.fall == INFINITE);
         resize(g, s, actual, ratio);
         if (ratio >= ACCEPT) {
-            const double bend = bend_of(s);
+            const Number bend = bend_of(s);
             copy_point(g, s.trial, s.present);
             if (g.rank == 0) {
                 s.bend = bend;
@@ -251,8 +251,8 @@ STEP_PART Phase judge(Group g, State& s, Scratch& w) {
         if (s.radius <= EPSILON * scaled_norm(s.present.q, s.scale, FREE)) return end(g, s, NO_PROGRESS);
     } else {
         if (g.rank == 0) {
-            s.radius = 0.25 * fmin(s.length, s.radius);
-            s.lambda *= 4.0;
+            s.radius = 0.25f * fmin(s.length, s.radius);
+            s.lambda *= 4;
             s.shortenings += 1;
         }
         g.sync();
@@ -265,7 +265,7 @@ STEP_PART Phase judge(Group g, State& s, Scratch& w) {
 // Tests whether the accepted step was small, after the linear model is computed.
 STEP_PART Phase accepted(Group g, State& s) {
     const i64 small = s.full ? step_was_small(s, deviation_of(s)) : NONE;
-    const double along = s.etol == 0.0 ? 0.0 : slope_along_step(s);
+    const Number along = s.etol == 0.0 ? 0.0f : slope_along_step(s);
     if (g.rank == 0) {
         s.small = small;
         s.along = along;
@@ -304,7 +304,7 @@ STEP_PART Phase refine(Group g, State& s, Scratch& w) {
 }
 
 STEP_PART Phase refined(Group g, State& s, Scratch& w) {
-    const double highest = cost_of(s.present) + LAST_DIGITS * bulk_of_cost(s) + noise_of(s);
+    const Number highest = cost_of(s.present) + LAST_DIGITS * bulk_of_cost(s) + noise_of(s);
     if (!all_finite(g, s.trial.sums, SUMS) || !(cost_of(s.trial) <= highest)) return SETTLE;
     copy_point(g, s.trial, s.present);
     return linearise(g, s, w, WEIGH);
@@ -315,7 +315,7 @@ STEP_PART Phase weigh(Group g, State& s, Scratch& w) {
     look_ahead(g, s, w);
     const bool at_best = s.change < s.best_change && cost_of(s.present) <= s.ceiling;
     const bool ends = count(unsigned(s.moving)) != count(unsigned(s.moving_before))
-        || s.change > 2.0 * s.best_change;
+        || s.change > 2 * s.best_change;
     if (g.rank == 0) s.at_best = i64(at_best);
     if (ends) return SETTLE;
     if (at_best) {
@@ -368,7 +368,7 @@ __device__ void evaluated(Group g, State& s) {
 }
 
 // Stores the (FREE + 1) x (FREE + 1) factor at the present point. The caller then calls `advance`.
-STEP_PART void factored(Group g, State& s, const double* factor) {
+STEP_PART void factored(Group g, State& s, const Number* factor) {
     set_factor(g, s, factor);
     relinearised(g, s);
 }

@@ -1,5 +1,8 @@
 //! Constants of the algorithm that the CPU code and the kernels share. Rust uses them directly, and kernels receive
 //! them as generated C++ declarations, so that both solvers make the same decisions.
+//!
+//! A kernel whose steps are in f32 gets constants rounded to f32. Constants that depend on the precision have a second
+//! value for it.
 
 use std::fmt::Write;
 
@@ -8,24 +11,32 @@ trait Cxx {
     const NAME: &'static str;
 }
 impl Cxx for f64 {
-    const NAME: &'static str = "double";
+    const NAME: &'static str = "Number";
 }
 impl Cxx for usize {
     const NAME: &'static str = "int";
 }
 
+/// Returns the part of a C++ expression that selects a value for f32.
+fn in_f32(value: f32) -> String {
+    format!("IS_STEP_IN_F32 ? {value:?} : ")
+}
+
 macro_rules! constants {
-    ($($(#[$doc:meta])+ $name:ident: $kind:ty = $value:expr;)+) => {
+    ($($(#[$doc:meta])+ $name:ident: $kind:ty = $value:expr $(, f32 = $single:expr)?;)+) => {
         $($(#[$doc])+ pub(crate) const $name: $kind = $value;)+
 
         /// Declares all constants in C++.
         pub(crate) fn declare(text: &mut String) {
             // Writing to a string cannot fail. `{:?}` prints the shortest decimals that parse to the same bits.
-            $(let _ = writeln!(
-                text,
-                "[[maybe_unused]] constexpr {} {} = {:?};",
-                <$kind as Cxx>::NAME, stringify!($name), $name
-            );)+
+            $(
+                let single = String::new() $(+ &in_f32($single))?;
+                let _ = writeln!(
+                    text,
+                    "[[maybe_unused]] constexpr {} {} = {single}{:?};",
+                    <$kind as Cxx>::NAME, stringify!($name), $name
+                );
+            )+
         }
     };
 }
@@ -73,8 +84,9 @@ constants! {
     /// Maximum number of evaluations for the last digits.
     MAX_REFINEMENTS: usize = 8;
     /// Minimum squared pivot of the scaled normal matrix. Below it the R factor of J is used, because a step from the
-    /// normal equations would have fewer than about five correct digits.
-    LEAST_PIVOT: f64 = 1e-11;
+    /// normal equations would have fewer than about five correct digits. In f32 it would have none: the error of a squared
+    /// pivot is about 5e-7.
+    LEAST_PIVOT: f64 = 1e-11, f32 = 1e-6;
     /// Relative tolerance of the length of a step compared with the radius (Moré 1978, section 5).
     SLACK: f64 = 0.1;
     /// Maximum number of Newton steps for λ; two or three are usual.
@@ -108,9 +120,9 @@ constants! {
     /// ln(1 + FAR²): mean of Cauchy's loss at the distance `FAR`.
     FAR_LOSS: f64 = 6.803505257608338;
     /// Machine epsilon: distance between 1 and the next larger number.
-    EPSILON: f64 = f64::EPSILON;
+    EPSILON: f64 = f64::EPSILON, f32 = f32::EPSILON;
     /// Smallest positive normal number.
-    SMALLEST: f64 = f64::MIN_POSITIVE;
+    SMALLEST: f64 = f64::MIN_POSITIVE, f32 = f32::MIN_POSITIVE;
 }
 
 #[cfg(test)]
@@ -121,9 +133,9 @@ mod tests {
     fn numbers_come_back_from_their_text() {
         let mut text = String::new();
         declare(&mut text);
-        assert!(text.contains(&format!("constexpr double ACCEPT = {ACCEPT:?};\n")), "{text}");
+        assert!(text.contains(&format!("constexpr Number ACCEPT = {ACCEPT:?};\n")), "{text}");
         assert!(text.contains("constexpr int DEPTH = 4;\n") && text.is_ascii(), "{text}");
-        for line in text.lines().filter(|line| line.contains(" double ")) {
+        for line in text.lines().filter(|line| line.contains(" Number ")) {
             let number = line.split_once("= ").unwrap().1.trim_end_matches(';');
             assert!(number.contains(['.', 'e']), "{line}: an integer in C++");
         }

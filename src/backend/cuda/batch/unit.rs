@@ -98,7 +98,8 @@ constexpr int BENCH_BYTES = {};
 /// Returns the source of the slim kernel. `free`: positions of the free parameters. `own`: true if each fit has its own
 /// columns.
 pub(crate) fn slim_unit(spec: &Spec<'_>, free: &[usize], own: bool) -> String {
-    let mut text = "#define SLIM\n".to_owned() + &stage(spec) + &source::model_unit(spec);
+    let step = if spec.arithmetic == Arithmetic::Double { "" } else { "#define STEP_IN_F32\n" };
+    let mut text = format!("#define SLIM\n{step}") + &stage(spec) + &source::model_unit(spec);
     let positions = |write: fn((usize, &usize)) -> String| -> String {
         free.iter().enumerate().map(write).collect()
     };

@@ -263,7 +263,7 @@ mod tests {
         let lines = [
             "    i64 request;  // ",
             "    Place trial;  // ",
-            "    double points[FREE * (DEPTH + 1)];  // ",
+            "    Number points[FREE * (DEPTH + 1)];  // ",
         ];
         assert!(lines.iter().all(|line| text.contains(line)), "{text}");
         assert_eq!(words::<DataLayout>(Size { columns: 0, ..size }), 6, "C++ has no empty arrays");

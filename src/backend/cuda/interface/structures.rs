@@ -1,6 +1,6 @@
 //! The structures that host and kernels share, member by member.
 //!
-//! All members have 8 bytes; the host writes and reads them as words. Lengths are expressions that are valid in both
+//! All members of the structures that the host writes and reads have 8 bytes; it accesses them as words. Lengths are expressions that are valid in both
 //! languages.
 
 use crate::constants::DEPTH;
@@ -75,9 +75,14 @@ macro_rules! word_members {
     };
 }
 
+/// A number of a step, `Number` in `kernels/numbers.cuh`: an `f64` wherever the host writes and reads it. Only the slim
+/// kernel of a stage in f32, which keeps its structures to itself, has an `f32` here.
+pub(crate) enum Number {}
+
 word_members! {
     i64 = "i64",
     f64 = "double",
+    Number = "Number",
     *const f64 = "const double*",
     *const i64 = "const i64*",
     *const u8 = "const unsigned char*",
@@ -144,11 +149,11 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
     /// A point in the space of parameters.
     PlaceLayout as "Place" {
         /// All parameters, free and fixed.
-        params: f64; PARAMS,
+        params: Number; PARAMS,
         /// The free parameters.
-        q: f64; FREE,
+        q: Number; FREE,
         /// The summary of the normal equations at this point.
-        sums: f64; SUMS,
+        sums: Number; SUMS,
     }
 
     /// The last points of the refinement, for Anderson acceleration, the oldest first.
@@ -156,9 +161,9 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         /// Number of stored points.
         held: i64,
         /// The points.
-        points: f64; FREE * (DEPTH + 1),
+        points: Number; FREE * (DEPTH + 1),
         /// The Gauss-Newton steps from these points.
-        steps: f64; FREE * (DEPTH + 1),
+        steps: Number; FREE * (DEPTH + 1),
     }
 
     /// State of a fit of a batch between evaluations. The first trial and the members from `limit` on are set at the
@@ -181,47 +186,47 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         /// The best point of the refinement.
         best: PlaceLayout,
         /// R of the linear model at the present point, 1/2 |R d + z|^2.
-        r: f64; FREE * FREE,
+        r: Number; FREE * FREE,
         /// z of the linear model.
-        z: f64; FREE,
+        z: Number; FREE,
         /// Lengths of the columns of J.
-        norms: f64; FREE,
+        norms: Number; FREE,
         /// J'r.
-        gradient: f64; FREE,
+        gradient: Number; FREE,
         /// Bit set of the parameters that may move.
         moving: i64,
         /// The trust region: the diagonal of D.
-        scale: f64; FREE,
+        scale: Number; FREE,
         /// Upper limit of |D d|.
-        radius: f64,
+        radius: Number,
         /// The damping of the last step.
-        lambda: f64,
+        lambda: Number,
         /// The step.
-        delta: f64; FREE,
+        delta: Number; FREE,
         /// Decrease of the cost that the Gauss-Newton step predicts; infinite if there is no such step.
-        fall: f64,
+        fall: Number,
         /// The largest change of a parameter by the Gauss-Newton step, relative to the parameter's size.
-        change: f64,
+        change: Number,
         /// Number of times that the current step was shortened because the model was not finite.
         shortenings: i64,
         /// Length of D delta.
-        length: f64,
+        length: Number,
         /// Product of the step with the gradient at the present point.
-        slope: f64,
+        slope: Number,
         /// True if a bound cut the step.
         cut: i64,
         /// True if the step shows the effect of a full step.
         full: i64,
         /// Actual decrease of the cost.
-        actual: f64,
+        actual: Number,
         /// Decrease of the cost that the linear model predicted.
-        predicted: f64,
+        predicted: Number,
         /// Ratio of the actual to the predicted decrease.
-        ratio: f64,
+        ratio: Number,
         /// The largest factor by which the last accepted step changed the length of a column of J.
-        bend: f64,
+        bend: Number,
         /// Product of the last accepted step with the gradient after it.
-        along: f64,
+        along: Number,
         /// The reason to end because the accepted step is small, or NONE.
         small: i64,
         /// Reason of the termination after the refinement.
@@ -233,11 +238,11 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         /// True if the present point is the best.
         at_best: i64,
         /// `change` at the best point.
-        best_change: f64,
+        best_change: Number,
         /// `change` at the previous point of the refinement; 0 at the first point.
-        refined_change: f64,
+        refined_change: Number,
         /// The cost that the best point may not exceed.
-        ceiling: f64,
+        ceiling: Number,
         /// Points and steps of the Anderson acceleration.
         mixing: MixingLayout,
         /// Maximum number of evaluations. The solver only reads this and the following members.
@@ -251,31 +256,31 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
         /// Number of points used.
         points_counted: i64,
         /// Relative tolerance of the cost.
-        ftol: f64,
+        ftol: Number,
         /// Relative tolerance of the parameters.
-        xtol: f64,
+        xtol: Number,
         /// Tolerance of the cosine between residuals and columns.
-        gtol: f64,
+        gtol: Number,
         /// Tolerance of the parameters in standard errors.
-        etol: f64,
+        etol: Number,
         /// The standard deviation of a row if it is known, otherwise 0.
-        row_error: f64,
+        row_error: Number,
         /// The first radius, relative to the parameters.
-        initial_radius: f64,
+        initial_radius: Number,
         /// Upper limit of a sum of squares that is only rounding error.
-        rounding: f64,
+        rounding: Number,
         /// Sum of squares of the weighted response.
-        square: f64,
+        square: Number,
         /// Sum of squares of the weighted response about its mean, as `Moments::signal`.
-        signal: f64,
+        signal: Number,
         /// Upper limit of the cost of points without outliers, as `Loss::bulk`; infinite if there is none.
-        bulk: f64,
+        bulk: Number,
         /// Floor of the robust correction while iterating.
-        floor: f64,
+        floor: Number,
         /// Lower bounds.
-        lower: f64; FREE,
+        lower: Number; FREE,
         /// Upper bounds.
-        upper: f64; FREE,
+        upper: Number; FREE,
         /// Positions of the free parameters.
         free: i64; FREE,
         /// Bit set of the free parameters that the model does not use.
@@ -285,21 +290,21 @@ structures! { PARAMS FREE VARIABLES SUMS ROOM:
     /// Scratch memory of a step; its contents are not kept between steps.
     ScratchLayout as "Scratch" {
         /// A factor of the parameters that move.
-        r: f64; FREE * FREE,
+        r: Number; FREE * FREE,
         /// Scratch for a restricted model or for the Anderson acceleration.
-        room: f64; ROOM,
+        room: Number; ROOM,
         /// The right-hand side that belongs to r.
-        z: f64; FREE,
+        z: Number; FREE,
         /// D of the parameters that move.
-        scale: f64; FREE,
+        scale: Number; FREE,
         /// A step of the parameters that move.
-        part: f64; FREE,
+        part: Number; FREE,
         /// The Gauss-Newton step of all parameters.
-        step: f64; FREE,
+        step: Number; FREE,
         /// A vector for temporary use.
-        t: f64; FREE,
+        t: Number; FREE,
         /// The diagonal of the damping.
-        damping: f64; FREE,
+        damping: Number; FREE,
     }
 
     /// One fit's points, passed to kernels by value.

@@ -4,6 +4,7 @@ mod batch;
 mod batch_geometry;
 mod budget;
 mod cxx;
+mod f32_step;
 mod functions;
 mod generated;
 mod linear_algebra;
