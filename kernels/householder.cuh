@@ -5,14 +5,16 @@
 // Returns the reflection if squares overflow or underflow, or nearly do so. Scales v in place, which does not
 // change the reflection.
 STEP_PART Reflection rescued_reflection(Group g, Number alpha, Number* v, int m) {
+    const Number nan = NOT_A_NUMBER;
+    const Reflection undefined = {nan, nan, nan, nan};
 #ifdef SLIM
     // A step of NaN makes the fit leave the kernel.
-    return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
+    return undefined;
 #endif
     Number size = largest(v, m);
     if (size == 0.0 && isfinite(alpha)) return {1, 0, 0, alpha};
     size = fmax(size, largest(&alpha, 1));
-    if (size == INFINITE) return {NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER, NOT_A_NUMBER};
+    if (size == INFINITE) return undefined;
     const Number scale = power_of_two_near_reciprocal(size);
     g.sync();
     each(g, m, [&](int l) { v[l] *= scale; });

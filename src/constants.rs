@@ -104,7 +104,7 @@ constants! {
     /// Maximum number of sweeps of Jacobi rotations. Convergence is quadratic at the end; 5 to 12 sweeps are usual.
     MAX_SWEEPS: usize = 60;
     /// Sums of squares and products below this value may have lost terms to underflow.
-    SAFE: f64 = 1e-270;
+    SAFE: f64 = 1e-270, f32 = 1e-30;
     /// Minimum squared pivot of R, with columns scaled to length 1, for a covariance from the inverse of the normal
     /// equations or of R. This loses at most four of sixteen digits and saves a pass over the data, a sixth of the time
     /// of a large fit.

@@ -7,6 +7,7 @@ use super::budget::{budgeted, cases, timed, uses};
 use crate::backend::cuda::batch::unit::{
     BatchShape, MOST_PARAMETERS, SLIM_PARAMETERS, SLIM_SHAPE, batch_unit, bench_bytes, slim_unit,
 };
+use crate::backend::cuda::driver::Compiler;
 use crate::backend::cuda::source::{Arithmetic, Spec, Storage, Weighting};
 use crate::data::loss::Estimator;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ const SPILLED: u32 = 72;
 /// Maximum number of bytes that the slim kernel may spill. It accesses them between passes, once per step.
 const SLIM_SPILLED: u32 = 2048;
 const POINTS: usize = 100;
+/// Compute capability for which every compiler returns PTX.
+const NEWER: (u32, u32) = (98, 7);
 
 /// Returns the functions that spill registers, the kernel included, with the number of bytes.
 fn spills(log: &str) -> Vec<(&str, u32)> {
@@ -37,7 +40,7 @@ fn spills(log: &str) -> Vec<(&str, u32)> {
 }
 
 /// Returns, for each model, its name, its translation unit, the bytes of its bench and its batch shape; then the same of
-/// its slim kernel, which has no bench.
+/// its slim kernels in f64 and f32, which have no bench.
 pub(super) fn units() -> impl Iterator<Item = (String, String, (usize, BatchShape))> {
     cases().into_iter().filter(|case| MODELS.contains(&case.name)).flat_map(|case| {
         let program = case.model.program().unwrap();
@@ -53,11 +56,16 @@ pub(super) fn units() -> impl Iterator<Item = (String, String, (usize, BatchShap
         };
         let bytes = bench_bytes(&spec);
         let shape = BatchShape::new(POINTS, bytes).expect("a shape");
-        let is_slim = spec.free <= SLIM_PARAMETERS && spec.arithmetic == Arithmetic::Double;
         let positions: Vec<usize> = (0..spec.free).collect();
-        let slim = is_slim.then(|| {
-            (format!("{}, slim", case.name), slim_unit(&spec, &positions, false), (0, SLIM_SHAPE))
-        });
+        let slim = |arithmetic, name: &str| {
+            let text = slim_unit(&Spec { arithmetic, ..spec.clone() }, &positions, false);
+            (format!("{}, {name}", case.name), text, (0, SLIM_SHAPE))
+        };
+        let single = Arithmetic::Single { compensated: true };
+        let kinds = [(Arithmetic::Double, "slim"), (single, "slim in f32")];
+        let is_slim = spec.free <= SLIM_PARAMETERS && spec.arithmetic == Arithmetic::Double;
+        let slim: Vec<_> =
+            kinds.into_iter().filter(|_| is_slim).map(|(kind, name)| slim(kind, name)).collect();
         [(case.name.to_owned(), batch_unit(&spec, shape), (bytes, shape))].into_iter().chain(slim)
     })
 }
@@ -108,6 +116,38 @@ fn kernels_of_batches_keep_to_their_budget_of_registers_and_spills() {
         }
     }
     assert!(write || wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns the number of instructions of PTX that compute in f64 or convert to or from it.
+fn arithmetic_of_f64(text: &str) -> usize {
+    let copies = ["mov", "ld", "st", "selp"];
+    let instruction = |line: &str| {
+        let words = line.split_whitespace().find(|word| !word.starts_with('@'))?.to_owned();
+        let name = words.split('.').next()?;
+        (words.contains(".f64") && !copies.contains(&name)).then_some(())
+    };
+    text.lines().filter_map(instruction).count()
+}
+
+/// A literal of type double in a formula of floats would make the formula one of f64. The remaining instructions convert
+/// what memory holds, test it, or are the numbers of the model that all points share.
+#[test]
+fn the_slim_kernel_in_f32_hardly_computes_in_f64() {
+    for nvrtc in budgeted() {
+        let count = |unit: &str| {
+            let image = nvrtc.compile(unit, NEWER).expect("PTX");
+            arithmetic_of_f64(&String::from_utf8(image.bytes).expect("text"))
+        };
+        let counts: Vec<(String, usize)> = units()
+            .filter(|(name, ..)| name.contains("slim"))
+            .map(|(name, unit, _)| (name, count(&unit)))
+            .collect();
+        for pair in counts.chunks(2) {
+            let [(_, in_f64), (name, in_f32)] = pair else { panic!("a pair of kernels") };
+            println!("{name}: {in_f32} instructions of f64, {in_f64} of the kernel in f64");
+            assert!(12 * in_f32 <= *in_f64, "{name}: {in_f32}, {in_f64} of the kernel in f64");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The step in f32 of the slim kernel, for given sums: it solves the equations of the step up to the rounding of f32.
 
 use crate::backend::cuda::batch::unit::SLIM_STEP;
+use crate::backend::cuda::driver::Driver;
 use crate::backend::cuda::emulated::bench::{Bench, argument};
 use crate::backend::cuda::interface::Size;
 use crate::backend::cuda::source::{SOLVER, head, include};
@@ -144,6 +145,6 @@ fn the_step_in_f32_solves_its_equations() {
             most = most.max(norm(&rest) / bound);
         }
         println!("{free} parameters: {most:.2} of the bound, {damped} damped, {left} left");
-        assert!(left <= 15 && (60..=240).contains(&damped), "{free}: {left} left, {damped} damped");
+        assert!(left <= 15 && (60..=280).contains(&damped), "{free}: {left} left, {damped} damped");
     }
 }

@@ -100,10 +100,20 @@ impl Slim {
 
     /// Runs fits of `samples` with common `bounds`.
     fn run(&self, samples: &[f64], bounds: [(f64, f64); PARAMS], blocks: u32) -> Found {
+        self.run_from(START, samples, bounds, blocks)
+    }
+
+    fn run_from(
+        &self,
+        start: [f64; PARAMS],
+        samples: &[f64],
+        bounds: [(f64, f64); PARAMS],
+        blocks: u32,
+    ) -> Found {
         let bench = &self.bench;
         let fits = samples.len() / POINTS;
         let put = |values: &[f64]| bench.put(values);
-        let inputs = [&columns()[0], &columns()[1], samples, &START[..]].map(put);
+        let inputs = [&columns()[0], &columns()[1], samples, &start[..]].map(put);
         let sides = [bounds.map(|b| b.0), bounds.map(|b| b.1)].map(|side| put(&side));
         let results = [fits * PARAMS, fits * PARAMS, fits, fits].map(|n| bench.room::<f64>(n));
         let counts = bench.put(&vec![0_u32; fits * COUNTS]);
@@ -248,6 +258,44 @@ fn fits_in_single_precision_end_within_their_errors_or_continue() {
         println!("{name}: {continued} of {fits} continue, {} left", found.left.len());
         assert!(100 * (found.left.len() + continued) <= 3 * fits, "{name}: {continued} continue");
         assert!(slim.run(some, FREE, 5).bits() == slim.run(some, FREE, 2).bits(), "{name}");
+    }
+}
+
+/// In f32, a power of two as the unit of y changes no digit of a result: no number of a step is subnormal or overflows
+/// for sums from LEAST_SUM, 1e-25, to MOST_SUM, 1e34. Fits beyond leave. The sums of squares here are 1e5 to 5e5.
+#[test]
+fn units_of_y_change_no_digits_in_single_precision() {
+    let fits = FITS;
+    let samples = spots(fits, 32);
+    let Some(slim) = Slim::new(Loss::Linear, Estimator::LeastSquares, SINGLE) else { return };
+    let expected = slim.run(&samples, FREE, 3);
+    let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<u64>>();
+    for exponent in [-54, -49, -20, 20, 47, 52] {
+        let unit = 2_f64.powi(exponent);
+        let start = [START[0] * unit, START[1], START[2], START[3], START[4] * unit];
+        let of_unit: Vec<f64> = samples.iter().map(|y| y * unit).collect();
+        let found = slim.run_from(start, &of_unit, FREE, 3);
+        if [-54, 52].contains(&exponent) {
+            assert_eq!(found.left.len(), fits, "2^{exponent}");
+            continue;
+        }
+        assert_eq!(
+            (&found.left, &found.counts),
+            (&expected.left, &expected.counts),
+            "2^{exponent}"
+        );
+        // The units of amplitude, x0, y0, width and background.
+        let units = [unit, 1.0, 1.0, 1.0, unit];
+        let as_before = |values: &[f64]| {
+            bits(
+                values
+                    .chunks(PARAMS)
+                    .flat_map(|row| (0..PARAMS).map(|k| row[k] / units[k]))
+                    .collect(),
+            )
+        };
+        assert_eq!(as_before(&found.params), bits(expected.params.clone()), "2^{exponent}");
+        assert_eq!(as_before(&found.errors), bits(expected.errors.clone()), "2^{exponent}: errors");
     }
 }
 
