@@ -66,7 +66,8 @@ STEP_PART bool ends_within_errors(const State& s) {
 
 // Returns true if rounding moves each parameter by at most HARMLESS standard errors. The shift is at most e / d standard
 // errors. e is the rounding error of all values together, or of the terms whose sums they are; d is the standard
-// deviation of a row. Products of numbers of a row must not be subnormal in f32.
+// deviation of a row. Products of numbers of a row must not be subnormal in f32. e includes the rounding of the
+// parameters to f32, an eighth of ROUNDED.
 STEP_PART bool rounding_is_harmless(const State& s) {
     Number size = root(s.square);
     bool good = true;

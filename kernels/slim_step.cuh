@@ -1,6 +1,6 @@
 // The step of a usual fit between two passes, in the registers of one lane. It has the phases of solver.cuh and their
 // decisions, but in one sequence: lanes with fits in different phases take their steps together, and each part occurs
-// once in the code. A step of these functions has the bits of the general one.
+// once in the code. In f64, a step of these functions has the bits of the general one.
 //
 // A fit leaves the kernel if an event occurs that is unusual: a value that is not finite, a bound, a matrix that is
 // nearly singular, or an end without convergence. It then begins again in `make_fits`.

@@ -48,24 +48,26 @@ GENERAL_F32 = Stage(5_900, 7_000, 1_850, 7.3, 7.3, (20, 20, 20), 1.3, None, 4)
 # Slim kernel. Passes of a warp per fit: 7.83 / 8 (spots of benches/batch.rs on the software driver take 7.63
 # evaluations; teams without a fit add 2.6 %; no fit leaves). A pass: 57 points per lane of 92 instructions, 62 of f64
 # (--count), and 2,900 others, 1,320 of f64 (SOFT_CUDA_CLOCK=1: 2,790 PTX instructions; SASS / PTX of the text: 1.04).
-# In f32: 4.60 evaluations; 69 instructions of a point, none of f64; 3,120 others, 1,760 of f64.
-# loop_gap, rest_gap: --count has 4.64 and 5.0 on sm_90, 5.1 and 5.4 on sm_80. To these, 14 cycles are added for each
-# control instruction, 4 % of the loop and 7 % of the rest. In the general kernel, 21 % are control instructions;
-# 14 cycles make its 4.5 of --count the 7.3 of ncu. fetch: 0; half of the lines of 128 bytes come 90 cycles late, and
-# 3 % of the instructions jump; as in the general kernel, which has three times as many jumps.
-def slim(passes, point, point_f64, step, step_f64, loop_gap):
+# In f32: 4.60 evaluations; 69 instructions of a point, 3 of f64: conversions of x, y and the sample, which are stored in
+# f64; 2,220 others, 100 of f64 (SOFT_CUDA_CLOCK=1: 2,210 PTX instructions; SASS / PTX of the text: 1.006). A card with
+# more than one f64 pipe converts at the rate of one; neither is then the limit.
+# loop_gap, rest_gap: --count has 4.64 and 5.0 on sm_90, 5.1 and 5.4 on sm_80; for the step in f32 4.3 and 4.5. To these,
+# 14 cycles are added for each control instruction, 4 % of the loop and 7 % of the rest. In the general kernel, 21 % are
+# control instructions; 14 cycles make its 4.5 of --count the 7.3 of ncu. fetch: 0; half of the lines of 128 bytes come
+# 90 cycles late, and 3 % of the instructions jump; as in the general kernel, which has three times as many jumps.
+def slim(passes, point, point_f64, step, step_f64, loop_gap, rest_gap, warps):
     """Returns the stage of the slim kernel with this number of passes per fit."""
     loop, rest, f64 = (passes / 8 * count for count in (57 * point, step, 57 * point_f64 + step_f64))
-    return Stage(loop, rest, f64, loop_gap, None, (0, 7.5, 20), None, 12, 8)
+    return Stage(loop, rest, f64, loop_gap, rest_gap, (0, 7.5, 20), None, warps, 8)
 
 
 def slim_f64(evaluations):
     """Returns a stage in f64 with this number of evaluations per fit."""
-    return slim(1.026 * evaluations, 92, 62, 2_900, 1_320, None)
+    return slim(1.026 * evaluations, 92, 62, 2_900, 1_320, None, None, 12)
 
 
 # loop_gap: --count has 2.35 on sm_90 and 2.5 on sm_80, without control instructions.
-SLIM_F32 = slim(1.026 * 4.60, 69, 0, 3_120, 1_760, 3.0)
+SLIM_F32 = slim(1.026 * 4.60, 69, 3, 2_220, 100, 3.0, 5.4, 16)
 # The kernels of each precision, one after the other. After the stage in f32, `Mixed` takes 2.74 evaluations in f64.
 BATCHES = {"": [slim_f64(7.63)], ", Mixed": [SLIM_F32, slim_f64(2.74)], ", Single": [SLIM_F32]}
 
