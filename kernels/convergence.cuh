@@ -109,7 +109,8 @@ STEP_PART void look_ahead(Group g, State& s, Scratch& w) {
     } else {
         exists = basic_step(g, s, w);
     }
-    const Prospect ahead = exists ? prospect_of(s, deviation_of(s), w.step, w.z, m) : Prospect{Number(INFINITE), Number(INFINITE)};
+    const Prospect none = {Number(INFINITE), Number(INFINITE)};
+    const Prospect ahead = exists ? prospect_of(s, deviation_of(s), w.step, w.z, m) : none;
     if (g.rank == 0) {
         s.fall = ahead.fall;
         s.change = ahead.change;

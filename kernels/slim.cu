@@ -6,9 +6,9 @@ typedef Lanes<TEAM> Team;
 // Resident blocks of a multiprocessor: 168 registers per thread, or 255 for 6 to 8 parameters. In f32 128, or 168.
 constexpr int SLIM_BLOCKS = (FREE > 5 ? 2 : 3) + (IS_STEP_IN_F32 ? 1 : 0);
 
-// Range of the sums of a fit's data whose products neither overflow nor vanish. In f32, the sum y'y bounds the squares of
-// lengths in the space of residuals: (1e-11 y'y) of a step of a tenth of etol at a noise of 1 % is above LEAST_TOTAL, and
-// the square of |q| |J_j| is finite up to |q| |J_j| = 100 |y|.
+// Range of the sums of a fit's data whose products neither overflow nor vanish. In f32, y'y bounds the squares of lengths
+// of residuals. That of a step of a tenth of etol at a noise of 1 %, 1e-11 y'y, is above LEAST_TOTAL. That of |q| |J_j|
+// is finite up to |q| |J_j| = 100 |y|.
 constexpr double LEAST_SUM = IS_STEP_IN_F32 ? 1e-25 : 1e-180, MOST_SUM = IS_STEP_IN_F32 ? 1e34 : 1e180;
 
 // Number of points that a lane evaluates together. In f64 registers hold only one.
