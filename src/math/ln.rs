@@ -33,6 +33,16 @@ pub(crate) fn split<L: Lane>(x: L) -> (L, L) {
     (m, k)
 }
 
+/// As [`split`], for x ≥ 1.
+#[inline(always)]
+pub(super) fn split_above_one<L: Lane>(x: L) -> (L, L) {
+    let shifted = x.to_bits().less(SQRT_HALF).plus(1024 * ONE_EXPONENT);
+    let k = ((shifted >> 52) | TWO_52.into()).number() - (4_503_599_627_370_496.0 + 1024.0);
+    let exponent = shifted & 0xfff0_0000_0000_0000.into();
+    let m = x.to_bits().less(exponent).plus(1024 * ONE_EXPONENT).number();
+    (m, k)
+}
+
 /// Returns R = (2 artanh(s) - 2 s) / s for z = s² < 0.03.
 #[inline(always)]
 pub(crate) fn artanh_series<L: Lane>(z: L) -> L {

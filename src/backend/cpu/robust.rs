@@ -87,7 +87,11 @@ fn huber<L: Lane>(u: L) -> LossTerms<L> {
 fn cauchy<L: Lane>(u: L) -> LossTerms<L> {
     let z = u * u;
     let t = L::from(1.0) / (z + 1.0);
-    LossTerms { rho: lane::ln_1p(z), gradient: t, curvature: (L::from(1.0) - z) * t * t }
+    LossTerms {
+        rho: lane::ln_1p_above_zero(z, t),
+        gradient: t,
+        curvature: (L::from(1.0) - z) * t * t,
+    }
 }
 
 #[inline(always)]

@@ -3,6 +3,7 @@
 //! A distance of d doubles from the correctly rounded result means an error below d + 1/2 ulp.
 
 use super::{super as math, Random};
+use crate::math::lane;
 
 const PER_BINADE: usize = if cfg!(debug_assertions) { 4 } else { 100 };
 const IN_RANGE: usize = if cfg!(debug_assertions) { 10_000 } else { 200_000 };
@@ -90,6 +91,23 @@ sweeps! {
     acosh against f_acosh in 1.0, 4.0;
     atanh against f_atanh in -1.0, 1.0;
     exp2 against f_exp2 in -1075.0, 1024.0;
+}
+
+#[test]
+fn ln_1p_above_zero() {
+    let ln_1p = |x: f64| lane::ln_1p_above_zero(x, 1.0 / (1.0 + x));
+    let mut random = Random(11);
+    let mut worst = Worst::default();
+    for _ in 0..IN_RANGE {
+        for x in [random.uniform(0.0, 4.0), f64::from_bits(random.bits() >> 1)] {
+            if x.is_finite() {
+                worst.see((x, 0.0), ln_1p(x), pxfm::f_log1p(x));
+            }
+        }
+    }
+    worst.check("ln_1p_above_zero");
+    assert_eq!([0.0, 5e-324, f64::INFINITY].map(ln_1p), [0.0, 5e-324, f64::INFINITY]);
+    assert!(ln_1p(f64::NAN).is_nan());
 }
 
 #[test]
