@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._data import check_policy, dense, guarded, independent, meant, one_sigma, relative_unit, samples, start_of
 from ._frame import check_name, frame_of, indices
-from ._hints import BATCHES, hint
+from ._hints import BATCHES, hint, unknown
 from ._prepare import fitted_batch
 from ._progress import shown
 from ._settings import added, begin, told, with_fixed
@@ -141,7 +141,7 @@ class Batch:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, BATCHES)}")
+            raise unknown(self, name, hint(name, BATCHES))
 
     def __len__(self) -> int:
         return len(self._core)

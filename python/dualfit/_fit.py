@@ -13,7 +13,7 @@ from ._bootstrap import Bootstrap
 from ._contour import Contour
 from ._core import FitError
 from ._data import dense, guarded, independent, whole, x_columns
-from ._hints import RESULTS, hint
+from ._hints import RESULTS, hint, unknown
 from ._kept import as_json, state
 from ._prepare import KEPT, Called, Prepared
 from ._profile import Profile
@@ -216,7 +216,7 @@ class Fit:
         def __getattr__(self, name: str) -> Any:
             if name in STATISTICS:
                 return self.statistics[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, RESULTS)}")
+            raise unknown(self, name, hint(name, RESULTS))
 
     def report(self) -> str:
         """Return values and errors, statistics, correlations and warnings as text."""

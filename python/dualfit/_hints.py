@@ -150,6 +150,11 @@ def hint(name: object, hints: Mapping[str, str] = FUNCTIONS) -> str:
     return f"; {hints[name]}" if isinstance(name, str) and name in hints else ""
 
 
+def unknown(owner: object, name: str, remedy: str) -> AttributeError:
+    """Return the error for an unknown attribute of an object; `remedy` is the end of its message."""
+    return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}{remedy}")
+
+
 def likely(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the most similar one of the known names, or nothing."""
     from difflib import get_close_matches

@@ -15,7 +15,7 @@ from ._data import check_policy, guarded, independent, point_of, points_of, rela
 from ._fit import STATISTICS, Fit
 from ._formula import names_in
 from ._frame import check_name, frame_of
-from ._hints import RESULTS, hint
+from ._hints import RESULTS, hint, unknown
 from ._model import Model, model_of
 from ._prepare import Prepared, check_columns
 from ._progress import shown
@@ -196,7 +196,7 @@ class JointFit:
         def __getattr__(self, name: str) -> Any:
             known = not name.startswith("_") and (hasattr(Fit, name) or name in STATISTICS)
             remedy = f"; write .fit.{name} for all sets together, or .set(label).{name} for one" if known else hint(name, RESULTS)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{remedy}")
+            raise unknown(self, name, remedy)
 
     def report(self) -> str:
         """Return values and errors, statistics, correlations and the chi-square of each set as text."""

@@ -16,7 +16,7 @@ from ._batch import Batch, stacked
 from ._data import guarded, independent, meant, points_of, real, relative_unit, samples, start_of, x_columns
 from ._fit import Fit
 from ._formula import variables_of, written
-from ._hints import MODELS_OF_LMFIT, hint, x_first
+from ._hints import MODELS_OF_LMFIT, hint, unknown, x_first
 from ._prepare import Prepared, Work, fitted, over_columns, called_sets, parameter_names, prepared, prepared_rows, prepared_sets
 from ._progress import shown
 from ._sets import column_of
@@ -438,7 +438,7 @@ class Model:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, MODELS_OF_LMFIT)}")
+            raise unknown(self, name, hint(name, MODELS_OF_LMFIT))
 
     def __repr__(self) -> str:
         if self._library is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._hints import QUANTITIES, hint
+from ._hints import QUANTITIES, hint, unknown
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,11 @@ def _decimals(error: float, digits: int) -> int:
     """Return the number of decimals at which a number with this error is rounded, for `digits` digits of the error."""
     # The error is rounded first: two digits of 0.0996 are 0.10.
     return digits - 1 - int(np.floor(np.log10(float(f"{error:.{digits - 1}e}"))))
+
+
+def _rounded(value: float, decimals: int) -> str:
+    """Return a number rounded to this many decimals; before the decimal point if they are negative."""
+    return f"{round(value, decimals):.{max(decimals, 0)}f}"
 
 
 @dataclass(frozen=True)
@@ -98,13 +103,12 @@ class Quantity:
         if not (np.isfinite(self.value) and 1e-6 < self.std_error < 1e6):
             return f"{self.value:.8g} ± {self.std_error:.4g}"
         decimals = _decimals(self.std_error, 2)
-        value, error = round(self.value, decimals), round(self.std_error, decimals)
-        return f"{value:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"
+        return f"{_rounded(self.value, decimals)} ± {_rounded(self.std_error, decimals)}"
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name, QUANTITIES)}")
+            raise unknown(self, name, hint(name, QUANTITIES))
 
 
 class Interval(NamedTuple):
@@ -125,8 +129,7 @@ class Interval(NamedTuple):
         if not 1e-6 < width < 1e6:
             return f"({self.lower:.8g}, {self.upper:.8g})"
         decimals = _decimals(width, 3)
-        lower, upper = round(self.lower, decimals), round(self.upper, decimals)
-        return f"({lower:.{max(decimals, 0)}f}, {upper:.{max(decimals, 0)}f})"
+        return f"({_rounded(self.lower, decimals)}, {_rounded(self.upper, decimals)})"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, two_product, two_sum};
 use super::exp::{LN2_HI, LN2_LO};
-use super::ln::{ln_1p_less_f, split, split_above_one, with_special_arguments};
+use super::ln::{OFFSET, ln_1p_less_f, split, split_normal, with_special_arguments};
 
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
 const LOG2_E_LO: f64 = f64::from_bits(0x3c77_77d0_ffda_0d24);
@@ -26,7 +26,7 @@ pub(crate) fn ln_1p<L: Lane>(x: L) -> L {
 #[inline(always)]
 pub(crate) fn ln_1p_above_zero<L: Lane>(x: L, inverse: L) -> L {
     let (u, u_lo) = two_sum(1.0, x);
-    let (m, k) = split_above_one(u);
+    let (m, k) = split_normal(u, L::from(OFFSET));
     let f = m - 1.0;
     let (hi, lo) = fast_two_sum(k * LN2_HI, f);
     let small = u_lo.mul_add(inverse, k.mul_add(LN2_LO, lo) + ln_1p_less_f(f));

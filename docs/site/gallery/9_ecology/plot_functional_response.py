@@ -1,6 +1,6 @@
 """
-How many prey does a predator eat?
-==================================
+The functional response of a predator
+=====================================
 
 Holling's type II response of a predator: eaten = a N T/(1 + a h N), with attack rate a and handling time h, in T =
 1 d. Numbers of prey eaten are counts. The values are of the order of aquatic insects: a = 1.6/d, h = 0.03 d (for

@@ -1,6 +1,6 @@
 """
-Growth and temperature: what is known already
-=============================================
+Growth and temperature, with a prior
+====================================
 
 The rate of growth of an ectotherm rises with temperature by an activation energy E and falls above T_h
 (Schoolfield, Sharpe and Magnuson, *J. Theor. Biol.* 88, 719, 1981). Six temperatures do not determine four

@@ -238,12 +238,11 @@ impl Writer {
 
     /// Loads the numbers of an array, converted to f64; see [`array`](Writer::array).
     pub(super) fn load_array(&mut self, array: u16, ahead: bool, to: usize) -> Done {
-        let element = self.storage(array);
         let from = self.array(array, ahead)?;
         let vector = self.vector(to);
         // Vector of half the width, with the numbers in 32 bits.
         let narrow = if self.is_wide() { Register::YMM0 } else { Register::XMM0 } + to as u32;
-        let (widening, conversion) = match element {
+        let (widening, conversion) = match self.storage(array) {
             Storage::F64 => return self.load(vector, from),
             Storage::F32 => (None, self.either(FLOATS)?),
             Storage::I32 => (None, self.either(INTEGERS)?),

@@ -1,7 +1,7 @@
 //! The structures that host and kernels share, member by member.
 //!
-//! All members of the structures that the host writes and reads have 8 bytes; it accesses them as words. Lengths are expressions that are valid in both
-//! languages.
+//! All members of the structures that the host writes and reads have 8 bytes; it accesses them as words. Lengths are
+//! expressions that are valid in both languages.
 
 use crate::constants::DEPTH;
 use std::ffi::c_void;
