@@ -6,12 +6,15 @@ use crate::json::{document, printed};
 use crate::model::Model;
 use crate::output::{explain, note, print, put};
 use crate::points::{Points, Roles};
+use crate::predictions::{At, Predictions};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
+use crate::replicates::Bootstrapped;
 use crate::report::{self, Intervals};
 use crate::table::Table;
 use crate::watch::{clear_progress, stop_on_interrupt, watched};
-use crate::{destinations, written};
+use crate::{destinations, predictions, written};
 use dualfit::{Fit, MultiStart, Termination};
+use std::path::Path;
 
 /// Default level of profile intervals.
 const PROFILED: f64 = 0.95;
@@ -24,7 +27,9 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     let table = Table::open(&asked.file, &asked.table)?;
     let roles = Roles::choose(&table, &asked.table, asked.y.as_deref(), None)?;
     roles.hint_at_errors(&table);
-    let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
+    let mut model = Model::new(&asked.model, &table, &roles.inputs.x, &[roles.y])?;
+    let x = &roles.inputs.x;
+    let new = At::read(&asked.at, asked.interval, &asked.table, &table, x)?;
     let points = Points::take(&table, roles, &asked.table)?;
     let token = stop_on_interrupt();
     model.curve = model.curve.cancel_token(token.clone());
@@ -43,6 +48,8 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
             (optima.into_best(), table)
         }
     };
+    let whole = (&curve, &fit, &data);
+    let bootstrapped = Bootstrapped::run(&asked.bootstrap, asked.interval, whole).map_err(at)?;
     drop(curve);
     clear_progress();
     let intervals = match (asked.interval, asked.profile) {
@@ -55,12 +62,25 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
         }
     };
 
+    let predictions = new.as_ref().map(|new| new.predict(&fit, &points)).transpose()?;
+    predictions.iter().for_each(Predictions::note_what_is_unknown);
+
     if asked.json {
-        print(&printed(&document(&points, &model, &fit, intervals.as_ref())))?;
+        let mut document = document(&points, &model, &fit, intervals.as_ref());
+        if let Some(bootstrapped) = &bootstrapped {
+            document["bootstrap"] = bootstrapped.document();
+        }
+        if let Some(predictions) = &predictions {
+            document["predictions"] = predictions.document();
+        }
+        print(&printed(&document))?;
     } else {
         let heading = report::heading(&points, &model);
         let intervals = intervals.map_or_else(String::new, |found| found.table());
-        let report = format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit));
+        let mut report = format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit));
+        report += &bootstrapped.map_or_else(String::new, |found| found.table());
+        let file = asked.at.predictions.as_deref();
+        report += &predictions.as_ref().map_or_else(String::new, |found| found.table(file));
         match on_stdout {
             true => explain(&report),
             false => print(&report)?,
@@ -77,6 +97,9 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
     if let Some(path) = &asked.save {
         let text = fit.to_json().map_err(at)?;
         put(path, text.as_bytes())?;
+    }
+    if let (Some(path), Some(predictions)) = (&asked.at.predictions, &predictions) {
+        predictions::write(path, None, &[(None, predictions)])?;
     }
     if let Some(path) = &asked.residuals {
         written::residuals(path, &points, &fit, asked)?;
@@ -107,8 +130,11 @@ fn check(asked: &FitArguments) -> Outcome<bool> {
         ("--plot", plot),
         ("--save", asked.save.as_deref()),
         ("--residuals", asked.residuals.as_deref()),
+        ("--predictions", asked.at.predictions.as_deref()),
     ];
-    destinations::check(&[&asked.file], &outputs, asked.json)
+    let new = asked.at.at.as_deref().map(Path::new);
+    let inputs: Vec<&Path> = std::iter::once(asked.file.as_path()).chain(new).collect();
+    destinations::check(&inputs, &outputs, asked.json)
 }
 
 /// Returns the exit code. A model with only fixed parameters is evaluated as requested, which is success. A search

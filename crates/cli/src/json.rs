@@ -22,14 +22,19 @@ pub(crate) fn document(
         "model": formula(model),
         "data": {
             "file": table.name,
-            "x": roles.x.iter().map(|&column| called(column)).collect::<Vec<_>>(),
+            "x": roles.inputs.x.iter().map(|&column| called(column)).collect::<Vec<_>>(),
             "y": called(roles.y),
-            "sigma": roles.sigma.map(called),
+            "sigma": roles.inputs.sigma.map(|sigma| sigma.json(table)),
             "rows_missing": points.missing,
             "rows_out_of_range": points.outside,
         },
     });
-    for (&column, name) in roles.x.iter().chain([&roles.y]).map(|column| (column, called(*column)))
+    if !roles.inputs.x_sigma.is_empty() {
+        let x_sigma = roles.inputs.x_sigma.iter().map(|sigma| sigma.json(table));
+        origin["data"]["x_sigma"] = x_sigma.collect();
+    }
+    for (&column, name) in
+        roles.inputs.x.iter().chain([&roles.y]).map(|column| (column, called(*column)))
     {
         if let Some(first) = table.origin(column) {
             origin["data"]["seconds_since"][name] = first.into();
@@ -130,6 +135,9 @@ fn parameter(model: &Model, fit: &Fit, i: usize) -> Value {
     });
     if let Some(tie) = tie {
         parameter["tie"] = tie.into();
+    }
+    if let Some((_, mean, sigma)) = fit.priors().into_iter().find(|(other, ..)| other == name) {
+        parameter["prior"] = json!({ "mean": mean, "sigma": sigma });
     }
     parameter
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod batch;
 mod destinations;
+mod deviation;
 mod fit;
 mod form;
 mod json;
@@ -12,7 +13,9 @@ mod model;
 mod models;
 mod output;
 mod points;
+mod predictions;
 mod refusal;
+mod replicates;
 mod report;
 mod table;
 mod watch;

@@ -1,7 +1,7 @@
 //! The requested model with its parameter settings.
 
 use crate::arguments::ModelArguments;
-use crate::arguments::words::{Pairs, Range};
+use crate::arguments::words::{Pairs, Prior, Range};
 use crate::form::{Form, check_names, variables_of};
 use crate::refusal::{Outcome, Refusal, misread};
 use crate::table::Table;
@@ -29,7 +29,7 @@ impl Model {
         y: &[usize],
     ) -> Outcome<Model> {
         let (mut start, bounds) = (Pairs::of(&asked.start), Pairs::of(&asked.bound));
-        let fix = Pairs::of(&asked.fix);
+        let (fix, priors) = (Pairs::of(&asked.fix), Pairs::of(&asked.prior));
         let fixed: Vec<String> = names_of(&fix).map(String::from).collect();
         // Parameters that `--fix` fixes at a given value. Without a value, `--fix` uses the starting value.
         let values = fix.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -43,7 +43,7 @@ impl Model {
         let own = variables_of(&asked.model, table, x, &said);
         let Form { mut curve, variables, bounds: mut limits } = Form::read(&asked.model, own)?;
         if limits.is_empty() {
-            let others = names_of(&bounds).chain(names_of(&asked.tie));
+            let others = names_of(&bounds).chain(names_of(&asked.tie)).chain(names_of(&priors));
             let others = others.chain(fixed.iter().map(String::as_str));
             let said: Vec<&str> = said.iter().copied().chain(others).collect();
             let parameters = curve.parameters();
@@ -53,6 +53,7 @@ impl Model {
         let named = names_of(&start).map(|name| ("--start", name));
         let named = named.chain(names_of(&bounds).map(|name| ("--bound", name)));
         let named = named.chain(fixed.iter().map(|name| ("--fix", name.as_str())));
+        let named = named.chain(names_of(&priors).map(|name| ("--prior", name)));
         for (option, name) in named.chain(names_of(&asked.tie).map(|name| ("--tie", name))) {
             expect(option, name, &known, &variables)?;
         }
@@ -63,6 +64,9 @@ impl Model {
         }
         for name in &fixed {
             curve = curve.fix(name);
+        }
+        for (name, Prior { mean, sigma }) in &priors {
+            curve = curve.prior(name, *mean, *sigma);
         }
         for (name, formula) in &asked.derive {
             let is_column = |other: &String| other == name || without_unit(other) == name;

@@ -2,34 +2,71 @@
 
 use crate::arguments::TableArguments;
 use crate::arguments::words::{Pairs, Range};
+use crate::deviation::{Deviation, is_number_of_column};
 use crate::output::note;
 use crate::refusal::{Outcome, Refusal};
 use crate::table::Table;
 use crate::words::{counted, without_unit};
 use dualfit::{Data, Sigma};
 
-/// Roles of the columns of a table, by index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Roles {
+/// Columns of the independent variables, by index, and the standard deviations of the points.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Inputs {
     pub(crate) x: Vec<usize>,
-    pub(crate) y: usize,
-    pub(crate) sigma: Option<usize>,
+    pub(crate) sigma: Option<Deviation>,
+    /// One per independent variable, or none if x is exact.
+    pub(crate) x_sigma: Vec<Deviation>,
 }
 
-impl Roles {
-    /// Returns the columns of the independent variables and of sigma. By default x is the first column, or the second
-    /// column if the first contains the groups. `by`: the column with the groups.
-    pub(crate) fn of_points(
+impl Inputs {
+    /// Resolves the options. By default x is the first column, or the second column if the first contains the groups.
+    /// `by`: the column with the groups.
+    pub(crate) fn choose(
         table: &Table,
         asked: &TableArguments,
         by: Option<usize>,
-    ) -> Outcome<(Vec<usize>, Option<usize>)> {
+    ) -> Outcome<Inputs> {
         let first = usize::from(by == Some(0));
         let x = asked.x.as_deref().map_or(Ok(vec![first]), |names| table.find_all(names))?;
-        let sigma = asked.sigma.as_deref().map(|name| table.find(name)).transpose()?;
-        Ok((x, sigma))
+        let sigma = asked.sigma.as_deref();
+        let sigma = sigma.map(|text| Deviation::read(table, "--sigma", text, false)).transpose()?;
+        let texts = match asked.x_sigma.as_deref() {
+            None => Vec::new(),
+            // The name of a column may contain commas.
+            Some(text) if !text.contains(',') || table.find(text).is_ok() => vec![text],
+            Some(text) => text.split(',').collect(),
+        };
+        if !texts.is_empty() && texts.len() != x.len() {
+            return Err(Refusal::usage(format!(
+                "--x-sigma has {} for {}; give one for each in the order of --x, and 0.0 if a variable is exact",
+                counted(texts.len(), "standard deviation"),
+                counted(x.len(), "independent variable")
+            )));
+        }
+        let x_sigma = texts.into_iter().map(|text| Deviation::read(table, "--x-sigma", text, true));
+        Ok(Inputs { x, sigma, x_sigma: x_sigma.collect::<Outcome<_>>()? })
     }
 
+    /// Returns true if a column is an independent variable or contains standard deviations.
+    pub(crate) fn uses(&self, column: usize) -> bool {
+        self.x.contains(&column) || self.columns_of_errors().any(|used| used == column)
+    }
+
+    /// Returns the columns of sigma and of the errors of x, in this order.
+    fn columns_of_errors(&self) -> impl Iterator<Item = usize> {
+        self.sigma.iter().chain(&self.x_sigma).filter_map(|deviation| deviation.column())
+    }
+}
+
+/// Roles of the columns of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Roles {
+    pub(crate) inputs: Inputs,
+    /// Index of the response.
+    pub(crate) y: usize,
+}
+
+impl Roles {
     /// Returns the roles with one response. By default the response is the first column that has no other role.
     pub(crate) fn choose(
         table: &Table,
@@ -37,19 +74,43 @@ impl Roles {
         y: Option<&str>,
         by: Option<usize>,
     ) -> Outcome<Roles> {
-        let (x, sigma) = Roles::of_points(table, asked, by)?;
-        let free = |column: &usize| !x.contains(column) && ![sigma, by].contains(&Some(*column));
+        let inputs = Inputs::choose(table, asked, by)?;
+        let free = |column: &usize| !inputs.uses(*column) && by != Some(*column);
         let y = match y {
             Some(name) => table.find(name)?,
             None => (0..table.names.len()).find(free).ok_or_else(|| {
+                let columns = inputs.sigma.is_some_and(|sigma| sigma.column().is_some());
+                let text = asked.sigma.as_deref().map(str::trim);
+                let remedy = match text.filter(|text| columns && is_number_of_column(text)) {
+                    Some(text) => format!("a constant sigma is written --sigma {text}.0"),
+                    None => "is the --delimiter right?".into(),
+                };
                 Refusal::usage(format!(
-                    "{}: has {} and none is left for y; is the --delimiter right?",
+                    "{}: has {} and none is left for y; {remedy}",
                     table.name,
                     counted(table.names.len(), "column")
                 ))
             })?,
         };
-        Ok(Roles { x, y, sigma })
+        Roles { inputs, y }.checked(table, asked)
+    }
+
+    /// Returns an error if a column of errors, given by its number, is x or y: the number was probably meant as the
+    /// standard deviation. With `--relative`, such a column makes errors proportional to x or y.
+    pub(crate) fn checked(self, table: &Table, asked: &TableArguments) -> Outcome<Roles> {
+        let Roles { inputs: Inputs { x, sigma, .. }, y } = &self;
+        let text = asked.sigma.as_deref().map_or("", str::trim);
+        let column = sigma.and_then(Deviation::column).filter(|_| is_number_of_column(text));
+        match column.filter(|column| (x.contains(column) || y == column) && !asked.relative) {
+            None => Ok(self),
+            Some(column) => {
+                let role = if *y == column { "y" } else { "x" };
+                Err(Refusal::usage(format!(
+                    "--sigma {text} is column {text}, which is {role} (\"{}\"); a constant standard deviation is written --sigma {text}.0",
+                    table.called(column)
+                )))
+            }
+        }
     }
 
     /// Prints a note if an unused column seems to contain the errors of y.
@@ -61,10 +122,10 @@ impl Roles {
             NAMES.split(' ').any(|known| known == name) || of_y.iter().any(|known| known == name)
         };
         let looks = |&column: &usize| {
-            let used = self.x.contains(&column) || self.y == column;
+            let used = self.inputs.uses(column) || self.y == column;
             !used && is_error(&without_unit(&table.names[column]).to_lowercase())
         };
-        if self.sigma.is_none()
+        if self.inputs.sigma.is_none()
             && let Some(column) = (0..table.names.len()).find(looks)
         {
             let (name, y) = (&table.names[column], table.called(self.y));
@@ -80,7 +141,10 @@ pub(crate) struct Points<'a> {
     pub(crate) roles: Roles,
     pub(crate) x: Vec<Vec<f64>>,
     pub(crate) y: Vec<f64>,
+    /// Standard deviations of y, one per point.
     pub(crate) sigma: Option<Vec<f64>>,
+    /// Standard deviations of each independent variable, one per point or one for all; empty if x is exact.
+    x_sigma: Vec<Vec<f64>>,
     relative: bool,
     /// Row in the table, one per point.
     rows: Vec<usize>,
@@ -106,14 +170,15 @@ impl<'a> Values<'a> {
         roles: Roles,
         asked: &'a TableArguments,
     ) -> Outcome<Values<'a>> {
-        let mut used = roles.x.clone();
+        let mut used = roles.inputs.x.clone();
         used.push(roles.y);
-        used.extend(roles.sigma);
+        used.extend(roles.inputs.columns_of_errors());
         let mut ranges = Vec::new();
         for (name, ends) in Pairs::of(&asked.range) {
             ranges.push((used.len(), ends));
-            let alone = name == "x" && roles.x.len() == 1 && table.find(&name).is_err();
-            used.push(if alone { roles.x[0] } else { table.find(&name)? });
+            let x = &roles.inputs.x;
+            let alone = name == "x" && x.len() == 1 && table.find(&name).is_err();
+            used.push(if alone { x[0] } else { table.find(&name)? });
         }
         let columns = table.columns(&used)?;
         Ok(Values { table, roles, asked, used, columns, ranges })
@@ -130,8 +195,9 @@ impl<'a> Values<'a> {
         asked_rows: impl IntoIterator<Item = usize>,
     ) -> Outcome<Points<'a>> {
         let Values { table, roles, asked, used, columns, ranges } = self;
-        let (y, roles_used) =
-            (roles.x.len(), roles.x.len() + 1 + usize::from(roles.sigma.is_some()));
+        let Roles { inputs, .. } = roles;
+        let y = inputs.x.len();
+        let roles_used = y + 1 + inputs.columns_of_errors().count();
         let (mut rows, mut missing, mut outside, mut first_missing) = (Vec::new(), 0, 0, None);
         for row in asked_rows {
             let value = |at: usize| columns[at][row];
@@ -147,14 +213,43 @@ impl<'a> Values<'a> {
             }
         }
         let kept = |at: usize| -> Vec<f64> { rows.iter().map(|&row| columns[at][row]).collect() };
-        let sigma = roles.sigma.map(|_| kept(y + 1));
-        if let Some((point, s)) = sigma.iter().flatten().enumerate().find(|(_, s)| **s <= 0.0) {
-            let column = used[y + 1];
+        // Columns of errors follow y.
+        let mut next = y;
+        let mut deviations = |deviation: &Deviation| match deviation {
+            Deviation::Constant(value) => (vec![*value], None),
+            Deviation::Column(_) => {
+                next += 1;
+                (kept(next), Some(used[next]))
+            }
+        };
+        let refused = |point: usize, column: usize, what: &str, remedy: &str| {
             let place = table.place(rows[point], column);
-            return Err(Refusal::usage(format!(
-                "{place}: sigma is {s}; it must be positive: correct it, or leave such rows out with --range \"{}=1e-300..\"",
-                table.names[column]
-            )));
+            let name = &table.names[column];
+            let range = format!("leave such rows out with --range \"{name}={remedy}\"");
+            Err(Refusal::usage(format!("{place}: {what}: correct it, or {range}")))
+        };
+        let sigma = inputs.sigma.as_ref().map(&mut deviations);
+        if let Some((sigma, Some(column))) = &sigma
+            && let Some(point) = sigma.iter().position(|s| *s <= 0.0)
+        {
+            let what = format!("sigma is {}; it must be positive", sigma[point]);
+            return refused(point, *column, &what, "1e-300..");
+        }
+        let sigma = sigma.map(|(sigma, column)| match column {
+            Some(_) => sigma,
+            None => vec![sigma[0]; rows.len()],
+        });
+        let mut x_sigma = Vec::new();
+        for (sigma, column) in inputs.x_sigma.iter().map(deviations) {
+            let valid = |s: &f64| (0.0..f64::INFINITY).contains(s);
+            if let (Some(column), Some(point)) = (column, sigma.iter().position(|s| !valid(s))) {
+                let what = format!(
+                    "the sigma of x is {}; it must be 0 or positive, and finite",
+                    sigma[point]
+                );
+                return refused(point, column, &what, "0..1e300");
+            }
+            x_sigma.push(sigma);
         }
         if let Some((row, column, value)) = first_missing.filter(|_| !asked.skip_missing) {
             let (place, called) = (table.place(row, column), table.called(column));
@@ -174,7 +269,7 @@ impl<'a> Values<'a> {
         let (x, y) = ((0..y).map(kept).collect(), kept(y));
         let relative = asked.relative;
         let roles = roles.clone();
-        Ok(Points { table, roles, x, y, sigma, relative, rows, missing, outside })
+        Ok(Points { table, roles, x, y, sigma, x_sigma, relative, rows, missing, outside })
     }
 }
 
@@ -192,10 +287,15 @@ impl<'a> Points<'a> {
     pub(crate) fn data(&self) -> dualfit::Result<Data<'_>> {
         let columns: Vec<&[f64]> = self.x.iter().map(Vec::as_slice).collect();
         let data = Data::new(columns, &self.y)?;
-        match &self.sigma {
-            None => Ok(data),
-            Some(sigma) if self.relative => data.sigma(Sigma::Relative(sigma)),
-            Some(sigma) => data.sigma(Sigma::Absolute(sigma)),
+        let data = match (&self.sigma, self.roles.inputs.sigma) {
+            (Some(sigma), _) if self.relative => data.sigma(Sigma::Relative(sigma))?,
+            (Some(_), Some(Deviation::Constant(sigma))) => data.sigma(Sigma::Constant(sigma))?,
+            (Some(sigma), _) => data.sigma(Sigma::Absolute(sigma))?,
+            (None, _) => data,
+        };
+        match &self.x_sigma[..] {
+            [] => Ok(data),
+            columns => data.x_sigma(columns.iter().map(Vec::as_slice).collect::<Vec<_>>()),
         }
     }
 

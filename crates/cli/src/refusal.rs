@@ -54,6 +54,23 @@ const WORDS: &[(&str, &str)] = &[
     ("models::names() lists", "`dualfit models` lists"),
     ("the start has", "--start has"),
     ("CurveFit::search(SearchOptions::default().when(SearchWhen::Rejected))", "--search rejected"),
+    (
+        "a fit with priors takes no Sigma::Unknown or Relative; a prior is weighed against the points: say their errors with Sigma::Constant or Sigma::Absolute",
+        "--prior is weighed against the points, so their errors must be known; give --sigma without --relative",
+    ),
+    ("takes no x_sigma; leave it out", "takes no errors of x; leave --x-sigma out"),
+    (
+        "draw errors (Resample::Parametric) or points (Resample::Pairs)",
+        "give --resample parametric or pairs",
+    ),
+    (
+        "draw counts (Resample::Parametric) or points (Resample::Pairs)",
+        "give --resample parametric or pairs",
+    ),
+    ("draw errors (Resample::Parametric), or measure", "give --resample parametric, or measure"),
+    ("or say the errors with an absolute sigma", "or give --sigma without --relative"),
+    ("or say their errors with an absolute sigma", "or give --sigma without --relative"),
+    ("option `replicates`", "--bootstrap"),
     ("Estimator::Poisson", "--poisson"),
     (", or use Estimator::LeastSquares", ""),
     (", or add the parameter by CurveFit::parameter", ""),

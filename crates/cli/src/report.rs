@@ -4,14 +4,14 @@ use crate::model::Model;
 use crate::output::{BAD, DOUBTFUL, GOOD, TITLE, note, styled};
 use crate::points::{Points, left_out};
 use crate::refusal::{Outcome, in_our_words};
-use crate::words::{aligned, counted, on_a_line, significant};
+use crate::words::{aligned, counted, on_a_line, percent, significant};
 use dualfit::error::UncertaintyError;
 use dualfit::{CurveFit, Data, Error, Fit};
 
 /// Returns two lines: the data and the model.
 pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
     let Points { table, roles, .. } = points;
-    let x: Vec<String> = roles.x.iter().map(|&column| table.called(column)).collect();
+    let x: Vec<String> = roles.inputs.x.iter().map(|&column| table.called(column)).collect();
     let mut data = format!(
         "{}: {} over {}, {}",
         table.name,
@@ -19,8 +19,12 @@ pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
         x.join(" and "),
         counted(points.y.len(), "point")
     );
-    if let Some(sigma) = roles.sigma {
-        data += &format!(", sigma from {}", table.called(sigma));
+    if let Some(sigma) = roles.inputs.sigma {
+        data += &format!(", sigma {}", sigma.said(table));
+    }
+    if !roles.inputs.x_sigma.is_empty() {
+        let said = roles.inputs.x_sigma.iter().map(|sigma| sigma.said(table));
+        data += &format!(", sigma of x {}", said.collect::<Vec<_>>().join(" and "));
     }
     let left_out = left_out(points.missing, points.outside);
     if !left_out.is_empty() {
@@ -113,9 +117,4 @@ impl Intervals {
 fn start_of(fit: &Fit) -> String {
     let pairs = fit.names().iter().zip(fit.params());
     pairs.map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>().join(",")
-}
-
-/// Converts 0.95 to 95 and 0.9973 to 99.73, without rounding errors.
-fn percent(level: f64) -> f64 {
-    (1e8 * level).round() / 1e6
 }

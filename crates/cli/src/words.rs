@@ -26,6 +26,11 @@ pub(crate) fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Converts 0.95 to 95 and 0.9973 to 99.73, without rounding errors.
+pub(crate) fn percent(level: f64) -> f64 {
+    (1e8 * level).round() / 1e6
+}
+
 /// Joins a formula of several lines into one line.
 pub(crate) fn on_a_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

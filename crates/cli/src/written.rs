@@ -1,6 +1,7 @@
 //! Output files of a fit: the plot, and the fitted points with the values of the model.
 
 use crate::arguments::FitArguments;
+use crate::deviation::Deviation;
 use crate::output::{is_stdout, put, put_table};
 use crate::points::Points;
 use crate::refusal::{Outcome, Refusal};
@@ -17,7 +18,7 @@ pub(crate) fn picture(
 ) -> Outcome<()> {
     let Points { table, roles, .. } = points;
     let data = points.data()?;
-    let x = roles.x.first().map_or_else(String::new, |&column| table.called(column));
+    let x = roles.inputs.x.first().map_or_else(String::new, |&column| table.called(column));
     let mut plot = FitPlot::new(fit, &data).x_label(&x).y_label(&table.called(roles.y));
     plot = plot.residuals(true).log_x(asked.log_x).log_y(asked.log_y);
     plot = plot.components(asked.components);
@@ -66,10 +67,16 @@ pub(crate) fn residuals(
         true => points.table.names[column].clone(),
         false => what.to_owned(),
     };
-    let mut columns: Vec<(String, &[f64])> =
-        roles.x.iter().zip(x()).map(|(&column, values)| (name(column, "x"), values)).collect();
+    let mut columns: Vec<(String, &[f64])> = roles
+        .inputs
+        .x
+        .iter()
+        .zip(x())
+        .map(|(&column, values)| (name(column, "x"), values))
+        .collect();
     columns.push((name(roles.y, "y"), &points.y));
-    if let (Some(column), Some(sigma)) = (roles.sigma, &points.sigma) {
+    let sigma = roles.inputs.sigma.and_then(Deviation::column);
+    if let (Some(column), Some(sigma)) = (sigma, &points.sigma) {
         columns.push((name(column, "sigma"), sigma));
     }
     columns.extend([("model".into(), &model[..]), ("residual".into(), &residuals)]);

@@ -6,10 +6,11 @@
 pub(crate) mod words;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dualfit::result::Resample;
 use dualfit::{Backend, Loss, SearchWhen};
 use dualfit_io::{CsvOptions, DateOrder, Delimiter, Thousands};
 use std::path::PathBuf;
-use words::{Pairs, Range, formula, number, one_of, pairs, range};
+use words::{Pairs, Prior, Range, formula, number, one_of, pairs, prior, range};
 
 const DELIMITERS: [(&str, Delimiter); 4] = [
     ("comma", Delimiter::Comma),
@@ -29,8 +30,8 @@ const DATE_ORDERS: [(&str, DateOrder); 2] =
     [("day-first", DateOrder::DayFirst), ("month-first", DateOrder::MonthFirst)];
 
 /// Options of a single fit, not allowed with `--by`.
-const OF_ONE_FIT: [&str; 8] =
-    ["multi_start", "interval", "profile", "band", "components", "plot", "save", "residuals"];
+const OF_ONE_FIT: [&str; 7] =
+    ["multi_start", "interval", "profile", "components", "save", "residuals", "bootstrap"];
 
 /// Meaning of the exit codes, for `--help`.
 pub(crate) const EXIT_CODES: &str = "\
@@ -142,6 +143,10 @@ pub(crate) struct FitArguments {
     /// probability is that of --interval or 0.95.
     #[arg(long, help_heading = "Results")]
     pub(crate) profile: bool,
+    #[command(flatten)]
+    pub(crate) bootstrap: BootstrapArguments,
+    #[command(flatten)]
+    pub(crate) at: AtArguments,
     /// Adds the confidence band of the curve with a probability such as 0.95 to the plot and the residuals.
     #[arg(long, value_name = "LEVEL", help_heading = "Results")]
     pub(crate) band: Option<f64>,
@@ -164,6 +169,84 @@ pub(crate) struct FitArguments {
     /// files, `-` is standard output.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) residuals: Option<PathBuf>,
+}
+
+/// Options for predictions at new x.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct AtArguments {
+    /// Predicts the curve at new x, with standard errors, confidence intervals and intervals of new observations; the
+    /// probability is that of --interval or 0.95. Numbers such as 0,5,10, for two variables 1:2,3:4, or a table with
+    /// columns of x. Points outside the data are marked.
+    #[arg(long, value_name = "X,...|FILE", allow_hyphen_values = true)]
+    pub(crate) at: Option<String>,
+    /// Standard deviation of new observations, if those of the fitted points differ or are only relative.
+    #[arg(long, requires = "at", value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) at_sigma: Option<f64>,
+    /// Writes the predictions as CSV.
+    #[arg(long, requires = "at", value_name = "FILE")]
+    pub(crate) predictions: Option<PathBuf>,
+}
+
+/// Options for the bootstrap.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct BootstrapArguments {
+    /// Repeats the fit on N drawn sets of data; reports standard errors, biases and percentile intervals. Standard
+    /// errors need about 200 refits, intervals of 95 % about 2000; the probability is that of --interval or 0.95.
+    #[arg(long, value_name = "N")]
+    pub(crate) bootstrap: Option<usize>,
+    /// What the bootstrap draws.
+    #[arg(
+        long,
+        requires = "bootstrap",
+        value_name = "WHAT",
+        value_enum,
+        default_value = "residuals"
+    )]
+    pub(crate) resample: Drawn,
+    /// Seed of the draws; the same seed draws the same data on every machine.
+    #[arg(long, requires = "bootstrap", value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// What a bootstrap draws.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Drawn {
+    /// Residuals of the fit: the errors have one distribution in units of sigma, which need not be normal.
+    Residuals,
+    /// Normal errors with the given or estimated sigma; counts with --poisson.
+    Parametric,
+    /// Whole points: the errors may differ in an unknown way. Needs many more points than parameters.
+    Pairs,
+}
+
+impl Drawn {
+    pub(crate) fn kind(self) -> Resample {
+        match self {
+            Drawn::Residuals => Resample::Residuals,
+            Drawn::Parametric => Resample::Parametric,
+            Drawn::Pairs => Resample::Pairs,
+        }
+    }
+
+    /// Returns the value of the option.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Drawn::Residuals => "residuals",
+            Drawn::Parametric => "parametric",
+            Drawn::Pairs => "pairs",
+        }
+    }
+
+    /// Returns what is drawn, in words.
+    pub(crate) fn drawn(self) -> &'static str {
+        match self {
+            Drawn::Residuals => "residuals",
+            Drawn::Parametric => "errors",
+            Drawn::Pairs => "points",
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -210,6 +293,10 @@ pub(crate) struct ModelArguments {
     /// Fixes parameters: c=0.1, or c alone to fix it at its starting value.
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = words::fixed)]
     pub(crate) fix: Vec<Pairs<Option<f64>>>,
+    /// Priors of parameters, mean and standard deviation of an earlier measurement: k=0.5+-0.02. They are weighed
+    /// against the points and need --sigma, or --poisson.
+    #[arg(long, value_name = "NAME=MEAN+-SD,...", value_parser = pairs("--prior k=0.5+-0.02", prior))]
+    pub(crate) prior: Vec<Pairs<Prior>>,
     /// Ties a parameter to others: "s2=2*s1". Can be given several times.
     #[arg(long, value_name = "NAME=FORMULA", value_parser = formula("--tie \"s2=2*s1\""))]
     pub(crate) tie: Vec<(String, String)>,
@@ -265,9 +352,19 @@ pub(crate) struct TableArguments {
     /// The independent variables, columns by name or number from 1 [default: the first].
     #[arg(long, value_name = "COLUMN,...")]
     pub(crate) x: Option<String>,
-    /// The standard deviations of y, a column by name or number from 1.
-    #[arg(long, value_name = "COLUMN")]
+    /// The standard deviations of y: a column by name or number from 1, or one number for all points, with a decimal
+    /// point or an exponent: `--sigma 3` is column 3, `--sigma 3.0` a constant.
+    #[arg(long, value_name = "COLUMN|NUMBER", allow_negative_numbers = true)]
     pub(crate) sigma: Option<String>,
+    /// The standard deviations of x, one for each independent variable: columns or numbers as for --sigma; 0.0 if a
+    /// variable is exact. The fit minimises distances from the curve in units of the errors of x and y.
+    #[arg(
+        long,
+        requires = "sigma",
+        value_name = "COLUMN|NUMBER,...",
+        allow_negative_numbers = true
+    )]
+    pub(crate) x_sigma: Option<String>,
     /// Treats sigmas as relative: their common factor is estimated from the scatter of the residuals.
     #[arg(long, requires = "sigma")]
     pub(crate) relative: bool,

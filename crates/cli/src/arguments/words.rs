@@ -104,6 +104,25 @@ pub(crate) fn range(text: &str) -> Said<Range> {
     }
 }
 
+/// Mean and standard deviation of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Prior {
+    pub(crate) mean: f64,
+    pub(crate) sigma: f64,
+}
+
+/// Parses `0.5+-0.02`, `0.5+/-0.02` or `0.5±0.02`.
+pub(crate) fn prior(text: &str) -> Said<Prior> {
+    let parts = ["±", "+/-", "+-"].into_iter().find_map(|sign| text.split_once(sign));
+    let (mean, sigma) = parts.ok_or("a prior is written 0.5+-0.02, mean and standard deviation")?;
+    match (number(mean)?, number(sigma)?) {
+        (_, sigma) if sigma <= 0.0 => Err(format!(
+            "the standard deviation is {sigma}; it must be positive; to hold the parameter, use --fix"
+        )),
+        (mean, sigma) => Ok(Prior { mean, sigma }),
+    }
+}
+
 /// Parses `huber:1.5`.
 pub(crate) fn loss(text: &str) -> Said<Loss> {
     let (name, scale) = text.split_once(':').unwrap_or((text, ""));
@@ -153,7 +172,7 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::{loss, number, pairs, range};
+    use super::{Prior, loss, number, pairs, prior, range};
     use dualfit::Loss;
 
     #[test]
@@ -179,6 +198,16 @@ mod tests {
         }
         let given = pairs("", number)("a=1, b=atan2(0, (2)),c=-2,").unwrap().0;
         assert_eq!(given, [("a", 1.0), ("b", 0.0), ("c", -2.0)].map(|(n, v)| (n.into(), v)));
+    }
+
+    #[test]
+    fn priors_have_three_signs() {
+        for text in ["-0.5+-2e-2", "-0.5 ± 1/50", "-0.5+/-0.02"] {
+            assert_eq!(prior(text).ok(), Some(Prior { mean: -0.5, sigma: 0.02 }), "{text}");
+        }
+        for wrong in ["1", "1+-0", "1+--1", "1+-inf", "nan+-1", "+-1"] {
+            assert!(prior(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     let by = table.find(column)?;
     let roles = Roles::choose(&table, &asked.table, asked.y.as_deref(), Some(by))?;
     roles.hint_at_errors(&table);
-    let mut model = Model::new(&asked.model, &table, &roles.x, &[roles.y])?;
+    let mut model = Model::new(&asked.model, &table, &roles.inputs.x, &[roles.y])?;
     model.curve = model.curve.cancel_token(stop_on_interrupt());
     for name in &asked.share {
         expect("--share", name, model.curve.parameters(), &model.variables)?;

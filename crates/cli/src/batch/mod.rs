@@ -9,7 +9,7 @@ mod results;
 use crate::arguments::BatchArguments;
 use crate::destinations;
 use crate::model::Model;
-use crate::points::{Points, Roles};
+use crate::points::{Inputs, Points, Roles};
 use crate::refusal::{DONE, Outcome, Refusal, refused_at};
 use crate::table::Table;
 use crate::watch::{clear_progress, counting, stop_on_interrupt};
@@ -51,9 +51,9 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
     let (mut first, mut tasks) = (None, Vec::new());
     for (path, table) in asked.files.iter().zip(&tables) {
         let chosen = table.as_ref().map_err(Clone::clone).and_then(|table| {
-            let (x, sigma) = Roles::of_points(table, &asked.table, None)?;
-            let columns = responses(table, asked, &x, sigma)?;
-            Ok((table, columns, x, sigma))
+            let inputs = Inputs::choose(table, &asked.table, None)?;
+            let columns = responses(table, asked, &inputs)?;
+            Ok((table, columns, inputs))
         });
         match chosen {
             Err(refusal) => {
@@ -66,13 +66,13 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
                     outcome,
                 })));
             }
-            Ok((table, columns, x, sigma)) => {
-                let mut model = Model::new(&asked.model, table, &x, &columns)?;
+            Ok((table, columns, inputs)) => {
+                let mut model = Model::new(&asked.model, table, &inputs.x, &columns)?;
                 model.curve = model.curve.cancel_token(token.clone());
                 let model = Arc::new(model);
                 first.get_or_insert_with(|| model.clone());
                 tasks.extend(columns.into_iter().map(|y| {
-                    let roles = Roles { x: x.clone(), y, sigma };
+                    let roles = Roles { inputs: inputs.clone(), y };
                     Ok(Task { table, model: model.clone(), roles })
                 }));
             }
@@ -100,13 +100,7 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
 }
 
 /// Returns the columns to fit, without duplicates.
-fn responses(
-    table: &Table,
-    asked: &BatchArguments,
-    x: &[usize],
-    sigma: Option<usize>,
-) -> Outcome<Vec<usize>> {
-    let free = |column: &usize| !x.contains(column) && sigma != Some(*column);
+fn responses(table: &Table, asked: &BatchArguments, inputs: &Inputs) -> Outcome<Vec<usize>> {
     if asked.y.is_empty() && asked.files.len() > 1 {
         return Ok(vec![Roles::choose(table, &asked.table, None, None)?.y]);
     }
@@ -115,9 +109,9 @@ fn responses(
     let patterns = if asked.y.is_empty() { &all[..] } else { &asked.y };
     for pattern in patterns {
         let found = table.find_matching(pattern)?;
-        // A pattern such as `*` does not include x and sigma.
+        // A pattern such as `*` does not include x and the errors.
         let named = !pattern.contains(['*', '?']);
-        columns.extend(found.into_iter().filter(|column| named || free(column)));
+        columns.extend(found.into_iter().filter(|column| named || !inputs.uses(*column)));
     }
     let mut seen = HashSet::new();
     columns.retain(|column| seen.insert(*column));
@@ -131,9 +125,12 @@ fn responses(
 }
 
 fn fitted(Task { table, model, roles }: &Task<'_>, asked: &BatchArguments) -> Entry {
-    let points = Points::take(table, roles.clone(), &asked.table);
+    let roles = roles.clone();
+    let column = table.called(roles.y);
+    let roles = roles.checked(table, &asked.table);
+    let points = roles.and_then(|roles| Points::take(table, roles, &asked.table));
     let outcome = points.and_then(|points| fit_of(model, &points));
-    Entry { file: table.name.clone(), column: table.called(roles.y), group: None, outcome }
+    Entry { file: table.name.clone(), column, group: None, outcome }
 }
 
 fn fit_of(model: &Model, points: &Points<'_>) -> Outcome<Fit> {
