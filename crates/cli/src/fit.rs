@@ -6,13 +6,13 @@ use crate::json::{document, printed};
 use crate::model::Model;
 use crate::output::{explain, note, print, put};
 use crate::points::{Points, Roles};
-use crate::predictions::{At, Predictions};
+use crate::predictions::{At, Predictions, Reported};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, Refusal, refused_at};
 use crate::replicates::Bootstrapped;
 use crate::report::{self, Intervals};
 use crate::table::Table;
 use crate::watch::{clear_progress, stop_on_interrupt, watched};
-use crate::{destinations, predictions, written};
+use crate::{destinations, written};
 use dualfit::{Fit, MultiStart, Termination};
 use std::path::Path;
 
@@ -64,6 +64,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
 
     let predictions = new.as_ref().map(|new| new.predict(&fit, &points)).transpose()?;
     predictions.iter().for_each(Predictions::note_what_is_unknown);
+    let reported = Reported { by: None, fits: predictions.iter().map(|of| (None, of)).collect() };
 
     if asked.json {
         let mut document = document(&points, &model, &fit, intervals.as_ref());
@@ -80,7 +81,7 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
         let mut report = format!("{heading}\n{}{intervals}{optima}", report::coloured(&fit));
         report += &bootstrapped.map_or_else(String::new, |found| found.table());
         let file = asked.at.predictions.as_deref();
-        report += &predictions.as_ref().map_or_else(String::new, |found| found.table(file));
+        report += &reported.table(file);
         match on_stdout {
             true => explain(&report),
             false => print(&report)?,
@@ -98,8 +99,8 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
         let text = fit.to_json().map_err(at)?;
         put(path, text.as_bytes())?;
     }
-    if let (Some(path), Some(predictions)) = (&asked.at.predictions, &predictions) {
-        predictions::write(path, None, &[(None, predictions)])?;
+    if let Some(path) = &asked.at.predictions {
+        reported.write(path)?;
     }
     if let Some(path) = &asked.residuals {
         written::residuals(path, &points, &fit, asked)?;
@@ -111,18 +112,8 @@ pub(crate) fn run(asked: &FitArguments) -> Outcome<u8> {
 fn check(asked: &FitArguments) -> Outcome<bool> {
     let plot = asked.plot.as_deref();
     destinations::expect_form("--plot", plot, "the kind of picture", ["svg", "png"])?;
-    for (option, level) in [("--interval", asked.interval), ("--band", asked.band)] {
-        if let Some(level) = level.filter(|level| !(*level > 0.0 && *level < 1.0)) {
-            return Err(Refusal::usage(format!(
-                "{option} {level}: give a probability between 0 and 1, such as 0.95"
-            )));
-        }
-    }
-    if let (Some(level), None, None) = (asked.band, &asked.plot, &asked.residuals) {
-        return Err(Refusal::usage(format!(
-            "--band {level}: say where to, with --plot or --residuals"
-        )));
-    }
+    check_level("--interval", asked.interval)?;
+    check_band(asked)?;
     if asked.components && asked.plot.is_none() && asked.residuals.is_none() {
         return Err(Refusal::usage("--components: say where to, with --plot or --residuals"));
     }
@@ -135,6 +126,27 @@ fn check(asked: &FitArguments) -> Outcome<bool> {
     let new = asked.at.at.as_deref().map(Path::new);
     let inputs: Vec<&Path> = std::iter::once(asked.file.as_path()).chain(new).collect();
     destinations::check(&inputs, &outputs, asked.json)
+}
+
+/// Checks the probability of an option.
+pub(crate) fn check_level(option: &str, level: Option<f64>) -> Outcome<()> {
+    match level.filter(|level| !(*level > 0.0 && *level < 1.0)) {
+        None => Ok(()),
+        Some(level) => Err(Refusal::usage(format!(
+            "{option} {level}: give a probability between 0 and 1, such as 0.95"
+        ))),
+    }
+}
+
+/// Checks the level of `--band`, and that there is an output for the band.
+pub(crate) fn check_band(asked: &FitArguments) -> Outcome<()> {
+    check_level("--band", asked.band)?;
+    match (asked.band, &asked.plot, &asked.residuals) {
+        (Some(level), None, None) => {
+            Err(Refusal::usage(format!("--band {level}: say where to, with --plot or --residuals")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the exit code. A model with only fixed parameters is evaluated as requested, which is success. A search

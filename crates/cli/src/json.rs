@@ -99,6 +99,12 @@ pub(crate) fn found(model: &Model, fit: &Fit) -> Value {
             "aic": fit.aic(),
             "bic": fit.bic(),
         },
+        "start_search": fit.start_search().map(|search| json!({
+            "candidates": search.screened,
+            "fits": search.fits,
+            "reached": search.reached,
+            "next_cost_ratio": search.next_cost_ratio,
+        })),
         "warnings": fit.warnings().iter().map(|w| in_our_words(&w.to_string())).collect::<Value>(),
         "computation": {
             "backend": stats.processor.to_string(),

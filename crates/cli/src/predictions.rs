@@ -7,7 +7,7 @@ use crate::output::{note, put_table};
 use crate::points::Points;
 use crate::refusal::{Outcome, Refusal};
 use crate::table::Table;
-use crate::words::{aligned, counted, percent, significant};
+use crate::words::{aligned, counted, percent, significant, visible};
 use dualfit::error::UncertaintyError;
 use dualfit::result::{Band, NewPoint};
 use dualfit::{Error, Fit};
@@ -43,7 +43,7 @@ impl At {
             None if at == "-" || Path::new(at).exists() => of_file(at, text, table, x)?,
             None => {
                 return Err(Refusal::usage(format!(
-                    "--at {at}: it is neither numbers, such as 0,5,10, nor a file with columns of x"
+                    "--at {at}: it is neither finite numbers, such as 0,5,10, nor a file with columns of x"
                 )));
             }
         };
@@ -172,35 +172,18 @@ impl Predictions<'_> {
         }
     }
 
-    /// Formats the predictions as a table, with an empty line and a title before it. `file`: the file that receives all
-    /// rows, if there is one.
-    pub(crate) fn table(&self, file: Option<&Path>) -> String {
+    /// Returns one row per point: x, the curve, its standard error, and the ends of the intervals.
+    fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         let Predictions { at, curve, prediction, outside, .. } = self;
-        let mut titles: Vec<String> = at.variables.iter().map(|(name, _)| name.clone()).collect();
-        titles.extend(["curve", "std. error", "curve from", "to"].map(String::from));
-        if prediction.is_some() {
-            titles.extend(["observation from", "to"].map(String::from));
-        }
-        titles.push(String::new());
-        let shown = file.map_or(outside.len(), |_| outside.len().min(MOST_ROWS));
-        let row = |i: usize| {
+        (0..outside.len()).map(move |i| {
             let x = at.variables.iter().map(|(_, x)| format!("{}", x[i]));
-            let center = significant(curve.center[i], 7);
+            let center = [significant(curve.center[i], 7), significant(curve.std_errors[i], 3)];
             let bands = std::iter::once(curve).chain(prediction);
             let ends = bands.flat_map(|band| [band.lower[i], band.upper[i]]);
-            let mut row: Vec<String> =
-                x.chain([center, significant(curve.std_errors[i], 3)]).collect();
-            row.extend(ends.map(|end| significant(end, 5)));
-            row.push(if outside[i] { "outside the data".into() } else { String::new() });
-            row
-        };
-        let rows: Vec<Vec<String>> = (0..shown).map(row).collect();
-        let lines = aligned(&titles, &rows).join("\n");
-        let more = match outside.len() - shown {
-            0 => String::new(),
-            more => format!("and {more} more, all in the file\n"),
-        };
-        format!("\npredictions, {} % intervals\n{lines}\n{more}", percent(at.level))
+            let ends = ends.map(|end| significant(end, 5));
+            let outside = if outside[i] { "outside the data" } else { "" };
+            x.chain(center).chain(ends).chain([outside.to_owned()]).collect()
+        })
     }
 
     /// Returns the entry `predictions` of the document.
@@ -243,18 +226,50 @@ impl Predictions<'_> {
     }
 }
 
-/// Writes the predictions of a fit as CSV, or those of the fits of groups, with the group in the first column.
-/// `column`: name of the column of the groups.
-pub(crate) fn write(
-    path: &Path,
-    column: Option<&str>,
-    all: &[(Option<&str>, &Predictions<'_>)],
-) -> Outcome<()> {
-    let header = all.first().map(|(_, predictions)| predictions.header()).unwrap_or_default();
-    let header: Vec<String> = column.map(String::from).into_iter().chain(header).collect();
-    let rows = all.iter().flat_map(|(group, predictions)| {
-        let group = group.map(String::from);
-        predictions.records().map(move |row| group.clone().into_iter().chain(row).collect())
-    });
-    put_table(path, &header, rows)
+/// Predictions of one fit, or of the fits of all groups.
+pub(crate) struct Reported<'a> {
+    /// Name of the column of the groups.
+    pub(crate) by: Option<&'a str>,
+    /// Predictions of each fit, with the label of its group.
+    pub(crate) fits: Vec<(Option<&'a str>, &'a Predictions<'a>)>,
+}
+
+impl Reported<'_> {
+    /// Formats the predictions as a table, with an empty line and a title before it. `file`: the file that receives all
+    /// rows, if there is one.
+    pub(crate) fn table(&self, file: Option<&Path>) -> String {
+        let Some((_, first)) = self.fits.first() else { return String::new() };
+        let x = first.at.variables.iter().map(|(name, _)| name.as_str());
+        let mut titles: Vec<&str> = self.by.into_iter().chain(x).collect();
+        titles.extend(["curve", "std. error", "curve from", "to"]);
+        if first.prediction.is_some() {
+            titles.extend(["observation from", "to"]);
+        }
+        titles.push("");
+        let titles: Vec<String> = titles.into_iter().map(String::from).collect();
+        let rows = self.fits.iter().flat_map(|(group, predictions)| {
+            let group = group.map(|label| visible(label).into_owned());
+            predictions.rows().map(move |row| group.clone().into_iter().chain(row).collect())
+        });
+        let mut rows: Vec<Vec<String>> = rows.collect();
+        let all = rows.len();
+        rows.truncate(file.map_or(all, |_| MOST_ROWS));
+        let lines = aligned(&titles, &rows).join("\n");
+        let more = match all - rows.len() {
+            0 => String::new(),
+            more => format!("and {more} more, all in the file\n"),
+        };
+        format!("\npredictions, {} % intervals\n{lines}\n{more}", percent(first.at.level))
+    }
+
+    /// Writes the predictions as CSV.
+    pub(crate) fn write(&self, path: &Path) -> Outcome<()> {
+        let header = self.fits.first().map(|(_, first)| first.header()).unwrap_or_default();
+        let header: Vec<String> = self.by.map(String::from).into_iter().chain(header).collect();
+        let rows = self.fits.iter().flat_map(|(group, predictions)| {
+            let group = group.map(String::from);
+            predictions.records().map(move |row| group.clone().into_iter().chain(row).collect())
+        });
+        put_table(path, &header, rows)
+    }
 }

@@ -32,13 +32,17 @@ struct Quantity {
 }
 
 impl Bootstrapped {
-    /// Repeats `fit` on drawn data; `None` without `--bootstrap`.
+    /// Repeats `fit` on drawn data; `None` without `--bootstrap`, and with a note if the fit did not converge.
     pub(crate) fn run(
         asked: &BootstrapArguments,
         level: Option<f64>,
         (curve, fit, data): (&CurveFit, &Fit, &Data<'_>),
     ) -> dualfit::Result<Option<Bootstrapped>> {
         let Some(count) = asked.bootstrap else { return Ok(None) };
+        if !fit.converged() {
+            note("--bootstrap: the fit did not converge, so it is not repeated");
+            return Ok(None);
+        }
         let level = level.unwrap_or(LEVEL);
         let how = Bootstrap::new(count).seed(asked.seed).resample(asked.resample.kind());
         let replicates = curve.bootstrap(fit, data.clone(), &how)?;
@@ -85,11 +89,15 @@ impl Bootstrapped {
         let others = [(*failed, "did not converge"), (*not_run, "were not run")];
         let others = others.into_iter().filter(|(count, _)| *count > 0);
         let others: String = others.map(|(count, what)| format!(", {count} {what}")).collect();
+        let has_intervals = quantities.iter().any(|quantity| !quantity.ends.0.is_nan());
+        let intervals = match has_intervals {
+            true => format!("; {} % intervals from percentiles", percent(*level)),
+            false => String::new(),
+        };
         format!(
-            "\nbootstrap, {} with drawn {}{others}; {} % intervals from percentiles\n{}\n",
+            "\nbootstrap, {} with drawn {}{others}{intervals}\n{}\n",
             counted(*converged, "refit"),
             asked.resample.drawn(),
-            percent(*level),
             aligned(&titles, &rows).join("\n")
         )
     }

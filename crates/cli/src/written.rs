@@ -6,7 +6,7 @@ use crate::output::{is_stdout, put, put_table};
 use crate::points::Points;
 use crate::refusal::{Outcome, Refusal};
 use dualfit::Fit;
-use dualfit_plot::{FitPlot, PlotError};
+use dualfit_plot::{FitPlot, PlotError, SetsPlot};
 use std::path::Path;
 
 /// Draws points, curve, band and residuals. The axes have the names of the columns.
@@ -25,7 +25,38 @@ pub(crate) fn picture(
     if let Some(level) = asked.band {
         plot = plot.band(level);
     }
-    let failed = |why: PlotError| match why {
+    match is_stdout(path) {
+        true => put(path, plot.to_svg().map_err(|why| undrawn(path, why))?.as_bytes()),
+        false => plot.save(path).map_err(|why| undrawn(path, why)),
+    }
+}
+
+/// Draws points, curve, band and residuals of each group in one chart. `fits`: label, points and fit of each group.
+pub(crate) fn picture_of_groups(
+    path: &Path,
+    fits: &[(&str, &Points<'_>, &Fit)],
+    asked: &FitArguments,
+) -> Outcome<()> {
+    let mut plot = SetsPlot::new().residuals(true).log_x(asked.log_x).log_y(asked.log_y);
+    if let Some((_, Points { table, roles, .. }, _)) = fits.first() {
+        let x = roles.inputs.x.first().map_or_else(String::new, |&column| table.called(column));
+        plot = plot.x_label(&x).y_label(&table.called(roles.y));
+    }
+    if let Some(level) = asked.band {
+        plot = plot.band(level);
+    }
+    for (label, points, fit) in fits {
+        plot = plot.set(label, fit, points.data()?);
+    }
+    match is_stdout(path) {
+        true => put(path, plot.to_svg().map_err(|why| undrawn(path, why))?.as_bytes()),
+        false => plot.save(path).map_err(|why| undrawn(path, why)),
+    }
+}
+
+/// Converts an error of a picture.
+fn undrawn(path: &Path, why: PlotError) -> Refusal {
+    match why {
         PlotError::NotWritten { message, .. } => {
             Refusal::file(format!("{}: cannot be written: {message}", path.display()))
         }
@@ -41,10 +72,6 @@ pub(crate) fn picture(
             Refusal::usage(format!("--plot {}: {}", path.display(), Refusal::from(why).message))
         }
         why => Refusal::usage(format!("--plot {}: {why}", path.display())),
-    };
-    match is_stdout(path) {
-        true => put(path, plot.to_svg().map_err(failed)?.as_bytes()),
-        false => plot.save(path).map_err(failed),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::{
-    Anchor, Area, Canvas, Color, ERROR_BAR, INK, LABEL, LINE, PART, POINT, Place, THIN, TICK, TITLE,
+    Anchor, Area, Canvas, Color, INK, LABEL, LINE, PART, POINT, Place, THIN, TICK, TITLE,
 };
 use super::legend::{self, Entry};
 use crate::error::PlotError;
@@ -54,6 +54,7 @@ pub(super) enum Mark {
         at: (f64, f64),
         radius: f64,
         filled: bool,
+        color: Color,
     },
     Cross {
         at: (f64, f64),
@@ -61,6 +62,7 @@ pub(super) enum Mark {
     /// Points that are too many to draw separately; in each pixel column, the range that they cover is drawn.
     Cloud {
         points: Vec<(f64, f64)>,
+        color: Color,
     },
 }
 
@@ -81,9 +83,9 @@ impl Mark {
     /// Returns the positions that a legend should not cover.
     fn places(&self, frame: &Frame) -> Vec<Place> {
         match self {
-            Mark::Line { points, .. } | Mark::Dashed { points, .. } | Mark::Cloud { points } => {
-                frame.places(points)
-            }
+            Mark::Line { points, .. }
+            | Mark::Dashed { points, .. }
+            | Mark::Cloud { points, .. } => frame.places(points),
             Mark::Band { lower, upper, .. } => [frame.places(lower), frame.places(upper)].concat(),
             Mark::Disc { at, .. } | Mark::Cross { at } => frame.places(&[*at]),
         }
@@ -101,12 +103,12 @@ impl Mark {
             Mark::Band { lower, upper, color } => {
                 canvas.between(area, &frame.places(lower), &frame.places(upper), *color);
             }
-            Mark::Disc { at, radius, filled } => {
+            Mark::Disc { at, radius, filled, color } => {
                 let place = frame.place(*at);
                 match (area.holds(place), filled) {
                     (false, _) => {}
-                    (true, true) => canvas.disc(place, *radius, POINT),
-                    (true, false) => canvas.ring(place, *radius, POINT),
+                    (true, true) => canvas.disc(place, *radius, *color),
+                    (true, false) => canvas.ring(place, *radius, *color),
                 }
             }
             Mark::Cross { at } => {
@@ -114,7 +116,7 @@ impl Mark {
                 canvas.curve(area, &[(x - 5.0, y), (x + 5.0, y)], POINT, LINE, &[]);
                 canvas.curve(area, &[(x, y - 5.0), (x, y + 5.0)], POINT, LINE, &[]);
             }
-            Mark::Cloud { points } => {
+            Mark::Cloud { points, color } => {
                 let width = area.width().max(1.0) as usize;
                 let mut covered: Vec<Option<(f64, f64)>> = vec![None; width];
                 for (x, y) in frame.places(points) {
@@ -129,7 +131,7 @@ impl Mark {
                     // At least 1 pixel, the height of a small point.
                     let top = top.min(bottom - 1.0);
                     let strip = Area { left, right: left + 1.0, top, bottom };
-                    canvas.rectangle(&strip, ERROR_BAR);
+                    canvas.rectangle(&strip, *color);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::{
-    BAND, CURVE, Canvas, Color, DASHES, ERROR_BAR, FAINT, LINE, PARTS, PREDICTION, THIN,
+    BAND, CURVE, Canvas, Color, DASHES, ERROR_BAR, FAINT, LINE, PARTS, POINT, PREDICTION, THIN,
 };
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark, percent};
@@ -24,7 +24,7 @@ const DISTINCT: usize = 3000;
 /// Masked points are hollow. More than 3000 points are shown as the range that they cover in each pixel column.
 #[derive(Clone, Debug)]
 pub struct FitPlot<'a> {
-    fit: &'a Fit,
+    pub(super) fit: &'a Fit,
     data: Data<'a>,
     title: String,
     x_label: String,
@@ -48,11 +48,11 @@ struct FurtherCurve {
 }
 
 /// The points of the plot.
-struct DrawnPoints {
-    x: Vec<f64>,
-    y: Vec<f64>,
+pub(super) struct DrawnPoints {
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
     /// Standard deviations; `None` if they are unknown.
-    sigma: Option<Vec<f64>>,
+    pub(super) sigma: Option<Vec<f64>>,
     /// True for each fitted point.
     counts: Vec<bool>,
 }
@@ -184,8 +184,7 @@ impl<'a> FitPlot<'a> {
 
     fn canvas(&self) -> Result<Canvas> {
         let points = self.points()?;
-        let shown = |i: &usize| points.x[*i].is_finite() && points.y[*i].is_finite();
-        let indices = || (0..points.x.len()).filter(shown);
+        let indices = || points.finite();
         let range = Axis::around(indices().map(|i| points.x[i]), self.log.0, 0.0);
         let grid: Vec<f64> =
             (0..=CURVE_POINTS).map(|i| range.at(i as f64 / CURVE_POINTS as f64)).collect();
@@ -243,7 +242,7 @@ impl<'a> FitPlot<'a> {
             let band = self.fit.prediction_band(&grid, level, NewPoint::Fitted)?;
             add(band, PREDICTION, level, "prediction");
         }
-        marks.extend(points.marks(&points.y, sigma));
+        marks.extend(points.marks(&points.y, sigma, POINT));
         marks.push(Mark::Line { points: over(&grid, &curve), color: CURVE, width: LINE });
 
         let mut panels = vec![Panel { y, label: self.y_label.clone(), marks }];
@@ -269,7 +268,7 @@ impl<'a> FitPlot<'a> {
         Ok(if all.len() > 1 { all.into_iter().map(curve).collect() } else { Vec::new() })
     }
 
-    fn points(&self) -> Result<DrawnPoints> {
+    pub(super) fn points(&self) -> Result<DrawnPoints> {
         let [column] = self.data.x_columns() else {
             return Err(PlotError::Columns { columns: self.data.x_columns().len() });
         };
@@ -318,10 +317,18 @@ impl<'a> FitPlot<'a> {
 
     /// Returns the panel of residuals, divided by their standard deviations if these are known.
     fn residual_panel(&self, points: &DrawnPoints, x: &Axis) -> Result<Panel> {
-        let (mut residuals, model) =
-            (self.fit.residuals(&self.data)?, self.fit.predict(&points.x)?);
-        let counts = self.fit.estimator() == Estimator::Poisson;
-        for (i, residual) in residuals.iter_mut().enumerate() {
+        let Residuals { values, label, most } = self.scaled_residuals(points)?;
+        let mut marks = points.marks(&values, None, POINT);
+        // The line at zero is drawn below separate points, but above a cloud of points.
+        let at = usize::from(values.len() > DISTINCT);
+        marks.insert(at, Mark::segment((x.low, 0.0), (x.high, 0.0), CURVE, THIN));
+        Ok(Panel { y: Residuals::axis(most), label: label.to_owned(), marks })
+    }
+
+    pub(super) fn scaled_residuals(&self, points: &DrawnPoints) -> Result<Residuals> {
+        let (mut values, model) = (self.fit.residuals(&self.data)?, self.fit.predict(&points.x)?);
+        let counts = self.of_counts();
+        for (i, residual) in values.iter_mut().enumerate() {
             *residual /= match &points.sigma {
                 _ if counts => model[i].sqrt(),
                 Some(sigma) => sigma[i],
@@ -329,29 +336,44 @@ impl<'a> FitPlot<'a> {
             };
         }
         let fitted =
-            residuals.iter().zip(&points.counts).filter(|(r, counts)| **counts && r.is_finite());
+            values.iter().zip(&points.counts).filter(|(r, counts)| **counts && r.is_finite());
         let most = fitted.map(|(residual, _)| residual.abs()).fold(0.0, f64::max);
-        let most = if most > 0.0 { 1.15 * most.min(1e306) } else { 1.0 };
-        let mut marks = points.marks(&residuals, None);
-        // The line at zero is drawn below separate points, but above a cloud of points.
-        let at = usize::from(residuals.len() > DISTINCT);
-        marks.insert(at, Mark::segment((x.low, 0.0), (x.high, 0.0), CURVE, THIN));
         let known = counts || points.sigma.is_some();
-        let label = if known { "residual / σ" } else { "residual" }.to_owned();
-        Ok(Panel { y: Axis::linear(-most, most), label, marks })
+        Ok(Residuals { values, label: if known { "residual / σ" } else { "residual" }, most })
+    }
+}
+
+/// Residuals of all points, divided by their standard deviations if these are known.
+pub(super) struct Residuals {
+    pub(super) values: Vec<f64>,
+    pub(super) label: &'static str,
+    /// Largest magnitude of the residual of a fitted point.
+    pub(super) most: f64,
+}
+
+impl Residuals {
+    /// Returns the vertical axis for residuals of at most this magnitude.
+    pub(super) fn axis(most: f64) -> Axis {
+        let most = if most > 0.0 { 1.15 * most.min(1e306) } else { 1.0 };
+        Axis::linear(-most, most)
     }
 }
 
 impl DrawnPoints {
+    /// Returns the indices of the points with finite coordinates.
+    pub(super) fn finite(&self) -> impl Iterator<Item = usize> {
+        (0..self.x.len()).filter(|&i| self.x[i].is_finite() && self.y[i].is_finite())
+    }
+
     /// Returns the marks of the points at the heights `y`, with error bars if `sigma` is given. More than [`DISTINCT`]
     /// points are drawn as one cloud.
-    fn marks(&self, y: &[f64], sigma: Option<&[f64]>) -> Vec<Mark> {
+    pub(super) fn marks(&self, y: &[f64], sigma: Option<&[f64]>, color: Color) -> Vec<Mark> {
         let shown = |i: &usize| self.x[*i].is_finite() && y[*i].is_finite();
         let shown: Vec<usize> = (0..y.len()).filter(shown).collect();
         if y.len() > DISTINCT {
-            return vec![Mark::Cloud {
-                points: shown.iter().map(|&i| (self.x[i], y[i])).collect(),
-            }];
+            let points = shown.iter().map(|&i| (self.x[i], y[i])).collect();
+            let color = if color == POINT { ERROR_BAR } else { pale(color) };
+            return vec![Mark::Cloud { points, color }];
         }
         let radius = match shown.len() {
             0..=120 => 2.7,
@@ -364,14 +386,16 @@ impl DrawnPoints {
             let color = if self.counts[i] { ERROR_BAR } else { FAINT };
             error.is_finite().then(|| Mark::segment(from, to, color, THIN))
         };
-        let disc =
-            |&i: &usize| Mark::Disc { at: (self.x[i], y[i]), radius, filled: self.counts[i] };
+        let disc = |&i: &usize| {
+            let (at, filled) = ((self.x[i], y[i]), self.counts[i]);
+            Mark::Disc { at, radius, filled, color }
+        };
         shown.iter().filter_map(bar).chain(shown.iter().map(disc)).collect()
     }
 }
 
 /// Returns a light shade of a colour, for areas behind lines of this colour.
-fn pale((r, g, b): Color) -> Color {
+pub(super) fn pale((r, g, b): Color) -> Color {
     let pale = |part: u8| 255 - (255 - part) / 5;
     (pale(r), pale(g), pale(b))
 }

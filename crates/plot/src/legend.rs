@@ -15,8 +15,11 @@ pub(super) enum LegendMark {
     Point,
     Hollow,
     Line(Color),
+    /// A line with a point, dashed if the pattern is not empty.
+    Marked(Color, &'static [f64]),
     Dashed(Color, &'static [f64]),
     Area(Color),
+    Nothing,
 }
 
 /// Height of a line of text, and width of a sample with the gap after it, in pixels.
@@ -39,6 +42,10 @@ impl Entry {
             LegendMark::Point => canvas.disc(middle, 2.6, POINT),
             LegendMark::Hollow => canvas.ring(middle, 2.6, POINT),
             LegendMark::Line(color) => canvas.path(&[(x, y), (x + 22.0, y)], color, LINE),
+            LegendMark::Marked(color, dashes) => {
+                canvas.dashed_path(&[(x, y), (x + 22.0, y)], color, LINE, dashes);
+                canvas.disc(middle, 2.6, color);
+            }
             LegendMark::Dashed(color, dashes) => {
                 canvas.dashed_path(&[(x, y), (x + 22.0, y)], color, PART, dashes);
             }
@@ -46,6 +53,7 @@ impl Entry {
                 let area = Area { left: x, right: x + 22.0, top: y - 5.0, bottom: y + 5.0 };
                 canvas.rectangle(&area, color);
             }
+            LegendMark::Nothing => {}
         }
         canvas.text(&self.text, (x + SAMPLE, y), TICK, Anchor::Start);
     }

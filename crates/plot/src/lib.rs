@@ -1,5 +1,5 @@
-//! Plots of fits for papers, as SVG and PNG: data with curve, bands and residuals ([`FitPlot`]), maps of the results of
-//! a batch ([`MapPlot`]), confidence regions of two parameters ([`ContourPlot`]) and the profile of one parameter
+//! Plots of fits for papers, as SVG and PNG: data with curve, bands and residuals ([`FitPlot`]), several fits in one chart
+//! ([`SetsPlot`]), maps of the results of a batch ([`MapPlot`]), confidence regions of two parameters ([`ContourPlot`]) and the profile of one parameter
 //! ([`ProfilePlot`]).
 //!
 //! ```
@@ -26,12 +26,14 @@ mod fit;
 mod legend;
 mod map;
 mod profile;
+mod sets;
 
 pub use contour::ContourPlot;
 pub use error::{PlotError, Result};
 pub use fit::FitPlot;
 pub use map::MapPlot;
 pub use profile::ProfilePlot;
+pub use sets::SetsPlot;
 
 /// The guide's page about figures, whose code the tests run.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! Plots of profiles: the increase of the cost with the distance of one parameter from its best value.
 
 use super::axis::Axis;
-use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, THIN};
+use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, POINT, THIN};
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark};
 use crate::error::{PlotError, Result};
@@ -110,7 +110,8 @@ impl ProfilePlot {
             marks.push(Mark::Line { points: parabola.collect(), color: PARTS[0], width: LINE });
             legend.push(Entry::new(LegendMark::Line(PARTS[0]), "from the standard error"));
         }
-        let discs = points.iter().map(|&at| Mark::Disc { at, radius: 2.2, filled: true });
+        let discs =
+            points.iter().map(|&at| Mark::Disc { at, radius: 2.2, filled: true, color: POINT });
         let discs: Vec<Mark> = discs.collect();
         marks.push(Mark::Line { points, color: CURVE, width: LINE });
         marks.extend(discs);

@@ -16,7 +16,7 @@ use crate::watch::{clear_progress, counting, stop_on_interrupt};
 use crate::words::visible;
 use dualfit::{Fit, threads};
 use rayon::prelude::*;
-use results::Results;
+use results::{Files, Results};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,8 +95,9 @@ pub(crate) fn run(asked: &BatchArguments) -> Outcome<u8> {
         return entries.into_iter().find_map(|entry| entry.outcome.err()).map_or(Ok(DONE), Err);
     };
     let seconds = begun.elapsed().as_secs_f64();
-    let results = Results { model: &model, entries: &entries, by: None, joint: None, seconds };
-    results.end(out, asked.json, on_stdout)
+    let (by, joint, predictions) = (None, None, Vec::new());
+    let results = Results { model: &model, entries: &entries, by, joint, predictions, seconds };
+    results.end(Files { out, predictions: None }, asked.json, on_stdout)
 }
 
 /// Returns the columns to fit, without duplicates.

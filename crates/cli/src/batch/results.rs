@@ -3,11 +3,13 @@
 use super::Entry;
 use crate::json::{formula, found, joined, printed};
 use crate::model::Model;
-use crate::output::{BAD, GOOD, explain, extension, print, put, put_table, styled};
+use crate::output::{BAD, DOUBTFUL, GOOD, explain, extension, print, put, put_table, styled};
+use crate::predictions::{Predictions, Reported};
 use crate::refusal::{DONE, NOT_CONVERGED, Outcome, in_our_words};
 use crate::words::{aligned, counted, on_a_line, seconds, significant, visible};
 use dualfit::{Fit, JointFit};
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::path::Path;
 
 /// Maximum number of rows of the printed table if all rows are also written to a file.
@@ -20,12 +22,22 @@ pub(crate) struct Results<'a> {
     pub(crate) by: Option<String>,
     /// Joint fit of all groups; the entries are views of it.
     pub(crate) joint: Option<&'a JointFit>,
+    /// Predictions of each entry; `None` for an entry without a fit. Empty if no predictions were requested.
+    pub(crate) predictions: Vec<Option<Predictions<'a>>>,
     pub(crate) seconds: f64,
+}
+
+/// Output files.
+#[derive(Clone, Copy)]
+pub(crate) struct Files<'a> {
+    pub(crate) out: Option<&'a Path>,
+    pub(crate) predictions: Option<&'a Path>,
 }
 
 impl Results<'_> {
     /// Writes and prints the results. Returns the exit code.
-    pub(crate) fn end(&self, out: Option<&Path>, json: bool, on_stdout: bool) -> Outcome<u8> {
+    pub(crate) fn end(&self, files: Files<'_>, json: bool, on_stdout: bool) -> Outcome<u8> {
+        let out = files.out;
         // If all fits failed, the first error is reported.
         if self.entries.iter().all(|entry| entry.outcome.is_err())
             && let Some(Entry { outcome: Err(refusal), .. }) = self.entries.first()
@@ -37,12 +49,26 @@ impl Results<'_> {
             Some(path) => put_table(path, &self.header(), self.records())?,
             None => {}
         }
+        if let Some(predictions) = self.predictions.iter().flatten().next() {
+            predictions.note_what_is_unknown();
+        }
+        let reported = self.reported();
+        let text = || self.table(out) + &reported.table(files.predictions);
         match json {
             true => print(&self.document())?,
-            false if on_stdout => explain(&self.table(out)),
-            false => print(&self.table(out))?,
+            false if on_stdout => explain(&text()),
+            false => print(&text())?,
+        }
+        if let Some(path) = files.predictions {
+            reported.write(path)?;
         }
         Ok(if self.converged() == self.entries.len() { DONE } else { NOT_CONVERGED })
+    }
+
+    fn reported(&self) -> Reported<'_> {
+        let fits = self.entries.iter().zip(&self.predictions);
+        let fits = fits.filter_map(|(entry, of)| Some((entry.group.as_deref(), of.as_ref()?)));
+        Reported { by: self.by.as_deref(), fits: fits.collect() }
     }
 
     fn converged(&self) -> usize {
@@ -72,6 +98,11 @@ impl Results<'_> {
         });
         if let Some(by) = &self.by {
             document["by"] = json!(by);
+        }
+        for (i, predictions) in self.predictions.iter().enumerate() {
+            if let Some(predictions) = predictions {
+                document["fits"][i]["predictions"] = predictions.document();
+            }
         }
         if let Some(joint) = self.joint {
             document["joint"] = found(self.model, joint.fit());
@@ -144,11 +175,46 @@ impl Results<'_> {
                 format!("joint fit of {} {}", counted(all, "group"), joint.fit().termination())
             }
         };
-        text + &format!("\n{} in {}\n", styled(style, told), seconds(self.seconds))
+        let told = format!("\n{} in {}\n", styled(style, told), seconds(self.seconds));
+        text + &told + &self.doubts()
+    }
+
+    /// Replaces the numbers of sets in a message by the labels of the groups.
+    fn with_labels(&self, text: String) -> String {
+        let labels = self.entries.iter().filter_map(|entry| entry.group.as_deref()).enumerate();
+        labels.fold(text, |text, (set, label)| {
+            text.replace(&format!("of set {} ", set + 1), &format!("of group {} ", visible(label)))
+        })
+    }
+
+    /// Returns a line about warnings, which the table does not show; empty if there are none.
+    fn doubts(&self) -> String {
+        let of_entries = self.entries.iter().filter_map(Entry::fit);
+        let warned = of_entries.filter(|fit| !fit.warnings().is_empty()).count();
+        match (self.joint, warned) {
+            (Some(joint), _) => {
+                let warnings = joint.fit().warnings().iter();
+                let line = |warning: &dyn Display| {
+                    let text = self.with_labels(in_our_words(&warning.to_string()));
+                    format!("{}\n", styled(DOUBTFUL, format!("warning: {text}")))
+                };
+                warnings.map(|warning| line(warning)).collect()
+            }
+            (None, 0) => String::new(),
+            (None, warned) => {
+                let has = if warned == 1 { "has" } else { "have" };
+                let text = format!("{} {has} warnings, which --json shows", counted(warned, "fit"));
+                format!("{}\n", styled(DOUBTFUL, text))
+            }
+        }
     }
 }
 
 impl Entry {
+    pub(crate) fn fit(&self) -> Option<&Fit> {
+        self.outcome.as_ref().ok()
+    }
+
     pub(crate) fn converged(&self) -> bool {
         self.outcome.as_ref().is_ok_and(Fit::converged)
     }
