@@ -30,8 +30,8 @@ const DATE_ORDERS: [(&str, DateOrder); 2] =
     [("day-first", DateOrder::DayFirst), ("month-first", DateOrder::MonthFirst)];
 
 /// Options of a single fit, not allowed with `--by`.
-const OF_ONE_FIT: [&str; 7] =
-    ["multi_start", "interval", "profile", "components", "save", "residuals", "bootstrap"];
+const OF_ONE_FIT: [&str; 6] =
+    ["multi_start", "profile", "components", "save", "residuals", "bootstrap"];
 
 /// Meaning of the exit codes, for `--help`.
 pub(crate) const EXIT_CODES: &str = "\

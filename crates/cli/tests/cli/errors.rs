@@ -281,7 +281,9 @@ fn command_lines_that_make_no_sense() {
     words(&["fot"], "unrecognized subcommand 'fot'; a similar subcommand exists: 'fit'");
     words(
         &["fit", "f.csv", "-m", "a*x", "--relative"],
-        &format!("the following required arguments were not provided: --sigma <COLUMN>; {see}"),
+        &format!(
+            "the following required arguments were not provided: --sigma <COLUMN|NUMBER>; {see}"
+        ),
     );
     let run = place.run(&[]);
     assert_eq!((run.code, run.out.as_str()), (2, ""));

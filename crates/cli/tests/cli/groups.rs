@@ -141,7 +141,7 @@ fn what_groups_cannot_have_is_refused() {
     };
     assert!(refused(&["--by", "run"]).contains("runs.csv:38:1: column \"run\" has no value"));
     assert!(refused(&["--by", "rum"]).contains("did you mean \"run\"?"));
-    assert!(refused(&["--by", "run", "--plot", "p.svg"]).contains("--plot"));
+    assert!(refused(&["--by", "run", "--save", "f.json"]).contains("--save"));
     assert!(refused(&["--share", "k"]).contains("--by"));
     assert!(refused(&["--out", "r.csv"]).contains("--by"));
 }
