@@ -29,6 +29,9 @@ pub(crate) fn document(
             "rows_out_of_range": points.outside,
         },
     });
+    if points.has_covariance() {
+        origin["data"]["covariance"] = true.into();
+    }
     if !roles.inputs.x_sigma.is_empty() {
         let x_sigma = roles.inputs.x_sigma.iter().map(|sigma| sigma.json(table));
         origin["data"]["x_sigma"] = x_sigma.collect();

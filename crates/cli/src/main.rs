@@ -2,6 +2,8 @@
 
 mod arguments;
 mod batch;
+mod compare;
+mod contour;
 mod destinations;
 mod deviation;
 mod fit;

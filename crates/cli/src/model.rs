@@ -5,7 +5,7 @@ use crate::arguments::words::{Pairs, Prior, Range};
 use crate::form::{Form, check_names, variables_of};
 use crate::refusal::{Outcome, Refusal, misread};
 use crate::table::Table;
-use crate::words::{did_you_mean, listed, without_unit};
+use crate::words::{did_you_mean, listed, on_a_line, without_unit};
 use dualfit::{CurveFit, Estimator, Options, SearchOptions, Start};
 
 pub(crate) struct Model {
@@ -95,6 +95,46 @@ impl Model {
         curve = curve.options(options).search(search).backend(asked.device);
         limits.extend(bounds);
         Ok(Model { text: asked.model.clone(), variables, curve, start, bounds: limits, fixed })
+    }
+
+    /// Creates the main model and the models to compare it with. Each has the settings of those parameters that it has.
+    pub(crate) fn all(
+        asked: &ModelArguments,
+        others: &[String],
+        table: &Table,
+        x: &[usize],
+        y: usize,
+    ) -> Outcome<(Model, Vec<Model>)> {
+        let start = Pairs::of(&asked.start);
+        let said: Vec<&str> = names_of(&start).collect();
+        let compared = |text: &str, mut refusal: Refusal| {
+            let message = refusal.message.strip_prefix("--model").unwrap_or(&refusal.message);
+            let message = message.trim_start_matches([',', ':', ' ']);
+            refusal.message = format!("--compare \"{}\": {message}", on_a_line(text));
+            refusal
+        };
+        let parameters = |text: &String| -> Outcome<Vec<String>> {
+            let form = Form::read(text, variables_of(text, table, x, &said));
+            Ok(form.map_err(|why| compared(text, why))?.curve.parameters().to_vec())
+        };
+        let known = others.iter().map(parameters).collect::<Outcome<Vec<_>>>()?;
+        let has = |known: &[String], name: &str| known.iter().any(|other| other == name);
+        let main = match others {
+            [] => Model::new(asked, table, x, &[y])?,
+            _ => {
+                let own = Form::read(&asked.model, variables_of(&asked.model, table, x, &said))?;
+                let own = own.curve.parameters();
+                // A name that no model has is an error of the main model.
+                let keep = |name: &str| has(own, name) || !known.iter().any(|all| has(all, name));
+                Model::new(&asked.of_model(&asked.model, keep), table, x, &[y])?
+            }
+        };
+        let other = |(text, known): (&String, &Vec<String>)| {
+            let mut asked = asked.of_model(text, |name| has(known, name));
+            asked.derive.clear();
+            Model::new(&asked, table, x, &[y]).map_err(|why| compared(text, why))
+        };
+        Ok((main, others.iter().zip(&known).map(other).collect::<Outcome<_>>()?))
     }
 
     /// Returns the bounds of a parameter; ±∞ if it has no bounds. If bounds were set several times, the last ones apply.

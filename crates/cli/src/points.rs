@@ -7,7 +7,8 @@ use crate::output::note;
 use crate::refusal::{Outcome, Refusal};
 use crate::table::Table;
 use crate::words::{counted, without_unit};
-use dualfit::{Data, Sigma};
+use dualfit::{Data, Matrix, Sigma};
+use std::path::Path;
 
 /// Columns of the independent variables, by index, and the standard deviations of the points.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +146,8 @@ pub(crate) struct Points<'a> {
     pub(crate) sigma: Option<Vec<f64>>,
     /// Standard deviations of each independent variable, one per point or one for all; empty if x is exact.
     x_sigma: Vec<Vec<f64>>,
+    /// Covariance matrix of y, in place of sigma.
+    covariance: Option<Matrix>,
     relative: bool,
     /// Row in the table, one per point.
     rows: Vec<usize>,
@@ -269,7 +272,20 @@ impl<'a> Values<'a> {
         let (x, y) = ((0..y).map(kept).collect(), kept(y));
         let relative = asked.relative;
         let roles = roles.clone();
-        Ok(Points { table, roles, x, y, sigma, x_sigma, relative, rows, missing, outside })
+        let covariance = None;
+        Ok(Points {
+            table,
+            roles,
+            x,
+            y,
+            sigma,
+            x_sigma,
+            covariance,
+            relative,
+            rows,
+            missing,
+            outside,
+        })
     }
 }
 
@@ -283,10 +299,51 @@ impl<'a> Points<'a> {
         Values::read(table, roles, asked)?.points()
     }
 
+    /// Reads the covariance matrix of y from a table: a row and a column for each row of the points' table, without
+    /// names.
+    pub(crate) fn with_covariance(
+        mut self,
+        path: &Path,
+        asked: &TableArguments,
+    ) -> Outcome<Points<'a>> {
+        let matrix = Table::open(path, asked)?;
+        let columns = matrix.columns(&(0..matrix.names.len()).collect::<Vec<_>>())?;
+        let (height, width) = (columns.first().map_or(0, Vec::len), columns.len());
+        let rows = self.table.columns(&[self.roles.y])?.first().map_or(0, Vec::len);
+        if (height, width) != (rows, rows) {
+            return Err(Refusal::usage(format!(
+                "--covariance {}: the matrix has {} and {} for a table of {}; give a row and a column for each row of the table, without names",
+                matrix.name,
+                counted(height, "row"),
+                counted(width, "column"),
+                counted(rows, "row")
+            )));
+        }
+        let used = self.rows.len();
+        let at = |i: usize, j: usize| columns[self.rows[j]][self.rows[i]];
+        if let Some((i, j)) =
+            (0..used * used).map(|k| (k / used, k % used)).find(|&(i, j)| !at(i, j).is_finite())
+        {
+            return Err(Refusal::usage(format!(
+                "{}: the covariance is {}; it must be finite",
+                matrix.place(self.rows[i], self.rows[j]),
+                at(i, j)
+            )));
+        }
+        self.covariance = Some(Matrix::from_fn(used, used, at));
+        Ok(self)
+    }
+
     /// Returns the points as data of the library.
     pub(crate) fn data(&self) -> dualfit::Result<Data<'_>> {
         let columns: Vec<&[f64]> = self.x.iter().map(Vec::as_slice).collect();
         let data = Data::new(columns, &self.y)?;
+        if let Some(matrix) = &self.covariance {
+            return data.sigma(match self.relative {
+                true => Sigma::RelativeCovariance(matrix),
+                false => Sigma::Covariance(matrix),
+            });
+        }
         let data = match (&self.sigma, self.roles.inputs.sigma) {
             (Some(sigma), _) if self.relative => data.sigma(Sigma::Relative(sigma))?,
             (Some(_), Some(Deviation::Constant(sigma))) => data.sigma(Sigma::Constant(sigma))?,
@@ -297,6 +354,11 @@ impl<'a> Points<'a> {
             [] => Ok(data),
             columns => data.x_sigma(columns.iter().map(Vec::as_slice).collect::<Vec<_>>()),
         }
+    }
+
+    /// Returns true if the errors of y are given by their covariance matrix.
+    pub(crate) fn has_covariance(&self) -> bool {
+        self.covariance.is_some()
     }
 
     /// Returns the location of the response of a point.

@@ -133,7 +133,12 @@ fn refused(error: &Error) -> Refusal {
         }
         _ => {}
     }
-    let text = in_our_words(&error.to_string());
+    let mut text = in_our_words(&error.to_string());
+    if let Error::CovarianceNotPositiveDefinite { row, .. } = error {
+        // Rows of the command line are counted from 1, among the fitted ones.
+        text =
+            text.replace(&format!("row {row};"), &format!("row {} of the fitted rows;", row + 1));
+    }
     let line = text.lines().next().unwrap_or_default();
     let message = match (remedy(error), line.rsplit_once("; ")) {
         (None, _) => line.to_owned(),

@@ -14,6 +14,7 @@ const LEVEL: f64 = 0.95;
 /// Result of a bootstrap.
 pub(crate) struct Bootstrapped {
     asked: BootstrapArguments,
+    seed: u64,
     level: f64,
     /// Numbers of refits that converged, that failed, and that were not run.
     converged: usize,
@@ -35,6 +36,7 @@ impl Bootstrapped {
     /// Repeats `fit` on drawn data; `None` without `--bootstrap`, and with a note if the fit did not converge.
     pub(crate) fn run(
         asked: &BootstrapArguments,
+        seed: u64,
         level: Option<f64>,
         (curve, fit, data): (&CurveFit, &Fit, &Data<'_>),
     ) -> dualfit::Result<Option<Bootstrapped>> {
@@ -44,7 +46,7 @@ impl Bootstrapped {
             return Ok(None);
         }
         let level = level.unwrap_or(LEVEL);
-        let how = Bootstrap::new(count).seed(asked.seed).resample(asked.resample.kind());
+        let how = Bootstrap::new(count).seed(seed).resample(asked.resample.kind());
         let replicates = curve.bootstrap(fit, data.clone(), &how)?;
         let derived = fit.derived().iter().map(|derived| &derived.name);
         let (mut quantities, mut no_intervals) = (Vec::new(), None);
@@ -69,12 +71,12 @@ impl Bootstrapped {
         }
         let (converged, failed) = (replicates.len(), replicates.failed());
         let (asked, not_run) = (asked.clone(), replicates.not_run());
-        Ok(Some(Bootstrapped { asked, level, converged, failed, not_run, quantities }))
+        Ok(Some(Bootstrapped { asked, seed, level, converged, failed, not_run, quantities }))
     }
 
     /// Formats the result as a table, with an empty line and a title before it.
     pub(crate) fn table(&self) -> String {
-        let Bootstrapped { asked, level, converged, failed, not_run, quantities } = self;
+        let Bootstrapped { asked, level, converged, failed, not_run, quantities, .. } = self;
         let titles = ["parameter", "std. error", "bias", "from", "to"].map(String::from);
         let number = |value: f64, digits: usize| match value.is_nan() {
             true => String::from("-"),
@@ -104,11 +106,11 @@ impl Bootstrapped {
 
     /// Returns the entry `bootstrap` of the document.
     pub(crate) fn document(&self) -> Value {
-        let Bootstrapped { asked, level, converged, failed, not_run, quantities } = self;
+        let Bootstrapped { asked, seed, level, converged, failed, not_run, quantities } = self;
         let quantity = |Quantity { name, std_error, bias, ends }: &Quantity| json!({ "name": name, "std_error": std_error, "bias": bias, "interval": ends });
         json!({
             "resample": asked.resample.name(),
-            "seed": asked.seed,
+            "seed": seed,
             "converged": converged,
             "failed": failed,
             "not_run": not_run,

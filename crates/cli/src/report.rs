@@ -22,6 +22,9 @@ pub(crate) fn heading(points: &Points<'_>, model: &Model) -> String {
     if let Some(sigma) = roles.inputs.sigma {
         data += &format!(", sigma {}", sigma.said(table));
     }
+    if points.has_covariance() {
+        data += ", with a covariance matrix";
+    }
     if !roles.inputs.x_sigma.is_empty() {
         let said = roles.inputs.x_sigma.iter().map(|sigma| sigma.said(table));
         data += &format!(", sigma of x {}", said.collect::<Vec<_>>().join(" and "));
@@ -114,7 +117,7 @@ impl Intervals {
 }
 
 /// Formats a fit's parameters in the syntax of `--start`.
-fn start_of(fit: &Fit) -> String {
+pub(crate) fn start_of(fit: &Fit) -> String {
     let pairs = fit.names().iter().zip(fit.params());
     pairs.map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>().join(",")
 }

@@ -26,8 +26,8 @@ pub(crate) fn picture(
         plot = plot.band(level);
     }
     match is_stdout(path) {
-        true => put(path, plot.to_svg().map_err(|why| undrawn(path, why))?.as_bytes()),
-        false => plot.save(path).map_err(|why| undrawn(path, why)),
+        true => put(path, plot.to_svg().map_err(|why| undrawn("--plot", path, why))?.as_bytes()),
+        false => plot.save(path).map_err(|why| undrawn("--plot", path, why)),
     }
 }
 
@@ -49,29 +49,29 @@ pub(crate) fn picture_of_groups(
         plot = plot.set(label, fit, points.data()?);
     }
     match is_stdout(path) {
-        true => put(path, plot.to_svg().map_err(|why| undrawn(path, why))?.as_bytes()),
-        false => plot.save(path).map_err(|why| undrawn(path, why)),
+        true => put(path, plot.to_svg().map_err(|why| undrawn("--plot", path, why))?.as_bytes()),
+        false => plot.save(path).map_err(|why| undrawn("--plot", path, why)),
     }
 }
 
-/// Converts an error of a picture.
-fn undrawn(path: &Path, why: PlotError) -> Refusal {
+/// Converts an error of a picture. `option`: the option that requested it.
+pub(crate) fn undrawn(option: &str, path: &Path, why: PlotError) -> Refusal {
     match why {
         PlotError::NotWritten { message, .. } => {
             Refusal::file(format!("{}: cannot be written: {message}", path.display()))
         }
         PlotError::NotPositive { axis, value, .. } => Refusal::usage(format!(
-            "--plot {}: {axis} is {value}, which a logarithmic axis cannot show; leave out --log-{axis}, or exclude the row with --range",
+            "{option} {}: {axis} is {value}, which a logarithmic axis cannot show; leave out --log-{axis}, or exclude the row with --range",
             path.display()
         )),
         PlotError::Columns { columns } => Refusal::usage(format!(
-            "--plot {}: it draws models of one x, but --x names {columns}; leave out --plot, and use --residuals",
+            "{option} {}: it draws models of one x, but --x names {columns}; leave out --plot, and use --residuals",
             path.display()
         )),
         PlotError::Fit(why) => {
-            Refusal::usage(format!("--plot {}: {}", path.display(), Refusal::from(why).message))
+            Refusal::usage(format!("{option} {}: {}", path.display(), Refusal::from(why).message))
         }
-        why => Refusal::usage(format!("--plot {}: {why}", path.display())),
+        why => Refusal::usage(format!("{option} {}: {why}", path.display())),
     }
 }
 

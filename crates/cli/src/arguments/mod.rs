@@ -30,8 +30,19 @@ const DATE_ORDERS: [(&str, DateOrder); 2] =
     [("day-first", DateOrder::DayFirst), ("month-first", DateOrder::MonthFirst)];
 
 /// Options of a single fit, not allowed with `--by`.
-const OF_ONE_FIT: [&str; 6] =
-    ["multi_start", "profile", "components", "save", "residuals", "bootstrap"];
+const OF_ONE_FIT: [&str; 11] = [
+    "covariance",
+    "multi_start",
+    "evolution",
+    "seed",
+    "compare",
+    "contour",
+    "profile",
+    "components",
+    "save",
+    "residuals",
+    "bootstrap",
+];
 
 /// Meaning of the exit codes, for `--help`.
 pub(crate) const EXIT_CODES: &str = "\
@@ -124,12 +135,33 @@ pub(crate) struct FitArguments {
         help_heading = "The fit"
     )]
     pub(crate) share: Vec<String>,
+    /// The covariance matrix of y, for errors that are not independent: a table with a row and a column for each row of
+    /// the points' table, without names, in the units of y squared.
+    #[arg(
+        long,
+        group = "errors_of_y",
+        conflicts_with = "x_sigma",
+        value_name = "FILE",
+        help_heading = "Columns and points"
+    )]
+    pub(crate) covariance: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArguments,
     /// Runs N more fits from starting points drawn within the bounds, or from natural ranges for parameters without
     /// bounds, and reports the best fit.
     #[arg(long, value_name = "N", help_heading = "The fit")]
     pub(crate) multi_start: Option<usize>,
+    /// Searches for the best fit by differential evolution within the bounds, or within natural ranges for parameters
+    /// without bounds.
+    #[arg(long, conflicts_with = "multi_start", help_heading = "The fit")]
+    pub(crate) evolution: bool,
+    /// Seed of --multi-start, --evolution and --bootstrap; the same seed draws the same numbers on every machine.
+    #[arg(long, value_name = "N", help_heading = "The fit")]
+    pub(crate) seed: Option<u64>,
+    /// Fits another model to the same points and reports Akaike weights, and tests of models that contain each other.
+    /// Can be given several times. Options for parameters apply to all models that have them.
+    #[arg(long, value_name = "MODEL", help_heading = "The fit")]
+    pub(crate) compare: Vec<String>,
     /// Prints a JSON document instead of the report; numbers that are not finite are null.
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
@@ -145,6 +177,8 @@ pub(crate) struct FitArguments {
     pub(crate) profile: bool,
     #[command(flatten)]
     pub(crate) bootstrap: BootstrapArguments,
+    #[command(flatten)]
+    pub(crate) contour: ContourArguments,
     #[command(flatten)]
     pub(crate) at: AtArguments,
     /// Adds the confidence band of the curve with a probability such as 0.95 to the plot and the residuals.
@@ -205,9 +239,19 @@ pub(crate) struct BootstrapArguments {
         default_value = "residuals"
     )]
     pub(crate) resample: Drawn,
-    /// Seed of the draws; the same seed draws the same data on every machine.
-    #[arg(long, requires = "bootstrap", value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
+}
+
+/// Options for contours.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct ContourArguments {
+    /// Computes joint confidence regions of two parameters from the likelihood, with the probabilities 0.6827 and 0.95,
+    /// or that of --interval.
+    #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
+    pub(crate) contour: Vec<String>,
+    /// Plots the regions into a file: .svg or .png.
+    #[arg(long, requires = "contour", value_name = "FILE")]
+    pub(crate) contour_plot: Option<PathBuf>,
 }
 
 /// What a bootstrap draws.
@@ -276,7 +320,7 @@ pub(crate) struct BatchArguments {
 }
 
 /// Options for the model and its fit.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "The fit")]
 pub(crate) struct ModelArguments {
     /// The model: a formula of `x` or of the name of the column, such as "a*exp(-b*x)+c", or models of the library
@@ -334,6 +378,20 @@ pub(crate) enum Search {
     Always,
 }
 
+impl ModelArguments {
+    /// Returns the options for another model: `text`, with the settings of the parameters whose names are in `keep`.
+    pub(crate) fn of_model(&self, text: &str, keep: impl Fn(&str) -> bool) -> ModelArguments {
+        let mut own = self.clone();
+        own.model = text.to_owned();
+        own.start = Pairs::only(&self.start, &keep);
+        own.bound = Pairs::only(&self.bound, &keep);
+        own.fix = Pairs::only(&self.fix, &keep);
+        own.prior = Pairs::only(&self.prior, &keep);
+        own.tie.retain(|(name, _)| keep(name));
+        own
+    }
+}
+
 impl Search {
     pub(crate) fn when(self) -> SearchWhen {
         match self {
@@ -354,7 +412,12 @@ pub(crate) struct TableArguments {
     pub(crate) x: Option<String>,
     /// The standard deviations of y: a column by name or number from 1, or one number for all points, with a decimal
     /// point or an exponent: `--sigma 3` is column 3, `--sigma 3.0` a constant.
-    #[arg(long, value_name = "COLUMN|NUMBER", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        group = "errors_of_y",
+        value_name = "COLUMN|NUMBER",
+        allow_negative_numbers = true
+    )]
     pub(crate) sigma: Option<String>,
     /// The standard deviations of x, one for each independent variable: columns or numbers as for --sigma; 0.0 if a
     /// variable is exact. The fit minimises distances from the curve in units of the errors of x and y.
@@ -366,7 +429,7 @@ pub(crate) struct TableArguments {
     )]
     pub(crate) x_sigma: Option<String>,
     /// Treats sigmas as relative: their common factor is estimated from the scatter of the residuals.
-    #[arg(long, requires = "sigma")]
+    #[arg(long, requires = "errors_of_y")]
     pub(crate) relative: bool,
     /// Skips rows with a missing value: empty, NA, nan, or infinite.
     #[arg(long)]

@@ -21,6 +21,11 @@ impl<T: Clone> Pairs<T> {
     pub(crate) fn of(given: &[Pairs<T>]) -> Vec<(String, T)> {
         given.iter().flat_map(|pairs| pairs.0.clone()).collect()
     }
+
+    /// Returns the pairs whose names are in `keep`.
+    pub(crate) fn only(given: &[Pairs<T>], keep: impl Fn(&str) -> bool) -> Vec<Pairs<T>> {
+        vec![Pairs(Pairs::of(given).into_iter().filter(|(name, _)| keep(name)).collect())]
+    }
 }
 
 /// Returns a parser of `name=value,name=value`. Commas within parentheses do not separate pairs. `example` is shown in

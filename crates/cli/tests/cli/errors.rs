@@ -282,7 +282,7 @@ fn command_lines_that_make_no_sense() {
     words(
         &["fit", "f.csv", "-m", "a*x", "--relative"],
         &format!(
-            "the following required arguments were not provided: --sigma <COLUMN|NUMBER>; {see}"
+            "the following required arguments were not provided: <--covariance <FILE>|--sigma <COLUMN|NUMBER>>; {see}"
         ),
     );
     let run = place.run(&[]);

@@ -1,5 +1,6 @@
 //! The program `dualfit`, run as a user runs it: files in, text and exit codes out.
 
+mod analyses;
 mod batch;
 mod destinations;
 mod documentation;
