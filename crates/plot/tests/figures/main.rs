@@ -1,6 +1,7 @@
 //! Plots: contents of the pictures, written files, and errors.
 
 mod picture;
+mod sets;
 
 use dualfit::result::ContourOptions;
 use dualfit::{CurveFit, Data, Error, Estimator, Fit, Sigma, models};
