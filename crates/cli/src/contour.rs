@@ -1,6 +1,6 @@
 //! `--contour`: joint confidence regions of two parameters from the profile likelihood.
 
-use crate::arguments::ContourArguments;
+use crate::arguments::analyses::ContourArguments;
 use crate::model::{Model, expect};
 use crate::output::{is_stdout, note, put};
 use crate::refusal::{Outcome, Refusal};

@@ -306,7 +306,7 @@ impl<'a> Points<'a> {
         path: &Path,
         asked: &TableArguments,
     ) -> Outcome<Points<'a>> {
-        let matrix = Table::open(path, asked)?;
+        let matrix = self.table.open_another(path, asked)?;
         let columns = matrix.columns(&(0..matrix.names.len()).collect::<Vec<_>>())?;
         let (height, width) = (columns.first().map_or(0, Vec::len), columns.len());
         let rows = self.table.columns(&[self.roles.y])?.first().map_or(0, Vec::len);

@@ -1,8 +1,9 @@
 //! `--at`: the fitted curve at new x, with standard errors, confidence intervals of the curve and prediction intervals
 //! of new observations. Points outside the fitted ones are marked.
 
+use crate::arguments::TableArguments;
+use crate::arguments::analyses::AtArguments;
 use crate::arguments::words::number;
-use crate::arguments::{AtArguments, TableArguments};
 use crate::output::{note, put_table};
 use crate::points::Points;
 use crate::refusal::{Outcome, Refusal};
@@ -109,7 +110,7 @@ fn of_file(
     table: &Table,
     x: &[usize],
 ) -> Outcome<Vec<Vec<f64>>> {
-    let new = Table::open(Path::new(path), text)?;
+    let new = table.open_another(Path::new(path), text)?;
     let named = x.iter().all(|&column| table.has_name(column))
         && (0..new.names.len()).any(|column| new.has_name(column));
     let columns: Vec<usize> = match named {

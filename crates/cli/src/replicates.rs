@@ -1,6 +1,6 @@
 //! `--bootstrap`: standard errors and intervals of parameters and derived quantities from refits of drawn data.
 
-use crate::arguments::BootstrapArguments;
+use crate::arguments::analyses::BootstrapArguments;
 use crate::output::note;
 use crate::refusal::in_our_words;
 use crate::words::{aligned, counted, percent, significant};

@@ -3,10 +3,11 @@
 //! Options that name columns are kept as text. They are resolved when the table is known, so that an error message
 //! fits in one line and lists the existing names.
 
+pub(crate) mod analyses;
 pub(crate) mod words;
 
+use analyses::{AtArguments, BootstrapArguments, ContourArguments};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use dualfit::result::Resample;
 use dualfit::{Backend, Loss, SearchWhen};
 use dualfit_io::{CsvOptions, DateOrder, Delimiter, Thousands};
 use std::path::PathBuf;
@@ -57,6 +58,7 @@ Examples:
   dualfit fit decay.csv --model \"a*exp(-b*x) + c\" --start b=0.5
   dualfit fit decay.csv --x time --y signal --sigma error -m \"a*exp(-time/tau)\" -s tau=3
   dualfit fit spectrum.csv --model \"gaussian(g_) + linear(bg_)\" --interval 0.95
+  dualfit fit decay.csv -m \"a*exp(-t/tau)\" --sigma 0.1 --at 5,10
   dualfit fit runs.csv --by run --model \"a*exp(-k*x)\" --start k=0.1 --share k
   sensor | dualfit fit - --model \"slope*x + offset\" --json";
 
@@ -205,94 +207,6 @@ pub(crate) struct FitArguments {
     pub(crate) residuals: Option<PathBuf>,
 }
 
-/// Options for predictions at new x.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Results")]
-pub(crate) struct AtArguments {
-    /// Predicts the curve at new x, with standard errors, confidence intervals and intervals of new observations; the
-    /// probability is that of --interval or 0.95. Numbers such as 0,5,10, for two variables 1:2,3:4, or a table with
-    /// columns of x. Points outside the data are marked.
-    #[arg(long, value_name = "X,...|FILE", allow_hyphen_values = true)]
-    pub(crate) at: Option<String>,
-    /// Standard deviation of new observations, if those of the fitted points differ or are only relative.
-    #[arg(long, requires = "at", value_name = "NUMBER", allow_negative_numbers = true)]
-    pub(crate) at_sigma: Option<f64>,
-    /// Writes the predictions as CSV.
-    #[arg(long, requires = "at", value_name = "FILE")]
-    pub(crate) predictions: Option<PathBuf>,
-}
-
-/// Options for the bootstrap.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Results")]
-pub(crate) struct BootstrapArguments {
-    /// Repeats the fit on N drawn sets of data; reports standard errors, biases and percentile intervals. Standard
-    /// errors need about 200 refits, intervals of 95 % about 2000; the probability is that of --interval or 0.95.
-    #[arg(long, value_name = "N")]
-    pub(crate) bootstrap: Option<usize>,
-    /// What the bootstrap draws.
-    #[arg(
-        long,
-        requires = "bootstrap",
-        value_name = "WHAT",
-        value_enum,
-        default_value = "residuals"
-    )]
-    pub(crate) resample: Drawn,
-}
-
-/// Options for contours.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Results")]
-pub(crate) struct ContourArguments {
-    /// Computes joint confidence regions of two parameters from the likelihood, with the probabilities 0.6827 and 0.95,
-    /// or that of --interval.
-    #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
-    pub(crate) contour: Vec<String>,
-    /// Plots the regions into a file: .svg or .png.
-    #[arg(long, requires = "contour", value_name = "FILE")]
-    pub(crate) contour_plot: Option<PathBuf>,
-}
-
-/// What a bootstrap draws.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Drawn {
-    /// Residuals of the fit: the errors have one distribution in units of sigma, which need not be normal.
-    Residuals,
-    /// Normal errors with the given or estimated sigma; counts with --poisson.
-    Parametric,
-    /// Whole points: the errors may differ in an unknown way. Needs many more points than parameters.
-    Pairs,
-}
-
-impl Drawn {
-    pub(crate) fn kind(self) -> Resample {
-        match self {
-            Drawn::Residuals => Resample::Residuals,
-            Drawn::Parametric => Resample::Parametric,
-            Drawn::Pairs => Resample::Pairs,
-        }
-    }
-
-    /// Returns the value of the option.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Drawn::Residuals => "residuals",
-            Drawn::Parametric => "parametric",
-            Drawn::Pairs => "pairs",
-        }
-    }
-
-    /// Returns what is drawn, in words.
-    pub(crate) fn drawn(self) -> &'static str {
-        match self {
-            Drawn::Residuals => "residuals",
-            Drawn::Parametric => "errors",
-            Drawn::Pairs => "points",
-        }
-    }
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct BatchArguments {
     /// One table with several columns to fit, or several tables.
@@ -404,7 +318,7 @@ impl Search {
 }
 
 /// Options for the columns and rows, and for the format of text tables.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Columns and points")]
 pub(crate) struct TableArguments {
     /// The independent variables, columns by name or number from 1 [default: the first].
@@ -458,6 +372,11 @@ pub(crate) struct TableArguments {
 }
 
 impl TableArguments {
+    /// Returns the options for another table: those of the dialect, without the rows above the numbers.
+    pub(crate) fn of_another_table(&self) -> TableArguments {
+        TableArguments { skip_rows: None, header_rows: None, ..self.clone() }
+    }
+
     /// Format of text tables from the given options; the rest is detected.
     pub(crate) fn text(&self) -> CsvOptions {
         CsvOptions::detected()

@@ -12,6 +12,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Once;
 
+/// Name of the table on standard input.
+const STANDARD_INPUT: &str = "standard input";
+
 pub(crate) struct Table {
     /// The file as errors and reports name it.
     pub(crate) name: String,
@@ -26,7 +29,7 @@ impl Table {
     /// Opens a table; the path `-` means text on standard input.
     pub(crate) fn open(path: &Path, asked: &TableArguments) -> Outcome<Table> {
         let (name, table) = if path == Path::new("-") {
-            let name = String::from("standard input");
+            let name = String::from(STANDARD_INPUT);
             let table = dualfit_io::Table::from_reader(&name, io::stdin().lock(), asked.text());
             (name, table)
         } else {
@@ -42,6 +45,17 @@ impl Table {
         };
         let names = table.names().iter().enumerate().map(called).collect();
         Ok(Table { name, names, table, told: Once::new() })
+    }
+
+    /// Opens a further table of the same dialect. Options for the rows above the numbers apply to this table only.
+    pub(crate) fn open_another(&self, path: &Path, asked: &TableArguments) -> Outcome<Table> {
+        let is_read = self.name == STANDARD_INPUT;
+        if is_read && path == Path::new("-") {
+            return Err(Refusal::usage(
+                "standard input is already the table of the points; give a file for the other table",
+            ));
+        }
+        Table::open(path, &asked.of_another_table())
     }
 
     /// Returns the values of columns; NaN if a value is missing.

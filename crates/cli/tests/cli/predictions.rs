@@ -131,6 +131,14 @@ fn predictions_that_make_no_sense_are_refused() {
         &["--at", "l.csv", "--predictions", "l.csv"],
         "--predictions l.csv: it is l.csv, the table that is read; write to another file",
     );
+    let run = place.run_on(LINE.as_bytes(), &["fit", "-", "-m", "s*t + o", "--at", "-"]);
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (
+            2,
+            "error: standard input is already the table of the points; give a file for the other table\n"
+        )
+    );
     place.put("other.csv", "time,v\n1,2\n");
     words(&["--at", "other.csv"], "other.csv: there is no column \"t\"; the columns are time, v");
     place.put("l.csv", "t,v\n2026-02-01,1\n2026-02-02,2\n2026-02-03,3.1\n");
