@@ -29,7 +29,7 @@ pub(crate) struct BootstrapArguments {
     /// errors need about 200 refits, intervals of 95 % about 2000; the probability is that of --interval or 0.95.
     #[arg(long, value_name = "N")]
     pub(crate) bootstrap: Option<usize>,
-    /// What the bootstrap draws.
+    /// Kind of draws of the bootstrap.
     #[arg(
         long,
         requires = "bootstrap",
@@ -53,7 +53,7 @@ pub(crate) struct ContourArguments {
     pub(crate) contour_plot: Option<PathBuf>,
 }
 
-/// What a bootstrap draws.
+/// Kind of draws of a bootstrap.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Drawn {
     /// Residuals of the fit: the errors have one distribution in units of sigma, which need not be normal.
@@ -82,7 +82,7 @@ impl Drawn {
         }
     }
 
-    /// Returns what is drawn, in words.
+    /// Returns the noun for the drawn things.
     pub(crate) fn drawn(self) -> &'static str {
         match self {
             Drawn::Residuals => "residuals",
