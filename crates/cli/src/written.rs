@@ -31,9 +31,11 @@ pub(crate) fn picture(
     }
 }
 
-/// Draws points, curve, band and residuals of each group in one chart. `fits`: label, points and fit of each group.
+/// Draws points, curve, band and residuals of each group in one chart. `by`: name of the column of the groups. `fits`:
+/// label, points and fit of each group.
 pub(crate) fn picture_of_groups(
     path: &Path,
+    by: &str,
     fits: &[(&str, &Points<'_>, &Fit)],
     asked: &FitArguments,
 ) -> Outcome<()> {
@@ -46,7 +48,12 @@ pub(crate) fn picture_of_groups(
         plot = plot.band(level);
     }
     for (label, points, fit) in fits {
-        plot = plot.set(label, fit, points.data()?);
+        // A number alone does not say what it counts.
+        let name = match label.parse::<f64>() {
+            Ok(_) => format!("{by} {label}"),
+            Err(_) => (*label).to_owned(),
+        };
+        plot = plot.set(&name, fit, points.data()?);
     }
     match is_stdout(path) {
         true => put(path, plot.to_svg().map_err(|why| undrawn("--plot", path, why))?.as_bytes()),

@@ -21,21 +21,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
-    let out = asked.out.as_deref();
-    destinations::expect_form("--out", out, "the format", ["csv", "json"])?;
-    let (plot, predictions) = (asked.plot.as_deref(), asked.at.predictions.as_deref());
-    destinations::expect_form("--plot", plot, "the kind of picture", ["svg", "png"])?;
-    check_band(asked)?;
-    check_level("--interval", asked.interval)?;
-    if let (Some(level), None) = (asked.interval, &asked.at.at) {
-        return Err(Refusal::usage(format!(
-            "--interval {level}: for groups it is the level of predictions; give --at, or fit one group alone with --range"
-        )));
-    }
-    let new = asked.at.at.as_deref().map(Path::new);
-    let inputs: Vec<&Path> = std::iter::once(asked.file.as_path()).chain(new).collect();
-    let outputs = [("--out", out), ("--plot", plot), ("--predictions", predictions)];
-    let on_stdout = destinations::check(&inputs, &outputs, asked.json)?;
+    let on_stdout = check(asked)?;
     let begun = Instant::now();
     let table = Table::open(&asked.file, &asked.table)?;
     let by = table.find(column)?;
@@ -92,10 +78,18 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
     };
     let predicted = entries.iter().zip(&sets).map(|(entry, points)| predicted(entry, points));
     let predictions = predicted.collect::<Outcome<Vec<Option<Predictions<'_>>>>>()?;
-    let by = Some(table.called(by));
+    let by = table.called(by);
     let joint = joint.as_ref();
-    let results = Results { model: &model, entries: &entries, by, joint, predictions, seconds };
-    let files = Files { out, predictions: asked.at.predictions.as_deref() };
+    let results = Results {
+        model: &model,
+        entries: &entries,
+        by: Some(by.clone()),
+        joint,
+        predictions,
+        seconds,
+    };
+    let (out, predictions) = (asked.out.as_deref(), asked.at.predictions.as_deref());
+    let files = Files { out, predictions };
     let code = results.end(files, asked.json, on_stdout)?;
     if let Some(path) = &asked.plot {
         let fitted = entries.iter().zip(&sets);
@@ -107,9 +101,28 @@ pub(crate) fn run(asked: &FitArguments, column: &str) -> Outcome<u8> {
         if others > 0 {
             note(format!("--plot: {} without a fit not drawn", counted(others, "group")));
         }
-        written::picture_of_groups(path, &fitted, asked)?;
+        written::picture_of_groups(path, &by, &fitted, asked)?;
     }
     Ok(code)
+}
+
+/// Checks the request before the table is read. Returns true if a result other than the report goes to standard output.
+fn check(asked: &FitArguments) -> Outcome<bool> {
+    let out = asked.out.as_deref();
+    destinations::expect_form("--out", out, "the format", ["csv", "json"])?;
+    let (plot, predictions) = (asked.plot.as_deref(), asked.at.predictions.as_deref());
+    destinations::expect_form("--plot", plot, "the kind of picture", ["svg", "png"])?;
+    check_band(asked)?;
+    check_level("--interval", asked.interval)?;
+    if let (Some(level), None) = (asked.interval, &asked.at.at) {
+        return Err(Refusal::usage(format!(
+            "--interval {level}: for groups it is the level of predictions; give --at, or fit one group alone with --range"
+        )));
+    }
+    let new = asked.at.at.as_deref().map(Path::new);
+    let inputs: Vec<&Path> = std::iter::once(asked.file.as_path()).chain(new).collect();
+    let outputs = [("--out", out), ("--plot", plot), ("--predictions", predictions)];
+    destinations::check(&inputs, &outputs, asked.json)
 }
 
 /// Converts an error of a joint fit. An error about a single group begins with the label of this group.

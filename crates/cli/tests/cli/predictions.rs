@@ -219,7 +219,12 @@ fn groups_are_predicted_as_by_the_library() {
 #[test]
 fn groups_are_drawn_in_one_picture() {
     let (text, _) = groups();
-    let place = Place::with("g.csv", text + "bad,1,1\n");
+    let place = Place::with("g.csv", format!("{text}bad,1,1\n"));
+    place.put("numbers.csv", text.replace("low", "1").replace("high", "2"));
+    let by_number = ["fit", "numbers.csv", "--by", "g", "-m", "a*exp(-k*t)", "--plot", "n.svg"];
+    assert_eq!(place.run(&by_number).code, 0);
+    let svg = place.read("n.svg");
+    assert!(svg.contains(">g 1</text>") && svg.contains(">g 2</text>"), "{svg}");
     let fit = ["fit", "g.csv", "--by", "g", "-m", "a*exp(-k*t)", "-s", "k=1"];
     let run = place.run(&[&fit[..], &["--plot", "p.svg", "--band", "0.95"]].concat());
     assert_eq!(
