@@ -8,6 +8,7 @@ use super::search::{SearchRequest, Workspace};
 use super::spec::FitSpec;
 use super::start_search::StartSearch;
 use super::stats::Stats;
+use super::unneeded;
 use super::warnings::{of_search, warnings};
 use crate::data::loss::Estimator;
 use crate::data::summary::Overview;
@@ -179,6 +180,11 @@ impl Request<'_> {
         if let Some(search) = &self.spent.search {
             let found = of_search(search, &fit);
             fit.warnings.extend(found);
+        }
+        if fit.converged() {
+            let found = unneeded::warnings(&fit, &space.problem, space.outcome(), evaluator);
+            fit.warnings.extend(found.0);
+            fit.stats.passes += found.1;
         }
         if points.errors_in_x && fit.converged() {
             let (at_end, shape) = ((&outcome.params[..], &free[..]), &space.problem.shape);

@@ -35,6 +35,7 @@ mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
 pub(crate) mod table;
+mod unneeded;
 pub(crate) mod variable_projection;
 pub(crate) mod verify;
 pub(crate) mod warning;

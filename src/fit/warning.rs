@@ -170,6 +170,19 @@ pub enum Warning {
         #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
         cost_ratio: f64,
     },
+    /// The data do not need a term of the model: without it, the rest of the model fits them as well. The errors of its
+    /// parameters mean little. It is tested for a factor of a term that is less than three errors from 0 and without
+    /// which other parameters have no effect; not for joint fits and models that are not traced.
+    UnneededTerm {
+        /// The factor of the term, such as its amplitude.
+        name: String,
+        /// The parameters that have no effect if the factor is 0.
+        lost: Vec<String>,
+        /// The probability that noise alone gives the term at least its effect on chi-square; for this, the nonlinear
+        /// parameters count like linear ones.
+        #[cfg_attr(feature = "json", serde(with = "crate::saved::exact"))]
+        p_value: f64,
+    },
     /// A search found the start, and the data may be noise about a constant: in noise, the best curve of a search can
     /// reach the same R² by chance. It is tested only with at least 20 degrees of freedom.
     NoSignal {
@@ -206,6 +219,10 @@ impl Warning {
             | Warning::FixedByBounds { name }
             | Warning::Biased { name, .. }
             | Warning::PoorScaling { name, .. } => *name = own(name)?,
+            Warning::UnneededTerm { name, lost, .. } => {
+                *name = own(name)?;
+                *lost = lost.iter().map(own).collect::<Option<_>>()?;
+            }
             Warning::CheckpointNotWritten { .. }
             | Warning::NoDegreesOfFreedom
             | Warning::FewDistinctPoints { .. }
@@ -219,6 +236,15 @@ impl Warning {
             | Warning::PoorFit { .. } => {}
         }
         Some(warning)
+    }
+}
+
+/// Lists names, such as "`a`, `b` and `c`".
+fn joined<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => names.concat(),
     }
 }
 
@@ -326,6 +352,12 @@ impl fmt::Display for Warning {
             Warning::UncertainMinimum { reached, fits } => write!(
                 f,
                 "the start was searched for, and {reached} of {fits} fits reached this minimum, so there may be a better one: give a start or bounds, or search more"
+            ),
+            Warning::UnneededTerm { name, lost, p_value } => write!(
+                f,
+                "the data do not need the term of {}: with `{name}` = 0 the rest of the model fits as well ({}); fit without the term",
+                joined(std::iter::once(name).chain(lost)),
+                probability(*p_value)
             ),
             Warning::OtherMinimum { cost_ratio } => write!(
                 f,

@@ -19,7 +19,8 @@
 //!
 //! Therefore `-x^2` is −(x²), `2^-x` needs no parentheses, and `!` applies to a whole comparison. `log` is the
 //! natural logarithm, as in NumPy and MATLAB. A name followed by `(` is a function. Any other name is a
-//! declared variable, else the constant `pi` or `e`, else a parameter.
+//! declared variable, else the constant `pi`, else a parameter. `e` is Euler's number as the base of a power, as in
+//! `e^x`; elsewhere it is an error, because it may be meant as a parameter.
 //!
 //! An exponent written as an integer (`2`, `-2`, `(2)`, also in `pow(x, 2)`) is computed by products,
 //! any other (`2.0`, `1/2`, `n`) by the power function. Multiplication needs an explicit `*`.
@@ -168,9 +169,7 @@ impl<'a> Parser<'a> {
                 );
             }
         }
-        for (name, value) in [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)] {
-            parser.names.entry(name).or_insert(Var::from(value));
-        }
+        parser.names.entry("pi").or_insert(Var::from(std::f64::consts::PI));
         parser.advance()?;
         Ok(parser)
     }
@@ -294,6 +293,13 @@ impl<'a> Parser<'a> {
         let name = token.text;
         if let Some(&known) = self.names.get(name) {
             return Ok(known);
+        }
+        if name == "e" {
+            if matches!(self.current.text, "^" | "**") {
+                return Ok(Var::from(std::f64::consts::E));
+            }
+            let message = "`e` could be a parameter or Euler's number 2.718…: name a parameter otherwise, such as e0; the number is exp(1)";
+            return FormulaFault::at(token.column, message);
         }
         if ["inf", "infinity", "nan"].iter().any(|word| name.eq_ignore_ascii_case(word)) {
             let message = format!("`{name}` is not a number that a model can be fitted with");

@@ -233,14 +233,22 @@ impl Program {
     /// nothing.
     pub(super) fn params_below(&self, nodes: &[Id]) -> Vec<bool> {
         let is_zero = |id: Id| matches!(self.nodes[id as usize], Node::Const(bits) if f64::from_bits(bits) == 0.0);
+        self.params_below_without(nodes, |id| is_product_with(&self.nodes[id as usize], is_zero))
+    }
+
+    /// Returns one value per parameter: true if one of `nodes` depends on it if all nodes for which `is_zero` is true
+    /// are 0.
+    pub(super) fn params_below_without(
+        &self,
+        nodes: &[Id],
+        is_zero: impl Fn(Id) -> bool,
+    ) -> Vec<bool> {
         let mut needed = vec![false; self.nodes.len()];
         nodes.iter().for_each(|&id| needed[id as usize] = true);
         let mut occurs = vec![false; self.params.len()];
         // Operands are earlier nodes.
-        for (id, node) in
-            self.nodes.iter().enumerate().rev().filter(|(_, node)| !is_product_with(node, is_zero))
-        {
-            if !needed[id] {
+        for (id, node) in self.nodes.iter().enumerate().rev() {
+            if !needed[id] || is_zero(id as Id) {
                 continue;
             }
             node.operands().for_each(|operand| needed[operand as usize] = true);

@@ -38,6 +38,27 @@ impl Program {
         terms
     }
 
+    /// Returns the elements of `params` that do not occur in the model if parameter `amplitude` is 0: those of the term
+    /// of which it is a factor. `amplitude` itself is not among them.
+    pub(crate) fn lost_without(&self, amplitude: usize, params: &[usize]) -> Vec<usize> {
+        let mut vanishes: Vec<bool> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let zero = |id: Id| vanishes[id as usize];
+            let is_zero = match *node {
+                Node::Param(i) => i as usize == amplitude,
+                Node::Unary(Unary::Neg, a) | Node::Binary(Binary::Div, a, _) => zero(a),
+                Node::Binary(Binary::Mul, a, b) => zero(a) || zero(b),
+                Node::Binary(Binary::Add | Binary::Sub, a, b) => zero(a) && zero(b),
+                _ => false,
+            };
+            vanishes.push(is_zero);
+        }
+        let outputs = &self.outputs[..self.outputs.len().min(1)];
+        let all = self.params_below(outputs);
+        let left = self.params_below_without(outputs, |id| vanishes[id as usize]);
+        params.iter().copied().filter(|&k| k != amplitude && all[k] && !left[k]).collect()
+    }
+
     /// Returns one value per parameter: true if it occurs in the argument of a sine, cosine, tangent or Bessel
     /// function.
     pub(crate) fn oscillating(&self) -> Vec<bool> {
@@ -200,6 +221,27 @@ mod tests {
         assert_eq!(positions("v*x/(k + x)", Own), Vec::<String>::new());
         assert_eq!(positions("1/(1 + (x - c)^2) + 1/(1 + (x - c - d)^2)", Own), ["c"]);
         assert_eq!(positions("1/(1 + (x - c)^2) + 1/(1 + (x - c - d)^2)", Distance), ["d"]);
+    }
+
+    #[test]
+    fn an_amplitude_takes_the_parameters_of_its_term_along() {
+        let lost = |text: &str, amplitude: &str| {
+            let Expression(program) = Expression::parse(text, &["x"]).unwrap();
+            let all: Vec<usize> = (0..program.params.len()).collect();
+            let amplitude = program.params.iter().position(|name| name == amplitude).unwrap();
+            let lost = program.lost_without(amplitude, &all);
+            lost.iter().map(|&i| program.params[i].clone()).collect::<Vec<_>>().join(" ")
+        };
+        let two = "a*exp(-b*x) - c/s*exp(-((x - m)/s)^2/2) + y0";
+        assert_eq!(lost(two, "a"), "b");
+        assert_eq!(lost(two, "c"), "s m");
+        assert_eq!(lost(two, "y0"), "");
+        assert_eq!(lost(two, "m"), "");
+        // A rate that another term shares stays.
+        assert_eq!(lost("a*exp(-k*x) + c*exp(-k*x - d*x)", "c"), "d");
+        assert_eq!(lost("a*(b*x + c) + d", "a"), "b c");
+        assert_eq!(lost("(a*exp(-b*x) + a*c)/(1 + d*x) + f", "a"), "b c d");
+        assert_eq!(lost("a + b*x", "b"), "");
     }
 
     #[test]

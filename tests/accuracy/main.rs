@@ -21,6 +21,7 @@ mod robust;
 mod scipy;
 mod second_order;
 mod uncertainty;
+mod unneeded_terms;
 mod voigt;
 
 #[path = "../support"]
