@@ -58,7 +58,8 @@ impl CurveFit {
     /// Returns a model from a formula in the independent `variables`. Every other name in the formula is a parameter;
     /// parameters are in order of appearance.
     ///
-    /// A formula can contain the operators + − * / ^ (or **), parentheses, the constants `pi` and `e`, the functions of
+    /// A formula can contain the operators + − * / ^ (or **), parentheses, the constant `pi`, powers of Euler's number
+    /// such as `e^x`, the functions of
     /// [`Scalar`](crate::Scalar) under their usual names (`log` is the natural logarithm), `voigt(x, sigma, gamma)` and
     /// `if(condition, a, b)`. If a variable does not occur in the formula, a name that differs from it only by upper
     /// and lower case is an error.

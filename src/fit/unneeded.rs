@@ -4,7 +4,7 @@
 //! other parameters by Gauss-Newton steps. The cost then is an upper limit of the minimum without the term. If it exceeds
 //! the cost of the fit by no more than chance, the data do not need the term: an F test for unknown errors, a test of
 //! chi-square for known ones, with one degree of freedom for a and for each element of b. Since b has no effect at a = 0,
-//! noise alone gives more than this distribution, so that p is rather too small (Davies, Biometrika 74, 33, 1987).
+//! noise alone gives more than this distribution, so that p is rather too small (Davies 1987).
 
 use super::Fit;
 use super::distributions::{chi_square_upper, f_upper};
