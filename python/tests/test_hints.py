@@ -33,6 +33,7 @@ MODEL = dualfit.Model(decay)
 ATTRIBUTES: list[tuple[Any, str, str]] = [
     *((FIT, name, words) for name, words in [
         ("popt", "Fit.params"), ("pcov", "Fit.covariance"), ("perr", "Fit.std_errors"), ("stderr", "Fit.errors"),
+        ("status", "Fit.converged, or Fit.message"), ("x0", "Fit.start"), ("yhat", "Fit.predict()"),
         ("rsquared", "Fit.r_squared"), ("r2", "Fit.r_squared"), ("chi2", "Fit.chi_square"), ("dof", "Fit.degrees_of_freedom"),
         ("ndata", "Fit.points"), ("nvarys", "Fit.estimated"), ("residual", "Fit.residuals()"), ("resid", "Fit.residuals()"),
         ("confint", "Fit.confidence_intervals(level)"), ("ci_report", "Fit.profile(name).interval(level)"),
