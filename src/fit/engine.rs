@@ -174,17 +174,17 @@ impl Request<'_> {
         let mut unused = self.spec.unused.clone();
         free.iter().zip(&outcome.unused).for_each(|(&k, &found)| unused[k] |= found);
         fit.warnings = warnings(&fit, &unused, self.spec.bounds, distinct, &effects);
+        if fit.converged() {
+            let found = unneeded::warnings(&fit, &space.problem, space.outcome(), evaluator);
+            fit.warnings.extend(found.0);
+            fit.stats.passes += found.1;
+        }
         if tests.are_made() {
             tests.apply(&mut fit);
         }
         if let Some(search) = &self.spent.search {
             let found = of_search(search, &fit);
             fit.warnings.extend(found);
-        }
-        if fit.converged() {
-            let found = unneeded::warnings(&fit, &space.problem, space.outcome(), evaluator);
-            fit.warnings.extend(found.0);
-            fit.stats.passes += found.1;
         }
         if points.errors_in_x && fit.converged() {
             let (at_end, shape) = ((&outcome.params[..], &free[..]), &space.problem.shape);

@@ -73,7 +73,7 @@ fn a_text_may_have_several_variables() -> Result<(), Error> {
 #[test]
 fn parameters_come_in_order_of_appearance() -> Result<(), Error> {
     let x = grid(20, 0.1, 2.0);
-    let model = CurveFit::parse("τ*exp(-x*k_1) + pi*Offset - τ*x*e", ["x"])?;
+    let model = CurveFit::parse("τ*exp(-x*k_1) + pi*Offset - τ*x*e^2", ["x"])?;
     match model.fit(Data::new(&x, &x)?, [1.0; 9]) {
         Err(Error::ParameterCount { expected: 3, got: 9, names }) => {
             assert_eq!(names, ["τ", "k_1", "Offset"]);

@@ -59,7 +59,7 @@ define! {
         midpoint: any "the x of capacity/e, where it is steepest",
     }
     derived {
-        max_slope = "capacity*rate/e" "the slope at the midpoint",
+        max_slope = "capacity*rate*exp(-1)" "the slope at the midpoint",
         lag = "midpoint - 1/rate" "where the steepest tangent leaves 0",
         at_zero = "capacity*exp(-exp(rate*midpoint))" "the value at x = 0",
     }
