@@ -211,12 +211,15 @@ fn scales_are_sizes_of_steps() {
     assert!(matches!(error, Error::UnknownParameter { .. }));
 }
 
-/// In a text `e` is a number, so that a model cannot have a parameter of that name.
+/// In a text `e` is a number as the base of a power, and an error elsewhere: no parameter can have this name.
 #[test]
 fn a_parameter_with_the_name_of_a_constant_is_explained() {
     let (x, y) = ([1.0, 2.0, 3.0], [2.0, 4.0, 7.0]);
     let data = || Data::new(&x, &y).unwrap();
-    let line = || CurveFit::parse("a*x + e", ["x"]).unwrap();
+    let refused = CurveFit::parse("a*x + e", ["x"]).unwrap_err().to_string();
+    assert!(refused.contains("`e` could be a parameter or Euler's number"), "{refused}");
+    assert!(refused.contains("a*x + e\n        ^"), "{refused}");
+    let line = || CurveFit::parse("a*x + e^0.5", ["x"]).unwrap();
     assert_eq!(line().parameters(), ["a"]);
     let says = |result: Result<Fit, Error>, words: &str| {
         let text = result.unwrap_err().to_string();
