@@ -119,6 +119,7 @@ mod fit;
 #[doc = include_str!("guide_links.md")]
 #[doc = include_str!("../docs/guide/README.md")]
 pub mod guide;
+mod host;
 mod math;
 mod model;
 pub mod models;
@@ -187,9 +188,8 @@ pub mod device {
     pub use crate::backend::Processor;
     pub use crate::backend::choice::Costs;
     pub use crate::backend::choice::Devices;
-    pub use crate::backend::cuda::bandwidth::Bandwidth;
     pub use crate::backend::cuda::cache::Origin as KernelOrigin;
-    pub use crate::backend::cuda::devices::{DeviceInfo, devices};
+    pub use crate::backend::cuda::devices::{Bandwidth, DeviceInfo, devices};
     pub use crate::curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
 }
 

@@ -6,12 +6,12 @@
 //! forever. In both cases the calling thread becomes a pool of one thread that does all the work. The results are the
 //! same.
 
+use crate::host;
 use rayon::Yield;
 use rayon::iter::{ParallelIterator, repeat_n};
 use std::error::Error;
 use std::mem::forget;
 use std::panic::catch_unwind;
-use std::process;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::sleep;
@@ -28,8 +28,8 @@ pub fn ready() {
     if rayon::current_thread_index().is_some() {
         return;
     }
-    let (process, sound) = *POOL.get_or_init(|| (process::id(), has_pool()));
-    if !sound || process != process::id() {
+    let (process, sound) = *POOL.get_or_init(|| (host::process(), has_pool()));
+    if !sound || process != host::process() {
         be_alone();
     }
 }

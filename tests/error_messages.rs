@@ -198,6 +198,7 @@ fn of_devices() -> Vec<Error> {
         NoCuda::NvrtcTooNew { nvrtc: (13, 0), driver: (12, 4) },
         NoCuda::CompilerFailed { reason: own("code 5") },
         NoCuda::ForcedCpu,
+        NoCuda::NotCompiled,
     ];
     for (i, reason) in reasons.into_iter().enumerate() {
         errors.push(Error::CudaUnavailable { ordinal: (i == 0).then_some(1), reason });

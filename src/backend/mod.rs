@@ -2,6 +2,10 @@
 
 pub(crate) mod choice;
 pub(crate) mod cpu;
+#[cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "parts of the backend that only an opened device uses")
+)]
 pub(crate) mod cuda;
 pub(crate) mod stream;
 

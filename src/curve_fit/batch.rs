@@ -18,12 +18,12 @@ use crate::fit::placement::{GivenDevice, Placement, names};
 use crate::fit::propagated::Formula;
 use crate::fit::retry::first_options;
 use crate::fit::spec::FitSpec;
+use crate::host::Instant;
 use crate::model::Expression;
 use crate::observe::span;
 use crate::solver::observe::Observer;
 use crate::threads;
 use std::sync::Arc;
-use std::time::Instant;
 
 impl CurveFit {
     /// Fits the model to the data of every fit of a batch. Each result equals the result of [`fit`](CurveFit::fit) with

@@ -19,8 +19,8 @@ use crate::error::Result;
 use crate::fit::batch::request::BatchRequest;
 use crate::fit::batch::status::FitStatus;
 use crate::fit::engine::Spent;
+use crate::host::Instant;
 use crate::threads;
-use std::time::Instant;
 
 /// Number of fits whose starts a thread computes at a time.
 const PORTION: usize = 64;

@@ -2,9 +2,9 @@
 
 use crate::backend::choice::Costs;
 use crate::backend::cuda::batch::arrays::Resident;
-use crate::backend::cuda::device;
 use crate::backend::cuda::device::Device as Cuda;
 use crate::backend::cuda::device_points::DevicePoints;
+use crate::backend::cuda::machine;
 use crate::data::Data;
 use crate::data::batch::BatchData;
 use crate::data::loss::Estimator;
@@ -42,7 +42,7 @@ impl Device {
     /// # Errors
     /// [`Error::CudaUnavailable`] with the reason and the software to install.
     pub fn open(ordinal: usize) -> Result<Device> {
-        match device::open(ordinal) {
+        match machine::open(ordinal) {
             Ok(device) => Ok(Device { device }),
             Err(reason) => Err(Error::CudaUnavailable { ordinal: Some(ordinal), reason }),
         }

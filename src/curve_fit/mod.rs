@@ -6,7 +6,7 @@ mod batch_starts;
 pub(crate) mod bootstrap;
 mod cancel;
 pub(crate) mod device;
-#[cfg(test)]
+#[cfg(all(test, feature = "cuda"))]
 mod emulated;
 pub(crate) mod global;
 mod lost_model;
@@ -37,6 +37,7 @@ use crate::fit::Fit;
 use crate::fit::engine::Spent;
 use crate::fit::placement::AssignedDevices;
 use crate::fit::priors::Prior;
+use crate::host::Instant;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
@@ -53,7 +54,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// Fits `model` to the points (`x`, `y`) from the starting point `p0`, like SciPy's `curve_fit`.
 ///

@@ -11,10 +11,10 @@ use crate::fit::execution::Execution;
 use crate::fit::in_memory::InMemory;
 use crate::fit::placement::{AssignedDevices, GivenDevice, PlacementRequest, Uploaded};
 use crate::fit::spec::FitSpec;
+use crate::host::Instant;
 use crate::model::native::Model;
 use crate::solver::observe::Observer;
 use std::sync::Arc;
-use std::time::Instant;
 
 impl CurveFit {
     /// Returns the requested placement of a fit. `given`: the device that holds the data, if any.

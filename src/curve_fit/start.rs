@@ -15,6 +15,7 @@ use crate::error::names::position;
 use crate::error::{Error, Result, StartError, TieError};
 use crate::fit::engine::{Spent, error_at_start};
 use crate::fit::linear_start::solved;
+use crate::host::Instant;
 use crate::model::linear::Conflicts;
 use crate::model::native::Model;
 use crate::model::program::panic_message;
@@ -25,7 +26,6 @@ use crate::threads::lock;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 impl CurveFit {
     /// Returns the starting point of [`fit`](CurveFit::fit), one value per parameter: the values of `start`, and

@@ -90,11 +90,10 @@ impl Points<'_> {
         arrays: &[Values<'_>],
         out: &mut [f64],
     ) -> (usize, usize) {
-        type Span = (usize, usize);
         let points = self;
         in_vectors!(Points::gather: (
-            points: &Points<'_>, span: Span, most: usize, arrays: &[Values<'_>], out: &mut [f64]
-        ) -> Span)
+            points: &Points<'_>, span: (usize, usize), most: usize, arrays: &[Values<'_>], out: &mut [f64]
+        ) -> (usize, usize))
     }
 
     #[inline(always)]

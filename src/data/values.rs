@@ -41,6 +41,7 @@ pub(crate) enum Storage {
 
 impl Storage {
     /// Number of types.
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
     pub(crate) const COUNT: usize = 7;
 
     /// Returns the size of a number in bytes.

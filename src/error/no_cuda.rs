@@ -124,15 +124,16 @@ pub enum NoCuda {
     /// `DUALFIT_FORCE_CPU` is set.
     #[error("DUALFIT_FORCE_CPU is set, so no CUDA device is used; unset it to use one")]
     ForcedCpu,
+    /// dualfit was built without the feature `cuda`.
+    #[error(
+        "this build of dualfit has no CUDA (feature `cuda`); build it with that feature to use a device"
+    )]
+    NotCompiled,
 }
 
 /// CUDA version of the oldest supported driver. NVRTC 11.2 is the first version that lists the architectures that it
 /// supports; a driver loads the machine code of every NVRTC of its major version.
 pub(crate) const OLDEST: (u32, u32) = (11, 2);
-
-/// Compute capability of the oldest supported devices. From 7.0 on the lanes of a warp are scheduled independently; the
-/// kernels let parts of a warp that have diverged exchange values.
-pub(crate) const OLDEST_DEVICE: (u32, u32) = (7, 0);
 
 /// Returns the wheel with the NVRTC for a driver of this major version of CUDA. From 13 on the name of the wheel
 /// contains no version; the text adds a version constraint, because pip would otherwise install the newest version.
@@ -190,6 +191,10 @@ fn hiding(visible: Option<&str>) -> String {
 
 /// Error of a call of the device driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(
+    not(feature = "cuda"),
+    allow(dead_code, reason = "errors of devices, which this build does not open")
+)]
 pub(crate) enum DriverError {
     /// The device cannot allocate this number of bytes.
     #[error("the device has no {requested} bytes of memory left")]

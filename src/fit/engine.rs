@@ -13,6 +13,7 @@ use super::warnings::{of_search, warnings};
 use crate::data::loss::Estimator;
 use crate::data::summary::Overview;
 use crate::error::{Error, NamedValues, Result};
+use crate::host::Instant;
 use crate::model::Expression;
 use crate::model::component::ComponentModel;
 use crate::model::native::Model;
@@ -25,7 +26,7 @@ use crate::solver::task::Problem;
 use crate::solver::termination::Termination;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Work before a fit is prepared, and its duration.
 #[derive(Clone, Copy, Default)]

@@ -21,10 +21,10 @@ use crate::backend::cuda::streamed::DoubleBuffer;
 use crate::data::loss::Loss;
 use crate::data::points::Points;
 use crate::error::{Error, Result};
+use crate::host::Instant;
 use crate::threads;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Double-precision lanes per multiprocessor below which sums in pairs of f32 are faster. A product and its addition
 /// take about eight f32 operations, and a multiprocessor has 64 to 128 f32 lanes.

@@ -6,9 +6,11 @@ use crate::backend::choice::{Costs, Devices, Workload};
 use crate::backend::cpu::kernels;
 use crate::backend::cuda::batch::arrays::Resident;
 use crate::backend::cuda::cache::Origin;
-use crate::backend::cuda::device::{self, Device, LoadError};
+use crate::backend::cuda::device::{Device, LoadError};
 use crate::backend::cuda::device_points::DevicePoints;
+use crate::backend::cuda::devices;
 use crate::backend::cuda::driver::DriverError;
+use crate::backend::cuda::machine;
 use crate::backend::{Backend, Processor};
 use crate::error::{Error, Result};
 use crate::solver::evaluator::Evaluator;
@@ -342,11 +344,11 @@ impl<T> Placement<T> {
 ///
 /// # Errors
 /// [`Error::CudaUnavailable`] if one of the devices cannot be opened.
-fn opened(devices: Devices) -> Result<Vec<Arc<Device>>> {
-    let numbers = device::numbers(devices)
+fn opened(selected: Devices) -> Result<Vec<Arc<Device>>> {
+    let numbers = devices::numbers(selected)
         .map_err(|reason| Error::CudaUnavailable { ordinal: None, reason })?;
     let open = |ordinal: usize| {
-        device::open(ordinal)
+        machine::open(ordinal)
             .map_err(|reason| Error::CudaUnavailable { ordinal: Some(ordinal), reason })
     };
     numbers.into_iter().map(open).collect()
@@ -364,18 +366,18 @@ fn sooner(
         return Err("too little work to look for a device".to_owned());
     }
     let first = startup + compile;
-    if !device::is_open() && on_cpu < first {
+    if !machine::is_open() && on_cpu < first {
         return Err(format!(
             "about {on_cpu:.2} s on the CPU is less than the {first:.1} s in which a device begins"
         ));
     }
-    let startup_of_first = if device::is_open() { 0.0 } else { startup };
-    let device = device::preferred().map_err(|reason| reason.to_string())?;
+    let startup_of_first = if machine::is_open() { 0.0 } else { startup };
+    let device = machine::preferred().map_err(|reason| reason.to_string())?;
     let compile = if (estimate.is_loaded)(&device) { 0.0 } else { compile };
     let seconds = |devices: usize| compile + (estimate.on_devices)(&device, devices);
-    let mut others = device::beside(&device);
+    let mut others = machine::beside(&device);
     others.truncate(estimate.most_devices.saturating_sub(1));
-    let unopened = others.iter().filter(|&&other| !device::is_open_as(other)).count();
+    let unopened = others.iter().filter(|&&other| !machine::is_open_as(other)).count();
     let starting = startup * unopened as f64;
     let (alone, shared) = (seconds(1), starting + seconds(1 + others.len()));
     if alone <= shared {
@@ -391,7 +393,7 @@ fn sooner(
         return Err(estimate);
     }
     // Devices that cannot be opened are left out.
-    let others = others.into_iter().filter_map(|other| device::open(other).ok());
+    let others = others.into_iter().filter_map(|other| machine::open(other).ok());
     Ok(([device].into_iter().chain(others).collect(), estimate))
 }
 

@@ -7,12 +7,12 @@ use crate::backend::cuda::source::Arithmetic;
 use crate::data::loss::Loss;
 use crate::data::sigma::Spread;
 use crate::error::{Error, Result};
+use crate::host::Instant;
 use crate::normal::Arrow;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::observe::Patience;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Options of an evaluator that all stages of a search share.
 #[derive(Clone, Copy)]

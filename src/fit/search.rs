@@ -18,6 +18,7 @@ use super::spec::FitSpec;
 use crate::backend::cuda::source::Arithmetic;
 use crate::constants::FAR;
 use crate::data::loss::{Loss, distance};
+use crate::host::Instant;
 use crate::normal::{Influence, Normal, Summary};
 use crate::solver::evaluator::Evaluator;
 use crate::solver::linear_model::LinearModel;
@@ -27,7 +28,6 @@ use crate::solver::options::Options;
 use crate::solver::outcome::{Failure, Fault, Outcome};
 use crate::solver::task::{Problem, Task, Work};
 use crate::solver::termination::Termination;
-use std::time::Instant;
 
 /// Minimum factor by which the scale decreases from stage to stage, even if noise or outliers keep the distance from
 /// decreasing.

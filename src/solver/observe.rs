@@ -1,12 +1,13 @@
 //! Progress events of a fit, a stream or a batch of fits, and requests to stop them.
 
+use crate::host::Instant;
 use crate::model::program::panic_message;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An event for an observer. A fit in memory or on a device reports its steps; a stream reports steps and chunks; a
 /// batch reports finished fits, but no steps.

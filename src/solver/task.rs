@@ -5,9 +5,9 @@ use super::options::Options;
 use super::termination::Termination;
 use crate::data::loss::Loss;
 use crate::data::summary::rounding;
+use crate::host::Instant;
 use crate::normal::{Arrow, Normal};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Input of a minimisation.
 #[derive(Clone, Copy)]

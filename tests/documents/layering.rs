@@ -1,4 +1,4 @@
-//! Imports run one way: error → observe → threads → constants → saved → math → model → data → normal → solver → backend → fit → curve_fit → models → progress.
+//! Imports run one way: error → host → observe → threads → constants → saved → math → model → data → normal → solver → backend → fit → curve_fit → models → progress.
 
 use super::paths::Crate;
 use crate::{files, root};
@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, lowest first. A file may import from its own module and from those before it.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "error",
+    "host",
     "observe",
     "threads",
     "setters",

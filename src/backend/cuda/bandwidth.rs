@@ -1,17 +1,17 @@
-//! Measured bandwidths between the host and a device, and of the device's memory.
+//! Measurement of the bandwidths between the host and a device, and of the device's memory.
 
 use super::cache::Cache;
 use super::cuda_driver::{self, CudaDriver};
 use super::device::LoadedKernels;
+use super::devices::Bandwidth;
 use super::driver::{Driver, DriverError, Geometry, Queue};
 use super::memory::Buffer;
 use super::nvrtc::Nvrtc;
 use super::probe;
 use crate::backend::cuda::driver::CompileError;
 use crate::error::no_cuda::NoCuda;
-use std::fmt;
+use crate::host::Instant;
 use std::sync::Arc;
-use std::time::Instant;
 
 const SOURCE: &str = include_str!("../../../kernels/bandwidth.cuh");
 
@@ -23,33 +23,6 @@ const HOST_BYTES: usize = 64 << 20;
 const LAUNCHES: usize = 20;
 /// Repetitions of each measurement. The best counts, because disturbances only make a measurement slower.
 const REPETITIONS: usize = 5;
-
-/// Measured bandwidths in bytes per second, with ordinary (pageable) host memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Bandwidth {
-    /// From the host to the device.
-    pub host_to_device: f64,
-    /// From the device to the host.
-    pub device_to_host: f64,
-    /// Copies within the device; bytes read and bytes written both count.
-    pub device_to_device: f64,
-    /// Reading the device's memory.
-    pub memory_read: f64,
-}
-
-impl fmt::Display for Bandwidth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:.1} GB/s to the device, {:.1} GB/s from it, {:.0} GB/s copying in it, {:.0} GB/s reading its memory",
-            1e-9 * self.host_to_device,
-            1e-9 * self.device_to_host,
-            1e-9 * self.device_to_device,
-            1e-9 * self.memory_read
-        )
-    }
-}
 
 /// Measures device `ordinal`, in about a second.
 pub(super) fn of_device(ordinal: usize) -> Result<Bandwidth, NoCuda> {

@@ -12,13 +12,13 @@ use crate::threads::lock;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
-use std::{env, fmt};
 
 /// Version of the file format and of the key. Different versions have different keys.
 const VERSION: u32 = 2;
@@ -76,12 +76,6 @@ pub(crate) struct Cache {
 impl Cache {
     fn new(disk: Option<DiskCache>) -> Cache {
         Cache { memory: Mutex::default(), disk }
-    }
-
-    /// Returns the cache of this process. `DUALFIT_CACHE_DIR` and `DUALFIT_CACHE_LIMIT` are read once.
-    pub(crate) fn shared() -> &'static Cache {
-        static SHARED: OnceLock<Cache> = OnceLock::new();
-        SHARED.get_or_init(|| Cache::new(DiskCache::of_user()))
     }
 
     /// Creates a separate cache without a disk.
@@ -163,12 +157,6 @@ struct DiskCache {
 impl DiskCache {
     fn new(folder: PathBuf, limit: u64) -> DiskCache {
         DiskCache { folder, limit }
-    }
-
-    /// Returns the user's cache as configured by the environment; `None` if it is switched off or has no folder.
-    fn of_user() -> Option<DiskCache> {
-        let variable = |name| env::var_os(name);
-        settings(variable("DUALFIT_CACHE_DIR"), variable("DUALFIT_CACHE_LIMIT"), dirs::cache_dir)
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -300,3 +288,5 @@ fn touch(path: &Path) {
 mod disk_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "cuda")]
+mod user;

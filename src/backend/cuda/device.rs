@@ -1,14 +1,8 @@
-//! A device with a compiler for it, the kernels that it has loaded, and the devices of this process.
+//! A device with a compiler for it and the kernels that it has loaded.
 
 use super::cache::{Cache, Origin};
-use super::cuda_driver::{self, CudaDriver};
 use super::driver::{Driver, DriverError, Geometry, Module, Properties};
-use super::memory::Pooled;
-use super::nvrtc::Nvrtc;
-use super::probe;
-use crate::backend::choice::Devices;
 use crate::backend::cuda::driver::{CompileError, Compiler};
-use crate::error::no_cuda::NoCuda;
 use crate::observe::span;
 use crate::threads::lock;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -172,78 +166,4 @@ impl Drop for LoadedKernels {
     fn drop(&mut self) {
         self.driver.unload(self.module);
     }
-}
-
-/// Devices that fits of this process have used, by number. A device that several fits used concurrently has several
-/// entries.
-static OPEN: Mutex<Vec<(usize, Arc<Device>)>> = Mutex::new(Vec::new());
-
-/// Maximum number of concurrent fits on a device with their own queues; further fits share queues.
-const MOST_AT_ONCE: usize = 4;
-/// Maximum size of the memory pool of each entry of a device except the first, in bytes.
-const KEPT_BESIDE: usize = 32 << 20;
-
-/// Returns device number `ordinal` with its compiler, if possible with queues that no other fit uses. A lost device is
-/// opened again.
-pub(crate) fn open(ordinal: usize) -> Result<Arc<Device>, NoCuda> {
-    probe::device(ordinal)?;
-    let mut devices = lock(&OPEN);
-    // If one entry of the device is lost, all are.
-    if devices.iter().any(|(n, device)| *n == ordinal && device.driver.is_lost()) {
-        devices.retain(|(n, _)| *n != ordinal);
-    }
-    let those = devices.iter().filter(|(n, _)| *n == ordinal).map(|(_, device)| device);
-    let opened = those.clone().count();
-    if let Some(least) = those.min_by_key(|device| Arc::strong_count(device))
-        && (Arc::strong_count(least) == 1 || opened == MOST_AT_ONCE)
-    {
-        return Ok(least.clone());
-    }
-    let driver = Arc::new(CudaDriver::new(ordinal)?);
-    let properties = driver.properties();
-    let nvrtc = Nvrtc::find(properties.capability, properties.driver_version)?;
-    let pooled = match opened {
-        0 => Pooled::new(driver),
-        _ => Pooled::keeping(driver, KEPT_BESIDE),
-    };
-    let device = Arc::new(Device::new(Arc::new(pooled), nvrtc, Cache::shared()));
-    devices.push((ordinal, device.clone()));
-    Ok(device)
-}
-
-/// Returns the default device: the device of `DUALFIT_DEVICE`, or the first.
-pub(crate) fn preferred() -> Result<Arc<Device>, NoCuda> {
-    open(probe::preferred()?)
-}
-
-/// Returns the numbers of the selected devices. The number of a single selected device is not checked.
-pub(crate) fn numbers(devices: Devices) -> Result<Vec<usize>, NoCuda> {
-    if let Devices::One(number) = devices {
-        return Ok(vec![number]);
-    }
-    let numbers = devices.numbers(probe::driver()?.devices);
-    if numbers.is_empty() { Err(NoCuda::NoneNamed) } else { Ok(numbers) }
-}
-
-/// Returns the numbers of the devices of the same kind as this preferred device, which are used with it by default.
-pub(crate) fn beside(preferred: &Device) -> Vec<usize> {
-    let mine = preferred.properties();
-    let alike = |&other: &usize| {
-        let described = cuda_driver::describe(other);
-        other != mine.ordinal && described.is_ok_and(|(other, _)| other.is_like(mine))
-    };
-    match (probe::names_one(), probe::driver()) {
-        (false, Ok(found)) => (0..found.devices).filter(alike).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Returns true if a device has been opened; another fit on it does not wait for its start.
-pub(crate) fn is_open() -> bool {
-    !lock(&OPEN).is_empty()
-}
-
-/// Returns true if device `ordinal` has been opened.
-pub(crate) fn is_open_as(ordinal: usize) -> bool {
-    lock(&OPEN).iter().any(|(opened, _)| *opened == ordinal)
 }

@@ -1,8 +1,7 @@
-//! List of the CUDA devices of the machine.
+//! List of the CUDA devices of the machine, and their measured bandwidths.
 
-use super::bandwidth::{self, Bandwidth};
-use super::nvrtc::Nvrtc;
-use super::{cuda_driver, probe};
+use super::machine;
+use crate::backend::choice::Devices;
 use crate::error::no_cuda::NoCuda;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -35,31 +34,12 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    fn of(ordinal: usize) -> std::result::Result<DeviceInfo, NoCuda> {
-        let (properties, memory_total) = cuda_driver::describe(ordinal)?;
-        let memory = cuda_driver::memory(ordinal);
-        let nvrtc = Nvrtc::find(properties.capability, properties.driver_version);
-        let too_old = cuda_driver::check_capability(&properties).err();
-        Ok(DeviceInfo {
-            ordinal,
-            name: properties.name,
-            memory_total,
-            memory_free: memory.as_ref().ok().map(|memory| memory.free),
-            compute_capability: properties.capability,
-            multiprocessors: properties.multiprocessors as usize,
-            driver_version: properties.driver_version,
-            has_time_limit: properties.has_time_limit,
-            nvrtc_version: nvrtc.as_ref().ok().map(|nvrtc| nvrtc.version),
-            problem: too_old.or(memory.err()).or(nvrtc.err()),
-        })
-    }
-
     /// Measures the bandwidth between host and device and of the device's memory, in about a second.
     ///
     /// # Errors
     /// Returns [`Error::CudaUnavailable`] if the device cannot be used, or if it failed.
     pub fn bandwidth(&self) -> Result<Bandwidth> {
-        bandwidth::of_device(self.ordinal).map_err(|reason| unavailable(Some(self.ordinal), reason))
+        machine::bandwidth(self.ordinal).map_err(|reason| unavailable(Some(self.ordinal), reason))
     }
 }
 
@@ -93,6 +73,33 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
+/// Measured bandwidths in bytes per second, with ordinary (pageable) host memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Bandwidth {
+    /// From the host to the device.
+    pub host_to_device: f64,
+    /// From the device to the host.
+    pub device_to_host: f64,
+    /// Copies within the device; bytes read and bytes written both count.
+    pub device_to_device: f64,
+    /// Reading the device's memory.
+    pub memory_read: f64,
+}
+
+impl fmt::Display for Bandwidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} GB/s to the device, {:.1} GB/s from it, {:.0} GB/s copying in it, {:.0} GB/s reading its memory",
+            1e-9 * self.host_to_device,
+            1e-9 * self.device_to_host,
+            1e-9 * self.device_to_device,
+            1e-9 * self.memory_read
+        )
+    }
+}
+
 /// Returns the CUDA devices of the machine, at least one, in the order of their numbers.
 ///
 /// ```no_run
@@ -115,22 +122,32 @@ impl fmt::Display for DeviceInfo {
 ///
 /// # Errors
 /// Returns [`Error::CudaUnavailable`] with the reason if there is no usable device: no driver, a driver that is too
-/// old, lacks a function or does not start, no device, or `DUALFIT_FORCE_CPU`.
+/// old, lacks a function or does not start, no device, `DUALFIT_FORCE_CPU`, or a build without the feature `cuda`.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
-    let found = probe::driver().map_err(|reason| unavailable(None, reason))?;
+    let count = machine::count().map_err(|reason| unavailable(None, reason))?;
     let info =
-        |ordinal| DeviceInfo::of(ordinal).map_err(|reason| unavailable(Some(ordinal), reason));
-    (0..found.devices).map(info).collect()
+        |ordinal| machine::describe(ordinal).map_err(|reason| unavailable(Some(ordinal), reason));
+    (0..count).map(info).collect()
+}
+
+/// Returns the numbers of the selected devices. The number of a single selected device is not checked.
+pub(crate) fn numbers(devices: Devices) -> std::result::Result<Vec<usize>, NoCuda> {
+    if let Devices::One(number) = devices {
+        return Ok(vec![number]);
+    }
+    let numbers = devices.numbers(machine::count()?);
+    if numbers.is_empty() { Err(NoCuda::NoneNamed) } else { Ok(numbers) }
 }
 
 fn unavailable(ordinal: Option<usize>, reason: NoCuda) -> Error {
     Error::CudaUnavailable { ordinal, reason }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cuda"))]
 mod tests {
     use super::*;
     use crate::backend::choice::Costs;
+    use crate::backend::cuda::cuda_driver;
     use crate::backend::cuda::testing::fake_driver::run_inside;
 
     #[test]

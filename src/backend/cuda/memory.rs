@@ -376,7 +376,7 @@ impl Driver for Pooled {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cuda"))]
 mod tests {
     use super::{MOST_KEPT, Pooled};
     use crate::backend::cuda::driver::{Driver, Queue};

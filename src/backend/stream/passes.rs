@@ -20,11 +20,12 @@ use crate::data::tree::Tree;
 use crate::data::validate_stream::Survey;
 use crate::error::source::{SourceChange, SourceError};
 use crate::error::{Error, Result};
+use crate::host::Instant;
 use crate::observe::span;
 use crate::solver::observe::Stop;
 use crate::solver::outcome::Fault;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Observer of the passes, which also writes the checkpoint.
 pub(crate) trait Watch: Send {

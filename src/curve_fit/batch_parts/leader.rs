@@ -15,6 +15,7 @@ use crate::fit::batch::message::{Answered, BatchParts, LostWorker, Question, rea
 use crate::fit::batch::request::{BatchRequest, fill_all_threads};
 use crate::fit::spec::FitSpec;
 use crate::fit::stream::checkpoint::Identity;
+use crate::host::since_1970;
 use crate::model::program::panic_message;
 use crate::solver::observe::{BatchProgress, Event, wants_to_stop};
 use crate::threads::lock;
@@ -23,14 +24,11 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Ticket (identifier) of the next request. It differs from the tickets of an earlier process, because replies to that
 /// process may still arrive.
-static TICKET: LazyLock<AtomicU64> = LazyLock::new(|| {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    AtomicU64::new(since.as_nanos() as u64)
-});
+static TICKET: LazyLock<AtomicU64> =
+    LazyLock::new(|| AtomicU64::new(since_1970().as_nanos() as u64));
 
 /// Leader of a distributed batch.
 pub(super) struct Leader<'l, 'a, 'p> {

@@ -16,6 +16,7 @@ use crate::fit::batch::arrays::Arrays;
 use crate::fit::batch::message::{self, Asked, BatchParts, MOST_FITS, Question, read_question};
 use crate::fit::batch::request::BatchRequest;
 use crate::fit::stream::checkpoint::Identity;
+use crate::host::Instant;
 use crate::model::native::Model;
 use crate::observe::span;
 use crate::threads;
@@ -25,7 +26,6 @@ use sha2::{Digest, Sha256};
 use std::borrow::Borrow;
 use std::io;
 use std::sync::Mutex;
-use std::time::Instant;
 
 impl CurveFit {
     /// Runs the batch of [`fit_batch`](CurveFit::fit_batch) together with workers: other processes, machines, or

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::fit::batch::status::FitStatus;
 use crate::fit::engine::Spent;
 use crate::fit::priors::Prior;
+use crate::host::Instant;
 use crate::solver::observe::CancelToken;
 use crate::solver::observe::{BatchProgress, Event, Observer, wants_to_stop};
 use crate::solver::outcome::Outcome;
@@ -22,7 +23,6 @@ use std::ops::ControlFlow;
 use std::slice::SliceIndex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 /// Results of refits.
 #[derive(Default)]

@@ -18,6 +18,7 @@ use crate::data::batch::BatchData;
 use crate::data::start::Start;
 use crate::error::Result;
 use crate::fit::engine::Spent;
+use crate::host::Instant;
 use crate::observe::span;
 use crate::setters::ends;
 use bad_sets::{BadSets, refused};
@@ -25,7 +26,6 @@ use joint_fit::JointFit;
 use layout::{JointLayout, JointSetting, Models};
 use std::ops::RangeBounds;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A joint fit (global fit) of several sets of points. Some parameters have one value for all sets; the other
 /// parameters have one value per set.

@@ -16,11 +16,11 @@ use crate::fit::execution::Execution;
 use crate::fit::in_memory::InMemory;
 use crate::fit::propagated::Formula;
 use crate::fit::spec::FitSpec;
+use crate::host::Instant;
 use crate::model::native::Model;
 use crate::model::ties::Ties;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Smallest ratio (2⁻³⁰⁰) of the row units of two sets whose squares can be added. A set with a small row unit has
 /// large rows. If the ratio is below this limit, the sums of squares lose the rows of the other set by rounding.

@@ -9,10 +9,10 @@ use crate::curve_fit::start::{Finder, Solvers};
 use crate::data::start::Start;
 use crate::error::{Error, Result};
 use crate::fit::start_search::StartSearch;
+use crate::host::Instant;
 use crate::threads;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 impl JointLayout {
     /// Checks a start without the data.

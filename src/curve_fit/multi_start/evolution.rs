@@ -8,11 +8,11 @@ use crate::data::start::Start;
 use crate::error::{Error, Result};
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::evolution::Evolution;
+use crate::host::Instant;
 use crate::observe::span;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::ops::RangeBounds;
-use std::time::Instant;
 
 /// Maximum number of members of all populations together.
 const MOST: usize = 1 << 20;

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::Optima;
 use crate::fit::multi_start::run::from_all;
+use crate::host::Instant;
 use crate::math;
 use crate::observe::span;
 use crate::setters::ends;
@@ -22,7 +23,6 @@ use sampling::{MOST_DIMENSIONS, MOST_POINTS, Sampling, points};
 use std::ops::{ControlFlow, RangeBounds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 /// Options of [`CurveFit::multi_start`]: number and ranges of the starts.
 #[derive(Clone, Debug, PartialEq)]

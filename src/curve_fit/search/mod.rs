@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::fit::engine::{Request, Spent};
 use crate::fit::multi_start::run::{Quality, Trials};
 use crate::fit::start_search::{REACHED, StartSearch};
+use crate::host::Instant;
 use crate::model::native::Model;
 use crate::solver::observe::{Event, SearchProgress, wants_to_stop};
 use crate::solver::options::Options;
@@ -35,7 +36,6 @@ use draws::{Draws, Minimum, Round};
 use ranges::{Range, ranges};
 use screen::{Candidate, Screen};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 use symmetry::Symmetries;
 
 /// Number of draws from which the best determined draws are selected to test symmetries.

@@ -18,11 +18,11 @@ use crate::data::values::Values;
 use crate::data::x_sigma::XSigma;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
+use crate::host::Instant;
 use crate::model::native::Model;
 use crate::model::var::Var;
 use crate::observe::span;
 pub use parts::{Part, Parts, merge};
-use std::time::Instant;
 use stream_fit::{Asked, PointsAsked, StreamFit};
 
 /// Fits `model` to the points (`x`, `y`) from the starting point `p0`, with at most `memory_limit` bytes in addition

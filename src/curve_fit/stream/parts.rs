@@ -22,6 +22,7 @@ use crate::error::source::SourceError;
 use crate::error::{Error, Result};
 use crate::fit::Fit;
 use crate::fit::stream::checkpoint::{Difference, Identity};
+use crate::host::Instant;
 use crate::observe::span;
 use crate::solver::observe::Patience;
 use crate::solver::outcome::Fault;
@@ -29,7 +30,6 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Instant;
 
 /// Maximum number of points of the sample from which starting values are computed.
 const SAMPLE: usize = 1 << 13;

@@ -25,6 +25,7 @@ use crate::fit::stream::source::StreamSource;
 use crate::fit::stream::stats::StreamStats;
 use crate::fit::stream::subsample_start::{SubsampleStart, forgiven};
 use crate::fit::warning::Warning;
+use crate::host::Instant;
 use crate::normal::Normal;
 use crate::solver::observe::{Patience, Stopper, end_of};
 use crate::solver::options::Options;
@@ -32,7 +33,7 @@ use crate::solver::outcome::{Failure, Fault};
 use crate::threads::lock;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Maximum number of evaluations of the fit of a sample. A fit that needs more does not lead to a good start.
 const SAMPLE_EVALUATIONS: usize = 100;

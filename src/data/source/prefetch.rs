@@ -4,6 +4,7 @@
 use super::{Chunk, Shape, Source};
 use crate::error::source::{SourceChange, SourceError};
 use crate::error::{Error, Result};
+use crate::host::Instant;
 use crate::model::program::panic_message;
 use crate::observe::span;
 use crate::threads;
@@ -13,7 +14,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A source with its buffers.
 pub(crate) struct Prefetch<'a> {

@@ -9,11 +9,11 @@ use crate::data::values::Values;
 use crate::fit::point_source::PointSource;
 use crate::fit::search::SearchRequest;
 use crate::fit::spec::FitSpec;
+use crate::host::Instant;
 use crate::solver::observe::Observer;
 use crate::solver::options::Options;
 use crate::solver::task::{Problem, Task, Work};
 use crate::threads;
-use std::time::Instant;
 
 /// A validated batch.
 #[derive(Clone, Copy)]

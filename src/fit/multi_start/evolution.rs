@@ -12,6 +12,7 @@ use super::run::{fills_all_threads, from_all};
 use crate::error::{Error, Result};
 use crate::fit::engine::Request;
 use crate::fit::point_source::View;
+use crate::host::Instant;
 use crate::math::order::sort_few;
 use crate::normal::Normal;
 use crate::observe::span;
@@ -21,7 +22,6 @@ use crate::threads;
 use rand::{Rng, RngExt};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 /// Range from which the weight of the difference is drawn for each generation; the default of SciPy.
 /// `CROSSOVER` is the probability that a coordinate is changed, also the default of SciPy.

@@ -11,12 +11,13 @@ use crate::fit::engine::Request;
 use crate::fit::point_source::View;
 use crate::fit::start_search::TESTED;
 use crate::fit::warning::Warning;
+use crate::host::Instant;
 use crate::math::bits::ascending;
 use crate::observe::span;
 use crate::solver::outcome::Outcome;
 use crate::threads;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// p-value of chi-square below which a fit is suspicious.
 const UNLIKELY: f64 = 0.01;

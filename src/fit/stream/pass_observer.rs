@@ -6,13 +6,13 @@ use super::contents::Contents;
 use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
+use crate::host::Instant;
 use crate::solver::observe::CancelToken;
 use crate::solver::observe::{Event, Observe, Observer, Stop, StreamProgress, wants_to_stop};
 use crate::threads::lock;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 /// State shared by the steps of the solver, the passes and the checkpoint.
 #[derive(Clone, Debug, Default)]

@@ -18,12 +18,12 @@ use crate::fit::placement::{
 };
 use crate::fit::point_source::{EvaluatorOptions, PointEvaluator, PointSource, View};
 use crate::fit::stats::Stats;
+use crate::host::Instant;
 use crate::solver::evaluator::Evaluator;
 use crate::solver::observe::CancelToken;
 use crate::solver::observe::{Patience, Stopper};
 use crate::threads::lock;
 use std::sync::{Mutex, OnceLock};
-use std::time::Instant;
 
 /// Estimated time of a pass on a device that uploads its points, as a multiple of the time of a pass over resident
 /// points. Every pass of a stream uploads its points.

@@ -3,7 +3,9 @@
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::robust::Shape;
 use crate::data::loss::{Estimator, Loss};
-use crate::data::values::{Storage, Values};
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+use crate::data::values::Storage;
+use crate::data::values::Values;
 use crate::normal::pair;
 use arrayvec::ArrayVec;
 

@@ -11,13 +11,17 @@ use super::driver::{
     Address, Driver, DriverError, Geometry, Mark, Memory, Module, Properties, Queue,
 };
 use super::probe;
-use crate::error::no_cuda::{NoCuda, OLDEST_DEVICE};
+use crate::error::no_cuda::NoCuda;
 use crate::threads::lock;
 use context::{Context, Kernel, ModuleHandle};
 use pinned::Pinned;
 use staging::Staging;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+
+/// Compute capability of the oldest supported devices. From 7.0 on the lanes of a warp are scheduled independently; the
+/// kernels let parts of a warp that have diverged exchange values.
+const OLDEST_DEVICE: (u32, u32) = (7, 0);
 
 /// Size of a staging buffer for parameters and results, in bytes.
 const SMALL: usize = 64 << 10;

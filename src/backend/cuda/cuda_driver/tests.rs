@@ -2,7 +2,7 @@
 //! test runs in its own process, where the loader finds that library.
 
 use super::*;
-use crate::backend::cuda::device;
+use crate::backend::cuda::machine;
 use crate::backend::cuda::testing::fake_driver::run_inside;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -120,16 +120,16 @@ fn the_device_is_described() {
         );
         // If there is a compiler for the device: up to four concurrent users get their own queues; a later user gets
         // the queues of a user that has finished.
-        if let Ok(first) = device::open(0) {
-            assert!(!Arc::ptr_eq(&first, &device::open(1).unwrap()));
+        if let Ok(first) = machine::open(0) {
+            assert!(!Arc::ptr_eq(&first, &machine::open(1).unwrap()));
             let place = Arc::as_ptr(&first);
-            let others: Vec<_> = (0..3).map(|_| device::open(0).unwrap()).collect();
+            let others: Vec<_> = (0..3).map(|_| machine::open(0).unwrap()).collect();
             let all: std::collections::HashSet<_> = others.iter().map(Arc::as_ptr).collect();
             assert!(all.len() == 3 && !all.contains(&place));
-            let fifth = Arc::as_ptr(&device::open(0).unwrap());
+            let fifth = Arc::as_ptr(&machine::open(0).unwrap());
             assert!(fifth == place || all.contains(&fifth));
             drop(first);
-            assert_eq!(Arc::as_ptr(&device::open(0).unwrap()), place);
+            assert_eq!(Arc::as_ptr(&machine::open(0).unwrap()), place);
         }
     });
 }

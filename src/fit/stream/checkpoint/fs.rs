@@ -1,9 +1,9 @@
 //! Interface to the file system for checkpoints: a few operations, each of which may fail.
 
+use crate::host;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A file that is open for reading.
@@ -70,7 +70,7 @@ impl Fs for Disk {
 
     fn unique(&self) -> String {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        format!("-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+        format!("-{}-{}", host::process(), NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
