@@ -174,6 +174,12 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
 }
 
+/// Returns an error: other systems, such as WebAssembly without a host, read texts in memory only.
+#[cfg(not(any(unix, windows)))]
+fn read_at(_file: &File, _bytes: &mut [u8], _offset: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 impl fmt::Debug for DataFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.path, f)
