@@ -45,6 +45,8 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "dualfit"
 html_static_path = ["static"]
+# The page that fits in the browser, in the folder `fit` of the site: built by crates/web/build.
+html_extra_path = ["../../target/web/page"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False

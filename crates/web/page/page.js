@@ -1,0 +1,232 @@
+// The page: form, worker, result. All texts from tables and answers are inserted as text, never as HTML.
+"use strict";
+
+const at = (id) => document.getElementById(id);
+const EXAMPLES = [
+    { name: "adsorption (NIST Misra1a)", file: "misra1a.csv", model: "b1*(1 - exp(-b2*x))" },
+    { name: "decay, decimal commas", file: "decay.csv", model: "a*exp(-t/tau) + c", sigma: "2" },
+    { name: "two peaks (NIST Gauss2)", file: "gauss2.csv", model: "gaussian(first_) + gaussian(second_) + exponential(background_)" },
+    { name: "dose and response", file: "dose.csv", model: "logistic4", logX: true },
+];
+const TYPING_MS = 300;
+// Follows the message of a crash; an error of a request is an ordinary answer.
+const RESTARTED = "The module was restarted. Please report this with the table and the model.";
+
+// Worker
+
+let worker = null;
+let waiting = new Map();
+let numbers = 0;
+
+// Starts a new worker. Requests of the last one are answered with `reason`.
+function restart(reason) {
+    worker?.terminate();
+    for (const { reject } of waiting.values()) reject(new Error(reason));
+    waiting = new Map();
+    worker = new Worker("worker.js");
+    worker.onmessage = ({ data: { number, answer, fault } }) => {
+        if (fault !== undefined) {
+            restart(`The computation failed: ${fault}\n${RESTARTED}`);
+            return;
+        }
+        waiting.get(number)?.resolve(answer);
+        waiting.delete(number);
+    };
+    worker.onerror = (event) => restart(`The computation failed: ${event.message}\n${RESTARTED}`);
+}
+
+function ask(request) {
+    numbers += 1;
+    const number = numbers;
+    return new Promise((resolve, reject) => {
+        waiting.set(number, { resolve, reject });
+        worker.postMessage({ number, request });
+    });
+}
+
+// Table
+
+let fileName = "data.csv";
+let described = 0;
+let typing = null;
+
+function options(select, entries, chosen) {
+    select.replaceChildren(...entries.map(([value, label]) => new Option(label, value, false, value === chosen)));
+}
+
+// Reads the table again after a change, and shows its columns. Returns false if there is no table.
+async function describe() {
+    described += 1;
+    const turn = described;
+    const text = at("text").value;
+    at("preview").hidden = true;
+    if (!text.trim()) return;
+    let answer;
+    try {
+        answer = await ask({ request: "table", text, name: fileName });
+    } catch (why) {
+        answer = { error: why.message };
+    }
+    if (turn !== described) return;
+    at("message").textContent = answer.error ?? "";
+    if (answer.error) return;
+    const names = answer.columns.map((column, i) => [String(i), column.name]);
+    const kept = (id, usual) => (Number(at(id).value || usual) < names.length ? at(id).value || usual : usual);
+    options(at("x"), names, kept("x", "0"));
+    options(at("y"), names, kept("y", "1"));
+    options(at("sigma"), [["", "unknown"], ...names], kept("sigma", ""));
+    preview(answer.columns);
+}
+
+function preview(columns) {
+    const table = document.createElement("table");
+    const row = (kind, texts) => {
+        const cells = texts.map((text) => Object.assign(document.createElement(kind), { textContent: text }));
+        table.insertRow().append(...cells);
+    };
+    table.createCaption().textContent = `${columns[0].rows} rows`;
+    row("th", columns.map((column) => column.name));
+    for (let i = 0; i < columns[0].first.length; i += 1) row("td", columns.map((column) => column.first[i] ?? ""));
+    at("preview").replaceChildren(table);
+    at("preview").hidden = false;
+}
+
+function changed() {
+    clearTimeout(typing);
+    typing = setTimeout(describe, TYPING_MS);
+}
+
+async function take(file) {
+    fileName = file.name;
+    at("text").value = await file.text();
+    await describe();
+}
+
+// Fit
+
+function busy(is) {
+    at("fit").disabled = is;
+    at("cancel").disabled = !is;
+    at("result").setAttribute("aria-busy", String(is));
+}
+
+async function fit() {
+    if (at("fit").disabled) return;
+    clearTimeout(typing);
+    busy(true);
+    at("message").textContent = "";
+    at("status").textContent = "Fitting…";
+    const begun = performance.now();
+    try {
+        if (!at("text").value.trim()) throw new Error("The table is empty; paste rows of numbers.");
+        if (!at("model").value.trim()) throw new Error("There is no model; write a formula or choose one of the library.");
+        if (!at("x").value) await describe();
+        const width = Math.round(Math.min(860, Math.max(320, at("result").clientWidth)));
+        const answer = await ask({
+            request: "fit", text: at("text").value, name: fileName, model: at("model").value,
+            x: Number(at("x").value || 0), y: Number(at("y").value || 1),
+            sigma: at("sigma").value === "" ? null : Number(at("sigma").value),
+            log_x: at("log-x").checked, log_y: at("log-y").checked,
+            size: [width, Math.round(width * (width < 500 ? 1 : 0.72))],
+        });
+        if (answer.error) throw new Error(answer.error);
+        show(answer, (performance.now() - begun) / 1000);
+    } catch (why) {
+        at("found").hidden = true;
+        at("status").textContent = "No result";
+        at("message").textContent = why.message;
+    }
+    busy(false);
+    at("status").focus();
+}
+
+function fill(body, rows) {
+    body.replaceChildren();
+    for (const [name, ...texts] of rows) {
+        const row = body.insertRow();
+        row.append(Object.assign(document.createElement("th"), { textContent: name, scope: "row" }));
+        for (const text of texts) row.insertCell().textContent = text;
+    }
+}
+
+function show(answer, seconds) {
+    const outcome = answer.converged ? "Converged" : "Not converged";
+    at("status").textContent = `${outcome}: ${answer.message} (${seconds.toFixed(2)} s)`;
+    const left = answer.omitted ? [`${answer.omitted} rows without finite numbers were left out`] : [];
+    const warnings = [...answer.warnings, ...answer.notes, ...left];
+    at("warnings").replaceChildren(...warnings.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    fill(at("parameters").tBodies[0], [...answer.parameters, ...answer.derived].map(({ name, texts }) => [name, ...texts]));
+    fill(at("statistics").tBodies[0], answer.statistics);
+    for (const id of ["report", "python", "rust"]) at(id).textContent = answer[id];
+    const picture = at("picture");
+    URL.revokeObjectURL(picture.src);
+    picture.removeAttribute("src");
+    at("picture-help").textContent = answer.not_drawn ? `No picture: ${answer.not_drawn}` : "";
+    if (answer.picture) {
+        picture.src = URL.createObjectURL(new Blob([answer.picture], { type: "image/svg+xml" }));
+        picture.alt = `Points, fitted curve with 95 % band, and residuals of ${at("model").value}`;
+    }
+    at("found").hidden = false;
+}
+
+function cancel() {
+    if (!at("cancel").disabled) restart("The fit was cancelled.");
+}
+
+// Events
+
+at("text").addEventListener("input", () => {
+    fileName = "data.csv";
+    changed();
+});
+at("file").addEventListener("change", () => at("file").files[0] && take(at("file").files[0]));
+at("text").addEventListener("dragover", (event) => {
+    event.preventDefault();
+    at("text").classList.add("over");
+});
+at("text").addEventListener("dragleave", () => at("text").classList.remove("over"));
+at("text").addEventListener("drop", (event) => {
+    at("text").classList.remove("over");
+    const file = event.dataTransfer.files[0];
+    if (!file) return;
+    event.preventDefault();
+    take(file);
+});
+at("library").addEventListener("change", () => {
+    if (at("library").value) at("model").value = at("library").value;
+});
+at("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    fit();
+});
+at("cancel").addEventListener("click", cancel);
+document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") cancel();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) fit();
+});
+for (const button of document.querySelectorAll("[data-copy]")) {
+    button.addEventListener("click", () => navigator.clipboard.writeText(at(button.dataset.copy).textContent));
+}
+
+async function load({ file, model, sigma = "", logX = false }) {
+    fileName = file;
+    at("text").value = await (await fetch(file)).text();
+    at("model").value = model;
+    at("log-x").checked = logX;
+    at("log-y").checked = false;
+    for (const [id, value] of [["x", "0"], ["y", "1"], ["sigma", sigma]]) options(at(id), [[value, value]], value);
+    await describe();
+    await fit();
+}
+
+restart("");
+at("examples").append(...EXAMPLES.map((example) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: example.name });
+    button.addEventListener("click", () => load(example));
+    return button;
+}));
+ask({ request: "models" }).then(({ models }) => {
+    at("library").append(...models.map(({ name, formula }) => new Option(`${name}: ${formula}`, name)));
+}, (why) => {
+    at("message").textContent = why.message;
+});
