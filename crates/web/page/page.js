@@ -9,6 +9,8 @@ const EXAMPLES = [
     { name: "dose and response", file: "dose.csv", model: "logistic4", logX: true },
 ];
 const TYPING_MS = 300;
+// Maximum length of a text in the field, in characters.
+const LONGEST_SHOWN = 200_000;
 // Follows the message of a crash; an error of a request is an ordinary answer.
 const RESTARTED = "The module was restarted. Please report this with the table and the model.";
 
@@ -46,9 +48,24 @@ function ask(request) {
 
 // Table
 
+// The table: the text of the field, or a long text of which the field shows the beginning.
 let fileName = "data.csv";
+let long = null;
 let described = 0;
 let typing = null;
+
+function tableText() {
+    return long ?? at("text").value;
+}
+
+// Takes a table. Browsers lay out long texts slowly; therefore the field shows the beginning only, and is read-only.
+function put(text, name) {
+    fileName = name;
+    long = text.length > LONGEST_SHOWN ? text : null;
+    at("text").value = long ? `${text.slice(0, text.lastIndexOf("\n", LONGEST_SHOWN))}\n…` : text;
+    at("text").readOnly = long !== null;
+    return describe();
+}
 
 function options(select, entries, chosen) {
     select.replaceChildren(...entries.map(([value, label]) => new Option(label, value, false, value === chosen)));
@@ -58,7 +75,7 @@ function options(select, entries, chosen) {
 async function describe() {
     described += 1;
     const turn = described;
-    const text = at("text").value;
+    const text = tableText();
     at("preview").hidden = true;
     if (!text.trim()) return;
     let answer;
@@ -97,9 +114,7 @@ function changed() {
 }
 
 async function take(file) {
-    fileName = file.name;
-    at("text").value = await file.text();
-    await describe();
+    await put(await file.text(), file.name);
 }
 
 // Fit
@@ -118,12 +133,12 @@ async function fit() {
     at("status").textContent = "Fitting…";
     const begun = performance.now();
     try {
-        if (!at("text").value.trim()) throw new Error("The table is empty; paste rows of numbers.");
+        if (!tableText().trim()) throw new Error("The table is empty; paste rows of numbers.");
         if (!at("model").value.trim()) throw new Error("There is no model; write a formula or choose one of the library.");
         if (!at("x").value) await describe();
         const width = Math.round(Math.min(860, Math.max(320, at("result").clientWidth)));
         const answer = await ask({
-            request: "fit", text: at("text").value, name: fileName, model: at("model").value,
+            request: "fit", text: tableText(), name: fileName, model: at("model").value,
             x: Number(at("x").value || 0), y: Number(at("y").value || 1),
             sigma: at("sigma").value === "" ? null : Number(at("sigma").value),
             log_x: at("log-x").checked, log_y: at("log-y").checked,
@@ -179,6 +194,17 @@ at("text").addEventListener("input", () => {
     fileName = "data.csv";
     changed();
 });
+at("text").addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text/plain");
+    if (text.length <= LONGEST_SHOWN || at("text").value) return;
+    event.preventDefault();
+    put(text, "data.csv");
+});
+at("clear").addEventListener("click", () => {
+    put("", "data.csv");
+    at("message").textContent = "";
+    at("text").focus();
+});
 at("file").addEventListener("change", () => at("file").files[0] && take(at("file").files[0]));
 at("text").addEventListener("dragover", (event) => {
     event.preventDefault();
@@ -209,13 +235,16 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 }
 
 async function load({ file, model, sigma = "", logX = false }) {
-    fileName = file;
-    at("text").value = await (await fetch(file)).text();
+    const response = await fetch(file);
+    if (!response.ok) {
+        at("message").textContent = `${file} cannot be loaded (${response.status})`;
+        return;
+    }
     at("model").value = model;
     at("log-x").checked = logX;
     at("log-y").checked = false;
     for (const [id, value] of [["x", "0"], ["y", "1"], ["sigma", sigma]]) options(at(id), [[value, value]], value);
-    await describe();
+    await put(await response.text(), file);
     await fit();
 }
 

@@ -28,12 +28,11 @@ impl Model {
             }
             Err(refused) => refused,
         };
-        // A text that names a library model, or only one name, is not meant as a formula.
-        let of_library =
-            |name: &&str| models::names().contains(name) && text.contains(&format!("{name}("));
-        if names == [text.trim()] && text.trim() != "x"
-            || names.iter().any(|name| of_library(&name))
-        {
+        // One name, or a text that calls a library model, is not meant as a formula.
+        let is_one_name = names == [text.trim()] && text.trim() != "x";
+        let known = models::names();
+        let is_called = |name: &str| known.contains(&name) && text.contains(&format!("{name}("));
+        if is_one_name || names.iter().any(|name| is_called(name)) {
             return Err(refused.into());
         }
         let candidates = [column, dualfit_io::without_unit(column), "x", "t"];

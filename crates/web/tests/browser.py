@@ -134,9 +134,10 @@ def many_rows(page: Page) -> None:
     draw = random.Random(1)
     xs = [10 * i / ROWS for i in range(ROWS)]
     rows = (f"{x:.4f},{5 * math.exp(-x / 2) + 1 + draw.gauss(0, 0.1):.5f}" for x in xs)
-    page.fill("#text", "x,y\n" + "\n".join(rows) + "\n")
+    text = "x,y\n" + "\n".join(rows) + "\n"
+    page.set_input_files("#file", {"name": "many.csv", "mimeType": "text/csv", "buffer": text.encode()})
+    expect(page.locator("#preview caption")).to_have_text(f"{ROWS} rows", timeout=30_000)
     page.fill("#model", "a*exp(-x/tau) + c")
-    page.wait_for_timeout(3000)
     begun = time.perf_counter()
     page.click("#fit")
     # The page answers while the worker computes.
@@ -145,10 +146,13 @@ def many_rows(page: Page) -> None:
     print(f"{ROWS} rows: {time.perf_counter() - begun:.2f} s; {page.locator('#status').inner_text()}")
     value, error = map(float, parameters(page)["tau"])
     assert abs(value - 2) < 4 * error and error < 0.01, (value, error)
+    page.click("#clear")
+    assert page.input_value("#text") == "" and page.locator("#preview").is_hidden()
 
 
 def cancelled(page: Page) -> None:
     """A running fit ends at once, and the next one works."""
+    example(page, "two peaks")
     page.fill("#model", "gaussian(a_) + gaussian(b_) + gaussian(c_) + gaussian(d_) + sine(e_) + exponential(f_)")
     page.click("#fit")
     page.wait_for_timeout(200)
