@@ -166,7 +166,7 @@ function fill(body, rows) {
 
 function show(answer, seconds) {
     const outcome = answer.converged ? "Converged" : "Not converged";
-    at("status").textContent = `${outcome}: ${answer.message} (${seconds.toFixed(2)} s)`;
+    at("status").textContent = `${outcome} (${seconds.toFixed(2)} s): ${answer.message.replace(/^converged: /, "")}`;
     const left = answer.omitted ? [`${answer.omitted} rows without finite numbers were left out`] : [];
     const warnings = [...answer.warnings, ...answer.notes, ...left];
     at("warnings").replaceChildren(...warnings.map((text) => Object.assign(document.createElement("li"), { textContent: text })));

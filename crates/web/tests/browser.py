@@ -87,6 +87,7 @@ def code_in_python(page: Page, text: str) -> None:
         print("SKIP (dualfit, pandas or matplotlib is not installed): the page's Python code")
         return
     code = page.locator("#python").text_content()
+    os.environ["MPLBACKEND"] = "Agg"
     before, names = os.getcwd(), {}
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(None):
         file = re.search(r'read_csv\("([^"]+)"', code)[1]

@@ -14,6 +14,9 @@ use crate::error::no_cuda::NoCuda;
 use crate::threads::lock;
 use std::sync::{Arc, Mutex};
 
+/// True if this build can open devices.
+pub(crate) const IS_COMPILED: bool = true;
+
 /// Devices that fits of this process have used, by number. A device that several fits used concurrently has several
 /// entries.
 static OPEN: Mutex<Vec<(usize, Arc<Device>)>> = Mutex::new(Vec::new());
