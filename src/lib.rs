@@ -189,7 +189,8 @@ pub mod device {
     pub use crate::backend::choice::Costs;
     pub use crate::backend::choice::Devices;
     pub use crate::backend::cuda::cache::Origin as KernelOrigin;
-    pub use crate::backend::cuda::devices::{Bandwidth, DeviceInfo, devices};
+    pub use crate::backend::cuda::device_info::{Bandwidth, DeviceInfo};
+    pub use crate::backend::cuda::devices::devices;
     pub use crate::curve_fit::device::{BatchFitData, Device, DeviceBatch, DeviceData, FitData};
 }
 

@@ -302,10 +302,7 @@ impl<T> Placement<T> {
                 Err(reason) => return Ok(Placement::on_cpu(reason)),
             },
         };
-        // Without this test, the code for devices would be part of builds that open none.
-        if !machine::IS_COMPILED {
-            unreachable!("no device has been opened");
-        }
+        machine::has_device();
         match prepare(kernels, devices, take_over) {
             Ok(prepared) => Ok(Placement { reason: reason.into(), device: Some(prepared) }),
             Err(error) if take_over => Ok(Placement::on_cpu(format!("the device failed: {error}"))),

@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::cuda_driver::{self, CudaDriver};
 use super::device::LoadedKernels;
-use super::devices::Bandwidth;
+use super::device_info::Bandwidth;
 use super::driver::{Driver, DriverError, Geometry, Queue};
 use super::memory::Buffer;
 use super::nvrtc::Nvrtc;

@@ -4,6 +4,7 @@ use super::cache::Origin;
 use super::device::{Device, LoadError, LoadedKernels};
 use super::driver::DriverError;
 use super::interface::{Rule, Size, inputs_by_value};
+use super::machine;
 use super::source::{self, Arithmetic, FEW_PARAMETERS, Spec, Storage, Summation, Weighting};
 use crate::backend::choice::Costs;
 use crate::data::loss::{Estimator, Loss};
@@ -91,6 +92,7 @@ impl CompiledModel {
     }
 
     fn texts(&self, device: &Device, variant: &Variant) -> Arc<Texts> {
+        machine::has_device();
         let Variant { storages: (columns, response), weights, rule: (loss, estimator), arithmetic } =
             variant.clone();
         let rule = (Rule::of(loss, estimator), loss.formula());

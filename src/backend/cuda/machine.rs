@@ -5,7 +5,7 @@ use super::bandwidth;
 use super::cache::Cache;
 use super::cuda_driver::{self, CudaDriver};
 use super::device::Device;
-use super::devices::{Bandwidth, DeviceInfo};
+use super::device_info::{Bandwidth, DeviceInfo};
 use super::driver::Driver;
 use super::memory::Pooled;
 use super::nvrtc::Nvrtc;
@@ -14,8 +14,9 @@ use crate::error::no_cuda::NoCuda;
 use crate::threads::lock;
 use std::sync::{Arc, Mutex};
 
-/// True if this build can open devices.
-pub(crate) const IS_COMPILED: bool = true;
+/// Marks code that has a device. In a build that cannot open devices, this call does not return, and the compiler
+/// leaves out the code behind it.
+pub(crate) fn has_device() {}
 
 /// Devices that fits of this process have used, by number. A device that several fits used concurrently has several
 /// entries.

@@ -11,6 +11,7 @@ pub(crate) mod cpu_fallback;
 #[cfg(feature = "cuda")]
 mod cuda_driver;
 pub(crate) mod device;
+pub(crate) mod device_info;
 pub(crate) mod device_points;
 pub(crate) mod devices;
 pub(crate) mod driver;
