@@ -1,4 +1,4 @@
-// The page: form, worker, result. All texts from tables and answers are inserted as text, never as HTML.
+// The page: form, worker, result. All texts from tables and replies are inserted as text, never as HTML.
 "use strict";
 
 const at = (id) => document.getElementById(id);
@@ -11,7 +11,7 @@ const EXAMPLES = [
 const TYPING_MS = 300;
 // Maximum length of a text in the field, in characters.
 const LONGEST_SHOWN = 200_000;
-// Follows the message of a crash; an error of a request is an ordinary answer.
+// Follows the message of a crash; an error of a request is an ordinary reply.
 const RESTARTED = "The module was restarted. Please report this with the table and the model.";
 
 // Worker
@@ -20,18 +20,18 @@ let worker = null;
 let waiting = new Map();
 let numbers = 0;
 
-// Starts a new worker. Requests of the last one are answered with `reason`.
+// Starts a new worker. Requests of the last one fail with `reason`.
 function restart(reason) {
     worker?.terminate();
     for (const { reject } of waiting.values()) reject(new Error(reason));
     waiting = new Map();
     worker = new Worker("worker.js");
-    worker.onmessage = ({ data: { number, answer, fault } }) => {
+    worker.onmessage = ({ data: { number, reply, fault } }) => {
         if (fault !== undefined) {
             restart(`The computation failed: ${fault}\n${RESTARTED}`);
             return;
         }
-        waiting.get(number)?.resolve(answer);
+        waiting.get(number)?.resolve(reply);
         waiting.delete(number);
     };
     worker.onerror = (event) => restart(`The computation failed: ${event.message}\n${RESTARTED}`);
@@ -78,21 +78,21 @@ async function describe() {
     const text = tableText();
     at("preview").hidden = true;
     if (!text.trim()) return;
-    let answer;
+    let reply;
     try {
-        answer = await ask({ request: "table", text, name: fileName });
+        reply = await ask({ request: "table", text, name: fileName });
     } catch (why) {
-        answer = { error: why.message };
+        reply = { error: why.message };
     }
     if (turn !== described) return;
-    at("message").textContent = answer.error ?? "";
-    if (answer.error) return;
-    const names = answer.columns.map((column, i) => [String(i), column.name]);
+    at("message").textContent = reply.error ?? "";
+    if (reply.error) return;
+    const names = reply.columns.map((column, i) => [String(i), column.name]);
     const kept = (id, usual) => (Number(at(id).value || usual) < names.length ? at(id).value || usual : usual);
     options(at("x"), names, kept("x", "0"));
     options(at("y"), names, kept("y", "1"));
     options(at("sigma"), [["", "unknown"], ...names], kept("sigma", ""));
-    preview(answer.columns);
+    preview(reply.columns);
 }
 
 function preview(columns) {
@@ -137,15 +137,15 @@ async function fit() {
         if (!at("model").value.trim()) throw new Error("There is no model; write a formula or choose one of the library.");
         if (!at("x").value) await describe();
         const width = Math.round(Math.min(860, Math.max(320, at("result").clientWidth)));
-        const answer = await ask({
+        const reply = await ask({
             request: "fit", text: tableText(), name: fileName, model: at("model").value,
             x: Number(at("x").value || 0), y: Number(at("y").value || 1),
             sigma: at("sigma").value === "" ? null : Number(at("sigma").value),
             log_x: at("log-x").checked, log_y: at("log-y").checked,
             size: [width, Math.round(width * (width < 500 ? 1 : 0.72))],
         });
-        if (answer.error) throw new Error(answer.error);
-        show(answer, (performance.now() - begun) / 1000);
+        if (reply.error) throw new Error(reply.error);
+        show(reply, (performance.now() - begun) / 1000);
     } catch (why) {
         at("found").hidden = true;
         at("status").textContent = "No result";
@@ -164,21 +164,21 @@ function fill(body, rows) {
     }
 }
 
-function show(answer, seconds) {
-    const outcome = answer.converged ? "Converged" : "Not converged";
-    at("status").textContent = `${outcome} (${seconds.toFixed(2)} s): ${answer.message.replace(/^converged: /, "")}`;
-    const left = answer.omitted ? [`${answer.omitted} rows without finite numbers were left out`] : [];
-    const warnings = [...answer.warnings, ...answer.notes, ...left];
+function show(reply, seconds) {
+    const outcome = reply.converged ? "Converged" : "Not converged";
+    at("status").textContent = `${outcome} (${seconds.toFixed(2)} s): ${reply.message.replace(/^converged: /, "")}`;
+    const left = reply.omitted ? [`${reply.omitted} rows without finite numbers were left out`] : [];
+    const warnings = [...reply.warnings, ...reply.notes, ...left];
     at("warnings").replaceChildren(...warnings.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
-    fill(at("parameters").tBodies[0], [...answer.parameters, ...answer.derived].map(({ name, texts }) => [name, ...texts]));
-    fill(at("statistics").tBodies[0], answer.statistics);
-    for (const id of ["report", "python", "rust"]) at(id).textContent = answer[id];
+    fill(at("parameters").tBodies[0], [...reply.parameters, ...reply.derived].map(({ name, texts }) => [name, ...texts]));
+    fill(at("statistics").tBodies[0], reply.statistics);
+    for (const id of ["report", "python", "rust"]) at(id).textContent = reply[id];
     const picture = at("picture");
     URL.revokeObjectURL(picture.src);
     picture.removeAttribute("src");
-    at("picture-help").textContent = answer.not_drawn ? `No picture: ${answer.not_drawn}` : "";
-    if (answer.picture) {
-        picture.src = URL.createObjectURL(new Blob([answer.picture], { type: "image/svg+xml" }));
+    at("picture-help").textContent = reply.not_drawn ? `No picture: ${reply.not_drawn}` : "";
+    if (reply.picture) {
+        picture.src = URL.createObjectURL(new Blob([reply.picture], { type: "image/svg+xml" }));
         picture.alt = `Points, fitted curve with 95 % band, and residuals of ${at("model").value}`;
     }
     at("found").hidden = false;

@@ -1,4 +1,4 @@
-// Runs the fits. Messages: {number, request} to the worker; {number, answer} or {number, fault} to the page.
+// Runs the fits. Messages: {number, request} to the worker; {number, reply} or {number, fault} to the page.
 "use strict";
 
 let exports = null;
@@ -19,7 +19,7 @@ function decoded(address, length) {
     return new TextDecoder().decode(bytes(address, length));
 }
 
-function answered(request) {
+function replyTo(request) {
     const text = new TextEncoder().encode(JSON.stringify(request));
     bytes(exports.dualfit_reserve(text.length), text.length).set(text);
     const length = exports.dualfit_run();
@@ -38,7 +38,7 @@ function panicMessage() {
 onmessage = async ({ data: { number, request } }) => {
     try {
         exports ??= await load();
-        postMessage({ number, answer: answered(request) });
+        postMessage({ number, reply: replyTo(request) });
     } catch (why) {
         const panic = exports ? panicMessage() : "";
         postMessage({ number, fault: panic || String(why.message ?? why) });

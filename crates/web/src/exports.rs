@@ -1,7 +1,7 @@
 //! Functions that the page's Web Worker calls. Texts are exchanged in the linear memory, as UTF-8.
 //!
 //! 1. The worker reserves the bytes of its request with [`dualfit_reserve`] and writes the request there.
-//! 2. [`dualfit_run`] replaces the request by the answer and returns its length; [`dualfit_text`] returns its address.
+//! 2. [`dualfit_run`] replaces the request by the reply and returns its length; [`dualfit_text`] returns its address.
 //!
 //! A panic ends in a trap, which the worker catches. Then [`dualfit_panic_length`] and [`dualfit_panic_text`] give the message, and the
 //! worker starts a new instance.
@@ -23,16 +23,16 @@ pub extern "C" fn dualfit_reserve(bytes: usize) -> *mut u8 {
     text.as_mut_ptr()
 }
 
-/// Computes the answer to the request and returns the answer's length in bytes.
+/// Computes the reply to the request and returns the reply's length in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn dualfit_run() -> usize {
     let mut text = TEXT.lock().unwrap_or_else(PoisonError::into_inner);
-    let answer = crate::answer(&String::from_utf8_lossy(&text));
-    *text = answer.into_bytes();
+    let reply = crate::reply(&String::from_utf8_lossy(&text));
+    *text = reply.into_bytes();
     text.len()
 }
 
-/// Returns the address of the answer.
+/// Returns the address of the reply.
 #[unsafe(no_mangle)]
 pub extern "C" fn dualfit_text() -> *const u8 {
     TEXT.lock().unwrap_or_else(PoisonError::into_inner).as_ptr()

@@ -1,8 +1,8 @@
-//! The computing part of the page "Fit in the browser": requests and answers are JSON texts.
+//! The computing part of the page "Fit in the browser": requests and replies are JSON texts.
 //!
 //! A `table` request describes a pasted table, a `models` request lists the library, and a `fit` request returns the
-//! parameters, the picture and the code of a fit. A request that cannot be fulfilled is answered by
-//! `{"error": message}`. The page calls [`answer`] in a Web Worker through the functions of `exports`.
+//! parameters, the picture and the code of a fit. The reply to a request that cannot be
+//! fulfilled is `{"error": message}`. The page calls [`reply`] in a Web Worker through the functions of `exports`.
 
 mod code;
 pub mod exports;
@@ -29,13 +29,13 @@ enum Request {
     Fit(fit::Fitting),
 }
 
-/// Returns the answer to a request. Both are JSON texts.
-pub fn answer(request: &str) -> String {
-    let answered = serde_json::from_str(request).map_err(Box::from).and_then(answered);
-    answered.unwrap_or_else(|why: Box<dyn Error>| json!({ "error": why.to_string() })).to_string()
+/// Returns the reply to a request. Both are JSON texts.
+pub fn reply(request: &str) -> String {
+    let found = serde_json::from_str(request).map_err(Box::from).and_then(result);
+    found.unwrap_or_else(|why: Box<dyn Error>| json!({ "error": why.to_string() })).to_string()
 }
 
-fn answered(request: Request) -> Result<Value, Box<dyn Error>> {
+fn result(request: Request) -> Result<Value, Box<dyn Error>> {
     match request {
         Request::Table { text, name } => table(&read(&text, &name)?),
         Request::Models => library(),

@@ -111,7 +111,7 @@ def decimal_commas(page: Page) -> None:
 
 
 def nonsense(page: Page) -> None:
-    """Each mistake is answered by a message, and the page goes on."""
+    """Each mistake has a message, and the page goes on."""
     line = "x,y\n1,2\n2,4.1\n3,5.9\n4,8.2\n"
     for text, model, words in [
         ("good morning", "a*x", "data.csv"),
@@ -141,7 +141,7 @@ def many_rows(page: Page) -> None:
     page.fill("#model", "a*exp(-x/tau) + c")
     begun = time.perf_counter()
     page.click("#fit")
-    # The page answers while the worker computes.
+    # The page responds while the worker computes.
     assert page.evaluate("1 + 1") == 2
     expect(page.locator("#fit")).to_be_enabled(timeout=120_000)
     print(f"{ROWS} rows: {time.perf_counter() - begun:.2f} s; {page.locator('#status').inner_text()}")

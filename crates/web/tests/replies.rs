@@ -1,6 +1,6 @@
-//! Answers to the requests of the page.
+//! Replies to the requests of the page.
 
-use dualfit_web::answer;
+use dualfit_web::reply;
 use serde_json::{Value, json};
 
 const MISRA1A: &str = include_str!("../page/misra1a.csv");
@@ -9,7 +9,7 @@ const DOSE: &str = include_str!("../page/dose.csv");
 const GAUSS2: &str = include_str!("../../../examples/data/gauss2.csv");
 
 fn asked(request: &Value) -> Value {
-    serde_json::from_str(&answer(&request.to_string())).unwrap()
+    serde_json::from_str(&reply(&request.to_string())).unwrap()
 }
 
 /// Fits columns 0 and 1 of a table, with sigma in the given column.
@@ -20,45 +20,45 @@ fn fitted(text: &str, model: &str, sigma: Option<usize>) -> Value {
     }))
 }
 
-fn number(answer: &Value, parameter: usize, what: &str) -> f64 {
-    answer["parameters"][parameter][what].as_f64().unwrap()
+fn number(reply: &Value, parameter: usize, what: &str) -> f64 {
+    reply["parameters"][parameter][what].as_f64().unwrap()
 }
 
-fn error(answer: &Value) -> &str {
-    answer["error"].as_str().unwrap_or_else(|| panic!("{answer}"))
+fn error(reply: &Value) -> &str {
+    reply["error"].as_str().unwrap_or_else(|| panic!("{reply}"))
 }
 
 #[test]
 fn the_certified_values_of_nist_are_found_without_a_start() {
-    let answer = fitted(MISRA1A, "b1*(1 - exp(-b2*x))", None);
-    assert_eq!(answer["converged"], true, "{answer}");
+    let reply = fitted(MISRA1A, "b1*(1 - exp(-b2*x))", None);
+    assert_eq!(reply["converged"], true, "{reply}");
     let certified = [[2.3894212918e2, 2.7070075241e0], [5.5015643181e-4, 7.2668688436e-6]];
     for (i, [value, error]) in certified.into_iter().enumerate() {
-        assert!((number(&answer, i, "value") / value - 1.0).abs() < 1e-9, "{answer}");
-        assert!((number(&answer, i, "error") / error - 1.0).abs() < 1e-6, "{answer}");
+        assert!((number(&reply, i, "value") / value - 1.0).abs() < 1e-9, "{reply}");
+        assert!((number(&reply, i, "error") / error - 1.0).abs() < 1e-6, "{reply}");
     }
-    assert_eq!(answer["parameters"][0]["texts"], json!(["238.94213", "2.707"]));
-    assert!(answer["picture"].as_str().unwrap().starts_with("<svg "));
+    assert_eq!(reply["parameters"][0]["texts"], json!(["238.94213", "2.707"]));
+    assert!(reply["picture"].as_str().unwrap().starts_with("<svg "));
     let (_, program) = include_str!("../examples/misra1a.rs").split_once("\n\n").unwrap();
-    assert_eq!(answer["rust"], program);
+    assert_eq!(reply["rust"], program);
 }
 
 #[test]
 fn decimal_commas_and_units_are_understood() {
     // The variable is the column without its unit, or x or t.
     for model in ["a*exp(-t/tau) + c", "a*exp(-x/tau) + c"] {
-        let answer = fitted(DECAY, model, Some(2));
+        let reply = fitted(DECAY, model, Some(2));
         let names = ["a", "tau", "c"];
         let place = |name: &str| {
-            let rows = answer["parameters"].as_array().unwrap();
+            let rows = reply["parameters"].as_array().unwrap();
             rows.iter().position(|row| row["name"] == name).unwrap()
         };
         for (name, truth) in names.into_iter().zip([42.0, 2.4, 3.0]) {
             let (value, error) =
-                (number(&answer, place(name), "value"), number(&answer, place(name), "error"));
+                (number(&reply, place(name), "value"), number(&reply, place(name), "error"));
             assert!((value - truth).abs() < 4.0 * error, "{name}: {value} ± {error}");
         }
-        let python = answer["python"].as_str().unwrap();
+        let python = reply["python"].as_str().unwrap();
         assert!(python.contains("decimal=\",\"") && python.contains("sigma=table.iloc[:, 2]"));
     }
     let table = asked(&json!({ "request": "table", "text": DECAY, "name": "decay.csv" }));
@@ -70,9 +70,9 @@ fn decimal_commas_and_units_are_understood() {
 fn models_of_the_library_are_fitted_alone_and_as_a_sum() {
     let sum = "gaussian(first_) + gaussian(second_) + exponential(background_)";
     for (text, model) in [(GAUSS2, sum), (DOSE, "logistic4"), (DECAY, "exponential_offset()")] {
-        let answer = fitted(text, model, None);
-        assert_eq!(answer["converged"], true, "{answer}");
-        assert!(answer["rust"].as_str().unwrap().contains("models::parse("));
+        let reply = fitted(text, model, None);
+        assert_eq!(reply["converged"], true, "{reply}");
+        assert!(reply["rust"].as_str().unwrap().contains("models::parse("));
     }
     let listed = asked(&json!({ "request": "models" }));
     let listed = listed["models"].as_array().unwrap();
@@ -98,12 +98,12 @@ fn requests_that_cannot_be_fulfilled_are_explained() {
         ("x\n1\n2\n", "a*x", "column"),
     ];
     for (text, model, words) in cases {
-        let answer = fitted(text, model, None);
-        assert!(error(&answer).contains(words), "{model}: {answer}");
+        let reply = fitted(text, model, None);
+        assert!(error(&reply).contains(words), "{model}: {reply}");
     }
     assert!(error(&fitted(MISRA1A, "a*x", Some(7))).contains('7'));
     for request in ["", "{}", "{\"request\":\"fly\"}", "null"] {
-        assert!(serde_json::from_str::<Value>(&answer(request)).unwrap()["error"].is_string());
+        assert!(serde_json::from_str::<Value>(&reply(request)).unwrap()["error"].is_string());
     }
 }
 
@@ -114,9 +114,9 @@ fn a_text_with_quotes_stays_within_its_literals() {
         "request": "fit", "text": text, "name": "\"; import os #.csv", "model": "k*x", "x": 0, "y": 1,
         "sigma": null, "log_x": false, "log_y": false, "size": [640, 460],
     });
-    let answer = asked(&request);
+    let reply = asked(&request);
     assert!(
-        answer["python"].as_str().unwrap().contains("read_csv(\"\\\"; import os #.csv\""),
-        "{answer}"
+        reply["python"].as_str().unwrap().contains("read_csv(\"\\\"; import os #.csv\""),
+        "{reply}"
     );
 }
