@@ -66,8 +66,11 @@ def parameters(page: Page) -> dict[str, list[str]]:
 
 
 def example(page: Page, name: str) -> None:
+    """Press the button of an example and wait for its result."""
+    page.evaluate("document.getElementById('status').textContent = ''")
     page.get_by_role("button", name=re.compile(name)).click()
     expect(page.locator("#status")).to_contain_text("onverged", timeout=60_000)
+    expect(page.locator("#fit")).to_be_enabled()
 
 
 def certified(page: Page) -> None:
