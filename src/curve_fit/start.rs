@@ -179,6 +179,8 @@ pub(super) struct Finder<'c> {
     solvers: Arc<Solvers>,
     /// If true, passes run on the calling thread.
     pub(super) on_one_thread: bool,
+    /// Additional starts that a search fits, with one value per parameter each.
+    pub(super) candidates: Vec<Vec<f64>>,
 }
 
 /// Cache of solvers of the linear parameters; see [`Missing`] for its key.
@@ -249,7 +251,7 @@ impl<'c> Finder<'c> {
                 _ => {}
             }
         }
-        Ok(Finder { curve, given, solvers: solvers.clone(), on_one_thread: false })
+        Ok(Finder { curve, given, solvers: solvers.clone(), on_one_thread: false, candidates: Vec::new() })
     }
 
     /// Returns a complete start of the fit of `points`.
@@ -391,7 +393,7 @@ impl<'c> Finder<'c> {
             given.or(guessed[i]).unwrap_or_else(|| curve.inside(i, 0.0))
         };
         let values = curve.completed(given.iter().enumerate().map(value).collect())?;
-        Ok(Begin { values, solver, guessed, unknown, candidates: Vec::new() })
+        Ok(Begin { values, solver, guessed, unknown, candidates: self.candidates.clone() })
     }
 
     /// Searches for the unknown parameters.

@@ -157,13 +157,18 @@ impl Program {
         (0..n).map(at).collect()
     }
 
-    /// Returns two bools per node: dependence on variables and dependence on parameters.
+    /// Returns two bools per node: dependence on variables and dependence on parameters. The condition of a selection
+    /// does not count: the value is one of the two parts.
     fn dependencies(&self) -> Vec<(bool, bool)> {
         let mut depends: Vec<(bool, bool)> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let own = (matches!(node, Node::Column(_)), matches!(node, Node::Param(_)));
-            let of_operands = node.operands().map(|id| depends[id as usize]);
-            depends.push(of_operands.fold(own, |a, b| (a.0 || b.0, a.1 || b.1)));
+            let of_operand = |id: Id| depends[id as usize];
+            let either = |a: (bool, bool), b: (bool, bool)| (a.0 || b.0, a.1 || b.1);
+            depends.push(match node {
+                Node::Select(_, a, b) => either(of_operand(*a), of_operand(*b)),
+                _ => node.operands().map(of_operand).fold(own, either),
+            });
         }
         depends
     }

@@ -2,6 +2,7 @@
 
 mod collection;
 mod honest;
+mod joint;
 mod nist;
 mod progress;
 

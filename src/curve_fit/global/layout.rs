@@ -4,6 +4,7 @@
 use super::bad_sets::{BadSets, in_set};
 use crate::curve_fit::CurveFit;
 use crate::data::points::Points;
+use crate::data::start::Start;
 use crate::data::summary::Moments;
 use crate::data::summary::Overview;
 use crate::error::names::{NameError, position};
@@ -62,6 +63,13 @@ impl SetMember {
     /// Selects the values of the model's parameters from the values of all parameters of the joint fit.
     pub(super) fn own(&self, all: &[f64]) -> Vec<f64> {
         self.params.iter().map(|&k| all[k]).collect()
+    }
+
+    /// Returns the `given` values of the model's parameters by name, except for tied parameters.
+    pub(super) fn named(&self, given: &[Option<f64>]) -> Start {
+        let names = self.curve.names.iter().zip(&self.params);
+        let names = names.filter(|(name, _)| !self.curve.ties.iter().any(|tie| tie.name == **name));
+        Start::Named(names.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect())
     }
 
     /// Returns, for each free parameter of the model, its position among the free parameters of the joint fit. `place`

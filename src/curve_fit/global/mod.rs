@@ -6,6 +6,7 @@ pub(crate) mod joint_fit;
 mod layout;
 mod places;
 mod request;
+mod sample;
 #[cfg(feature = "json")]
 mod saved;
 mod sets;

@@ -47,22 +47,42 @@ impl JointLayout {
             Start::Guess => &[],
         };
         let begun = Instant::now();
-        let given = self.given(pairs);
-        let finders = self.solvers();
-        let first = self.of_each_set(&given, sets, &finders)?;
-        let solved = self.solved_by_all(sets, &first);
-        if first.iter().all(|found| found.took.is_zero()) {
-            let values = self.checked(&self.joined(sets, &first))?;
+        let mut given = self.given(pairs);
+        let solvers = self.solvers();
+        let in_sample = self.searched_in_sample(&given, sets, &solvers);
+        let in_sample = in_sample.map_err(|error| BadSets::from([(sets[0].set, error)]))?;
+        let report = in_sample.as_ref().and_then(|(_, found)| found.search);
+        if let Some((values, _)) = &in_sample {
+            let common = self.of_several_sets(sets);
+            given.iter_mut().zip(values).zip(common).filter(|(_, is_common)| *is_common).for_each(
+                |((given, value), _)| *given = given.or(*value),
+            );
+        }
+        let mut found = self.of_each_set(&given, sets, &solvers)?;
+        let solved = self.solved_by_all(sets, &found);
+        if found.iter().all(|found| found.took.is_zero()) && report.is_none() {
+            let values = self.checked(&self.joined(sets, &found))?;
             return Ok(CompleteStart { solved, ..CompleteStart::given(values) });
         }
-        // The shared parameters get their common values, and a second pass solves for the linear parameters again.
-        let common = self.common_values(sets, &first);
-        let both = given.iter().zip(common).map(|(given, common)| given.or(common));
-        let second = self.of_each_set(&both.collect::<Vec<_>>(), sets, &finders)?;
-        let values = self.checked(&self.joined(sets, &second))?;
-        // The report covers the searches of both passes; in the second pass the shared parameters have given values.
-        let search = StartSearch::of_sets(first.iter().chain(&second).filter_map(|own| own.search));
+        let mut searches: Vec<StartSearch> = report.into_iter().chain(found.iter().filter_map(|own| own.search)).collect();
+        let common = self.common_values(sets, &found);
+        if common.iter().zip(&given).any(|(common, given)| common.is_some() && given.is_none()) {
+            // The shared parameters get their common values, and a second pass solves for the linear parameters again.
+            let both = given.iter().zip(common).map(|(given, common)| given.or(common));
+            found = self.of_each_set(&both.collect::<Vec<_>>(), sets, &solvers)?;
+            searches.extend(found.iter().filter_map(|own| own.search));
+        }
+        let values = self.checked(&self.joined(sets, &found))?;
+        // The report covers the searches of all passes.
+        let search = StartSearch::of_sets(searches.into_iter());
         Ok(CompleteStart { values, solved, took: begun.elapsed(), search })
+    }
+
+    /// Returns, for each parameter, true if several sets have it.
+    pub(super) fn of_several_sets(&self, sets: &[SetPoints<'_, '_>]) -> Vec<bool> {
+        let mut count = vec![0; self.names.len()];
+        sets.iter().flat_map(|set| &set.member.params).for_each(|&k| count[k] += 1);
+        count.into_iter().map(|count| count > 1).collect()
     }
 
     /// Returns the values of all sets; for a parameter of several sets, the value of the last set.
@@ -101,11 +121,8 @@ impl JointLayout {
     ) -> std::result::Result<Vec<CompleteStart>, BadSets> {
         let on_one_thread = sets.len() >= 2 * threads::count();
         let found = |SetPoints { set, member, points }: &SetPoints<'_, '_>| {
-            let curve = &*member.curve;
-            let names = curve.names.iter().zip(&member.params);
-            let own = names.filter(|(name, _)| !curve.ties.iter().any(|tie| tie.name == **name));
-            let own = own.filter_map(|(name, &k)| Some((name.clone(), given[k]?))).collect();
-            let mut finder = Finder::sharing(curve, &Start::Named(own), &solvers[*set])?;
+            let start = member.named(given);
+            let mut finder = Finder::sharing(&member.curve, &start, &solvers[*set])?;
             finder.on_one_thread = on_one_thread;
             finder.found(points)
         };
@@ -126,11 +143,7 @@ impl JointLayout {
                 .zip(&own.values)
                 .for_each(|(&k, &value)| values[k].push(value));
         }
-        let median = |mut of: Vec<f64>| {
-            of.sort_by(f64::total_cmp);
-            (of.len() > 1).then(|| of[of.len() / 2])
-        };
-        values.into_iter().map(median).collect()
+        values.into_iter().map(|of| (of.len() > 1).then(|| median(of))).collect()
     }
 
     /// Returns the given value of each parameter, by its name in the joint fit or else by its name in the model.
@@ -178,4 +191,10 @@ impl JointLayout {
         all_good(each.collect::<Vec<_>>())?;
         Ok(checked)
     }
+}
+
+/// Returns the median; of an even number of values, the larger of the two in the middle.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }

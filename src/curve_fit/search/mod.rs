@@ -67,7 +67,7 @@ const ROUNDS_OF_SUM: usize = 4;
 const WORK_OF_ROUND: usize = 3_000_000;
 /// Maximum number of points for screening and for fitting candidates.
 const SCREENED_POINTS: usize = 1000;
-const FITTED_POINTS: usize = 4000;
+pub(super) const FITTED_POINTS: usize = 4000;
 
 /// The request for a search.
 pub(super) struct Search<'a> {
