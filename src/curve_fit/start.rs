@@ -179,7 +179,8 @@ pub(super) struct Finder<'c> {
     solvers: Arc<Solvers>,
     /// If true, passes run on the calling thread.
     pub(super) on_one_thread: bool,
-    /// Additional starts that a search fits, with one value per parameter each.
+    /// Additional starts that a search fits, with one value per parameter each. Given and fixed parameters keep their
+    /// values.
     pub(super) candidates: Vec<Vec<f64>>,
 }
 
@@ -251,7 +252,13 @@ impl<'c> Finder<'c> {
                 _ => {}
             }
         }
-        Ok(Finder { curve, given, solvers: solvers.clone(), on_one_thread: false, candidates: Vec::new() })
+        Ok(Finder {
+            curve,
+            given,
+            solvers: solvers.clone(),
+            on_one_thread: false,
+            candidates: Vec::new(),
+        })
     }
 
     /// Returns a complete start of the fit of `points`.
@@ -285,7 +292,9 @@ impl<'c> Finder<'c> {
         if unknown.is_empty() {
             return Ok(found);
         }
-        self.searched(Begin { unknown, candidates: vec![found.values], ..begin }, points)
+        let mut candidates = vec![found.values];
+        candidates.extend(begin.candidates);
+        self.searched(Begin { unknown, candidates, ..begin }, points)
     }
 
     /// Returns the positions of the nonlinear parameters that are neither given nor fixed.
@@ -393,7 +402,14 @@ impl<'c> Finder<'c> {
             given.or(guessed[i]).unwrap_or_else(|| curve.inside(i, 0.0))
         };
         let values = curve.completed(given.iter().enumerate().map(value).collect())?;
-        Ok(Begin { values, solver, guessed, unknown, candidates: self.candidates.clone() })
+        let candidate = |candidate: &Vec<f64>| {
+            let is_known = |i: usize| given[i].is_some() || curve.fixed[i];
+            let own = candidate.iter().zip(&values).enumerate();
+            let own = own.map(|(i, (&own, &v))| if is_known(i) { v } else { curve.inside(i, own) });
+            own.collect()
+        };
+        let candidates = self.candidates.iter().map(candidate).collect();
+        Ok(Begin { values, solver, guessed, unknown, candidates })
     }
 
     /// Searches for the unknown parameters.

@@ -33,8 +33,9 @@ impl Task {
         let program = curve.program().unwrap();
         let mut task = Task { curve, shared, truth: Vec::new(), sets: Vec::new() };
         for (x, params) in sets {
-            let value =
-                |name: &String| params.iter().find(|(own, _)| own == name).unwrap_or_else(|| panic!("{name}")).1;
+            let value = |name: &String| {
+                params.iter().find(|(own, _)| own == name).unwrap_or_else(|| panic!("{name}")).1
+            };
             let own: Vec<f64> = task.curve.parameters().iter().map(value).collect();
             let mut measured = |x: &f64| {
                 let error: f64 = StandardNormal.sample(random);
@@ -87,7 +88,8 @@ fn counted(name: &str, task: impl Fn(&mut Xoshiro256PlusPlus) -> Task) -> (u64, 
         let begun = Instant::now();
         let found = task.fit(Start::Guess);
         time += begun.elapsed().as_secs_f64();
-        let ratio = found.as_ref().map_or(f64::INFINITY, |fit| fit.fit().cost() / best.fit().cost());
+        let ratio =
+            found.as_ref().map_or(f64::INFINITY, |fit| fit.fit().cost() / best.fit().cost());
         let warned = found.as_ref().map_or(true, |fit| is_warned(fit.fit()));
         if ratio <= 1.0 + 1e-5 {
             reached += 1;
@@ -97,6 +99,15 @@ fn counted(name: &str, task: impl Fn(&mut Xoshiro256PlusPlus) -> Task) -> (u64, 
             println!("{name} {seed}: {ratio} {}", if warned { "warned" } else { "SILENT" });
             if let Ok(found) = &found {
                 println!("   {:?} {:?}", found.fit().termination(), found.fit().start_search());
+                println!(
+                    "   {:?}\n   {:?}\n   {:?}",
+                    found.fit().names(),
+                    found.fit().params(),
+                    best.fit().params()
+                );
+                let from = GlobalFit::new(&task.curve).share(task.shared);
+                println!("   {:?}", found.fit().start());
+                let _ = from;
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::data::sample::{data_of, drawn};
 use crate::data::sigma::Weights;
 use crate::data::start::Start;
 use crate::error::Result;
+use crate::fit::start_search::StartSearch;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,9 +34,15 @@ struct Sample<'s> {
     params: Vec<Vec<usize>>,
 }
 
+/// Result of the search of a sample.
+pub(super) struct FoundInSample {
+    /// One value for each parameter of the joint fit; `None` for parameters of other sets.
+    pub(super) values: Vec<Option<f64>>,
+    pub(super) search: StartSearch,
+}
+
 impl JointLayout {
-    /// Searches for the start of a sample of the sets. Returns one value for each parameter of the sample, `None` for
-    /// all other parameters, and the report of the search. Returns `None` if no shared parameter must be searched for.
+    /// Searches for the start of a sample of the sets. Returns `None` if no shared parameter must be searched for.
     ///
     /// # Errors
     /// Errors that do not depend on the starting point.
@@ -44,7 +51,7 @@ impl JointLayout {
         given: &[Option<f64>],
         sets: &[SetPoints<'_, '_>],
         solvers: &[Arc<Solvers>],
-    ) -> Result<Option<(Vec<Option<f64>>, CompleteStart)>> {
+    ) -> Result<Option<FoundInSample>> {
         let unknown = self.unknown_of_several_sets(given, sets);
         if unknown.is_empty() {
             return Ok(None);
@@ -73,17 +80,18 @@ impl JointLayout {
         let found = finder.found(&points)?;
         let mut values = vec![None; self.names.len()];
         sample.places.iter().zip(&found.values).for_each(|(&k, &value)| values[k] = Some(value));
-        Ok(Some((values, found)))
+        Ok(found.search.map(|search| FoundInSample { values, search }))
     }
 
     /// Returns the free parameters of several sets that have no given value.
-    fn unknown_of_several_sets(
+    pub(super) fn unknown_of_several_sets(
         &self,
         given: &[Option<f64>],
         sets: &[SetPoints<'_, '_>],
     ) -> BTreeSet<usize> {
-        let common = self.of_several_sets(sets);
-        self.free.iter().copied().filter(|&k| common[k] && given[k].is_none()).collect()
+        let mut count = vec![0; self.names.len()];
+        sets.iter().flat_map(|set| &set.member.params).for_each(|&k| count[k] += 1);
+        self.free.iter().copied().filter(|&k| count[k] > 1 && given[k].is_none()).collect()
     }
 
     /// Returns a start of one set, from a short search.

@@ -51,38 +51,33 @@ impl JointLayout {
         let solvers = self.solvers();
         let in_sample = self.searched_in_sample(&given, sets, &solvers);
         let in_sample = in_sample.map_err(|error| BadSets::from([(sets[0].set, error)]))?;
-        let report = in_sample.as_ref().and_then(|(_, found)| found.search);
-        if let Some((values, _)) = &in_sample {
-            let common = self.of_several_sets(sets);
-            given.iter_mut().zip(values).zip(common).filter(|(_, is_common)| *is_common).for_each(
-                |((given, value), _)| *given = given.or(*value),
-            );
+        let mut searches: Vec<StartSearch> = in_sample.iter().map(|found| found.search).collect();
+        let values = in_sample.map(|found| found.values);
+        if let Some(values) = &values {
+            self.unknown_of_several_sets(&given, sets)
+                .into_iter()
+                .for_each(|k| given[k] = values[k]);
         }
-        let mut found = self.of_each_set(&given, sets, &solvers)?;
+        let known = values.as_deref();
+        let mut found = self.of_each_set((&given, known), sets, &solvers)?;
         let solved = self.solved_by_all(sets, &found);
-        if found.iter().all(|found| found.took.is_zero()) && report.is_none() {
+        if found.iter().all(|found| found.took.is_zero()) && searches.is_empty() {
             let values = self.checked(&self.joined(sets, &found))?;
             return Ok(CompleteStart { solved, ..CompleteStart::given(values) });
         }
-        let mut searches: Vec<StartSearch> = report.into_iter().chain(found.iter().filter_map(|own| own.search)).collect();
-        let common = self.common_values(sets, &found);
-        if common.iter().zip(&given).any(|(common, given)| common.is_some() && given.is_none()) {
-            // The shared parameters get their common values, and a second pass solves for the linear parameters again.
-            let both = given.iter().zip(common).map(|(given, common)| given.or(common));
-            found = self.of_each_set(&both.collect::<Vec<_>>(), sets, &solvers)?;
+        searches.extend(found.iter().filter_map(|own| own.search));
+        let open = self.unknown_of_several_sets(&given, sets);
+        if !open.is_empty() {
+            // The other shared parameters get their common values, and a second pass solves for the linear parameters.
+            let common = self.common_values(sets, &found);
+            open.into_iter().for_each(|k| given[k] = common[k]);
+            found = self.of_each_set((&given, known), sets, &solvers)?;
             searches.extend(found.iter().filter_map(|own| own.search));
         }
         let values = self.checked(&self.joined(sets, &found))?;
         // The report covers the searches of all passes.
         let search = StartSearch::of_sets(searches.into_iter());
         Ok(CompleteStart { values, solved, took: begun.elapsed(), search })
-    }
-
-    /// Returns, for each parameter, true if several sets have it.
-    pub(super) fn of_several_sets(&self, sets: &[SetPoints<'_, '_>]) -> Vec<bool> {
-        let mut count = vec![0; self.names.len()];
-        sets.iter().flat_map(|set| &set.member.params).for_each(|&k| count[k] += 1);
-        count.into_iter().map(|count| count > 1).collect()
     }
 
     /// Returns the values of all sets; for a parameter of several sets, the value of the last set.
@@ -112,18 +107,27 @@ impl JointLayout {
         self.members.iter().map(of).collect()
     }
 
-    /// Returns, for each set, a complete start of its parameters.
+    /// Returns, for each set, a complete start of its parameters. `values`: values of some sets, which are candidates
+    /// of all sets of the same model.
     fn of_each_set(
         &self,
-        given: &[Option<f64>],
+        (given, values): (&[Option<f64>], Option<&[Option<f64>]>),
         sets: &[SetPoints<'_, '_>],
         solvers: &[Arc<Solvers>],
     ) -> std::result::Result<Vec<CompleteStart>, BadSets> {
         let on_one_thread = sets.len() >= 2 * threads::count();
+        let of_set = |set: &SetPoints<'_, '_>| {
+            let own = set.member.params.iter().map(|&k| values.and_then(|values| values[k]));
+            Some((set.set, own.collect::<Option<Vec<f64>>>()?))
+        };
+        let known: Vec<(usize, Vec<f64>)> = sets.iter().filter_map(of_set).collect();
         let found = |SetPoints { set, member, points }: &SetPoints<'_, '_>| {
             let start = member.named(given);
             let mut finder = Finder::sharing(&member.curve, &start, &solvers[*set])?;
             finder.on_one_thread = on_one_thread;
+            let is_alike = |other: &&(usize, Vec<f64>)| member.same || other.0 == *set;
+            let of_sets = known.iter().filter(is_alike);
+            finder.candidates = of_sets.map(|(_, values)| values.clone()).collect();
             finder.found(points)
         };
         all_good(of_each(sets.iter().collect(), |set| found(set).map_err(|error| (set.set, error))))

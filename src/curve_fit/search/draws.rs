@@ -372,10 +372,6 @@ impl Draws<'_> {
             return best;
         };
         let most = most + symmetry::ROUNDING * self.screen.points.summary.square;
-        let negative = |c: &Candidate| {
-            let is_negative = |&k: &usize| c.params[k] < 0.0 && !self.symmetries.is_phase(k);
-            (0..c.params.len()).filter(is_negative).count()
-        };
         let bounds = self.screen.bounds;
         let allowed = |c: &Candidate| {
             c.params
@@ -384,7 +380,13 @@ impl Draws<'_> {
                 .all(|(p, (lower, upper))| p.is_nan() || (lower..=upper).contains(&p))
         };
         let equal = solved.flatten().filter(|c| c.cost <= most && allowed(c));
-        equal.min_by_key(negative).map_or(best, |candidate| candidate.params)
+        equal.min_by_key(|c| self.negative(&c.params)).map_or(best, |candidate| candidate.params)
+    }
+
+    /// Returns the number of negative parameters, apart from phases.
+    pub(super) fn negative(&self, params: &[f64]) -> usize {
+        let is_negative = |&k: &usize| params[k] < 0.0 && !self.symmetries.is_phase(k);
+        (0..params.len()).filter(is_negative).count()
     }
 
     /// Returns the first `most` distinct candidates of a sorted list.

@@ -51,6 +51,8 @@ const REACHED_IF_SUSPICIOUS: usize = 8;
 const REACHED_OF_SUM: usize = 6;
 /// Relative decrease of the cost below which the cost counts as unchanged.
 const UNCHANGED: f64 = 1e-6;
+/// Relative difference of costs up to which two minima are equally good.
+const EQUAL: f64 = 1e-9;
 /// Maximum number of fits per round that are continued after they have used up their evaluations; the fits with the
 /// lowest costs are selected.
 const CONTINUED: usize = 2;
@@ -225,7 +227,7 @@ impl Search<'_> {
                 break;
             }
         }
-        let Some(best) = evidence.trials.best_params() else { return Ok(None) };
+        let Some(best) = evidence.best(draws, request.points.units.row) else { return Ok(None) };
         let report = evidence.report(request.points.used);
         Ok(Some(Found { values: draws.canonical(best), report }))
     }
@@ -338,6 +340,15 @@ impl Evidence {
                     Quality::Good => tried,
                 };
         Ok(())
+    }
+
+    /// Returns the best parameters. Of equally good minima, the one with the fewest negative parameters is chosen,
+    /// apart from phases. `None` if no fit has ended.
+    fn best(&self, draws: &Draws<'_>, row_unit: f64) -> Option<Vec<f64>> {
+        let most = self.trials.least_cost() / row_unit / row_unit * (1.0 + EQUAL);
+        let equal = self.minima.iter().take_while(|minimum| minimum.cost <= most);
+        let best = equal.min_by_key(|minimum| draws.negative(&minimum.params));
+        best.map(|best| best.params.clone()).or_else(|| self.trials.best_params())
     }
 
     /// Returns the number of independent fits that reached the best minimum.
