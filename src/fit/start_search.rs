@@ -24,7 +24,7 @@ pub struct StartSearch {
     /// Number of fits that reached the minimum with the least cost; in a joint fit, the smallest number of all sets.
     pub reached: usize,
     /// Cost of the next best minimum divided by the least cost; `None` if no other minimum was found. In a joint fit,
-    /// the smallest ratio of all sets.
+    /// the smallest ratio if one search has its next best minimum; the costs are those of all sets.
     pub next_cost_ratio: Option<f64>,
     /// Number of points in the search: all points, or a sample if there are many.
     pub points: usize,

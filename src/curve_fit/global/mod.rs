@@ -124,8 +124,10 @@ impl GlobalFit {
     /// - values by name: a name of the model, such as `amplitude`, applies to all sets, and `amplitude_2` to set 2;
     /// - [`Start::Guess`].
     ///
-    /// Missing values are computed for each set in the same way as in [`CurveFit::fit`]; the starting value of a shared
-    /// parameter is the median over the sets.
+    /// Missing values are computed in the same way as in [`CurveFit::fit`]. If shared parameters must be searched for, one
+    /// search fits up to eight sets together (more if these do not have all shared parameters). Then a solve or a search
+    /// for each set finds its own parameters. If no search is needed, the starting value of a shared parameter is the
+    /// median over the sets.
     ///
     /// # Errors
     /// [`Error::Global`](crate::Error::Global), which lists the sets, for errors in some sets or differences between

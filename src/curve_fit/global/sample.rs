@@ -71,7 +71,9 @@ impl JointLayout {
         let points = sample.points(&columns)?;
         let candidates = sample.candidates(&alone);
         let known = sample.places.iter().enumerate().filter_map(|(i, &k)| {
-            let fixed = sample.curve.fixed[i].then_some(candidates[0][i]);
+            // The model of the sample does not use tied parameters, whose values may be NaN.
+            let value = Some(candidates[0][i]).filter(|value| value.is_finite());
+            let fixed = sample.curve.fixed[i].then_some(value.unwrap_or(0.0));
             Some((sample.curve.names[i].clone(), given[k].or(fixed)?))
         });
         let start = Start::Named(known.collect());

@@ -75,6 +75,12 @@ impl JointLayout {
             searches.extend(found.iter().filter_map(|own| own.search));
         }
         let values = self.checked(&self.joined(sets, &found))?;
+        // The cost of another minimum of some sets, relative to the cost of all sets.
+        let points: usize = sets.iter().map(|set| set.points.used).sum();
+        for search in &mut searches {
+            let part = search.points.min(points) as f64 / points as f64;
+            search.next_cost_ratio = search.next_cost_ratio.map(|ratio| 1.0 + part * (ratio - 1.0));
+        }
         // The report covers the searches of all passes.
         let search = StartSearch::of_sets(searches.into_iter());
         Ok(CompleteStart { values, solved, took: begun.elapsed(), search })

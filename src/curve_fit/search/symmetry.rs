@@ -19,7 +19,7 @@ pub(super) struct Symmetries {
     signs: Vec<Vec<usize>>,
     /// Phases, each with its period: 2π, or π if amplitudes change their sign.
     turns: Vec<(usize, f64)>,
-    /// Pairs of terms that can exchange their parameters; corresponding bounds are equal.
+    /// Pairs of terms, or of single parameters of a term, that can exchange their values; corresponding bounds are equal.
     exchanges: Vec<(Vec<usize>, Vec<usize>)>,
 }
 
@@ -39,19 +39,23 @@ impl Symmetries {
         sort_few(&mut draws, |a, b| b.pivot.total_cmp(&a.pivot));
         draws.truncate(TESTED);
         let holds = |change: &dyn Fn(&mut [f64])| {
-            let changed = draws.iter().map(|draw| {
+            let changed = |draw: &&Candidate| {
                 let mut params = draw.params.clone();
                 // The linear parameters of the draw can be huge, and a solve that starts from them would have large
                 // rounding errors.
                 screen.prepared.free.iter().for_each(|&k| params[k] = base[k]);
                 change(&mut params);
                 params
-            });
-            let changed: Vec<Vec<f64>> = changed.collect();
+            };
             let is_equal = |(draw, other): (&&Candidate, Option<Candidate>)| {
                 other.is_some_and(|other| (other.cost - draw.cost).abs() <= ROUNDING * scale)
             };
-            draws.len() == TESTED && draws.iter().zip(screen.each(&changed)).all(is_equal)
+            let holds_at = |draws: &[&Candidate]| {
+                let changed: Vec<Vec<f64>> = draws.iter().map(changed).collect();
+                draws.iter().zip(screen.each(&changed)).all(is_equal)
+            };
+            // Most changes fail at the first draw.
+            draws.len() == TESTED && holds_at(&draws[..1]) && holds_at(&draws[1..])
         };
         let mut found = Symmetries::default();
         for term in terms {
@@ -68,12 +72,30 @@ impl Symmetries {
                 }
             }
         }
+        // A frequency of several phases, such as those of the sets of a joint fit.
+        let others = terms.iter().flatten().filter(|k| phases.len() > 1 && !phases.contains(k));
+        for &k in others {
+            let group: Vec<usize> = std::iter::once(k).chain(phases.iter().copied()).collect();
+            if !found.is_sign(k) && holds(&|p: &mut [f64]| group.iter().for_each(|&k| p[k] = -p[k]))
+            {
+                found.signs.push(group);
+            }
+        }
         for &k in phases {
             let turn =
                 [PI, 2.0 * PI].into_iter().find(|&turn| holds(&|p: &mut [f64]| p[k] += turn));
             found.turns.extend(turn.map(|turn| (k, turn)));
         }
         let bounds = screen.bounds;
+        for term in terms {
+            for (j, &b) in term.iter().enumerate() {
+                for &a in term[..j].iter().filter(|&&a| bounds[a] == bounds[b]) {
+                    if holds(&|p: &mut [f64]| p.swap(a, b)) {
+                        found.exchanges.push((vec![a], vec![b]));
+                    }
+                }
+            }
+        }
         for (j, b) in terms.iter().enumerate() {
             for a in terms[..j].iter().filter(|a| a.len() == b.len()) {
                 let same_bounds = a.iter().zip(b).all(|(&i, &k)| bounds[i] == bounds[k]);
