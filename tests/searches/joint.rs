@@ -220,27 +220,24 @@ fn sparse(random: &mut Xoshiro256PlusPlus) -> Task {
     Task::new(("a*exp(-(k*x)^n) + c", "x"), &["k", "n", "c"], sets, 0.02, random)
 }
 
-/// Of 200 sets in each draw, single searches of one peak in noise end in another minimum for one or two of 20 draws.
+/// In two draws of 200 spectra, the search of one weak peak in noise ends in another minimum, with a warning.
 #[test]
 fn joint_fits_need_no_start() {
-    let tasks: [(&str, fn(&mut Xoshiro256PlusPlus) -> Task, [u64; 2]); 10] = [
-        ("leaves", leaves, [20, 0]),
-        ("forest", forest, [20, 0]),
-        ("decays", decays, [20, 0]),
-        ("enzymes", enzymes, [20, 0]),
-        ("spectra", spectra, [20, 0]),
-        ("doses", doses, [20, 0]),
-        ("oscillations", oscillations, [20, 0]),
-        ("lines", lines, [20, 0]),
-        ("many lines", many_lines, [18, 1]),
-        ("sparse", sparse, [20, 0]),
+    let tasks: [(&str, fn(&mut Xoshiro256PlusPlus) -> Task, u64); 10] = [
+        ("leaves", leaves, 20),
+        ("forest", forest, 20),
+        ("decays", decays, 20),
+        ("enzymes", enzymes, 20),
+        ("spectra", spectra, 20),
+        ("doses", doses, 20),
+        ("oscillations", oscillations, 20),
+        ("lines", lines, 20),
+        ("many lines", many_lines, 18),
+        ("sparse", sparse, 20),
     ];
-    let counts = tasks.map(|(name, task, limits)| (name, counted(name, task), limits));
-    for (name, (reached, silent), [least, most]) in counts {
-        assert!(
-            reached >= least && silent <= most,
-            "{name}: {reached} of {DRAWS}, {silent} silent"
-        );
+    let counts = tasks.map(|(name, task, least)| (name, counted(name, task), least));
+    for (name, (reached, silent), least) in counts {
+        assert!(reached >= least && silent == 0, "{name}: {reached} of {DRAWS}, {silent} silent");
     }
 }
 
