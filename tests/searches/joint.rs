@@ -10,6 +10,11 @@ use std::time::Instant;
 /// Number of random draws of each task.
 const DRAWS: u64 = 20;
 
+/// Independent variable of a set and its true parameters by name.
+type TrueSet<'n> = (Vec<f64>, Vec<(&'n str, f64)>);
+/// Draws a task.
+type DrawTask = fn(&mut Xoshiro256PlusPlus) -> Task;
+
 /// Several sets of points of one model with shared parameters.
 struct Task {
     curve: CurveFit,
@@ -25,7 +30,7 @@ impl Task {
     fn new(
         (formula, variable): (&str, &str),
         shared: &'static [&'static str],
-        sets: Vec<(Vec<f64>, Vec<(&str, f64)>)>,
+        sets: Vec<TrueSet<'_>>,
         noise: f64,
         random: &mut Xoshiro256PlusPlus,
     ) -> Task {
@@ -223,7 +228,7 @@ fn sparse(random: &mut Xoshiro256PlusPlus) -> Task {
 /// In two draws of 200 spectra, the search of one weak peak in noise ends in another minimum, with a warning.
 #[test]
 fn joint_fits_need_no_start() {
-    let tasks: [(&str, fn(&mut Xoshiro256PlusPlus) -> Task, u64); 10] = [
+    let tasks: [(&str, DrawTask, u64); 10] = [
         ("leaves", leaves, 20),
         ("forest", forest, 20),
         ("decays", decays, 20),
