@@ -1,6 +1,7 @@
 //! Tests of the disk cache with files that are truncated, modified, foreign, accessed concurrently, or too many.
 
 use super::*;
+use std::env;
 use std::process::Command;
 use tempfile::TempDir;
 
