@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn names_are_variables_constants_or_parameters() {
-        let e = Expression::parse("b*sin(w*t) + a*exp + β_1*pi - b + e*sin", &["t", "u"]).unwrap();
+        let e = Expression::parse("b*sin(w*t) + a*exp + β_1*pi - b + e^sin", &["t", "u"]).unwrap();
         assert_eq!(e.variables(), ["t", "u"]);
         assert_eq!(e.parameters(), ["b", "w", "a", "exp", "β_1", "sin"]);
         let e = Expression::parse("e + pi + x", &["e", "x"]).unwrap();
@@ -85,6 +85,21 @@ mod tests {
         assert_eq!(e.evaluate(&[10.0, 100.0], &[]), 110.0 + std::f64::consts::PI);
         let e = Expression::parse("if(x < 1, if, exp) + min", &["x"]).unwrap();
         assert_eq!(e.parameters(), ["if", "exp", "min"]);
+    }
+
+    #[test]
+    fn e_is_a_number_only_as_the_base_of_a_power() {
+        let close = |text: &str, expected: f64| {
+            let found = value(text, 2.0, &[]);
+            assert!((found - expected).abs() < 1e-12, "{text}: {found}");
+        };
+        close("e^x", 2f64.exp());
+        close("e ** -x + 1", (-2f64).exp() + 1.0);
+        close("3*e^(x/4)^2", 3.0 * 0.25f64.exp());
+        for text in ["e", "x + e", "e*x", "(e)^x", "x^e", "-e", "max(e, x)"] {
+            let error = Expression::parse(text, &["x"]).unwrap_err().to_string();
+            assert!(error.contains("Euler's number"), "{text}: {error}");
+        }
     }
 
     #[test]
