@@ -104,7 +104,8 @@ impl Without<'_> {
         None
     }
 
-    /// Moves the parameters that are left by the Gauss-Newton step, within their bounds. `None` if there is no step.
+    /// Takes a Gauss-Newton step of the parameters in `left`, within their bounds. Returns `None` if the step cannot be
+    /// computed.
     fn step(&self, normal: &Normal, params: &mut [f64]) -> Option<()> {
         let Problem { free, bounds, .. } = self.problem;
         let n = self.left.len();

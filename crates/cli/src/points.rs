@@ -356,7 +356,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// Returns true if the errors of y are given by their covariance matrix.
+    /// Returns true if `--covariance` was given.
     pub(crate) fn has_covariance(&self) -> bool {
         self.covariance.is_some()
     }

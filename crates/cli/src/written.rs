@@ -48,7 +48,7 @@ pub(crate) fn picture_of_groups(
         plot = plot.band(level);
     }
     for (label, points, fit) in fits {
-        // A number alone does not say what it counts.
+        // A label such as 3 needs the name of its column.
         let name = match label.parse::<f64>() {
             Ok(_) => format!("{by} {label}"),
             Err(_) => (*label).to_owned(),

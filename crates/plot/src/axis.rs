@@ -62,6 +62,11 @@ impl Axis {
         }
     }
 
+    /// Returns the values at the ends of this number of equal intervals.
+    pub(super) fn grid(&self, intervals: usize) -> Vec<f64> {
+        (0..=intervals).map(|i| self.at(i as f64 / intervals as f64)).collect()
+    }
+
     /// Returns the ticks for an axis of `pixels` pixels. `apart`: approximate distance of adjacent ticks, in pixels.
     pub(super) fn ticks(&self, pixels: f64, apart: f64) -> Ticks {
         let wanted = (pixels / apart).round() as usize;

@@ -4,9 +4,9 @@ use super::axis::Axis;
 use super::canvas::{CONTOURS, Canvas, FAINT, LINE, THIN};
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark, percent};
+use super::settings::methods_of_pictures;
 use crate::error::{PlotError, Result};
 use dualfit::result::{Contour, ContourLine};
-use std::path::Path;
 
 /// A path at one level, as pairs of values of both parameters.
 #[derive(Clone, Debug)]
@@ -24,6 +24,11 @@ pub struct ContourPlot {
     best: Option<(f64, f64)>,
     intervals: [Option<(f64, f64)>; 2],
     size: (u32, u32),
+}
+
+methods_of_pictures! {
+    /// [`PlotError::Nothing`] if there are fewer than two finite points.
+    ContourPlot
 }
 
 impl ContourPlot {
@@ -74,23 +79,6 @@ impl ContourPlot {
     pub fn size(mut self, width: u32, height: u32) -> ContourPlot {
         self.size = (width, height);
         self
-    }
-
-    /// Returns the picture as the text of an SVG file.
-    ///
-    /// # Errors
-    /// [`PlotError::Nothing`] if there are fewer than two finite points.
-    pub fn to_svg(&self) -> Result<String> {
-        Ok(self.canvas()?.svg())
-    }
-
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`.
-    ///
-    /// # Errors
-    /// The errors of [`to_svg`](ContourPlot::to_svg), and an error if the file cannot be written or if its name has
-    /// another extension.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.canvas()?.save(path.as_ref())
     }
 
     fn canvas(&self) -> Result<Canvas> {

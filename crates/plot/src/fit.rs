@@ -6,12 +6,11 @@ use super::canvas::{
 };
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark, percent};
+use super::settings::{Settings, methods_of_pictures, methods_of_settings};
 use dualfit::{Data, Estimator, Fit, Matrix, Sigma};
 
 use crate::error::{PlotError, Result};
 use dualfit::result::{Band, Component, NewPoint};
-
-use std::path::Path;
 
 /// Number of intervals of the grid on which the curve is evaluated.
 const CURVE_POINTS: usize = 1500;
@@ -26,14 +25,8 @@ const DISTINCT: usize = 3000;
 pub struct FitPlot<'a> {
     pub(super) fit: &'a Fit,
     data: Data<'a>,
-    title: String,
-    x_label: String,
-    y_label: String,
-    size: (u32, u32),
-    log: (bool, bool),
-    band: Option<f64>,
+    settings: Settings,
     prediction: Option<f64>,
-    residuals: bool,
     legend: bool,
     parts: Vec<FurtherCurve>,
     components: bool,
@@ -57,73 +50,25 @@ pub(super) struct DrawnPoints {
     counts: Vec<bool>,
 }
 
+methods_of_settings!(FitPlot<'_>);
+methods_of_pictures! {
+    /// A [`PlotError`] if the data have several independent variables, no finite point, or values that a logarithmic
+    /// axis cannot show (counts of 0 are left out instead); the errors of [`Fit::predict`] and of the bands.
+    FitPlot<'_>
+}
+
 impl<'a> FitPlot<'a> {
     /// Creates a plot of `fit`, which was fitted to `data`.
     pub fn new(fit: &'a Fit, data: impl Into<Data<'a>>) -> FitPlot<'a> {
         FitPlot {
             fit,
             data: data.into(),
-            title: String::new(),
-            x_label: "x".into(),
-            y_label: "y".into(),
-            size: (640, 480),
-            log: (false, false),
-            band: None,
+            settings: Settings::default(),
             prediction: None,
-            residuals: false,
             legend: true,
             parts: Vec::new(),
             components: false,
         }
-    }
-
-    /// Sets the title. By default there is no title, as in papers.
-    #[must_use]
-    pub fn title(mut self, title: &str) -> FitPlot<'a> {
-        self.title = title.into();
-        self
-    }
-
-    /// Sets the label of the horizontal axis, with its unit: `"time / s"`.
-    #[must_use]
-    pub fn x_label(mut self, label: &str) -> FitPlot<'a> {
-        self.x_label = label.into();
-        self
-    }
-
-    /// Sets the label of the vertical axis, with its unit.
-    #[must_use]
-    pub fn y_label(mut self, label: &str) -> FitPlot<'a> {
-        self.y_label = label.into();
-        self
-    }
-
-    /// Sets width and height in pixels, 640 × 480 by default; a PNG has 2x the pixels along each side.
-    #[must_use]
-    pub fn size(mut self, width: u32, height: u32) -> FitPlot<'a> {
-        self.size = (width, height);
-        self
-    }
-
-    /// Selects a logarithmic horizontal axis.
-    #[must_use]
-    pub fn log_x(mut self, log: bool) -> FitPlot<'a> {
-        self.log.0 = log;
-        self
-    }
-
-    /// Selects a logarithmic vertical axis.
-    #[must_use]
-    pub fn log_y(mut self, log: bool) -> FitPlot<'a> {
-        self.log.1 = log;
-        self
-    }
-
-    /// Draws the [confidence band](Fit::confidence_band) of this level.
-    #[must_use]
-    pub fn band(mut self, level: f64) -> FitPlot<'a> {
-        self.band = Some(level);
-        self
     }
 
     /// Draws the [prediction band](Fit::prediction_band) of this level, for new observations with the same errors as
@@ -131,13 +76,6 @@ impl<'a> FitPlot<'a> {
     #[must_use]
     pub fn prediction_band(mut self, level: f64) -> FitPlot<'a> {
         self.prediction = Some(level);
-        self
-    }
-
-    /// Draws a lower panel of residuals y − model, divided by their standard deviations if these are known.
-    #[must_use]
-    pub fn residuals(mut self, residuals: bool) -> FitPlot<'a> {
-        self.residuals = residuals;
         self
     }
 
@@ -164,30 +102,11 @@ impl<'a> FitPlot<'a> {
         self
     }
 
-    /// Returns the picture as the text of an SVG file.
-    ///
-    /// # Errors
-    /// A [`PlotError`] if the data have several independent variables, no finite point, or values that a logarithmic
-    /// axis cannot show (counts of 0 are left out instead); the errors of [`Fit::predict`] and of the bands.
-    pub fn to_svg(&self) -> Result<String> {
-        Ok(self.canvas()?.svg())
-    }
-
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`.
-    ///
-    /// # Errors
-    /// The errors of [`to_svg`](FitPlot::to_svg), and an error if the file cannot be written or if its name has another
-    /// extension.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.canvas()?.save(path.as_ref())
-    }
-
     fn canvas(&self) -> Result<Canvas> {
-        let points = self.points()?;
+        let points = self.points(self.settings.log)?;
         let indices = || points.finite();
-        let range = Axis::around(indices().map(|i| points.x[i]), self.log.0, 0.0);
-        let grid: Vec<f64> =
-            (0..=CURVE_POINTS).map(|i| range.at(i as f64 / CURVE_POINTS as f64)).collect();
+        let range = Axis::around(indices().map(|i| points.x[i]), self.settings.log.0, 0.0);
+        let grid = range.grid(CURVE_POINTS);
         let curve = self.fit.predict(&grid)?;
         let many = points.y.len() > DISTINCT;
         let data = if many { LegendMark::Area(ERROR_BAR) } else { LegendMark::Point };
@@ -202,16 +121,13 @@ impl<'a> FitPlot<'a> {
         legend.push(Entry::new(LegendMark::Line(CURVE), "fit"));
 
         let sigma = points.sigma.as_deref();
-        let error = |i: usize| sigma.map_or(0.0, |sigma| sigma[i]);
-        let ends = |i: usize| [points.y[i], points.y[i] - error(i), points.y[i] + error(i)];
-        let heights = || indices().flat_map(ends).chain(curve.iter().copied());
+        let heights = || points.heights().chain(curve.iter().copied());
         let components = self.components_over(&grid)?;
         // On a logarithmic axis, the tails of a peak, which approach 0, do not extend the range.
         let least = heights().filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
         let of_parts = components.iter().chain(&self.parts).flat_map(|part| &part.y).copied();
-        let of_parts = of_parts.filter(|y| !self.log.1 || *y >= least);
-        let y = Axis::around(heights().chain(of_parts), self.log.1, 0.06);
-        let over = |x: &[f64], y: &[f64]| x.iter().copied().zip(y.iter().copied()).collect();
+        let of_parts = of_parts.filter(|y| !self.settings.log.1 || *y >= least);
+        let y = Axis::around(heights().chain(of_parts), self.settings.log.1, 0.06);
         let mut marks = Vec::new();
         for (part, &color) in self.parts.iter().zip(PARTS.iter().cycle()) {
             marks.push(Mark::Line { points: over(&part.x, &part.y), color, width: LINE });
@@ -223,7 +139,7 @@ impl<'a> FitPlot<'a> {
             marks.push(Mark::Dashed { points: over(&part.x, &part.y), color, dashes });
             legend.push(Entry::new(LegendMark::Dashed(color, dashes), part.name.as_str()));
         }
-        if let (Some(level), false) = (self.band, components.is_empty()) {
+        if let (Some(level), false) = (self.settings.band, components.is_empty()) {
             for (i, band) in self.fit.component_bands(&grid, level)?.into_iter().enumerate() {
                 let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
                 let color = pale(PARTS[i % PARTS.len()]);
@@ -235,7 +151,7 @@ impl<'a> FitPlot<'a> {
             marks.insert(0, Mark::Band { lower, upper, color });
             legend.push(Entry::new(LegendMark::Area(color), format!("{} {of}", percent(level))));
         };
-        if let Some(level) = self.band {
+        if let Some(level) = self.settings.band {
             add(self.fit.confidence_band(&grid, level)?, BAND, level, "confidence");
         }
         if let Some(level) = self.prediction {
@@ -245,14 +161,14 @@ impl<'a> FitPlot<'a> {
         marks.extend(points.marks(&points.y, sigma, POINT));
         marks.push(Mark::Line { points: over(&grid, &curve), color: CURVE, width: LINE });
 
-        let mut panels = vec![Panel { y, label: self.y_label.clone(), marks }];
-        let x = Axis::around(indices().map(|i| points.x[i]), self.log.0, 0.03);
-        if self.residuals {
+        let mut panels = vec![Panel { y, label: self.settings.y_label.clone(), marks }];
+        let x = Axis::around(indices().map(|i| points.x[i]), self.settings.log.0, 0.03);
+        if self.settings.residuals {
             panels.push(self.residual_panel(&points, &x)?);
         }
-        let (title, x_label) = (self.title.clone(), self.x_label.clone());
+        let (title, x_label) = (self.settings.title.clone(), self.settings.x_label.clone());
         let legend = if self.legend { legend } else { Vec::new() };
-        Chart { title, x, x_label, panels, legend }.draw(self.size)
+        Chart { title, x, x_label, panels, legend }.draw(self.settings.size)
     }
 
     /// Returns the components of a sum as curves named by their prefixes; empty if components are not drawn.
@@ -268,7 +184,8 @@ impl<'a> FitPlot<'a> {
         Ok(if all.len() > 1 { all.into_iter().map(curve).collect() } else { Vec::new() })
     }
 
-    pub(super) fn points(&self) -> Result<DrawnPoints> {
+    /// Returns the points. `log`: true for a logarithmic horizontal and vertical axis.
+    pub(super) fn points(&self, log: (bool, bool)) -> Result<DrawnPoints> {
         let [column] = self.data.x_columns() else {
             return Err(PlotError::Columns { columns: self.data.x_columns().len() });
         };
@@ -281,7 +198,7 @@ impl<'a> FitPlot<'a> {
         if !(0..n).any(shown) {
             return Err(PlotError::Nothing { what: "no point has finite coordinates" });
         }
-        for (axis, values, log) in [("x", &x, self.log.0), ("y", &y, self.log.1)] {
+        for (axis, values, log) in [("x", &x, log.0), ("y", &y, log.1)] {
             let zero = |v: f64| v == 0.0 && axis == "y" && self.of_counts();
             let bad = (0..n).find(|&i| log && counts[i] && values[i] <= 0.0 && !zero(values[i]));
             if let Some(index) = bad {
@@ -312,7 +229,7 @@ impl<'a> FitPlot<'a> {
     fn unseen(&self, points: &DrawnPoints) -> usize {
         let zeros =
             points.y.iter().zip(&points.counts).filter(|(y, counts)| **counts && **y == 0.0);
-        if self.log.1 && self.of_counts() { zeros.count() } else { 0 }
+        if self.settings.log.1 && self.of_counts() { zeros.count() } else { 0 }
     }
 
     /// Returns the panel of residuals, divided by their standard deviations if these are known.
@@ -365,6 +282,12 @@ impl DrawnPoints {
         (0..self.x.len()).filter(|&i| self.x[i].is_finite() && self.y[i].is_finite())
     }
 
+    /// Returns the heights of the finite points and of the ends of their error bars.
+    pub(super) fn heights(&self) -> impl Iterator<Item = f64> {
+        let error = |i: usize| self.sigma.as_ref().map_or(0.0, |sigma| sigma[i]);
+        self.finite().flat_map(move |i| [self.y[i], self.y[i] - error(i), self.y[i] + error(i)])
+    }
+
     /// Returns the marks of the points at the heights `y`, with error bars if `sigma` is given. More than [`DISTINCT`]
     /// points are drawn as one cloud.
     pub(super) fn marks(&self, y: &[f64], sigma: Option<&[f64]>, color: Color) -> Vec<Mark> {
@@ -392,6 +315,11 @@ impl DrawnPoints {
         };
         shown.iter().filter_map(bar).chain(shown.iter().map(disc)).collect()
     }
+}
+
+/// Returns the points of a curve.
+pub(super) fn over(x: &[f64], y: &[f64]) -> Vec<(f64, f64)> {
+    x.iter().copied().zip(y.iter().copied()).collect()
 }
 
 /// Returns a light shade of a colour, for areas behind lines of this colour.

@@ -27,6 +27,7 @@ mod legend;
 mod map;
 mod profile;
 mod sets;
+mod settings;
 
 pub use contour::ContourPlot;
 pub use error::{PlotError, Result};

@@ -2,9 +2,9 @@
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Area, Canvas, Color, INK, LABEL, THIN, TICK, TITLE};
+use super::settings::methods_of_pictures;
 use crate::error::{PlotError, Result};
 use std::ops::Range;
-use std::path::Path;
 
 /// Maximum number of cells along a side. In larger maps, a cell shows the mean of several numbers.
 const CELLS: usize = 512;
@@ -30,6 +30,11 @@ pub struct MapPlot {
     title: String,
     label: String,
     size: (u32, u32),
+}
+
+methods_of_pictures! {
+    /// [`PlotError::Nothing`] if no value is finite.
+    MapPlot
 }
 
 impl MapPlot {
@@ -77,23 +82,6 @@ impl MapPlot {
     pub fn size(mut self, width: u32, height: u32) -> MapPlot {
         self.size = (width, height);
         self
-    }
-
-    /// Returns the picture as the text of an SVG file.
-    ///
-    /// # Errors
-    /// [`PlotError::Nothing`] if no value is finite.
-    pub fn to_svg(&self) -> Result<String> {
-        Ok(self.canvas()?.svg())
-    }
-
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`.
-    ///
-    /// # Errors
-    /// The errors of [`to_svg`](MapPlot::to_svg), and an error if the file cannot be written or if its name has another
-    /// extension.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.canvas()?.save(path.as_ref())
     }
 
     fn canvas(&self) -> Result<Canvas> {

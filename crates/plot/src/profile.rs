@@ -4,9 +4,9 @@ use super::axis::Axis;
 use super::canvas::{CURVE, Canvas, FAINT, LINE, PARTS, POINT, THIN};
 use super::chart::{Chart, Mark, Panel};
 use super::legend::{Entry, LegendMark};
+use super::settings::methods_of_pictures;
 use crate::error::{PlotError, Result};
 use dualfit::Profile;
-use std::path::Path;
 
 /// Plot of the profile of one parameter: the increase of the cost over its values, optionally with the parabola that
 /// corresponds to the standard error, and with an interval.
@@ -18,6 +18,11 @@ pub struct ProfilePlot {
     interval: Option<(f64, f64, f64)>,
     y_label: String,
     size: (u32, u32),
+}
+
+methods_of_pictures! {
+    /// [`PlotError::Nothing`] if there are fewer than two finite points.
+    ProfilePlot
 }
 
 impl ProfilePlot {
@@ -67,23 +72,6 @@ impl ProfilePlot {
     pub fn size(mut self, width: u32, height: u32) -> ProfilePlot {
         self.size = (width, height);
         self
-    }
-
-    /// Returns the picture as the text of an SVG file.
-    ///
-    /// # Errors
-    /// [`PlotError::Nothing`] if there are fewer than two finite points.
-    pub fn to_svg(&self) -> Result<String> {
-        Ok(self.canvas()?.svg())
-    }
-
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`.
-    ///
-    /// # Errors
-    /// The errors of [`to_svg`](ProfilePlot::to_svg), and an error if the file cannot be written or if its name has
-    /// another extension.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.canvas()?.save(path.as_ref())
     }
 
     fn canvas(&self) -> Result<Canvas> {

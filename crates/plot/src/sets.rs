@@ -3,11 +3,11 @@
 use super::axis::Axis;
 use super::canvas::{CURVE, Canvas, Color, DASHES, INK, LINE, PARTS, THIN};
 use super::chart::{Chart, Mark, Panel};
-use super::fit::{DrawnPoints, FitPlot, Residuals, pale};
+use super::fit::{DrawnPoints, FitPlot, Residuals, over, pale};
 use super::legend::{Entry, LegendMark};
+use super::settings::{Settings, methods_of_pictures, methods_of_settings};
 use crate::error::{PlotError, Result};
 use dualfit::{Data, Fit};
-use std::path::Path;
 
 /// Number of intervals of the grid on which each curve is evaluated.
 const CURVE_POINTS: usize = 500;
@@ -38,32 +38,17 @@ const COLORS: [Color; 7] = [PARTS[0], CURVE, PARTS[1], PARTS[2], PARTS[3], PARTS
 /// assert!(plot.to_svg()?.contains(">warm</text>"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SetsPlot<'a> {
     /// Name of each set, and the plot of its fit alone.
     sets: Vec<(String, FitPlot<'a>)>,
-    title: String,
-    x_label: String,
-    y_label: String,
-    size: (u32, u32),
-    log: (bool, bool),
-    band: Option<f64>,
-    residuals: bool,
+    settings: Settings,
 }
 
-impl Default for SetsPlot<'_> {
-    fn default() -> Self {
-        SetsPlot {
-            sets: Vec::new(),
-            title: String::new(),
-            x_label: "x".into(),
-            y_label: "y".into(),
-            size: (640, 480),
-            log: (false, false),
-            band: None,
-            residuals: false,
-        }
-    }
+methods_of_settings!(SetsPlot<'_>);
+methods_of_pictures! {
+    /// The errors of [`FitPlot::to_svg`] for each set; [`PlotError::Nothing`] if there are no sets.
+    SetsPlot<'_>
 }
 
 impl<'a> SetsPlot<'a> {
@@ -80,117 +65,36 @@ impl<'a> SetsPlot<'a> {
         self
     }
 
-    /// Sets the title. By default there is no title, as in papers.
-    #[must_use]
-    pub fn title(mut self, title: &str) -> SetsPlot<'a> {
-        self.title = title.into();
-        self
-    }
-
-    /// Sets the label of the horizontal axis, with its unit: `"time / s"`.
-    #[must_use]
-    pub fn x_label(mut self, label: &str) -> SetsPlot<'a> {
-        self.x_label = label.into();
-        self
-    }
-
-    /// Sets the label of the vertical axis, with its unit.
-    #[must_use]
-    pub fn y_label(mut self, label: &str) -> SetsPlot<'a> {
-        self.y_label = label.into();
-        self
-    }
-
-    /// Sets width and height in pixels, 640 × 480 by default; a PNG has 2x the pixels along each side.
-    #[must_use]
-    pub fn size(mut self, width: u32, height: u32) -> SetsPlot<'a> {
-        self.size = (width, height);
-        self
-    }
-
-    /// Selects a logarithmic horizontal axis.
-    #[must_use]
-    pub fn log_x(mut self, log: bool) -> SetsPlot<'a> {
-        self.log.0 = log;
-        self
-    }
-
-    /// Selects a logarithmic vertical axis.
-    #[must_use]
-    pub fn log_y(mut self, log: bool) -> SetsPlot<'a> {
-        self.log.1 = log;
-        self
-    }
-
-    /// Draws the [confidence band](Fit::confidence_band) of this level about each curve.
-    #[must_use]
-    pub fn band(mut self, level: f64) -> SetsPlot<'a> {
-        self.band = Some(level);
-        self
-    }
-
-    /// Draws a lower panel of residuals y − model, divided by their standard deviations if these are known.
-    #[must_use]
-    pub fn residuals(mut self, residuals: bool) -> SetsPlot<'a> {
-        self.residuals = residuals;
-        self
-    }
-
-    /// Returns the picture as the text of an SVG file.
-    ///
-    /// # Errors
-    /// The errors of [`FitPlot::to_svg`] for each set; [`PlotError::Nothing`] if there are no sets.
-    pub fn to_svg(&self) -> Result<String> {
-        Ok(self.canvas()?.svg())
-    }
-
-    /// Writes the picture to a file whose name ends in `.svg` or `.png`.
-    ///
-    /// # Errors
-    /// The errors of [`to_svg`](SetsPlot::to_svg), and an error if the file cannot be written or if its name has
-    /// another extension.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.canvas()?.save(path.as_ref())
-    }
-
     fn canvas(&self) -> Result<Canvas> {
-        let (log_x, log_y) = self.log;
+        let (log_x, log_y) = self.settings.log;
         if self.sets.is_empty() {
             return Err(PlotError::Nothing { what: "no set was added" });
         }
-        let sets = self.sets.iter().map(|(name, plot)| {
-            let plot = plot.clone().log_x(log_x).log_y(log_y);
-            let points = plot.points()?;
-            Ok((name.as_str(), plot, points))
-        });
-        let sets: Vec<(&str, FitPlot<'a>, DrawnPoints)> = sets.collect::<Result<_>>()?;
-        let all_x = || sets.iter().flat_map(|(_, _, points)| points.finite().map(|i| points.x[i]));
+        let sets = self.sets.iter().map(|(_, plot)| Ok((plot, plot.points(self.settings.log)?)));
+        let sets: Vec<(&FitPlot<'a>, DrawnPoints)> = sets.collect::<Result<_>>()?;
+        let all_x = || sets.iter().flat_map(|(_, points)| points.finite().map(|i| points.x[i]));
         let x = Axis::around(all_x(), log_x, 0.03);
         let (mut bands, mut marks, mut heights) = (Vec::new(), Vec::new(), Vec::new());
         let (mut residuals, mut label, mut most) = (Vec::new(), "", 0.0_f64);
-        for (i, (_, plot, points)) in sets.iter().enumerate() {
+        for (i, (plot, points)) in sets.iter().enumerate() {
             let (color, dashes) = style(i);
             let own = Axis::around(points.finite().map(|i| points.x[i]), log_x, 0.0);
-            let at = |k: usize| own.at(k as f64 / CURVE_POINTS as f64);
-            let grid: Vec<f64> = (0..=CURVE_POINTS).map(at).collect();
-            let over = |y: &[f64]| grid.iter().copied().zip(y.iter().copied()).collect();
+            let grid = own.grid(CURVE_POINTS);
             let curve = plot.fit.predict(&grid)?;
             let sigma = points.sigma.as_deref();
-            let error = |i: usize| sigma.map_or(0.0, |sigma| sigma[i]);
-            let ends = |i: usize| [points.y[i], points.y[i] - error(i), points.y[i] + error(i)];
-            heights.extend(points.finite().flat_map(ends).chain(curve.iter().copied()));
-            if let Some(level) = self.band {
+            heights.extend(points.heights().chain(curve.iter().copied()));
+            if let Some(level) = self.settings.band {
                 let band = plot.fit.confidence_band(&grid, level)?;
-                let (lower, upper) = (over(&band.lower), over(&band.upper));
+                let (lower, upper) = (over(&grid, &band.lower), over(&grid, &band.upper));
                 bands.push(Mark::Band { lower, upper, color: pale(color) });
             }
             marks.extend(points.marks(&points.y, sigma, color));
-            let points_of_curve = over(&curve);
+            let points_of_curve = over(&grid, &curve);
             marks.push(match dashes {
                 [] => Mark::Line { points: points_of_curve, color, width: LINE },
                 dashes => Mark::Dashed { points: points_of_curve, color, dashes },
             });
-            if self.residuals {
+            if self.settings.residuals {
                 let scaled = plot.scaled_residuals(points)?;
                 residuals.extend(points.marks(&scaled.values, None, color));
                 (label, most) = (scaled.label, most.max(scaled.most));
@@ -198,13 +102,13 @@ impl<'a> SetsPlot<'a> {
         }
         bands.extend(marks);
         let y = Axis::around(heights.into_iter(), log_y, 0.06);
-        let mut panels = vec![Panel { y, label: self.y_label.clone(), marks: bands }];
-        if self.residuals {
+        let mut panels = vec![Panel { y, label: self.settings.y_label.clone(), marks: bands }];
+        if self.settings.residuals {
             residuals.insert(0, Mark::segment((x.low, 0.0), (x.high, 0.0), INK, THIN));
             panels.push(Panel { y: Residuals::axis(most), label: label.into(), marks: residuals });
         }
-        let (title, x_label) = (self.title.clone(), self.x_label.clone());
-        Chart { title, x, x_label, panels, legend: self.legend() }.draw(self.size)
+        let (title, x_label) = (self.settings.title.clone(), self.settings.x_label.clone());
+        Chart { title, x, x_label, panels, legend: self.legend() }.draw(self.settings.size)
     }
 
     fn legend(&self) -> Vec<Entry> {
