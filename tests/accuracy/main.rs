@@ -26,6 +26,7 @@ mod voigt;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod digest;
     pub(crate) mod functions;
     pub(crate) mod listing;
     pub(crate) mod losses;

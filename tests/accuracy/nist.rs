@@ -1,7 +1,9 @@
 //! NIST's Statistical Reference Datasets: 27 problems from two starts each, with default settings.
 //!
-//! The certified values are the oracle. The table is printed with `-- --nocapture`.
+//! The certified values are the oracle. The table is printed with `-- --nocapture`; `tests/platforms/aarch64` compares it with
+//! that of another processor.
 
+use crate::support::digest::digest_of_fit;
 use crate::support::nist::{Problem, digits, problems};
 use dualfit::{CurveFit, Data, Fit, Warning};
 
@@ -46,10 +48,12 @@ fn run(problem: &Problem, start: usize) -> Row {
 fn all_54_runs_reach_the_certified_values() {
     let problems = problems();
     let rows: Vec<Row> = problems.iter().flat_map(|p| [run(p, 1), run(p, 2)]).collect();
-    println!("problem   start  params  errors  evaluations  passes  condition  termination");
+    println!(
+        "problem   start  params  errors  evaluations  passes  condition  digest            termination"
+    );
     for r in &rows {
         println!(
-            "{:<9} {:>5}  {:>6.1}  {:>6.1}  {:>11}  {:>6}  {:>9.1e}  {}",
+            "{:<9} {:>5}  {:>6.1}  {:>6.1}  {:>11}  {:>6}  {:>9.1e}  {}  {}",
             r.name,
             r.start,
             r.parameters,
@@ -57,6 +61,7 @@ fn all_54_runs_reach_the_certified_values() {
             r.evaluations,
             r.passes,
             r.fit.condition(),
+            digest_of_fit(&r.fit),
             r.fit.termination()
         );
     }

@@ -3,6 +3,7 @@
 //! The oracle is the exact minimum of each problem, computed in 60 digits and recorded next to SciPy's own
 //! result. The table of worst deviations is printed with `-- --nocapture`.
 
+use crate::support::digest::digest_of_fit;
 use crate::support::losses::rho;
 use crate::support::scipy::{self, Case, Errors, cases};
 use dualfit::result::Side;
@@ -148,18 +149,18 @@ fn check_bounds(case: &Case, fit: &Fit) {
 /// One line per case and the worst of each group.
 fn table(rows: &[(Case, Fit, Deviation)]) -> String {
     let mut text = format!(
-        "{:<36} {:>10} {:>10} {:>10} {:>5}\n",
-        "case", "parameters", "covariance", "cost", "evals"
+        "{:<36} {:>10} {:>10} {:>10} {:>5}  {}\n",
+        "case", "parameters", "covariance", "cost", "evals", "digest"
     );
-    let mut line = |name: &str, d: &Deviation, evaluations: usize| {
+    let mut line = |name: &str, d: &Deviation, evaluations: usize, digest: &str| {
         let Deviation { parameters, covariance, cost } = d;
         text += &format!(
-            "{name:<36} {parameters:>10.1e} {covariance:>10.1e} {cost:>10.1e} {evaluations:>5}\n"
+            "{name:<36} {parameters:>10.1e} {covariance:>10.1e} {cost:>10.1e} {evaluations:>5}  {digest}\n"
         );
     };
     let mut groups: BTreeMap<&str, (Deviation, usize)> = BTreeMap::new();
     for (case, fit, d) in rows {
-        line(&case.name, d, fit.evaluations());
+        line(&case.name, d, fit.evaluations(), &digest_of_fit(fit));
         let (worst, evaluations) = groups.entry(&case.group).or_default();
         worst.parameters = worst.parameters.max(d.parameters);
         worst.covariance = worst.covariance.max(d.covariance);
@@ -167,7 +168,7 @@ fn table(rows: &[(Case, Fit, Deviation)]) -> String {
         *evaluations = fit.evaluations().max(*evaluations);
     }
     for (group, (worst, evaluations)) in groups {
-        line(&format!("worst of {group}"), &worst, evaluations);
+        line(&format!("worst of {group}"), &worst, evaluations, "");
     }
     text
 }

@@ -1,6 +1,8 @@
 //! One request, one result: the same bits for any number of threads, any type of the data, and after
-//! any earlier fits. The order of the points changes rounding only.
+//! any earlier fits. The order of the points changes rounding only. Digests of the fits are printed with `-- --nocapture`;
+//! `tests/platforms/aarch64` compares them with those of another processor.
 
+use crate::support::digest::digest;
 use dualfit::{CurveFit, Data, Error, Fit, Loss, Matrix, Missing, Options, Scalar, Sigma};
 use rayon::ThreadPoolBuilder;
 
@@ -105,6 +107,7 @@ fn the_number_of_threads_changes_no_bit() {
             let fit = |threads| with_threads(threads, || run(&points).expect(kind));
             let one = fit(1);
             assert_eq!(one.stats().threads, 1);
+            println!("{kind}, {n} points: {}", digest(&all(&one)));
             for threads in [2, 16] {
                 let more = fit(threads);
                 assert_eq!(all(&more), all(&one), "{kind}, {n} points, {threads} threads");

@@ -19,6 +19,7 @@ mod same_answer;
 
 #[path = "../support"]
 mod support {
+    pub(crate) mod digest;
     pub(crate) mod losses;
     pub(crate) mod nist;
     pub(crate) mod questions;

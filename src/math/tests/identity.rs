@@ -59,6 +59,7 @@ macro_rules! clones {
         $(
             #[test]
             fn $name() {
+                #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "it has one instruction set"))]
                 let mut forms: Vec<(&str, clones!(@kind $arguments))> = vec![("baseline", baseline::$name)];
                 #[cfg(target_arch = "x86_64")]
                 {
