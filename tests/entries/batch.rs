@@ -1,5 +1,6 @@
 //! Batches: each fit equals the single fit of the same points, independent of its neighbours.
 
+use crate::support::digest::digest;
 use dualfit::device::Processor;
 use dualfit::{
     Backend, BatchData, BatchFit, CurveFit, Data, Error, Estimator, Event, FitStatus, Loss, Matrix,
@@ -247,6 +248,7 @@ fn the_number_of_threads_changes_no_bit() {
         bits(&pool.install(fit))
     };
     let one = with(1);
+    println!("a batch: {}", digest(&one));
     assert!(one == with(2) && one == with(16));
 }
 

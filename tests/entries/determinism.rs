@@ -107,13 +107,24 @@ fn the_number_of_threads_changes_no_bit() {
             let fit = |threads| with_threads(threads, || run(&points).expect(kind));
             let one = fit(1);
             assert_eq!(one.stats().threads, 1);
-            println!("{kind}, {n} points: {}", digest(&all(&one)));
             for threads in [2, 16] {
                 let more = fit(threads);
                 assert_eq!(all(&more), all(&one), "{kind}, {n} points, {threads} threads");
             }
             // And again, now that registers and chunks have been used by others.
             assert_eq!(all(&fit(1)), all(&one), "{kind}, {n} points, repeated");
+        }
+    }
+}
+
+#[test]
+fn every_pass_leads_to_a_minimum() {
+    for n in SIZES {
+        let points = Points::new(n);
+        for (kind, run) in KINDS {
+            let fit = run(&points).expect(kind);
+            println!("{kind}, {n} points: {}", digest(&all(&fit)));
+            assert!(fit.converged(), "{kind}, {n} points: {}", fit.termination());
         }
     }
 }
