@@ -14,7 +14,6 @@ mod scipy;
 #[path = "../support"]
 mod support {
     pub(crate) mod digest;
-    #[allow(dead_code, reason = "`accuracy` tests all of it")]
     pub(crate) mod losses;
     pub(crate) mod nist;
     pub(crate) mod scipy;
