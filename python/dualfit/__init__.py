@@ -26,6 +26,7 @@ from ._curve_fit import optimize_warning as _optimize_warning
 from ._devices import DeviceInfo, devices
 from ._fit import Fit
 from ._hints import hint as _hint
+from ._hints import likely as _likely
 from ._joint import JointFit, fit_joint
 from ._model import Model, fit, fit_batch
 from ._parts import GROUP, Part, fit_parts, merge
@@ -44,7 +45,8 @@ else:
     def __getattr__(name: str) -> type[UserWarning]:
         if name == "OptimizeWarning":
             return _optimize_warning()
-        raise AttributeError(f"module 'dualfit' has no attribute {name!r}{_hint(name)}")
+        remedy = f"; write dualfit.models.{name}" if name in dir(models) else _hint(name) or _likely(name, __all__)
+        raise AttributeError(f"module 'dualfit' has no attribute {name!r}{remedy}")
 
 __all__ = [
     "GROUP", "Band", "Batch", "Bootstrap", "Comparison", "Component", "Contour", "ContourLine", "CudaError", "DeviceInfo", "FTest",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._data import check_policy, dense, guarded, independent, meant, one_sigma, relative_unit, samples, start_of
 from ._frame import check_name, frame_of, indices
-from ._hints import BATCHES, hint, unknown
+from ._hints import BATCHES, hint, of_parameter, unknown
 from ._prepare import fitted_batch
 from ._progress import shown
 from ._settings import added, begin, told, with_fixed
@@ -141,7 +141,7 @@ class Batch:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise unknown(self, name, hint(name, BATCHES))
+            raise unknown(self, name, "" if name.startswith("_") else of_parameter(name, self.names, "batch") or hint(name, BATCHES))
 
     def __len__(self) -> int:
         return len(self._core)
@@ -185,7 +185,12 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         ready = model._prepared_rows(x, _one(p0, shape))
         data["points_per_fit"] = n
     else:
-        ready = model._prepared(x, _one(p0, shape), (n,))
+        try:
+            ready = model._prepared(x, _one(p0, shape), (n,))
+        except ValueError as error:
+            if np.ndim(x) == 1 and np.size(x) in shape:
+                raise ValueError(f"{error}; the points are the last axis of a stack: np.moveaxis(stack, {shape.index(np.size(x))}, -1)") from None
+            raise
         points = next((column.size for column in ready.columns if column.size != n), n)
         if points != n:
             raise ValueError(f"x has {points} points, but each fit of the stack has {n} (its last axis); give one x for all fits, "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._core import FitError
 from ._fit import Fit
+from ._hints import COMPARISONS, hint, unknown
 from ._results import Array
 
 
@@ -33,6 +35,11 @@ class FTest:
     residual: int | None
     p_value: float
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(self, name, hint(name, COMPARISONS))
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -54,6 +61,11 @@ class Comparison:
     weights: Array
     corrected_weights: Array
     tests: list[FTest]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(self, name, hint(name, COMPARISONS))
 
     def __str__(self) -> str:
         lines = [f"{'fit':>3}  {'AIC':>12}  {'AICc':>12}  {'weight':>8}  {'weight (AICc)':>13}" + ("  p-value" if self.tests else "")]

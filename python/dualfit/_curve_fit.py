@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import FitError
 from ._data import all_finite, dense, guarded, meant, numeric, one_sigma, relative_unit
+from ._hints import OPTIONS, hint, likely
 from ._jacobian import Jacobian, doubts
 from ._prepare import Prepared, fitted, prepared
-from ._settings import recorded_loss
+from ._settings import Options, recorded_loss
 from ._verify import flat
 
 
@@ -386,7 +387,8 @@ def _settings(kwargs: dict[str, Any], unit: float) -> dict[str, Any]:
         elif name == "f_scale":
             scale = float(value)
         elif name not in _NEEDLESS:
-            raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}")
+            remedy = f"; dualfit.fit has {name}=" if name in Options.__annotations__ else hint(name, OPTIONS) or likely(name, Options.__annotations__)
+            raise TypeError(f"curve_fit() got an unexpected keyword argument {name!r}{remedy}")
     scale *= unit
     if callable(loss):
         of_square: Callable[..., Any] = loss

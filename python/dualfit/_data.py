@@ -130,8 +130,10 @@ def start_of(p0: Any, of_numbers: bool = True) -> Any:
     Raises
     ------
     TypeError
-        If a value is not a number and `of_numbers` is True.
+        If p0 is text, or a value is not a number and `of_numbers` is True.
     """
+    if isinstance(p0, str):
+        raise TypeError(f"p0 is {p0!r}; give values, or leave it out for a search")
     if not hasattr(p0, "items"):
         return p0
     named = dict(p0.items())

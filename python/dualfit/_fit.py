@@ -13,7 +13,7 @@ from ._bootstrap import Bootstrap
 from ._contour import Contour
 from ._core import FitError
 from ._data import dense, guarded, independent, whole, x_columns
-from ._hints import RESULTS, hint, unknown
+from ._hints import RESULTS, hint, of_parameter, unknown
 from ._kept import as_json, state
 from ._prepare import KEPT, Called, Prepared
 from ._profile import Profile
@@ -97,6 +97,9 @@ class Fit:
 
     def __getitem__(self, name: str) -> Quantity:
         """Return a parameter or a derived quantity, with its standard error."""
+        if not isinstance(name, str):
+            raise TypeError(f"fit[{name!r}] does not exist: a fit is not a pair of arrays; write fit.params and fit.covariance, fit[\"name\"] for "
+                            f"one parameter, or popt, pcov = dualfit.curve_fit(f, x, y, p0)")
         found = self._core.quantity(name)
         if found is None:
             raise KeyError(f"{name!r} is neither a parameter nor a derived quantity; there are "
@@ -216,7 +219,11 @@ class Fit:
         def __getattr__(self, name: str) -> Any:
             if name in STATISTICS:
                 return self.statistics[name]
-            raise unknown(self, name, hint(name, RESULTS))
+            raise unknown(self, name, "" if name.startswith("_") else of_parameter(name, self.names, "fit") or hint(name, RESULTS))
+
+    def __dir__(self) -> list[str]:
+        """Return all attributes, with those of `statistics`, for completion."""
+        return [*super().__dir__(), *STATISTICS]
 
     def report(self) -> str:
         """Return values and errors, statistics, correlations and warnings as text."""

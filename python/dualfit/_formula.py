@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 
+from . import _core
 from ._core import FitError
+from ._hints import MODELS, hint
 from ._tape import Node
 
 #: Operations that formulas write in another form than a function call with the name of the operation.
@@ -23,6 +25,21 @@ _LONGEST = 100_000
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()")
 #: Words of formulas that are neither variables nor parameters.
 _WORDS = frozenset(("and", "or", "not", "pi", "e"))
+
+
+def check_not_a_name(text: str) -> None:
+    """Check that a formula is not the name of a library model of this package or of MATLAB.
+
+    Raises
+    ------
+    FitError
+        If it is. Otherwise the name would be a parameter, and the formula a constant.
+    """
+    name = text.strip()
+    if name in _core.model_names():
+        raise FitError(f"{text!r} is the name of a model and not a formula; write dualfit.models.{name}()")
+    if remedy := hint(name, MODELS):
+        raise FitError(f"{text!r} is not a formula{remedy} of dualfit.models")
 
 
 def names_in(text: str) -> list[str]:

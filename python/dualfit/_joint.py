@@ -15,7 +15,7 @@ from ._data import check_policy, guarded, independent, point_of, points_of, rela
 from ._fit import STATISTICS, Fit
 from ._formula import names_in
 from ._frame import check_name, frame_of
-from ._hints import RESULTS, hint, unknown
+from ._hints import RESULTS, hint, of_parameter, unknown
 from ._model import Model, model_of
 from ._prepare import Prepared, check_columns
 from ._progress import shown
@@ -195,7 +195,8 @@ class JointFit:
 
         def __getattr__(self, name: str) -> Any:
             known = not name.startswith("_") and (hasattr(Fit, name) or name in STATISTICS)
-            remedy = f"; write .fit.{name} for all sets together, or .set(label).{name} for one" if known else hint(name, RESULTS)
+            remedy = (f"; write .fit.{name} for all sets together, or .set(label).{name} for one" if known else "" if name.startswith("_")
+                      else of_parameter(name, self.names, "joint") or hint(name, RESULTS))
             raise unknown(self, name, remedy)
 
     def report(self) -> str:

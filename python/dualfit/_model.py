@@ -15,12 +15,12 @@ from ._core import FitError
 from ._batch import Batch, stacked
 from ._data import guarded, independent, meant, points_of, real, relative_unit, samples, start_of, x_columns
 from ._fit import Fit
-from ._formula import variables_of, written
+from ._formula import check_not_a_name, variables_of, written
 from ._hints import MODELS_OF_LMFIT, hint, unknown, x_first
 from ._prepare import Prepared, Work, fitted, over_columns, called_sets, parameter_names, prepared, prepared_rows, prepared_sets
 from ._progress import shown
 from ._sets import column_of
-from ._settings import Options, begin, told, with_fixed
+from ._settings import Options, added, begin, told, with_fixed
 from ._trace import NotTraceable, record_columns
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Model:
         self._variables: list[str] | None = None
         self._recipe: tuple[Any, ...] | None = None
         if isinstance(f, str):
+            if variables is None:
+                check_not_a_name(f)
             f = Model._of("expression", f, variables_of(f) if variables is None else list(variables))
         if isinstance(f, Model):
             if prefix and f._library is not None:
@@ -74,7 +76,8 @@ class Model:
             self._variables, given, self._recipe = f._variables, f._names, f._recipe
         else:
             if not callable(f):
-                raise TypeError(f"a model is a function, a formula as text or a Model, not {type(f).__name__}")
+                raise TypeError(f"a model is a function, a formula as text or a Model, not {type(f).__name__}; it is the first argument: "
+                                f"write fit(f, x, y, p0)")
             self._f = f
             found = parameter_names(f)
             given, self._defaults = found if found is not None else (None, None)
@@ -233,6 +236,7 @@ class Model:
         known = points_of(x, y, sigma, absolute_sigma, x_sigma, mask, nan_policy)
         sigma = meant(sigma, absolute_sigma)
         x, p0 = guarded(independent(x)), with_fixed(start_of(p0), options.get("fixed"), self._names)
+        self._check_arguments(p0, options)
         ready = self._prepared(x, p0, np.shape(y), by_column=x_sigma is not None)
         names = ready.model.parameters
         has_own = np.ndim(known.get("sigma", 1.0)) > 0
@@ -296,6 +300,19 @@ class Model:
         if p0 is None or isinstance(p0, dict):
             raise ValueError("how many parameters f(x, *p) has is not known; give names, or a start of values")
         return int(np.size(p0))
+
+    def _check_arguments(self, p0: Any, options: Mapping[str, Any]) -> None:
+        """Check that a function with one parameter does not expect an array of all parameters, as MATLAB's do.
+
+        Raises
+        ------
+        FitError
+            If the start has more values than the function has parameters.
+        """
+        if self._f is not None and self._names is not None and len(self._names) == 1 and not isinstance(p0, dict):
+            if np.size(p0) > 1 + len(added(options)):
+                raise FitError(f"the function has one parameter, {self._names[0]}, but p0 has {np.size(p0)} value(s); x is its first argument, "
+                               f"and each parameter is an argument of its own: f(x, a, b), or f(x, *p)")
 
     def _prepared(self, x: Any, p0: Any, shape: tuple[int, ...], by_column: bool = False) -> Prepared:
         """Prepare the model for the points `x`."""

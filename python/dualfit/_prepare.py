@@ -318,6 +318,8 @@ def _check_shape(x: Any, made: NDArray[np.float64], points: tuple[int, ...], whe
     fault = "the model must return one value per point"
     if isinstance(x, np.ndarray) and x.ndim == 1 and x.shape == made.shape and prod(points) != made.size:
         fault = f"x has {made.size} points but y has {prod(points)}; give arrays of one length"
+        if len(points) > 1 and points[-1] == made.size:
+            fault += ", or fit each row of y by dualfit.fit_batch"
     raise ValueError(f"{where}the model and y could not be broadcast together with shapes {made.shape} {points}: {fault}")
 
 

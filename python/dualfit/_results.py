@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._hints import QUANTITIES, hint, unknown
+from ._hints import BANDS, PARAMETERS, QUANTITIES, hint, unknown
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,11 @@ class InOrder(np.ndarray[Any, np.dtype[np.float64]]):
             raise IndexError(f"the numbers are in the order of fit.names; by name write fit[{index!r}].value and fit[{index!r}].std_error, or "
                              f"fit.values[{index!r}] and fit.errors[{index!r}]")
         return self.view(np.ndarray)[index]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(self, name, hint(name, PARAMETERS))
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array.view(np.ndarray)[()]
@@ -64,6 +69,14 @@ class Band:
     lower: Array
     upper: Array
     level: float
+
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, index: Any) -> Any:
+            raise TypeError(f"band[{index!r}] does not exist: the limits of a band are the arrays band.lower and band.upper")
+
+        def __getattr__(self, name: str) -> Any:
+            raise unknown(self, name, hint(name, BANDS))
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,9 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("ftol", "xtol", "gtol", "etol", "max_seconds", "initial_radius"), float)}
 
 
+_LOSSES = frozenset(("linear", "soft_l1", "huber", "cauchy", "arctan", "tukey"))
+
+
 def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dict[str, Any]:
     """Convert the options for the core, for a model with these parameter names. An option that is None has its default.
 
@@ -294,7 +297,7 @@ def _pair(bounds: Any, pair: Any) -> tuple[Any, Any]:
 
 def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:
     if isinstance(loss, str):
-        if loss in LOSSES:
+        if loss not in _LOSSES and hint(loss, LOSSES):
             raise ValueError(f"there is no loss {loss!r}{hint(loss, LOSSES)}")
         return loss, scale
     if not callable(loss):

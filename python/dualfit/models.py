@@ -161,7 +161,7 @@ def _form(model: str, form: str) -> str:
 def __getattr__(name: str) -> Any:
     known = _LMFIT.get(name, name)
     if known not in _core.model_names():
-        remedy = hint(name, MODELS) or likely(name, __dir__())
+        remedy = hint(name, MODELS) or hint(name) or likely(name, __dir__())
         raise AttributeError(f"there is no model {name!r}{remedy}; dualfit.models.names() lists them")
 
     def model(prefix: str = "") -> Model:

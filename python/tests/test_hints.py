@@ -28,6 +28,7 @@ FIT = dualfit.fit(decay, x, y, START)
 BATCH = dualfit.fit_batch(decay, x, [y, y], START)
 JOINT = dualfit.fit_joint(decay, x, [y, y], START, shared="b")
 MODEL = dualfit.Model(decay)
+TESTED = dualfit.compare(dualfit.fit("a*x + b", x, y), FIT, nested=True)
 
 #: An object, an attribute that it does not have, and the name to use.
 ATTRIBUTES: list[tuple[Any, str, str]] = [
@@ -39,22 +40,34 @@ ATTRIBUTES: list[tuple[Any, str, str]] = [
         ("confint", "Fit.confidence_intervals(level)"), ("ci_report", "Fit.profile(name).interval(level)"),
         ("summary", "Fit.report()"), ("to_dict", "Fit.values, Fit.errors"), ("to_frame", "pandas.DataFrame({"),
         ("save", "Fit.to_json()"), ("plot_residuals", "Fit.plot(residuals=True)"), ("conf_interval", "Fit.profile"),
+        ("CovB", "Fit.covariance"), ("correl", "Fit.correlation"), ("standard_errors", "Fit.std_errors"), ("coeffvalues", "Fit.params"),
+        ("nlparci", "Fit.confidence_intervals(level)"), ("predint", "Fit.confidence_band(x, level) and Fit.prediction_band"),
+        ("predict_interval", "Fit.prediction_band(x, level)"), ("AICc", "dualfit.compare("), ("adjrsquare", "Fit.adjusted_r_squared"),
+        ("exitflag", "Fit.converged"), ("durbin_watson", "Fit.diagnostics()"), ("to_latex", "Fit.latex()"), ("a", 'write fit["a"]'),
+        ("confidence_bnd", "did you mean 'confidence_band'?"), ("reduced_chi_squared", "did you mean 'reduced_chi_square'?"),
     ]),
     (FIT["a"], "stderr", "std_error"), (FIT["a"], "error", "std_error"), (FIT["a"], "nominal_value", "value"),
     (FIT["a"], "vary", "fixed="),
+    (FIT.params, "valuesdict", "Fit.values"), (FIT.confidence_band(x), "half_width", "write upper - center"),
+    (FIT.confidence_band(x), "low", "write lower"), (TESTED, "best", "corrected_weights"), (TESTED.tests[0], "pvalue", "p_value"),
+    (BATCH, "a", 'write batch["a"]'), (BATCH, "residuals", "np.moveaxis(Batch.params, -1, 0)"), (BATCH, "rsquared", "1 - Batch.chi_squares"),
     (BATCH, "popt", "Batch.params"), (BATCH, "chi_square", "Batch.chi_squares"), (BATCH, "errors", "Batch.error(name)"),
     (JOINT, "r_squared", "write .fit.r_squared for all sets together, or .set(label).r_squared for one"),
-    (JOINT, "covariance", ".fit.covariance"), (JOINT, "popt", "Fit.params"),
+    (JOINT, "covariance", ".fit.covariance"), (JOINT, "b", 'write joint["b"]'), (JOINT, "popt", "Fit.params"),
     (MODEL, "make_params", 'Model.fit(x, y, {"a": 1})'), (MODEL, "param_names", "Model.parameters"), (MODEL, "eval", "Model.evaluate"),
     *((dualfit, name, words) for name, words in [
         ("odr", "x_sigma="), ("nls", "dualfit.fit(f, x, y, p0)"), ("nlinfit", "dualfit.fit("), ("lsqcurvefit", "dualfit.fit("),
         ("f_test", "dualfit.compare("), ("aic", "Fit.aic"), ("bootstrap", "Fit.bootstrap("),
-        ("polyfit", "dualfit.models.polynomial(degree).fit(x, y)"),
+        ("polyfit", "dualfit.models.polynomial(degree).fit(x, y)"), ("GaussianModel", "write dualfit.models.GaussianModel"),
+        ("fittype", "dualfit.fit("), ("nlparci", "Fit.confidence_intervals"), ("nlpredci", "Fit.confidence_band"),
+        ("global_fit", "dualfit.fit_joint"), ("fit_images", "dualfit.fit_batch("), ("report_fit", "Fit.report()"),
+        ("fit_poisson", "poisson=True"), ("fit_strem", "did you mean 'fit_stream'?"),
     ]),
     *((models, name, words) for name, words in [
         ("gauss", "use gaussian"), ("exp_decay", "use exponential"), ("boltzmann", 'use step_logistic("s_") + constant("offset_")'),
         ("sigmoid", "use step_logistic"), ("dose_response", "use logistic4"), ("four_parameter_logistic", "use logistic4"),
-        ("gausian", "did you mean 'gaussian'?"),
+        ("gausian", "did you mean 'gaussian'?"), ("gauss2", 'use gaussian("a_") + gaussian("b_")'), ("poly3", "use polynomial(degree)"),
+        ("rat23", "use ExpressionModel"), ("Parameters", "dualfit.fit("),
     ]),
 ]
 
@@ -73,7 +86,11 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"constraints": ()}, 'ties={"a": "2*b"}'), ({"vary": False}, "write fixed="), ({"expr": "2*b"}, "write ties="),
     ({"robust": True}, 'loss="soft_l1"'), ({"estimator": "mle"}, "poisson=True"), ({"likelihood": "poisson"}, "poisson=True"),
     ({"a": 1}, "write p0={'a': 1} for its start"), ({"start": [1]}, "the start is p0"), ({"weights": x}, "sigma = 1/weights"),
-    ({"bound": (0, 1)}, "did you mean 'bounds'?"),
+    ({"bound": (0, 1)}, "did you mean 'bounds'?"), ({"MaxFunEvals": 10}, "write max_evaluations="), ({"TolFun": 1e-8}, "write ftol="),
+    ({"StartPoint": START}, "the start is p0"), ({"Lower": 0}, "write bounds={"), ({"Exclude": x < 0}, "write mask="), ({"hold": "c"}, "write fixed="),
+    ({"variance": 1}, "the square root"), ({"missing": "drop"}, 'write nan_policy="omit"'), ({"gpu": True}, 'write backend="cuda"'),
+    ({"n_jobs": 2}, "RAYON_NUM_THREADS"), ({"x_scale": "jac"}, "write scales="), ({"scale": 1}, "loss_scale="), ({"share": "b"}, "shared="),
+    ({"distribution": "poisson"}, "poisson=True"), ({"diff_step": 1e-6}, "partials of a recorded function are exact"),
 ]
 
 
@@ -85,7 +102,7 @@ def test_options(option: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.parametrize(("loss", "words"), [
-    ("poisson", "poisson=True"), ("bisquare", 'loss="tukey"'), ("l1", 'loss="soft_l1"'), ("lorentzian", 'loss="cauchy"'),
+    ("poisson", "poisson=True"), ("Huber", 'loss="huber"'), ("softl1", 'loss="soft_l1"'), ("bisquare", 'loss="tukey"'), ("l1", 'loss="soft_l1"'), ("lorentzian", 'loss="cauchy"'),
 ])
 def test_losses(loss: str, words: str) -> None:
     check_refused(lambda: dualfit.fit(decay, x, y, START, loss=loss), ValueError, words)
@@ -94,6 +111,8 @@ def test_losses(loss: str, words: str) -> None:
 #: Further calls in the manner of other packages.
 CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: FIT.params["a"], IndexError, "fit['a'].value"),  # type: ignore[call-overload]
+    (lambda: list(FIT), TypeError, "write fit.params and fit.covariance"),  # type: ignore[call-overload]
+    (lambda: list(FIT.confidence_band(x)), TypeError, "band.lower and band.upper"),  # type: ignore[call-overload]
     (lambda: FIT.std_errors["b"], IndexError, "fit['b'].std_error"),  # type: ignore[call-overload]
     (lambda: MODEL.fit(y, x=x), TypeError, "x is the first argument: write fit(x, y, ...)"),  # type: ignore[misc]
     (lambda: MODEL.fit(y, START, x=x), TypeError, "x is the first argument"),  # type: ignore[misc]
@@ -102,6 +121,16 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: dualfit.fit("y = a*x", x, y), FitError, "column 3: `=` is not part of a formula; write what follows y = only"),
     (lambda: dualfit.fit("y ~ a*x", x, y), FitError, "column 3: `~` is not part of a formula; write what follows y ~ only"),
     (lambda: dualfit.fit("a*np.exp(-x)", x, y), FitError, "write functions without a module: exp(x)"),
+    (lambda: dualfit.fit("gaussian", x, y), FitError, "write dualfit.models.gaussian()"),
+    (lambda: dualfit.fit("exp2", x, y), FitError, "use biexponential of dualfit.models"),
+    (lambda: dualfit.fit(x, y, decay), TypeError, "it is the first argument: write fit(f, x, y, p0)"),  # type: ignore[arg-type]
+    (lambda: dualfit.fit(lambda x, p: p[0] * x + p[1], x, y, [1, 1]), FitError, "each parameter is an argument of its own: f(x, a, b)"),
+    (lambda: dualfit.fit(lambda p, x: p[0] * x + p[1], x, y, [1, 1]), FitError, "x is its first argument"),
+    (lambda: dualfit.fit(decay, x, y, "auto"), TypeError, "leave it out for a search"),
+    (lambda: dualfit.fit(decay, x, [y, y], START), ValueError, "fit each row of y by dualfit.fit_batch"),
+    (lambda: dualfit.fit_batch(decay, x, np.stack([y, y], axis=1), START), ValueError, "np.moveaxis(stack, 0, -1)"),
+    (lambda: dualfit.curve_fit(decay, x, y, START, fixed="c"), TypeError, "dualfit.fit has fixed="),
+    (lambda: dualfit.curve_fit(decay, x, y, START, weights=x), TypeError, "sigma = 1/weights"),
     (lambda: dualfit.fit("a*x.^2", x, y), FitError, "write ^, * and / without a point"),
     (lambda: BATCH[0], TypeError, "write batch.params[index], .std_errors[index] and .status(index)"),  # type: ignore[index]
     (lambda: list(BATCH), TypeError, "batch[0] is not the result of one fit"),  # type: ignore[call-overload]
@@ -124,7 +153,8 @@ def test_the_boltzmann_function_that_is_named() -> None:
 
 def test_hints_name_what_exists() -> None:
     owners = {"dualfit": dualfit, "Fit": FIT, "Batch": BATCH, "Model": MODEL}
-    tables = [_hints.FUNCTIONS, _hints.RESULTS, _hints.BATCHES, _hints.QUANTITIES, _hints.MODELS_OF_LMFIT, _hints.OPTIONS, _hints.LOSSES]
+    tables = [_hints.FUNCTIONS, _hints.RESULTS, _hints.BATCHES, _hints.QUANTITIES, _hints.PARAMETERS, _hints.BANDS, _hints.COMPARISONS,
+              _hints.MODELS_OF_LMFIT, _hints.OPTIONS, _hints.LOSSES]
     for text in {text for table in tables for text in table.values()}:
         for owner, name in re.findall(r"\b(dualfit|Fit|Batch|Model)\.(\w+)", text):
             assert hasattr(owners[owner], name), text
@@ -132,10 +162,25 @@ def test_hints_name_what_exists() -> None:
         assert name not in dir(models)
         used = re.findall(r"(\w+)\(\"|\buse (\w+)|\bor (\w+)", text)
         assert used and all(hasattr(models, found) for each in used for found in each if found), text
-    known = dualfit.Options.__annotations__ | {"sigma": 0, "x_sigma": 0, "absolute_sigma": 0, "p0": 0, "jac": 0, "data": 0, "scale_covar": 0, "nested": 0}
+    known = dualfit.Options.__annotations__ | {"sigma": 0, "x_sigma": 0, "absolute_sigma": 0, "p0": 0, "jac": 0, "data": 0, "scale_covar": 0, "nested": 0,
+                                               "mask": 0, "nan_policy": 0, "covariance": 0, "shared": 0}
     assert not set(_hints.OPTIONS) & set(dualfit.Options.__annotations__)
     for table in (_hints.OPTIONS, _hints.LOSSES):
         assert {name for text in table.values() for name in re.findall(r"\b(\w+)=", text)} <= set(known)
+
+
+def test_formulas_of_the_hints_for_batches() -> None:
+    rng = np.random.default_rng(2)
+    stack = y + 0.1 * rng.normal(size=(2, 3, y.size))
+    batch = dualfit.fit_batch(decay, x, stack, START)
+    curves = decay(x, *np.moveaxis(batch.params, -1, 0)[..., None])
+    np.testing.assert_allclose(((stack - curves) ** 2).sum(-1), batch.chi_squares, rtol=1e-12)
+    r_squared = 1 - batch.chi_squares / ((stack - stack.mean(-1, keepdims=True)) ** 2).sum(-1)
+    assert r_squared[1, 2] == pytest.approx(dualfit.fit(decay, x, stack[1, 2], START).r_squared, rel=1e-12)
+
+
+def test_all_statistics_of_a_fit_are_completed() -> None:
+    assert {"params", "r_squared", "aic", "degrees_of_freedom"} <= set(dir(FIT))
 
 
 # Arrays, intervals and quantities
