@@ -23,23 +23,28 @@ _LONGEST = 100_000
 
 #: A name in a formula, except names of called functions and the end of a number as in 1e5.
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w|\s*\()")
+#: A word: a name, or a function that is called.
+_WORD = re.compile(r"[^\W\d]\w*")
 #: Words of formulas that are neither variables nor parameters.
 _WORDS = frozenset(("and", "or", "not", "pi", "e"))
 
 
 def check_not_a_name(text: str) -> None:
-    """Check that a formula is not the name of a library model of this package or of MATLAB.
+    """Check that a formula is not a model of the library, a sum of these, or the name of a model of MATLAB.
 
     Raises
     ------
     FitError
         If it is. Otherwise the name would be a parameter, and the formula a constant.
     """
-    name = text.strip()
-    if name in _core.model_names():
-        raise FitError(f"{text!r} is the name of a model and not a formula; write dualfit.models.{name}()")
-    if remedy := hint(name, MODELS):
+    if remedy := hint(text.strip(), MODELS):
         raise FitError(f"{text!r} is not a formula{remedy} of dualfit.models")
+    if set(_WORD.findall(text)) & set(_core.model_names()):
+        try:
+            _core.LibraryModel.parse(text)
+        except FitError:
+            return
+        raise FitError(f"{text!r} is a model of the library and not a formula; write dualfit.models.parse({text!r})")
 
 
 def names_in(text: str) -> list[str]:

@@ -121,7 +121,8 @@ CALLS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: dualfit.fit("y = a*x", x, y), FitError, "column 3: `=` is not part of a formula; write what follows y = only"),
     (lambda: dualfit.fit("y ~ a*x", x, y), FitError, "column 3: `~` is not part of a formula; write what follows y ~ only"),
     (lambda: dualfit.fit("a*np.exp(-x)", x, y), FitError, "write functions without a module: exp(x)"),
-    (lambda: dualfit.fit("gaussian", x, y), FitError, "write dualfit.models.gaussian()"),
+    (lambda: dualfit.fit("gaussian", x, y), FitError, "write dualfit.models.parse('gaussian')"),
+    (lambda: dualfit.fit("gaussian(g_) + linear(l_)", x, y), FitError, "write dualfit.models.parse('gaussian(g_) + linear(l_)')"),
     (lambda: dualfit.fit("exp2", x, y), FitError, "use biexponential of dualfit.models"),
     (lambda: dualfit.fit(x, y, decay), TypeError, "it is the first argument: write fit(f, x, y, p0)"),  # type: ignore[arg-type]
     (lambda: dualfit.fit(lambda x, p: p[0] * x + p[1], x, y, [1, 1]), FitError, "each parameter is an argument of its own: f(x, a, b)"),
@@ -177,6 +178,11 @@ def test_formulas_of_the_hints_for_batches() -> None:
     np.testing.assert_allclose(((stack - curves) ** 2).sum(-1), batch.chi_squares, rtol=1e-12)
     r_squared = 1 - batch.chi_squares / ((stack - stack.mean(-1, keepdims=True)) ** 2).sum(-1)
     assert r_squared[1, 2] == pytest.approx(dualfit.fit(decay, x, stack[1, 2], START).r_squared, rel=1e-12)
+
+
+def test_parameters_may_have_the_names_of_models() -> None:
+    assert dualfit.Model("constant + linear*x").parameters == ["constant", "linear"]
+    assert dualfit.Model("growth", variables=["growth"]).parameters == []
 
 
 def test_all_statistics_of_a_fit_are_completed() -> None:
