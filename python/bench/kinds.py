@@ -1,11 +1,12 @@
 """Robust fits, counts and batches: dualfit, SciPy, NLSQ, iminuit and Gpufit's CPU version, with the same data and starts.
 
-python bench/kinds.py [--points 60000 1000000] [--fits 10000] [--rounds 12] [--cpufit LIBRARY] [--tasks huber counts spots]
+python bench/kinds.py [--points 60000 1000000] [--fits 10000] [--rounds 12] [--cpufit LIBRARY] [--tasks huber counts spots spot_counts weak_spots]
 
 Prints a table in Markdown for each task. Each program has a process of its own, which is bound to one core, or to two for
 "2 threads". The processes work in turn, one call at a time. A table has the minima of the elapsed time and of the processor
-time of a call over the `rounds`, and the first call apart, which includes compilation. On a machine with other load, processor
-times are the better measure: "ratio" is that of processor times. Costs are computed by NumPy from the returned parameters.
+time of a call over the `rounds`, and the processor time of the first call, which includes compilation. On a machine with other
+load, processor times are the better measure: "ratio" is that of processor times. Costs are computed by NumPy from the returned
+parameters.
 "excess" is the relative excess over the lowest cost of the table, and "distance" is the largest distance of a parameter
 from that of dualfit in standard errors. A program that is not installed is left out.
 
@@ -93,19 +94,24 @@ def counts(points: int) -> Task:
     return Task(x, y, np.array([80.0, 4.6, 1.0, 15.0]), lambda p: _deviance(y, peak(x, *p)) / 2)
 
 
-def spots(fits: int) -> Task:
-    """Return images of spots with Poisson noise, one per row, in single precision."""
+def spots(fits: int, brightness: float = 1.0) -> Task:
+    """Return images of spots with Poisson noise, one per row, in single precision; 300 to 500 counts high times `brightness`."""
     rng = np.random.default_rng(49)
     x = np.stack([v.ravel() for v in np.meshgrid(np.arange(_SIDE), np.arange(_SIDE))]).astype(float)
     center = rng.uniform(6, 8, (2, fits))
-    truth = np.stack([rng.uniform(300, 500, fits), *center, np.full(fits, 1.8), np.full(fits, 20.0)], axis=1)
+    truth = np.stack([brightness * rng.uniform(300, 500, fits), *center, np.full(fits, 1.8), np.full(fits, 20.0 * brightness)], axis=1)
     y = rng.poisson(_images(x, truth)).astype(np.float32)
-    return Task(x, y, np.array([400.0, 7.0, 7.0, 1.5, 15.0]), lambda p: ((y - _images(x, p)) ** 2).sum(axis=1) / 2)
+    return Task(x, y, np.array([400.0 * brightness, 7.0, 7.0, 1.5, 15.0 * brightness]), lambda p: ((y - _images(x, p)) ** 2).sum(axis=1) / 2)
 
 
-def spot_counts(fits: int) -> Task:
+def weak_spots(fits: int) -> Task:
+    """Return the task `spot_counts` with 15 to 25 counts in the brightest pixel, on a background of 1."""
+    return spot_counts(fits, 0.05)
+
+
+def spot_counts(fits: int, brightness: float = 1.0) -> Task:
     """Return the images of `spots` with the cost of counts."""
-    task = spots(fits)
+    task = spots(fits, brightness)
     return task._replace(cost=lambda p: _deviance(task.y.astype(float), _images(task.x, p)) / 2)
 
 
@@ -122,14 +128,14 @@ def spot(x: Any, a: Any, x0: Any, y0: Any, s: Any, b: Any) -> Any:
 
 
 def _images(x: Array, params: Array) -> Array:
-    return np.asarray(spot(x[:, None, :], *params.astype(float).T[:, :, None]))
+    return np.array(spot(x[:, None, :], *params.astype(float).T[:, :, None]))
 
 
 def _deviance(y: Array, f: Array) -> Array:
     """Return the deviances of counts `y` with expectations `f`, summed over the last axis: infinite if f is not positive."""
     f = np.where(f > 0, f, np.nan)
     terms = f - y + np.where(y > 0, y * np.log(np.where(y > 0, y, 1) / f), 0)
-    return np.nan_to_num(2 * terms.sum(axis=-1), nan=np.inf)
+    return np.array(np.nan_to_num(2 * terms.sum(axis=-1), nan=np.inf))
 
 
 # Programs: each returns a call for a task
@@ -206,7 +212,7 @@ def by_iminuit(task: Task, cost: str) -> Call:
         return np.array([factor @ e, factor @ (a * e * u) / width, factor @ (a * e * u**2) / width, factor.sum()])
 
     def chi2(a: float, center: float, width: float, c: float) -> float:
-        return poisson_chi2(y, peak(x, a, center, width, c))
+        return float(poisson_chi2(y, peak(x, a, center, width, c)))
 
     def density(x: Array, a: float, center: float, width: float, c: float) -> Any:
         return peak(x, a, center, width, c) / step
@@ -229,9 +235,8 @@ def by_iminuit(task: Task, cost: str) -> Call:
 def by_cpufit(task: Task, library: str, estimator: int) -> Call:
     """Return a call of Cpufit with `estimator` 0 for least squares and 1 for counts."""
     run = ctypes.CDLL(os.path.abspath(library)).cpufit
-    size, whole, real = ctypes.c_size_t, ctypes.c_int, ctypes.c_float
-    address = ctypes.c_void_p
-    run.argtypes = [size, size, address, address, whole, address, real, whole, address, whole, size, address] + [address] * 4
+    size, whole, real, address = ctypes.c_size_t, ctypes.c_int, ctypes.c_float, ctypes.c_void_p
+    run.argtypes = (size, size, address, address, whole, address, real, whole, address, whole, size, address, *[address] * 4)
     single = task.y.ndim == 1
     fits, points, parameters = 1 if single else len(task.y), task.y.shape[-1], len(task.start)
     data = np.ascontiguousarray(task.y, np.float32)
@@ -265,8 +270,11 @@ class Program(NamedTuple):
 
 
 def _programs(task: str, cpufit: str | None) -> list[Program]:
-    options: dict[str, Any] = {"huber": {"loss": "huber", "loss_scale": _SCALE}, "counts": {"poisson": True},
-                               "spot_counts": {"poisson": True}}.get(task, {})
+    options: dict[str, Any] = {}
+    if task == "huber":
+        options = {"loss": "huber", "loss_scale": _SCALE}
+    elif task != "spots":
+        options = {"poisson": True}
     programs = [Program(f"dualfit, {threads} thread{'s'[:threads - 1]}", "dualfit", by_dualfit, options, threads) for threads in (1, 2)]
     if task == "huber":
         programs += [Program("SciPy trf, exact Jacobian", "scipy", by_scipy, {"exact": True}),
@@ -299,7 +307,7 @@ def _work(pipe: Connection, program: Program, task: str, size: int) -> None:
         pipe.send(((time.perf_counter() - begun, time.process_time() - used), outcome))
 
 
-TASKS: dict[str, Callable[[int], Task]] = {"huber": huber, "counts": counts, "spots": spots, "spot_counts": spot_counts}
+TASKS: dict[str, Callable[[int], Task]] = {"huber": huber, "counts": counts, "spots": spots, "spot_counts": spot_counts, "weak_spots": weak_spots}
 
 
 def measure(task: str, size: int, programs: list[Program], rounds: int) -> list[tuple[Array, Outcome]]:
@@ -341,13 +349,13 @@ def table(task: str, size: int, rounds: int, cpufit: str | None) -> None:
     distances = [np.abs((outcome.params - reference) / unit) for _, outcome in measured]
     batch = problem.y.ndim == 2
     print(f"\n{task}, {size:,} {'fits' if batch else 'points'}; load {os.getloadavg()[0]:.1f}\n")
-    print(f"| program | {'iterations' if batch else 'evaluations'} | first call, ms | elapsed, ms | processor, ms | ratio | "
+    print(f"| program | {'iterations' if batch else 'evaluations'} | first call | elapsed, ms | processor, ms | ratio | "
           + ("converged | cost within 1e-6 | median distance | of 99 % |" if batch else "excess | distance |"))
     print("|---|---|---|---|---|---|---|---|" + "---|---|" * batch)
     for index, program in enumerate(programs):
         times, outcome = measured[index]
         elapsed, used = times[1:].min(axis=0)
-        row = [program.name, outcome.evaluations, _number(times[0, 0]), _number(elapsed), _number(used),
+        row = [program.name, outcome.evaluations, _number(times[0, 1]), _number(elapsed), _number(used),
                _number(used / measured[0][0][1:, 1].min())]
         if batch:
             far = np.nan_to_num(distances[index].max(axis=1), nan=np.inf)
@@ -377,8 +385,23 @@ def main() -> None:
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
           + ", ".join(f"{name} {_version(name)}" for name in packages))
     for task in arguments.tasks:
-        for size in [arguments.fits] if task.startswith("spot") else arguments.points:
+        for size in arguments.points if task in ("huber", "counts") else [arguments.fits]:
             table(task, size, arguments.rounds, arguments.cpufit)
+    if "huber" in arguments.tasks:
+        _print_scatter()
+
+
+def _print_scatter() -> None:
+    """Print the scatter of many short fits of the task `huber`, relative to their standard errors."""
+    import dualfit
+
+    points, fits = 600, 4000
+    task = huber(points * fits)
+    x = np.linspace(0, 5, points)
+    y = task.y.reshape(points, fits).T - decay(np)(task.x.reshape(points, fits).T, 100, 1.3, 10) + decay(np)(x, 100, 1.3, 10)
+    batch = dualfit.fit_batch(decay(np), x, y, task.start, loss="huber", loss_scale=_SCALE)
+    ratio = batch.params.std(axis=0) / np.median(batch.std_errors, axis=0)
+    print(f"\nScatter of {fits} fits of {points} points by dualfit, relative to their standard errors: {np.array2string(ratio, precision=3)}")
 
 
 def _version(name: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._data import check_policy, dense, guarded, independent, meant, one_sigma, relative_unit, samples, start_of
+from ._data import check_policy, dense, guarded, independent, is_masked, meant, one_sigma, relative_unit, samples, start_of
 from ._frame import check_name, frame_of, indices
 from ._hints import BATCHES, hint, of_parameter, unknown
 from ._prepare import fitted_batch
@@ -202,7 +202,7 @@ def stacked(model: Model, x: Any, stack: Any, p0: Any, sigma: Any, absolute: boo
         data["absolute"] = absolute
     if mask is not None:
         data["mask"] = _each("mask", _of_fits(mask, given.shape), given.shape, np.bool_)
-    if isinstance(stack, np.ma.MaskedArray):
+    if is_masked(stack):
         # Shape (fits, points); a mask for all fits is one row.
         seen = ~np.ma.getmaskarray(stack).reshape(-1, n)
         data["mask"] = (seen & data["mask"].reshape(-1, n) if mask is not None else seen).reshape(-1)

@@ -122,6 +122,11 @@ def check_policy(nan_policy: Any) -> None:
         raise ValueError(f"nan_policy is {nan_policy!r}; there are 'raise' and 'omit'")
 
 
+def is_masked(values: Any) -> bool:
+    """Return True for a masked array. `numpy.ma` is not imported for this check, because its import takes longer than a fit."""
+    return isinstance(values, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
+
+
 def start_of(p0: Any, of_numbers: bool = True) -> Any:
     """Convert a start by name (a mapping, or a Series with names as labels) to a dictionary; return others unchanged.
 
@@ -199,7 +204,7 @@ def seen(mask: Any, y: Any, others: list[Any]) -> NDArray[np.bool_] | None:
     for values in (y, *others):
         columns = values if isinstance(values, (list, tuple)) else [values]
         for column in columns:
-            if isinstance(column, np.ma.MaskedArray):
+            if is_masked(column):
                 shown = np.logical_not(np.ma.getmaskarray(column))
                 each = shown.all(axis=0) if shown.shape[1:] == shape != shown.shape else shown
                 if np.shape(each) == shape:

@@ -71,7 +71,8 @@ def flat(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
 @lru_cache(maxsize=256)
 def spread_places(points: int, most: int = FEW) -> NDArray[np.intp]:
     """Return at most `most` indices of points, evenly spaced from the first to the last."""
-    places = np.unique(np.linspace(0, points - 1, min(points, most)).astype(np.intp))
+    count = min(points, most)
+    places = (np.arange(count, dtype=np.int64) * (points - 1) // max(count - 1, 1)).astype(np.intp)
     places.setflags(write=False)
     return places
 

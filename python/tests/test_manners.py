@@ -246,6 +246,31 @@ print(b"".join(part.tobytes() for part in numbers).hex())
 """
 
 
+FIRST_FITS = """
+import sys
+import numpy as np
+before = set(sys.modules)
+import dualfit
+x = np.linspace(0, 4, 50)
+y = np.exp(-x)
+decay = lambda x, a, b: a * np.exp(-b * x)
+dualfit.fit(decay, x, y, [1, 2], loss="huber")
+dualfit.curve_fit(decay, x, y)
+dualfit.fit_batch(decay, x, [y, 2 * y], [1, 2])
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+def test_first_fits_import_no_large_modules() -> None:
+    # NumPy imports numpy.ma when it is first used, which takes twice the time of the remainder of a first fit.
+    env = dict(os.environ, PYTHONPATH=str(Path(dualfit.__file__).parents[1]))
+    run = subprocess.run([sys.executable, "-c", FIRST_FITS], env=env, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    imported = run.stdout.split()
+    assert "dualfit._fit" in imported
+    assert not {"numpy.ma", "scipy", "pandas", "matplotlib", "xarray", "dask"} & set(imported)
+
+
 def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
     package, here = Path(dualfit.__file__).parents[1], Path(__file__).parent
     said = []
