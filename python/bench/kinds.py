@@ -397,6 +397,7 @@ def _print_scatter() -> None:
 
     points, fits = 600, 4000
     task = huber(points * fits)
+    # Fit k has every 4000th point from k on. Its points are moved along the curve to the x that all fits share.
     x = np.linspace(0, 5, points)
     y = task.y.reshape(points, fits).T - decay(np)(task.x.reshape(points, fits).T, 100, 1.3, 10) + decay(np)(x, 100, 1.3, 10)
     batch = dualfit.fit_batch(decay(np), x, y, task.start, loss="huber", loss_scale=_SCALE)

@@ -223,7 +223,7 @@ OPTIONS = {
     **dict.fromkeys(("args", "kws", "kwargs"), "bind further arguments of the function by functools.partial"),
     **dict.fromkeys(("full_output", "check_finite"), "only dualfit.curve_fit takes it"),
     "data": 'only dualfit.fit and dualfit.fit_joint take a table; give its columns, data["t"]',
-    "calc_covar": "the covariance of a fit is always computed; that of a batch is by covariance=True",
+    "calc_covar": "the covariance of a fit is always computed; that of a batch needs covariance=True",
     **dict.fromkeys(("by", "shared", "share", "common", "globals", "shared_params", "global_params"), _JOINT),
 }
 
