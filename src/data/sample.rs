@@ -53,7 +53,9 @@ pub(crate) fn drawn(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> Ve
     loop {
         let stretches = 0..=(n.max(1) as u64 - 1) >> level;
         let drawn = stretches.map(|stretch| drawn_of(stretch, level) as usize);
-        let drawn: Vec<usize> = drawn.filter(|&i| i < n && counts(i)).collect();
+        // One more shows that there are too many.
+        let drawn = drawn.filter(|&i| i < n && counts(i)).take(most.saturating_add(1));
+        let drawn: Vec<usize> = drawn.collect();
         if drawn.len() <= most {
             return drawn;
         }

@@ -9,12 +9,12 @@ use super::values::Values;
 use std::ops::Range;
 
 /// Number of points per block.
-pub(super) const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 256;
 /// Number of independent partial results, which let the compiler vectorise additions and maxima.
 const LANES: usize = 8;
 
 /// Mask of the points of a block: all bits of an element are set if the point is used, else none.
-pub(super) type Mask = [u64; BLOCK];
+pub(crate) type Mask = [u64; BLOCK];
 
 /// Buffers for the numbers of a block.
 struct Rooms {
@@ -73,7 +73,6 @@ macro_rules! in_vectors {
         $function($($argument),*)
     }};
 }
-pub(super) use in_vectors;
 
 /// Returns the blocks of a range, in order.
 #[inline(always)]
@@ -83,7 +82,7 @@ fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 /// Returns the values of a block in f64: borrowed, or converted into `room`.
 #[inline(always)]
-pub(super) fn widened<'v>(
+pub(crate) fn widened<'v>(
     values: &Values<'v>,
     block: Range<usize>,
     room: &'v mut [f64; BLOCK],
@@ -185,7 +184,7 @@ fn add_largest(most: &mut [f64; LANES], numbers: &[f64; BLOCK]) {
 
 impl Points<'_> {
     #[inline(always)]
-    pub(super) fn mark(&self, start: usize, used: &mut [u64]) {
+    pub(crate) fn mark(&self, start: usize, used: &mut [u64]) {
         let end = start + used.len();
         match self.mask {
             Some(mask) => {

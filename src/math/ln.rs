@@ -50,7 +50,12 @@ pub(crate) fn artanh_series<L: Lane>(z: L) -> L {
 /// Returns ln(1 + f) - f for f in [√½ - 1, √2 - 1].
 #[inline(always)]
 pub(super) fn ln_1p_less_f<L: Lane>(f: L) -> L {
-    let s = f / (f + 2.0);
+    ln_1p_less_f_with(f, f / (f + 2.0))
+}
+
+/// Returns ln(1 + f) - f for f in [√½ - 1, √2 - 1] and s = f/(f + 2).
+#[inline(always)]
+pub(super) fn ln_1p_less_f_with<L: Lane>(f: L, s: L) -> L {
     let half_square = f * 0.5 * f;
     s.mul_add(half_square + artanh_series(s * s), -half_square)
 }

@@ -21,18 +21,17 @@ impl Cpu<'_> {
         worker: &mut Worker,
         visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
-        self.remaining_blocks(pass, (start, end), worker, |_, _| (0, None), visit)
+        self.remaining_blocks(pass, (start, end), worker, |_, (next, _)| next, visit)
     }
 
-    /// Like [`blocks`](Cpu::blocks), but first calls `assembled` for each block with the range of the remaining points. It
-    /// returns the number of leading used points that need no evaluation and, if these are all points of the block, the
-    /// point at which to continue.
+    /// Like [`blocks`](Cpu::blocks), but before each block calls `assembled` with the range of the remaining points. It
+    /// returns the first of them that must be evaluated, or their end.
     pub(super) fn remaining_blocks(
         &self,
         pass: Pass<'_>,
         (start, end): (usize, usize),
         worker: &mut Worker,
-        assembled: impl Fn(&mut Worker, (usize, usize)) -> (usize, Option<usize>),
+        assembled: impl Fn(&mut Worker, (usize, usize)) -> usize,
         mut visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
         if start == end {
@@ -43,10 +42,9 @@ impl Cpu<'_> {
         let mut next = start;
         let mut outcome = Ok(());
         while next < end && outcome.is_ok() {
-            let (done, after) = assembled(worker, (next, end));
-            if let Some(after) = after {
-                next = after;
-                continue;
+            next = assembled(worker, (next, end));
+            if next == end {
+                break;
             }
             let (block, len);
             if self.points.is_filtered() {
@@ -64,8 +62,8 @@ impl Cpu<'_> {
                 block = Block::Run(next);
                 next += len;
             }
-            if done < len {
-                outcome = self.block(pass, (block.from(done), len - done), worker, &mut visit);
+            if len > 0 {
+                outcome = self.block(pass, (block, len), worker, &mut visit);
             }
         }
         worker.picked = picked;

@@ -84,7 +84,9 @@ pub(crate) fn available() -> Vec<&'static Kernels> {
     let mut all: Vec<&'static Kernels> = Vec::new();
     #[cfg(target_arch = "x86_64")]
     {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("popcnt");
         let avx512 = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
@@ -466,10 +468,10 @@ macro_rules! instruction_set {
 for_each_function!(
     instruction_set,
     avx512,
-    ("AVX-512", Some(Vectors::Avx512), "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")
+    ("AVX-512", Some(Vectors::Avx512), "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
 );
 #[cfg(target_arch = "x86_64")]
-for_each_function!(instruction_set, avx2, ("AVX2 and FMA", Some(Vectors::Avx2), "avx2,fma"));
+for_each_function!(instruction_set, avx2, ("AVX2 and FMA", Some(Vectors::Avx2), "avx2,fma,popcnt"));
 #[cfg(target_arch = "aarch64")]
 for_each_function!(instruction_set, baseline, ("NEON", None));
 #[cfg(not(target_arch = "aarch64"))]

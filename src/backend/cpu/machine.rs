@@ -196,14 +196,6 @@ pub(super) fn copy(values: &Values<'_>, block: Block<'_>, out: &mut [f64]) {
 }
 
 impl<'a> Block<'a> {
-    /// Returns the block without its first `points` points.
-    pub(super) fn from(self, points: usize) -> Block<'a> {
-        match self {
-            Block::Run(start) => Block::Run(start + points),
-            Block::Picked(index) => Block::Picked(&index[points..]),
-        }
-    }
-
     /// Returns the index, among all points, of point `i` of the block.
     pub(super) fn index(&self, i: usize) -> usize {
         match self {

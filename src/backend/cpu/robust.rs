@@ -68,8 +68,15 @@ pub(super) struct LossTerms<L> {
 fn soft_l1<L: Lane>(u: L) -> LossTerms<L> {
     let z = u * u;
     let root = (z + 1.0).sqrt();
-    let gradient = L::from(1.0) / root;
-    LossTerms { rho: (z + z) / (root + 1.0), gradient, curvature: gradient * gradient * gradient }
+    // 1/root and 2z/(root + 1) from one division. A quarter of root + 1 cannot make their denominator overflow.
+    let quarter = root.mul_add(0.25, 0.25);
+    let quotient = L::from(1.0) / (root * quarter);
+    let gradient = quarter * quotient;
+    LossTerms {
+        rho: z * 0.5 * (root * quotient),
+        gradient,
+        curvature: gradient * gradient * gradient,
+    }
 }
 
 #[inline(always)]
@@ -86,12 +93,8 @@ fn huber<L: Lane>(u: L) -> LossTerms<L> {
 #[inline(always)]
 fn cauchy<L: Lane>(u: L) -> LossTerms<L> {
     let z = u * u;
-    let t = L::from(1.0) / (z + 1.0);
-    LossTerms {
-        rho: lane::ln_1p_above_zero(z, t),
-        gradient: t,
-        curvature: (L::from(1.0) - z) * t * t,
-    }
+    let (rho, t) = lane::ln_1p_above_zero(z);
+    LossTerms { rho, gradient: t, curvature: (L::from(1.0) - z) * t * t }
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::{Assembled, Estimate, Rows, Same, Shared, Table, Weighted, in_a_row};
 use super::closest::BlockPoints;
-use super::code::BLOCK;
+use super::gather::{COPY, gather_used};
 use super::gram::LANES;
 use super::prepared::PassNumbers;
 use super::rows::BlockValues;
@@ -132,7 +132,7 @@ impl Cpu<'_> {
                 let start =
                     start + form.map_or(0, |form| self.assembled_sums(form, stretch, worker));
                 let assembled = |worker: &mut Worker, points: (usize, usize)| {
-                    form.map_or((0, None), |form| self.assembled_block(form, points, worker))
+                    form.map_or(points.0, |form| self.assembled_piece(form, points, worker))
                 };
                 let products = |worker: &mut Worker, points: BlockPoints<'_>| {
                     let Worker { machine, rows, .. } = worker;
@@ -207,42 +207,40 @@ impl Cpu<'_> {
         form.code.add_sums(self.kernels.vectors, &form.rows(&arrays), table, sums)
     }
 
-    /// Adds the products of the next block of used points to the sums of the worker with machine code. Their values are
-    /// copied and converted to f64. Returns the number of leading points that were added and, if these are all points of
-    /// the block, the point at which to continue.
-    fn assembled_block(
+    /// Adds the products of the used points of `start..end`, a part of a piece, to the sums of the worker with machine
+    /// code. Their values are copied and converted to f64. Returns the point at which to continue: the first used point
+    /// that was not added, or `end`.
+    fn assembled_piece(
         &self,
         form: &Form<'_>,
-        (next, end): (usize, usize),
+        (start, end): (usize, usize),
         worker: &mut Worker,
-    ) -> (usize, Option<usize>) {
-        let none = (0, None);
-        if !form.code.is_worthwhile(BLOCK.min(end - next))
-            || !form.code.can_add_sums(self.kernels.vectors, &form.rows(&[]))
+    ) -> usize {
+        let vectors = self.kernels.vectors;
+        if end - start < LANES
+            || !form.code.is_worthwhile(end - start)
+            || !form.code.can_add_sums(vectors, &form.rows(&[]))
         {
-            return none;
+            return start;
         }
         let points = self.points;
         let Worker { machine, rows, sums, gathered, .. } = worker;
         let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
         let sigma = form.sigma.map(Values::F64);
         let values = columns.chain([&points.y]).chain(&sigma);
-        let Some(values) = in_a_row(values.copied().map(Some)) else { return none };
-        gathered.resize(values.len() * BLOCK, 0.0);
-        let (len, after) = points.gather_used((next, end), BLOCK, &values, gathered);
+        let Some(values) = in_a_row(values.copied().map(Some)) else { return start };
+        gathered.resize(values.len() * COPY, 0.0);
+        let len = gather_used(vectors, points, (start, end), &values, gathered);
         let whole = len / LANES * LANES;
-        let arrays = gathered.chunks(BLOCK).map(|array| Some(Values::F64(&array[..whole])));
-        let Some(arrays) = in_a_row(arrays) else { return none };
+        let arrays = gathered.chunks(COPY).map(|array| Some(Values::F64(&array[..whole])));
+        let Some(arrays) = in_a_row(arrays) else { return start };
         let k = form.code.outputs.len();
         rows.copy_sums(k, form.estimate.has_costs(), sums);
-        let rows_of_block = form.rows(&arrays);
-        let table = &mut machine.table;
-        let done = form.code.add_sums(self.kernels.vectors, &rows_of_block, table, sums);
-        if done < whole || whole == 0 {
-            return none;
+        let done = form.code.add_sums(vectors, &form.rows(&arrays), &mut machine.table, sums);
+        if done > 0 {
+            rows.set_sums(k, sums);
         }
-        rows.set_sums(k, sums);
-        (whole, (whole == len).then_some(after))
+        points.last_used(end, len - done)
     }
 
     /// Returns the form in which machine code sums the products of this pass; `None` if it does not support the pass.

@@ -3,6 +3,7 @@
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod assembled;
 mod collected;
+mod gathered;
 
 use super::assembly::Assembled;
 use super::code::{BLOCK, Code};

@@ -2,36 +2,40 @@
 //!
 //! ```text
 //! rdi  frame      rdx  uniform numbers                          rcx  index of the present point
-//! r8…  arrays     rsi  sums of the halves of a block            r14  sums of the piece     r15  end of the block
+//! r8…  arrays     rsi  sums of the block                        r14  sums of the piece     r15  end of the block or round
+//! r13  row of the present point
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
 //!
 //! One iteration of the inner loop processes eight points, one AVX-512 vector. With AVX2 there are two inner loops, one
-//! for each half of the eight points: each loop keeps only its own sums, so that more sums fit into the registers.
+//! for each half of the eight points: each loop keeps only its own sums, so that more sums fit into the registers. Long
+//! iterations, and those with more sums than registers, are divided into rounds ([`super::rounds`]).
 //! Uniform numbers and constants are operands in memory. AVX-512 broadcasts them; for AVX2, memory contains one copy
 //! per lane.
 
 use super::allocation::Allocation;
 use super::operation::{Id, Operation};
-use super::pairs::in_pairs;
-use super::writer::{ARRAYS, Done, Layout, POINTERS, REFUSED, Writer};
+use super::rounds::Rounds;
+use super::writer::{ARRAYS, Done, Layout, POINTERS, REFUSED, ROW, Writer};
 use crate::backend::cpu::code::BLOCK;
 use crate::backend::cpu::kernels::Vectors;
 use crate::data::validate_stream::PIECE;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
 /// Points per iteration of the inner loop.
-const TURN: i32 = 8;
+pub(super) const TURN: i64 = 8;
 /// Number of leading `POINTERS` that the calling convention does not preserve.
 const FREE_POINTERS: usize = 4;
 const TOTALS: Register = Register::R14;
-const BLOCK_END: Register = Register::R15;
+/// End of the block or, in rounds, of the round.
+pub(super) const STOP: Register = Register::R15;
 /// Offsets in the frame, see [`Frame`](super::routine::Frame); arrays follow.
-const END: i64 = 0;
+pub(super) const END: i64 = 0;
 const DONE: i64 = 8;
 const UNIFORMS: i64 = 16;
 const SUMS: i64 = 24;
 const TOTAL_SUMS: i64 = 32;
+pub(super) const ROWS: i64 = 40;
 
 /// Machine code: constants, then instructions from byte `entry` on.
 pub(super) struct Machine {
@@ -39,8 +43,7 @@ pub(super) struct Machine {
     pub(super) entry: usize,
 }
 
-/// Returns the minimum number of registers for intermediate numbers. If the sums leave fewer registers, the tiles of
-/// the interpreter need fewer memory accesses than machine code.
+/// Returns the minimum number of registers for intermediate numbers.
 fn left(vectors: Vectors) -> usize {
     match vectors {
         Vectors::Avx2 => 5,
@@ -48,57 +51,73 @@ fn left(vectors: Vectors) -> usize {
     }
 }
 
-/// Number of operations from which two iterations are interleaved with AVX-512. Shorter iterations overlap anyway. Measured
-/// time of a pass: Huber 0.88, Cauchy 0.79, counts 0.82.
+/// Number of operations from which the iterations are divided into rounds. Shorter iterations overlap anyway.
 const LONG: usize = 64;
 
 /// Operations of one or two iterations of a loop, with the locations of their numbers.
-struct Body {
+pub(super) struct Body {
     operations: Id,
     allocation: Allocation,
+    /// Number of registers for intermediate numbers. The registers of the sums follow.
+    numbers: usize,
     /// Offset of each constant in bytes, indexed by operation.
     constants: Vec<usize>,
 }
 
-/// Assembles a function. Returns `None` if there are too many sums for the registers, or too many simultaneous truth
-/// values for the mask registers.
+/// Loops over the points.
+enum Loops {
+    /// One loop computes the rows and sums their products, which remain in registers.
+    InOne(Body),
+    InRounds(Rounds),
+}
+
+/// Assembles a function. Returns `None` if there are too many simultaneous truth values for the mask registers.
 pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
     let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
     let all = vectors.registers() - usize::from(refuses && vectors == Vectors::Avx2);
-    if sums + left(vectors) > all {
-        return None;
-    }
-    let numbers = all - sums;
     let mut writer = Writer {
-        allocation: Allocation::new(&[], numbers),
+        allocation: Allocation::new(&[], all),
         constants: Vec::new(),
         jumps: Vec::new(),
         encoder: Encoder::new(64),
         position: 0,
         half: 0,
-        numbers,
+        numbers: all,
+        row_numbers: 0,
         refused: all,
         layout,
     };
     let mut bytes = Vec::new();
-    let mut body = |operations: &[Operation]| Body {
-        operations: operations.len() as Id,
-        allocation: Allocation::new(operations, numbers),
-        constants: writer.place_constants(operations, &mut bytes),
+    let in_rounds = sums > 0 && (sums + left(vectors) > all || operations.len() >= LONG);
+    let loops = match in_rounds {
+        true => Loops::InRounds(writer.rounds(operations, all, &mut bytes)),
+        false => Loops::InOne(writer.body(operations, all - sums, &mut bytes)),
     };
-    let is_long = operations.len() >= LONG && sums > 0 && vectors == Vectors::Avx512;
-    let both = is_long.then(|| body(&in_pairs(operations)));
-    let single = body(operations);
     bytes.resize(bytes.len().next_multiple_of(64), 0);
     let entry = bytes.len();
     writer.position = entry;
-    let mut function = writer.write_function(single, both, refuses)?;
+    let mut function = writer.write_function(loops, refuses)?;
     bytes.append(&mut function);
     Some(Machine { bytes, entry })
 }
 
 impl Writer {
+    /// Returns the body of a loop. Appends its constants to `bytes`.
+    pub(super) fn body(
+        &self,
+        operations: &[Operation],
+        numbers: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Body {
+        Body {
+            operations: operations.len() as Id,
+            allocation: Allocation::new(operations, numbers),
+            numbers,
+            constants: self.place_constants(operations, bytes),
+        }
+    }
+
     /// Appends the constants of these operations to `bytes`, in their layout before the function, and returns their
     /// offsets.
     fn place_constants(&self, operations: &[Operation], bytes: &mut Vec<u8>) -> Vec<usize> {
@@ -113,15 +132,10 @@ impl Writer {
         operations.iter().map(&mut place).collect()
     }
 
-    fn write_function(
-        &mut self,
-        mut single: Body,
-        mut both: Option<Body>,
-        refuses: bool,
-    ) -> Option<Vec<u8>> {
+    fn write_function(&mut self, mut loops: Loops, refuses: bool) -> Option<Vec<u8>> {
         let entry = self.position;
         let kept = self.layout.arrays.min(POINTERS.len()).saturating_sub(FREE_POINTERS);
-        let kept = [&[TOTALS, BLOCK_END], &POINTERS[FREE_POINTERS..FREE_POINTERS + kept]].concat();
+        let kept = [&[TOTALS, STOP, ROW], &POINTERS[FREE_POINTERS..FREE_POINTERS + kept]].concat();
         self.put(Instruction::with1(Code::Push_r64, Register::RBP).ok()?)?;
         self.move_pointer(Register::RBP, Register::RSP)?;
         for &register in &kept {
@@ -139,7 +153,7 @@ impl Writer {
         }
         self.put(Instruction::with2(Code::Xor_r32_rm32, Register::ECX, Register::ECX).ok()?)?;
         self.clear_refused(refuses)?;
-        let refused = self.write_loops(&mut single, both.as_mut(), refuses)?;
+        let refused = self.write_blocks(&mut loops, refuses)?;
         refused.into_iter().for_each(|jump| self.arrive(jump));
         let below = MemoryOperand::with_base_displ(Register::RBP, -8 * kept.len() as i64);
         self.put(Instruction::with2(Code::Lea_r64_m, Register::RSP, below).ok()?)?;
@@ -149,8 +163,10 @@ impl Writer {
         self.put(Instruction::with1(Code::Pop_r64, Register::RBP).ok()?)?;
         self.put(Instruction::with(Code::VEX_Vzeroupper))?;
         self.put(Instruction::with(Code::Retnq))?;
-        let slots = [Some(&single), both.as_ref()].into_iter().flatten();
-        let slots = slots.map(|body| body.allocation.room()).max().unwrap_or(0);
+        let slots = match &loops {
+            Loops::InOne(body) => body.slots(),
+            Loops::InRounds(rounds) => rounds.bodies().map(Body::slots).max().unwrap_or(0),
+        };
         let room = (slots * self.vectors().width()).next_multiple_of(64);
         let mut bytes = self.encoder.take_buffer();
         bytes[room_end - 4..room_end].copy_from_slice(&(room as u32).to_le_bytes());
@@ -162,96 +178,111 @@ impl Writer {
     }
 
     /// Writes a jump forward and returns the offset of the next instruction. [`arrive`](Self::arrive) sets the target.
-    fn jump(&mut self, code: Code) -> Option<usize> {
+    pub(super) fn jump(&mut self, code: Code) -> Option<usize> {
         self.put(Instruction::with_branch(code, 0).ok()?)?;
         Some(self.position)
     }
 
     /// Makes the present position the target of a jump.
-    fn arrive(&mut self, jump: usize) {
+    pub(super) fn arrive(&mut self, jump: usize) {
         self.jumps.push((jump, self.position));
     }
 
     /// Writes the loop over blocks of points, with the loops over the points of a block. Returns the jump whose target is
     /// the code after the loops, if points can be refused.
-    fn write_loops(
-        &mut self,
-        single: &mut Body,
-        mut both: Option<&mut Body>,
-        refuses: bool,
-    ) -> Option<Option<usize>> {
+    fn write_blocks(&mut self, loops: &mut Loops, refuses: bool) -> Option<Option<usize>> {
         let mut refused = None;
         let next_block = self.position;
-        // The end of the block or the end of the points, whichever is smaller.
-        let behind = self.at(Register::RCX, BLOCK as i64);
-        self.put(Instruction::with2(Code::Lea_r64_m, BLOCK_END, behind).ok()?)?;
+        match loops {
+            Loops::InOne(body) => self.write_block(body)?,
+            Loops::InRounds(rounds) => self.write_rounds(rounds)?,
+        }
+        if refuses {
+            self.test_refused()?;
+            refused = Some(self.jump(Code::Jne_rel32_64)?);
+        }
+        let in_registers = match loops {
+            Loops::InOne(body) if self.is_wide() => Some(body.numbers),
+            _ => None,
+        };
+        self.add_to_totals(in_registers)?;
+        self.pass_on_to_next_piece()?;
+        let at = self.at(Register::RDI, DONE);
+        self.put(Instruction::with2(Code::Mov_rm64_r64, at, Register::RCX).ok()?)?;
         let end = self.at(Register::RDI, END);
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, BLOCK_END, end).ok()?)?;
-        self.put(Instruction::with2(Code::Cmova_r64_rm64, BLOCK_END, end).ok()?)?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, end).ok()?)?;
+        self.put(Instruction::with_branch(Code::Jb_rel32_64, next_block as u64).ok()?)?;
+        Some(refused)
+    }
+
+    /// Writes the loop over the points of a block, or one loop for each half of the eight points of an iteration.
+    fn write_block(&mut self, body: &mut Body) -> Done {
+        self.stop_after(BLOCK)?;
         for half in 0..self.vectors().halves() {
             self.half = half;
             if half > 0 {
                 // Back to the first point of this block.
                 self.load_pointer(Register::RCX, Register::RDI, DONE)?;
             }
-            self.clear_sums()?;
-            match &mut both {
-                None => self.write_loop(single, TURN)?,
-                Some(both) => self.write_pairs(single, both)?,
-            }
-            self.store_sums()?;
+            (0..self.layout.sums).try_for_each(|sum| {
+                let register = self.vector(body.numbers + sum);
+                self.zero(register)
+            })?;
+            self.write_loop(body, &[(Register::RCX, TURN)], STOP)?;
+            // The other half needs the same registers.
+            let stored = if self.is_wide() { 0 } else { self.layout.sums };
+            (0..stored).try_for_each(|sum| {
+                self.store(self.sum_at(Register::RSI, sum), self.vector(body.numbers + sum))
+            })?;
         }
-        if refuses {
-            self.test_refused()?;
-            refused = Some(self.jump(Code::Jne_rel32_64)?);
-        }
-        self.add_to_totals()?;
-        self.pass_on_to_next_piece()?;
-        let at = self.at(Register::RDI, DONE);
-        self.put(Instruction::with2(Code::Mov_rm64_r64, at, Register::RCX).ok()?)?;
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, end).ok()?)?;
-        self.put(Instruction::with_branch(Code::Jb_rel32_64, next_block as u64).ok()?)?;
-        Some(refused)
-    }
-
-    /// Writes the loop over pairs of iterations. If the number of iterations of the block is odd, a single one precedes
-    /// the loop.
-    fn write_pairs(&mut self, single: &mut Body, both: &mut Body) -> Done {
-        let (eax, ecx) = (Register::EAX, Register::ECX);
-        self.put(Instruction::with2(Code::Mov_r32_rm32, eax, Register::R15D).ok()?)?;
-        self.put(Instruction::with2(Code::Sub_r32_rm32, eax, ecx).ok()?)?;
-        self.put(Instruction::with2(Code::Test_rm32_imm32, eax, TURN as u32).ok()?)?;
-        let even = self.jump(Code::Je_rel32_64)?;
-        self.write_iteration(single, TURN)?;
-        let no_more = self.jump(Code::Jae_rel32_64)?;
-        self.arrive(even);
-        self.write_loop(both, 2 * TURN)?;
-        self.arrive(no_more);
         Some(())
     }
 
-    /// Writes a loop over the points of a block, or over half of them.
-    fn write_loop(&mut self, body: &mut Body, points: i32) -> Done {
+    /// Sets `STOP` to the end of these points or of all points, whichever is smaller.
+    pub(super) fn stop_after(&mut self, points: usize) -> Done {
+        let behind = self.at(Register::RCX, points as i64);
+        self.put(Instruction::with2(Code::Lea_r64_m, STOP, behind).ok()?)?;
+        let end = self.at(Register::RDI, END);
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, STOP, end).ok()?)?;
+        self.put(Instruction::with2(Code::Cmova_r64_rm64, STOP, end).ok()?)
+    }
+
+    /// Writes a loop; see [`write_iteration`](Self::write_iteration).
+    pub(super) fn write_loop(
+        &mut self,
+        body: &mut Body,
+        steps: &[(Register, i64)],
+        stop: Register,
+    ) -> Done {
         while !self.position.is_multiple_of(32) {
             self.put(Instruction::with(Code::Nopd))?;
         }
         let top = self.position;
-        self.write_iteration(body, points)?;
+        self.write_iteration(body, steps, stop)?;
         self.put(Instruction::with_branch(Code::Jb_rel32_64, top as u64).ok()?)
     }
 
-    /// Writes the operations of a body and the comparison with the end of the block.
-    fn write_iteration(&mut self, body: &mut Body, points: i32) -> Done {
+    /// Writes the operations of a body, adds its step to each register, and compares the last of them with `stop`.
+    pub(super) fn write_iteration(
+        &mut self,
+        body: &mut Body,
+        steps: &[(Register, i64)],
+        stop: Register,
+    ) -> Done {
         let swap = |writer: &mut Writer, body: &mut Body| {
             std::mem::swap(&mut writer.allocation, &mut body.allocation);
             std::mem::swap(&mut writer.constants, &mut body.constants);
+            std::mem::swap(&mut writer.numbers, &mut body.numbers);
         };
         swap(self, body);
         self.allocation.restart();
         (0..body.operations).try_for_each(|id| self.write(id))?;
         swap(self, body);
-        self.put(Instruction::with2(Code::Add_rm64_imm8, Register::RCX, points).ok()?)?;
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, Register::RCX, BLOCK_END).ok()?)
+        for &(register, step) in steps {
+            self.put(Instruction::with2(Code::Add_rm64_imm32, register, step as i32).ok()?)?;
+        }
+        let &(last, _) = steps.last()?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, last, stop).ok()?)
     }
 
     /// Advances to the totals of the next piece, after the last block of a piece.
@@ -290,19 +321,9 @@ impl Writer {
         self.put(Instruction::with2(Code::Test_rm32_r32, eax, eax).ok()?)
     }
 
-    /// Sets the sums of a block, or of half of its points, to 0.
-    fn clear_sums(&mut self) -> Done {
-        (0..self.layout.sums).try_for_each(|sum| self.zero(self.sum(sum)))
-    }
-
-    /// Stores the sums in memory if AVX2 is used, since the other half of the points needs the same registers.
-    fn store_sums(&mut self) -> Done {
-        let stored = if self.is_wide() { 0 } else { self.layout.sums };
-        (0..stored).try_for_each(|sum| self.store(self.sum_at(Register::RSI, sum), self.sum(sum)))
-    }
-
-    /// Adds the sums of a block to the totals.
-    fn add_to_totals(&mut self) -> Done {
+    /// Adds the sums of a block to the totals. `in_registers`: the register of the first sum; `None` if the sums are in
+    /// memory.
+    fn add_to_totals(&mut self, in_registers: Option<usize>) -> Done {
         let code = match self.is_wide() {
             true => Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
             false => Code::VEX_Vaddpd_ymm_ymm_ymmm256,
@@ -311,14 +332,27 @@ impl Writer {
             for half in 0..self.vectors().halves() {
                 self.half = half;
                 let total = self.sum_at(TOTALS, sum);
-                let register = self.sum(sum);
-                if !self.is_wide() {
+                let register = self.vector(in_registers.map_or(0, |first| first + sum));
+                if in_registers.is_none() {
                     self.load(register, self.sum_at(Register::RSI, sum))?;
                 }
                 self.put(Instruction::with3(code, register, register, total).ok()?)?;
                 self.store(total, register)?;
             }
         }
+        self.half = 0;
         Some(())
+    }
+}
+
+impl Body {
+    /// Returns the number of registers for intermediate numbers.
+    pub(super) fn numbers(&self) -> usize {
+        self.numbers
+    }
+
+    /// Returns the number of stack slots.
+    fn slots(&self) -> usize {
+        self.allocation.room()
     }
 }

@@ -9,13 +9,13 @@ impl Writer {
     /// Writes the instructions of an operation. All earlier operations must have been written.
     pub(super) fn write(&mut self, id: Id) -> Done {
         use Operation::{
-            Array, Both, Compare, Constant, Either, Fused, Not, Refuse, Root, Scale, Select,
-            ShiftLeft, ShiftRight, Store, Sum, Uniform, Whole,
+            Array, Both, Compare, Constant, Either, Fused, Keep, Kept, Not, Refuse, Root, Scale,
+            Select, ShiftLeft, ShiftRight, Store, Sum, Uniform, Whole,
         };
         self.allocation.advance(id);
         let operation = self.allocation.operation(id);
         match operation {
-            Constant(_) | Uniform(_) => self.allocation.is_in_table(id),
+            Constant(_) | Uniform { .. } => self.allocation.is_in_table(id),
             Array { array, ahead } => {
                 let to = self.grab()?;
                 self.load_array(array, ahead, to)?;
@@ -46,9 +46,20 @@ impl Writer {
             Select { truth, yes, no } => self.select(id, [truth, yes, no])?,
             Store(array, a) => {
                 let from = self.register(a)?;
-                let to = self.array(array, false)?;
+                let to = self.array(array, 0)?;
                 self.store(to, self.vector(from))?;
                 self.allocation.finish(&[a], None);
+            }
+            Keep { number, ahead, value } => {
+                let from = self.register(value)?;
+                let to = self.row(number, ahead);
+                self.store(to, self.vector(from))?;
+                self.allocation.finish(&[value], None);
+            }
+            Kept(number) => {
+                let to = self.grab()?;
+                self.load(self.vector(to), self.row(number, 0))?;
+                self.allocation.finish(&[], Some((id, to)));
             }
             Sum(sum, factors) => self.add_product(usize::from(sum), factors)?,
             Refuse(a) => self.refuse(a)?,

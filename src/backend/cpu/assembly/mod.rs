@@ -17,12 +17,14 @@ mod function;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod instructions;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
-mod operation;
+mod interleave;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
-mod pairs;
+mod operation;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod recorder;
 mod request;
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+mod rounds;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod routine;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]

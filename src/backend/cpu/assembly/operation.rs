@@ -10,13 +10,16 @@ pub(super) const SIGN: u64 = 1 << 63;
 /// set or all bits clear; with AVX-512, each lane is one bit of a mask register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
-    /// The numbers of an array at the current points or, if `ahead`, at the next eight points.
+    /// The numbers of an array at the points of a vector, `ahead` vectors after the current one.
     Array {
         array: u16,
-        ahead: bool,
+        ahead: u8,
     },
-    /// A number that is the same at every point of a fit.
-    Uniform(u32),
+    /// A number that is the same at every point of a fit. For fits in lanes, those of the vector are used.
+    Uniform {
+        number: u32,
+        ahead: u8,
+    },
     /// A constant, given by its bits.
     Constant(u64),
     Add(Id, Id),
@@ -60,6 +63,14 @@ pub(super) enum Operation {
     },
     /// Writes a number to an array.
     Store(u16, Id),
+    /// Writes a number of the rows of a vector.
+    Keep {
+        number: u16,
+        ahead: u8,
+        value: Id,
+    },
+    /// A number of the rows of the current vector.
+    Kept(u16),
     /// Adds a product to a sum.
     Sum(u16, [Id; 2]),
     /// Marks the result as invalid if a truth holds in any lane.
@@ -86,11 +97,11 @@ impl Operation {
     pub(super) fn map(self, mut id: impl FnMut(Id) -> Id) -> Operation {
         use Operation::{
             Add, AddBits, And, Array, Both, Compare, Constant, Divide, Either, ExclusiveOr, Fused,
-            Least, Most, Multiply, Not, Or, Refuse, Root, Scale, Select, ShiftLeft, ShiftRight,
-            Store, Subtract, SubtractBits, Sum, Uniform, Whole,
+            Keep, Kept, Least, Most, Multiply, Not, Or, Refuse, Root, Scale, Select, ShiftLeft,
+            ShiftRight, Store, Subtract, SubtractBits, Sum, Uniform, Whole,
         };
         match self {
-            Array { .. } | Uniform(_) | Constant(_) => self,
+            Array { .. } | Uniform { .. } | Constant(_) | Kept(_) => self,
             Add(a, b) => Add(id(a), id(b)),
             Subtract(a, b) => Subtract(id(a), id(b)),
             Multiply(a, b) => Multiply(id(a), id(b)),
@@ -116,6 +127,7 @@ impl Operation {
             Not(a) => Not(id(a)),
             Select { truth, yes, no } => Select { truth: id(truth), yes: id(yes), no: id(no) },
             Store(array, a) => Store(array, id(a)),
+            Keep { number, ahead, value } => Keep { number, ahead, value: id(value) },
             Sum(sum, factors) => Sum(sum, factors.map(id)),
             Refuse(a) => Refuse(id(a)),
         }
@@ -130,12 +142,13 @@ impl Operation {
 
     /// Returns true if the operation has a side effect.
     pub(super) fn acts(self) -> bool {
-        matches!(self, Operation::Store(..) | Operation::Sum(..) | Operation::Refuse(_))
+        use Operation::{Keep, Refuse, Store, Sum};
+        matches!(self, Store(..) | Keep { .. } | Sum(..) | Refuse(_))
     }
 
     /// Returns true if instructions can read the number directly from a table in memory.
     pub(super) fn lies_in_memory(self) -> bool {
-        matches!(self, Operation::Uniform(_) | Operation::Constant(_))
+        matches!(self, Operation::Uniform { .. } | Operation::Constant(_))
     }
 }
 

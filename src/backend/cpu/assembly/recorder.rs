@@ -71,12 +71,12 @@ pub(super) struct Holds(Id);
 impl Number {
     /// Records a load from an array.
     pub(super) fn array(index: u16) -> Number {
-        Number(push(Operation::Array { array: index, ahead: false }))
+        Number(push(Operation::Array { array: index, ahead: 0 }))
     }
 
     /// Records a number that is the same at every point.
     pub(super) fn uniform(index: usize) -> Number {
-        Number(push(Operation::Uniform(index as u32)))
+        Number(push(Operation::Uniform { number: index as u32, ahead: 0 }))
     }
 
     pub(super) fn floor(self) -> Number {

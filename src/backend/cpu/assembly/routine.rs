@@ -4,6 +4,7 @@
 use super::function::assemble;
 use super::operation::without_dead;
 use super::recorder::record;
+use super::rounds::TURNS;
 use super::steps::{self, Purpose};
 use super::writer::{Layout, Spread};
 use crate::backend::cpu::assembly::request::{
@@ -49,6 +50,8 @@ struct Frame {
     sums: *mut f64,
     /// Totals of the pieces, one set after the other. The sums of a block are added to the totals of its piece.
     totals: *mut f64,
+    /// Buffer for the rows of a round.
+    rows: *mut f64,
     arrays: [MaybeUninit<*const u8>; ARRAYS],
 }
 
@@ -56,11 +59,16 @@ impl Frame {
     fn new(end: usize, uniforms: *const f64, arrays: impl Iterator<Item = *const u8>) -> Frame {
         let none = std::ptr::null_mut();
         let room = [MaybeUninit::uninit(); ARRAYS];
-        let mut frame = Frame { end, done: 0, uniforms, sums: none, totals: none, arrays: room };
+        let mut frame =
+            Frame { end, done: 0, uniforms, sums: none, totals: none, rows: none, arrays: room };
         frame.arrays.iter_mut().zip(arrays).for_each(|(room, array)| _ = room.write(array));
         frame
     }
 }
+
+/// Buffer for the rows of a round, left and right factors of all products.
+#[repr(C, align(64))]
+struct RoundRows([MaybeUninit<[f64; LANES]>; TURNS * (2 * FEW_COLUMNS + 1)]);
 
 /// Routines that are generated at their first use; `None` for those that cannot be generated.
 type MadeOnce = Box<[OnceLock<Option<Routine>>]>;
@@ -263,7 +271,9 @@ impl Routines {
         let uniforms = rows.same.lie(code, vectors, table);
         let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 1)];
         let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(Values::address));
+        let mut rows = RoundRows([MaybeUninit::uninit(); _]);
         (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());
+        frame.rows = rows.0.as_mut_ptr().cast();
         // SAFETY: `vectors` comes from `Kernels::vectors`, so that the processor supports them. Each array has at least
         // the number of points in the frame, and the numbers of arrays, sums and uniform numbers match the program.
         unsafe { routine.call(&mut frame) }

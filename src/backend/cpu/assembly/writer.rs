@@ -39,19 +39,14 @@ impl Vectors {
 }
 
 /// Registers with the addresses of the first arrays.
-pub(super) const POINTERS: [Register; 7] = [
-    Register::R8,
-    Register::R9,
-    Register::R10,
-    Register::R11,
-    Register::RBX,
-    Register::R12,
-    Register::R13,
-];
+pub(super) const POINTERS: [Register; 6] =
+    [Register::R8, Register::R9, Register::R10, Register::R11, Register::RBX, Register::R12];
+/// Register with the address of the current row.
+pub(super) const ROW: Register = Register::R13;
 /// Mask register of the refused lanes: lanes of points that the interpreter must evaluate.
 pub(super) const REFUSED: u32 = 7;
 /// Offset of the addresses of the arrays in the frame, in bytes.
-pub(super) const ARRAYS: i64 = 40;
+pub(super) const ARRAYS: i64 = 48;
 
 /// Vectors, memory layout and numbers of arrays and sums of a generated function.
 #[derive(Clone, Copy)]
@@ -80,6 +75,8 @@ pub(super) struct Writer {
     pub(super) half: usize,
     /// Number of registers for intermediate numbers. The registers of the sums follow.
     pub(super) numbers: usize,
+    /// Numbers of a row.
+    pub(super) row_numbers: usize,
     /// Register of the refused lanes with AVX2, which has no mask registers.
     pub(super) refused: usize,
 }
@@ -178,7 +175,7 @@ impl Writer {
         self.is_wide()
             && match operation {
                 Operation::Constant(_) => true,
-                Operation::Uniform(_) => once,
+                Operation::Uniform { .. } => once,
                 _ => false,
             }
     }
@@ -192,12 +189,12 @@ impl Writer {
                 let offset = self.constants[id as usize] as i64;
                 MemoryOperand::with_base_displ_size(Register::RIP, offset, 8)
             }
-            (Operation::Uniform(index), _) => {
-                let index = i64::from(index);
+            (Operation::Uniform { number, ahead }, _) => {
+                let index = i64::from(number);
                 self.at(
                     Register::RDX,
                     match (self.layout.spread, self.is_wide()) {
-                        (Spread::ByLane, _) => 64 * index + half,
+                        (Spread::ByLane, _) => 64 * index + half + 32 * i64::from(ahead),
                         (Spread::Once, true) => 8 * index,
                         (Spread::Once, false) => 32 * index,
                     },
@@ -221,8 +218,20 @@ impl Writer {
         }
     }
 
-    /// Returns the memory operand of an array at the current points or, if `ahead`, at the next eight points.
-    pub(super) fn array(&mut self, array: u16, ahead: bool) -> Option<MemoryOperand> {
+    /// Returns the memory operand of a number of a row; see [`Operation::Keep`].
+    pub(super) fn row(&self, number: u16, ahead: u8) -> MemoryOperand {
+        let vector = self.half + usize::from(ahead);
+        let (turn, half) = (vector / self.vectors().halves(), vector % self.vectors().halves());
+        self.at(ROW, self.row_size() * turn as i64 + 64 * i64::from(number) + 32 * half as i64)
+    }
+
+    /// Returns the size of the rows of eight points in bytes.
+    pub(super) fn row_size(&self) -> i64 {
+        64 * self.row_numbers as i64
+    }
+
+    /// Returns the memory operand of an array at the points of a vector.
+    pub(super) fn array(&mut self, array: u16, ahead: u8) -> Option<MemoryOperand> {
         let base = match POINTERS.get(usize::from(array)) {
             Some(&register) => register,
             None => {
@@ -231,13 +240,13 @@ impl Writer {
             }
         };
         let size = self.storage(array).bytes();
-        let first = 4 * self.half + 8 * usize::from(ahead);
+        let first = 4 * self.half + self.vectors().width() / 8 * usize::from(ahead);
         let offset = (size * first) as i64;
         Some(MemoryOperand::new(base, Register::RCX, size as u32, offset, 1, false, Register::None))
     }
 
     /// Loads the numbers of an array, converted to f64; see [`array`](Writer::array).
-    pub(super) fn load_array(&mut self, array: u16, ahead: bool, to: usize) -> Done {
+    pub(super) fn load_array(&mut self, array: u16, ahead: u8, to: usize) -> Done {
         let from = self.array(array, ahead)?;
         let vector = self.vector(to);
         // Vector of half the width, with the numbers in 32 bits.
