@@ -33,7 +33,7 @@ const MOST_STEPS: usize = 4096;
 /// Maximum number of arrays of a routine.
 const ARRAYS: usize = 64;
 /// Maximum number of columns, residual included, whose products are summed in the same loop.
-const FEW_COLUMNS: usize = 7;
+const FEW_COLUMNS: usize = 16;
 /// Number of combinations of [`Vectors`] and [`Spread`].
 const KINDS: usize = 4;
 

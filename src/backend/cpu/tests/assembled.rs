@@ -218,7 +218,7 @@ proptest! {
     fn sums_of_random_programs_have_the_bits_of_the_interpreter(
         tree in tree::tree(5, -3.0..3.0),
         params in [-2.0..2.0, -2.0..2.0, -2.0..2.0_f64],
-        x in proptest::collection::vec([-3.0..3.0, -3.0..3.0, -1.0..9.0_f64], 8..40),
+        x in proptest::collection::vec([-3.0..3.0, -3.0..3.0, -1.0..9.0_f64], 8..200),
         kind in 0..5_usize,
         estimate in 0..7_usize,
     ) {
