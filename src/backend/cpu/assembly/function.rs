@@ -14,7 +14,8 @@
 //! per lane.
 
 use super::allocation::Allocation;
-use super::operation::{Id, Operation};
+use super::loops::{Body, END, STOP, TURN};
+use super::operation::Operation;
 use super::rounds::Rounds;
 use super::writer::{ARRAYS, Done, Layout, POINTERS, REFUSED, ROW, Writer};
 use crate::backend::cpu::code::BLOCK;
@@ -22,20 +23,14 @@ use crate::backend::cpu::kernels::Vectors;
 use crate::data::validate_stream::PIECE;
 use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register};
 
-/// Points per iteration of the inner loop.
-pub(super) const TURN: i64 = 8;
 /// Number of leading `POINTERS` that the calling convention does not preserve.
 const FREE_POINTERS: usize = 4;
 const TOTALS: Register = Register::R14;
-/// End of the block or, in rounds, of the round.
-pub(super) const STOP: Register = Register::R15;
 /// Offsets in the frame, see [`Frame`](super::routine::Frame); arrays follow.
-pub(super) const END: i64 = 0;
 const DONE: i64 = 8;
 const UNIFORMS: i64 = 16;
 const SUMS: i64 = 24;
 const TOTAL_SUMS: i64 = 32;
-pub(super) const ROWS: i64 = 40;
 
 /// Machine code: constants, then instructions from byte `entry` on.
 pub(super) struct Machine {
@@ -53,16 +48,6 @@ fn left(vectors: Vectors) -> usize {
 
 /// Number of operations from which the iterations are divided into rounds. Shorter iterations overlap anyway.
 const LONG: usize = 64;
-
-/// Operations of one or two iterations of a loop, with the locations of their numbers.
-pub(super) struct Body {
-    operations: Id,
-    allocation: Allocation,
-    /// Number of registers for intermediate numbers. The registers of the sums follow.
-    numbers: usize,
-    /// Offset of each constant in bytes, indexed by operation.
-    constants: Vec<usize>,
-}
 
 /// Loops over the points.
 enum Loops {
@@ -103,35 +88,6 @@ pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machi
 }
 
 impl Writer {
-    /// Returns the body of a loop. Appends its constants to `bytes`.
-    pub(super) fn body(
-        &self,
-        operations: &[Operation],
-        numbers: usize,
-        bytes: &mut Vec<u8>,
-    ) -> Body {
-        Body {
-            operations: operations.len() as Id,
-            allocation: Allocation::new(operations, numbers),
-            numbers,
-            constants: self.place_constants(operations, bytes),
-        }
-    }
-
-    /// Appends the constants of these operations to `bytes`, in their layout before the function, and returns their
-    /// offsets.
-    fn place_constants(&self, operations: &[Operation], bytes: &mut Vec<u8>) -> Vec<usize> {
-        let copies = if self.is_wide() { 1 } else { 4 };
-        let mut place = |operation: &Operation| {
-            let offset = bytes.len();
-            if let Operation::Constant(bits) = operation {
-                (0..copies).for_each(|_| bytes.extend_from_slice(&bits.to_le_bytes()));
-            }
-            offset
-        };
-        operations.iter().map(&mut place).collect()
-    }
-
     fn write_function(&mut self, mut loops: Loops, refuses: bool) -> Option<Vec<u8>> {
         let entry = self.position;
         let kept = self.layout.arrays.min(POINTERS.len()).saturating_sub(FREE_POINTERS);
@@ -177,17 +133,6 @@ impl Writer {
         Some(bytes)
     }
 
-    /// Writes a jump forward and returns the offset of the next instruction. [`arrive`](Self::arrive) sets the target.
-    pub(super) fn jump(&mut self, code: Code) -> Option<usize> {
-        self.put(Instruction::with_branch(code, 0).ok()?)?;
-        Some(self.position)
-    }
-
-    /// Makes the present position the target of a jump.
-    pub(super) fn arrive(&mut self, jump: usize) {
-        self.jumps.push((jump, self.position));
-    }
-
     /// Writes the loop over blocks of points, with the loops over the points of a block. Returns the jump whose target is
     /// the code after the loops, if points can be refused.
     fn write_blocks(&mut self, loops: &mut Loops, refuses: bool) -> Option<Option<usize>> {
@@ -202,7 +147,7 @@ impl Writer {
             refused = Some(self.jump(Code::Jne_rel32_64)?);
         }
         let in_registers = match loops {
-            Loops::InOne(body) if self.is_wide() => Some(body.numbers),
+            Loops::InOne(body) if self.is_wide() => Some(body.numbers()),
             _ => None,
         };
         self.add_to_totals(in_registers)?;
@@ -225,64 +170,17 @@ impl Writer {
                 self.load_pointer(Register::RCX, Register::RDI, DONE)?;
             }
             (0..self.layout.sums).try_for_each(|sum| {
-                let register = self.vector(body.numbers + sum);
+                let register = self.vector(body.numbers() + sum);
                 self.zero(register)
             })?;
             self.write_loop(body, &[(Register::RCX, TURN)], STOP)?;
             // The other half needs the same registers.
             let stored = if self.is_wide() { 0 } else { self.layout.sums };
             (0..stored).try_for_each(|sum| {
-                self.store(self.sum_at(Register::RSI, sum), self.vector(body.numbers + sum))
+                self.store(self.sum_at(Register::RSI, sum), self.vector(body.numbers() + sum))
             })?;
         }
         Some(())
-    }
-
-    /// Sets `STOP` to the end of these points or of all points, whichever is smaller.
-    pub(super) fn stop_after(&mut self, points: usize) -> Done {
-        let behind = self.at(Register::RCX, points as i64);
-        self.put(Instruction::with2(Code::Lea_r64_m, STOP, behind).ok()?)?;
-        let end = self.at(Register::RDI, END);
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, STOP, end).ok()?)?;
-        self.put(Instruction::with2(Code::Cmova_r64_rm64, STOP, end).ok()?)
-    }
-
-    /// Writes a loop; see [`write_iteration`](Self::write_iteration).
-    pub(super) fn write_loop(
-        &mut self,
-        body: &mut Body,
-        steps: &[(Register, i64)],
-        stop: Register,
-    ) -> Done {
-        while !self.position.is_multiple_of(32) {
-            self.put(Instruction::with(Code::Nopd))?;
-        }
-        let top = self.position;
-        self.write_iteration(body, steps, stop)?;
-        self.put(Instruction::with_branch(Code::Jb_rel32_64, top as u64).ok()?)
-    }
-
-    /// Writes the operations of a body, adds its step to each register, and compares the last of them with `stop`.
-    pub(super) fn write_iteration(
-        &mut self,
-        body: &mut Body,
-        steps: &[(Register, i64)],
-        stop: Register,
-    ) -> Done {
-        let swap = |writer: &mut Writer, body: &mut Body| {
-            std::mem::swap(&mut writer.allocation, &mut body.allocation);
-            std::mem::swap(&mut writer.constants, &mut body.constants);
-            std::mem::swap(&mut writer.numbers, &mut body.numbers);
-        };
-        swap(self, body);
-        self.allocation.restart();
-        (0..body.operations).try_for_each(|id| self.write(id))?;
-        swap(self, body);
-        for &(register, step) in steps {
-            self.put(Instruction::with2(Code::Add_rm64_imm32, register, step as i32).ok()?)?;
-        }
-        let &(last, _) = steps.last()?;
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, last, stop).ok()?)
     }
 
     /// Advances to the totals of the next piece, after the last block of a piece.
@@ -342,17 +240,5 @@ impl Writer {
         }
         self.half = 0;
         Some(())
-    }
-}
-
-impl Body {
-    /// Returns the number of registers for intermediate numbers.
-    pub(super) fn numbers(&self) -> usize {
-        self.numbers
-    }
-
-    /// Returns the number of stack slots.
-    fn slots(&self) -> usize {
-        self.allocation.room()
     }
 }

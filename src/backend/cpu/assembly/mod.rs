@@ -19,6 +19,8 @@ mod instructions;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod interleave;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+mod loops;
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod operation;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 mod recorder;

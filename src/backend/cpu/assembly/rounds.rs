@@ -6,8 +6,8 @@
 //! ([`super::interleave`]), and the second loop can sum more products than there are registers, some at a time. The rows of a
 //! round stay in the first-level cache.
 
-use super::function::{Body, END, ROWS, STOP, TURN};
 use super::interleave::interleaved;
+use super::loops::{Body, END, STOP, TURN};
 use super::operation::{Id, Operation};
 use super::writer::{Done, ROW, Spread, Writer};
 use crate::backend::cpu::code::BLOCK;
@@ -16,6 +16,9 @@ use iced_x86::{Code, Instruction, Register};
 
 /// Iterations of a round.
 pub(super) const TURNS: usize = 16;
+
+/// Offset of the address of the rows in the frame, see [`Frame`](super::routine::Frame).
+const ROWS: i64 = 40;
 
 /// End of the rows of a round.
 const ROWS_END: Register = Register::RAX;
