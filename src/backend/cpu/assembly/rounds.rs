@@ -16,6 +16,7 @@ use iced_x86::{Code, Instruction, Register};
 
 /// Iterations of a round.
 pub(super) const TURNS: usize = 16;
+const _: () = assert!(BLOCK.is_multiple_of(TURNS * TURN as usize));
 
 /// Offset of the address of the rows in the frame, see [`Frame`](super::routine::Frame).
 const ROWS: i64 = 40;
@@ -27,6 +28,7 @@ const ROWS_END: Register = Register::RAX;
 /// decoded instructions. Two vectors are always interleaved.
 const MOST_TOGETHER: usize = 1200;
 
+/// Loops over the points of a round.
 pub(super) struct Rounds {
     /// Computes the rows of eight points, if `several` are for more.
     single: Option<Body>,
