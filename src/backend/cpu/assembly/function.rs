@@ -53,7 +53,7 @@ const LONG: usize = 64;
 enum Loops {
     /// One loop computes the rows and sums their products, which remain in registers.
     InOne(Body),
-    InRounds(Rounds),
+    InRounds(Box<Rounds>),
 }
 
 /// Assembles a function. Returns `None` if there are too many simultaneous truth values for the mask registers.
@@ -76,7 +76,7 @@ pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machi
     let mut bytes = Vec::new();
     let in_rounds = sums > 0 && (sums + left(vectors) > all || operations.len() >= LONG);
     let loops = match in_rounds {
-        true => Loops::InRounds(writer.rounds(operations, all, &mut bytes)),
+        true => Loops::InRounds(Box::new(writer.rounds(operations, all, &mut bytes))),
         false => Loops::InOne(writer.body(operations, all - sums, &mut bytes)),
     };
     bytes.resize(bytes.len().next_multiple_of(64), 0);
