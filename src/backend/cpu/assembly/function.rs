@@ -52,7 +52,7 @@ const LONG: usize = 64;
 /// Loops over the points.
 enum Loops {
     /// One loop computes the rows and sums their products, which remain in registers.
-    InOne(Body),
+    InOne(Box<Body>),
     InRounds(Box<Rounds>),
 }
 
@@ -77,7 +77,7 @@ pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machi
     let in_rounds = sums > 0 && (sums + left(vectors) > all || operations.len() >= LONG);
     let loops = match in_rounds {
         true => Loops::InRounds(Box::new(writer.rounds(operations, all, &mut bytes))),
-        false => Loops::InOne(writer.body(operations, all - sums, &mut bytes)),
+        false => Loops::InOne(Box::new(writer.body(operations, all - sums, &mut bytes))),
     };
     bytes.resize(bytes.len().next_multiple_of(64), 0);
     let entry = bytes.len();
