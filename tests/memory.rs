@@ -110,6 +110,8 @@ fn run(points: &Points, kind: &str, max_evaluations: Option<usize>) -> (Fit, Use
 #[test]
 fn a_fit_of_a_million_points_takes_little_beside_them() {
     let points = Points::new(1_000_000);
+    // The first machine code of a process also needs the tables of the assembler.
+    run(&points, "plain", None);
     for kind in KINDS {
         let (fit, used) = run(&points, kind, None);
         assert!(fit.converged(), "{kind}: {}", fit.termination());

@@ -3,6 +3,7 @@
 use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::{Assembled, Estimate, Rows, Same, Shared, Table, Weighted, in_a_row};
 use super::closest::BlockPoints;
+use super::code::BLOCK;
 use super::gather::{COPY, gather_used};
 use super::gram::LANES;
 use super::prepared::PassNumbers;
@@ -218,7 +219,7 @@ impl Cpu<'_> {
     ) -> usize {
         let vectors = self.kernels.vectors;
         if end - start < LANES
-            || !form.code.is_worthwhile(end - start)
+            || !form.code.is_worthwhile(BLOCK.min(end - start))
             || !form.code.can_add_sums(vectors, &form.rows(&[]))
         {
             return start;

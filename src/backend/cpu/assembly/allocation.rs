@@ -21,10 +21,12 @@ const NEVER: Id = Id::MAX;
 
 pub(super) struct Allocation {
     operations: Vec<Operation>,
-    /// For each number, the operations that read it, in order.
-    uses: Vec<Vec<Id>>,
-    /// For each number, the index in `uses` of the next operation that reads it.
-    next_use: Vec<usize>,
+    /// The operations that read each number, in order, one number after the other.
+    uses: Vec<Id>,
+    /// For each number, the end of its operations in `uses`.
+    use_ends: Vec<u32>,
+    /// For each number, which of its operations is the next one.
+    next_use: Vec<u32>,
     places: Vec<Place>,
     /// The number in each register.
     held: Vec<Option<Id>>,
@@ -40,20 +42,27 @@ pub(super) struct Allocation {
 }
 
 impl Allocation {
-    pub(super) fn new(operations: &[Operation], registers: usize) -> Allocation {
+    pub(super) fn new(operations: Vec<Operation>, registers: usize) -> Allocation {
         let n = operations.len();
-        let mut uses = vec![Vec::new(); n];
-        for (i, operation) in operations.iter().enumerate() {
-            operation.for_each_operand(|id| {
-                let uses: &mut Vec<Id> = &mut uses[id as usize];
-                if uses.last() != Some(&(i as Id)) {
-                    uses.push(i as Id);
-                }
-            });
-        }
+        let for_each_use = |visit: &mut dyn FnMut(usize, Id)| {
+            for (i, operation) in (0..).zip(&operations) {
+                operation.for_each_operand(|id| visit(id as usize, i));
+            }
+        };
+        // Until `uses` is filled, these are the starts.
+        let mut use_ends = vec![0_u32; n + 1];
+        for_each_use(&mut |id, _| use_ends[id + 1] += 1);
+        (0..n).for_each(|id| use_ends[id + 1] += use_ends[id]);
+        let mut uses = vec![0; use_ends[n] as usize];
+        for_each_use(&mut |id, i| {
+            uses[use_ends[id] as usize] = i;
+            use_ends[id] += 1;
+        });
+        use_ends.truncate(n);
         Allocation {
-            operations: operations.to_vec(),
+            operations,
             uses,
+            use_ends,
             next_use: vec![0; n],
             places: vec![Place::Nowhere; n],
             held: vec![None; registers],
@@ -123,17 +132,27 @@ impl Allocation {
         self.register(id).filter(|_| self.is_last_use(id))
     }
 
+    /// Returns the operations that read a number, in order.
+    fn uses(&self, id: Id) -> &[Id] {
+        let i = id as usize;
+        let start = if i == 0 { 0 } else { self.use_ends[i - 1] };
+        &self.uses[start as usize..self.use_ends[i] as usize]
+    }
+
     fn is_last_use(&self, id: Id) -> bool {
-        self.uses[id as usize].last().is_none_or(|&last| last <= self.now)
+        self.uses(id).last().is_none_or(|&last| last <= self.now)
     }
 
     /// Returns the next operation that reads a number: the current operation or a later one.
     fn next_use(&mut self, id: Id) -> Id {
-        let (uses, next) = (&self.uses[id as usize], &mut self.next_use[id as usize]);
-        while uses.get(*next).is_some_and(|&at| at < self.now) {
-            *next += 1;
+        let mut next = self.next_use[id as usize];
+        let uses = self.uses(id);
+        while uses.get(next as usize).is_some_and(|&at| at < self.now) {
+            next += 1;
         }
-        uses.get(*next).copied().unwrap_or(NEVER)
+        let at = uses.get(next as usize).copied().unwrap_or(NEVER);
+        self.next_use[id as usize] = next;
+        at
     }
 
     /// Returns a register for the current operation, and the slot in which the caller must store the register's
@@ -201,7 +220,7 @@ impl Allocation {
         self.pinned.fill(false);
         if let Some((id, register)) = result {
             self.held[register] = None;
-            if !self.uses[id as usize].is_empty() {
+            if !self.uses(id).is_empty() {
                 self.hold(id, register);
             }
         }

@@ -57,12 +57,12 @@ enum Loops {
 }
 
 /// Assembles a function. Returns `None` if there are too many simultaneous truth values for the mask registers.
-pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machine> {
+pub(super) fn assemble(operations: Vec<Operation>, layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
     let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
     let all = vectors.registers() - usize::from(refuses && vectors == Vectors::Avx2);
     let mut writer = Writer {
-        allocation: Allocation::new(&[], all),
+        allocation: Allocation::new(Vec::new(), all),
         constants: Vec::new(),
         jumps: Vec::new(),
         encoder: Encoder::new(64),
@@ -76,7 +76,7 @@ pub(super) fn assemble(operations: &[Operation], layout: Layout) -> Option<Machi
     let mut bytes = Vec::new();
     let in_rounds = sums > 0 && (sums + left(vectors) > all || operations.len() >= LONG);
     let loops = match in_rounds {
-        true => Loops::InRounds(Box::new(writer.rounds(operations, all, &mut bytes))),
+        true => Loops::InRounds(Box::new(writer.rounds(&operations, all, &mut bytes))),
         false => Loops::InOne(Box::new(writer.body(operations, all - sums, &mut bytes))),
     };
     bytes.resize(bytes.len().next_multiple_of(64), 0);

@@ -38,15 +38,15 @@ impl Writer {
     /// Returns the body of a loop. Appends its constants to `bytes`.
     pub(super) fn body(
         &self,
-        operations: &[Operation],
+        operations: Vec<Operation>,
         numbers: usize,
         bytes: &mut Vec<u8>,
     ) -> Body {
         Body {
             operations: operations.len() as Id,
+            constants: self.place_constants(&operations, bytes),
             allocation: Allocation::new(operations, numbers),
             numbers,
-            constants: self.place_constants(operations, bytes),
         }
     }
 

@@ -130,14 +130,14 @@ impl Writer {
         let tiles = sums.chunks(each).map(|tile| {
             let products = row.products(operations, tile);
             let numbers = tile.iter().map(|&(sum, _)| sum).collect();
-            (numbers, self.body(&products, all - tile.len(), bytes))
+            (numbers, self.body(products, all - tile.len(), bytes))
         });
         let tiles = tiles.collect();
         let halves = self.vectors().halves() as u8;
         let fits = if self.layout.spread == Spread::Once { 1 } else { halves };
         let is_short = |turns: &u8| usize::from(halves * turns) * rows.len() <= MOST_TOGETHER;
         let turns = [4, 2].into_iter().find(is_short).unwrap_or(2 / halves);
-        let mut body = |vectors| self.body(&interleaved(&rows, vectors, fits), all, bytes);
+        let mut body = |vectors| self.body(interleaved(&rows, vectors, fits), all, bytes);
         let single = (turns > 1).then(|| body(halves));
         Rounds { single, several: body(halves * turns), turns: i64::from(turns), tiles }
     }

@@ -165,7 +165,7 @@ impl Routine {
         is_known?;
         let operations = without_dead(&operations);
         let machine = assemble(
-            &operations,
+            operations,
             Layout { vectors, spread, columns: code.columns, elements, arrays, sums },
         )?;
         let mut pages = MmapMut::map_anon(machine.bytes.len()).ok()?;
