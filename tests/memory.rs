@@ -107,11 +107,15 @@ fn run(points: &Points, kind: &str, max_evaluations: Option<usize>) -> (Fit, Use
     counted(|| model.fit(points.data(kind), START).expect(kind))
 }
 
+/// The first machine code of a process also builds the tables of the assembler.
+fn build_tables(points: &Points) {
+    run(points, "plain", None);
+}
+
 #[test]
 fn a_fit_of_a_million_points_takes_little_beside_them() {
     let points = Points::new(1_000_000);
-    // The first machine code of a process also needs the tables of the assembler.
-    run(&points, "plain", None);
+    build_tables(&points);
     for kind in KINDS {
         let (fit, used) = run(&points, kind, None);
         assert!(fit.converged(), "{kind}: {}", fit.termination());
@@ -137,6 +141,7 @@ fn more_points_take_no_more_memory() {
 
 #[test]
 fn iterations_allocate_nothing() {
+    build_tables(&Points::new(1_000_000));
     for n in [100, 5_000, 300_000] {
         let points = Points::new(n);
         for kind in KINDS {
