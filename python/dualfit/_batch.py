@@ -141,7 +141,7 @@ class Batch:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise unknown(self, name, "" if name.startswith("_") else of_parameter(name, self.names, "batch") or hint(name, BATCHES))
+            raise unknown(self, name, of_parameter(self, name, "batch") or hint(name, BATCHES))
 
     def __len__(self) -> int:
         return len(self._core)

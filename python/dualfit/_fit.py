@@ -219,7 +219,7 @@ class Fit:
         def __getattr__(self, name: str) -> Any:
             if name in STATISTICS:
                 return self.statistics[name]
-            raise unknown(self, name, "" if name.startswith("_") else of_parameter(name, self.names, "fit") or hint(name, RESULTS))
+            raise unknown(self, name, of_parameter(self, name, "fit") or hint(name, RESULTS))
 
     def __dir__(self) -> list[str]:
         """Return all attributes, with those of `statistics`, for completion."""

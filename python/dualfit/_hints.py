@@ -5,8 +5,8 @@ Capitals, underscores and hyphens of a name do not matter: `MaxFunEvals` is foun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Callable, Iterable
+from functools import cached_property, wraps
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,8 +23,22 @@ _BANDS = "Fit.confidence_band(x, level) and Fit.prediction_band(x, level) comput
 _ERRORS = "write Fit.std_errors, or Fit.errors by name"
 _LIMITS = "Fit.confidence_intervals(level) computes them from standard errors, Fit.profile(name).interval(level) by refits"
 
+def _spelling(name: str) -> str:
+    """Return the name without capitals, underscores and hyphens."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+class Hints(dict[str, str]):
+    """Names, and what to use in their place."""
+
+    @cached_property
+    def by_spelling(self) -> dict[str, str]:
+        """The same hints by the names without capitals, underscores and hyphens."""
+        return {_spelling(name): text for name, text in self.items()}
+
+
 #: Functions and methods of SciPy, lmfit, MATLAB, R and NLSQ.
-FUNCTIONS = {
+FUNCTIONS = Hints({
     **dict.fromkeys(("brute", "basinhopping", "shgo", "dual_annealing", "ampgo", "direct", "global_search"), _SEARCH),
     **dict.fromkeys(("emcee", "mcmc"), f"there is no sampler; {_INTERVALS}"),
     **dict.fromkeys(("minimize", "minimizer", "leastsq", "least_squares", "Parameter", "Parameters", "create_params", "nls", "nlsLM",
@@ -55,10 +69,10 @@ FUNCTIONS = {
     "plot": "Fit.plot() draws the data, the curve and its band",
     **dict.fromkeys(("curve", "CurveFit"), "dualfit.Model(f) keeps a function for several fits"),
     **dict.fromkeys(("guess", "estimate"), "dualfit.fit(f, x, y) without p0 searches for its start, which is Fit.start"),
-}
+})
 
 #: Attributes of results.
-RESULTS = {
+RESULTS = Hints({
     **FUNCTIONS,
     "popt": "write Fit.params, or Fit.values by name",
     **dict.fromkeys(("pcov", "cov", "vcov", "cov_x", "cov_b", "cov_matrix", "cov_params", "covariance_matrix", "get_covariance"),
@@ -111,10 +125,10 @@ RESULTS = {
     "fun": "write Fit.residuals(), y minus the curve",
     **dict.fromkeys(("predict_interval", "prediction_interval", "prediction_intervals"), "Fit.prediction_band(x, level) computes it"),
     **dict.fromkeys(("init_values", "init_params", "p0", "x0"), "write Fit.start"),
-}
+})
 
 #: Attributes of batches.
-BATCHES = {
+BATCHES = Hints({
     **dict.fromkeys(("popt", "values"), 'write Batch.params, or batch["name"] for one parameter'),
     **dict.fromkeys(("pcov", "covariance", "covar", "cov"), "write Batch.covariances, of a batch with covariance=True"),
     **dict.fromkeys(("perr", "stderr", "errors"), "write Batch.std_errors, or Batch.error(name) for one parameter"),
@@ -130,47 +144,47 @@ BATCHES = {
     **dict.fromkeys(("to_dataframe", "to_pandas", "to_df"), "write Batch.to_frame()"),
     **dict.fromkeys(("maps", "images", "map"), 'write batch["name"], an array of the shape of the images'),
     **dict.fromkeys(("fit", "fits", "results"), "dualfit.fit(f, x, stack[index], Batch.params[index]) fits one row again, with a report"),
-}
+})
 
 #: Attributes of bands.
-BANDS = {
+BANDS = Hints({
     **dict.fromkeys(("low", "lo", "min"), "write lower"),
     **dict.fromkeys(("high", "hi", "max"), "write upper"),
     **dict.fromkeys(("fit", "mean", "value", "values", "y", "nominal"), "write center"),
     **dict.fromkeys(("half_width", "delta", "dely"), "write upper - center"),
     **dict.fromkeys(("std", "stderr", "sigma"), "write std_errors"),
-}
+})
 
 #: Attributes of comparisons and their tests.
-COMPARISONS = {
+COMPARISONS = Hints({
     **dict.fromkeys(("p", "pvalue", "p_value", "f_test", "ftest", "statistic", "F"), "compare(smaller, larger, nested=True).tests[0] has "
                     "statistic and p_value"),
     **dict.fromkeys(("best", "winner"), "the fit with the largest of corrected_weights is the best one"),
     "bic": "write Fit.bic of each fit",
-}
+})
 
 #: Attributes of one parameter, `fit["a"]`.
-QUANTITIES = {
+QUANTITIES = Hints({
     **dict.fromkeys(("stderr", "error", "err", "std", "std_err", "std_dev", "uncertainty", "s"), "write std_error"),
     **dict.fromkeys(("n", "nominal_value", "best"), "write value"),
     **dict.fromkeys(("min", "max", "vary", "expr"), "bounds=, fixed= and ties= are arguments of dualfit.fit"),
     "correl": "write Fit.correlation",
-}
+})
 
 #: Attributes of `Fit.params`.
-PARAMETERS = {
+PARAMETERS = Hints({
     "values_dict": "write Fit.values",
     **dict.fromkeys(("pretty_print", "pprint"), _REPORT),
     **dict.fromkeys(("add", "add_many"), "bounds=, fixed= and ties= are arguments of dualfit.fit"),
-}
+})
 
 #: Attributes of models.
-MODELS_OF_LMFIT = {
+MODELS_OF_LMFIT = Hints({
     **dict.fromkeys(("make_params", "set_param_hint", "param_hints", "print_param_hints"),
                     'the start is an argument by name, Model.fit(x, y, {"a": 1}), and so are bounds=, fixed= and ties='),
     "param_names": "write Model.parameters",
     "eval": "write Model.evaluate(x, params)",
-}
+})
 
 _LEVENBERG = ("there is one method, Levenberg-Marquardt with a trust region and bounds; leave it out. "
               "dualfit.multi_start and dualfit.differential_evolution search for the best of several minima")
@@ -178,7 +192,7 @@ _OUTLIERS = 'loss="soft_l1", "huber", "cauchy" or "tukey", with loss_scale=, red
 _COUNTS = "poisson=True fits counts by maximum likelihood"
 
 #: Options of fits.
-OPTIONS = {
+OPTIONS = Hints({
     **FUNCTIONS,
     "method": _LEVENBERG,
     **dict.fromkeys(("maxfev", "max_nfev", "maxiter", "max_iterations", "nit", "iter", "max_fun_evals", "max_function_evaluations"), "write max_evaluations="),
@@ -225,21 +239,23 @@ OPTIONS = {
     "data": 'only dualfit.fit and dualfit.fit_joint take a table; give its columns, data["t"]',
     "calc_covar": "the covariance of a fit is always computed; that of a batch needs covariance=True",
     **dict.fromkeys(("by", "shared", "share", "common", "globals", "shared_params", "global_params"), _JOINT),
-}
+})
 
+#: Losses by name.
+LOSS_NAMES = ("linear", "soft_l1", "huber", "cauchy", "arctan", "tukey")
 #: Names of losses.
-LOSSES = {
+LOSSES = Hints({
+    **{name: f'write loss="{name}"' for name in LOSS_NAMES},
     "poisson": _COUNTS,
     **dict.fromkeys(("bisquare", "biweight", "tukey_biweight", "andrews", "welsch"), 'write loss="tukey"'),
     **dict.fromkeys(("l2", "mse", "least_squares", "squared", "none"), 'write loss="linear"'),
     **dict.fromkeys(("soft_l1", "l1", "lad", "lar", "mae", "absolute", "fair", "logcosh", "pseudo_huber"), 'write loss="soft_l1", which is smooth at 0'),
-    **dict.fromkeys(("cauchy", "lorentzian"), 'write loss="cauchy"'),
-    **{name: f'write loss="{name}"' for name in ("huber", "tukey", "arctan", "linear")},
-}
+    "lorentzian": 'write loss="cauchy"',
+})
 
 _STEP = 'step_logistic("s_") + constant("offset_"), or logistic4_log of the logarithm of a dose'
 #: Models.
-MODELS = {
+MODELS = Hints({
     **dict.fromkeys(("gauss", "gauss1"), "use gaussian, whose amplitude is the area; height and fwhm are derived"),
     **dict.fromkeys((f"gauss{k}" for k in range(2, 9)), 'use gaussian("a_") + gaussian("b_"), a sum of such terms'),
     "lorentz": "use lorentzian, whose amplitude is the area; height and fwhm are derived",
@@ -264,20 +280,15 @@ MODELS = {
     "fano": "use breit_wigner",
     **dict.fromkeys(("kww", "stretched_exp"), "use stretched_exponential"),
     **dict.fromkeys(("emg", "expgaussian", "exgauss"), "use exponential_gaussian"),
-}
+})
 
 
-def hint(name: object, hints: Mapping[str, str] = FUNCTIONS) -> str:
+def hint(name: object, hints: Hints = FUNCTIONS) -> str:
     """Return the end of a message about an unknown name: "; " and what to use, or nothing."""
     if not isinstance(name, str) or name.startswith("_"):
         return ""
-    found = hints.get(name) or {_spelling(known): text for known, text in hints.items()}.get(_spelling(name))
+    found = hints.get(name) or hints.by_spelling.get(_spelling(name))
     return f"; {found}" if found else ""
-
-
-def _spelling(name: str) -> str:
-    """Return the name without capitals, underscores and hyphens."""
-    return name.replace("_", "").replace("-", "").lower()
 
 
 def unknown(owner: object, name: str, remedy: str) -> AttributeError:
@@ -286,9 +297,9 @@ def unknown(owner: object, name: str, remedy: str) -> AttributeError:
     return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}{remedy}")
 
 
-def of_parameter(name: str, names: Iterable[str], variable: str) -> str:
-    """Return the end of a message about an attribute that is the name of a parameter, or nothing."""
-    return f'; write {variable}["{name}"]' if name in names else ""
+def of_parameter(owner: Any, name: str, variable: str) -> str:
+    """Return the end of a message about an attribute that is the name of a parameter of `owner`, or nothing."""
+    return f'; write {variable}["{name}"]' if not name.startswith("_") and name in owner.names else ""
 
 
 def likely(name: str, known: Iterable[str]) -> str:

@@ -195,8 +195,8 @@ class JointFit:
 
         def __getattr__(self, name: str) -> Any:
             known = not name.startswith("_") and (hasattr(Fit, name) or name in STATISTICS)
-            remedy = (f"; write .fit.{name} for all sets together, or .set(label).{name} for one" if known else "" if name.startswith("_")
-                      else of_parameter(name, self.names, "joint") or hint(name, RESULTS))
+            remedy = (f"; write .fit.{name} for all sets together, or .set(label).{name} for one" if known
+                      else of_parameter(self, name, "joint") or hint(name, RESULTS))
             raise unknown(self, name, remedy)
 
     def report(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._core import FitError
 from ._data import dense
-from ._hints import LOSSES, OPTIONS, hint, likely
+from ._hints import LOSS_NAMES, LOSSES, OPTIONS, hint, likely
 from ._prepare import recorded
 from ._progress import watcher
 from ._tape import Node
@@ -123,9 +123,6 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     "poisson": bool, "clamp_start": bool, "allow_underdetermined": bool, "test_residuals": bool, "precision": str, "search": str,
     "max_evaluations": index, "search_rounds": index, "search_seed": index,
     **dict.fromkeys(("ftol", "xtol", "gtol", "etol", "max_seconds", "initial_radius"), float)}
-
-
-_LOSSES = frozenset(("linear", "soft_l1", "huber", "cauchy", "arctan", "tukey"))
 
 
 def told(names: list[str], options: Mapping[str, Any], unit: float = 1.0) -> dict[str, Any]:
@@ -297,7 +294,7 @@ def _pair(bounds: Any, pair: Any) -> tuple[Any, Any]:
 
 def _loss(loss: str | Callable[[Any], Any], scale: float) -> Any:
     if isinstance(loss, str):
-        if loss not in _LOSSES and hint(loss, LOSSES):
+        if loss not in LOSS_NAMES and hint(loss, LOSSES):
             raise ValueError(f"there is no loss {loss!r}{hint(loss, LOSSES)}")
         return loss, scale
     if not callable(loss):
