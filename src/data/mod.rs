@@ -9,7 +9,7 @@ mod heaviest;
 pub(crate) mod loss;
 pub(crate) mod loss_formula;
 pub(crate) mod matrix;
-mod pick;
+pub(crate) mod pick;
 pub(crate) mod points;
 pub(crate) mod raw;
 pub(crate) mod sample;

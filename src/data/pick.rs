@@ -15,7 +15,11 @@ fn is_whole(masks: &[u64; GROUP]) -> bool {
 /// Writes each value after the selected values before it. The next value overwrites it unless it is
 /// selected. Returns the number of selected values.
 #[inline(always)]
-fn write_selected<T: Copy>(values: impl Iterator<Item = T>, masks: &[u64], out: &mut [T]) -> usize {
+pub(crate) fn write_selected<T: Copy>(
+    values: impl Iterator<Item = T>,
+    masks: &[u64],
+    out: &mut [T],
+) -> usize {
     let mut count = 0;
     for (value, mask) in values.zip(masks) {
         out[count] = value;

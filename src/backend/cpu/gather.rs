@@ -4,6 +4,7 @@
 //! permutation for each selection of four numbers.
 
 use super::kernels::Vectors;
+use crate::data::pick::write_selected;
 use crate::data::points::Points;
 use crate::data::scan::{BLOCK, Mask, widened};
 use crate::data::validate_stream::PIECE;
@@ -31,19 +32,10 @@ pub(super) fn gather_used(
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Some(Vectors::Avx2) => unsafe { x86::with_avx2(points, span, arrays, out) },
-        _ => gather(points, span, arrays, out, one_by_one),
+        _ => gather(points, span, arrays, out, |values, masks, out| {
+            write_selected(values.iter().copied(), masks, out)
+        }),
     }
-}
-
-/// Writes the numbers whose masks are set to the beginning of `out` and returns their number.
-fn one_by_one(values: &[f64; GROUP], masks: &[u64; GROUP], out: &mut [f64; GROUP]) -> usize {
-    let mut count = 0;
-    for (value, mask) in values.iter().zip(masks) {
-        // The next number overwrites it unless it is selected.
-        out[count] = *value;
-        count += (mask & 1) as usize;
-    }
-    count
 }
 
 /// Implements [`gather_used`]. `compress` writes the numbers whose masks are set to the beginning of a group and returns

@@ -23,9 +23,9 @@ pub(super) struct Allocation {
     operations: Vec<Operation>,
     /// The operations that read each number, in order, one number after the other.
     uses: Vec<Id>,
-    /// For each number, the end of its operations in `uses`.
-    use_ends: Vec<u32>,
-    /// For each number, which of its operations is the next one.
+    /// For each number, the start of its operations in `uses`; then the end of the last.
+    starts: Vec<u32>,
+    /// For each number, the place in `uses` of the next operation that reads it.
     next_use: Vec<u32>,
     places: Vec<Place>,
     /// The number in each register.
@@ -49,21 +49,21 @@ impl Allocation {
                 operation.for_each_operand(|id| visit(id as usize, i));
             }
         };
-        // Until `uses` is filled, these are the starts.
-        let mut use_ends = vec![0_u32; n + 1];
-        for_each_use(&mut |id, _| use_ends[id + 1] += 1);
-        (0..n).for_each(|id| use_ends[id + 1] += use_ends[id]);
-        let mut uses = vec![0; use_ends[n] as usize];
+        let mut starts = vec![0_u32; n + 1];
+        for_each_use(&mut |id, _| starts[id + 1] += 1);
+        (0..n).for_each(|id| starts[id + 1] += starts[id]);
+        let mut uses = vec![0; starts[n] as usize];
+        // While `uses` is filled, the place of the next entry of each number. `restart` sets it to the starts again.
+        let mut next_use = starts[..n].to_vec();
         for_each_use(&mut |id, i| {
-            uses[use_ends[id] as usize] = i;
-            use_ends[id] += 1;
+            uses[next_use[id] as usize] = i;
+            next_use[id] += 1;
         });
-        use_ends.truncate(n);
         Allocation {
             operations,
             uses,
-            use_ends,
-            next_use: vec![0; n],
+            starts,
+            next_use,
             places: vec![Place::Nowhere; n],
             held: vec![None; registers],
             pinned: vec![false; registers],
@@ -78,7 +78,7 @@ impl Allocation {
 
     /// Restarts at the first operation.
     pub(super) fn restart(&mut self) {
-        self.next_use.fill(0);
+        self.next_use.copy_from_slice(&self.starts[..self.operations.len()]);
         self.places.fill(Place::Nowhere);
         self.held.fill(None);
         self.pinned.fill(false);
@@ -135,8 +135,7 @@ impl Allocation {
     /// Returns the operations that read a number, in order.
     fn uses(&self, id: Id) -> &[Id] {
         let i = id as usize;
-        let start = if i == 0 { 0 } else { self.use_ends[i - 1] };
-        &self.uses[start as usize..self.use_ends[i] as usize]
+        &self.uses[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
     fn is_last_use(&self, id: Id) -> bool {
@@ -145,14 +144,12 @@ impl Allocation {
 
     /// Returns the next operation that reads a number: the current operation or a later one.
     fn next_use(&mut self, id: Id) -> Id {
-        let mut next = self.next_use[id as usize];
-        let uses = self.uses(id);
-        while uses.get(next as usize).is_some_and(|&at| at < self.now) {
-            next += 1;
+        let i = id as usize;
+        let (next, end) = (&mut self.next_use[i], self.starts[i + 1]);
+        while *next < end && self.uses[*next as usize] < self.now {
+            *next += 1;
         }
-        let at = uses.get(next as usize).copied().unwrap_or(NEVER);
-        self.next_use[id as usize] = next;
-        at
+        if *next < end { self.uses[*next as usize] } else { NEVER }
     }
 
     /// Returns a register for the current operation, and the slot in which the caller must store the register's
