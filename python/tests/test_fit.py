@@ -300,7 +300,9 @@ def test_ties_name_added_parameters(form: str) -> None:
 
     model: Any = decays if form == "function" else "a1*exp(-x/t1) + a2*exp(-x/t2)"
     options: dict[str, Any] = dict(ties={"t2": "t1 + d"}, parameters=["d"], bounds={"d": (0, None)})
+    searched = dualfit.fit(model, t, two, **options)
     found = dualfit.fit(model, t, two, {"a1": 1, "t1": 1, "a2": 1, "d": 1}, **options)
+    np.testing.assert_allclose(searched.params, found.params, rtol=1e-6)
     by_hand = dualfit.fit(lambda x, a1, t1, a2, d: decays(x, a1, t1, a2, t1 + d), t, two, [1, 1, 1, 1])
     assert found.names[-1] == "d"
     for name in ("a1", "t1", "a2", "d"):

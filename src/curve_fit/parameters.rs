@@ -343,7 +343,10 @@ impl CurveFit {
             return self;
         }
         self.add_parameter(name);
-        if let Some(guess) = self.guess.take() {
+        // The guess of a library model has a value for each parameter, the added ones, too.
+        if self.guessed_by_caller
+            && let Some(guess) = self.guess.take()
+        {
             let of_model = move |points: &Observations, known: &Known| {
                 let mut values = guess(points, known);
                 values.push(f64::NAN);

@@ -3,6 +3,7 @@
 
 use crate::support::suite_ties::{CASES, agree};
 use dualfit::error::TieError;
+use dualfit::models::Model;
 use dualfit::source::SliceSource;
 use dualfit::{
     BatchData, CurveFit, Data, Error, Event, GlobalFit, Loss, MultiStart, Start, Stream,
@@ -313,6 +314,11 @@ fn ties_may_name_added_parameters() {
             joint.fit()
         );
     }
+    // A guess of the library has a value for the added parameter, too.
+    let library = Model::expression("a1*exp(-x/t1) + a2*exp(-x/t2)", ["x"]).unwrap();
+    let curve = library.curve().unwrap().parameter("d").bound("d", 0.0..).tie("t2", "t1 + d");
+    let fit = curve.fit(data(), Start::Guess).unwrap();
+    assert!((fit.param("d").unwrap() - expected.param("d").unwrap()).abs() < 1e-4, "{fit}");
     let taken = by_hand.clone().parameter("d").fit(data(), Start::Guess).unwrap_err();
     assert!(matches!(taken, Error::Name(_)), "{taken}");
     let unused = by_hand.parameter("q").fit(data(), [("t1", 1.0), ("d", 1.0), ("q", 1.0)]).unwrap();
