@@ -165,6 +165,7 @@ impl Fit {
         dict.set_item("prepare_seconds", stats.prepare_seconds)?;
         dict.set_item("validate_seconds", stats.validate_seconds)?;
         dict.set_item("start_seconds", stats.start_seconds)?;
+        dict.set_item("subsample_points", stats.subsample_points)?;
         dict.set_item("start_search", self.start_search(py)?)?;
         dict.set_item("solve_seconds", stats.solve_seconds)?;
         dict.set_item("covariance_seconds", stats.covariance_seconds)?;

@@ -66,6 +66,7 @@ impl CurveFit {
             components: self.components.clone(),
             derived: &self.derived,
             starts_refined: false,
+            sample: None,
             linear: start.solved,
             prepare_time,
             spent,

@@ -8,6 +8,7 @@
 use super::Data;
 use super::points::Points;
 use super::sigma::Weights;
+use super::values::Values;
 use crate::error::{Error, Result};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
@@ -49,6 +50,11 @@ fn drawn_of(stretch: u64, level: u32) -> u64 {
 /// Returns the numbers of the points of a [`Sample`] of at most `most` of `n` points. Points that `counts` rejects are
 /// omitted.
 pub(crate) fn drawn(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> Vec<usize> {
+    drawn_with_level(n, most, counts).0
+}
+
+/// Returns the result of [`drawn`] and the level of its stretches.
+fn drawn_with_level(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> (Vec<usize>, u32) {
     let mut level = (n / most.max(1)).max(1).ilog2();
     loop {
         let stretches = 0..=(n.max(1) as u64 - 1) >> level;
@@ -57,7 +63,7 @@ pub(crate) fn drawn(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> Ve
         let drawn = drawn.filter(|&i| i < n && counts(i)).take(most.saturating_add(1));
         let drawn: Vec<usize> = drawn.collect();
         if drawn.len() <= most {
-            return drawn;
+            return (drawn, level);
         }
         level += 1;
     }
@@ -68,6 +74,22 @@ impl Sample {
     pub(crate) fn new(x: usize, sigma: bool, most: usize) -> Sample {
         let columns = vec![Vec::new(); x + 1 + usize::from(sigma)];
         Sample { columns, numbers: Vec::new(), x, most: most.max(2), level: 0 }
+    }
+
+    /// Returns the sample of at most `most` of these points.
+    pub(crate) fn of(points: &Points<'_>, most: usize) -> Sample {
+        let counts = |i| !points.is_filtered() || points.counts(i);
+        let (index, level) = drawn_with_level(points.len(), most, counts);
+        let pick = |values: &Values<'_>| {
+            let mut picked = vec![0.0; index.len()];
+            values.pick(&index, &mut picked);
+            picked
+        };
+        let mut columns: Vec<Vec<f64>> = points.columns.iter().map(pick).collect();
+        columns.push(pick(&points.y));
+        columns.extend(points.sigmas().map(|sigma| index.iter().map(|&i| sigma[i]).collect()));
+        let numbers = index.iter().map(|&i| i as u64).collect();
+        Sample { columns, numbers, x: points.columns.len(), most, level }
     }
 
     /// Returns true if this sample, which was read from bytes, is consistent.
@@ -273,7 +295,10 @@ mod tests {
             let values: Vec<u64> = all.columns[0].iter().map(|&v| v as u64).collect();
             assert_eq!(values, all.numbers);
             let drawn = drawn(n as usize, 100, |_| true);
-            assert!(drawn.iter().map(|&i| i as u64).eq(all.numbers), "{n}");
+            assert!(drawn.iter().map(|&i| i as u64).eq(all.numbers.iter().copied()), "{n}");
+            let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
+            let data = Data::new(&values, &values).unwrap();
+            assert_eq!(Sample::of(&Points::validate(&data).unwrap(), 100), all);
         }
     }
 

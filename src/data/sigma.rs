@@ -123,7 +123,18 @@ pub(crate) fn is_deviation(sigma: f64) -> bool {
     sigma > 0.0 && sigma.is_finite()
 }
 
-impl Weights<'_> {
+impl<'a> Weights<'a> {
+    /// Returns weights of the same meaning with the standard deviations of other points, one per point.
+    pub(crate) fn with_values<'s>(self, sigma: Option<&'s [f64]>) -> Weights<'s>
+    where
+        'a: 's,
+    {
+        match (self, sigma) {
+            (Weights::Each { absolute, .. }, Some(sigma)) => Weights::Each { sigma, absolute },
+            (same, _) => same,
+        }
+    }
+
     /// Returns the scatter of a single observation.
     pub(crate) fn spread(&self) -> Spread {
         match *self {

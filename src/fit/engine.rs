@@ -8,6 +8,7 @@ use super::search::{SearchRequest, Workspace};
 use super::spec::FitSpec;
 use super::start_search::StartSearch;
 use super::stats::Stats;
+use super::subsample_start::SubsampleStart;
 use super::unneeded;
 use super::warnings::{of_search, warnings};
 use crate::data::loss::Estimator;
@@ -57,6 +58,8 @@ pub(crate) struct Request<'a> {
     pub(crate) derived: &'a [(String, Expression)],
     /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) starts_refined: bool,
+    /// Result of the fit of a sample, which may replace the start.
+    pub(crate) sample: Option<SubsampleStart>,
     /// Positions of the linear parameters whose starting values are a least-squares solution.
     pub(crate) linear: Vec<usize>,
     pub(crate) prepare_time: Duration,
@@ -106,6 +109,7 @@ impl Request<'_> {
             source: &*self.source,
             options: self.spec.options,
             refined: self.starts_refined,
+            sample: self.sample.as_ref(),
             linear: &self.linear,
             errors_in_x: self.points.errors_in_x,
         }
@@ -135,7 +139,7 @@ impl Request<'_> {
         let termination = end.stopped.map_or(outcome.termination, Termination::from);
         let at_end = (&outcome.params[..], termination);
         let tests = ResidualTests::of(evaluator, at_end, end.number_estimated());
-        let stats = self.stats(evaluator, outcome, end.passes, [solving, begun.elapsed()]);
+        let stats = self.stats(evaluator, space, [solving, begun.elapsed()]);
         let mut fit = Fit {
             model: self.model.clone(),
             names: self.spec.names.to_vec(),
@@ -199,10 +203,12 @@ impl Request<'_> {
     fn stats(
         &self,
         evaluator: &dyn Evaluator,
-        outcome: &Outcome,
-        last_passes: usize,
+        space: &Workspace,
         [solving, analysing]: [Duration; 2],
     ) -> Stats {
+        let (outcome, last_passes) = (space.outcome(), space.end.passes);
+        let of_source = self.source.stats(evaluator);
+        let of_sample = self.sample.as_ref().map_or(0, |sample| sample.bytes);
         Stats {
             evaluations: outcome.work.evaluations,
             passes: outcome.work.evaluations + outcome.work.other_passes + last_passes,
@@ -215,10 +221,12 @@ impl Request<'_> {
             prepare_seconds: self.prepare_time.as_secs_f64(),
             validate_seconds: self.spent.validating.as_secs_f64(),
             start_seconds: self.spent.finding.as_secs_f64(),
+            subsample_points: space.sample_points,
             start_search: self.spent.search,
             solve_seconds: solving.as_secs_f64(),
             covariance_seconds: analysing.as_secs_f64(),
-            ..self.source.stats(evaluator)
+            scratch_bytes: of_source.scratch_bytes + of_sample,
+            ..of_source
         }
     }
 

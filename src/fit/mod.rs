@@ -34,6 +34,7 @@ pub(crate) mod start_search;
 mod statistics;
 pub(crate) mod stats;
 pub(crate) mod stream;
+pub(crate) mod subsample_start;
 pub(crate) mod table;
 mod unneeded;
 pub(crate) mod variable_projection;

@@ -138,7 +138,7 @@ impl Workspace {
 
     /// Runs the further attempts. The best result becomes the outcome, with the work of all attempts.
     pub(super) fn retry(&mut self, request: &SearchRequest<'_>) {
-        let request = &SearchRequest { refined: false, ..*request };
+        let request = &SearchRequest { refined: false, sample: None, ..*request };
         let start = self.problem.start.clone();
         let first = self.outcome().clone();
         self.earlier = first.work;

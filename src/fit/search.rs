@@ -15,6 +15,7 @@
 use super::end::End;
 use super::point_source::{PointEvaluator, PointSource, View};
 use super::spec::FitSpec;
+use super::subsample_start::{SubsampleStart, Totals};
 use crate::backend::cuda::source::Arithmetic;
 use crate::constants::FAR;
 use crate::data::loss::{Loss, distance};
@@ -46,6 +47,8 @@ pub(crate) struct SearchRequest<'s> {
     pub(crate) options: Options,
     /// If true, the start is the result of a fit, and no stage needs to improve it.
     pub(crate) refined: bool,
+    /// Result of the fit of a sample, which replaces the start if all points agree with it.
+    pub(crate) sample: Option<&'s SubsampleStart>,
     /// Positions of the linear parameters whose starting values were computed by linear least squares.
     pub(crate) linear: &'s [usize],
     /// If true, x has errors.
@@ -86,6 +89,8 @@ pub(crate) struct Workspace {
     /// Effects ‖Jⱼ‖·|pⱼ| of the parameters at the start of the first stage.
     effects: Vec<f64>,
     retried: bool,
+    /// Number of points of the sample whose fit supplied the start; 0 if the search began at the caller's start.
+    pub(super) sample_points: usize,
     /// If true, columns of the Jacobian nearly coincide at the point of convergence.
     pub(super) coincides: bool,
     /// Normal equations at the start of the stage, with unscaled columns.
@@ -107,6 +112,7 @@ impl Workspace {
             has_before: false,
             effects: Vec::with_capacity(n),
             retried: false,
+            sample_points: 0,
             coincides: false,
             known: Normal::shaped(shape),
             ones: vec![1.0; n],
@@ -175,7 +181,14 @@ impl Workspace {
     ) -> Result<PointEvaluator<'s>, Failure> {
         (self.begun, self.earlier) = (begun, Work::default());
         let options = self.first_options(request);
-        let points = self.attempt(&SearchRequest { options, ..*request })?;
+        let first = SearchRequest { options, ..*request };
+        let mut points = self.attempt(&first)?;
+        if self.sample_points > 0 && self.has_another_way(&request.options, request.linear) {
+            // The sample's fit leads to no minimum: the fit begins again as without it.
+            drop(points);
+            self.earlier = self.outcome().work;
+            points = self.attempt(&SearchRequest { sample: None, ..first })?;
+        }
         if !self.has_another_way(&request.options, request.linear) {
             return Ok(points);
         }
@@ -195,6 +208,7 @@ impl Workspace {
         self.forget_stages();
         let until = end_of(self.begun, request.options.max_time);
         let view = View { until, ..View::of(request.spec.loss, &start) };
+        self.begin_at_sample(request, &view);
         let ended = self.first_stage(request, view)?;
         let mut points = self.evaluator(request, &view)?;
         self.last_stage(request, (view, &mut *points), ended)?;
@@ -218,8 +232,30 @@ impl Workspace {
     /// Resets the state of the stages before another attempt or fit.
     pub(super) fn forget_stages(&mut self) {
         (self.work, self.retried, self.has_before) = (self.earlier, false, false);
-        self.coincides = false;
+        (self.coincides, self.sample_points) = (false, 0);
         self.end.forget();
+    }
+
+    /// Moves the start to the end of the sample's fit, if all points agree with the sample. The normal equations there
+    /// are then `known`. If a pass fails, the search begins at the caller's start, and reports what fails there.
+    fn begin_at_sample(&mut self, request: &SearchRequest<'_>, view: &View<'_>) {
+        let Some(sample) = request.sample else { return };
+        let Some(candidate) = &sample.candidate else { return };
+        let Ok(mut points) = self.evaluator(request, view) else { return };
+        let mut at_start = Normal::shaped(&self.problem.shape);
+        self.work.other_passes += 1;
+        if points.normal(view.start, &self.ones, &mut at_start).is_err() {
+            return;
+        }
+        let passed = points.normal(candidate, &self.ones, &mut self.known);
+        let Problem { points: count, row_unit, square, .. } = self.problem;
+        let totals = Totals { points: count, row_unit, square };
+        if passed.is_ok() && sample.judge(Some(&at_start), &self.known, totals).is_ok() {
+            self.problem.start.copy_from_slice(candidate);
+            self.sample_points = sample.points;
+        } else {
+            self.work.other_passes += 1;
+        }
     }
 
     /// Runs the stage that finds the starting point of the last stage, if needed. Tukey and arctan losses ignore
@@ -237,7 +273,8 @@ impl Workspace {
         // One evaluation is kept for the last stage.
         let most = request.options.evaluations(self.problem.free.len()).saturating_sub(1);
         let is_needed = request.spec.loss.first().is_some() || is_rough || request.errors_in_x;
-        if request.refined || !is_needed || self.problem.free.is_empty() || most == 0 {
+        let is_near = request.refined || self.sample_points > 0;
+        if is_near || !is_needed || self.problem.free.is_empty() || most == 0 {
             return Ok(None);
         }
         let least = match request.spec.loss.first() {
@@ -295,9 +332,10 @@ impl Workspace {
         ended: Option<Termination>,
     ) -> Result<(), Failure> {
         let stage = Stage { view, options: request.options };
-        match self.has_before {
-            true => self.minimise(request, &stage, points, (ended, false)),
-            false => self.stage(request, &stage, points),
+        match (self.sample_points > 0, self.has_before) {
+            (true, _) => self.minimise(request, &stage, points, (None, true)),
+            (false, true) => self.minimise(request, &stage, points, (ended, false)),
+            (false, false) => self.stage(request, &stage, points),
         }
     }
 

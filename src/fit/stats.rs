@@ -37,7 +37,7 @@ pub struct Stats {
     pub prepare_seconds: f64,
     /// Seconds for checking the data; for a stream, seconds of the first pass and of the start from a sample.
     pub validate_seconds: f64,
-    /// Seconds for finding the starting values that the caller did not supply; 0 for a complete start.
+    /// Seconds for finding the starting values that the caller did not supply, and for the fit of a sample.
     #[cfg_attr(feature = "json", serde(default))]
     pub start_seconds: f64,
     /// Seconds for copying the points to a device; 0 on the CPU or for resident points.
@@ -57,6 +57,10 @@ pub struct Stats {
     pub device_bytes: usize,
     /// Number of chunks in which a device processes the points in each pass; 1 if all points stay in its memory.
     pub chunks: usize,
+    /// Number of points of the sample that was fitted first; its result is the start of the fit of all points. 0 if the
+    /// fit of all points began at the caller's start.
+    #[cfg_attr(feature = "json", serde(default))]
+    pub subsample_points: usize,
     /// Result of the search for the start and its reliability; `None` if no search was made.
     #[cfg_attr(feature = "json", serde(default))]
     pub start_search: Option<StartSearch>,
@@ -89,6 +93,10 @@ impl fmt::Display for Stats {
             self.evaluations,
             self.passes,
             1e3 * total
-        )
+        )?;
+        match self.subsample_points {
+            0 => Ok(()),
+            points => write!(f, ", after a fit of {points} points"),
+        }
     }
 }

@@ -12,6 +12,7 @@ mod global_fit;
 mod joint_arrow;
 mod joint_over;
 mod joint_sets;
+mod many_points;
 mod multi_start;
 mod named_quantities;
 mod nothing_panics;

@@ -157,6 +157,7 @@ impl JointLayout {
             components: Arc::default(),
             derived: &[],
             starts_refined: false,
+            sample: None,
             linear,
             prepare_time,
             spent,

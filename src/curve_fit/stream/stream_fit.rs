@@ -1,13 +1,12 @@
 //! Fit of a stream in phases: a first pass, a starting point from a sample, and steps until termination.
 
-use crate::backend::Backend;
 use crate::backend::cpu::{Cpu, Prepared};
 use crate::backend::stream::{Evaluated, FirstPass, Holder, Passes};
 use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::ready::CompleteStart;
+use crate::curve_fit::sample_fits::SampleForm;
 use crate::curve_fit::{CurveFit, Ready};
-use crate::data::Data;
-use crate::data::sample::{LEAST_SAMPLE, Sample, SampleHalf, data_of};
+use crate::data::sample::{LEAST_SAMPLE, Sample, SampleHalf};
 use crate::data::source::Shape;
 use crate::data::start::Start;
 use crate::data::stream::{Stream, StreamPoints};
@@ -23,7 +22,7 @@ use crate::fit::stream::contents::Contents;
 use crate::fit::stream::pass_observer::{Keeper, PassObserver, Shared, StepNotes, noted};
 use crate::fit::stream::source::StreamSource;
 use crate::fit::stream::stats::StreamStats;
-use crate::fit::stream::subsample_start::{SubsampleStart, forgiven};
+use crate::fit::subsample_start::{SubsampleStart, Totals, forgiven};
 use crate::fit::warning::Warning;
 use crate::host::Instant;
 use crate::normal::Normal;
@@ -34,9 +33,6 @@ use crate::threads::lock;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-
-/// Maximum number of evaluations of the fit of a sample. A fit that needs more does not lead to a good start.
-const SAMPLE_EVALUATIONS: usize = 100;
 
 /// The request: a prepared model and a start.
 pub(super) struct Asked<'f> {
@@ -206,17 +202,19 @@ impl<'f> StreamFit<'f> {
         }
         if self.start.get().is_none() {
             let (curve, start) = (self.asked.curve, &self.asked.start);
-            let found = self.with_data(&first.sample.part(SampleHalf::All), |data| {
-                curve.found(start, &curve.validate(&data)?)
-            });
-            let found = found?;
+            let (columns, form) = (first.sample.part(SampleHalf::All), self.form());
+            let found = curve.found(start, &curve.validate(&form.data(&columns)?)?)?;
             if found.search.is_some_and(|search| search.stopped) {
                 return Err(Error::StoppedInFirstPass);
             }
             let _ = self.start.set(found);
         }
         let opening = match self.subsample && free > 0 {
-            true => self.sampled(&first.sample),
+            true => {
+                let Asked { curve, ready, .. } = &self.asked;
+                let sample = (&first.sample, self.form());
+                curve.sampled(ready, sample, self.start(), self.patience().until)
+            }
             false => SubsampleStart::none(first.sample.len(), "none was asked for"),
         };
         let (start, linear) = (self.start().to_vec(), self.linear());
@@ -258,7 +256,7 @@ impl<'f> StreamFit<'f> {
             let looked = self.evaluator(start)?.normal(start, &columns, &mut normal);
             at_start = looked.is_ok().then_some(normal);
         }
-        Ok(match opening.judge(at_start.as_ref(), &there, &points) {
+        Ok(match opening.judge(at_start.as_ref(), &there, Totals::of(&points)) {
             Ok(()) => Beginning {
                 refined: Some(candidate.clone()),
                 why: format!(
@@ -301,6 +299,7 @@ impl<'f> StreamFit<'f> {
         }
         let notes = noted(&self.notes, |notes| notes.clone());
         fit.stats.passes = passes.begun;
+        fit.stats.subsample_points = from.refined.map_or(0, |_| opening.points);
         let mut stats = StreamStats {
             passes: passes.begun,
             resumed_passes: self.resumed_passes,
@@ -336,15 +335,17 @@ impl<'f> StreamFit<'f> {
     /// Tests the residuals of a sample, without a pass over all points.
     fn test_residuals(&self, fit: &mut Fit, opening: &SubsampleStart) {
         let Some(sample) = &opening.tested else { return };
-        let curve = self.asked.curve;
-        let tests = self.with_data(&sample.part(SampleHalf::All), |data| {
-            let points = curve.validate(&data)?;
-            let mut cpu = Cpu::new(self.prepared(), &points, curve.loss, self.start());
-            let end = (&fit.params[..], fit.termination);
-            Ok(ResidualTests::of(&mut cpu, end, fit.estimated()))
-        });
         // If the sample cannot be tested, the fit is returned without test results.
-        tests.unwrap_or_default().apply(fit);
+        self.tests_of(fit, sample).unwrap_or_default().apply(fit);
+    }
+
+    fn tests_of(&self, fit: &Fit, sample: &Sample) -> Result<ResidualTests> {
+        let (curve, columns, form) = (self.asked.curve, sample.part(SampleHalf::All), self.form());
+        let data = form.data(&columns)?;
+        let points = curve.validate(&data)?;
+        let mut cpu = Cpu::new(self.prepared(), &points, curve.loss, self.start());
+        let end = (&fit.params[..], fit.termination);
+        Ok(ResidualTests::of(&mut cpu, end, fit.estimated()))
     }
 
     fn request<'r>(
@@ -366,6 +367,7 @@ impl<'f> StreamFit<'f> {
             components: curve.components.clone(),
             derived: &curve.derived,
             starts_refined,
+            sample: None,
             linear: self.linear(),
             prepare_time: self.prepare_time,
             spent,
@@ -418,29 +420,9 @@ impl<'f> StreamFit<'f> {
         self.source.evaluator(&options, &View::of(self.asked.curve.loss, start))
     }
 
-    /// Fits a sample and returns the result.
-    fn sampled(&self, sample: &Sample) -> SubsampleStart {
-        let curve = self.asked.curve;
-        // The fit of a sample has no observer. A cancel token stops it in the same way as passes.
-        let mut alone = CurveFit { backend: Backend::Cpu, observer: None, ..curve.clone() };
-        let most = alone.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
-        alone.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
-        let fit = |sample: &[Vec<f64>], start: &[f64]| {
-            let until = self.patience().until;
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let alone = alone.clone().options(Options { max_time: left, ..alone.options });
-            self.with_data(sample, |data| alone.fit(data, start))
-        };
-        SubsampleStart::of(sample, self.start(), &self.asked.free, &fit)
-    }
-
-    /// Calls `work` with data that consist of the columns of x, y and, if present, sigma.
-    fn with_data<R>(
-        &self,
-        columns: &[Vec<f64>],
-        work: impl FnOnce(Data<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let weights = |sigma| self.said.weights(sigma);
-        work(data_of(columns, self.shape.x.len(), weights, self.said.infinite_x)?)
+    fn form(&self) -> SampleForm<'_> {
+        // The values of sigma are those of the sample; there are none here.
+        let weights = self.said.weights(self.shape.sigma.then_some(&[]));
+        SampleForm { x: self.shape.x.len(), weights, infinite_x: self.said.infinite_x }
     }
 }

@@ -75,6 +75,7 @@ impl<'a> BatchRequest<'a> {
             source,
             options: self.spec.options,
             refined: false,
+            sample: None,
             linear: self.starts.linear(fit),
             errors_in_x: !self.data.x_sigma.is_exact(),
         }

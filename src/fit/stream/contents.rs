@@ -3,12 +3,12 @@
 //!
 //! The bytes have the `postcard` format, in which floats keep their bits.
 
-use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, PassCache, PassResult, from_bytes, to_bytes};
 use crate::data::sample::Sample;
 use crate::data::summary::Overview;
 use crate::data::tree::Tree;
 use crate::data::validate_stream::pieces_of;
+use crate::fit::subsample_start::SubsampleStart;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 

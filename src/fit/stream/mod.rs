@@ -5,4 +5,3 @@ pub(crate) mod contents;
 pub(crate) mod pass_observer;
 pub(crate) mod source;
 pub(crate) mod stats;
-pub(crate) mod subsample_start;

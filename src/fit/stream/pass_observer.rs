@@ -3,9 +3,9 @@
 
 use super::checkpoint::{Identity, Store};
 use super::contents::Contents;
-use super::subsample_start::SubsampleStart;
 use crate::backend::stream::{FirstPass, Kept, Watch};
 use crate::error::{Error, Result};
+use crate::fit::subsample_start::SubsampleStart;
 use crate::host::Instant;
 use crate::solver::observe::CancelToken;
 use crate::solver::observe::{Event, Observe, Observer, Stop, StreamProgress, wants_to_stop};

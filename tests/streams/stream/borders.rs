@@ -43,7 +43,7 @@ fn all_points_count_at_every_border() {
     let groups = groups.into_iter().chain([2 * GROUP + 1]);
     for n in borders.chain(groups) {
         let (x, y) = (&x[..n], &y[..n]);
-        let whole = decay().fit(Data::new(x, y).unwrap(), START).unwrap();
+        let whole = decay().subsample(false).fit(Data::new(x, y).unwrap(), START).unwrap();
         let stream = Stream::new(SliceSource::new(x, y).unwrap()).subsample(n % 2 == 0);
         let streamed = decay().fit_stream(stream, START).unwrap();
         assert_same(&streamed, &whole, &format!("{n} points"));

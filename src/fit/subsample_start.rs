@@ -1,5 +1,5 @@
-//! Starting point from a fit of a sample, which saves passes over all points. Tests ensure that it does not change the
-//! result of the fit.
+//! Starting point from a fit of a sample, which saves passes over all points of a stream or of a large fit in memory.
+//! Tests ensure that it does not change the result of the fit.
 //!
 //! Each half of the sample is fitted in memory from the caller's start; then the whole sample is fitted from the result
 //! of the first half. The result is the candidate for the start. It is used only if
@@ -8,11 +8,14 @@
 //!    of their parameters, dᵀ(Cₐ + C_b)⁻¹d is at most the chi-square that one case in 10,000 exceeds, with one degree
 //!    of freedom per parameter;
 //! 2. the cost of all points is lower at the candidate than at the caller's start;
-//! 3. all points agree with the sample: a full Gauss-Newton step from the candidate, with all points, is no longer
+//! 3. the sample represents all points: the mean square of each column of the Jacobian is similar for both, at the
+//!    caller's start and at the candidate. A narrow peak between the points of the sample, and a few points with very
+//!    large weights, are thus found;
+//! 4. all points agree with the sample: a full Gauss-Newton step from the candidate, with all points, is no longer
 //!    than the errors of the sample make likely. If the sample missed a feature of the data, the step is longer.
 
 use crate::data::sample::{Sample, SampleHalf};
-use crate::data::summary::Overview;
+use crate::data::summary::{Overview, rounding};
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::normal::small::{cholesky, solve_upper_transposed};
@@ -28,8 +31,34 @@ const RARE: f64 = 3.719;
 /// Factor on the limit of the squared step, because the errors of a sample are estimates.
 const SLACK: f64 = 2.0;
 
-/// Function that fits columns of x, y and sigma (if given) from a start.
-pub(crate) type FitSample<'f> = dyn Fn(&[Vec<f64>], &[f64]) -> Result<Fit> + 'f;
+/// Maximum ratio of the mean squares of a column of the Jacobian for all points and for the sample.
+const SIMILAR: f64 = 4.0;
+
+/// Fits of a sample in memory, given as columns of x, y and sigma (if there is one).
+pub(crate) trait FitSample {
+    /// Fits the columns from a start.
+    fn fit(&self, columns: &[Vec<f64>], start: &[f64]) -> Result<Fit>;
+
+    /// Returns the mean square over the points of each column of the Jacobian, for these parameters.
+    fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Result<Vec<f64>>;
+}
+
+/// Totals over all points, for the tests of the candidate.
+#[derive(Clone, Copy)]
+pub(crate) struct Totals {
+    /// Number of points that have weight.
+    pub(crate) points: usize,
+    /// The power of two by which weighted residuals are multiplied in sums.
+    pub(crate) row_unit: f64,
+    /// The sum of squares of the weighted response, in row units.
+    pub(crate) square: f64,
+}
+
+impl Totals {
+    pub(crate) fn of(points: &Overview) -> Totals {
+        Totals { points: points.used, row_unit: points.units.row, square: points.summary.square }
+    }
+}
 
 /// Starting point from a sample.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -40,12 +69,17 @@ pub(crate) struct SubsampleStart {
     pub(crate) linear: Vec<usize>,
     /// Starting point that may replace the caller's start.
     pub(crate) candidate: Option<Vec<f64>>,
+    /// Mean squares of the columns of the sample's Jacobian, one per free parameter: at the caller's start and at the
+    /// candidate.
+    pub(crate) seen: [Vec<f64>; 2],
     /// Number of points per point of the sample.
     pub(crate) stretch: u64,
     /// Indices, among the free parameters, of the parameters that are not on a bound at the candidate.
     pub(crate) inside: Vec<usize>,
     /// Number of points of the sample.
     pub(crate) points: usize,
+    /// Memory of the sample and of the part of it that is fitted.
+    pub(crate) bytes: usize,
     /// Part of the sample whose residuals are tested at the end of the fit.
     pub(crate) tested: Option<Sample>,
     /// Reason for the choice of the start, as text.
@@ -59,18 +93,18 @@ impl SubsampleStart {
         SubsampleStart { stretch, points, reason, ..SubsampleStart::default() }
     }
 
-    /// Fits a sample with `fit`, which receives columns and a start. `free`: positions of the free parameters.
+    /// Fits a sample by `work`. `free`: positions of the free parameters.
     pub(crate) fn of(
         sample: &Sample,
         start: &[f64],
         free: &[usize],
-        fit: &FitSample<'_>,
+        work: &dyn FitSample,
     ) -> SubsampleStart {
         let none = |reason: &str| SubsampleStart::none(sample.len(), reason);
         if sample.stretch() < LEAST_STRETCH {
             return none("the points are too few for a sample of them to save time");
         }
-        let sound = |part| fit(&sample.part(part), start).ok().filter(is_sound);
+        let sound = |part| work.fit(&sample.part(part), start).ok().filter(is_sound);
         let Some((a, b)) = sound(SampleHalf::Even).and_then(|a| Some((a, sound(SampleHalf::Odd)?)))
         else {
             return none("a half of the sample has no sound fit");
@@ -78,15 +112,22 @@ impl SubsampleStart {
         if !agree(&a, &b, free) {
             return none("the halves of the sample do not agree");
         }
-        match fit(&sample.part(SampleHalf::All), a.params()) {
-            Ok(all) if is_sound(&all) && all.at_bound == a.at_bound => SubsampleStart {
-                candidate: Some(all.params().to_vec()),
-                stretch: sample.stretch(),
-                inside: (0..free.len()).filter(|&j| all.at_bound[free[j]].is_none()).collect(),
-                points: sample.len(),
-                ..SubsampleStart::default()
-            },
-            _ => none("the sample has no sound fit"),
+        let columns = sample.part(SampleHalf::All);
+        let fitted = work.fit(&columns, a.params()).ok();
+        let fitted = fitted.filter(|all| is_sound(all) && all.at_bound == a.at_bound);
+        let Some(all) = fitted else { return none("the sample has no sound fit") };
+        let seen = |params: &[f64]| work.mean_squares(&columns, params);
+        let (Ok(at_start), Ok(there)) = (seen(start), seen(all.params())) else {
+            return none("the sample has no sound fit");
+        };
+        SubsampleStart {
+            candidate: Some(all.params().to_vec()),
+            seen: [at_start, there],
+            stretch: sample.stretch(),
+            inside: (0..free.len()).filter(|&j| all.at_bound[free[j]].is_none()).collect(),
+            points: sample.len(),
+            bytes: 2 * size_of::<f64>() * columns.iter().map(Vec::len).sum::<usize>(),
+            ..SubsampleStart::default()
         }
     }
 
@@ -96,26 +137,41 @@ impl SubsampleStart {
         &self,
         at_start: Option<&Normal>,
         there: &Normal,
-        points: &Overview,
+        totals: Totals,
     ) -> std::result::Result<(), &'static str> {
         if !there.is_finite() {
             return Err("the model is not finite at every point where the fit of the sample ends");
         }
-        if at_start.is_none_or(|start| there.cost >= start.cost) {
+        let Some(at_start) = at_start.filter(|start| there.cost < start.cost) else {
             return Err("the cost of all points is no lower where the fit of the sample ends");
+        };
+        if !(self.represents(at_start, 0, totals) && self.represents(there, 1, totals)) {
+            return Err("the sample does not represent all points");
         }
         let Some(step) = squared_step(there, &self.inside) else {
             return Err(
                 "the points do not determine the parameters where the fit of the sample ends",
             );
         };
-        let degrees = points.used.saturating_sub(self.inside.len()).max(1) as f64;
+        let degrees = totals.points.saturating_sub(self.inside.len()).max(1) as f64;
         let variance = 2.0 * there.cost / degrees;
         let likely = SLACK * self.stretch as f64 * rare_chi_square(self.inside.len());
-        match step <= likely * variance {
+        // Data without noise agree up to rounding.
+        match step <= likely * variance || 2.0 * there.cost <= rounding(totals.square) {
             true => Ok(()),
             false => Err("all points do not agree with the sample"),
         }
+    }
+
+    /// Returns true if the columns of the Jacobian have similar mean squares for all points and for the sample. `at`: 0
+    /// for the caller's start, 1 for the candidate.
+    fn represents(&self, normal: &Normal, at: usize, totals: Totals) -> bool {
+        let rows = totals.points as f64 * totals.row_unit * totals.row_unit;
+        let is_similar = |(j, &of_sample): (usize, &f64)| {
+            let of_all = normal.jtj(j, j) / rows;
+            of_all <= SIMILAR * of_sample && of_sample <= SIMILAR * of_all
+        };
+        self.seen[at].iter().enumerate().all(is_similar)
     }
 }
 

@@ -1,0 +1,202 @@
+//! Fits of a sample of the points on the CPU, from which a large fit or a stream takes its starting point.
+
+use super::CurveFit;
+use super::ready::Ready;
+use super::search::options::{SearchOptions, SearchWhen};
+use crate::backend::Backend;
+use crate::backend::cpu::Cpu;
+use crate::data::Data;
+use crate::data::points::Points;
+use crate::data::sample::{Sample, SampleHalf, data_of};
+use crate::data::sigma::Weights;
+use crate::error::Result;
+use crate::fit::Fit;
+use crate::fit::engine::Request;
+use crate::fit::subsample_start::{FitSample, SubsampleStart};
+use crate::host::Instant;
+use crate::model::native::Model;
+use crate::normal::Normal;
+use crate::solver::evaluator::Evaluator;
+use crate::solver::observe::end_of;
+use crate::solver::options::Options;
+
+/// Maximum number of evaluations of the fit of a sample. A fit that needs more does not lead to a good start.
+const SAMPLE_EVALUATIONS: usize = 100;
+/// Minimum number of points in memory of which a sample is fitted first.
+const LEAST_POINTS: usize = 1 << 19;
+/// Maximum number of points of the sample of a fit in memory; the sample has more than half of it.
+const SAMPLE: usize = 1 << 12;
+/// Maximum number of points of the fit that tells how many evaluations a fit of all points takes.
+const PROBE: usize = 1 << 9;
+/// Maximum number of evaluations of a fit in memory that a sample does not make faster: after the fit of the sample,
+/// three or four evaluations remain, and one at the caller's start.
+const FEW_EVALUATIONS: usize = 6;
+
+/// Form of the points of a sample.
+#[derive(Clone, Copy)]
+pub(super) struct SampleForm<'f> {
+    /// Number of independent variables.
+    pub(super) x: usize,
+    /// Weights of all points; those of the sample have the same meaning.
+    pub(super) weights: Weights<'f>,
+    pub(super) infinite_x: bool,
+}
+
+impl SampleForm<'_> {
+    /// Returns the columns of x, y and, if present, sigma as data.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`](crate::Error::EmptyData) if columns are missing.
+    pub(super) fn data<'c>(&'c self, columns: &'c [Vec<f64>]) -> Result<Data<'c>> {
+        let weights = |sigma| self.weights.with_values(sigma);
+        data_of(columns, self.x, weights, self.infinite_x)
+    }
+}
+
+/// The model with the settings for the fit of a sample.
+struct SampleFits<'f> {
+    curve: CurveFit,
+    ready: &'f Ready,
+    form: SampleForm<'f>,
+    until: Option<Instant>,
+}
+
+impl FitSample for SampleFits<'_> {
+    fn fit(&self, columns: &[Vec<f64>], start: &[f64]) -> Result<Fit> {
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let options = Options { max_time: left, ..self.curve.options };
+        self.curve.clone().options(options).fit(self.form.data(columns)?, start)
+    }
+
+    fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Result<Vec<f64>> {
+        let data = self.form.data(columns)?;
+        let points = self.curve.validate(&data)?;
+        let prepared = &self.ready.prepared;
+        let n = prepared.free.len();
+        let mut normal = Normal::zero(n);
+        let mut cpu = Cpu::new(prepared, &points, self.curve.loss, params);
+        let done = cpu.normal(params, &vec![1.0; n], &mut normal);
+        let rows = points.used as f64 * points.units.row * points.units.row;
+        // Sums that could not be computed are similar to no others.
+        let mean = |j| if done.is_ok() { normal.jtj(j, j) / rows } else { f64::NAN };
+        Ok((0..n).map(mean).collect())
+    }
+}
+
+impl CurveFit {
+    /// Returns the settings for fits of a sample that end at a time.
+    fn of_sample<'f>(
+        &self,
+        ready: &'f Ready,
+        form: SampleForm<'f>,
+        until: Option<Instant>,
+    ) -> SampleFits<'f> {
+        // The fit of a sample has no observer. A cancel token stops it in the same way as passes.
+        let mut curve = CurveFit { backend: Backend::Cpu, observer: None, ..self.clone() };
+        let most = curve.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
+        curve.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
+        SampleFits { curve, ready, form, until }
+    }
+
+    /// Fits a sample from a complete start, until a time.
+    pub(super) fn sampled(
+        &self,
+        ready: &Ready,
+        (sample, form): (&Sample, SampleForm<'_>),
+        start: &[f64],
+        until: Option<Instant>,
+    ) -> SubsampleStart {
+        let work = self.of_sample(ready, form, until);
+        SubsampleStart::of(sample, start, &ready.prepared.free, &work)
+    }
+
+    /// Adds the result of the fit of a sample as a possible start to the request for a fit of many points in memory.
+    /// There is none if the fit takes few evaluations, as it does if all free parameters are linear, if the start was
+    /// found by a search in a sample, if the caller allows few evaluations, or if the model is called for all points at
+    /// once.
+    pub(super) fn with_sample<'a>(
+        &self,
+        request: Request<'a>,
+        points: &Points<'_>,
+    ) -> Result<Request<'a>> {
+        let is_suited = match &self.model {
+            Ok(Model::Native(native)) => !native.takes_arrays(),
+            _ => true,
+        };
+        let is_plain = points.x_sigma.is_exact() && points.correlation.is_none();
+        let is_on_cpu = !request.source.is_on_device();
+        let is_wanted = self.subsample
+            && request.spent.search.is_none()
+            && self.options.max_evaluations.is_none_or(|most| most >= SAMPLE_EVALUATIONS);
+        let is_possible = is_suited && is_plain && is_on_cpu;
+        if points.used < LEAST_POINTS || !(is_wanted && is_possible) {
+            return Ok(request);
+        }
+        let (begun, free) = (Instant::now(), self.free_positions());
+        // Whether a search follows is decided after the fit of all points.
+        let search = SearchOptions { when: SearchWhen::Never, ..self.search };
+        let curve = CurveFit { search, ..self.clone() };
+        let (x, weights, infinite_x) = (points.columns.len(), points.sigma, points.infinite_x);
+        let form = SampleForm { x, weights, infinite_x };
+        let work = curve.of_sample(self.ready(&free)?, form, end_of(begun, self.options.max_time));
+        let start = &request.start;
+        let probe = work.fit(&Sample::of(points, PROBE).part(SampleHalf::All), start);
+        let is_long = probe.is_ok_and(|fit| fit.evaluations() > FEW_EVALUATIONS);
+        let sample = is_long.then(|| Sample::of(points, SAMPLE));
+        let opening = sample.map(|sample| SubsampleStart::of(&sample, start, &free, &work));
+        let mut request = request;
+        request.spent.finding += begun.elapsed();
+        request.sample = opening.filter(|opening| opening.candidate.is_some());
+        Ok(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEAST_POINTS, SAMPLE};
+    use crate::curve_fit::CurveFit;
+    use crate::data::Data;
+    use crate::data::sample::drawn;
+
+    /// Far from the result, so that the fit takes many evaluations.
+    const START: [f64; 2] = [0.1, 5.0];
+
+    fn decay() -> CurveFit {
+        CurveFit::new(|x, [a, b]| a * (-b * x).exp())
+    }
+
+    fn points() -> (Vec<f64>, Vec<f64>) {
+        let noise = |i: usize| 0.1 * (17.0 * (i * i % 10_007) as f64).sin();
+        let x: Vec<f64> = (0..LEAST_POINTS).map(|i| 4.0 * i as f64 / LEAST_POINTS as f64).collect();
+        let y = x.iter().enumerate().map(|(i, x)| 3.0 * (-0.7 * x).exp() + noise(i)).collect();
+        (x, y)
+    }
+
+    /// All points of the sample lie on another curve of the same kind, which all points contradict.
+    #[test]
+    fn a_sample_that_all_points_contradict_is_not_used() {
+        let (x, mut y) = points();
+        let before = decay().fit(Data::new(&x, &y).unwrap(), START).unwrap();
+        assert!(before.stats().subsample_points > 0);
+        for i in drawn(LEAST_POINTS, SAMPLE, |_| true) {
+            y[i] = 5.0 * (-0.2 * x[i]).exp();
+        }
+        let fit = decay().fit(Data::new(&x, &y).unwrap(), START).unwrap();
+        assert!(fit.converged() && fit.stats().subsample_points == 0, "{fit}");
+        // The sample is a 256th of the points, and moves the curve by about this part of the difference.
+        assert!((fit.params()[0] - 3.01).abs() < 0.01, "{fit}");
+        // The passes at the caller's start and at the end of the sample's fit are counted.
+        assert!(fit.stats().passes >= fit.evaluations() + 2, "{fit}");
+    }
+
+    #[test]
+    fn a_model_of_all_points_has_no_sample() {
+        let (x, y) = points();
+        let curve = CurveFit::native_arrays(2, |x: &[f64], p, out: &mut [f64]| {
+            assert_eq!(x.len(), LEAST_POINTS);
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = p[0] * (-p[1] * x).exp());
+        });
+        let fit = curve.fit(Data::new(&x, &y).unwrap(), START).unwrap();
+        assert!(fit.converged() && fit.stats().subsample_points == 0, "{fit}");
+    }
+}
