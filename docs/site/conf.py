@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 
 import matplotlib
+from docutils import nodes
+from sphinx import addnodes
 
 import dualfit
 
@@ -49,6 +51,7 @@ html_static_path = ["static"]
 html_extra_path = ["../../target/web/page"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_search_scorer = str(SITE / "search_scorer.js")
 html_copy_source = False
 html_sidebars = {"index": [], "pages/benchmarks": []}
 html_theme_options = {
@@ -142,6 +145,16 @@ def without_arguments(app: object, what: str, name: str, item: object, options: 
     return ("", None) if is_hidden and signature else None
 
 
+def lead_to_section(app: object, page: nodes.document) -> None:
+    """Let the entries of `index` directives lead to their section, whose text a search then shows."""
+    for node in page.findall(addnodes.index):
+        if isinstance(node.parent, nodes.section):
+            section = node.parent["ids"][0]
+            node["entries"] = [(kind, text, section if target.startswith("index-") else target, *rest)
+                               for kind, text, target, *rest in node["entries"]]
+
+
 def setup(app: object) -> None:
-    """Connect the change of signatures."""
+    """Connect the changes of signatures and of index entries."""
+    app.connect("doctree-read", lead_to_section)
     app.connect("autodoc-process-signature", without_arguments)
