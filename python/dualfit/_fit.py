@@ -461,7 +461,7 @@ class Fit:
 
     def plot(self, ax: Axes | None = None, *, level: float | None = 0.95, points: int = 400, components: bool = True,
              residuals: bool | Axes = False) -> Axes:
-        """Draw data, curve and confidence band with matplotlib.
+        """Draw data, curve and confidence band with matplotlib; the residuals, too, if requested.
 
         Parameters
         ----------
@@ -538,7 +538,7 @@ class Fit:
     # Serialization
 
     def to_json(self) -> str:
-        """Return the result as JSON, which the Rust crate can read, too."""
+        """Return the result as JSON, to save it in a file. The Rust crate can read it, too."""
         return as_json(self)
 
     @staticmethod

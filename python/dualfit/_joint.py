@@ -227,7 +227,7 @@ def fit_joint(f: Callable[..., Any] | str | Model | list[Any] | tuple[Any, ...],
               shared: str | Iterable[str] = (), by: Any = None, data: Any = None, sigma: Any = None, absolute_sigma: bool = False,
               x_sigma: Any = None, mask: Any = None, nan_policy: str = "raise", leave_out_bad_sets: bool = False,
               **options: Unpack[Options]) -> JointFit:
-    """Fit several data sets together (global fit): shared parameters have one value, the others one value per set.
+    """Fit several data sets together (global or simultaneous fit): shared parameters have one value, others one per set.
 
     The data are one of these:
 
@@ -260,7 +260,7 @@ def fit_joint(f: Callable[..., Any] | str | Model | list[Any] | tuple[Any, ...],
     x_sigma, mask : optional
         As for `fit`: one for all, one entry per set, or as y.
     nan_policy : {'raise', 'omit'}
-        Treatment of points that are not finite.
+        Treatment of points that are not finite; 'omit' leaves out missing values (NaN).
     leave_out_bad_sets : bool
         If True, sets that cannot be fitted are left out: their parameters are NaN, and `JointFit.left_out` has the reasons.
     **options

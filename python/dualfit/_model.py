@@ -213,7 +213,7 @@ class Model:
         mask : array_like of bool, optional
             True for points that are fitted. Points that are masked in a masked array are left out, too.
         nan_policy : {'raise', 'omit'}
-            Treatment of points that are not finite.
+            Treatment of points that are not finite; 'omit' leaves out missing values (NaN).
         **options
             See `dualfit.Options`: bounds, fixed, ties, priors, loss, poisson, tolerances, backend, progress, ...
 

@@ -58,9 +58,9 @@ class Options(OptionsWithoutBounds, total=False):
         Bounds by parameter name, as in SciPy, or one pair per parameter. None is no bound. For two parameters give them
         by name, because two pairs can also be lower and upper bounds.
     fixed : str, iterable of str, or mapping of str to float
-        Parameters that are fixed at their starting values, or at these values.
+        Parameters that are fixed at their starting values, or at these values; lmfit: ``vary=False``.
     ties : mapping of str to str
-        Parameters that are computed from others by formulas: ``{"b_width": "2*a_width"}``.
+        Parameters that are computed from others by formulas: ``{"b_width": "2*a_width"}``; lmfit: ``expr``.
     parameters : iterable of str
         Additional parameters for use in ties: ``ties={"t2": "t1 + d"}, parameters=["d"]``. They follow the parameters
         of the model, and have starting values and bounds like these.
@@ -72,7 +72,7 @@ class Options(OptionsWithoutBounds, total=False):
         Typical magnitudes of parameters, for functions that cannot be recorded and parameters that start at 0.
     loss : str or callable
         ``"linear"``, ``"soft_l1"``, ``"huber"``, ``"cauchy"``, ``"arctan"``, ``"tukey"``, or a function of
-        u = residual / `loss_scale`.
+        u = residual / `loss_scale`. ``"tukey"`` is also called bisquare.
     loss_scale : float
         Residual beyond which a point counts as an outlier, in units of sigma, or of y if there is no sigma.
     f_scale : float
@@ -83,7 +83,7 @@ class Options(OptionsWithoutBounds, total=False):
         Tolerances of convergence: relative change of the cost, relative change of the parameters, cosine of the
         gradient, step in standard errors.
     max_evaluations : int
-        Maximum number of evaluations of the model.
+        Maximum number of evaluations of the model; SciPy: ``maxfev``, ``max_nfev``.
     max_seconds : float
         Maximum time in seconds.
     initial_radius : float
@@ -114,6 +114,7 @@ class Options(OptionsWithoutBounds, total=False):
     callback : callable
         Called with a dictionary after every step, round of the search for a start, chunk of a stream or portion of a
         batch. Its ``kind`` is ``"step"``, ``"search"``, ``"stream"`` or ``"batch"``. A true return value stops the fit.
+        lmfit: ``iter_cb``.
     """
 
     bounds: Any

@@ -125,7 +125,7 @@ def fit_stream(f: Callable[..., Any] | str | Model, paths: Path | Sequence[Path]
     absolute_sigma : bool
         If True, sigma is in the units of y.
     nan_policy : {'raise', 'omit'}
-        Treatment of points that are not finite.
+        Treatment of points that are not finite; 'omit' leaves out missing values (NaN).
     chunks : callable, optional
         Instead of files: a function that begins a pass over the points and returns an iterable of ``(x, y)``,
         ``(x0, x1, ..., y)`` or, if sigma is a column, ``(x, y, sigma)``. Every pass must return the same points.
