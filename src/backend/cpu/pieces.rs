@@ -66,7 +66,7 @@ impl Pieces {
             work(task * of_task..self.count().min((task + 1) * of_task), slot);
         };
         match parallel {
-            true => threads::for_each(slots, one),
+            true => threads::for_each(slots, &one),
             false => slots.iter_mut().enumerate().for_each(|(task, slot)| one(task, slot)),
         }
     }
