@@ -4,6 +4,9 @@
 //! has a version, and a reader rejects other versions. All fields are checked before they become a result, so that a
 //! damaged file is an error. A field that a later version adds gets `#[serde(default)]` if old documents do not need
 //! it; otherwise the version is raised.
+//!
+//! The methods that write and read JSON are marked `#[inline]`, so that their code is compiled in the crates that call
+//! them: a program that only fits does not contain it, and the Python package optimises it for size.
 
 use crate::error::saved::SavedError;
 use crate::error::{self, Error};

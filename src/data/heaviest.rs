@@ -38,11 +38,11 @@ impl Points<'_> {
         if weights().filter(|&w| w >= least).take(count).count() == count {
             return Vec::new();
         }
-        let descending = |a: &f64, b: &f64| b.total_cmp(a);
         let keep_largest = |of: &mut Vec<f64>| {
             if of.len() > count {
-                of.select_nth_unstable_by(count, descending);
-                of.truncate(count);
+                let surplus = of.len() - count;
+                of.select_nth_unstable_by(surplus, f64::total_cmp);
+                of.drain(..surplus);
             }
         };
         let mut largest = Vec::with_capacity(self.used.min(2 * count.max(8)));
@@ -53,7 +53,8 @@ impl Points<'_> {
             largest.push(weight);
         }
         keep_largest(&mut largest);
-        largest.sort_unstable_by(descending);
+        largest.sort_by(f64::total_cmp);
+        largest.reverse();
         largest
     }
 }

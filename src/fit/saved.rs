@@ -135,6 +135,7 @@ impl Fit {
     ///
     /// # Errors
     /// None in practice: every fit can be written.
+    #[inline]
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }
@@ -144,6 +145,7 @@ impl Fit {
     /// # Errors
     /// [`Error::Saved`](crate::Error::Saved) for text that is not such a fit, an unknown version, arrays of wrong
     /// lengths, or a damaged program.
+    #[inline]
     pub fn from_json(text: &str) -> Result<Fit> {
         Fit::read(text)
     }

@@ -12,6 +12,7 @@
 
 use super::op::{Binary, Node, Unary};
 use super::program::Program;
+use crate::math::order::sort_few;
 
 /// The pairs of parameters in which a program is not jointly affine. A pair of a parameter with itself means that
 /// the program is not affine in this parameter alone.
@@ -113,7 +114,7 @@ impl Conflicts {
         let excluded = |i: usize| alone.iter().filter(|&&j| self.between(i, j)).count();
         let mut order: Vec<(usize, usize, usize)> =
             alone.iter().map(|&i| (class(i), excluded(i), i)).collect();
-        order.sort_unstable();
+        sort_few(&mut order, Ord::cmp);
         alone.clear();
         for (_, _, i) in order {
             if alone.iter().all(|&j| !self.between(i, j)) {

@@ -58,6 +58,7 @@ impl Program {
     ///
     /// # Errors
     /// None in practice: every program can be written.
+    #[inline]
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }
@@ -67,6 +68,7 @@ impl Program {
     /// # Errors
     /// Returns [`Error::Saved`](crate::Error::Saved) if the text is not such a program, its version is unknown, or an
     /// operand does not exist.
+    #[inline]
     pub fn from_json(text: &str) -> Result<Program> {
         Program::read(text)
     }

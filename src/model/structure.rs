@@ -3,6 +3,7 @@
 
 use super::op::{Binary, Id, Node, Unary};
 use super::program::Program;
+use crate::math::order::sort_few;
 
 /// Relative difference below which phases count as equal.
 const NEARLY: f64 = 1e-9;
@@ -34,7 +35,7 @@ impl Program {
                 terms.push(own);
             }
         }
-        terms.sort_unstable();
+        sort_few(&mut terms, Ord::cmp);
         terms
     }
 

@@ -4,6 +4,7 @@
 use super::arrow::Arrow;
 use super::small::rotate_in;
 use super::summaries::RFactor;
+use crate::math::order::sort_few;
 use std::sync::Arc;
 
 /// A row of [J r] with entries only in the columns of one block, in the common columns, and in r.
@@ -34,7 +35,7 @@ impl BlockRow {
 /// Sorts the rows by their largest entry, in descending order.
 pub(crate) fn heaviest_first(mut rows: Vec<BlockRow>) -> Vec<BlockRow> {
     let size = |row: &BlockRow| row.values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    sort_few(&mut rows, |a, b| size(b).total_cmp(&size(a)));
     rows
 }
 

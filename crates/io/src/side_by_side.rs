@@ -17,7 +17,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Returns the results of `work` for all parts, in the order of the parts. Parts are started in this order. If the
 /// system starts fewer threads than requested, the threads that run process all parts.
 pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let helpers = decoding_threads().min(parts.len()).saturating_sub(1);
+    let count = parts.len();
+    let helpers = decoding_threads().min(count).saturating_sub(1);
     if helpers == 0 {
         return parts.into_iter().map(work).collect();
     }
@@ -30,7 +31,7 @@ pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync
             done.push((number, work(part)));
         }
     };
-    let mut done = thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let named = || thread::Builder::new().name("dualfit decoder".into());
         let start = |_| named().spawn_scoped(scope, turn).ok();
         let helpers: Vec<_> = (0..helpers).map_while(start).collect();
@@ -40,6 +41,7 @@ pub(crate) fn each<T: Send, R: Send>(parts: Vec<T>, work: impl Fn(T) -> R + Sync
         }
         done
     });
-    done.sort_unstable_by_key(|&(number, _)| number);
-    done.into_iter().map(|(_, result)| result).collect()
+    let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
+    done.into_iter().for_each(|(number, result)| results[number] = Some(result));
+    results.into_iter().flatten().collect()
 }

@@ -11,6 +11,7 @@ use crate::data::loss::expected_deviance;
 use crate::data::loss::{Estimator, Loss};
 use crate::data::sample::{LEAST_SAMPLE, drawn};
 use crate::data::values::Values;
+use crate::math::bits::ascending;
 use crate::model::native::{Calls, PointCalls};
 use crate::model::program::panic_message;
 use crate::solver::evaluator::{MeanDeviance, ResidualSample};
@@ -90,9 +91,7 @@ impl Cpu<'_> {
         if self.is_ordered(picks) {
             return None;
         }
-        let mut order: Vec<(f64, usize)> = (0..picks.len()).map(|p| (x.at(picks[p]), p)).collect();
-        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        Some(order.into_iter().map(|(_, p)| p).collect())
+        Some(ascending(&picks.iter().map(|&i| x.at(i)).collect::<Vec<f64>>()))
     }
 
     /// Calls `visit` for each of these points with its index, the value of the model and, if x has errors, the signed

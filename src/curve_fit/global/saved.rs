@@ -54,6 +54,7 @@ impl JointFit {
     ///
     /// # Errors
     /// No error in practice: every joint fit can be written.
+    #[inline]
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }
@@ -63,6 +64,7 @@ impl JointFit {
     /// # Errors
     /// [`Error::Saved`](crate::Error::Saved) for text that is not a saved joint fit, an unknown version, arrays of
     /// wrong lengths, sets with parameters that the fit does not have, or damaged programs.
+    #[inline]
     pub fn from_json(text: &str) -> Result<JointFit> {
         JointFit::read(text)
     }

@@ -30,6 +30,7 @@ impl Profile {
     ///
     /// # Errors
     /// No error in practice: every profile can be written.
+    #[inline]
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }
@@ -40,6 +41,7 @@ impl Profile {
     /// [`Error::Saved`](crate::Error::Saved) for text that is not a saved profile, an unknown version, arrays of wrong
     /// lengths, or values that do not ascend; [`Error::BadOption`](crate::Error::BadOption) for a level that is not a
     /// probability.
+    #[inline]
     pub fn from_json(text: &str) -> Result<Profile> {
         Profile::read(text)
     }

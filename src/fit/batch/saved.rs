@@ -48,6 +48,7 @@ impl BatchFit {
     ///
     /// # Errors
     /// No errors in practice: every batch can be written.
+    #[inline]
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }
@@ -57,6 +58,7 @@ impl BatchFit {
     /// # Errors
     /// [`Error::Saved`](crate::Error::Saved) if the text is not a saved batch, the version is unknown, or an array has
     /// the wrong length.
+    #[inline]
     pub fn from_json(text: &str) -> Result<BatchFit> {
         BatchFit::read(text)
     }

@@ -10,6 +10,7 @@ use crate::data::points::Points;
 use crate::data::values::Values;
 use crate::error::Result;
 use crate::error::uncertainty::UncertaintyError;
+use crate::math::bits::ascending;
 use sequence::{RunsTest, durbin_watson, median_size, moments, runs_test};
 
 /// Minimum leverage at which a residual carries no information, because the curve passes through the point.
@@ -193,7 +194,8 @@ impl Fit {
             cooks_distance[i] = t * t * h / ((1.0 - h) * self.fitted_rank() as f64);
         }
         if let [column] = &points.columns[..] {
-            order.sort_by(|&i, &j| column.at(i).total_cmp(&column.at(j)));
+            let x: Vec<f64> = order.iter().map(|&i| column.at(i)).collect();
+            order = ascending(&x).into_iter().map(|place| order[place]).collect();
         }
         let sequence: Vec<f64> = order.iter().map(|&i| weighted[i]).collect();
         let judged: Vec<f64> = standardized.iter().copied().filter(|t| t.is_finite()).collect();

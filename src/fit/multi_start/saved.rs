@@ -25,6 +25,7 @@ impl Optima {
     ///
     /// # Errors
     /// No errors in practice: all results can be written.
+    #[inline]
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }
@@ -34,6 +35,7 @@ impl Optima {
     /// # Errors
     /// [`Error::Saved`](crate::Error::Saved) if the text is not a saved result, the version is unknown, an array has
     /// the wrong length, or the best fit is damaged.
+    #[inline]
     pub fn from_json(text: &str) -> Result<Optima> {
         Optima::read(text)
     }

@@ -29,6 +29,7 @@ impl Replicates {
     ///
     /// # Errors
     /// No errors in practice: all results can be written.
+    #[inline]
     pub fn to_json(&self) -> Result<String> {
         self.write()
     }
@@ -39,6 +40,7 @@ impl Replicates {
     /// [`Error::Saved`](crate::Error::Saved) for another kind of text, an unknown version, or arrays of wrong lengths;
     /// [`Error::UnknownParameter`](crate::Error::UnknownParameter) for a formula of parameters that the model does not
     /// have.
+    #[inline]
     pub fn from_json(text: &str) -> Result<Replicates> {
         Replicates::read(text)
     }

@@ -18,16 +18,16 @@ pub(crate) struct Sketch {
 impl Sketch {
     /// Creates a sketch of at most `most` points. If there are more, neighbours in x are averaged.
     pub(crate) fn of(points: &Observations, most: usize) -> Sketch {
-        Sketch::over(points.x().iter().copied(), &points.y, most)
+        Sketch::over(&mut points.x().iter().copied(), &points.y, most)
     }
 
     /// Creates a sketch of the points with positive x, for models that are defined only there.
     pub(crate) fn of_positive(points: &Observations, most: usize) -> Sketch {
-        let x = points.x().iter().map(|&x| if x > 0.0 { x } else { f64::NAN });
-        Sketch::over(x, &points.y, most)
+        let mut x = points.x().iter().map(|&x| if x > 0.0 { x } else { f64::NAN });
+        Sketch::over(&mut x, &points.y, most)
     }
 
-    fn over(x: impl Iterator<Item = f64>, y: &[f64], most: usize) -> Sketch {
+    fn over(x: &mut dyn Iterator<Item = f64>, y: &[f64], most: usize) -> Sketch {
         let usable = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
         let mut pairs: Vec<(f64, f64)> = x.zip(y.iter().copied()).filter(usable).collect();
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -29,8 +29,11 @@ impl Division {
         for group in 0..labels.len() {
             offsets[group + 1] += offsets[group];
         }
-        let mut rows: Vec<usize> = (0..words.len()).collect();
-        rows.sort_by_key(|&row| group_of[row]);
+        let (mut rows, mut next) = (vec![0; words.len()], offsets.clone());
+        for (row, group) in group_of.into_iter().enumerate() {
+            rows[next[group]] = row;
+            next[group] += 1;
+        }
         Division { labels, rows, offsets }
     }
 }
