@@ -64,3 +64,18 @@ pub(crate) fn polygamma(n: u32, a: &[f64], out: &mut [f64]) {
         *o = lane::polygamma(n, x);
     }
 }
+
+/// The functions for processors without FMA, where each `mul_add` is a library call, so that loops are not vectorised:
+/// loops of calls of the scalar functions, which need less code.
+pub(crate) mod plain {
+    use super::for_each_method;
+    pub(crate) use super::{abs, ceil, floor, fmod, polygamma, round, signum, sqrt};
+    use crate::math::scalar::plain as lane;
+
+    macro_rules! blocks {
+        ($($file:ident::$name:ident $arguments:tt $(= $fast:ident, $slow:ident where $rare:ident)?;)*) => {
+            $(block!($file $name $arguments);)*
+        };
+    }
+    for_each_method!(blocks);
+}

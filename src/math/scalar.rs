@@ -7,8 +7,17 @@ pub(crate) use super::polygamma::polygamma;
 macro_rules! dispatched {
     ($(
         $file:ident::$name:ident($($x:ident),+) $(= $fast:ident, $slow:ident where $rare:ident)?;
-    )*) => {$(
-        pub(crate) fn $name($($x: f64),+) -> f64 {
+    )*) => {
+        /// The functions for processors without FMA.
+        pub(crate) mod plain {
+            use crate::math::lane;
+            $(
+                pub(crate) fn $name($($x: f64),+) -> f64 {
+                    lane::$name($($x),+)
+                }
+            )*
+        }
+        $(pub(crate) fn $name($($x: f64),+) -> f64 {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]
@@ -20,9 +29,9 @@ macro_rules! dispatched {
                     return unsafe { with_fma($($x),+) };
                 }
             }
-            lane::$name($($x),+)
-        }
-    )*};
+            plain::$name($($x),+)
+        })*
+    };
 }
 for_each_method!(dispatched);
 

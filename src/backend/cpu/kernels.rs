@@ -8,7 +8,6 @@ use super::gram::{self, LANES, Tile};
 use super::poisson::{self, Counts};
 use super::robust::{self, RobustSums};
 use crate::data::loss::Loss;
-use crate::math::block;
 use crate::model::functions::for_each_function;
 use crate::model::op::{Binary, Unary};
 use crate::model::scalar::{maximum, minimum};
@@ -238,12 +237,13 @@ impl Kernels {
 
 macro_rules! instruction_set {
     (
-        $module:ident, ($name:literal, $vectors:expr $(, $features:literal)?),
+        $module:ident, ($name:literal, $vectors:expr, $($block:ident)::+ $(, $features:literal)?),
         one { $($(#[$doc:meta])* $one:ident = $One:ident $entry:tt)* }
         two { $($(#[$doc2:meta])* $two:ident($other:ident) = $Two:ident $entry2:tt)* }
     ) => {
         mod $module {
             use super::*;
+            use $($block)::+ as block;
 
             pub(super) static KERNELS: Kernels = Kernels {
                 name: $name,
@@ -359,7 +359,10 @@ macro_rules! instruction_set {
                     Binary::Sub => each_pair!(|x: f64, y: f64| x - y),
                     Binary::Mul => each_pair!(|x: f64, y: f64| x * y),
                     Binary::Div => each_pair!(|x: f64, y: f64| x / y),
-                    Binary::Pow => on_two!(power),
+                    Binary::Pow => on_two!(|a: &[f64], b: &[f64], out: &mut [f64]| {
+                        block::pow(a, b, out);
+                        square(a, b, out);
+                    }),
                     $(Binary::$Two => on_two!(block::$two),)*
                     Binary::Min | Binary::And => each_pair!(minimum),
                     Binary::Max | Binary::Or => each_pair!(maximum),
@@ -468,19 +471,27 @@ macro_rules! instruction_set {
 for_each_function!(
     instruction_set,
     avx512,
-    ("AVX-512", Some(Vectors::Avx512), "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
+    (
+        "AVX-512",
+        Some(Vectors::Avx512),
+        crate::math::block,
+        "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt"
+    )
 );
 #[cfg(target_arch = "x86_64")]
-for_each_function!(instruction_set, avx2, ("AVX2 and FMA", Some(Vectors::Avx2), "avx2,fma,popcnt"));
+for_each_function!(
+    instruction_set,
+    avx2,
+    ("AVX2 and FMA", Some(Vectors::Avx2), crate::math::block, "avx2,fma,popcnt")
+);
 #[cfg(target_arch = "aarch64")]
-for_each_function!(instruction_set, baseline, ("NEON", None));
+for_each_function!(instruction_set, baseline, ("NEON", None, crate::math::block));
 #[cfg(not(target_arch = "aarch64"))]
-for_each_function!(instruction_set, baseline, ("baseline", None));
+for_each_function!(instruction_set, baseline, ("baseline", None, crate::math::block::plain));
 
-/// Computes powers like [`crate::model::scalar::power`]. Squares are computed as products, which are rounded correctly.
+/// Replaces powers with the exponent 2 by products, which are rounded correctly, as [`crate::model::scalar::power`].
 #[inline(always)]
-fn power(a: &[f64], b: &[f64], out: &mut [f64]) {
-    block::pow(a, b, out);
+fn square(a: &[f64], b: &[f64], out: &mut [f64]) {
     for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
         *o = if y == 2.0 { x * x } else { *o };
     }
