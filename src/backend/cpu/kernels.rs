@@ -243,7 +243,7 @@ macro_rules! instruction_set {
     ) => {
         mod $module {
             use super::*;
-            use $($block)::+ as block;
+            use crate::math::$($block)::+ as block;
 
             pub(super) static KERNELS: Kernels = Kernels {
                 name: $name,
@@ -471,23 +471,18 @@ macro_rules! instruction_set {
 for_each_function!(
     instruction_set,
     avx512,
-    (
-        "AVX-512",
-        Some(Vectors::Avx512),
-        crate::math::block,
-        "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt"
-    )
+    ("AVX-512", Some(Vectors::Avx512), block, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma,popcnt")
 );
 #[cfg(target_arch = "x86_64")]
 for_each_function!(
     instruction_set,
     avx2,
-    ("AVX2 and FMA", Some(Vectors::Avx2), crate::math::block, "avx2,fma,popcnt")
+    ("AVX2 and FMA", Some(Vectors::Avx2), block, "avx2,fma,popcnt")
 );
 #[cfg(target_arch = "aarch64")]
-for_each_function!(instruction_set, baseline, ("NEON", None, crate::math::block));
+for_each_function!(instruction_set, baseline, ("NEON", None, block));
 #[cfg(not(target_arch = "aarch64"))]
-for_each_function!(instruction_set, baseline, ("baseline", None, crate::math::block::plain));
+for_each_function!(instruction_set, baseline, ("baseline", None, block::plain));
 
 /// Replaces powers with the exponent 2 by products, which are rounded correctly, as [`crate::model::scalar::power`].
 #[inline(always)]
