@@ -10,7 +10,7 @@ macro_rules! dispatched {
     )*) => {
         /// The functions for processors without FMA.
         pub(crate) mod plain {
-            use crate::math::lane;
+            use super::lane;
             $(
                 pub(crate) fn $name($($x: f64),+) -> f64 {
                     lane::$name($($x),+)
