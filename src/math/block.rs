@@ -65,9 +65,9 @@ pub(crate) fn polygamma(n: u32, a: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The functions for processors without FMA, where each `mul_add` is a library call, so that loops are not vectorised:
+/// The functions for x86-64 processors without FMA, where each `mul_add` is a library call, so that loops are not vectorised:
 /// loops of calls of the scalar functions, which need less code.
-#[cfg(not(target_arch = "aarch64"))]
+#[cfg(target_arch = "x86_64")]
 pub(crate) mod plain {
     use super::for_each_method;
     pub(crate) use super::{abs, ceil, floor, fmod, polygamma, round, signum, sqrt};

@@ -2,7 +2,7 @@
 //!
 //! - `lane::exp(x)`: one number, always inlined;
 //! - `block::exp(a, out)`: slices of equal length, for inlining into a `#[target_feature]` function, and
-//!   `block::plain::exp(a, out)` for processors without FMA;
+//!   `block::plain::exp(a, out)` for x86-64 processors without FMA;
 //! - `math::exp(x)`: an ordinary function for scalar use.
 //!
 //! The three forms return the same bits on every instruction set: the code is branch-free arithmetic in which each

@@ -359,10 +359,7 @@ macro_rules! instruction_set {
                     Binary::Sub => each_pair!(|x: f64, y: f64| x - y),
                     Binary::Mul => each_pair!(|x: f64, y: f64| x * y),
                     Binary::Div => each_pair!(|x: f64, y: f64| x / y),
-                    Binary::Pow => on_two!(|a: &[f64], b: &[f64], out: &mut [f64]| {
-                        block::pow(a, b, out);
-                        square(a, b, out);
-                    }),
+                    Binary::Pow => on_two!(|a: &[f64], b: &[f64], out: &mut [f64]| power(block::pow, a, b, out)),
                     $(Binary::$Two => on_two!(block::$two),)*
                     Binary::Min | Binary::And => each_pair!(minimum),
                     Binary::Max | Binary::Or => each_pair!(maximum),
@@ -481,12 +478,15 @@ for_each_function!(
 );
 #[cfg(target_arch = "aarch64")]
 for_each_function!(instruction_set, baseline, ("NEON", None, block));
-#[cfg(not(target_arch = "aarch64"))]
+#[cfg(target_arch = "x86_64")]
 for_each_function!(instruction_set, baseline, ("baseline", None, block::plain));
+#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+for_each_function!(instruction_set, baseline, ("baseline", None, block));
 
-/// Replaces powers with the exponent 2 by products, which are rounded correctly, as [`crate::model::scalar::power`].
+/// Computes powers like [`crate::model::scalar::power`]. Squares are computed as products, which are rounded correctly.
 #[inline(always)]
-fn square(a: &[f64], b: &[f64], out: &mut [f64]) {
+fn power(pow: impl Fn(&[f64], &[f64], &mut [f64]), a: &[f64], b: &[f64], out: &mut [f64]) {
+    pow(a, b, out);
     for ((o, &x), &y) in out.iter_mut().zip(a).zip(b) {
         *o = if y == 2.0 { x * x } else { *o };
     }
