@@ -1,9 +1,10 @@
 //! Fits of many points begin with a fit of a sample, which must not change their results. The reference is a batch of one
 //! fit, which begins at the caller's start.
 
-use dualfit::{Backend, BatchData, CurveFit, Data, Estimator, Fit, Loss, Missing, Sigma};
+use dualfit::{Backend, BatchData, CurveFit, Data, Estimator, Fit, Loss, Missing, Options, Sigma};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use rayon::ThreadPoolBuilder;
 
 /// Number of points; from 2^19 used ones on, a sample is fitted.
 const N: usize = 3 << 18;
@@ -168,4 +169,38 @@ fn points_with_large_weights_decide() {
         let (fit, _) = compared(&format!("{heavy} points"), &decay(), (data, batch), &START);
         assert_eq!(fit.stats().subsample_points, 0, "{heavy}");
     }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let rng = &mut StdRng::seed_from_u64(64);
+    let x = abscissae();
+    let y: Vec<f64> = x.iter().map(|x| 100.0 * (-1.3 * x).exp() + 10.0 + noise(rng)).collect();
+    let of = |threads: usize| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let fit = pool.install(|| decay().fit(Data::new(&x, &y).unwrap(), START)).unwrap();
+        assert!(fit.stats().subsample_points > 0, "{fit}");
+        let errors = fit.std_errors();
+        let numbers = fit.params().iter().chain(&errors).chain([&fit.cost()]).map(|v| v.to_bits());
+        numbers.collect::<Vec<u64>>()
+    };
+    let one = of(1);
+    assert!([2, 16].into_iter().all(|threads| of(threads) == one));
+}
+
+/// Without a sample, a fit of all points begins at the caller's start and has the bits of a batch of one.
+#[test]
+fn a_caller_can_do_without_a_sample() {
+    let rng = &mut StdRng::seed_from_u64(65);
+    let x = abscissae();
+    let y: Vec<f64> = x.iter().map(|x| 100.0 * (-1.3 * x).exp() + 10.0 + noise(rng)).collect();
+    let data = || Data::new(&x, &y).unwrap();
+    let curve = decay().subsample(false);
+    let fit = curve.fit(data(), START).unwrap();
+    assert_eq!(fit.stats().subsample_points, 0);
+    let few = Options::default().max_evaluations(50);
+    let limited = decay().options(few).fit(data(), START).unwrap();
+    assert_eq!(limited.stats().subsample_points, 0);
+    let batch = curve.fit_batch(BatchData::shared(&x, &y).unwrap(), START).unwrap();
+    assert_eq!((limited.params(), batch.params()), (fit.params(), fit.params()));
 }
