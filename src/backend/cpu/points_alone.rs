@@ -37,10 +37,11 @@ impl Cpu<'_> {
         }
         let mut goes_on = true;
         let each = |worker: &mut Worker, points: BlockPoints<'_>| {
-            let output = |o: usize| worker.machine.source(pass.outputs[o], points.inputs);
+            let output = |&output| worker.machine.source(output, points.inputs);
+            let outputs: Vec<&[f64]> = pass.outputs.iter().map(output).collect();
             let mut i = 0;
-            while goes_on && i < output(0).len() {
-                goes_on = visit(points.block.index(i), &|o| output(o)[i]);
+            while goes_on && i < outputs[0].len() {
+                goes_on = visit(points.block.index(i), &|o| outputs[o][i]);
                 i += 1;
             }
         };
@@ -129,9 +130,10 @@ impl Cpu<'_> {
         let mut exact = true;
         self.each_point((params, At::Given), |i, output| {
             let (f, y) = (output(0), points.y.at(i));
-            let terms: f64 = (1..).zip(free).map(|(o, &k)| (output(o) * params[k]).abs()).sum();
-            let size = y.abs().max(terms).max(f64::MIN_POSITIVE);
-            exact = (f - y).abs() <= ROUNDING * size;
+            let off = (f - y).abs();
+            let terms =
+                || (1..).zip(free).map(|(o, &k)| (output(o) * params[k]).abs()).sum::<f64>();
+            exact = off <= ROUNDING * y.abs() || off <= ROUNDING * terms().max(f64::MIN_POSITIVE);
             exact
         })?;
         Ok(exact)
