@@ -180,9 +180,8 @@ fn the_number_of_threads_changes_no_bit() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fit = pool.install(|| decay().fit(Data::new(&x, &y).unwrap(), START)).unwrap();
         assert!(fit.stats().subsample_points > 0, "{fit}");
-        let errors = fit.std_errors();
-        let numbers = fit.params().iter().chain(&errors).chain([&fit.cost()]).map(|v| v.to_bits());
-        numbers.collect::<Vec<u64>>()
+        let numbers = [fit.params(), &fit.std_errors(), &[fit.cost()]].concat();
+        numbers.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
     };
     let one = of(1);
     assert!([2, 16].into_iter().all(|threads| of(threads) == one));
