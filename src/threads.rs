@@ -11,7 +11,6 @@ use rayon::Yield;
 use rayon::iter::{ParallelIterator, repeat_n};
 use std::error::Error;
 use std::mem::forget;
-use std::ops::Range;
 use std::panic::catch_unwind;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -88,19 +87,6 @@ pub(crate) fn receive<T>(from: &Receiver<T>) -> Option<T> {
     }
 }
 
-/// Calls `work` with each index, in parallel on the available threads. It does not allocate.
-fn for_each_index(indices: Range<usize>, work: &(dyn Fn(usize) + Sync)) {
-    match indices.len() {
-        0 => {}
-        1 => work(indices.start),
-        several => {
-            let middle = indices.start + several / 2;
-            let (head, rest) = (indices.start..middle, middle..indices.end);
-            join(|| for_each_index(head, work), || for_each_index(rest, work));
-        }
-    }
-}
-
 /// Calls `work` with each slot and its index, in parallel on the available threads. It does not allocate.
 pub(crate) fn for_each<S: Send>(slots: &mut [S], work: &(dyn Fn(usize, &mut S) + Sync)) {
     /// Calls `work` with slots whose first index is `first`.
@@ -134,14 +120,10 @@ pub(crate) fn map<T: Send, R: Send>(
     parts: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    let open = |part| Mutex::new((Some(part), None));
-    let parts: Vec<Mutex<(Option<T>, Option<R>)>> = parts.into_iter().map(open).collect();
-    for_each_index(0..parts.len(), &|index| {
-        let (part, made) = &mut *lock(&parts[index]);
-        *made = part.take().map(&work);
-    });
-    let made = |part: Mutex<(_, Option<R>)>| part.into_inner().ok()?.1;
-    parts.into_iter().filter_map(made).collect()
+    let open = |part| (Some(part), None);
+    let mut parts: Vec<(Option<T>, Option<R>)> = parts.into_iter().map(open).collect();
+    for_each(&mut parts, &|_, (part, made)| *made = part.take().map(&work));
+    parts.into_iter().filter_map(|(_, made)| made).collect()
 }
 
 /// Locks the mutex. A poisoned lock is accepted, because a thread that panicked has not left incomplete data.

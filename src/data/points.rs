@@ -233,11 +233,7 @@ impl Observations {
     pub(crate) fn of(points: &Points<'_>) -> Observations {
         let stride = points.used.div_ceil(MOST).max(1);
         let index: Vec<usize> = points.kept().step_by(stride).collect();
-        let pick = |values: &Values<'_>| {
-            let mut out = vec![0.0; index.len()];
-            values.pick(&index, &mut out);
-            out
-        };
+        let pick = |values: &Values<'_>| values.picked(&index);
         Observations::new(points.columns.iter().map(pick).collect(), pick(&points.y))
     }
 

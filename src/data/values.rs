@@ -173,6 +173,13 @@ impl Values<'_> {
         });
     }
 
+    /// Returns the values at the ascending indices `index`.
+    pub(crate) fn picked(&self, index: &[usize]) -> Vec<f64> {
+        let mut picked = vec![0.0; index.len()];
+        self.pick(index, &mut picked);
+        picked
+    }
+
     /// Returns true if all values are finite.
     pub(crate) fn is_finite(&self) -> bool {
         each!(self, v => v.iter().all(|&v| wide(v).is_finite()))

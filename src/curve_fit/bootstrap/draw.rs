@@ -106,11 +106,7 @@ impl<'a> Sampler<'a> {
         resample: Resample,
     ) -> Result<Sampler<'a>> {
         let index: Vec<usize> = given.kept().collect();
-        let pick = |values: &Values<'_>| {
-            let mut picked = vec![0.0; index.len()];
-            values.pick(&index, &mut picked);
-            picked
-        };
+        let pick = |values: &Values<'_>| values.picked(&index);
         let exact = given.x_sigma.is_exact();
         let columns: Vec<Vec<f64>> = given.columns.iter().map(pick).collect();
         let errors_of = |c: usize| index.iter().map(|&i| given.x_sigma.at(c, i)).collect();
