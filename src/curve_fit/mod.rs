@@ -284,8 +284,8 @@ impl CurveFit {
 
     /// If false, a fit of many points in memory begins at the given start and evaluates all points from there; `true`
     /// by default. A fit of 524,288 points or more on the CPU otherwise fits a sample of them first, unless it takes few
-    /// evaluations, and begins at the result if all points agree with it. That halves the time of most such fits, and
-    /// changes the last digits of the result. For streams, see [`Stream::subsample`](crate::Stream::subsample).
+    /// evaluations, and begins at the result if all points agree with it. Most such fits take 0.3 to 0.8 of the time, and
+    /// the last digits of the result change. For streams, see [`Stream::subsample`](crate::Stream::subsample).
     #[must_use]
     pub fn subsample(mut self, subsample: bool) -> CurveFit {
         self.subsample = subsample;

@@ -7,12 +7,12 @@ use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::data::Data;
 use crate::data::points::Points;
-use crate::data::sample::{Sample, SampleHalf, data_of};
+use crate::data::sample::{Sample, data_of};
 use crate::data::sigma::Weights;
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::fit::engine::Request;
-use crate::fit::subsample_start::{FitSample, SubsampleStart};
+use crate::fit::subsample_start::{FitSample, SubsampleStart, Totals};
 use crate::host::Instant;
 use crate::model::native::Model;
 use crate::normal::Normal;
@@ -24,13 +24,22 @@ use crate::solver::options::Options;
 const SAMPLE_EVALUATIONS: usize = 100;
 /// Minimum number of points in memory of which a sample is fitted first.
 const LEAST_POINTS: usize = 1 << 19;
-/// Maximum number of points of the sample of a fit in memory; the sample has more than half of it.
-const SAMPLE: usize = 1 << 12;
+/// Maximum number of points of the sample of a fit in memory; the sample has more than half of it. From the result of its
+/// fit, one step of all points usually leads to the tolerance for the cost.
+const SAMPLE: usize = 1 << 14;
+/// The same number for a fit of many points: a fraction of them, up to a limit. The fit of the sample takes a small part
+/// of the time, and its result is nearer.
+const MANY_STRETCH: usize = 1 << 6;
+const LARGEST_SAMPLE: usize = 1 << 17;
+/// Part of a standard error to which the fits of a sample, which has larger errors than all points, are exact.
+const SAMPLE_ETOL: f64 = 0.01;
 /// Maximum number of points of the fit that tells how many evaluations a fit of all points takes.
 const PROBE: usize = 1 << 9;
-/// Maximum number of evaluations of a fit in memory that a sample does not make faster: after the fit of the sample,
-/// three or four evaluations remain, and one at the caller's start.
-const FEW_EVALUATIONS: usize = 6;
+/// Maximum number of evaluations of a fit in memory that a sample does not make faster, because after the fit of the
+/// sample three evaluations remain.
+const FEW_EVALUATIONS: usize = 4;
+/// The same number if all points are also evaluated at the caller's start.
+const FEW_WITH_START: usize = 6;
 
 /// Form of the points of a sample.
 #[derive(Clone, Copy)]
@@ -54,7 +63,7 @@ impl SampleForm<'_> {
 }
 
 /// The model with the settings for the fit of a sample.
-struct SampleFits<'f> {
+pub(super) struct SampleFits<'f> {
     curve: CurveFit,
     ready: &'f Ready,
     form: SampleForm<'f>,
@@ -64,28 +73,39 @@ struct SampleFits<'f> {
 impl FitSample for SampleFits<'_> {
     fn fit(&self, columns: &[Vec<f64>], start: &[f64]) -> Result<Fit> {
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
-        let options = Options { max_time: left, ..self.curve.options };
+        let options = self.curve.options;
+        let options = Options { max_time: left, etol: options.etol.max(SAMPLE_ETOL), ..options };
         self.curve.clone().options(options).fit(self.form.data(columns)?, start)
     }
 
-    fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Result<Vec<f64>> {
-        let data = self.form.data(columns)?;
-        let points = self.curve.validate(&data)?;
-        let prepared = &self.ready.prepared;
-        let n = prepared.free.len();
+    fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>> {
+        let data = self.form.data(columns).ok()?;
+        let points = self.curve.validate(&data).ok()?;
+        let n = self.ready.prepared.free.len();
         let mut normal = Normal::zero(n);
-        let mut cpu = Cpu::new(prepared, &points, self.curve.loss, params);
-        let done = cpu.normal(params, &vec![1.0; n], &mut normal);
-        let rows = points.used as f64 * points.units.row * points.units.row;
-        // Sums that could not be computed are similar to no others.
-        let mean = |j| if done.is_ok() { normal.jtj(j, j) / rows } else { f64::NAN };
-        Ok((0..n).map(mean).collect())
+        self.evaluator(&points, params).normal(params, &vec![1.0; n], &mut normal).ok()?;
+        Some(Totals::of(&points.overview()).mean_squares(&normal).collect())
+    }
+
+    fn largest_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>> {
+        let data = self.form.data(columns).ok()?;
+        let points = self.curve.validate(&data).ok()?;
+        // Without the weights of a robust loss, which are at most 1.
+        let mut largest = vec![0.0; self.ready.prepared.free.len()];
+        self.evaluator(&points, params).magnitudes(params, &mut largest).ok()?;
+        Some(largest.iter().map(|v| (v / points.units.row).powi(2)).collect())
+    }
+}
+
+impl SampleFits<'_> {
+    fn evaluator<'p>(&'p self, points: &'p Points<'p>, params: &[f64]) -> Cpu<'p> {
+        Cpu::new(&self.ready.prepared, points, self.curve.loss, params)
     }
 }
 
 impl CurveFit {
     /// Returns the settings for fits of a sample that end at a time.
-    fn of_sample<'f>(
+    pub(super) fn of_sample<'f>(
         &self,
         ready: &'f Ready,
         form: SampleForm<'f>,
@@ -96,18 +116,6 @@ impl CurveFit {
         let most = curve.options.max_evaluations.unwrap_or(SAMPLE_EVALUATIONS);
         curve.options.max_evaluations = Some(most.min(SAMPLE_EVALUATIONS));
         SampleFits { curve, ready, form, until }
-    }
-
-    /// Fits a sample from a complete start, until a time.
-    pub(super) fn sampled(
-        &self,
-        ready: &Ready,
-        (sample, form): (&Sample, SampleForm<'_>),
-        start: &[f64],
-        until: Option<Instant>,
-    ) -> SubsampleStart {
-        let work = self.of_sample(ready, form, until);
-        SubsampleStart::of(sample, start, &ready.prepared.free, &work)
     }
 
     /// Adds the result of the fit of a sample as a possible start to the request for a fit of many points in memory.
@@ -140,13 +148,17 @@ impl CurveFit {
         let form = SampleForm { x, weights, infinite_x };
         let work = curve.of_sample(self.ready(&free)?, form, end_of(begun, self.options.max_time));
         let start = &request.start;
-        let probe = work.fit(&Sample::of(points, PROBE).part(SampleHalf::All), start);
-        let is_long = probe.is_ok_and(|fit| fit.evaluations() > FEW_EVALUATIONS);
-        let sample = is_long.then(|| Sample::of(points, SAMPLE));
-        let opening = sample.map(|sample| SubsampleStart::of(&sample, start, &free, &work));
+        let sample = Sample::of(points, PROBE);
+        let probe = work.curve.fit(form.data(sample.columns())?, start);
+        let evaluations = probe.map_or(0, |fit| fit.evaluations());
+        let most = (points.used / MANY_STRETCH).clamp(SAMPLE, LARGEST_SAMPLE);
+        let opening = (evaluations > FEW_EVALUATIONS)
+            .then(|| SubsampleStart::of(&Sample::of(points, most), start, &free, &work));
         let mut request = request;
         request.spent.finding += begun.elapsed();
-        request.sample = opening.filter(|opening| opening.candidate.is_some());
+        request.sample = opening.filter(|opening| {
+            opening.candidate.is_some() && (opening.is_resolved || evaluations > FEW_WITH_START)
+        });
         Ok(request)
     }
 }
@@ -156,6 +168,7 @@ mod tests {
     use super::{LEAST_POINTS, SAMPLE};
     use crate::curve_fit::CurveFit;
     use crate::data::Data;
+    use crate::data::points::Points;
     use crate::data::sample::drawn;
 
     /// Far from the result, so that the fit takes many evaluations.
@@ -178,15 +191,16 @@ mod tests {
         let (x, mut y) = points();
         let before = decay().fit(Data::new(&x, &y).unwrap(), START).unwrap();
         assert!(before.stats().subsample_points > 0);
-        for i in drawn(LEAST_POINTS, SAMPLE, |_| true) {
+        let sample = drawn(&Points::validate(&Data::new(&x, &y).unwrap()).unwrap(), SAMPLE).0;
+        for i in sample {
             y[i] = 5.0 * (-0.2 * x[i]).exp();
         }
         let fit = decay().fit(Data::new(&x, &y).unwrap(), START).unwrap();
         assert!(fit.converged() && fit.stats().subsample_points == 0, "{fit}");
-        // The sample is a 256th of the points, and moves the curve by about this part of the difference.
-        assert!((fit.params()[0] - 3.01).abs() < 0.01, "{fit}");
-        // The passes at the caller's start and at the end of the sample's fit are counted.
-        assert!(fit.stats().passes >= fit.evaluations() + 2, "{fit}");
+        let alone = decay().subsample(false).fit(Data::new(&x, &y).unwrap(), START).unwrap();
+        assert_eq!(fit.params(), alone.params());
+        // The pass at the end of the sample's fit is counted.
+        assert!(fit.stats().passes > fit.evaluations(), "{fit}");
     }
 
     #[test]

@@ -35,33 +35,55 @@ pub(crate) const LEAST_SAMPLE: usize = 1 << 12;
 
 /// Number of possible levels.
 const LEVELS: u32 = u64::BITS;
+/// Number of levels for which one random number decides: one bit for each of the 2⁶ − 1 stretches of these levels that
+/// a stretch of the highest one contains.
+const GROUP: u32 = 6;
+
+/// Returns the random bits of the group of levels that contains `level`, and the position of the bit of this stretch:
+/// the number of a node of a binary tree, whose children have the numbers 2k and 2k + 1.
+fn decisions(stretch: u64, level: u32) -> (u64, u64) {
+    let depth = level.next_multiple_of(GROUP) - level;
+    let (above, node) = (stretch >> depth, stretch & ((1 << depth) - 1) | 1 << depth);
+    let group = u64::from(level.div_ceil(GROUP));
+    (SplitMix64::seed_from_u64(above ^ (group << 58)).random(), node)
+}
 
 /// Returns true if the point of a stretch of 2 to the power of `level` points is the point of its second half, false
 /// if it is the point of its first half.
 fn takes_second(stretch: u64, level: u32) -> bool {
-    SplitMix64::seed_from_u64(stretch ^ (u64::from(level) << 58)).random()
+    let (bits, node) = decisions(stretch, level);
+    (bits >> node) & 1 == 1
 }
 
 /// Returns the number of the drawn point of a stretch of 2 to the power of `level` points.
 fn drawn_of(stretch: u64, level: u32) -> u64 {
-    (1..=level).rev().fold(stretch, |at, level| 2 * at + u64::from(takes_second(at, level)))
+    let (mut at, mut level) = (stretch, level);
+    while level > 0 {
+        let (bits, mut node) = decisions(at, level);
+        let below = (level - 1) / GROUP * GROUP;
+        for _ in below..level {
+            let second = (bits >> node) & 1;
+            (at, node) = (2 * at + second, 2 * node + second);
+        }
+        level = below;
+    }
+    at
 }
 
-/// Returns the numbers of the points of a [`Sample`] of at most `most` of `n` points. Points that `counts` rejects are
-/// omitted.
-pub(crate) fn drawn(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> Vec<usize> {
-    drawn_with_level(n, most, counts).0
-}
-
-/// Returns the result of [`drawn`] and the level of its stretches.
-fn drawn_with_level(n: usize, most: usize, counts: impl Fn(usize) -> bool) -> (Vec<usize>, u32) {
-    let mut level = (n / most.max(1)).max(1).ilog2();
+/// Returns the numbers of the points of a [`Sample`] of at most `most` points, and the level of its stretches.
+pub(crate) fn drawn(points: &Points<'_>, most: usize) -> (Vec<usize>, u32) {
+    let (n, most) = (points.len(), most.max(1));
+    let mut level = (n / most).max(1).ilog2();
+    // If all points are used, every whole stretch contributes one point.
+    while !points.is_filtered() && n >> level > most {
+        level += 1;
+    }
     loop {
         let stretches = 0..=(n.max(1) as u64 - 1) >> level;
         let drawn = stretches.map(|stretch| drawn_of(stretch, level) as usize);
+        let is_used = |&i: &usize| i < n && (!points.is_filtered() || points.counts(i));
         // One more shows that there are too many.
-        let drawn = drawn.filter(|&i| i < n && counts(i)).take(most.saturating_add(1));
-        let drawn: Vec<usize> = drawn.collect();
+        let drawn: Vec<usize> = drawn.filter(is_used).take(most.saturating_add(1)).collect();
         if drawn.len() <= most {
             return (drawn, level);
         }
@@ -78,17 +100,12 @@ impl Sample {
 
     /// Returns the sample of at most `most` of these points.
     pub(crate) fn of(points: &Points<'_>, most: usize) -> Sample {
-        let counts = |i| !points.is_filtered() || points.counts(i);
-        let (index, level) = drawn_with_level(points.len(), most, counts);
-        let pick = |values: &Values<'_>| {
-            let mut picked = vec![0.0; index.len()];
-            values.pick(&index, &mut picked);
-            picked
-        };
-        let mut columns: Vec<Vec<f64>> = points.columns.iter().map(pick).collect();
-        columns.push(pick(&points.y));
+        let (index, level) = drawn(points, most);
+        let picked = |values: &Values<'_>| values.picked(&index);
+        let mut columns: Vec<Vec<f64>> = points.columns.iter().map(picked).collect();
+        columns.push(picked(&points.y));
         columns.extend(points.sigmas().map(|sigma| index.iter().map(|&i| sigma[i]).collect()));
-        let numbers = index.iter().map(|&i| i as u64).collect();
+        let numbers = index.into_iter().map(|i| i as u64).collect();
         Sample { columns, numbers, x: points.columns.len(), most, level }
     }
 
@@ -214,13 +231,13 @@ impl Sample {
         seen.len()
     }
 
-    /// Returns the columns of a part of the points.
-    pub(crate) fn part(&self, part: SampleHalf) -> Vec<Vec<f64>> {
-        let (first, step) = match part {
-            SampleHalf::Even => (0, 2),
-            SampleHalf::Odd => (1, 2),
-            SampleHalf::All => (0, 1),
-        };
+    /// Returns the columns of x, y and, if present, sigma.
+    pub(crate) fn columns(&self) -> &[Vec<f64>] {
+        &self.columns
+    }
+
+    /// Returns the columns of the points `first`, `first` + `step`, `first` + 2 `step`, …
+    pub(crate) fn every(&self, step: usize, first: usize) -> Vec<Vec<f64>> {
         let of = |column: &Vec<f64>| column.iter().skip(first).step_by(step).copied().collect();
         self.columns.iter().map(of).collect()
     }
@@ -242,17 +259,6 @@ pub(crate) fn data_of<'c>(
     let mut data = Data::new(x.iter().collect::<Vec<_>>(), rest.first().ok_or(empty)?)?;
     data.sigma = weights(rest.get(1).map(Vec::as_slice));
     Ok(data.allow_infinite_x(infinite_x))
-}
-
-/// A part of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SampleHalf {
-    /// The points 0, 2, 4, … of the sample.
-    Even,
-    /// The points 1, 3, 5, … of the sample.
-    Odd,
-    /// All points of the sample.
-    All,
 }
 
 #[cfg(test)]
@@ -294,8 +300,6 @@ mod tests {
             assert!(all.len() as u64 <= complete + 1 && all.len() <= 100, "{n}");
             let values: Vec<u64> = all.columns[0].iter().map(|&v| v as u64).collect();
             assert_eq!(values, all.numbers);
-            let drawn = drawn(n as usize, 100, |_| true);
-            assert!(drawn.iter().map(|&i| i as u64).eq(all.numbers.iter().copied()), "{n}");
             let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
             let data = Data::new(&values, &values).unwrap();
             assert_eq!(Sample::of(&Points::validate(&data).unwrap(), 100), all);

@@ -242,19 +242,15 @@ impl Workspace {
         let Some(sample) = request.sample else { return };
         let Some(candidate) = &sample.candidate else { return };
         let Ok(mut points) = self.evaluator(request, view) else { return };
-        let mut at_start = Normal::shaped(&self.problem.shape);
-        self.work.other_passes += 1;
-        if points.normal(view.start, &self.ones, &mut at_start).is_err() {
-            return;
-        }
-        let passed = points.normal(candidate, &self.ones, &mut self.known);
         let Problem { points: count, row_unit, square, .. } = self.problem;
         let totals = Totals { points: count, row_unit, square };
-        if passed.is_ok() && sample.judge(Some(&at_start), &self.known, totals).is_ok() {
+        let (passes, agrees) = sample.confirm(&mut *points, view.start, totals, &mut self.known);
+        self.work.other_passes += passes;
+        if agrees {
+            // The pass at the candidate is the first evaluation of the fit.
+            self.work.other_passes -= 1;
             self.problem.start.copy_from_slice(candidate);
             self.sample_points = sample.points;
-        } else {
-            self.work.other_passes += 1;
         }
     }
 

@@ -1,8 +1,8 @@
 //! Starting point from a fit of a sample, which saves passes over all points of a stream or of a large fit in memory.
 //! Tests ensure that it does not change the result of the fit.
 //!
-//! Each half of the sample is fitted in memory from the caller's start; then the whole sample is fitted from the result
-//! of the first half. The result is the candidate for the start. It is used only if
+//! Up to 4096 points of the sample are divided into halves, which are fitted in memory from the caller's start. Then the
+//! whole sample is fitted from the mean of both results. The result is the candidate for the start. It is used only if
 //!
 //! 1. both halves converge, determine all parameters, and agree: for their covariances Cₐ and C_b and the difference d
 //!    of their parameters, dᵀ(Cₐ + C_b)⁻¹d is at most the chi-square that one case in 10,000 exceeds, with one degree
@@ -13,16 +13,22 @@
 //!    large weights, are thus found;
 //! 4. all points agree with the sample: a full Gauss-Newton step from the candidate, with all points, is no longer
 //!    than the errors of the sample make likely. If the sample missed a feature of the data, the step is longer.
+//!
+//! The tests at the caller's start need a pass over all points. They are omitted if the sample alone shows their result:
+//! at the caller's start, many points of the sample contribute to each column of the Jacobian, so that no feature of the
+//! model can hide between them; and at the candidate, the cost per point is similar for all points and for the sample.
 
-use crate::data::sample::{Sample, SampleHalf};
+use crate::data::sample::{LEAST_SAMPLE, Sample};
 use crate::data::summary::{Overview, rounding};
 use crate::error::Result;
 use crate::fit::Fit;
 use crate::normal::small::{cholesky, solve_upper_transposed};
 use crate::normal::{Normal, Summary};
+use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// Minimum ratio of points to sample points for a fit of the sample.
 const LEAST_STRETCH: u64 = 4;
@@ -30,17 +36,25 @@ const LEAST_STRETCH: u64 = 4;
 const RARE: f64 = 3.719;
 /// Factor on the limit of the squared step, because the errors of a sample are estimates.
 const SLACK: f64 = 2.0;
-
 /// Maximum ratio of the mean squares of a column of the Jacobian for all points and for the sample.
 const SIMILAR: f64 = 4.0;
+/// Maximum ratio of the cost per point for all points and for the sample, if the caller's start is not evaluated.
+const SIMILAR_COST: f64 = 2.0;
+/// Minimum number of points of the sample that contribute to a column of the Jacobian, its sum of squares over the
+/// largest square, if the caller's start is not evaluated.
+const MANY: f64 = 16.0;
 
 /// Fits of a sample in memory, given as columns of x, y and sigma (if there is one).
 pub(crate) trait FitSample {
     /// Fits the columns from a start.
     fn fit(&self, columns: &[Vec<f64>], start: &[f64]) -> Result<Fit>;
 
-    /// Returns the mean square over the points of each column of the Jacobian, for these parameters.
-    fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Result<Vec<f64>>;
+    /// Returns the mean square over the points of each column of the Jacobian, for these parameters; `None` if the pass
+    /// fails.
+    fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>>;
+
+    /// Returns the largest square of each column of the Jacobian, or an upper limit; `None` if the pass fails.
+    fn largest_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>>;
 }
 
 /// Totals over all points, for the tests of the candidate.
@@ -58,6 +72,22 @@ impl Totals {
     pub(crate) fn of(points: &Overview) -> Totals {
         Totals { points: points.used, row_unit: points.units.row, square: points.summary.square }
     }
+
+    /// Returns the mean square over the points of each column of the Jacobian. `normal`: sums over all points.
+    pub(crate) fn mean_squares(&self, normal: &Normal) -> impl Iterator<Item = f64> {
+        let rows = self.rows();
+        (0..normal.n).map(move |j| normal.jtj(j, j) / rows)
+    }
+
+    /// Returns the factor between sums over all points, in row units, and means.
+    fn rows(&self) -> f64 {
+        self.points as f64 * self.row_unit * self.row_unit
+    }
+
+    /// Returns true if the curve passes through all points within rounding.
+    fn is_exact(&self, normal: &Normal) -> bool {
+        2.0 * normal.cost <= rounding(self.square)
+    }
 }
 
 /// Starting point from a sample.
@@ -72,6 +102,10 @@ pub(crate) struct SubsampleStart {
     /// Mean squares of the columns of the sample's Jacobian, one per free parameter: at the caller's start and at the
     /// candidate.
     pub(crate) seen: [Vec<f64>; 2],
+    /// True if many points of the sample contribute to each column of the Jacobian at the caller's start.
+    pub(crate) is_resolved: bool,
+    /// Cost per point of the sample at the candidate.
+    pub(crate) mean_cost: f64,
     /// Number of points per point of the sample.
     pub(crate) stretch: u64,
     /// Indices, among the free parameters, of the parameters that are not on a bound at the candidate.
@@ -104,24 +138,34 @@ impl SubsampleStart {
         if sample.stretch() < LEAST_STRETCH {
             return none("the points are too few for a sample of them to save time");
         }
-        let sound = |part| work.fit(&sample.part(part), start).ok().filter(is_sound);
-        let Some((a, b)) = sound(SampleHalf::Even).and_then(|a| Some((a, sound(SampleHalf::Odd)?)))
-        else {
+        let step = sample.len().div_ceil(LEAST_SAMPLE).max(1);
+        let half = |first| work.fit(&sample.every(2 * step, first), start).ok().filter(is_sound);
+        let Some((a, b)) = half(0).and_then(|a| Some((a, half(step)?))) else {
             return none("a half of the sample has no sound fit");
         };
         if !agree(&a, &b, free) {
             return none("the halves of the sample do not agree");
         }
-        let columns = sample.part(SampleHalf::All);
-        let fitted = work.fit(&columns, a.params()).ok();
+        let columns = sample.columns();
+        let mean: Vec<f64> =
+            a.params().iter().zip(b.params()).map(|(a, b)| 0.5 * (a + b)).collect();
+        let fitted = work.fit(columns, &mean).ok();
         let fitted = fitted.filter(|all| is_sound(all) && all.at_bound == a.at_bound);
         let Some(all) = fitted else { return none("the sample has no sound fit") };
-        let seen = |params: &[f64]| work.mean_squares(&columns, params);
-        let (Ok(at_start), Ok(there)) = (seen(start), seen(all.params())) else {
+        let first = sample.every(step, 0);
+        let at_start = work.mean_squares(&first, start);
+        let there = work.mean_squares(columns, all.params());
+        let (Some(at_start), Some(there)) = (at_start, there) else {
             return none("the sample has no sound fit");
         };
+        let points = first[0].len() as f64;
+        let is_resolved = work.largest_squares(&first, start).is_some_and(|largest| {
+            at_start.iter().zip(&largest).all(|(mean, largest)| points * mean >= MANY * largest)
+        });
         SubsampleStart {
             candidate: Some(all.params().to_vec()),
+            is_resolved,
+            mean_cost: all.cost() / all.points() as f64,
             seen: [at_start, there],
             stretch: sample.stretch(),
             inside: (0..free.len()).filter(|&j| all.at_bound[free[j]].is_none()).collect(),
@@ -131,8 +175,40 @@ impl SubsampleStart {
         }
     }
 
+    /// Evaluates all points at the candidate and, if needed, at the caller's start, and tests that they agree with the
+    /// sample. `there` gets the normal equations at the candidate. Returns the number of passes and the result of the
+    /// tests. A pass that fails is a test that fails.
+    pub(crate) fn confirm(
+        &self,
+        points: &mut dyn Evaluator,
+        start: &[f64],
+        totals: Totals,
+        there: &mut Normal,
+    ) -> (usize, bool) {
+        let Some(candidate) = &self.candidate else { return (0, false) };
+        let columns = vec![1.0; there.n];
+        if points.normal(candidate, &columns, there).is_err() {
+            return (1, false);
+        }
+        if !self.needs_start(there, totals) {
+            return (1, self.judge(None, there, totals).is_ok());
+        }
+        let mut at_start = there.clone();
+        let evaluated = points.normal(start, &columns, &mut at_start).is_ok();
+        (2, evaluated && self.judge(Some(&at_start), there, totals).is_ok())
+    }
+
+    /// Returns true if the tests need the normal equations of all points at the caller's start. `there`: those at the
+    /// candidate.
+    pub(crate) fn needs_start(&self, there: &Normal, totals: Totals) -> bool {
+        let mean_cost = there.cost / totals.rows();
+        let is_similar = mean_cost <= SIMILAR_COST * self.mean_cost
+            && self.mean_cost <= SIMILAR_COST * mean_cost;
+        !(self.is_resolved && (is_similar || totals.is_exact(there)))
+    }
+
     /// Tests that all points agree with the sample. `at_start` and `there`: normal equations of all points at the
-    /// caller's start, if they are known, and at the candidate.
+    /// caller's start, if they are [needed](SubsampleStart::needs_start), and at the candidate.
     pub(crate) fn judge(
         &self,
         at_start: Option<&Normal>,
@@ -142,10 +218,12 @@ impl SubsampleStart {
         if !there.is_finite() {
             return Err("the model is not finite at every point where the fit of the sample ends");
         }
-        let Some(at_start) = at_start.filter(|start| there.cost < start.cost) else {
+        if at_start.is_some_and(|start| there.cost.partial_cmp(&start.cost) != Some(Ordering::Less))
+        {
             return Err("the cost of all points is no lower where the fit of the sample ends");
-        };
-        if !(self.represents(at_start, 0, totals) && self.represents(there, 1, totals)) {
+        }
+        let is_alike_at_start = at_start.is_none_or(|start| self.represents(start, 0, totals));
+        if !(is_alike_at_start && self.represents(there, 1, totals)) {
             return Err("the sample does not represent all points");
         }
         let Some(step) = squared_step(there, &self.inside) else {
@@ -157,7 +235,7 @@ impl SubsampleStart {
         let variance = 2.0 * there.cost / degrees;
         let likely = SLACK * self.stretch as f64 * rare_chi_square(self.inside.len());
         // Data without noise agree up to rounding.
-        match step <= likely * variance || 2.0 * there.cost <= rounding(totals.square) {
+        match step <= likely * variance || totals.is_exact(there) {
             true => Ok(()),
             false => Err("all points do not agree with the sample"),
         }
@@ -166,12 +244,10 @@ impl SubsampleStart {
     /// Returns true if the columns of the Jacobian have similar mean squares for all points and for the sample. `at`: 0
     /// for the caller's start, 1 for the candidate.
     fn represents(&self, normal: &Normal, at: usize, totals: Totals) -> bool {
-        let rows = totals.points as f64 * totals.row_unit * totals.row_unit;
-        let is_similar = |(j, &of_sample): (usize, &f64)| {
-            let of_all = normal.jtj(j, j) / rows;
+        let is_similar = |(of_all, &of_sample): (f64, &f64)| {
             of_all <= SIMILAR * of_sample && of_sample <= SIMILAR * of_all
         };
-        self.seen[at].iter().enumerate().all(is_similar)
+        totals.mean_squares(normal).zip(&self.seen[at]).all(is_similar)
     }
 }
 

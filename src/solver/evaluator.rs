@@ -17,8 +17,8 @@ pub(crate) trait Evaluator {
     /// is used for the covariance, and for steps if the normal equations are too ill-conditioned.
     fn factor(&mut self, params: &[f64], columns: &[f64], out: &mut RFactor) -> Result<(), Fault>;
 
-    /// Computes the largest |∂f/∂pⱼ| over the points for each free parameter j, in row units. Correlated data are
-    /// whitened first.
+    /// Computes the largest weighted |∂f/∂pⱼ| over the points for each free parameter j, in row units. A robust loss has
+    /// no effect. Correlated data are whitened first.
     fn magnitudes(&mut self, params: &[f64], out: &mut [f64]) -> Result<(), Fault>;
 
     /// Returns the number of threads that share a pass.

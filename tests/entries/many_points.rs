@@ -187,6 +187,19 @@ fn the_number_of_threads_changes_no_bit() {
     assert!([2, 16].into_iter().all(|threads| of(threads) == one));
 }
 
+/// The sample decides all tests from a near start: the fit has no pass in addition to its evaluations.
+#[test]
+fn a_sample_saves_passes_from_a_near_start() {
+    let rng = &mut StdRng::seed_from_u64(66);
+    let x = abscissae();
+    let y: Vec<f64> = x.iter().map(|x| 100.0 * (-1.3 * x).exp() + 10.0 + noise(rng)).collect();
+    let data = (Data::new(&x, &y).unwrap(), BatchData::shared(&x, &y).unwrap());
+    let (fit, evaluations) = compared("near start", &decay(), data, &[90.0, 1.5, 11.0]);
+    assert!(fit.stats().subsample_points > 1500, "{fit}");
+    assert_eq!(fit.stats().passes, fit.evaluations(), "{fit}");
+    assert!(fit.evaluations() <= 3 && evaluations >= 5, "{} {evaluations}", fit.evaluations());
+}
+
 /// Without a sample, a fit of all points begins at the caller's start and has the bits of a batch of one.
 #[test]
 fn a_caller_can_do_without_a_sample() {

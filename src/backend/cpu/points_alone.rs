@@ -3,8 +3,10 @@
 
 use super::arrays::Differences;
 use super::closest::BlockPoints;
+use super::poisson::terms;
 use super::worker::Worker;
 use super::{Cpu, Pass};
+use crate::data::loss::Estimator;
 use crate::data::values::Values;
 use crate::solver::outcome::{BadPoint, Fault};
 
@@ -57,8 +59,15 @@ impl Cpu<'_> {
     ) -> Result<(), Fault> {
         out.fill(0.0);
         let points = self.points;
+        let most = points.darkest().recip();
         self.each_point((params, At::Closest), |i, output| {
-            let weight = points.weight(i);
+            let weight = match points.estimator {
+                Estimator::LeastSquares => points.weight(i),
+                Estimator::Poisson => {
+                    let [first, second] = terms(output(0), points.y.at(i), most).factors;
+                    first.sqrt() * second.sqrt()
+                }
+            };
             let larger = |(o, largest): (usize, &mut f64)| {
                 *largest = largest.max((output(1 + o) * weight).abs());
             };

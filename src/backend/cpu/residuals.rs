@@ -67,8 +67,7 @@ impl Cpu<'_> {
         picks.clear();
         match self.points.is_filtered() {
             false if n <= LEAST_SAMPLE => picks.extend(0..n),
-            false => picks.extend(drawn(n, LEAST_SAMPLE, |_| true)),
-            true => picks.extend(drawn(n, LEAST_SAMPLE, |i| self.points.counts(i))),
+            _ => picks.extend(drawn(self.points, LEAST_SAMPLE).0),
         }
     }
 

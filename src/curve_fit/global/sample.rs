@@ -159,7 +159,7 @@ impl Sample<'_> {
         let mut columns = vec![Vec::new(); 2 + variables + usize::from(weighted)];
         for (s, SetPoints { points, .. }) in self.sets.iter().enumerate() {
             let most = FITTED_POINTS / self.sets.len();
-            for i in drawn(points.len(), most, |i| points.counts(i)) {
+            for i in drawn(points, most).0 {
                 let x = points.columns.iter().map(|column| column.at(i));
                 let sigma = points.units.row / points.weight(i);
                 let row = std::iter::once((s + 1) as f64).chain(x).chain([points.y.at(i), sigma]);

@@ -9,8 +9,7 @@
 use crate::data::loss::Estimator;
 use crate::data::points::Observations;
 use crate::data::points::Points;
-use crate::data::sample::{Sample, SampleHalf, data_of};
-use crate::data::sigma::Weights;
+use crate::data::sample::{Sample, data_of};
 use crate::error::Result;
 use crate::math::bits::ascending;
 use crate::model::native::Model;
@@ -402,14 +401,9 @@ pub(super) fn on_sample<R>(
     if points.used <= most || points.correlation.is_some() {
         return work(points);
     }
-    let mut sample = Sample::new(points.columns.len(), points.sigmas().is_some(), most);
-    sample.add(points, 0);
-    let columns = sample.part(SampleHalf::All);
-    let weights = |own: Option<_>| match (points.sigma, own) {
-        (Weights::Each { absolute, .. }, Some(sigma)) => Weights::Each { sigma, absolute },
-        (sigma, _) => sigma,
-    };
-    let data = data_of(&columns, points.columns.len(), weights, points.infinite_x)?;
+    let sample = Sample::of(points, most);
+    let weights = |sigma| points.sigma.with_values(sigma);
+    let data = data_of(sample.columns(), points.columns.len(), weights, points.infinite_x)?;
     let mut sampled = Points::validate(&data)?;
     if points.estimator == Estimator::Poisson {
         sampled.count_events()?;

@@ -6,7 +6,7 @@ use crate::curve_fit::parameters::told_of_ties;
 use crate::curve_fit::ready::CompleteStart;
 use crate::curve_fit::sample_fits::SampleForm;
 use crate::curve_fit::{CurveFit, Ready};
-use crate::data::sample::{LEAST_SAMPLE, Sample, SampleHalf};
+use crate::data::sample::{LEAST_SAMPLE, Sample};
 use crate::data::source::Shape;
 use crate::data::start::Start;
 use crate::data::stream::{Stream, StreamPoints};
@@ -202,8 +202,9 @@ impl<'f> StreamFit<'f> {
         }
         if self.start.get().is_none() {
             let (curve, start) = (self.asked.curve, &self.asked.start);
-            let (columns, form) = (first.sample.part(SampleHalf::All), self.form());
-            let found = curve.found(start, &curve.validate(&form.data(&columns)?)?)?;
+            let form = self.form();
+            let data = form.data(first.sample.columns())?;
+            let found = curve.found(start, &curve.validate(&data)?)?;
             if found.search.is_some_and(|search| search.stopped) {
                 return Err(Error::StoppedInFirstPass);
             }
@@ -212,8 +213,8 @@ impl<'f> StreamFit<'f> {
         let opening = match self.subsample && free > 0 {
             true => {
                 let Asked { curve, ready, .. } = &self.asked;
-                let sample = (&first.sample, self.form());
-                curve.sampled(ready, sample, self.start(), self.patience().until)
+                let work = curve.of_sample(ready, self.form(), self.patience().until);
+                SubsampleStart::of(&first.sample, self.start(), &ready.prepared.free, &work)
             }
             false => SubsampleStart::none(first.sample.len(), "none was asked for"),
         };
@@ -246,17 +247,19 @@ impl<'f> StreamFit<'f> {
             Err(Fault::Stopped(_)) => return Ok(own("the fit was stopped")),
             Err(fault) => return Ok(own(forgiven(fault).map_err(|fault| self.refused(fault))?)),
         }
-        let start = self.start();
+        let (start, totals) = (self.start(), Totals::of(&points));
         let key = self.evaluated().key(start, &columns);
         let mut at_start = lock(&self.source.passes).cache.recall(&key).cloned();
-        if at_start.is_none() {
+        if at_start.is_none() && opening.needs_start(&there, totals) {
             // The result is not cached if the start was computed after the first pass, or if values of the points are
             // not in the ordinary range.
             let mut normal = Normal::zero(columns.len());
-            let looked = self.evaluator(start)?.normal(start, &columns, &mut normal);
-            at_start = looked.is_ok().then_some(normal);
+            if self.evaluator(start)?.normal(start, &columns, &mut normal).is_err() {
+                return Ok(own("the pass over all points fails there"));
+            }
+            at_start = Some(normal);
         }
-        Ok(match opening.judge(at_start.as_ref(), &there, Totals::of(&points)) {
+        Ok(match opening.judge(at_start.as_ref(), &there, totals) {
             Ok(()) => Beginning {
                 refined: Some(candidate.clone()),
                 why: format!(
@@ -340,8 +343,8 @@ impl<'f> StreamFit<'f> {
     }
 
     fn tests_of(&self, fit: &Fit, sample: &Sample) -> Result<ResidualTests> {
-        let (curve, columns, form) = (self.asked.curve, sample.part(SampleHalf::All), self.form());
-        let data = form.data(&columns)?;
+        let (curve, form) = (self.asked.curve, self.form());
+        let data = form.data(sample.columns())?;
         let points = curve.validate(&data)?;
         let mut cpu = Cpu::new(self.prepared(), &points, curve.loss, self.start());
         let end = (&fit.params[..], fit.termination);

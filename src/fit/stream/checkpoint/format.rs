@@ -11,7 +11,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 pub(super) const MAGIC: &[u8; 8] = b"FITCKPT1";
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// Bytes before the payload: magic, version, length.
 pub(super) const HEADER: usize = 8 + 4 + 8;
 /// Bytes after the payload.

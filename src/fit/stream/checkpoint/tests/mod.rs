@@ -240,7 +240,7 @@ fn other_versions_are_refused_by_number() {
         assert_eq!(
             error.to_string(),
             format!(
-                "the checkpoint {} belongs to another fit (version of the format: {version} there, 6 here); \
+                "the checkpoint {} belongs to another fit (version of the format: {version} there, 7 here); \
                  to begin anew remove it and the one before it, {}, or give another path",
                 store.newest.display(),
                 store.older.display()
@@ -263,7 +263,7 @@ fn the_format_is_fixed() {
     let file = file_of(&identity, b"xyz");
     let expected = [
         &b"FITCKPT1"[..],
-        &[6, 0, 0, 0],
+        &[7, 0, 0, 0],
         &[12, 0, 0, 0, 0, 0, 0, 0],
         &[1],
         &[5],
