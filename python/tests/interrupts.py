@@ -79,7 +79,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "bootstrap": lambda: dualfit.fit(decay, few, stack[0], [1, 1, 0]).bootstrap(5_000_000),
     "untraceable bootstrap": lambda: dualfit.fit(slow, few, stack[0], [1, 1, 0]).bootstrap(1000),
     "contour": lambda: dualfit.fit(decay, x[::10], y[::10], [1, 1, 0]).contour("a", "b", points=500),
-    "joint": lambda: dualfit.fit_joint(waves, few, stack, START, shared=["b"], **ENDLESS),
+    "joint": lambda: dualfit.fit_joint(waves, few, stack[:2000], START, shared=["b"], **ENDLESS),
     "untraceable joint": lambda: dualfit.fit_joint(never_the_same, few, stack[:9], [1, 1, 0], shared="b", **ENDLESS),
     "stream of chunks": lambda: dualfit.fit_stream(decay, None, [1, 1, 0], chunks=slow_chunks, chunk_points=10_000),
     "cleans up": lambda: dualfit.fit(cleans_up, few, stack[0], [1, 1, 0], **ENDLESS),
