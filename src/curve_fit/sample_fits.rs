@@ -24,21 +24,19 @@ use crate::solver::options::Options;
 const SAMPLE_EVALUATIONS: usize = 100;
 /// Minimum number of points in memory of which a sample is fitted first.
 const LEAST_POINTS: usize = 1 << 19;
-/// Maximum number of points of the sample of a fit in memory; the sample has more than half of it. From the result of its
-/// fit, one step of all points usually leads to the tolerance for the cost.
-const SAMPLE: usize = 1 << 14;
-/// The same number for a fit of many points: a fraction of them, up to a limit. The fit of the sample takes a small part
-/// of the time, and its result is nearer.
-const MANY_STRETCH: usize = 1 << 6;
-const LARGEST_SAMPLE: usize = 1 << 17;
-/// Part of a standard error to which the fits of a sample, which has larger errors than all points, are exact.
+/// A fit in memory draws a sample of at most one of so many points, within the limits of [`SAMPLE_SIZES`]. The sample has
+/// more than half of this maximum.
+const SAMPLE_DIVISOR: usize = 1 << 6;
+/// Smallest and largest maximum size of a sample. From the result of the fit of 8,192 points or more, one step of all
+/// points usually leads to the tolerance for the cost.
+const SAMPLE_SIZES: [usize; 2] = [1 << 14, 1 << 17];
+/// Minimum `etol` of the fits of a sample: they end within this fraction of a standard error.
 const SAMPLE_ETOL: f64 = 0.01;
-/// Maximum number of points of the fit that tells how many evaluations a fit of all points takes.
+/// Maximum number of points of the probe: a fit that estimates the number of evaluations of the fit of all points.
 const PROBE: usize = 1 << 9;
-/// Maximum number of evaluations of a fit in memory that a sample does not make faster, because after the fit of the
-/// sample three evaluations remain.
+/// If the probe takes at most as many evaluations, no sample is fitted: three evaluations would remain after it.
 const FEW_EVALUATIONS: usize = 4;
-/// The same number if all points are also evaluated at the caller's start.
+/// The same limit for a sample whose tests need a pass over all points at the caller's start.
 const FEW_WITH_START: usize = 6;
 
 /// Form of the points of a sample.
@@ -72,10 +70,7 @@ pub(super) struct SampleFits<'f> {
 
 impl FitSample for SampleFits<'_> {
     fn fit(&self, columns: &[Vec<f64>], start: &[f64]) -> Result<Fit> {
-        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
-        let options = self.curve.options;
-        let options = Options { max_time: left, etol: options.etol.max(SAMPLE_ETOL), ..options };
-        self.curve.clone().options(options).fit(self.form.data(columns)?, start)
+        self.fit_with_etol(columns, start, self.curve.options.etol.max(SAMPLE_ETOL))
     }
 
     fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>> {
@@ -90,7 +85,7 @@ impl FitSample for SampleFits<'_> {
     fn largest_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>> {
         let data = self.form.data(columns).ok()?;
         let points = self.curve.validate(&data).ok()?;
-        // Without the weights of a robust loss, which are at most 1.
+        // The weights of a robust loss are at most 1; without them, this is an upper limit.
         let mut largest = vec![0.0; self.ready.prepared.free.len()];
         self.evaluator(&points, params).magnitudes(params, &mut largest).ok()?;
         Some(largest.iter().map(|v| (v / points.units.row).powi(2)).collect())
@@ -98,13 +93,20 @@ impl FitSample for SampleFits<'_> {
 }
 
 impl SampleFits<'_> {
+    /// Fits the columns in the time that is left.
+    fn fit_with_etol(&self, columns: &[Vec<f64>], start: &[f64], etol: f64) -> Result<Fit> {
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let options = Options { max_time: left, etol, ..self.curve.options };
+        self.curve.clone().options(options).fit(self.form.data(columns)?, start)
+    }
+
     fn evaluator<'p>(&'p self, points: &'p Points<'p>, params: &[f64]) -> Cpu<'p> {
         Cpu::new(&self.ready.prepared, points, self.curve.loss, params)
     }
 }
 
 impl CurveFit {
-    /// Returns the settings for fits of a sample that end at a time.
+    /// Returns the settings for fits of a sample, which end at the time `until`.
     pub(super) fn of_sample<'f>(
         &self,
         ready: &'f Ready,
@@ -119,9 +121,13 @@ impl CurveFit {
     }
 
     /// Adds the result of the fit of a sample as a possible start to the request for a fit of many points in memory.
-    /// There is none if the fit takes few evaluations, as it does if all free parameters are linear, if the start was
-    /// found by a search in a sample, if the caller allows few evaluations, or if the model is called for all points at
-    /// once.
+    /// The request stays as it is in these cases:
+    ///
+    /// - there are fewer than [`LEAST_POINTS`] points, or the fit takes few evaluations, for example because all free
+    ///   parameters are linear;
+    /// - a search in a sample found the start, or the caller allows fewer than [`SAMPLE_EVALUATIONS`] evaluations;
+    /// - x has errors, y has a covariance matrix, or the model is called for all points at once;
+    /// - a device makes the fit.
     pub(super) fn with_sample<'a>(
         &self,
         request: Request<'a>,
@@ -149,15 +155,19 @@ impl CurveFit {
         let work = curve.of_sample(self.ready(&free)?, form, end_of(begun, self.options.max_time));
         let start = &request.start;
         let sample = Sample::of(points, PROBE);
-        let probe = work.curve.fit(form.data(sample.columns())?, start);
+        let probe = work.fit_with_etol(sample.columns(), start, self.options.etol);
         let evaluations = probe.map_or(0, |fit| fit.evaluations());
-        let most = (points.used / MANY_STRETCH).clamp(SAMPLE, LARGEST_SAMPLE);
+        let [least, largest] = SAMPLE_SIZES;
+        let most = (points.used / SAMPLE_DIVISOR).clamp(least, largest);
         let opening = (evaluations > FEW_EVALUATIONS)
             .then(|| SubsampleStart::of(&Sample::of(points, most), start, &free, &work));
         let mut request = request;
-        request.spent.finding += begun.elapsed();
+        let spent = begun.elapsed();
+        request.spent.finding += spent;
+        let limit = &mut request.spec.options.max_time;
+        *limit = limit.map(|limit| limit.saturating_sub(spent));
         request.sample = opening.filter(|opening| {
-            opening.candidate.is_some() && (opening.is_resolved || evaluations > FEW_WITH_START)
+            opening.candidate.is_some() && (opening.is_seen_well || evaluations > FEW_WITH_START)
         });
         Ok(request)
     }
@@ -165,7 +175,7 @@ impl CurveFit {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST_POINTS, SAMPLE};
+    use super::{LEAST_POINTS, SAMPLE_SIZES};
     use crate::curve_fit::CurveFit;
     use crate::data::Data;
     use crate::data::points::Points;
@@ -185,13 +195,14 @@ mod tests {
         (x, y)
     }
 
-    /// All points of the sample lie on another curve of the same kind, which all points contradict.
+    /// The points of the sample lie on another curve of the same kind than the other points.
     #[test]
     fn a_sample_that_all_points_contradict_is_not_used() {
         let (x, mut y) = points();
         let before = decay().fit(Data::new(&x, &y).unwrap(), START).unwrap();
         assert!(before.stats().subsample_points > 0);
-        let sample = drawn(&Points::validate(&Data::new(&x, &y).unwrap()).unwrap(), SAMPLE).0;
+        let sample =
+            drawn(&Points::validate(&Data::new(&x, &y).unwrap()).unwrap(), SAMPLE_SIZES[0]).0;
         for i in sample {
             y[i] = 5.0 * (-0.2 * x[i]).exp();
         }

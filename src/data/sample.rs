@@ -1,6 +1,6 @@
 //! A sample of the points. The points are divided into stretches of equal length, and one point of each stretch is
-//! drawn; the number of the stretch alone determines which point. Therefore samples of parts of the points can be
-//! merged to the sample of all points.
+//! drawn; position and length of the stretch alone determine which point. Therefore samples of parts of the points can
+//! be merged into the sample of all points.
 //!
 //! The number of points need not be known: when the sample is full, pairs of adjacent stretches are merged, and one of
 //! their two points is kept, with equal probability.
@@ -29,14 +29,14 @@ pub(crate) struct Sample {
     level: u32,
 }
 
-/// Number of points of the smallest sample, and maximum number of residuals that are tested. With this number an
-/// autocorrelation of 0.1 is 6 standard deviations from 0.
+/// Minimum size of the sample of a stream, and maximum number of residuals that are tested: with this number, an
+/// autocorrelation of 0.1 is 6 standard deviations from 0. The halves of a sample have at most as many points in all.
 pub(crate) const LEAST_SAMPLE: usize = 1 << 12;
 
 /// Number of possible levels.
 const LEVELS: u32 = u64::BITS;
-/// Number of levels for which one random number decides: one bit for each of the 2⁶ − 1 stretches of these levels that
-/// a stretch of the highest one contains.
+/// Number of levels that share one random number of 64 bits. It has one bit for each of the 63 nodes of their binary
+/// tree.
 const GROUP: u32 = 6;
 
 /// Returns the random bits of the group of levels that contains `level`, and the position of the bit of this stretch:
@@ -73,7 +73,7 @@ fn drawn_of(stretch: u64, level: u32) -> u64 {
 /// Returns the numbers of the points of a [`Sample`] of at most `most` points, and the level of its stretches.
 pub(crate) fn drawn(points: &Points<'_>, most: usize) -> (Vec<usize>, u32) {
     let (n, most) = (points.len(), most.max(1));
-    let mut level = (n / most).max(1).ilog2();
+    let mut level = (points.used / most).max(1).ilog2();
     // If all points are used, every whole stretch contributes one point.
     while !points.is_filtered() && n >> level > most {
         level += 1;
@@ -82,7 +82,7 @@ pub(crate) fn drawn(points: &Points<'_>, most: usize) -> (Vec<usize>, u32) {
         let stretches = 0..=(n.max(1) as u64 - 1) >> level;
         let drawn = stretches.map(|stretch| drawn_of(stretch, level) as usize);
         let is_used = |&i: &usize| i < n && (!points.is_filtered() || points.counts(i));
-        // One more shows that there are too many.
+        // One point more than allowed is enough to see that there are too many.
         let drawn: Vec<usize> = drawn.filter(is_used).take(most.saturating_add(1)).collect();
         if drawn.len() <= most {
             return (drawn, level);
@@ -303,6 +303,21 @@ mod tests {
             let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
             let data = Data::new(&values, &values).unwrap();
             assert_eq!(Sample::of(&Points::validate(&data).unwrap(), 100), all);
+        }
+    }
+
+    #[test]
+    fn a_sample_of_masked_points_is_the_sample_of_a_stream() {
+        for n in [1000_usize, 12_345, 200_000] {
+            for one_of in [2, 3, 50, 700] {
+                let mask: Vec<bool> = (0..n).map(|i| i * i % 1009 % one_of == 0).collect();
+                let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
+                let data = Data::new(&values, &values).unwrap().mask(&mask).unwrap();
+                let points = Points::validate(&data).unwrap();
+                let streamed = sample(0, n as u64, 100, 997, |i| mask[i as usize]);
+                assert_eq!(Sample::of(&points, 100), streamed, "{n} points, one of {one_of}");
+                assert!(points.used <= 100 || streamed.len() > 25, "{} of {}", streamed.len(), n);
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! Starting point from a fit of a sample, which saves passes over all points of a stream or of a large fit in memory.
-//! Tests ensure that it does not change the result of the fit.
+//! Tests over all points reject a start that could change the result of the fit by more than its last digits.
 //!
 //! Up to 4096 points of the sample are divided into halves, which are fitted in memory from the caller's start. Then the
 //! whole sample is fitted from the mean of both results. The result is the candidate for the start. It is used only if
@@ -11,12 +11,13 @@
 //! 3. the sample represents all points: the mean square of each column of the Jacobian is similar for both, at the
 //!    caller's start and at the candidate. A narrow peak between the points of the sample, and a few points with very
 //!    large weights, are thus found;
-//! 4. all points agree with the sample: a full Gauss-Newton step from the candidate, with all points, is no longer
-//!    than the errors of the sample make likely. If the sample missed a feature of the data, the step is longer.
+//! 4. all points agree with the sample: the length of the full Gauss-Newton step of all points from the candidate is at
+//!    most a limit that follows from the standard errors of the sample. If the sample missed a feature of the data, the
+//!    step is longer.
 //!
-//! The tests at the caller's start need a pass over all points. They are omitted if the sample alone shows their result:
-//! at the caller's start, many points of the sample contribute to each column of the Jacobian, so that no feature of the
-//! model can hide between them; and at the candidate, the cost per point is similar for all points and for the sample.
+//! The tests at the caller's start need a pass over all points. They are omitted if the sample predicts their result: if
+//! each column of the Jacobian at the caller's start has many effective points in the sample, and if the cost per point
+//! at the candidate is similar for all points and for the sample, or 0 except for rounding.
 
 use crate::data::sample::{LEAST_SAMPLE, Sample};
 use crate::data::summary::{Overview, rounding};
@@ -40,9 +41,9 @@ const SLACK: f64 = 2.0;
 const SIMILAR: f64 = 4.0;
 /// Maximum ratio of the cost per point for all points and for the sample, if the caller's start is not evaluated.
 const SIMILAR_COST: f64 = 2.0;
-/// Minimum number of points of the sample that contribute to a column of the Jacobian, its sum of squares over the
-/// largest square, if the caller's start is not evaluated.
-const MANY: f64 = 16.0;
+/// Minimum number of effective points of a column of the Jacobian, its sum of squares divided by its largest square, if
+/// the caller's start is not evaluated.
+const MIN_EFFECTIVE_POINTS: f64 = 16.0;
 
 /// Fits of a sample in memory, given as columns of x, y and sigma (if there is one).
 pub(crate) trait FitSample {
@@ -75,12 +76,12 @@ impl Totals {
 
     /// Returns the mean square over the points of each column of the Jacobian. `normal`: sums over all points.
     pub(crate) fn mean_squares(&self, normal: &Normal) -> impl Iterator<Item = f64> {
-        let rows = self.rows();
-        (0..normal.n).map(move |j| normal.jtj(j, j) / rows)
+        let divisor = self.mean_divisor();
+        (0..normal.n).map(move |j| normal.jtj(j, j) / divisor)
     }
 
-    /// Returns the factor between sums over all points, in row units, and means.
-    fn rows(&self) -> f64 {
+    /// Returns the number by which sums over all points, in row units, are divided to get means.
+    fn mean_divisor(&self) -> f64 {
         self.points as f64 * self.row_unit * self.row_unit
     }
 
@@ -102,8 +103,8 @@ pub(crate) struct SubsampleStart {
     /// Mean squares of the columns of the sample's Jacobian, one per free parameter: at the caller's start and at the
     /// candidate.
     pub(crate) seen: [Vec<f64>; 2],
-    /// True if many points of the sample contribute to each column of the Jacobian at the caller's start.
-    pub(crate) is_resolved: bool,
+    /// True if each column of the Jacobian at the caller's start has many effective points in the sample.
+    pub(crate) is_seen_well: bool,
     /// Cost per point of the sample at the candidate.
     pub(crate) mean_cost: f64,
     /// Number of points per point of the sample.
@@ -112,11 +113,11 @@ pub(crate) struct SubsampleStart {
     pub(crate) inside: Vec<usize>,
     /// Number of points of the sample.
     pub(crate) points: usize,
-    /// Memory of the sample and of the part of it that is fitted.
+    /// Upper limit of the memory of the sample and its halves, in bytes.
     pub(crate) bytes: usize,
     /// Part of the sample whose residuals are tested at the end of the fit.
     pub(crate) tested: Option<Sample>,
-    /// Reason for the choice of the start, as text.
+    /// Reason, as text, why there is no candidate; empty if there is one.
     pub(crate) reason: String,
 }
 
@@ -159,12 +160,15 @@ impl SubsampleStart {
             return none("the sample has no sound fit");
         };
         let points = first[0].len() as f64;
-        let is_resolved = work.largest_squares(&first, start).is_some_and(|largest| {
-            at_start.iter().zip(&largest).all(|(mean, largest)| points * mean >= MANY * largest)
+        let is_seen_well = work.largest_squares(&first, start).is_some_and(|largest| {
+            let has_many = |(mean, largest): (&f64, &f64)| {
+                *largest > 0.0 && points * mean >= MIN_EFFECTIVE_POINTS * largest
+            };
+            at_start.iter().zip(&largest).all(has_many)
         });
         SubsampleStart {
             candidate: Some(all.params().to_vec()),
-            is_resolved,
+            is_seen_well,
             mean_cost: all.cost() / all.points() as f64,
             seen: [at_start, there],
             stretch: sample.stretch(),
@@ -201,10 +205,10 @@ impl SubsampleStart {
     /// Returns true if the tests need the normal equations of all points at the caller's start. `there`: those at the
     /// candidate.
     pub(crate) fn needs_start(&self, there: &Normal, totals: Totals) -> bool {
-        let mean_cost = there.cost / totals.rows();
+        let mean_cost = there.cost / totals.mean_divisor();
         let is_similar = mean_cost <= SIMILAR_COST * self.mean_cost
             && self.mean_cost <= SIMILAR_COST * mean_cost;
-        !(self.is_resolved && (is_similar || totals.is_exact(there)))
+        !(self.is_seen_well && (is_similar || totals.is_exact(there)))
     }
 
     /// Tests that all points agree with the sample. `at_start` and `there`: normal equations of all points at the
@@ -216,11 +220,15 @@ impl SubsampleStart {
         totals: Totals,
     ) -> std::result::Result<(), &'static str> {
         if !there.is_finite() {
-            return Err("the model is not finite at every point where the fit of the sample ends");
+            return Err(
+                "with the parameters of the sample's fit, the model is not finite at some points",
+            );
         }
         if at_start.is_some_and(|start| there.cost.partial_cmp(&start.cost) != Some(Ordering::Less))
         {
-            return Err("the cost of all points is no lower where the fit of the sample ends");
+            return Err(
+                "the cost of all points is not lower with the parameters of the sample's fit",
+            );
         }
         let is_alike_at_start = at_start.is_none_or(|start| self.represents(start, 0, totals));
         if !(is_alike_at_start && self.represents(there, 1, totals)) {
@@ -228,7 +236,7 @@ impl SubsampleStart {
         }
         let Some(step) = squared_step(there, &self.inside) else {
             return Err(
-                "the points do not determine the parameters where the fit of the sample ends",
+                "the points do not determine the parameters at the result of the sample's fit",
             );
         };
         let degrees = totals.points.saturating_sub(self.inside.len()).max(1) as f64;
@@ -312,7 +320,7 @@ fn rare_chi_square(degrees: usize) -> f64 {
 /// Returns the reason to reject the candidate if the model panicked there; any other fault remains an error.
 pub(crate) fn forgiven(fault: Fault) -> std::result::Result<&'static str, Fault> {
     match fault {
-        Fault::Panicked { .. } => Ok("the model panics where the fit of the sample ends"),
+        Fault::Panicked { .. } => Ok("the model panics with the parameters of the sample's fit"),
         other => Err(other),
     }
 }
