@@ -24,8 +24,8 @@ use crate::solver::options::Options;
 const SAMPLE_EVALUATIONS: usize = 100;
 /// Minimum number of points in memory of which a sample is fitted first.
 const LEAST_POINTS: usize = 1 << 19;
-/// A fit in memory draws a sample of at most one of so many points, within the limits of [`SAMPLE_SIZES`]. The sample has
-/// more than half of this maximum.
+/// The maximum size of the sample of a fit in memory is the number of points divided by this number, within the limits of
+/// [`SAMPLE_SIZES`]. Without a mask, a sample has more than half of its maximum size.
 const SAMPLE_DIVISOR: usize = 1 << 6;
 /// Smallest and largest maximum size of a sample. From the result of the fit of 8,192 points or more, one step of all
 /// points usually leads to the tolerance for the cost.
@@ -195,7 +195,7 @@ mod tests {
         (x, y)
     }
 
-    /// The points of the sample lie on another curve of the same kind than the other points.
+    /// The points of the sample lie on one curve, the other points on another.
     #[test]
     fn a_sample_that_all_points_contradict_is_not_used() {
         let (x, mut y) = points();
