@@ -74,21 +74,21 @@ impl FitSample for SampleFits<'_> {
     }
 
     fn mean_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>> {
-        let data = self.form.data(columns).ok()?;
-        let points = self.curve.validate(&data).ok()?;
-        let n = self.ready.prepared.free.len();
-        let mut normal = Normal::zero(n);
-        self.evaluator(&points, params).normal(params, &vec![1.0; n], &mut normal).ok()?;
-        Some(Totals::of(&points.overview()).mean_squares(&normal).collect())
+        self.evaluated(columns, params, |cpu, points| {
+            let n = self.ready.prepared.free.len();
+            let mut normal = Normal::zero(n);
+            cpu.normal(params, &vec![1.0; n], &mut normal).ok()?;
+            Some(Totals::of(&points.overview()).mean_squares(&normal).collect())
+        })
     }
 
     fn largest_squares(&self, columns: &[Vec<f64>], params: &[f64]) -> Option<Vec<f64>> {
-        let data = self.form.data(columns).ok()?;
-        let points = self.curve.validate(&data).ok()?;
-        // The weights of a robust loss are at most 1; without them, this is an upper limit.
-        let mut largest = vec![0.0; self.ready.prepared.free.len()];
-        self.evaluator(&points, params).magnitudes(params, &mut largest).ok()?;
-        Some(largest.iter().map(|v| (v / points.units.row).powi(2)).collect())
+        self.evaluated(columns, params, |cpu, points| {
+            // The weights of a robust loss are at most 1; without them, this is an upper limit.
+            let mut largest = vec![0.0; self.ready.prepared.free.len()];
+            cpu.magnitudes(params, &mut largest).ok()?;
+            Some(largest.iter().map(|v| (v / points.units.row).powi(2)).collect())
+        })
     }
 }
 
@@ -100,8 +100,17 @@ impl SampleFits<'_> {
         self.curve.clone().options(options).fit(self.form.data(columns)?, start)
     }
 
-    fn evaluator<'p>(&'p self, points: &'p Points<'p>, params: &[f64]) -> Cpu<'p> {
-        Cpu::new(&self.ready.prepared, points, self.curve.loss, params)
+    /// Calls `work` with an evaluator of the columns, for these parameters, and the validated columns.
+    fn evaluated<R>(
+        &self,
+        columns: &[Vec<f64>],
+        params: &[f64],
+        work: impl FnOnce(&mut Cpu<'_>, &Points<'_>) -> Option<R>,
+    ) -> Option<R> {
+        let data = self.form.data(columns).ok()?;
+        let points = self.curve.validate(&data).ok()?;
+        let mut cpu = Cpu::new(&self.ready.prepared, &points, self.curve.loss, params);
+        work(&mut cpu, &points)
     }
 }
 

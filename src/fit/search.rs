@@ -244,7 +244,8 @@ impl Workspace {
         let Ok(mut points) = self.evaluator(request, view) else { return };
         let Problem { points: count, row_unit, square, .. } = self.problem;
         let totals = Totals { points: count, row_unit, square };
-        let (passes, agrees) = sample.confirm(&mut *points, view.start, totals, &mut self.known);
+        let (passes, agrees) =
+            sample.confirm(&mut *points, (view.start, candidate), totals, &mut self.known);
         self.work.other_passes += passes;
         if agrees {
             // The pass at the candidate is the first evaluation of the fit.

@@ -29,7 +29,6 @@ use crate::solver::evaluator::Evaluator;
 use crate::solver::outcome::Fault;
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 
 /// Minimum ratio of points to sample points for a fit of the sample.
 const LEAST_STRETCH: u64 = 4;
@@ -185,11 +184,10 @@ impl SubsampleStart {
     pub(crate) fn confirm(
         &self,
         points: &mut dyn Evaluator,
-        start: &[f64],
+        (start, candidate): (&[f64], &[f64]),
         totals: Totals,
         there: &mut Normal,
     ) -> (usize, bool) {
-        let Some(candidate) = &self.candidate else { return (0, false) };
         let columns = vec![1.0; there.n];
         if points.normal(candidate, &columns, there).is_err() {
             return (1, false);
@@ -224,8 +222,8 @@ impl SubsampleStart {
                 "with the parameters of the sample's fit, the model is not finite at some points",
             );
         }
-        if at_start.is_some_and(|start| there.cost.partial_cmp(&start.cost) != Some(Ordering::Less))
-        {
+        let is_lower = at_start.is_none_or(|start| there.cost < start.cost);
+        if !is_lower {
             return Err(
                 "the cost of all points is not lower with the parameters of the sample's fit",
             );

@@ -65,9 +65,10 @@ impl Cpu<'_> {
     pub(super) fn pick(&self, picks: &mut Vec<usize>) {
         let n = self.points.len();
         picks.clear();
-        match self.points.is_filtered() {
-            false if n <= LEAST_SAMPLE => picks.extend(0..n),
-            _ => picks.extend(drawn(self.points, LEAST_SAMPLE).0),
+        if n <= LEAST_SAMPLE && !self.points.is_filtered() {
+            picks.extend(0..n);
+        } else {
+            picks.extend(drawn(self.points, LEAST_SAMPLE).0);
         }
     }
 
