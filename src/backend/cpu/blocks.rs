@@ -21,15 +21,17 @@ impl Cpu<'_> {
         worker: &mut Worker,
         visit: impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
-        self.remaining_blocks(pass, (start, end), worker, |_, (next, _)| next, visit)
+        self.remaining_blocks(pass, (start, end), None, worker, |_, (next, _)| next, visit)
     }
 
     /// Like [`blocks`](Cpu::blocks), but before each block calls `assembled` with the range of the remaining points. It
-    /// returns the first of them that must be evaluated, or their end.
+    /// returns the first of them that must be evaluated, or their end. `used`: the flags of all points, if the model is
+    /// evaluated at the points to leave out, too.
     pub(super) fn remaining_blocks(
         &self,
         pass: Pass<'_>,
         (start, end): (usize, usize),
+        used: Option<&[u8]>,
         worker: &mut Worker,
         assembled: impl Fn(&mut Worker, (usize, usize)) -> usize,
         mut visit: impl FnMut(&mut Worker, BlockPoints<'_>),
@@ -47,7 +49,8 @@ impl Cpu<'_> {
                 break;
             }
             let (block, len);
-            if self.points.is_filtered() {
+            let first = next;
+            if self.points.is_filtered() && used.is_none() {
                 picked.clear();
                 next = self.points.pick_used(next, end, BLOCK, &mut picked);
                 // Consecutive points are read in place.
@@ -63,7 +66,8 @@ impl Cpu<'_> {
                 next += len;
             }
             if len > 0 {
-                outcome = self.block(pass, (block, len), worker, &mut visit);
+                let used = used.map(|used| &used[first - start..][..len]);
+                outcome = self.block(pass, (block, len), used, worker, &mut visit);
             }
         }
         worker.picked = picked;
@@ -85,6 +89,7 @@ impl Cpu<'_> {
         &self,
         pass: Pass<'_>,
         (block, len): (Block<'_>, usize),
+        used: Option<&[u8]>,
         worker: &mut Worker,
         visit: &mut impl FnMut(&mut Worker, BlockPoints<'_>),
     ) -> Result<(), Fault> {
@@ -122,7 +127,7 @@ impl Cpu<'_> {
             (_, None) => Ok(()),
         };
         if outcome.is_ok() {
-            visit(worker, BlockPoints { inputs: &inputs, block, distances });
+            visit(worker, BlockPoints { inputs: &inputs, block, used, distances });
         }
         worker.closest = closest;
         outcome

@@ -146,7 +146,7 @@ impl Cpu<'_> {
                 let len = block.len();
                 let is_run = block[len - 1] - block[0] + 1 == len;
                 let block = if is_run { Block::Run(block[0]) } else { Block::Picked(block) };
-                self.block(pass, (block, len), worker, &mut each)
+                self.block(pass, (block, len), None, worker, &mut each)
             })
         });
         self.scratch.numbers = numbers;

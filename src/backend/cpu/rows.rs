@@ -118,7 +118,7 @@ impl BlockRows {
         kernels: &Kernels,
         weighting: &Weighting<'_>,
         value: &[f64],
-        BlockPoints { block, distances, .. }: BlockPoints<'_>,
+        BlockPoints { block, used, distances, .. }: BlockPoints<'_>,
         k: usize,
     ) -> RowKind {
         let points = weighting.points;
@@ -134,18 +134,33 @@ impl BlockRows {
             factor.copy_from_slice(distances.factor);
             return RowKind::Factored;
         }
+        let counts = points.estimator == Estimator::Poisson;
         let y: &[f64] = match (points.y, block) {
-            (Values::F64(v), Block::Run(start)) => &v[start..start + n],
+            (Values::F64(v), Block::Run(start)) if !counts || used.is_none() => {
+                &v[start..start + n]
+            }
             _ => {
                 match block {
                     Block::Run(start) => points.y.copy_to(start, &mut response.0[..n]),
                     Block::Picked(index) => points.y.pick(index, &mut response.0[..n]),
                 }
+                if let (true, Some(used)) = (counts, used) {
+                    replace_unused(&mut response.0[..n], used, 1.0);
+                }
                 &response.0[..n]
             }
         };
-        if points.estimator == Estimator::Poisson {
+        if counts {
             let most = &[points.darkest().recip(); LANES];
+            // The cost of the count 1 with the expectation 1 is 0.
+            let value = match used {
+                Some(used) => {
+                    factor.copy_from_slice(value);
+                    replace_unused(factor, used, 1.0);
+                    &*factor
+                }
+                None => value,
+            };
             let counts = Counts { value, y, weights: None, most };
             score(kernels, &counts, residual, &mut self.weights, &mut self.loss.sums.costs);
             return RowKind::Counts;
@@ -229,6 +244,9 @@ impl BlockRows {
     ) {
         let (k, value) = (view.outputs.len(), view.output(0));
         let kind = self.residual(kernels, weighting, value, view.points, k);
+        if let (Some(used), Some(residual)) = (view.points.used, &mut self.columns[k - 1]) {
+            replace_unused(&mut residual.0[..used.len()], used, 0.0);
+        }
         let rule = (weighting.loss, weighting.floor);
         self.products(kernels, (rule, weighting.columns), view, kind);
     }
@@ -259,11 +277,15 @@ impl BlockRows {
         let scale = |j: usize| scales.get(j).copied().unwrap_or(1.0);
         let scaled = |j: usize| scale(j) != 1.0;
         let factored = kind == RowKind::Factored;
-        for j in 0..k - 1 {
-            if factored || scaled(j) {
-                let Some(column) = &mut self.columns[j] else { continue };
-                let factor = factored.then(|| lanes(&self.factor, n));
-                weigh(kernels, output(1 + j), factor, scale(j), &mut column.0[..n]);
+        let used = view.points.used;
+        let changed = |j: usize| factored || scaled(j) || used.is_some();
+        for j in (0..k - 1).filter(|&j| changed(j)) {
+            let Some(column) = &mut self.columns[j] else { continue };
+            let column = &mut column.0[..n];
+            let factor = factored.then(|| lanes(&self.factor, n));
+            weigh(kernels, output(1 + j), factor, scale(j), column);
+            if let Some(used) = used {
+                replace_unused(column, used, 0.0);
             }
         }
         let robust = kind != RowKind::Counts && rule.0 != Loss::Linear;
@@ -274,7 +296,7 @@ impl BlockRows {
         }
         let columns = &self.columns;
         let left = |j: usize| {
-            if j + 1 < k && !factored && !scaled(j) { output(1 + j) } else { lanes(&columns[j], n) }
+            if j + 1 < k && !changed(j) { output(1 + j) } else { lanes(&columns[j], n) }
         };
         let weights = match (kind, robust) {
             (RowKind::Counts, _) => &self.weights[..],
@@ -363,6 +385,12 @@ fn score(
     if let [Some(first), Some(second)] = weights {
         kernels.poisson(counts, score, [&mut first.0[..n], &mut second.0[..n]], costs);
     }
+}
+
+/// Replaces the numbers of the points to leave out, whose flags are 0.
+fn replace_unused(numbers: &mut [f64], used: &[u8], by: f64) {
+    let numbers = numbers.iter_mut().zip(used);
+    numbers.for_each(|(number, &used)| *number = if used > 0 { *number } else { by });
 }
 
 /// Multiplies the residuals by the factors of their rows.

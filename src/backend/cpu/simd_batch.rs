@@ -185,7 +185,8 @@ impl SimdBatch {
                 estimator: manner.estimator,
                 most: &self.most,
             };
-            let points = BlockPoints { inputs: &inputs, block: Block::Run(start), distances: None };
+            let block = Block::Run(start);
+            let points = BlockPoints { inputs: &inputs, block, used: None, distances: None };
             let view = BlockValues { machine, points, outputs: &self.code.outputs };
             rows.add_products_of(self.kernels, &target, &view);
         }
@@ -207,7 +208,7 @@ impl SimdBatch {
         let Some(arrays) = in_a_row(arrays) else { return 0 };
         let weighted = if weighted { Weighted::Each } else { Weighted::Not };
         let same = Same::ByLane(&self.uniforms);
-        let products = Rows { arrays: &arrays, weighted, estimate, same };
+        let products = Rows { arrays: &arrays, has_flags: false, weighted, estimate, same };
         let Worker { machine, rows, sums, .. } = worker;
         let k = self.code.outputs.len();
         sums.clear();

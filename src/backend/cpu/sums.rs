@@ -37,9 +37,10 @@ struct Form<'f> {
 }
 
 impl<'f> Form<'f> {
-    /// Returns the rows of these arrays: columns, response and sigmas.
-    fn rows<'r>(&'r self, arrays: &'r [Values<'r>]) -> Rows<'r> {
-        Rows { arrays, weighted: self.weighted, estimate: self.estimate, same: self.same }
+    /// Returns the rows of these arrays: columns, response, sigmas and, if `has_flags`, flags.
+    fn rows<'r>(&'r self, arrays: &'r [Values<'r>], has_flags: bool) -> Rows<'r> {
+        let Form { weighted, estimate, same, .. } = *self;
+        Rows { arrays, has_flags, weighted, estimate, same }
     }
 }
 
@@ -125,15 +126,19 @@ impl Cpu<'_> {
             first,
             |pass, worker, stretch, normal| {
                 let ((start, end), _) = stretch;
+                let mut flags = std::mem::take(&mut worker.flags);
+                let used = self.used_in_place(pass, (start, end), &mut flags);
                 let (kernels, outputs) = (self.kernels, pass.outputs);
                 worker.rows.reserve(outputs.len());
                 worker.rows.clear();
                 let form = self.assembled_form(pass, columns);
                 let form = form.as_ref();
-                let start =
-                    start + form.map_or(0, |form| self.assembled_sums(form, stretch, worker));
+                let in_place = form.filter(|_| used.is_some() || !self.points.is_filtered());
+                let done = in_place.map_or(0, |form| self.assembled_sums(form, stretch, worker));
+                let (start, used) = (start + done, used.map(|used| &used[done..]));
                 let assembled = |worker: &mut Worker, points: (usize, usize)| {
-                    form.map_or(points.0, |form| self.assembled_piece(form, points, worker))
+                    let used = used.map(|used| &used[points.0 - start..]);
+                    form.map_or(points.0, |form| self.assembled_piece(form, points, used, worker))
                 };
                 let products = |worker: &mut Worker, points: BlockPoints<'_>| {
                     let Worker { machine, rows, .. } = worker;
@@ -141,8 +146,9 @@ impl Cpu<'_> {
                     rows.add_products(kernels, &weighting, &view);
                 };
                 let points = (start, end);
-                let done = self.remaining_blocks(pass, points, worker, assembled, products);
+                let done = self.remaining_blocks(pass, points, used, worker, assembled, products);
                 worker.rows.finish(squares, normal);
+                worker.flags = flags;
                 done
             },
         );
@@ -152,6 +158,42 @@ impl Cpu<'_> {
             return self.normal_pass(params, columns, first);
         }
         Ok(())
+    }
+
+    /// Returns the flags of the points of a piece if the model is evaluated at the points to leave out, too: if they are few
+    /// and the model is traced. Their rows are then 0. Otherwise the values of the used points are copied first, which takes
+    /// as long as the evaluation at half as many points.
+    fn used_in_place<'f>(
+        &self,
+        pass: Pass<'_>,
+        piece: (usize, usize),
+        flags: &'f mut Vec<u8>,
+    ) -> Option<&'f [u8]> {
+        let points = self.points;
+        if pass.code.is_none() || !points.is_filtered() || !points.x_sigma.is_exact() {
+            return None;
+        }
+        flags.clear();
+        self.flag_dense(piece, flags).then_some(&flags[..])
+    }
+
+    /// Appends the flags of the points of a piece if at least two of three are used.
+    fn flag_dense(&self, (start, end): (usize, usize), flags: &mut Vec<u8>) -> bool {
+        let before = flags.len();
+        flags.resize(before + end - start, 0);
+        let used = self.points.flag_used(start, &mut flags[before..]);
+        let is_dense = 3 * used >= 2 * (end - start);
+        if !is_dense {
+            flags.truncate(before);
+        }
+        is_dense
+    }
+
+    /// Appends the flags of the points of the leading dense pieces of `start..until`, and returns the end of these pieces.
+    fn flag_dense_run(&self, (start, until): (usize, usize), flags: &mut Vec<u8>) -> usize {
+        let pieces = (start..until).step_by(PIECE).map(|first| (first, until.min(first + PIECE)));
+        let dense = { pieces }.take_while(|&piece| self.flag_dense(piece, flags));
+        dense.last().map_or(start, |(_, end)| end)
     }
 
     /// Initialises the sums of a piece with machine code, if machine code supports this pass. Returns the number of
@@ -167,15 +209,20 @@ impl Cpu<'_> {
         let sums = LANES * form.estimate.sums(k);
         if !worker.ahead.has(start) {
             let mut ahead = std::mem::take(&mut worker.ahead);
-            let until = until.min(start + AHEAD * PIECE);
+            let mut until = until.min(start + AHEAD * PIECE);
+            let mut flags = std::mem::take(&mut worker.flags_ahead);
+            flags.clear();
+            if self.points.is_filtered() {
+                until = self.flag_dense_run((start, until), &mut flags);
+            }
             ahead.begin = start;
             ahead.sums.clear();
             let whole = (until - start) / LANES * LANES;
             ahead.sums.resize(sums * whole.div_ceil(PIECE), 0.0);
             let table = &mut worker.machine.table;
             let run = (start, until);
-            ahead.end = start + self.assembled_run(form, run, table, &mut ahead.sums);
-            worker.ahead = ahead;
+            ahead.end = start + self.assembled_run(form, run, &flags, table, &mut ahead.sums);
+            (worker.ahead, worker.flags_ahead) = (ahead, flags);
         }
         let Worker { rows, ahead, .. } = worker;
         let done = ahead.end.min(end).saturating_sub(start);
@@ -186,41 +233,43 @@ impl Cpu<'_> {
         done
     }
 
-    /// Adds the products of points to the sums of their pieces with machine code, if all points are used and machine code
-    /// supports the number types of the arrays. Returns the number of leading points that were added.
+    /// Adds the products of points to the sums of their pieces with machine code, if it supports the number types of the
+    /// arrays. `flags`: those of the points, if some are left out. Returns the number of leading points that were added.
     fn assembled_run(
         &self,
         form: &Form<'_>,
         (start, end): (usize, usize),
+        flags: &[u8],
         table: &mut Table,
         sums: &mut [f64],
     ) -> usize {
         let points = self.points;
         let columns = points.columns[..form.code.columns.min(points.columns.len())].iter();
-        if points.is_filtered() || !form.code.is_worthwhile(end - start) {
+        if !form.code.is_worthwhile(end - start) {
             return 0;
         }
         let sigma = form.sigma.map(Values::F64);
         let values = columns.chain([&points.y]).chain(&sigma);
-        let Some(arrays) = in_a_row(values.map(|values| Some(values.part(start..end)))) else {
-            return 0;
-        };
-        form.code.add_sums(self.kernels.vectors, &form.rows(&arrays), table, sums)
+        let flags = points.is_filtered().then_some(Values::U8(flags));
+        let values = values.map(|values| values.part(start..end)).chain(flags);
+        let Some(arrays) = in_a_row(values.map(Some)) else { return 0 };
+        form.code.add_sums(self.kernels.vectors, &form.rows(&arrays, flags.is_some()), table, sums)
     }
 
     /// Adds the products of the used points of `start..end`, a part of a piece, to the sums of the worker with machine
-    /// code. Their values are copied and converted to f64. Returns the point at which to continue: the first used point
-    /// that was not added, or `end`.
+    /// code. Their values are copied and converted to f64, without those of the points to leave out unless `used` contains
+    /// their flags. Returns the point at which to continue: the first used point that was not added, or `end`.
     fn assembled_piece(
         &self,
         form: &Form<'_>,
         (start, end): (usize, usize),
+        used: Option<&[u8]>,
         worker: &mut Worker,
     ) -> usize {
         let vectors = self.kernels.vectors;
         if end - start < LANES
             || !form.code.is_worthwhile(BLOCK.min(end - start))
-            || !form.code.can_add_sums(vectors, &form.rows(&[]))
+            || !form.code.can_add_sums(vectors, &form.rows(&[], used.is_some()))
         {
             return start;
         }
@@ -231,17 +280,26 @@ impl Cpu<'_> {
         let values = columns.chain([&points.y]).chain(&sigma);
         let Some(values) = in_a_row(values.copied().map(Some)) else { return start };
         gathered.resize(values.len() * COPY, 0.0);
-        let len = gather_used(vectors, points, (start, end), &values, gathered);
+        let len = match used {
+            Some(_) => {
+                let copies = values.iter().zip(gathered.chunks_mut(COPY));
+                copies.for_each(|(values, copy)| values.copy_to(start, &mut copy[..end - start]));
+                end - start
+            }
+            None => gather_used(vectors, points, (start, end), &values, gathered),
+        };
         let whole = len / LANES * LANES;
-        let arrays = gathered.chunks(COPY).map(|array| Some(Values::F64(&array[..whole])));
-        let Some(arrays) = in_a_row(arrays) else { return start };
+        let arrays = gathered.chunks(COPY).map(|array| Values::F64(&array[..whole]));
+        let arrays = arrays.chain(used.map(|used| Values::U8(&used[..whole])));
+        let Some(arrays) = in_a_row(arrays.map(Some)) else { return start };
         let k = form.code.outputs.len();
         rows.copy_sums(k, form.estimate.has_costs(), sums);
-        let done = form.code.add_sums(vectors, &form.rows(&arrays), &mut machine.table, sums);
+        let all = form.rows(&arrays, used.is_some());
+        let done = form.code.add_sums(vectors, &all, &mut machine.table, sums);
         if done > 0 {
             rows.set_sums(k, sums);
         }
-        points.last_used(end, len - done)
+        if used.is_some() { start + done } else { points.last_used(end, len - done) }
     }
 
     /// Returns the form in which machine code sums the products of this pass; `None` if it does not support the pass.

@@ -69,6 +69,9 @@ pub(super) struct Worker {
     pub(super) sums: Vec<f64>,
     /// Columns, response and sigmas of a block in f64, for machine code.
     pub(super) gathered: Vec<f64>,
+    /// Flags of the points of a piece, 0 for those to leave out, and those of several pieces for machine code.
+    pub(super) flags: Vec<u8>,
+    pub(super) flags_ahead: Vec<u8>,
     /// Buffers for sampled residuals and the indices of their points.
     pub(super) residuals: Vec<f64>,
     pub(super) sampled: Vec<usize>,

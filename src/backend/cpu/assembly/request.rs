@@ -37,7 +37,7 @@ impl Elements {
     pub(super) const COUNT: usize = 2 * Storage::COUNT;
 
     /// Returns the types of these arrays, of which the first `columns` are columns. Returns `None` if the columns have
-    /// different types or integers, or if an array after y is not in f64.
+    /// different types or integers, or if an array after y is not in f64. `arrays`: all but the flags.
     pub(super) fn of(arrays: &[Values<'_>], columns: usize) -> Option<Elements> {
         let mut arrays = arrays.iter().map(Values::storage);
         let first = arrays.clone().next().filter(|_| columns > 0).unwrap_or_default();
@@ -70,6 +70,11 @@ pub(crate) enum Weighted {
 impl Weighted {
     /// Number of values of the type.
     pub(super) const COUNT: usize = 4;
+
+    /// Returns true if there is an array of weights or standard deviations.
+    pub(super) fn has_array(self) -> bool {
+        matches!(self, Weighted::Each | Weighted::BySigma)
+    }
 }
 
 /// Weights that the loss or the estimator gives to the products of rows.
@@ -162,9 +167,11 @@ pub(crate) enum Same<'a> {
 /// Rows whose products are summed. The residual is (value of the program − `y`) · weight. If the estimate is not
 /// [`Estimate::Squares`], the costs are summed, too, after the products.
 pub(crate) struct Rows<'a> {
-    /// The columns of the program, then y, then the weights or sigmas if each row has its own. All have the same
-    /// length. Numbers of other types are converted to f64; see [`Elements`].
+    /// The columns of the program, then y, then the weights or sigmas if each row has its own, then the flags if
+    /// `has_flags`. All have the same length. Numbers of other types are converted to f64; see [`Elements`].
     pub(crate) arrays: &'a [Values<'a>],
+    /// If true, the last array has a byte for each row, which is 0 if the row is left out.
+    pub(crate) has_flags: bool,
     pub(crate) weighted: Weighted,
     pub(crate) estimate: Estimate,
     pub(crate) same: Same<'a>,

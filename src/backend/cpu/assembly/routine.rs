@@ -7,14 +7,12 @@ use super::recorder::record;
 use super::rounds::TURNS;
 use super::steps::{self, Purpose};
 use super::writer::{Layout, Spread};
-use crate::backend::cpu::assembly::request::{
-    Elements, Outputs, Rows, Same, Shared, Table, Weighted,
-};
+use crate::backend::cpu::assembly::request::{Elements, Outputs, Rows, Same, Shared, Table};
 use crate::backend::cpu::code::Code;
 use crate::backend::cpu::gram::LANES;
 use crate::backend::cpu::kernels::Vectors;
 use crate::data::validate_stream::PIECE;
-use crate::data::values::Values;
+use crate::data::values::{Storage, Values};
 use crate::normal::pair;
 use memmap2::{Mmap, MmapMut};
 use std::mem::MaybeUninit;
@@ -153,7 +151,8 @@ impl Routine {
         purpose: Purpose,
     ) -> Option<Routine> {
         let sums = purpose.sums(code.outputs.len());
-        let more = if purpose == Purpose::Outputs { code.computed.len() } else { 2 };
+        let flags = purpose.flags(code.columns);
+        let more = if purpose == Purpose::Outputs { code.computed.len() } else { 3 };
         let arrays = code.columns + more;
         let too_many = code.outputs.len() > FEW_COLUMNS && sums > 0;
         if arrays > ARRAYS || too_many || code.steps.len() > MOST_STEPS {
@@ -166,7 +165,7 @@ impl Routine {
         let operations = without_dead(&operations);
         let machine = assemble(
             operations,
-            Layout { vectors, spread, columns: code.columns, elements, arrays, sums },
+            Layout { vectors, spread, columns: code.columns, elements, flags, arrays, sums },
         )?;
         let mut pages = MmapMut::map_anon(machine.bytes.len()).ok()?;
         pages.copy_from_slice(&machine.bytes);
@@ -186,6 +185,13 @@ impl Routine {
         // SAFETY: guaranteed by the caller.
         unsafe { entry(frame) };
         frame.done
+    }
+}
+
+impl Rows<'_> {
+    fn purpose(&self) -> Purpose {
+        let Rows { weighted, estimate, has_flags, .. } = *self;
+        Purpose::Sums { weighted, estimate, has_flags }
     }
 }
 
@@ -234,8 +240,8 @@ impl Routines {
 
     /// Implements [`Assembled::can_add_sums`](super::Assembled::can_add_sums).
     pub(super) fn can_add_sums(&self, code: &Code, vectors: Vectors, rows: &Rows<'_>) -> bool {
-        let purpose = Purpose::Sums(rows.weighted, rows.estimate);
-        self.routine(code, Elements::default(), vectors, rows.same.spread(), purpose).is_some()
+        self.routine(code, Elements::default(), vectors, rows.same.spread(), rows.purpose())
+            .is_some()
     }
 
     /// Implements [`Assembled::add_sums`](super::Assembled::add_sums).
@@ -248,24 +254,23 @@ impl Routines {
         sums: &mut [f64],
     ) -> usize {
         let points = rows.arrays.iter().map(|array| array.len()).min().unwrap_or(0) / LANES * LANES;
-        let wanted = match rows.weighted {
-            Weighted::Not | Weighted::Alike => code.columns + 1,
-            Weighted::Each | Weighted::BySigma => code.columns + 2,
-        };
-        let purpose = Purpose::Sums(rows.weighted, rows.estimate);
+        let flags = usize::from(rows.has_flags);
+        let numbers = code.columns + 1 + usize::from(rows.weighted.has_array());
+        let purpose = rows.purpose();
         let each = LANES * purpose.sums(code.outputs.len());
         let has_uniforms = match rows.same {
             Same::OfOne(..) => true,
             Same::ByLane(numbers) => numbers.len() == code.constants.len() + Shared::COUNT,
         };
         let is_complete = has_uniforms
-            && rows.arrays.len() == wanted
+            && rows.arrays.len() == numbers + flags
+            && rows.arrays[numbers..].iter().all(|array| array.storage() == Storage::U8)
             && sums.len() == each * points.div_ceil(PIECE);
         if points == 0 || !is_complete {
             return 0;
         }
         let spread = rows.same.spread();
-        let Some(elements) = Elements::of(rows.arrays, code.columns) else { return 0 };
+        let Some(elements) = Elements::of(&rows.arrays[..numbers], code.columns) else { return 0 };
         let routine = self.routine(code, elements, vectors, spread, purpose);
         let Some(routine) = routine else { return 0 };
         let uniforms = rows.same.lie(code, vectors, table);

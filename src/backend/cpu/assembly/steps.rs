@@ -1,6 +1,6 @@
 //! Recording of the steps of a program as operations.
 
-use super::recorder::Number;
+use super::recorder::{Holds, Number};
 use crate::backend::cpu::assembly::request::{Estimate, Shared, Weighted};
 use crate::backend::cpu::code::{Code, Instruction, Operand};
 use crate::backend::cpu::poisson;
@@ -15,18 +15,20 @@ use crate::normal::pair;
 pub(super) enum Purpose {
     /// The routine writes the outputs to arrays.
     Outputs,
-    /// The routine sums the products of partials and residuals and, unless they are squares, the costs.
-    Sums(Weighted, Estimate),
+    /// The routine sums the products of partials and residuals and, unless they are squares, the costs. If `has_flags`,
+    /// rows whose flag is 0 are left out.
+    Sums { weighted: Weighted, estimate: Estimate, has_flags: bool },
 }
 
 impl Purpose {
-    pub(super) const COUNT: usize = 1 + Weighted::COUNT * Estimate::COUNT;
+    pub(super) const COUNT: usize = 1 + 2 * Weighted::COUNT * Estimate::COUNT;
 
     pub(super) fn index(self) -> usize {
         match self {
             Purpose::Outputs => 0,
-            Purpose::Sums(weighted, estimate) => {
-                1 + weighted as usize + Weighted::COUNT * estimate.index()
+            Purpose::Sums { weighted, estimate, has_flags } => {
+                let kind = weighted as usize + Weighted::COUNT * estimate.index();
+                1 + 2 * kind + usize::from(has_flags)
             }
         }
     }
@@ -35,7 +37,17 @@ impl Purpose {
     pub(super) fn sums(self, outputs: usize) -> usize {
         match self {
             Purpose::Outputs => 0,
-            Purpose::Sums(_, estimate) => estimate.sums(outputs),
+            Purpose::Sums { estimate, .. } => estimate.sums(outputs),
+        }
+    }
+
+    /// Returns the index of the array of flags for a program with this number of columns, if there is one.
+    pub(super) fn flags(self, columns: usize) -> Option<usize> {
+        match self {
+            Purpose::Sums { weighted, has_flags: true, .. } => {
+                Some(columns + 1 + usize::from(weighted.has_array()))
+            }
+            _ => None,
         }
     }
 }
@@ -43,7 +55,7 @@ impl Purpose {
 /// Records the computation of a program at a point, and the use of its outputs. Returns `None` if the program has a
 /// step that is not supported.
 ///
-/// Order of the arrays: the columns, then the response and the weights for sums, or the outputs. Order of the uniform
+/// Order of the arrays: the columns, then the response, the weights and the flags for sums, or the outputs. Order of the uniform
 /// numbers (equal at all points): the numbers of the program, then those of [`Shared`].
 pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
     let columns = code.columns;
@@ -79,7 +91,7 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
                 registers[*register]?.store((columns + i) as u16);
             }
         }
-        Purpose::Sums(weighted, estimate) => {
+        Purpose::Sums { weighted, estimate, .. } => {
             let outputs: Option<Vec<Number>> =
                 code.outputs.iter().map(|&output| source(&registers, output)).collect();
             let shared = |position: usize| Number::uniform(code.constants.len() + position);
@@ -89,7 +101,8 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
                 Weighted::Each => Some(array(columns + 1)),
                 Weighted::BySigma => Some(shared(Shared::WEIGHT) / array(columns + 1)),
             };
-            sums(&outputs?, array(columns), factor, (estimate, shared));
+            let used = purpose.flags(columns).map(|flags| array(flags).gt(0.5));
+            sums(&outputs?, array(columns), (factor, used), (estimate, shared));
         }
     }
     Some(())
@@ -99,11 +112,14 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
 fn sums(
     outputs: &[Number],
     y: Number,
-    factor: Option<Number>,
+    (factor, used): (Option<Number>, Option<Holds>),
     (estimate, shared): (Estimate, impl Fn(usize) -> Number),
 ) {
     let Some((&value, partials)) = outputs.split_first() else { return };
-    let weighted = |number: Number| factor.map_or(number, |factor| number * factor);
+    // The rows of points to leave out are 0; their count is 1 with the expectation 1, so that its cost is 0.
+    let or = |by: f64| move |number: Number| used.map_or(number, |used| used.select(number, by));
+    let factored = |number: Number| factor.map_or(number, |factor| number * factor);
+    let weighted = |number: Number| or(0.0)(factored(number));
     let costs = pair(0, outputs.len()) as u16;
     // For a loss and for counts, the product of the last columns is 0, or NaN if the gradient of the point is not finite.
     let (mut left, mut right): (Vec<Number>, Vec<Number>);
@@ -124,14 +140,14 @@ fn sums(
             terms.rho.sum(shared(Shared::HALF_SQUARE), costs);
         }
         Estimate::Counts => {
-            left = partials.to_vec();
-            let terms = poisson::terms(value, y, shared(Shared::UNIT));
+            left = partials.iter().copied().map(or(0.0)).collect();
+            let terms = poisson::terms(or(1.0)(value), or(1.0)(y), shared(Shared::UNIT));
             let [first, second] = terms.factors;
-            let second = weighted(second);
+            let second = factored(second);
             right = left.iter().map(|&partial| partial * first * second).collect();
             left.push(Number::from(0.0));
             right.push(weighted(terms.score));
-            weighted(terms.cost).sum(Number::from(1.0), costs);
+            factored(terms.cost).sum(Number::from(1.0), costs);
         }
     }
     for (j, right) in right.iter().enumerate() {

@@ -56,6 +56,8 @@ pub(super) struct Layout {
     /// Number of columns, the first arrays. y or the outputs follow.
     pub(super) columns: usize,
     pub(super) elements: Elements,
+    /// Index of the array of flags, which are bytes.
+    pub(super) flags: Option<usize>,
     pub(super) arrays: usize,
     pub(super) sums: usize,
 }
@@ -210,8 +212,9 @@ impl Writer {
 
     /// Returns the number type of an array.
     fn storage(&self, array: u16) -> Storage {
-        let Layout { columns, elements, .. } = self.layout;
+        let Layout { columns, elements, flags, .. } = self.layout;
         match usize::from(array) {
+            array if flags == Some(array) => Storage::U8,
             array if array < columns => elements.columns,
             array if array == columns => elements.y,
             _ => Storage::F64,

@@ -221,12 +221,13 @@ proptest! {
         x in proptest::collection::vec([-3.0..3.0, -3.0..3.0, -1.0..9.0_f64], 8..200),
         kind in 0..5_usize,
         estimate in 0..7_usize,
+        every in 2..20_usize,
     ) {
         let columns: [Vec<f64>; 3] = std::array::from_fn(|c| x.iter().map(|x| x[c]).collect());
         let single = columns.each_ref().map(|c| c.iter().map(|&v| v as f32).collect::<Vec<f32>>());
         let counts: Vec<u16> = columns[2].iter().map(|y| y.max(0.0) as u16).collect();
         let sigma: Vec<f64> = columns[0].iter().map(|x| x.abs() + 0.1).collect();
-        let mask: Vec<bool> = (0..x.len()).map(|i| i == 0 || i % 3 != 1).collect();
+        let mask: Vec<bool> = (0..x.len()).map(|i| i == 0 || i % every != 1).collect();
         let counted = estimate == 0;
         let wide = [&columns[0], &columns[1]].map(|c| &c[..]);
         let narrow = [&single[0], &single[1]].map(|c| &c[..]);
@@ -262,6 +263,58 @@ proptest! {
                 normal.products.iter().chain([&normal.cost]).map(bits).collect::<Vec<u64>>()
             });
             prop_assert_eq!(&found, &expected, "{}, {:?}: {}", kernels.name, loss, program);
+        }
+    }
+}
+
+/// Tests points that are left out and whose numbers are not finite, huge or negative, in pieces of which few or most points
+/// are used: machine code and interpreter compute the bits of the same data with ordinary numbers at these points.
+#[test]
+fn numbers_of_points_left_out_have_no_effect() {
+    const HOSTILE: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 3e12, -1e300, 0.0];
+    for n in [9, 519, 4103, 40_003] {
+        let sums = Sums::new(n);
+        let counts: Vec<f64> = sums.y.iter().map(|y| (9.0 * y - 6.0).max(0.0).round()).collect();
+        let is_used = |i: usize| i % 97 != 8 && (i / 4096 != 1 || i % 3 == 0);
+        let mask: Vec<bool> = (0..n).map(is_used).collect();
+        let hostile = |values: &[f64], first: usize| -> Vec<f64> {
+            let number =
+                |(i, &v): (usize, &f64)| if mask[i] { v } else { HOSTILE[(i + first) % 6] };
+            values.iter().enumerate().map(number).collect()
+        };
+        let [x, y, count, sigma] = [&sums.x, &sums.y, &counts, &sums.sigma]
+            .map(|values| [values.clone(), hostile(values, n)]);
+        let x = [x[0].clone(), hostile(&sums.x, n + 1)];
+        for kernels in sets() {
+            let bits = |which: usize, estimate: usize, model: (usize, Model), often: bool| {
+                let y = if estimate == 0 { &count[which] } else { &y[which] };
+                let mut data = Data::new(&x[which], y).expect("data");
+                if estimate % 2 == 1 {
+                    data = data.sigma(Sigma::Relative(&sigma[which])).expect("sigma");
+                }
+                let data = data.mask(&mask).expect("a mask");
+                let mut points = Points::validate(&data).expect("points");
+                if estimate == 0 {
+                    points.count_events().expect("counts");
+                }
+                let losses = [Loss::Linear; 3].into_iter().chain(Loss::robust(0.3));
+                let loss = losses.into_iter().nth(estimate).expect("a loss");
+                let (bits, made) = normal(&points, loss, model, kernels, often);
+                assert_eq!(made > 0, often);
+                // The payload of a NaN is not specified.
+                let is_nan = |bits: u64| f64::from_bits(bits).is_nan();
+                bits.into_iter().map(|b| if is_nan(b) { u64::MAX } else { b }).collect::<Vec<_>>()
+            };
+            for (name, count, model) in MODELS {
+                for estimate in 0..8 {
+                    let expected = bits(0, estimate, (count, model), false);
+                    for (which, often) in [(0, true), (1, false), (1, true)] {
+                        let found = bits(which, estimate, (count, model), often);
+                        let of = format!("{}, {n} points, {name}", kernels.name);
+                        assert_eq!(found, expected, "{of}, estimate {estimate}: {which}, {often}");
+                    }
+                }
+            }
         }
     }
 }
