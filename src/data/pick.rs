@@ -29,24 +29,6 @@ pub(crate) fn write_selected<T: Copy>(
 }
 
 impl Points<'_> {
-    /// Sets each of the flags of the points from `start` on to 1 if the point is used, else to 0. Returns the number of
-    /// used points.
-    pub(crate) fn flag_used(&self, start: usize, flags: &mut [u8]) -> usize {
-        match self.mask.filter(|_| self.mask_decides) {
-            Some(mask) => flags.iter_mut().zip(&mask[start..]).for_each(|(f, &k)| *f = u8::from(k)),
-            None => {
-                let mut used = [0; BLOCK];
-                for (first, flags) in (start..).step_by(BLOCK).zip(flags.chunks_mut(BLOCK)) {
-                    let used = &mut used[..flags.len()];
-                    self.mark_used(first, used);
-                    flags.iter_mut().zip(used).for_each(|(f, used)| *f = (*used & 1) as u8);
-                }
-            }
-        }
-        // The sum of 128 flags fits into a byte; the compiler adds bytes in vectors.
-        flags.chunks(128).map(|flags| usize::from(flags.iter().sum::<u8>())).sum()
-    }
-
     /// Appends the indices of the used points from `next` on to `picked`, until it contains `most` or the points end at
     /// `end`. Returns the point at which to continue.
     pub(crate) fn pick_used(

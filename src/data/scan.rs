@@ -265,6 +265,35 @@ impl Points<'_> {
         in_vectors!(Points::mark: (points: &Points<'_>, start: usize, used: &mut [u64]) -> ())
     }
 
+    /// Sets each of the flags of the points from `start` on to 1 if the point is used, else to 0. Returns the number of
+    /// used points.
+    pub(crate) fn flag_used(&self, start: usize, flags: &mut [u8]) -> usize {
+        let points = self;
+        in_vectors!(Points::flag_blocks: (points: &Points<'_>, start: usize, flags: &mut [u8]) -> usize)
+    }
+
+    #[inline(always)]
+    fn flag_blocks(&self, start: usize, flags: &mut [u8]) -> usize {
+        let mut used = [0; BLOCK];
+        let mut count = 0;
+        for (first, flags) in (start..).step_by(BLOCK).zip(flags.chunks_mut(BLOCK)) {
+            match self.mask.filter(|_| self.mask_decides) {
+                Some(mask) => {
+                    let mask = flags.iter_mut().zip(&mask[first..]);
+                    mask.for_each(|(flag, &keep)| *flag = u8::from(keep));
+                }
+                None => {
+                    self.mark(first, &mut used[..flags.len()]);
+                    flags.iter_mut().zip(&used).for_each(|(flag, used)| *flag = (used & 1) as u8);
+                }
+            }
+            // The sum of 128 flags fits into a byte; the compiler adds bytes in vectors.
+            let sums = flags.chunks(128).map(|flags| usize::from(flags.iter().sum::<u8>()));
+            count += sums.sum::<usize>();
+        }
+        count
+    }
+
     #[inline(always)]
     fn scan_blocks(&self, part: Range<usize>, known_x: bool) -> Scan {
         let (mut moments, mut count, mut invalid) = (Moments::default(), 0, 0);

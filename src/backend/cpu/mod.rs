@@ -10,6 +10,7 @@ mod blocks;
 pub(crate) mod closest;
 mod code;
 mod expected;
+mod flags;
 mod gather;
 mod gram;
 pub(crate) mod kernels;

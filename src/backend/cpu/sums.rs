@@ -4,6 +4,7 @@ use super::arrays::{ArrayPass, ArrayRequest, Differences};
 use super::assembly::{Assembled, Estimate, Rows, Same, Shared, Table, Weighted, in_a_row};
 use super::closest::BlockPoints;
 use super::code::BLOCK;
+use super::flags::Flags;
 use super::gather::{COPY, gather_used};
 use super::gram::LANES;
 use super::prepared::PassNumbers;
@@ -69,6 +70,7 @@ impl Cpu<'_> {
             let until = self.pieces.end(pieces.end);
             let done = Worker::with(|worker| {
                 worker.ahead.forget();
+                worker.flags.forget();
                 for points in self.pieces.points_of(pieces) {
                     piece(pass, worker, (points, until), &mut task.piece)?;
                     if !task.piece.is_finite()
@@ -127,15 +129,17 @@ impl Cpu<'_> {
             |pass, worker, stretch, normal| {
                 let ((start, end), _) = stretch;
                 let mut flags = std::mem::take(&mut worker.flags);
-                let used = self.used_in_place(pass, (start, end), &mut flags);
+                let used = self.used_in_place(pass, stretch, &mut flags);
                 let (kernels, outputs) = (self.kernels, pass.outputs);
                 worker.rows.reserve(outputs.len());
                 worker.rows.clear();
                 let form = self.assembled_form(pass, columns);
                 let form = form.as_ref();
                 let in_place = form.filter(|_| used.is_some() || !self.points.is_filtered());
-                let done = in_place.map_or(0, |form| self.assembled_sums(form, stretch, worker));
-                let (start, used) = (start + done, used.map(|used| &used[done..]));
+                let done =
+                    in_place.map_or(0, |form| self.assembled_sums(form, stretch, used, worker));
+                let used = used.map(|used| &used[done..end - start]);
+                let start = start + done;
                 let assembled = |worker: &mut Worker, points: (usize, usize)| {
                     let used = used.map(|used| &used[points.0 - start..]);
                     form.map_or(points.0, |form| self.assembled_piece(form, points, used, worker))
@@ -160,40 +164,18 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Returns the flags of the points of a piece if the model is evaluated at the points to leave out, too: if they are few
-    /// and the model is traced. Their rows are then 0. Otherwise the values of the used points are copied first, which takes
-    /// as long as the evaluation at half as many points.
+    /// Returns the flags of the points of a piece and of following ones, if the pass evaluates the model at the points to
+    /// leave out, too, and replaces their rows by 0.
     fn used_in_place<'f>(
         &self,
         pass: Pass<'_>,
-        piece: (usize, usize),
-        flags: &'f mut Vec<u8>,
+        ((start, _), until): Stretch,
+        flags: &'f mut Flags,
     ) -> Option<&'f [u8]> {
         let points = self.points;
-        if pass.code.is_none() || !points.is_filtered() || !points.x_sigma.is_exact() {
-            return None;
-        }
-        flags.clear();
-        self.flag_dense(piece, flags).then_some(&flags[..])
-    }
-
-    /// Appends the flags of the points of a piece if at least two of three are used.
-    fn flag_dense(&self, (start, end): (usize, usize), flags: &mut Vec<u8>) -> bool {
-        let before = flags.len();
-        flags.resize(before + end - start, 0);
-        let used = self.points.flag_used(start, &mut flags[before..]);
-        let is_dense = 3 * used >= 2 * (end - start);
-        if !is_dense {
-            flags.truncate(before);
-        }
-        is_dense
-    }
-
-    /// Appends the flags of the points of the leading dense pieces of `start..until`, and returns the end of these pieces.
-    fn flag_dense_run(&self, (start, until): (usize, usize), flags: &mut Vec<u8>) -> usize {
-        let pieces = (start..until).step_by(PIECE).map(|first| (first, until.min(first + PIECE)));
-        let dense = { pieces }.take_while(|&piece| self.flag_dense(piece, flags));
-        dense.last().map_or(start, |(_, end)| end)
+        let is_possible = points.is_filtered() && pass.code.is_some() && points.x_sigma.is_exact();
+        let until = until.min(start + AHEAD * PIECE);
+        is_possible.then(|| flags.of_pieces(points, (start, until))).flatten()
     }
 
     /// Initialises the sums of a piece with machine code, if machine code supports this pass. Returns the number of
@@ -202,27 +184,23 @@ impl Cpu<'_> {
     fn assembled_sums(
         &self,
         form: &Form<'_>,
-        ((start, end), until): ((usize, usize), usize),
+        ((start, end), until): Stretch,
+        used: Option<&[u8]>,
         worker: &mut Worker,
     ) -> usize {
         let k = form.code.outputs.len();
         let sums = LANES * form.estimate.sums(k);
         if !worker.ahead.has(start) {
             let mut ahead = std::mem::take(&mut worker.ahead);
-            let mut until = until.min(start + AHEAD * PIECE);
-            let mut flags = std::mem::take(&mut worker.flags_ahead);
-            flags.clear();
-            if self.points.is_filtered() {
-                until = self.flag_dense_run((start, until), &mut flags);
-            }
+            let until = until.min(used.map_or(start + AHEAD * PIECE, |used| start + used.len()));
             ahead.begin = start;
             ahead.sums.clear();
             let whole = (until - start) / LANES * LANES;
             ahead.sums.resize(sums * whole.div_ceil(PIECE), 0.0);
             let table = &mut worker.machine.table;
             let run = (start, until);
-            ahead.end = start + self.assembled_run(form, run, &flags, table, &mut ahead.sums);
-            (worker.ahead, worker.flags_ahead) = (ahead, flags);
+            ahead.end = start + self.assembled_run(form, run, used, table, &mut ahead.sums);
+            worker.ahead = ahead;
         }
         let Worker { rows, ahead, .. } = worker;
         let done = ahead.end.min(end).saturating_sub(start);
@@ -234,12 +212,12 @@ impl Cpu<'_> {
     }
 
     /// Adds the products of points to the sums of their pieces with machine code, if it supports the number types of the
-    /// arrays. `flags`: those of the points, if some are left out. Returns the number of leading points that were added.
+    /// arrays. `used`: the flags of the points, if some are left out. Returns the number of leading points that were added.
     fn assembled_run(
         &self,
         form: &Form<'_>,
         (start, end): (usize, usize),
-        flags: &[u8],
+        used: Option<&[u8]>,
         table: &mut Table,
         sums: &mut [f64],
     ) -> usize {
@@ -250,10 +228,10 @@ impl Cpu<'_> {
         }
         let sigma = form.sigma.map(Values::F64);
         let values = columns.chain([&points.y]).chain(&sigma);
-        let flags = points.is_filtered().then_some(Values::U8(flags));
+        let flags = used.map(|used| Values::U8(&used[..end - start]));
         let values = values.map(|values| values.part(start..end)).chain(flags);
         let Some(arrays) = in_a_row(values.map(Some)) else { return 0 };
-        form.code.add_sums(self.kernels.vectors, &form.rows(&arrays, flags.is_some()), table, sums)
+        form.code.add_sums(self.kernels.vectors, &form.rows(&arrays, used.is_some()), table, sums)
     }
 
     /// Adds the products of the used points of `start..end`, a part of a piece, to the sums of the worker with machine

@@ -1,6 +1,7 @@
 //! Memory of passes: sums of consecutive pieces, and the registers and buffers of each thread.
 
 use super::closest::ClosestPoints;
+use super::flags::Flags;
 use super::machine::Machine;
 use super::rows::BlockRows;
 use crate::model::precision::Signs;
@@ -69,9 +70,7 @@ pub(super) struct Worker {
     pub(super) sums: Vec<f64>,
     /// Columns, response and sigmas of a block in f64, for machine code.
     pub(super) gathered: Vec<f64>,
-    /// Flags of the points of a piece, 0 for those to leave out, and those of several pieces for machine code.
-    pub(super) flags: Vec<u8>,
-    pub(super) flags_ahead: Vec<u8>,
+    pub(super) flags: Flags,
     /// Buffers for sampled residuals and the indices of their points.
     pub(super) residuals: Vec<f64>,
     pub(super) sampled: Vec<usize>,

@@ -275,7 +275,7 @@ fn numbers_of_points_left_out_have_no_effect() {
     for n in [9, 519, 4103, 40_003] {
         let sums = Sums::new(n);
         let counts: Vec<f64> = sums.y.iter().map(|y| (9.0 * y - 6.0).max(0.0).round()).collect();
-        let is_used = |i: usize| i % 97 != 8 && (i / 4096 != 1 || i % 3 == 0);
+        let is_used = |i: usize| i % 97 != 8 && (i / 4096 != 1 || i.is_multiple_of(3));
         let mask: Vec<bool> = (0..n).map(is_used).collect();
         let hostile = |values: &[f64], first: usize| -> Vec<f64> {
             let number =
